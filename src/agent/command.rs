@@ -1,0 +1,66 @@
+//! What a front end can ask of an agent. Stopping a turn is not here: that is a token, which
+//! waits behind no queue.
+
+use crate::domain::{Answer, ApprovalId, EntryId, Mode, SessionId};
+
+/// Something wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Starts a turn with the person's text. While a turn runs, front ends queue on their side.
+    Send {
+        /// What the person typed.
+        text: String,
+    },
+    /// Puts a message into the running turn at its next tool boundary, or before it would end.
+    Steer {
+        /// Names it for `Unsteer`.
+        id: SteerId,
+        /// What the person typed.
+        text: String,
+    },
+    /// Takes a steering message back that has not gone in yet.
+    Unsteer {
+        /// Which one.
+        id: SteerId,
+    },
+    /// Answers a permission question.
+    Answer {
+        /// Which question.
+        id: ApprovalId,
+        /// The answer.
+        answer: Answer,
+    },
+    /// Runs a shell command of the person's own and shows its output to the model, too.
+    Shell {
+        /// The command line.
+        command: String,
+    },
+    /// Sends the last message of the person's again, after a failed turn.
+    Retry,
+    /// Makes the conversation that is sent shorter.
+    Compact,
+    /// Begins an empty session.
+    NewSession,
+    /// Opens a session from the store.
+    Resume {
+        /// Which one.
+        session: SessionId,
+    },
+    /// Forks a session after `upto`, whole without it, and opens the fork.
+    Fork {
+        /// Which one.
+        session: SessionId,
+        /// The last entry taken over.
+        upto: Option<EntryId>,
+    },
+    /// Changes how much is asked.
+    SetMode(Mode),
+    /// Changes the model.
+    SetModel(String),
+    /// Gives the open session a title.
+    SetTitle(String),
+}
+
+/// Names a steering message until it has gone in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SteerId(pub u64);

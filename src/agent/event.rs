@@ -1,0 +1,199 @@
+//! What an agent tells its front end. Facts only: each has happened.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::{
+    ApprovalId, ApprovalRequest, CallId, Display, EntryId, Mode, SessionId, StopReason, Todo,
+    ToolCall, ToolStatus, TurnId, Usage,
+};
+use crate::providers::Prefill;
+use crate::session::{Record, TurnOutcome};
+
+use super::SteerId;
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// A session is open; `records` is all there is of it, empty for a new one.
+    SessionOpened {
+        /// Which.
+        session: SessionId,
+        /// Its log.
+        records: Arc<Vec<Record>>,
+    },
+    /// The model that answers and the window that is served, in tokens, where it is known.
+    ModelChanged {
+        /// The model's name.
+        model: String,
+        /// The served window.
+        window: Option<u64>,
+        /// Whether the server is on this machine.
+        local: bool,
+    },
+    /// How much is asked from now on.
+    ModeChanged(Mode),
+    /// The session's title.
+    TitleChanged(String),
+    /// A turn has begun.
+    TurnStarted {
+        /// Its number.
+        turn: TurnId,
+    },
+    /// A line is in the log: a message of the person's, a finished response, a tool's result.
+    Recorded(Arc<Record>),
+    /// A steering message has gone in (its `Recorded` follows), or was taken back.
+    SteerSettled {
+        /// Which.
+        id: SteerId,
+        /// The text of one that was taken back.
+        returned: Option<String>,
+    },
+    /// A request is on its way to the model.
+    RequestSent {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// The server reads the prompt.
+    Prefill {
+        /// The turn.
+        turn: TurnId,
+        /// How far it is.
+        progress: Prefill,
+    },
+    /// More text of the response.
+    Text {
+        /// The turn.
+        turn: TurnId,
+        /// The next piece.
+        text: String,
+    },
+    /// More reasoning of the response.
+    Thinking {
+        /// The turn.
+        turn: TurnId,
+        /// The next piece.
+        text: String,
+    },
+    /// The model has begun to write a call.
+    CallStarted {
+        /// The turn.
+        turn: TurnId,
+        /// The call.
+        call: CallId,
+        /// The tool's name.
+        name: String,
+    },
+    /// More of a call's arguments.
+    CallInput {
+        /// The turn.
+        turn: TurnId,
+        /// The call.
+        call: CallId,
+        /// The next piece of JSON text.
+        json: String,
+    },
+    /// The response is over; its `Recorded` has come just before.
+    ResponseEnded {
+        /// The turn.
+        turn: TurnId,
+        /// Why.
+        stop: StopReason,
+        /// What it took, where the server said.
+        usage: Option<Usage>,
+        /// How long tokens came, for a rate.
+        streamed_for: Duration,
+    },
+    /// The response failed half-way and will be asked for again: what streamed is void.
+    ResponseDropped {
+        /// The turn.
+        turn: TurnId,
+        /// Why, in a sentence.
+        reason: String,
+        /// When it is tried again.
+        retry_in: Duration,
+    },
+    /// A call has passed the gate and runs. For a command of the person's own, the only start.
+    ToolStarted {
+        /// The turn.
+        turn: TurnId,
+        /// The call as it is run.
+        call: ToolCall,
+    },
+    /// More live output of a call.
+    ToolProgress {
+        /// The turn.
+        turn: TurnId,
+        /// The call.
+        call: CallId,
+        /// The next piece.
+        text: String,
+    },
+    /// A call is over; its `Recorded` has come just before.
+    ToolEnded {
+        /// The turn.
+        turn: TurnId,
+        /// The call.
+        call: CallId,
+        /// How it went.
+        status: ToolStatus,
+        /// What the person sees, where that is not the result's text.
+        display: Option<Display>,
+        /// A few words for the pane's head.
+        summary: Option<String>,
+        /// How long it ran.
+        elapsed: Duration,
+    },
+    /// The person is asked. Questions queue up on the front end's side.
+    ApprovalAsked(Box<ApprovalRequest>),
+    /// A question no longer needs an answer (the turn was stopped, or a new rule decided it).
+    ApprovalWithdrawn(ApprovalId),
+    /// The plan has changed.
+    TodosChanged(Vec<Todo>),
+    /// Something the person should know.
+    Notice {
+        /// How bad it is.
+        level: NoticeLevel,
+        /// A sentence, with a remedy where there is one.
+        text: String,
+    },
+    /// The turn is over.
+    TurnEnded {
+        /// Its number.
+        turn: TurnId,
+        /// How.
+        outcome: TurnOutcome,
+        /// Tokens of all its responses together.
+        usage: Usage,
+    },
+    /// Calls that were refused for want of permission in a run without a person, in order.
+    CallRefused {
+        /// The call.
+        call: ToolCall,
+        /// Why.
+        reason: String,
+    },
+    /// An entry that a `SetTitle`, `Compact` or the like asked for could not be saved.
+    NotSaved {
+        /// What the system said, and what slug does now.
+        reason: String,
+    },
+    /// The last entry taken over by the fork that is now open.
+    Forked {
+        /// The session it came from.
+        from: SessionId,
+        /// Up to where; all of it where absent.
+        upto: Option<EntryId>,
+    },
+}
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoticeLevel {
+    /// Good to know.
+    Info,
+    /// Something is not as it should be.
+    Warning,
+    /// Something failed.
+    Error,
+}

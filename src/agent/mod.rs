@@ -1,0 +1,7 @@
+//! The agent: takes [`Command`]s, tells [`Event`]s, and knows nothing of any screen.
+
+mod command;
+mod event;
+
+pub use command::{Command, SteerId};
+pub use event::{Event, NoticeLevel};

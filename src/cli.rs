@@ -1,0 +1,1 @@
+//! Flags, subcommands and exit statuses.

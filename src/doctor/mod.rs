@@ -1,0 +1,1 @@
+//! Checks of the environment, each with a remedy.

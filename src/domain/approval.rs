@@ -1,0 +1,127 @@
+//! A question to the person before a call runs, and the answer.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{CallId, Diff, TurnId};
+
+/// Names one question. Made by the agent; an answer with another id is stale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ApprovalId(pub u64);
+
+/// What rules and mode say of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Runs with no question.
+    Allow,
+    /// The person is asked; without a person it is refused.
+    Ask,
+    /// Refused with no question.
+    Deny,
+}
+
+/// Everything the dialog shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApprovalRequest {
+    /// To be named in the answer.
+    pub id: ApprovalId,
+    /// The turn it belongs to.
+    pub turn: TurnId,
+    /// The call that waits.
+    pub call: CallId,
+    /// The tool's name.
+    pub tool: String,
+    /// The call's arguments.
+    pub input: Value,
+    /// The folder that the call works in.
+    pub cwd: PathBuf,
+    /// Why it is asked, in a sentence.
+    pub reason: String,
+    /// The simple commands of a shell command, or the paths touched, each with what was decided.
+    pub parts: Vec<Part>,
+    /// The rules an "always" would save: as narrow as they can be, one for each part that has
+    /// none. Empty where no rule can be offered (the command cannot be analysed, or it changes
+    /// slug's own powers), and then neither "always" nor "for this session" is offered.
+    pub allow_rules: Vec<String>,
+    /// The rule that a "never" would save.
+    pub deny_rule: Option<String>,
+    /// The file that an "always" or a "never" is written to.
+    pub rule_file: RuleFile,
+    /// What Edit or Write would change, against what is on disk now.
+    pub preview: Option<Diff>,
+}
+
+/// One simple command, or one path, of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Part {
+    /// The command or path as it will be used.
+    pub text: String,
+    /// What was decided for it alone.
+    pub decision: Outcome,
+    /// The rule that decided, if one did.
+    pub rule: Option<RuleSource>,
+}
+
+/// A rule and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleSource {
+    /// The rule: `Bash(git status)`.
+    pub rule: String,
+    /// Which list it is in.
+    pub kind: RuleKind,
+    /// The settings file; `None` for a rule of this session alone and for built-in ones.
+    pub file: Option<PathBuf>,
+    /// The line in that file, from 1.
+    pub line: Option<usize>,
+}
+
+/// Which list a rule is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleKind {
+    /// Refuses.
+    Deny,
+    /// Asks even where a later rule would allow.
+    Ask,
+    /// Allows.
+    Allow,
+}
+
+/// A settings file that a rule can be saved to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleFile(pub PathBuf);
+
+/// What the person says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// Yes, this time.
+    Once,
+    /// Yes, and for the same rules until slug ends.
+    Session {
+        /// As offered or edited.
+        rules: Vec<String>,
+    },
+    /// Yes, and save these rules.
+    Always {
+        /// As offered or edited.
+        rules: Vec<String>,
+    },
+    /// No, and save this rule.
+    Never {
+        /// As offered or edited.
+        rule: String,
+    },
+    /// Run this instead; it is decided again first.
+    Edited {
+        /// The new arguments.
+        input: Value,
+    },
+    /// No, this time.
+    Deny {
+        /// What the model should do instead.
+        instruction: Option<String>,
+    },
+}

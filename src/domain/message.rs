@@ -1,0 +1,232 @@
+//! What the person, the model and the tools said, in the one form that the log keeps and every
+//! provider is fed from.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::CallId;
+
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who speaks. Tool results are the user's.
+    pub role: Role,
+    /// What is said, in order.
+    pub content: Vec<Block>,
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The person, and slug on the person's side: context and tool results.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// One piece of a message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Block {
+    /// Plain or Markdown text.
+    Text {
+        /// The text as it was said.
+        text: String,
+    },
+    /// What slug adds to a person's message: date, git state and the like. The person's screen
+    /// leaves it out; the provider gets it as `<context name="…">…</context>`.
+    Context {
+        /// Which context provider made it.
+        name: String,
+        /// The text inside the tags.
+        text: String,
+    },
+    /// The model's reasoning.
+    Thinking {
+        /// The text as it was streamed.
+        thinking: String,
+        /// The provider's seal over it, sent back unchanged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signature: Option<String>,
+    },
+    /// The model asks for a tool.
+    ToolUse(ToolCall),
+    /// What came of a call.
+    ToolResult {
+        /// The call that this answers.
+        tool_use_id: CallId,
+        /// What the model reads.
+        content: String,
+        /// Whether the call failed, was refused or was cancelled.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+    },
+}
+
+/// A tool that the model wants run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "WireCall", into = "WireCall")]
+pub struct ToolCall {
+    /// Ties the result to the call.
+    pub id: CallId,
+    /// The tool's name as the model wrote it.
+    pub name: String,
+    /// The arguments.
+    pub input: CallInput,
+}
+
+/// The arguments of a call. What does not parse is kept as it came, and the call is never run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallInput {
+    /// A JSON value, normally an object.
+    Valid(Value),
+    /// Text that is not JSON.
+    Invalid(String),
+}
+
+/// Why the model stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// It had said what it wanted to say.
+    EndTurn,
+    /// It waits for the results of its tool calls.
+    ToolUse,
+    /// It ran into the output limit.
+    MaxTokens,
+    /// The provider withheld the rest.
+    Refusal,
+    /// The person stopped it. What had streamed is kept.
+    Interrupted,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireCall {
+    id: CallId,
+    name: String,
+    input: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    raw: Option<String>,
+}
+
+impl From<WireCall> for ToolCall {
+    fn from(wire: WireCall) -> Self {
+        let input = match (wire.input, wire.raw) {
+            (Some(value), _) => CallInput::Valid(value),
+            (None, raw) => CallInput::Invalid(raw.unwrap_or_default()),
+        };
+        Self { id: wire.id, name: wire.name, input }
+    }
+}
+
+impl From<ToolCall> for WireCall {
+    fn from(call: ToolCall) -> Self {
+        let (input, raw) = match call.input {
+            CallInput::Valid(value) => (Some(value), None),
+            CallInput::Invalid(raw) => (None, Some(raw)),
+        };
+        Self { id: call.id, name: call.name, input, raw }
+    }
+}
+
+impl CallInput {
+    /// Parses streamed arguments. Nothing at all means a call without arguments.
+    pub fn parse(text: &str) -> Self {
+        if text.trim().is_empty() {
+            return Self::Valid(Value::Object(serde_json::Map::new()));
+        }
+        match serde_json::from_str(text) {
+            Ok(value @ Value::Object(_)) => Self::Valid(value),
+            Ok(_) | Err(_) => Self::Invalid(text.to_owned()),
+        }
+    }
+}
+
+impl Message {
+    /// A message of the person's with plain text.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self { role: Role::User, content: vec![Block::Text { text: text.into() }] }
+    }
+
+    /// The calls that the message makes.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.content.iter().filter_map(|block| match block {
+            Block::ToolUse(call) => Some(call),
+            Block::Text { .. }
+            | Block::Context { .. }
+            | Block::Thinking { .. }
+            | Block::ToolResult { .. } => None,
+        })
+    }
+
+    /// The calls that the message answers.
+    pub fn answers(&self) -> impl Iterator<Item = &CallId> {
+        self.content.iter().filter_map(|block| match block {
+            Block::ToolResult { tool_use_id, .. } => Some(tool_use_id),
+            Block::Text { .. }
+            | Block::Context { .. }
+            | Block::Thinking { .. }
+            | Block::ToolUse(_) => None,
+        })
+    }
+
+    /// The said text, without thinking, context, calls and results.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self
+            .content
+            .iter()
+            .filter_map(|block| match block {
+                Block::Text { text } => Some(text.as_str()),
+                Block::Context { .. }
+                | Block::Thinking { .. }
+                | Block::ToolUse(_)
+                | Block::ToolResult { .. } => None,
+            })
+            .collect();
+        texts.join("\n\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn blocks_have_the_shapes_that_scripts_rely_on() {
+        let message = Message {
+            role: Role::Assistant,
+            content: vec![
+                Block::Thinking { thinking: "hm".into(), signature: None },
+                Block::Text { text: "hello".into() },
+                Block::ToolUse(ToolCall {
+                    id: CallId::new("c1"),
+                    name: "Read".into(),
+                    input: CallInput::parse(r#"{"file_path":"a"}"#),
+                }),
+                Block::ToolUse(ToolCall {
+                    id: CallId::new("c2"),
+                    name: "Read".into(),
+                    input: CallInput::parse("{\"file_"),
+                }),
+            ],
+        };
+        let value = json!({"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "hm"},
+            {"type": "text", "text": "hello"},
+            {"type": "tool_use", "id": "c1", "name": "Read", "input": {"file_path": "a"}},
+            {"type": "tool_use", "id": "c2", "name": "Read", "input": null, "raw": "{\"file_"},
+        ]});
+        assert_eq!(serde_json::to_value(&message).unwrap(), value);
+        assert_eq!(serde_json::from_value::<Message>(value).unwrap(), message);
+    }
+
+    #[test]
+    fn arguments_are_an_object_or_invalid() {
+        assert_eq!(CallInput::parse(" "), CallInput::Valid(json!({})));
+        assert_eq!(CallInput::parse("[1]"), CallInput::Invalid("[1]".into()));
+        assert_eq!(CallInput::parse("{\"a\":"), CallInput::Invalid("{\"a\":".into()));
+    }
+}

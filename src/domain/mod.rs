@@ -1,0 +1,23 @@
+//! The words that every room speaks: ids, messages, tools, permissions, usage.
+//!
+//! Plain values only: no I/O, no clock, no async, and no import from any other room.
+
+mod approval;
+mod diff;
+mod ids;
+mod message;
+mod mode;
+mod todo;
+mod tool;
+mod usage;
+
+pub use approval::{
+    Answer, ApprovalId, ApprovalRequest, Outcome, Part, RuleFile, RuleKind, RuleSource,
+};
+pub use diff::{Diff, DiffLine, Hunk, LineTag};
+pub use ids::{CallId, ContentHash, EntryId, SessionId, TurnId};
+pub use message::{Block, CallInput, Message, Role, StopReason, ToolCall};
+pub use mode::{Mode, UnknownMode};
+pub use todo::{Todo, TodoStatus};
+pub use tool::{Access, Display, ToolOutput, ToolSpec, ToolStatus};
+pub use usage::Usage;

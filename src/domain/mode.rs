@@ -1,0 +1,68 @@
+//! How much slug may do without asking.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// What happens to a call that no rule speaks of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Everything but reading inside the workspace asks.
+    #[default]
+    Ask,
+    /// Edit and Write under the working folder do not ask.
+    AllowEdits,
+    /// Nothing that changes anything runs.
+    Plan,
+    /// No questions, but deny rules and changes to slug's own powers hold.
+    Yolo,
+}
+
+/// A mode's name that slug does not know.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown mode `{0}`: use ask, allow-edits, plan or yolo")]
+pub struct UnknownMode(pub String);
+
+impl Mode {
+    /// All modes, from the most careful to the least.
+    pub const ALL: [Self; 4] = [Self::Plan, Self::Ask, Self::AllowEdits, Self::Yolo];
+
+    /// The name as written in the configuration and shown on screen.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::AllowEdits => "allow-edits",
+            Self::Plan => "plan",
+            Self::Yolo => "yolo",
+        }
+    }
+
+    /// What the mode lets happen, as a phrase for lists.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Ask => "asks before anything is changed, run or sent",
+            Self::AllowEdits => "edits files under the working folder without asking",
+            Self::Plan => "reads and plans, changes nothing",
+            Self::Yolo => "asks nothing; deny rules still hold",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|mode| mode.name() == text)
+            .ok_or_else(|| UnknownMode(text.to_owned()))
+    }
+}

@@ -1,0 +1,29 @@
+//! Tokens, as the provider counted them.
+
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+/// What one response, or several together, took. All figures are tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Read by the model, cached ones included.
+    pub input: u64,
+    /// Written by the model, thinking included.
+    pub output: u64,
+    /// The part of `input` that came from the provider's prefix cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_read: u64,
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}

@@ -1,0 +1,1 @@
+//! Front end: `slug -p`, for scripts.

@@ -1,0 +1,17 @@
+//! slug, a full-screen terminal coding agent. `docs/architecture.md` is the map of these rooms.
+
+pub mod agent;
+pub mod cli;
+pub mod commands;
+pub mod config;
+pub mod context;
+pub mod doctor;
+pub mod domain;
+pub mod headless;
+pub mod permissions;
+pub mod platform;
+pub mod providers;
+pub mod session;
+pub mod tools;
+pub mod trust;
+pub mod tui;

@@ -1,0 +1,3 @@
+//! The `slug` command.
+
+fn main() {}

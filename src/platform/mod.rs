@@ -1,0 +1,1 @@
+//! The machine: paths, files, processes, the terminal, the clipboard, logging.

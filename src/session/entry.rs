@@ -1,0 +1,219 @@
+//! The lines of a session log.
+//!
+//! One JSON object a line. Every line has an `id`, a `timestamp` (RFC 3339, UTC) and its `turn`;
+//! a message has `role` and `content` at its top level, so that `jq` and other tools read it.
+
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    Block, CallId, ContentHash, Display, EntryId, Message, Mode, Outcome, Role, RuleSource,
+    SessionId, StopReason, Todo, ToolStatus, TurnId, Usage,
+};
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The line's own id.
+    pub id: EntryId,
+    /// When it was written.
+    pub timestamp: DateTime<Utc>,
+    /// The turn it belongs to.
+    pub turn: TurnId,
+    /// What it says.
+    #[serde(flatten)]
+    pub entry: Entry,
+}
+
+/// What a line says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Entry {
+    /// The first line.
+    Session(SessionHeader),
+    /// Something was said. Each tool result is a message of its own.
+    Message(MessageEntry),
+    /// A call was approved and is about to run. On disk before the call does anything.
+    ToolStarted {
+        /// Which call.
+        call: CallId,
+        /// SHA-256 of its arguments as they are run.
+        arguments: ContentHash,
+        /// What approved it: a rule, the mode, or the person.
+        approved_by: String,
+    },
+    /// A permission question and its answer. History: a resume restores no powers from it.
+    Permission(PermissionEntry),
+    /// A tool wrote a file.
+    FileChange(FileChanged),
+    /// Older parts of the conversation are no longer sent in full.
+    Compaction(Compaction),
+    /// The person stopped the turn.
+    Interrupted,
+    /// The turn is over.
+    TurnEnd(TurnEnd),
+    /// The session's title from here on.
+    Title {
+        /// The title.
+        title: String,
+    },
+    /// The plan from here on.
+    Todo {
+        /// All its steps.
+        todos: Vec<Todo>,
+    },
+    /// The model from here on.
+    Model {
+        /// Its name on the server.
+        model: String,
+    },
+    /// The mode from here on. History: a resume restores no powers from it.
+    Mode {
+        /// The mode.
+        mode: Mode,
+    },
+}
+
+/// The first line of a log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionHeader {
+    /// The session.
+    pub session_id: SessionId,
+    /// The format's version; a reader that knows less opens it read-only.
+    pub version: u32,
+    /// The folder that the session works in.
+    pub cwd: PathBuf,
+    /// The model it began with.
+    pub model: String,
+    /// The provider it began with.
+    pub provider: String,
+    /// Where its first part comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<SessionId>,
+}
+
+/// Something said, with what is known of how it came about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MessageEntry {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub content: Vec<Block>,
+    /// Of a response: why it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<StopReason>,
+    /// Of a response: what it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Of a response: SHA-256 of model, tools, system text and messages that it answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<ContentHash>,
+    /// Of a tool result: how the call went and what the person sees of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<ResultInfo>,
+}
+
+/// How a call went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultInfo {
+    /// The tool's name.
+    pub name: String,
+    /// Done, failed, denied or cancelled.
+    pub status: ToolStatus,
+    /// A few words for the pane's head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// What the person sees, where that is not the result's text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display: Option<Display>,
+    /// How long it ran, in milliseconds.
+    pub elapsed_ms: u64,
+}
+
+/// A permission question and its answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionEntry {
+    /// Which call.
+    pub call: CallId,
+    /// The tool.
+    pub tool: String,
+    /// What came out.
+    pub decision: Outcome,
+    /// The answer's name: once, session, always, never, edited, deny; or rule, mode, headless.
+    pub answer: String,
+    /// The rule that decided or was saved, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleSource>,
+}
+
+/// A file that a tool wrote. The contents are kept by hash under `blobs/`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChanged {
+    /// The file, absolute.
+    pub path: PathBuf,
+    /// The content before; absent when there was no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<ContentHash>,
+    /// The content after.
+    pub after: ContentHash,
+}
+
+/// What is no longer sent in full.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compaction {
+    /// Tool results before this entry are sent as stubs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results_kept_from: Option<EntryId>,
+    /// Messages before this entry are not sent at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_kept: Option<EntryId>,
+}
+
+/// How a turn ended and what it took.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnEnd {
+    /// How.
+    pub outcome: TurnOutcome,
+    /// Tokens of all its responses together.
+    pub usage: Usage,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnOutcome {
+    /// The model had said what it wanted to say.
+    Answered,
+    /// The person stopped it.
+    Interrupted,
+    /// It made as many rounds of tool calls as `max_tool_rounds` allows.
+    RoundLimit,
+    /// It failed; the text says why and what to do.
+    Failed(String),
+}
+
+impl SessionHeader {
+    /// The version that this slug writes.
+    pub const VERSION: u32 = 1;
+}
+
+impl MessageEntry {
+    /// A message with nothing more known of it.
+    pub fn new(message: Message) -> Self {
+        Self {
+            role: message.role,
+            content: message.content,
+            stop_reason: None,
+            usage: None,
+            answered: None,
+            result: None,
+        }
+    }
+
+    /// Just what was said.
+    pub fn message(&self) -> Message {
+        Message { role: self.role, content: self.content.clone() }
+    }
+}

@@ -1,0 +1,124 @@
+//! What the model can do: the [`Tool`] trait, the registry, and one file per tool.
+//!
+//! Tools know nothing of permissions. They say what a call would touch ([`Tool::access`]); the
+//! agent's gate decides and then runs them. What they need from the machine they get as ports in
+//! their [`ToolContext`].
+
+mod ports;
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::{Access, ContentHash, Diff, Todo, ToolOutput, ToolSpec};
+
+pub use ports::{
+    Exit, ExitCause, FileError, FileState, Files, ProcessError, Processes, ReadLedger, Script,
+};
+
+/// Something the model can do.
+#[async_trait]
+pub trait Tool: Send + Sync {
+    /// What the model is told. The same bytes each time.
+    fn spec(&self) -> ToolSpec;
+
+    /// What a call with this input would touch, relative paths taken from `place`. Fails, with a
+    /// sentence that tells the model what to send instead, when the input is not usable.
+    fn access(&self, input: &Value, place: &Place) -> Result<Vec<Access>, ToolError>;
+
+    /// What a call would change, against what is on disk now, for the approval dialog.
+    async fn preview(&self, _context: &ToolContext, _input: &Value) -> Option<Diff> {
+        None
+    }
+
+    /// Does it. Only the agent's gate calls this.
+    async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError>;
+}
+
+/// Where an agent works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The folder that relative paths start from; absolute.
+    pub cwd: PathBuf,
+    /// The person's home folder, for `~`.
+    pub home: Option<PathBuf>,
+}
+
+/// What a running call has to work with.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// Where it works.
+    pub place: Place,
+    /// Reads and writes files.
+    pub files: Arc<dyn Files>,
+    /// Runs commands.
+    pub processes: Arc<dyn Processes>,
+    /// What the model has read of each file, by content hash.
+    pub reads: Arc<ReadLedger>,
+    /// Paths that a deny rule hides from searches.
+    pub is_hidden: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
+    /// Gets what the person and the log should know while the call runs.
+    pub effects: Arc<dyn ToolEffects>,
+    /// Ends the call.
+    pub cancel: CancellationToken,
+}
+
+/// What a running call tells the agent.
+pub trait ToolEffects: Send + Sync {
+    /// More output, to be shown as it comes. Never stored.
+    fn progress(&self, text: &str);
+    /// The plan has changed.
+    fn todos(&self, todos: Vec<Todo>);
+    /// A file was written. Either content is `None` where there is no file on that side.
+    fn file_changed(&self, change: FileChange);
+    /// Keeps `bytes` under their hash, for what the model gets only a part of.
+    fn keep(&self, bytes: &[u8]) -> Option<ContentHash>;
+}
+
+/// A file before and after a tool wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// The file, absolute.
+    pub path: PathBuf,
+    /// Its bytes before; `None` when it was not there.
+    pub before: Option<Vec<u8>>,
+    /// Its bytes now.
+    pub after: Vec<u8>,
+}
+
+/// Why a call could not be done. The message is for the model and says what to do instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ToolError(pub String);
+
+impl Place {
+    /// `path` as an absolute path without `.` and `..`, with a leading `~/` taken from the home
+    /// folder. Purely lexical.
+    pub fn resolve(&self, path: &str) -> PathBuf {
+        let path = match (path.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => self.cwd.join(path),
+        };
+        let mut clean = PathBuf::new();
+        for component in path.components() {
+            match component {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    clean.pop();
+                }
+                Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                    clean.push(component);
+                }
+            }
+        }
+        clean
+    }
+
+    /// `path` as the model and the person like to read it: relative inside the working folder.
+    pub fn show(&self, path: &Path) -> String {
+        path.strip_prefix(&self.cwd).unwrap_or(path).display().to_string()
+    }
+}

@@ -1,0 +1,147 @@
+//! What tools need from the machine, as traits that `platform` implements and tests can replace.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::ContentHash;
+
+/// Reads and writes whole files.
+#[async_trait]
+pub trait Files: Send + Sync {
+    /// What is at `path`, following symbolic links. Never blocks on a FIFO or a device: it looks
+    /// at what was opened before it reads.
+    async fn read(&self, path: &Path, limit: u64) -> Result<FileState, FileError>;
+
+    /// Puts `bytes` at `path`: a temporary file beside it, synced, then renamed, with the mode of
+    /// the file it replaces. Missing folders are made. With `expected`, the content that is there
+    /// must still have that hash (`Some(None)`: there must be no file).
+    async fn write(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+        expected: Option<Option<ContentHash>>,
+    ) -> Result<(), FileError>;
+}
+
+/// What was found at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileState {
+    /// A regular file, whole.
+    File(Vec<u8>),
+    /// A regular file of this many bytes, more than the limit.
+    TooBig(u64),
+    /// Nothing.
+    Missing,
+    /// A folder.
+    Folder,
+    /// A FIFO, socket or device.
+    Special,
+}
+
+/// Why a file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The content is not the one that was expected.
+    #[error("{0} has changed on disk since it was read")]
+    Changed(PathBuf),
+    /// The operating system says no.
+    #[error("cannot {doing} {path}: {source}")]
+    Io {
+        /// "read", "write", …
+        doing: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// Runs shell scripts.
+#[async_trait]
+pub trait Processes: Send + Sync {
+    /// Runs `script` to its end, with no terminal and nothing on standard input, in a session of
+    /// its own. Standard output and standard error arrive together in `output` as they come.
+    ///
+    /// It is over when the direct child has exited, not when the last holder of the pipe has. On
+    /// `cancel` or at the time limit the whole group gets TERM, and KILL two seconds later; on
+    /// `cancel` this returns at once and the killing goes on behind it.
+    async fn run(
+        &self,
+        script: Script,
+        output: &mut (dyn FnMut(&[u8]) + Send),
+        cancel: CancellationToken,
+    ) -> Result<Exit, ProcessError>;
+}
+
+/// What to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    /// For `bash -c`.
+    pub text: String,
+    /// The folder to start in.
+    pub cwd: PathBuf,
+    /// How long it may take.
+    pub timeout: Duration,
+}
+
+/// How a script ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit {
+    /// What ended it.
+    pub cause: ExitCause,
+    /// How long it ran.
+    pub elapsed: Duration,
+    /// Whether something it started still runs and holds its output.
+    pub left_running: bool,
+}
+
+/// What ended a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitCause {
+    /// It exited with this status.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+    /// It took too long and was killed.
+    TimedOut,
+    /// The person stopped it.
+    Cancelled,
+}
+
+/// Why a script could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start bash in {cwd}: {source}")]
+pub struct ProcessError {
+    /// The folder it should have started in.
+    pub cwd: PathBuf,
+    /// What the system said.
+    pub source: std::io::Error,
+}
+
+/// The content of each file as the model last saw it, so that it never edits what it has not read
+/// or what has changed since.
+#[derive(Debug, Default)]
+pub struct ReadLedger {
+    seen: Mutex<HashMap<PathBuf, ContentHash>>,
+}
+
+impl ReadLedger {
+    /// The model has seen this content.
+    pub fn record(&self, path: &Path, content: &[u8]) {
+        self.lock().insert(path.to_owned(), ContentHash::of(content));
+    }
+
+    /// What the model last saw of `path`.
+    pub fn seen(&self, path: &Path) -> Option<ContentHash> {
+        self.lock().get(path).cloned()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, ContentHash>> {
+        self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}

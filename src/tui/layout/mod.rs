@@ -1,0 +1,155 @@
+//! From text to lines that fit a width: wrapping, Markdown, highlighting, diffs, terminal output.
+//!
+//! Lines hold roles, not colours: they get their colours when painted, so that a change of theme
+//! lays nothing out again. All text that comes in has been made harmless by `domain::sanitize`.
+
+/// One row of the screen, laid out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Line {
+    /// What it shows, from the left.
+    pub spans: Vec<Span>,
+    /// Where its text begins in the source of its block, in bytes: the anchor of the scroll
+    /// position, which survives a change of width.
+    pub source: usize,
+    /// Columns on the left that are decoration (indent, quote bar, line numbers) and not copied.
+    pub gutter: u16,
+    /// How the line follows from the one above, for copying without wrap breaks.
+    pub join: Join,
+}
+
+/// How a line follows from the one above.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Join {
+    /// On a line of its own.
+    #[default]
+    Newline,
+    /// Wrapped at a space that is not shown.
+    Space,
+    /// Wrapped inside a word.
+    Nothing,
+}
+
+/// A run of text in one role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// The text; holds no control character.
+    pub text: String,
+    /// What it is.
+    pub role: Role,
+}
+
+/// What a piece of text is. The theme gives each role its style.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Body text.
+    Text,
+    /// Less important: hints, counts, paths.
+    Muted,
+    /// Rules and frames.
+    Border,
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// The model's reasoning.
+    Thinking,
+    /// A tool's name and mark.
+    Tool,
+    /// slug itself.
+    System,
+    /// Went well.
+    Success,
+    /// Worth a look.
+    Warning,
+    /// Went wrong.
+    Error,
+    /// A heading of this level, 1 to 6.
+    Heading(u8),
+    /// `code` in running text.
+    Code,
+    /// Code in a block, not highlighted.
+    CodeBlock,
+    /// Highlighted code.
+    Syntax(Syntax),
+    /// Strong text.
+    Strong,
+    /// Emphasised text.
+    Emphasis,
+    /// Both at once.
+    StrongEmphasis,
+    /// Struck text.
+    Strikethrough,
+    /// A link's text or address.
+    Link,
+    /// Bullets and numbers of lists.
+    ListMarker,
+    /// A quote's bar and text.
+    Quote,
+    /// An added line of a diff.
+    Added,
+    /// The changed words of an added line.
+    AddedWord,
+    /// A removed line of a diff.
+    Removed,
+    /// The changed words of a removed line.
+    RemovedWord,
+    /// Line numbers.
+    LineNumber,
+    /// Characters that were made visible: escapes, controls, bidi marks.
+    Escaped,
+    /// Output of a command in one of the terminal's own colours.
+    Ansi(Ansi),
+    /// A match of a search or filter.
+    Match,
+}
+
+/// Kinds of highlighted code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Syntax {
+    /// Words of the language.
+    Keyword,
+    /// Names of functions.
+    Function,
+    /// Names of types.
+    Type,
+    /// Strings and characters.
+    String,
+    /// Numbers and other constants.
+    Number,
+    /// Comments.
+    Comment,
+    /// Operators and punctuation.
+    Punctuation,
+    /// Attributes, tags, macros.
+    Attribute,
+    /// Variables and everything else.
+    Variable,
+}
+
+/// What SGR sequences ask for. Colours are the terminal's 16, the 256 palette, or 24 bits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Ansi {
+    /// The text's colour.
+    pub foreground: Option<AnsiColor>,
+    /// The background's colour.
+    pub background: Option<AnsiColor>,
+    /// Bold.
+    pub bold: bool,
+    /// Dim.
+    pub dim: bool,
+    /// Italic.
+    pub italic: bool,
+    /// Underlined.
+    pub underline: bool,
+    /// Colours swapped.
+    pub reverse: bool,
+}
+
+/// A colour as SGR names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AnsiColor {
+    /// One of the palette's 256; the first 16 are the terminal's own.
+    Indexed(u8),
+    /// Red, green, blue.
+    Rgb(u8, u8, u8),
+}

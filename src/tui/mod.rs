@@ -1,0 +1,4 @@
+//! Front end: the full screen. `runtime` feeds messages to `app::update`, `executor` carries out
+//! its effects, `view` draws the model from laid-out lines.
+
+pub mod layout;
