@@ -2,6 +2,9 @@
 
 mod command;
 mod event;
+mod normalise;
+mod response;
+mod turn;
 
 pub use command::{Command, SteerId};
 pub use event::{Event, NoticeLevel};

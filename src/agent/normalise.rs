@@ -1,0 +1,247 @@
+//! Makes any history one that every provider accepts, and does so before every request.
+//!
+//! What holds afterwards: the first message is the user's, roles alternate, every call is answered
+//! exactly once in the message right after it, results come first there and in the order of the
+//! calls, and nothing is empty. Appending to the input only ever appends to the output, so that
+//! the provider's prefix cache keeps hitting.
+
+use std::collections::HashMap;
+
+use crate::domain::{Block, CallId, Message, Role};
+
+/// What the model is told of a call whose result was lost.
+const LOST: &str = "Interrupted: this call has no result. It may have run in part.";
+
+/// Puts `history` in order.
+pub fn normalise(history: impl IntoIterator<Item = Message>) -> Vec<Message> {
+    let mut out: Vec<Message> = Vec::new();
+    let mut open = OpenCalls::default();
+    for message in history {
+        match message.role {
+            Role::Assistant => {
+                open.close(&mut out);
+                if out.is_empty() {
+                    continue;
+                }
+                let content = without_empty(message.content);
+                open.begin(&content);
+                push(&mut out, Role::Assistant, content);
+            }
+            Role::User => {
+                let (results, rest) = split_results(message.content);
+                open.answer(results);
+                let rest = without_empty(rest);
+                if !rest.is_empty() {
+                    open.close(&mut out);
+                    push(&mut out, Role::User, rest);
+                }
+            }
+        }
+    }
+    open.close(&mut out);
+    out
+}
+
+/// The calls of the newest response, and what has answered them so far.
+#[derive(Default)]
+struct OpenCalls {
+    order: Vec<CallId>,
+    results: HashMap<CallId, Block>,
+}
+
+impl OpenCalls {
+    fn begin(&mut self, content: &[Block]) {
+        self.order = content.iter().filter_map(call_id).cloned().collect();
+    }
+
+    /// Takes the first result of each open call; others are orphans and dropped.
+    fn answer(&mut self, results: Vec<(CallId, Block)>) {
+        for (id, block) in results {
+            if self.order.contains(&id) {
+                self.results.entry(id).or_insert(block);
+            }
+        }
+    }
+
+    /// Writes one result for each call.
+    fn close(&mut self, out: &mut Vec<Message>) {
+        let answers = std::mem::take(&mut self.order)
+            .into_iter()
+            .map(|id| {
+                self.results.remove(&id).unwrap_or_else(|| Block::ToolResult {
+                    tool_use_id: id,
+                    content: LOST.into(),
+                    is_error: true,
+                })
+            })
+            .collect();
+        push(out, Role::User, answers);
+        self.results.clear();
+    }
+}
+
+fn push(out: &mut Vec<Message>, role: Role, content: Vec<Block>) {
+    if content.is_empty() {
+        return;
+    }
+    match out.last_mut() {
+        Some(last) if last.role == role => last.content.extend(content),
+        _ => out.push(Message { role, content }),
+    }
+}
+
+fn call_id(block: &Block) -> Option<&CallId> {
+    match block {
+        Block::ToolUse(call) => Some(&call.id),
+        Block::Text { .. }
+        | Block::Context { .. }
+        | Block::Thinking { .. }
+        | Block::ToolResult { .. } => None,
+    }
+}
+
+fn split_results(content: Vec<Block>) -> (Vec<(CallId, Block)>, Vec<Block>) {
+    let (mut results, mut rest) = (Vec::new(), Vec::new());
+    for block in content {
+        match &block {
+            Block::ToolResult { tool_use_id, .. } => results.push((tool_use_id.clone(), block)),
+            Block::Text { .. }
+            | Block::Context { .. }
+            | Block::Thinking { .. }
+            | Block::ToolUse(_) => rest.push(block),
+        }
+    }
+    (results, rest)
+}
+
+fn without_empty(content: Vec<Block>) -> Vec<Block> {
+    let mut content = content;
+    content.retain(|block| match block {
+        Block::Text { text } | Block::Context { text, .. } => !text.trim().is_empty(),
+        Block::Thinking { thinking, signature } => !thinking.is_empty() || signature.is_some(),
+        Block::ToolUse(_) | Block::ToolResult { .. } => true,
+    });
+    content
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::{CallInput, ToolCall};
+
+    fn text(role: Role, text: &str) -> Message {
+        Message { role, content: vec![Block::Text { text: text.into() }] }
+    }
+
+    fn calls(ids: &[&str]) -> Message {
+        let content = ids
+            .iter()
+            .map(|id| {
+                Block::ToolUse(ToolCall {
+                    id: CallId::new(*id),
+                    name: "Read".into(),
+                    input: CallInput::Valid(json!({})),
+                })
+            })
+            .collect();
+        Message { role: Role::Assistant, content }
+    }
+
+    fn result(id: &str, content: &str) -> Message {
+        Message {
+            role: Role::User,
+            content: vec![Block::ToolResult {
+                tool_use_id: CallId::new(id),
+                content: content.into(),
+                is_error: false,
+            }],
+        }
+    }
+
+    fn ids_answered(message: &Message) -> Vec<&str> {
+        message.answers().map(CallId::as_str).collect()
+    }
+
+    #[test]
+    fn results_come_in_the_order_of_their_calls() {
+        let out = normalise([
+            text(Role::User, "go"),
+            calls(&["a", "b"]),
+            result("b", "2"),
+            result("a", "1"),
+            text(Role::Assistant, "done"),
+        ]);
+        assert_eq!(out.len(), 4);
+        assert_eq!(ids_answered(&out[2]), ["a", "b"]);
+    }
+
+    #[test]
+    fn an_open_call_is_answered_before_the_person_speaks() {
+        let out = normalise([text(Role::User, "go"), calls(&["a"]), text(Role::User, "stop that")]);
+        assert_eq!(ids_answered(&out[2]), ["a"]);
+        assert_eq!(out[2].text(), "stop that");
+        assert!(matches!(&out[2].content[0], Block::ToolResult { is_error: true, .. }));
+    }
+
+    #[test]
+    fn orphans_doubles_and_empty_messages_are_dropped() {
+        let out = normalise([
+            text(Role::Assistant, "before anything"),
+            text(Role::User, "go"),
+            result("x", "nobody asked"),
+            text(Role::Assistant, "  "),
+            calls(&["a"]),
+            result("a", "first"),
+            result("a", "again"),
+        ]);
+        assert_eq!(out.len(), 3);
+        assert_eq!(out[2].content.len(), 1);
+        assert!(
+            matches!(&out[2].content[0], Block::ToolResult { content, .. } if content == "first")
+        );
+    }
+
+    #[test]
+    fn messages_in_a_row_become_one() {
+        let out = normalise([text(Role::User, "one"), text(Role::User, "two")]);
+        assert_eq!(out.len(), 1);
+        assert_eq!(out[0].text(), "one\n\ntwo");
+    }
+
+    fn any_message() -> impl Strategy<Value = Message> {
+        let id = prop::sample::select(vec!["a", "b", "c", "d"]);
+        prop_oneof![
+            "[a-z ]{0,6}".prop_map(|said| text(Role::User, &said)),
+            "[a-z ]{0,6}".prop_map(|said| text(Role::Assistant, &said)),
+            prop::collection::hash_set(id.clone(), 1..3)
+                .prop_map(|ids| calls(&ids.into_iter().collect::<Vec<_>>())),
+            id.prop_map(|id| result(id, "r")),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_history_becomes_valid(history in prop::collection::vec(any_message(), 0..20)) {
+            let out = normalise(history);
+            let mut expected = Role::User;
+            for (at, message) in out.iter().enumerate() {
+                prop_assert_eq!(message.role, expected);
+                prop_assert!(!message.content.is_empty());
+                let asked: Vec<&CallId> = message.calls().map(|call| &call.id).collect();
+                let answered: Vec<&CallId> =
+                    out.get(at + 1).map(|next| next.answers().collect()).unwrap_or_default();
+                prop_assert_eq!(asked, answered);
+                expected = if expected == Role::User { Role::Assistant } else { Role::User };
+            }
+        }
+
+        #[test]
+        fn it_changes_nothing_twice(history in prop::collection::vec(any_message(), 0..20)) {
+            let once = normalise(history);
+            prop_assert_eq!(normalise(once.clone()), once);
+        }
+    }
+}
