@@ -1,0 +1,164 @@
+//! The house has rooms, and the doors between them are listed here. Any other `use crate::` line,
+//! and any cycle between rooms, fails.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Each room and the rooms it may look into.
+const DOORS: &[(&str, &[&str])] = &[
+    ("domain", &[]),
+    ("providers", &["domain"]),
+    ("tools", &["domain"]),
+    ("session", &["domain"]),
+    ("permissions", &["domain"]),
+    ("trust", &["domain"]),
+    ("platform", &["domain", "tools"]),
+    ("config", &["domain"]),
+    ("context", &["domain", "platform"]),
+    ("agent", &["context", "domain", "permissions", "platform", "providers", "session", "tools"]),
+    ("commands", &["domain"]),
+    ("doctor", &["config", "domain", "platform", "providers"]),
+    ("headless", &["agent", "domain", "session"]),
+    (
+        "tui",
+        &[
+            "agent", "commands", "config", "domain", "platform", "providers", "session", "trust",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "agent", "config", "context", "doctor", "domain", "headless", "permissions", "platform",
+            "providers", "session", "tools", "trust", "tui",
+        ],
+    ),
+];
+
+/// What stays pure: no task, no terminal I/O, no clock, no network.
+const PURE: &[(&str, &[&str])] = &[
+    ("src/domain", &["tokio", "reqwest", "crossterm", "std::fs", "std::process"]),
+    ("src/tui/app", &["tokio", "reqwest", "std::fs", "std::process", "Instant::now", "Utc::now"]),
+    ("src/tui/view", &["tokio", "reqwest", "std::fs", "std::process", "crate::agent"]),
+    ("src/agent/turn.rs", &["tokio", "Instant", "std::fs"]),
+    ("src/agent/normalise.rs", &["tokio", "Instant", "std::fs"]),
+];
+
+#[test]
+fn rooms_use_only_the_doors_that_are_listed() {
+    let allowed: BTreeMap<&str, BTreeSet<&str>> =
+        DOORS.iter().map(|(room, doors)| (*room, doors.iter().copied().collect())).collect();
+    let mut wrong = Vec::new();
+    for file in sources(Path::new("src")) {
+        let Some(room) = room_of(&file) else { continue };
+        let doors = allowed.get(room.as_str()).unwrap_or_else(|| panic!("{room} is not listed"));
+        for (line, used) in rooms_used(&file) {
+            if used != room && !doors.contains(used.as_str()) {
+                wrong.push(format!("{}:{line}: {room} uses {used}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_doors_lead_in_one_direction() {
+    let mut left: BTreeMap<&str, BTreeSet<&str>> =
+        DOORS.iter().map(|(room, doors)| (*room, doors.iter().copied().collect())).collect();
+    while !left.is_empty() {
+        let free: Vec<&str> =
+            left.iter().filter(|(_, doors)| doors.is_empty()).map(|(room, _)| *room).collect();
+        assert!(!free.is_empty(), "a cycle among {:?}", left.keys());
+        left.retain(|room, _| !free.contains(room));
+        for doors in left.values_mut() {
+            doors.retain(|door| !free.contains(door));
+        }
+    }
+}
+
+#[test]
+fn pure_rooms_do_not_act() {
+    let mut wrong = Vec::new();
+    for (folder, words) in PURE {
+        for file in sources(Path::new(folder)) {
+            for (number, line) in code_lines(&file) {
+                if let Some(word) = words.iter().find(|word| line.contains(**word)) {
+                    wrong.push(format!("{}:{number}: {word}", file.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Tools run behind the gate, and only there.
+#[test]
+fn only_the_gate_runs_tools() {
+    let mut callers = BTreeSet::new();
+    for file in sources(Path::new("src")) {
+        let inside = file.starts_with("src/tools");
+        if !inside && code_lines(&file).any(|(_, line)| line.contains("tool.run(")) {
+            callers.insert(file);
+        }
+    }
+    assert_eq!(callers, BTreeSet::from([PathBuf::from("src/agent/gate.rs")]));
+}
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    let silent: Vec<PathBuf> = sources(Path::new("src"))
+        .into_iter()
+        .filter(|file| !fs::read_to_string(file).unwrap().starts_with("//!"))
+        .collect();
+    assert!(silent.is_empty(), "no //! at the head of {silent:?}");
+}
+
+fn sources(path: &Path) -> Vec<PathBuf> {
+    if path.is_file() {
+        return vec![path.to_owned()];
+    }
+    let mut files: Vec<PathBuf> = fs::read_dir(path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        .flat_map(|entry| sources(&entry.unwrap().path()))
+        .filter(|file| file.extension().is_some_and(|extension| extension == "rs"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// The top folder, or file, under `src` that `file` belongs to; none for `main` and `lib`.
+fn room_of(file: &Path) -> Option<String> {
+    let first = file.strip_prefix("src").unwrap().components().next()?;
+    let name = first.as_os_str().to_str().unwrap().trim_end_matches(".rs").to_owned();
+    (name != "main" && name != "lib").then_some(name)
+}
+
+/// The code of a file without its comments and its tests, which stand at the end.
+fn code_lines(file: &Path) -> impl Iterator<Item = (usize, String)> + use<> {
+    let name = file.file_stem().unwrap().to_string_lossy();
+    let is_test = name.ends_with("tests") || name == "testing";
+    let text = if is_test { String::new() } else { fs::read_to_string(file).unwrap() };
+    let lines: Vec<(usize, String)> = text
+        .lines()
+        .take_while(|line| !line.starts_with("#[cfg(test)]"))
+        .enumerate()
+        .filter(|(_, line)| !line.trim_start().starts_with("//"))
+        .map(|(at, line)| (at + 1, line.to_owned()))
+        .collect();
+    lines.into_iter()
+}
+
+fn rooms_used(file: &Path) -> Vec<(usize, String)> {
+    code_lines(file)
+        .flat_map(|(number, line)| {
+            line.match_indices("crate::")
+                .map(|(at, found)| {
+                    let rest = &line[at + found.len()..];
+                    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+                    (number, rest[..end.unwrap_or(rest.len())].to_owned())
+                })
+                .filter(|(_, room)| !room.is_empty())
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
