@@ -1,1 +1,17 @@
 //! The machine: paths, files, processes, the terminal, the clipboard, logging.
+
+pub mod child;
+pub mod clipboard;
+pub mod debug_log;
+pub mod editor;
+pub mod environment;
+pub mod hangup;
+pub mod logging;
+pub mod paths;
+pub mod process;
+pub mod redact;
+pub mod signals;
+pub mod terminal;
+pub mod which;
+
+mod descendants;

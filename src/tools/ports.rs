@@ -73,7 +73,7 @@ pub trait Processes: Send + Sync {
     async fn run(
         &self,
         script: Script,
-        output: &mut (dyn FnMut(&[u8]) + Send),
+        output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
         cancel: CancellationToken,
     ) -> Result<Exit, ProcessError>;
 }

@@ -1,0 +1,355 @@
+//! `slug __child`: the small process that stands between slug and one shell command.
+//!
+//! It takes a session of its own, so that nothing below it has a terminal, becomes the reaper of
+//! everything the command starts, and ends all of that when slug dies or says so. Its standard
+//! input is a socket to slug: slug sends one [`Order`] as a line of JSON, then closes its sending
+//! half to have everything ended; back comes one [`Report`] when the direct child has exited. The
+//! death of slug closes the socket as well, so that no way of dying is missed.
+//!
+//! The script travels over the socket and not on the command line, where `pkill -f` in a script
+//! would find it and hit the supervisor.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::Instant;
+
+use super::descendants;
+
+/// The first argument that makes slug this supervisor.
+pub const COMMAND: &str = "__child";
+
+/// How long what runs has between TERM and KILL.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+/// The second argument that makes it die of a signal instead; see `signals::raise_again`.
+pub(super) const RAISE: &str = "raise";
+
+/// The status of a command line that cannot be understood, as in other commands of slug.
+const USAGE: u8 = 2;
+
+/// KILL is sent again this often, to what was started meanwhile.
+const KILL_AGAIN: Duration = Duration::from_millis(50);
+
+/// What KILL has not ended after this long hangs in the kernel and dies when it gets out.
+const UNKILLABLE: Duration = Duration::from_secs(10);
+
+/// What slug wants run.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Order {
+    /// For `bash -c`.
+    pub script: String,
+}
+
+/// How the direct child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Report {
+    /// It exited with this status.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+    /// It could not be started; the error number.
+    NotStarted(i32),
+}
+
+/// The path of the running binary, to start supervisors with.
+pub fn program() -> io::Result<PathBuf> {
+    // On Linux this name keeps working when an update replaces the file.
+    let running = Path::new("/proc/self/exe");
+    if cfg!(target_os = "linux") && running.exists() {
+        return Ok(running.to_owned());
+    }
+    std::env::current_exe()
+}
+
+/// The command line of a supervisor; `Stdio` is the caller's.
+pub(super) fn command(program: &Path, bash: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.arg0("slug").arg(COMMAND).arg(std::process::id().to_string()).arg(bash);
+    command
+}
+
+/// Supervises, until nothing is left to supervise. `args` are those after [`COMMAND`].
+pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let inherited = inherited_descriptors();
+    let args: Vec<OsString> = args.collect();
+    let (parent, bash) = match args.as_slice() {
+        [raise, number] if raise == RAISE => return parse(number).map_or(USAGE.into(), die_of),
+        [parent, bash] => (parse(parent), Path::new(bash)),
+        _ => return USAGE.into(),
+    };
+    let Some(parent) = parent else { return USAGE.into() };
+    let outcome = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .and_then(|runtime| runtime.block_on(supervise(parent, bash, &inherited)));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        // Nobody is there to be told: slug sees the socket close without a report.
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn parse(number: &OsStr) -> Option<i32> {
+    number.to_str()?.parse().ok()
+}
+
+/// Dies of a signal, with whose default action this process was started.
+fn die_of(number: i32) -> ExitCode {
+    if let Some(signal) = Signal::from_named_raw(number)
+        && rustix::process::kill_process(rustix::process::getpid(), signal).is_err()
+    {
+        return ExitCode::FAILURE;
+    }
+    // Reached when whoever started slug has the signal ignored.
+    ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX))
+}
+
+async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()> {
+    name_process();
+    // Fails only where this already leads a session, which is as good.
+    let _ = rustix::process::setsid();
+    let mut child_ended = signal(SignalKind::child())?;
+    let mut told_to_end = [
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::hangup())?,
+        signal(SignalKind::quit())?,
+    ];
+    tie_to(parent)?;
+
+    let control = StdUnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    control.set_nonblocking(true)?;
+    let mut control = BufReader::new(UnixStream::from_std(control)?);
+    let mut line = String::new();
+    control.read_line(&mut line).await?;
+    let order: Order = serde_json::from_str(&line)?;
+
+    let started = start(bash, &order.script, inherited);
+    let_go_of_output()?;
+    let direct = match started {
+        Ok(direct) => direct,
+        Err(error) => {
+            let number = error.raw_os_error().unwrap_or(rustix::io::Errno::INVAL.raw_os_error());
+            return report(&mut control, Report::NotStarted(number)).await;
+        }
+    };
+
+    let mut ending: Option<Ending> = None;
+    let mut byte = [0; 1];
+    loop {
+        let (status, left) = reap(direct);
+        if let Some(status) = status
+            && report(&mut control, status).await.is_err()
+        {
+            ending.get_or_insert_with(|| Ending::begin(direct));
+        }
+        if left == Left::Nothing || ending.as_ref().is_some_and(Ending::is_hopeless) {
+            return Ok(());
+        }
+        let again = ending.as_ref().map_or_else(|| left.look_again(), |it| Some(it.next));
+        tokio::select! {
+            _ = child_ended.recv() => {}
+            // Slug sends nothing after its order: a byte, the end and an error are all the end.
+            _ = control.read(&mut byte), if ending.is_none() => {
+                ending = Some(Ending::begin(direct));
+            }
+            () = any(&mut told_to_end), if ending.is_none() => {
+                ending = Some(Ending::begin(direct));
+            }
+            () = tokio::time::sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() => {
+                if let Some(ending) = &mut ending {
+                    ending.kill(direct);
+                }
+            }
+        }
+    }
+}
+
+/// Everything is being ended: TERM was sent at once, KILL follows.
+struct Ending {
+    began: Instant,
+    next: Instant,
+}
+
+impl Ending {
+    fn begin(direct: Pid) -> Self {
+        descendants::signal_all(direct, Signal::TERM);
+        // What is stopped gets its TERM only when it goes on.
+        descendants::signal_all(direct, Signal::CONT);
+        let began = Instant::now();
+        Self { began, next: began + GRACE }
+    }
+
+    fn kill(&mut self, direct: Pid) {
+        descendants::signal_all(direct, Signal::KILL);
+        self.next = Instant::now() + KILL_AGAIN;
+    }
+
+    fn is_hopeless(&self) -> bool {
+        self.began.elapsed() > UNKILLABLE
+    }
+}
+
+/// What still lives below the supervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Children,
+    /// No child of its own but members of the group, which no signal will announce the end of.
+    /// Only where there are no subreapers.
+    #[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has subreapers"))]
+    Group,
+    Nothing,
+}
+
+impl Left {
+    fn look_again(self) -> Option<Instant> {
+        match self {
+            Self::Group => Some(Instant::now() + Duration::from_millis(500)),
+            Self::Children | Self::Nothing => None,
+        }
+    }
+}
+
+/// Collects what has exited. Returns how the direct child ended, if it was among it.
+fn reap(direct: Pid) -> (Option<Report>, Left) {
+    let mut report = None;
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) if pid == direct => report = ended(status),
+            Ok(Some(_)) => {}
+            Ok(None) => return (report, Left::Children),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return (report, group_left(direct)),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn group_left(_direct: Pid) -> Left {
+    Left::Nothing
+}
+
+#[cfg(not(target_os = "linux"))]
+fn group_left(direct: Pid) -> Left {
+    match rustix::process::test_kill_process_group(direct) {
+        Ok(()) => Left::Group,
+        Err(_) => Left::Nothing,
+    }
+}
+
+fn ended(status: WaitStatus) -> Option<Report> {
+    status.exit_status().map(Report::Code).or(status.terminating_signal().map(Report::Signal))
+}
+
+async fn report(control: &mut BufReader<UnixStream>, report: Report) -> io::Result<()> {
+    let mut line = serde_json::to_vec(&report)?;
+    line.push(b'\n');
+    control.write_all(&line).await
+}
+
+async fn any(signals: &mut [tokio::signal::unix::Signal; 4]) {
+    let [terminate, interrupt, hangup, quit] = signals;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+        _ = hangup.recv() => {}
+        _ = quit.recv() => {}
+    }
+}
+
+fn start(bash: &Path, script: &str, inherited: &[i32]) -> io::Result<Pid> {
+    let mut command = Command::new(bash);
+    command.arg0("bash").args(["--noprofile", "--norc", "-c"]);
+    if !inherited.is_empty() {
+        // Closing a descriptor by number is unsafe in Rust; bash does it and becomes the bash
+        // that runs the script, under the same process id.
+        let closing: Vec<String> = inherited.iter().map(|fd| format!("{fd}<&-")).collect();
+        command.arg(format!("exec {}; exec -a bash \"$0\" \"$@\"", closing.join(" ")));
+        command.arg(bash).args(["--noprofile", "--norc", "-c"]);
+    }
+    let child = command.arg(script).stdin(Stdio::null()).process_group(0).spawn()?;
+    Ok(Pid::from_child(&child))
+}
+
+/// The supervisor must not hold the output's pipe: its end is how slug knows that nobody does.
+fn let_go_of_output() -> io::Result<()> {
+    let null = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
+    Ok(())
+}
+
+/// Descriptors beyond the standard three that whoever started slug has left open to all its
+/// children. To be called before anything is opened.
+fn inherited_descriptors() -> Vec<i32> {
+    let Ok(listing) = std::fs::read_dir("/dev/fd") else { return Vec::new() };
+    let open: Vec<i32> = listing
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|fd| *fd > 2)
+        .collect();
+    // The listing's own descriptor is closed by now.
+    open.into_iter()
+        .filter(|fd| Path::new(&format!("/dev/fd/{fd}")).symlink_metadata().is_ok())
+        .collect()
+}
+
+/// Has the kernel tell when slug is gone, and become the parent of orphans.
+#[cfg(target_os = "linux")]
+fn tie_to(parent: i32) -> io::Result<()> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+    // It may have died before the kernel was asked.
+    if Pid::as_raw(rustix::process::getppid()) != parent {
+        return Err(io::Error::other("slug is gone"));
+    }
+    Ok(())
+}
+
+/// Elsewhere the end of the socket alone tells.
+#[cfg(not(target_os = "linux"))]
+fn tie_to(_parent: i32) -> io::Result<()> {
+    Ok(())
+}
+
+/// Started as `/proc/self/exe`, it would be listed as "exe".
+fn name_process() {
+    if cfg!(target_os = "linux") {
+        // The name is only for people who look at a list of processes.
+        let _ = std::fs::write("/proc/self/comm", "slug-child");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_survives_the_wire() {
+        for report in [Report::Code(3), Report::Signal(9), Report::NotStarted(2)] {
+            let line = serde_json::to_string(&report).unwrap();
+            assert!(!line.contains('\n'));
+            assert_eq!(serde_json::from_str::<Report>(&line).unwrap(), report);
+        }
+    }
+
+    #[test]
+    fn wrong_arguments_are_refused() {
+        for args in [&[][..], &["1"], &["x", "/bin/bash"], &["1", "2", "3"]] {
+            let args = args.iter().map(OsString::from);
+            assert_eq!(format!("{:?}", main(args)), format!("{:?}", ExitCode::from(2)));
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! Runs shell scripts for the tools, each below a supervisor of its own (`platform::child`).
+//!
+//! One long-lived thread starts the supervisors, because the kernel ties them to the thread that
+//! did. A run is over when its direct child has exited and what was in the pipe is read, at most
+//! 200 ms later, however long somebody else holds the pipe. What is left then is watched by a
+//! task of the host's until it ends or the host does; its output is read and dropped at a
+//! bounded rate, so that it neither blocks at once nor takes the machine.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::tools::{Exit, ExitCause, ProcessError, Processes, Script};
+
+use super::child::{self, GRACE, Order, Report};
+use super::environment::ChildEnvironment;
+use super::which;
+
+/// How long output is still read after the direct child has exited.
+const DRAIN: Duration = Duration::from_millis(200);
+
+/// How long after KILL a child that does not go is given up on.
+const UNKILLABLE: Duration = Duration::from_secs(1);
+
+/// Output of what is left behind is read in pieces of [`CHUNK`] with this pause: 3 MB/s at most.
+const BEHIND_PAUSE: Duration = Duration::from_millis(20);
+
+const CHUNK: usize = 64 * 1024;
+
+/// How often supervisors that are ending are looked at.
+const REAP_EVERY: Duration = Duration::from_millis(100);
+
+/// The programs that a host runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Programs {
+    /// slug itself; [`child::program`] unless a test says otherwise.
+    pub slug: PathBuf,
+    /// As [`which::find`] found it; runs fail without.
+    pub bash: Option<PathBuf>,
+}
+
+impl Programs {
+    /// The running binary, and the bash of `path` (the value of PATH) outside `workspace`.
+    pub fn find(path: &OsStr, workspace: &Path) -> io::Result<Self> {
+        Ok(Self { slug: child::program()?, bash: which::find("bash", path, workspace) })
+    }
+}
+
+/// Runs scripts, and owns what they leave running.
+#[derive(Debug)]
+pub struct ProcessHost {
+    programs: Programs,
+    environment: ChildEnvironment,
+    starter: mpsc::Sender<Job>,
+    behind: TaskTracker,
+    end_all: CancellationToken,
+}
+
+impl ProcessHost {
+    /// A host with its thread. Scripts get `environment` and nothing else.
+    pub fn new(programs: Programs, environment: ChildEnvironment) -> io::Result<Self> {
+        let (starter, jobs) = mpsc::channel();
+        thread::Builder::new().name("children".to_owned()).spawn(move || start_and_reap(&jobs))?;
+        Ok(Self {
+            programs,
+            environment,
+            starter,
+            behind: TaskTracker::new(),
+            end_all: CancellationToken::new(),
+        })
+    }
+
+    /// Ends all that earlier scripts have left running, and returns when it is gone: after two
+    /// seconds and a little at most, unless something hangs in the kernel.
+    pub async fn end_all(&self) {
+        self.end_all.cancel();
+        self.behind.close();
+        // A supervisor that takes longer goes on by itself; slug need not wait for it.
+        let _ = tokio::time::timeout(GRACE + UNKILLABLE, self.behind.wait()).await;
+    }
+
+    async fn start(&self, script: &Script) -> io::Result<Running> {
+        let bash = self.programs.bash.as_deref().ok_or_else(|| {
+            io::Error::new(io::ErrorKind::NotFound, "there is no bash in PATH: install bash")
+        })?;
+        let (control, theirs) = StdUnixStream::pair()?;
+        control.set_nonblocking(true)?;
+        let mut control = UnixStream::from_std(control)?;
+        let (output, write_end) = io::pipe()?;
+        let output = pipe::Receiver::from_owned_fd(OwnedFd::from(output))?;
+
+        let mut command = child::command(&self.programs.slug, bash);
+        command
+            .current_dir(&script.cwd)
+            .env_clear()
+            .envs(self.environment.variables())
+            .env("PWD", &script.cwd)
+            .stdin(OwnedFd::from(theirs))
+            .stdout(write_end.try_clone()?)
+            .stderr(write_end);
+        let supervisor = self.spawn(command).await?;
+
+        let mut order = serde_json::to_vec(&Order { script: script.text.clone() })?;
+        order.push(b'\n');
+        control.write_all(&order).await?;
+        Ok(Running { control, output: Some(output), heard: Vec::new(), _supervisor: supervisor })
+    }
+
+    async fn spawn(&self, command: Command) -> io::Result<Supervisor> {
+        let (reply, started) = oneshot::channel();
+        let gone = || io::Error::other("the thread that starts commands has ended");
+        let job = Job::Start { command: Box::new(command), reply };
+        self.starter.send(job).map_err(|_| gone())?;
+        let child = started.await.map_err(|_| gone())??;
+        Ok(Supervisor { child: Some(child), reaper: self.starter.clone() })
+    }
+
+    /// After the direct child: reads what is still in the pipe.
+    async fn finish(
+        &self,
+        mut running: Running,
+        output: &mut (dyn FnMut(&[u8]) + Send),
+        cancel: &CancellationToken,
+        cause: ExitCause,
+    ) -> (ExitCause, Held) {
+        let held = tokio::select! {
+            biased;
+            () = cancel.cancelled() => {
+                self.leave_behind(running, cancel);
+                return (ExitCause::Cancelled, Held::No);
+            }
+            held = running.drain(Instant::now() + DRAIN, output) => held,
+        };
+        self.leave_behind(running, &self.end_all);
+        (cause, held)
+    }
+
+    /// Watches what is left of a run until it ends; it is made to end when `end` is cancelled.
+    fn leave_behind(&self, running: Running, end: &CancellationToken) {
+        self.behind.spawn(running.follow(end.clone()));
+    }
+}
+
+impl Drop for ProcessHost {
+    fn drop(&mut self) {
+        self.end_all.cancel();
+    }
+}
+
+#[async_trait]
+impl Processes for ProcessHost {
+    async fn run(
+        &self,
+        script: Script,
+        output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
+        cancel: CancellationToken,
+    ) -> Result<Exit, ProcessError> {
+        let began = Instant::now();
+        let failed = |source| ProcessError { cwd: script.cwd.clone(), source };
+        let exit = |(cause, held)| Exit {
+            cause,
+            elapsed: began.elapsed(),
+            left_running: held == Held::Yes,
+        };
+
+        let mut running = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(exit((ExitCause::Cancelled, Held::No))),
+            started = self.start(&script) => started.map_err(failed)?,
+        };
+        match running.until_over(began + script.timeout, output, &cancel).await {
+            Over::Exited(cause) => Ok(exit(self.finish(running, output, &cancel, cause).await)),
+            Over::Cancelled => {
+                self.leave_behind(running, &cancel);
+                Ok(exit((ExitCause::Cancelled, Held::No)))
+            }
+            Over::TimedOut(held) => {
+                self.leave_behind(running, &self.end_all);
+                Ok(exit((ExitCause::TimedOut, held)))
+            }
+            Over::NotStarted(number) => Err(failed(io::Error::from_raw_os_error(number))),
+            Over::Lost => Err(failed(io::Error::other(
+                "its supervisor was killed; what the command had begun may be half done",
+            ))),
+        }
+    }
+}
+
+/// How the wait for the direct child ended.
+enum Over {
+    Exited(ExitCause),
+    Cancelled,
+    /// With `Held::Yes`, KILL did not end it.
+    TimedOut(Held),
+    NotStarted(i32),
+    /// The supervisor has gone without a word.
+    Lost,
+}
+
+/// Whether something still runs and holds the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Held {
+    Yes,
+    No,
+}
+
+/// A command with its supervisor. Dropping it ends both: the socket closes.
+#[derive(Debug)]
+struct Running {
+    control: UnixStream,
+    /// `None` when nobody holds the other end any more.
+    output: Option<pipe::Receiver>,
+    heard: Vec<u8>,
+    _supervisor: Supervisor,
+}
+
+impl Running {
+    async fn until_over(
+        &mut self,
+        deadline: Instant,
+        output: &mut (dyn FnMut(&[u8]) + Send),
+        cancel: &CancellationToken,
+    ) -> Over {
+        let mut buffer = vec![0; CHUNK];
+        let mut timed_out = false;
+        let mut limit = deadline;
+        loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Over::Cancelled,
+                () = sleep_until(limit) => {
+                    if timed_out {
+                        return Over::TimedOut(Held::Yes);
+                    }
+                    timed_out = true;
+                    limit = deadline + GRACE + UNKILLABLE;
+                    self.end().await;
+                }
+                report = hear(&mut self.control, &mut self.heard) => {
+                    if timed_out {
+                        // What was written before the end belongs to the result all the same.
+                        self.drain(Instant::now() + DRAIN, output).await;
+                        return Over::TimedOut(Held::No);
+                    }
+                    return match report {
+                        Some(Report::Code(code)) => Over::Exited(ExitCause::Code(code)),
+                        Some(Report::Signal(signal)) => Over::Exited(ExitCause::Signal(signal)),
+                        Some(Report::NotStarted(number)) => Over::NotStarted(number),
+                        None => Over::Lost,
+                    };
+                }
+                count = read(&mut self.output, &mut buffer) => {
+                    self.took(count, &buffer, output);
+                }
+            }
+        }
+    }
+
+    /// Reads until nobody holds the pipe, or until `by`; what was in it is read in any case.
+    async fn drain(&mut self, by: Instant, output: &mut (dyn FnMut(&[u8]) + Send)) -> Held {
+        let mut buffer = vec![0; CHUNK];
+        while self.output.is_some() {
+            tokio::select! {
+                biased;
+                count = read(&mut self.output, &mut buffer) => self.took(count, &buffer, output),
+                () = sleep_until(by) => return Held::Yes,
+            }
+            // A chatty holder always has more.
+            if Instant::now() >= by && self.output.is_some() {
+                return Held::Yes;
+            }
+        }
+        Held::No
+    }
+
+    fn took(&mut self, count: usize, buffer: &[u8], output: &mut (dyn FnMut(&[u8]) + Send)) {
+        match buffer.get(..count) {
+            Some(bytes) if !bytes.is_empty() => output(bytes),
+            Some(_) | None => self.output = None,
+        }
+    }
+
+    /// Stays until the supervisor is gone, drops the output, and on `end` asks for the end.
+    async fn follow(mut self, end: CancellationToken) {
+        let mut buffer = vec![0; CHUNK];
+        let mut asked = false;
+        let mut next_read = Instant::now();
+        loop {
+            tokio::select! {
+                () = end.cancelled(), if !asked => {
+                    asked = true;
+                    self.end().await;
+                }
+                report = hear(&mut self.control, &mut self.heard) => match report {
+                    // A cancelled or late child reports here; nobody waits for it any more.
+                    Some(_) => {}
+                    None => return,
+                },
+                count = async {
+                    sleep_until(next_read).await;
+                    read(&mut self.output, &mut buffer).await
+                } => {
+                    next_read = Instant::now() + BEHIND_PAUSE;
+                    self.took(count, &buffer, &mut |_| {});
+                }
+            }
+        }
+    }
+
+    /// Tells the supervisor to end everything.
+    async fn end(&mut self) {
+        // Fails only when the supervisor has gone, which `hear` notices.
+        let _ = self.control.shutdown().await;
+    }
+}
+
+/// The next report; `None` when the supervisor has gone. May be dropped and called again.
+async fn hear(control: &mut UnixStream, heard: &mut Vec<u8>) -> Option<Report> {
+    loop {
+        if let Some(end) = heard.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = heard.drain(..=end).collect();
+            return serde_json::from_slice(&line).ok();
+        }
+        match control.read_buf(heard).await {
+            Ok(0) | Err(_) => return None,
+            Ok(_) => {}
+        }
+    }
+}
+
+/// Reads what is there; 0 at the end of the pipe, never where there is no pipe any more.
+async fn read(output: &mut Option<pipe::Receiver>, buffer: &mut [u8]) -> usize {
+    match output {
+        // A pipe that cannot be read has nothing more to say.
+        Some(pipe) => pipe.read(buffer).await.unwrap_or(0),
+        None => std::future::pending().await,
+    }
+}
+
+/// A started supervisor, handed back to the thread for reaping in the end.
+#[derive(Debug)]
+struct Supervisor {
+    child: Option<Child>,
+    reaper: mpsc::Sender<Job>,
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        if let Some(child) = self.child.take() {
+            // The thread lives as long as a sender does.
+            let _ = self.reaper.send(Job::Reap(child));
+        }
+    }
+}
+
+/// What the thread is asked to do.
+enum Job {
+    Start { command: Box<Command>, reply: oneshot::Sender<io::Result<Child>> },
+    Reap(Child),
+}
+
+/// The thread. Supervisors end by themselves when their socket closes; here they are only waited
+/// for, so that they do not stay as zombies.
+fn start_and_reap(jobs: &mpsc::Receiver<Job>) {
+    let mut ending: Vec<Child> = Vec::new();
+    loop {
+        let job = if ending.is_empty() {
+            jobs.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected)
+        } else {
+            jobs.recv_timeout(REAP_EVERY)
+        };
+        match job {
+            Ok(Job::Start { mut command, reply }) => {
+                let started = command.spawn();
+                // The pipe's writing end must be the children's alone.
+                drop(command);
+                if let Err(Ok(child)) = reply.send(started) {
+                    ending.push(child);
+                }
+            }
+            Ok(Job::Reap(child)) => ending.push(child),
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => return,
+        }
+        ending.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+    }
+}

@@ -1,0 +1,84 @@
+//! Finds the programs that slug itself runs (bash, git) in the PATH, once, at the start.
+//!
+//! A repository must not be able to put its own `git` in front of the real one: relative entries
+//! of the PATH and entries inside the workspace are skipped, and so are links that lead there.
+//! What the model runs through bash uses the PATH as it is.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The first executable `name` in `path` (the value of PATH) that lies outside `workspace`.
+pub fn find(name: &str, path: &OsStr, workspace: &Path) -> Option<PathBuf> {
+    let workspace = fs::canonicalize(workspace).unwrap_or_else(|_| workspace.to_owned());
+    std::env::split_paths(path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|candidate| is_trusted_program(candidate, &workspace))
+}
+
+fn is_trusted_program(candidate: &Path, workspace: &Path) -> bool {
+    let folder = candidate.parent().and_then(|folder| fs::canonicalize(folder).ok());
+    let (Some(folder), Ok(target)) = (folder, fs::canonicalize(candidate)) else { return false };
+    let is_program = fs::metadata(&target)
+        .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0);
+    is_program && !folder.starts_with(workspace) && !target.starts_with(workspace)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env::join_paths;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A workspace and a folder outside it, each with a program `git`.
+    fn scene() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let root = tempfile::tempdir().unwrap();
+        let (workspace, outside) = (root.path().join("work"), root.path().join("usr-bin"));
+        for folder in [&workspace.join("bin"), &outside] {
+            fs::create_dir_all(folder).unwrap();
+            fs::write(folder.join("git"), "").unwrap();
+            fs::set_permissions(folder.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        (root, workspace, outside)
+    }
+
+    #[test]
+    fn skips_relative_and_workspace_entries() {
+        let (_root, workspace, outside) = scene();
+        let path = join_paths([
+            Path::new("."),
+            Path::new(""),
+            Path::new("bin"),
+            &workspace.join("bin"),
+            &outside.join("../work/bin"),
+            &outside,
+        ]);
+        assert_eq!(find("git", &path.unwrap(), &workspace), Some(outside.join("git")));
+    }
+
+    #[test]
+    fn skips_links_into_the_workspace() {
+        let (root, workspace, outside) = scene();
+        let links = root.path().join("links");
+        fs::create_dir(&links).unwrap();
+        symlink(workspace.join("bin/git"), links.join("git")).unwrap();
+        symlink(workspace.join("bin"), root.path().join("dir")).unwrap();
+        let path = join_paths([links, root.path().join("dir"), outside.clone()]).unwrap();
+        assert_eq!(find("git", &path, &workspace), Some(outside.join("git")));
+    }
+
+    #[test]
+    fn skips_what_cannot_be_run() {
+        let (root, workspace, outside) = scene();
+        let plain = root.path().join("plain");
+        fs::create_dir_all(plain.join("bash")).unwrap();
+        fs::write(plain.join("git"), "").unwrap();
+        fs::set_permissions(plain.join("git"), fs::Permissions::from_mode(0o644)).unwrap();
+        let path = join_paths([plain, outside.clone()]).unwrap();
+        assert_eq!(find("git", &path, &workspace), Some(outside.join("git")));
+        assert_eq!(find("bash", &path, &workspace), None);
+    }
+}
