@@ -3,6 +3,8 @@
 //! Three tests are scenes with a process of their own between test and host: they start this test
 //! binary again with only [`helper`], which runs one script as slug would.
 
+#![allow(clippy::unwrap_used, reason = "what helps a test may fail like one")]
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

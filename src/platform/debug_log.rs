@@ -1,1 +1,251 @@
-//! wip
+//! `--debug-log`: every request, response, tool call and result of a run as a file of its own, and
+//! all events in order, for a bug report. Secrets are taken out.
+//!
+//! A [`DebugLog`] is a handle that costs nothing when it is off. Files are written by a thread, in
+//! the order in which they were given, and are complete when the last handle is dropped.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+
+use chrono::{DateTime, Local, SecondsFormat, Utc};
+use serde_json::{Value, json};
+
+use super::paths::{private_dir, private_file};
+use super::redact::Redactor;
+
+/// Writes what it is given, or nothing when it is off.
+#[derive(Debug, Clone, Default)]
+pub struct DebugLog {
+    run: Option<Arc<Run>>,
+}
+
+/// Joins a response to its request, a result to its call: they share a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exchange(u32);
+
+#[derive(Debug)]
+struct Run {
+    folder: PathBuf,
+    last: AtomicU32,
+    /// `None` only while it is dropped.
+    writer: Option<(mpsc::Sender<Item>, JoinHandle<()>)>,
+}
+
+/// One thing to write.
+enum Item {
+    File { name: String, value: Value },
+    Event(Value),
+}
+
+impl DebugLog {
+    /// One that writes nothing.
+    pub fn off() -> Self {
+        Self::default()
+    }
+
+    /// Begins a run's folder below `debug` (`~/.slug/debug`), named by the time.
+    pub fn start(debug: &Path, redactor: Redactor, now: DateTime<Local>) -> io::Result<Self> {
+        let folder = fresh_folder(debug, now)?;
+        let (items, waiting) = mpsc::channel();
+        let writing = Writer { folder: folder.clone(), redactor };
+        let thread = thread::Builder::new()
+            .name("debug-log".to_owned())
+            .spawn(move || writing.serve(&waiting))?;
+        let last = AtomicU32::new(0);
+        Ok(Self { run: Some(Arc::new(Run { folder, last, writer: Some((items, thread)) })) })
+    }
+
+    /// Where it writes, for a notice.
+    pub fn folder(&self) -> Option<&Path> {
+        self.run.as_deref().map(|run| run.folder.as_path())
+    }
+
+    /// `NNNN_api_request.json`.
+    pub fn request(&self, body: &Value) -> Exchange {
+        self.begin("api_request", body)
+    }
+
+    /// `NNNN_api_response.json`.
+    pub fn response(&self, exchange: Exchange, body: &Value) {
+        self.file(exchange, "api_response", body);
+    }
+
+    /// `NNNN_tool_call.json`.
+    pub fn tool_call(&self, call: &Value) -> Exchange {
+        self.begin("tool_call", call)
+    }
+
+    /// `NNNN_tool_result.json`.
+    pub fn tool_result(&self, exchange: Exchange, result: &Value) {
+        self.file(exchange, "tool_result", result);
+    }
+
+    /// A line of `events.jsonl`, with the time.
+    pub fn event(&self, name: &str, data: &Value) {
+        if let Some(run) = &self.run {
+            run.send(Item::Event(json!({ "timestamp": timestamp(), "event": name, "data": data })));
+        }
+    }
+
+    fn begin(&self, kind: &str, value: &Value) -> Exchange {
+        let exchange = Exchange(match &self.run {
+            Some(run) => run.last.fetch_add(1, Ordering::Relaxed) + 1,
+            None => 0,
+        });
+        self.file(exchange, kind, value);
+        exchange
+    }
+
+    fn file(&self, Exchange(number): Exchange, kind: &str, value: &Value) {
+        if let Some(run) = &self.run {
+            let name = format!("{number:04}_{kind}.json");
+            let file = json!({ "timestamp": timestamp(), "event": kind, "file": name });
+            run.send(Item::File { name, value: value.clone() });
+            run.send(Item::Event(file));
+        }
+    }
+}
+
+impl Run {
+    fn send(&self, item: Item) {
+        if let Some((items, _)) = &self.writer {
+            // The thread ends only when this end does.
+            let _ = items.send(item);
+        }
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if let Some((items, thread)) = self.writer.take() {
+            drop(items);
+            // What it has to say, it has logged.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Writer {
+    folder: PathBuf,
+    redactor: Redactor,
+}
+
+impl Writer {
+    fn serve(&self, items: &mpsc::Receiver<Item>) {
+        let events = self.folder.join("events.jsonl");
+        let mut events = match private_file(&events, OpenOptions::new().append(true).create(true)) {
+            Ok((file, _)) => Some(file),
+            Err(error) => {
+                tracing::warn!(%error, "no events.jsonl in the debug log");
+                None
+            }
+        };
+        while let Ok(item) = items.recv() {
+            let written = match &item {
+                Item::File { name, value } => self.write(name, value),
+                Item::Event(value) => events.as_mut().map_or(Ok(()), |file| self.line(file, value)),
+            };
+            if let Err(error) = written {
+                tracing::warn!(%error, folder = %self.folder.display(), "debug log not written");
+            }
+        }
+    }
+
+    fn write(&self, name: &str, value: &Value) -> io::Result<()> {
+        let path = self.folder.join(name);
+        let (mut file, _) = private_file(&path, OpenOptions::new().write(true).create_new(true))?;
+        file.write_all(&serde_json::to_vec_pretty(&self.redactor.json(value))?)
+    }
+
+    fn line(&self, file: &mut File, value: &Value) -> io::Result<()> {
+        let mut line = serde_json::to_vec(&self.redactor.json(value))?;
+        line.push(b'\n');
+        file.write_all(&line)
+    }
+}
+
+/// `<YYYYMMDD_HHMMSS>`; two runs of one second get different ones.
+fn fresh_folder(debug: &Path, now: DateTime<Local>) -> io::Result<PathBuf> {
+    private_dir(debug)?;
+    let name = now.format("%Y%m%d_%H%M%S").to_string();
+    let suffixes = std::iter::once(String::new()).chain((2..).map(|count| format!("_{count}")));
+    for suffix in suffixes {
+        let folder = debug.join(format!("{name}{suffix}"));
+        match std::fs::create_dir(&folder) {
+            Ok(()) => return private_dir(&folder).map(|_| folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+fn timestamp() -> String {
+    Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use chrono::TimeZone;
+
+    use super::*;
+
+    fn now() -> DateTime<Local> {
+        Local.with_ymd_and_hms(2026, 11, 21, 22, 48, 15).unwrap()
+    }
+
+    #[test]
+    fn a_run_leaves_numbered_pairs_and_events() {
+        let home = tempfile::tempdir().unwrap();
+        let log = DebugLog::start(home.path(), Redactor::default(), now()).unwrap();
+        let folder = log.folder().unwrap().to_owned();
+        assert_eq!(folder, home.path().join("20261121_224815"));
+        let request = log.request(&json!({"model": "m", "api_key": "CANARY"}));
+        let clone = log.clone();
+        let call = clone.tool_call(&json!({"name": "Bash"}));
+        log.response(request, &json!({"text": "sk-CANARYCANARYCANARY"}));
+        log.tool_result(call, &json!("done"));
+        log.event("turn_ended", &json!({"turn": 1}));
+        drop((log, clone));
+
+        let read = |name: &str| -> String { fs::read_to_string(folder.join(name)).unwrap() };
+        let parse = |name: &str| -> Value { serde_json::from_str(&read(name)).unwrap() };
+        assert_eq!(parse("0001_api_request.json")["api_key"], "[redacted]");
+        assert_eq!(parse("0001_api_response.json")["text"], "[redacted]");
+        assert_eq!(parse("0002_tool_call.json")["name"], "Bash");
+        assert_eq!(parse("0002_tool_result.json"), "done");
+        let events: Vec<Value> =
+            read("events.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(events.len(), 5);
+        assert_eq!(events[1]["file"], "0002_tool_call.json");
+        assert_eq!(events[4]["data"]["turn"], 1);
+        for entry in fs::read_dir(&folder).unwrap() {
+            assert_eq!(entry.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn two_runs_in_one_second_do_not_share() {
+        let home = tempfile::tempdir().unwrap();
+        let first = DebugLog::start(home.path(), Redactor::default(), now()).unwrap();
+        let second = DebugLog::start(home.path(), Redactor::default(), now()).unwrap();
+        assert_ne!(first.folder(), second.folder());
+    }
+
+    #[test]
+    fn one_that_is_off_does_nothing() {
+        let log = DebugLog::off();
+        let exchange = log.request(&json!({}));
+        log.response(exchange, &json!({}));
+        log.event("x", &json!({}));
+        assert_eq!(log.folder(), None);
+    }
+}

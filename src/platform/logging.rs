@@ -1,1 +1,203 @@
-//! wip
+//! slug's own log: one file a day in `~/.slug/logs`, for the person alone, without secrets.
+//!
+//! `RUST_LOG` says how much is written; without it, what slug itself finds worth telling, and
+//! warnings of the libraries. Lines are written by a thread, so that nobody waits for the disk;
+//! when it cannot keep up, lines are dropped. Nothing ever goes to the terminal.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use chrono::{Local, NaiveDate};
+use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::FmtSpan;
+
+use super::paths::{private_dir, private_file};
+use super::redact::Redactor;
+
+const DEFAULT_FILTER: &str = "warn,slug_code=info,slug=info";
+
+/// How many days are kept.
+const KEPT_DAYS: usize = 14;
+
+/// Writes what is still waiting when it is dropped.
+#[derive(Debug)]
+#[must_use = "the log ends when this is dropped"]
+pub struct LogGuard {
+    _worker: WorkerGuard,
+}
+
+/// Why there is no log. slug works without.
+#[derive(Debug, thiserror::Error)]
+pub enum LoggingError {
+    /// The folder or today's file cannot be written.
+    #[error("cannot write a log in {folder}: {source}")]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is one already in this process.
+    #[error("logging has been started already")]
+    Started,
+}
+
+/// Starts the log. `filter` is the value of `RUST_LOG`.
+pub fn start(
+    folder: &Path,
+    filter: Option<&str>,
+    redactor: Redactor,
+) -> Result<LogGuard, LoggingError> {
+    let (writer, guard) = writer(folder, redactor)
+        .map_err(|source| LoggingError::Folder { folder: folder.to_owned(), source })?;
+    let filter = EnvFilter::builder().parse_lossy(filter.unwrap_or(DEFAULT_FILTER));
+    let subscriber = subscriber(writer, filter);
+    tracing::subscriber::set_global_default(subscriber).map_err(|_| LoggingError::Started)?;
+    Ok(guard)
+}
+
+fn writer(folder: &Path, redactor: Redactor) -> io::Result<(NonBlocking, LogGuard)> {
+    private_dir(folder)?;
+    let mut daily = DailyFile { folder: folder.to_owned(), open: None };
+    daily.at(Local::now().date_naive())?;
+    let (writer, worker) = tracing_appender::non_blocking(Redacting { file: daily, redactor });
+    Ok((writer, LogGuard { _worker: worker }))
+}
+
+/// Spans carry session, turn, call and model; each line shows those it is in, and when one ends a
+/// line says how long it took.
+fn subscriber(
+    writer: NonBlocking,
+    filter: EnvFilter,
+) -> impl tracing::Subscriber + Send + Sync + 'static {
+    tracing_subscriber::fmt()
+        .with_writer(writer)
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .with_span_events(FmtSpan::CLOSE)
+        .finish()
+}
+
+/// Takes secrets out of each line. A line arrives in one write.
+struct Redacting {
+    file: DailyFile,
+    redactor: Redactor,
+}
+
+impl Write for Redacting {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let clean = self.redactor.text(&String::from_utf8_lossy(line));
+        self.file.at(Local::now().date_naive())?.write_all(clean.as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.file.open {
+            Some((_, file)) => file.flush(),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `slug-2026-11-21.log`, and another with the next day. tracing-appender's own would make its
+/// files readable for others.
+struct DailyFile {
+    folder: PathBuf,
+    open: Option<(NaiveDate, File)>,
+}
+
+impl DailyFile {
+    fn at(&mut self, day: NaiveDate) -> io::Result<&mut File> {
+        let file = match self.open.take() {
+            Some((opened, file)) if opened == day => file,
+            Some(_) | None => {
+                let path = self.folder.join(format!("slug-{day}.log"));
+                let (file, _) = private_file(&path, OpenOptions::new().append(true).create(true))?;
+                self.prune()?;
+                file
+            }
+        };
+        Ok(&mut self.open.insert((day, file)).1)
+    }
+
+    /// The dates in the names sort by themselves.
+    fn prune(&self) -> io::Result<()> {
+        let mut logs: Vec<PathBuf> = fs::read_dir(&self.folder)?
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| is_log(path))
+            .collect();
+        logs.sort();
+        let surplus = logs.len().saturating_sub(KEPT_DAYS);
+        logs.iter().take(surplus).try_for_each(fs::remove_file)
+    }
+}
+
+fn is_log(path: &Path) -> bool {
+    path.file_name()
+        .and_then(|name| name.to_str()?.strip_prefix("slug-")?.strip_suffix(".log"))
+        .is_some_and(|date| date.parse::<NaiveDate>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use secrecy::SecretString;
+
+    use super::*;
+
+    fn only_log(folder: &Path) -> PathBuf {
+        let mut logs: Vec<_> = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+        assert_eq!(logs.len(), 1, "{logs:?}");
+        logs.remove(0)
+    }
+
+    #[test]
+    fn lines_carry_their_spans_and_no_secrets() {
+        let folder = tempfile::tempdir().unwrap();
+        let redactor = Redactor::default();
+        let (writer, guard) = writer(folder.path(), redactor.clone()).unwrap();
+        let subscriber = subscriber(writer, EnvFilter::new("trace"));
+        redactor.learn(&SecretString::from("CANARY-VALUE"));
+        tracing::subscriber::with_default(subscriber, || {
+            let _turn = tracing::info_span!("turn", turn = 3, model = "local").entered();
+            tracing::trace!(header = "CANARY-VALUE", "sent");
+        });
+        drop(guard);
+        let path = only_log(folder.path());
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains("turn{turn=3 model=\"local\"}"), "{text}");
+        assert!(text.contains("[redacted]") && !text.contains("CANARY"), "{text}");
+        assert!(text.contains("time.busy"), "{text}");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_new_day_gets_a_new_file_and_old_ones_go() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("slug-notes.log"), "mine").unwrap();
+        let mut daily = DailyFile { folder: folder.path().to_owned(), open: None };
+        let first = NaiveDate::from_ymd_opt(2026, 1, 25).unwrap();
+        for day in first.iter_days().take(20) {
+            writeln!(daily.at(day).unwrap(), "one").unwrap();
+            writeln!(daily.at(day).unwrap(), "two").unwrap();
+        }
+        let mut names: Vec<_> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names.len(), KEPT_DAYS + 1);
+        assert_eq!(names[0], "slug-2026-01-31.log");
+        assert_eq!(names[KEPT_DAYS], "slug-notes.log");
+        let text = fs::read_to_string(folder.path().join(&names[0])).unwrap();
+        assert_eq!(text, "one\ntwo\n");
+    }
+
+    #[test]
+    fn the_default_filter_is_understood() {
+        assert!(DEFAULT_FILTER.parse::<EnvFilter>().is_ok());
+    }
+}

@@ -1,1 +1,287 @@
-//! wip
+//! Where slug keeps its things, and that only the person can read them.
+//!
+//! All that slug writes for itself goes through [`private_dir`] and [`private_file`]: folders get
+//! 0700 and files 0600 whatever the umask, and wider ones that are already there are narrowed.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+const DIR_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+
+/// slug's own folder, `~/.slug`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    root: PathBuf,
+}
+
+/// Why there is no home.
+#[derive(Debug, thiserror::Error)]
+pub enum HomeError {
+    /// The system knows of no home folder.
+    #[error("no home folder is known; set SLUG_HOME to a folder for slug's files")]
+    Unknown,
+    /// It would lie in the workspace, where the model could change it.
+    #[error("SLUG_HOME is {home}, inside the workspace {workspace}; choose a folder outside")]
+    InWorkspace {
+        /// What was asked for.
+        home: PathBuf,
+        /// Where slug works.
+        workspace: PathBuf,
+    },
+    /// A relative path would mean another folder each time.
+    #[error("SLUG_HOME is {0}, a relative path; give it from the root")]
+    Relative(PathBuf),
+}
+
+/// What was put right on the way; worth a notice to the person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Narrowed {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// Its permission bits as they were.
+    pub before: u32,
+}
+
+impl std::fmt::Display for Narrowed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { path, before } = self;
+        write!(f, "{} could be read by others (mode {before:03o}); now only by you", path.display())
+    }
+}
+
+impl Home {
+    /// `SLUG_HOME` where it is set (`chosen`), else `.slug` in the person's home folder.
+    pub fn find(chosen: Option<&Path>, workspace: &Path) -> Result<Self, HomeError> {
+        let root = match chosen {
+            Some(root) if root.is_relative() => return Err(HomeError::Relative(root.to_owned())),
+            Some(root) if real(root).starts_with(real(workspace)) => {
+                return Err(HomeError::InWorkspace {
+                    home: root.to_owned(),
+                    workspace: workspace.to_owned(),
+                });
+            }
+            Some(root) => root.to_owned(),
+            None => {
+                directories::BaseDirs::new().ok_or(HomeError::Unknown)?.home_dir().join(".slug")
+            }
+        };
+        Ok(Self { root })
+    }
+
+    /// Makes the folders that every run needs, and narrows those that others can read.
+    pub fn ensure(&self) -> io::Result<Vec<Narrowed>> {
+        let folders = [
+            self.root.clone(),
+            self.sessions(),
+            self.trash(),
+            self.blobs(),
+            self.logs(),
+            self.drafts(),
+        ];
+        let narrowed = folders.iter().map(|folder| private_dir(folder));
+        Ok(narrowed.collect::<io::Result<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The user configuration.
+    pub fn config(&self) -> PathBuf {
+        self.root.join("config.toml")
+    }
+
+    /// The person's permission rules and hooks.
+    pub fn settings(&self) -> PathBuf {
+        self.root.join("settings.json")
+    }
+
+    /// The person's instructions for every project.
+    pub fn instructions(&self) -> PathBuf {
+        self.root.join("SLUG.md")
+    }
+
+    /// Session logs.
+    pub fn sessions(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
+    /// Deleted sessions.
+    pub fn trash(&self) -> PathBuf {
+        self.root.join("trash")
+    }
+
+    /// Contents by their hash.
+    pub fn blobs(&self) -> PathBuf {
+        self.root.join("blobs")
+    }
+
+    /// Daily logs.
+    pub fn logs(&self) -> PathBuf {
+        self.root.join("logs")
+    }
+
+    /// What `--debug-log` writes, a folder for each run.
+    pub fn debug(&self) -> PathBuf {
+        self.root.join("debug")
+    }
+
+    /// Messages typed and not sent.
+    pub fn drafts(&self) -> PathBuf {
+        self.root.join("drafts")
+    }
+
+    /// Messages sent, for the input's history.
+    pub fn history(&self) -> PathBuf {
+        self.root.join("history.jsonl")
+    }
+
+    /// Which folders the person trusts.
+    pub fn trust(&self) -> PathBuf {
+        self.root.join("trust.json")
+    }
+}
+
+/// Makes a folder, and what is missing above it, for the person alone. Says so when it was there
+/// and others could read it.
+pub fn private_dir(path: &Path) -> io::Result<Option<Narrowed>> {
+    match DirBuilder::new().mode(DIR_MODE).create(path) {
+        // The umask may have taken bits of our own away.
+        Ok(()) => set_mode(path, DIR_MODE).map(|()| None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if let Some(above) = path.parent() {
+                private_dir(above)?;
+            }
+            DirBuilder::new().mode(DIR_MODE).create(path)?;
+            set_mode(path, DIR_MODE).map(|()| None)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => narrow(path, DIR_MODE),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens or makes a file for the person alone; `options` say how, and must allow writing. Says so
+/// when it was there and others could read it. A symbolic link is not followed.
+pub fn private_file(
+    path: &Path,
+    options: &mut OpenOptions,
+) -> io::Result<(File, Option<Narrowed>)> {
+    let no_follow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
+    let file = options.mode(FILE_MODE).custom_flags(no_follow).open(path)?;
+    let before = file.metadata()?.permissions().mode() & 0o777;
+    if before == FILE_MODE {
+        return Ok((file, None));
+    }
+    file.set_permissions(Permissions::from_mode(FILE_MODE))?;
+    let was_wider = before & !FILE_MODE != 0;
+    Ok((file, was_wider.then(|| Narrowed { path: path.to_owned(), before })))
+}
+
+/// Takes the bits away that `mode` does not have; those that the person took away stay away.
+fn narrow(path: &Path, mode: u32) -> io::Result<Option<Narrowed>> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, "a file is where a folder goes"));
+    }
+    let before = metadata.permissions().mode() & 0o777;
+    if before & !mode == 0 {
+        return Ok(None);
+    }
+    set_mode(path, before & mode)?;
+    Ok(Some(Narrowed { path: path.to_owned(), before }))
+}
+
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, Permissions::from_mode(mode))
+}
+
+/// Bytes that the person can still write where `path` is, or will be.
+pub fn free_space(path: &Path) -> io::Result<u64> {
+    let there = path.ancestors().find(|path| path.exists()).unwrap_or(path);
+    let stat = rustix::fs::statvfs(there)?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// The path with its links resolved as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    for there in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (fs::canonicalize(there), path.strip_prefix(there)) {
+            return real.join(rest);
+        }
+    }
+    path.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn everything_is_for_the_person_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::find(Some(&folder.path().join("a/slug")), Path::new("/nowhere")).unwrap();
+        assert_eq!(home.ensure().unwrap(), []);
+        assert_eq!(home.ensure().unwrap(), []);
+        for path in [home.root(), &home.sessions(), &home.logs(), &home.blobs()] {
+            assert_eq!(mode(path), 0o700, "{path:?}");
+        }
+        let file = home.history();
+        let (_, narrowed) =
+            private_file(&file, OpenOptions::new().append(true).create(true)).unwrap();
+        assert_eq!((mode(&file), narrowed), (0o600, None));
+    }
+
+    #[test]
+    fn wider_ones_are_narrowed_and_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::find(Some(&folder.path().join("slug")), Path::new("/nowhere")).unwrap();
+        home.ensure().unwrap();
+        set_mode(&home.logs(), 0o755).unwrap();
+        fs::write(home.history(), "x").unwrap();
+        set_mode(&home.history(), 0o644).unwrap();
+        assert_eq!(home.ensure().unwrap(), [Narrowed { path: home.logs(), before: 0o755 }]);
+        assert_eq!(mode(&home.logs()), 0o700);
+        let narrowed = private_file(&home.history(), OpenOptions::new().append(true)).unwrap().1;
+        assert!(narrowed.unwrap().to_string().contains("mode 644"));
+        assert_eq!(mode(&home.history()), 0o600);
+    }
+
+    #[test]
+    fn a_link_is_not_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        fs::write(&target, "").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        assert!(private_file(&link, OpenOptions::new().append(true).create(true)).is_err());
+    }
+
+    #[test]
+    fn the_home_may_not_lie_in_the_workspace() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = folder.path().join("work");
+        fs::create_dir(&workspace).unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&workspace, &link).unwrap();
+        for inside in [workspace.join("x/y"), workspace.clone(), link.join("z")] {
+            let error = Home::find(Some(&inside), &workspace).unwrap_err();
+            assert!(matches!(error, HomeError::InWorkspace { .. }), "{inside:?}");
+        }
+        assert!(Home::find(Some(&folder.path().join("workshop")), &workspace).is_ok());
+        let error = Home::find(Some(Path::new("here")), &workspace).unwrap_err();
+        assert!(matches!(error, HomeError::Relative(_)));
+    }
+
+    #[test]
+    fn free_space_is_known_for_what_is_not_there_yet() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(free_space(&folder.path().join("a/b")).unwrap() > 0);
+    }
+}

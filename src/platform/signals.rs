@@ -1,1 +1,144 @@
-//! wip
+//! The signals that ask slug to end, stop or go on, as a stream; and dying of one afterwards.
+//!
+//! Whoever gets an ending signal gives the terminal back, saves and ends the children, and then
+//! calls [`raise_again`], so that a shell sees what ended slug (130 for ctrl+c).
+
+use std::future::poll_fn;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::task::Poll;
+
+use tokio::signal::unix::{Signal as Source, SignalKind, signal};
+
+use super::child;
+
+/// A signal that slug handles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Signal {
+    /// SIGTERM: end.
+    Terminate,
+    /// SIGINT: ctrl+c outside the full screen.
+    Interrupt,
+    /// SIGHUP: the terminal is gone.
+    Hangup,
+    /// SIGQUIT: ctrl+\.
+    Quit,
+    /// SIGTSTP: stop, until continued.
+    Stop,
+    /// SIGCONT: goes on.
+    Continue,
+}
+
+impl Signal {
+    const ALL: [Self; 6] =
+        [Self::Terminate, Self::Interrupt, Self::Hangup, Self::Quit, Self::Stop, Self::Continue];
+
+    /// Whether slug is to end.
+    pub fn is_ending(self) -> bool {
+        match self {
+            Self::Terminate | Self::Interrupt | Self::Hangup | Self::Quit => true,
+            Self::Stop | Self::Continue => false,
+        }
+    }
+
+    /// The system's number.
+    pub fn number(self) -> i32 {
+        use rustix::process::Signal as Raw;
+        let raw = match self {
+            Self::Terminate => Raw::TERM,
+            Self::Interrupt => Raw::INT,
+            Self::Hangup => Raw::HUP,
+            Self::Quit => Raw::QUIT,
+            Self::Stop => Raw::TSTP,
+            Self::Continue => Raw::CONT,
+        };
+        raw.as_raw()
+    }
+}
+
+/// The signals as they come. From the first of these on, none of them has its default action.
+#[derive(Debug)]
+pub struct Signals {
+    sources: Vec<(Signal, Source)>,
+}
+
+impl Signals {
+    /// Begins to listen.
+    pub fn listen() -> io::Result<Self> {
+        let sources = Signal::ALL
+            .into_iter()
+            .map(|it| Ok((it, signal(SignalKind::from_raw(it.number()))?)))
+            .collect::<io::Result<_>>()?;
+        Ok(Self { sources })
+    }
+
+    /// The next one. May be dropped and called again.
+    pub async fn next(&mut self) -> Signal {
+        poll_fn(|context| {
+            for (signal, source) in &mut self.sources {
+                if source.poll_recv(context).is_ready() {
+                    return Poll::Ready(*signal);
+                }
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Forgets what has come so far: a ctrl+c that was meant for an editor reaches slug, too.
+    pub fn forget(&mut self) {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        for (_, source) in &mut self.sources {
+            while source.poll_recv(&mut context).is_ready() {}
+        }
+    }
+}
+
+/// Dies of `signal`; `slug` is [`child::program`]. Nothing is dropped, and no thread goes on.
+///
+/// The default action cannot be put back without unsafe code, but starting a program does it: the
+/// process becomes a slug that only raises the signal. Where that fails, the status is the one
+/// that a shell would have shown.
+pub fn raise_again(signal: Signal, slug: &Path) -> ! {
+    let number = signal.number();
+    // Returns only if it fails, and then the status says all that is left to say.
+    let _ = Command::new(slug).arg(child::COMMAND).arg(child::RAISE).arg(number.to_string()).exec();
+    std::process::exit(128 + number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_signal_arrives_once_and_can_be_forgotten() {
+        let mut signals = Signals::listen().unwrap();
+        let raise = |signal: Signal| {
+            let raw = rustix::process::Signal::from_named_raw(signal.number()).unwrap();
+            rustix::process::kill_process(rustix::process::getpid(), raw).unwrap();
+        };
+        raise(Signal::Hangup);
+        assert_eq!(signals.next().await, Signal::Hangup);
+        raise(Signal::Quit);
+        assert_eq!(signals.next().await, Signal::Quit);
+
+        raise(Signal::Interrupt);
+        raise(Signal::Terminate);
+        // The driver delivers both before it answers this.
+        let mut later = signal(SignalKind::user_defined1()).unwrap();
+        let own = rustix::process::getpid();
+        rustix::process::kill_process(own, rustix::process::Signal::USR1).unwrap();
+        later.recv().await;
+        signals.forget();
+        raise(Signal::Continue);
+        assert_eq!(signals.next().await, Signal::Continue);
+    }
+
+    #[test]
+    fn only_four_end_slug() {
+        let ending = Signal::ALL.into_iter().filter(|signal| signal.is_ending());
+        assert_eq!(ending.map(Signal::number).collect::<Vec<_>>(), [15, 2, 1, 3]);
+    }
+}

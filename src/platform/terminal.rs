@@ -1,1 +1,231 @@
-//! wip
+//! The full screen: taking the terminal over, and giving it back on every way out.
+//!
+//! [`Screen`] is the guard. What it turns on it turns off again in the opposite order, when it is
+//! dropped, before a panic's message is printed, and around an editor or a stop. Modes are written
+//! as plain sequences in one write, without asking the terminal what it can do: an answer would
+//! hold up the first frame, and what a terminal does not know it ignores. Only SIGKILL leaves the
+//! modes on; [`reset`] is the cure.
+//!
+//! There is one terminal, so whether it is taken is one process-wide flag.
+
+use std::io::{self, IsTerminal, Write};
+use std::panic;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, ThreadId};
+
+use rustix::termios::{self, InputModes, LocalModes, OptionalActions, OutputModes};
+
+/// Alternate screen; then, for that screen alone, paste brackets, buttons and drags of the mouse
+/// in SGR form, focus reports, unambiguous keys (kitty's protocol, level 1) and a bar for a cursor.
+const TAKE: &str = concat!(
+    "\x1b[?1049h",
+    "\x1b[?2004h",
+    "\x1b[?1000h\x1b[?1002h\x1b[?1006h",
+    "\x1b[?1004h",
+    "\x1b[>1u",
+    "\x1b[6 q",
+);
+
+/// The opposite, in the opposite order; an unfinished frame is shown first.
+const GIVE_BACK: &str = concat!(
+    "\x1b[?2026l",
+    "\x1b[0 q",
+    "\x1b[<1u",
+    "\x1b[?1004l",
+    "\x1b[?1006l\x1b[?1002l\x1b[?1000l",
+    "\x1b[?2004l",
+    "\x1b[0m",
+    "\x1b[?1049l",
+    "\x1b[?25h",
+);
+
+/// Whatever a program may have left on: every mouse mode, all of kitty's keyboard levels, the
+/// alternate screen, margins, character sets, the cursor's look.
+const RESET: &str = concat!(
+    "\x18",
+    "\x1b[?2026l",
+    "\x1b[<99u\x1b[=0u\x1b[>4m",
+    "\x1b[?1000l\x1b[?1001l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1016l",
+    "\x1b[?1004l\x1b[?2004l",
+    "\x1b[?1049l",
+    "\x1b[!p",
+    "\x1b[r\x1b[?7h\x1b(B\x0f",
+    "\x1b[0m\x1b[0 q\x1b[?25h\r\n",
+);
+
+/// Goes before a frame: the terminal shows nothing until [`END_UPDATE`] (DEC mode 2026).
+/// Terminals without it ignore it.
+pub const BEGIN_UPDATE: &str = "\x1b[?2026h";
+
+/// Goes after a frame.
+pub const END_UPDATE: &str = "\x1b[?2026l";
+
+/// Whether the terminal is ours. Who turns it off gives the terminal back.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// The thread that draws.
+static DRAWING: Mutex<Option<ThreadId>> = Mutex::new(None);
+
+/// The terminal while it is slug's.
+#[derive(Debug)]
+pub struct Screen {
+    _only_here: (),
+}
+
+/// Whether a stop was possible.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Suspended {
+    /// slug was stopped, and has been continued.
+    Continued,
+    /// No shell is there that could continue it.
+    NoShell,
+}
+
+impl Screen {
+    /// Takes the terminal. To be called on the thread that draws, whose panics give it back.
+    pub fn enter() -> io::Result<Self> {
+        install_panic_hook();
+        *drawing() = Some(thread::current().id());
+        let screen = Self { _only_here: () };
+        take()?;
+        Ok(screen)
+    }
+
+    /// Gives the terminal to `visitor`, an editor for example, and takes it again. Nobody may
+    /// read keys meanwhile. The whole screen has to be drawn anew afterwards.
+    pub fn lend<T>(&mut self, visitor: impl FnOnce() -> T) -> io::Result<T> {
+        give_back()?;
+        let result = visitor();
+        take()?;
+        Ok(result)
+    }
+
+    /// Stops slug as ctrl+z does in other programs, until the shell continues it. The whole screen
+    /// has to be drawn anew afterwards.
+    pub fn suspend(&mut self) -> io::Result<Suspended> {
+        // The leader of a session has no shell above it, and would be stopped for ever.
+        let own = rustix::process::getpid();
+        if rustix::process::getsid(None).is_ok_and(|session| session == own) {
+            return Ok(Suspended::NoShell);
+        }
+        // The whole group, since what started slug (`cargo run`) has to stop with it for the
+        // shell to notice. STOP, because TSTP is handled and would come back as a message.
+        self.lend(|| rustix::process::kill_current_process_group(rustix::process::Signal::STOP))??;
+        Ok(Suspended::Continued)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // A terminal that is gone needs nothing back.
+        let _ = give_back();
+    }
+}
+
+/// What [`reset`] writes.
+pub fn reset_sequence() -> &'static str {
+    RESET
+}
+
+/// Puts a terminal right that a killed program has left in a bad state: modes, screen, and line
+/// editing with echo.
+pub fn reset(terminal: &mut (impl Write + std::os::fd::AsFd)) -> io::Result<()> {
+    if let Ok(mut modes) = termios::tcgetattr(&*terminal) {
+        modes.input_modes |= InputModes::BRKINT | InputModes::ICRNL | InputModes::IXON;
+        modes.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
+        modes.local_modes |= LocalModes::ICANON
+            | LocalModes::ECHO
+            | LocalModes::ECHOE
+            | LocalModes::ECHOK
+            | LocalModes::ISIG
+            | LocalModes::IEXTEN;
+        termios::tcsetattr(&*terminal, OptionalActions::Now, &modes)?;
+    }
+    terminal.write_all(RESET.as_bytes())?;
+    terminal.flush()
+}
+
+/// Whether a full screen is possible: both ends a terminal, and one that understands sequences.
+pub fn is_capable() -> bool {
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    !dumb && io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+fn take() -> io::Result<()> {
+    crossterm::terminal::enable_raw_mode()?;
+    TAKEN.store(true, Ordering::SeqCst);
+    write(TAKE)
+}
+
+/// Does nothing when the terminal is not ours, so that every way out may call it.
+fn give_back() -> io::Result<()> {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return Ok(());
+    }
+    let written = write(GIVE_BACK);
+    crossterm::terminal::disable_raw_mode().and(written)
+}
+
+fn write(sequences: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(sequences.as_bytes())?;
+    out.flush()
+}
+
+/// On the thread that draws, a panic ends slug: the terminal is given back first, so that the
+/// message can be read. On any other thread somebody waits for its result and decides; while the
+/// screen is ours, the message goes to the log and not across the picture.
+fn install_panic_hook() {
+    static INSTALLED: AtomicBool = AtomicBool::new(false);
+    if INSTALLED.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    let print = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        let is_taken = TAKEN.load(Ordering::SeqCst);
+        if is_taken && *drawing() != Some(thread::current().id()) {
+            tracing::error!("{info}");
+            return;
+        }
+        // The message matters more than a terminal that cannot be written to.
+        let _ = give_back();
+        print(info);
+    }));
+}
+
+fn drawing() -> std::sync::MutexGuard<'static, Option<ThreadId>> {
+    DRAWING.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The private modes that `sequences` sets to `on`.
+    fn modes(sequences: &str, on: char) -> Vec<String> {
+        sequences
+            .split('\x1b')
+            .filter_map(|sequence| sequence.strip_prefix("[?")?.strip_suffix(on))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn all_that_is_turned_on_is_turned_off_in_the_opposite_order() {
+        let off = modes(GIVE_BACK, 'l');
+        let mut expected = modes(TAKE, 'h');
+        expected.reverse();
+        assert_eq!(off[1..], expected);
+        assert_eq!(off[0], "2026");
+    }
+
+    #[test]
+    fn the_reset_knows_every_mode_that_slug_turns_on() {
+        let off = modes(reset_sequence(), 'l');
+        assert!(modes(TAKE, 'h').iter().all(|mode| off.contains(mode)), "{off:?}");
+        let mut out = tempfile::tempfile().unwrap();
+        reset(&mut out).unwrap();
+        assert_eq!(out.metadata().unwrap().len(), RESET.len() as u64);
+    }
+}

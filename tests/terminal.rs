@@ -1,0 +1,268 @@
+//! The terminal is taken and given back, in a real pseudo-terminal, on each way out.
+//!
+//! Each test starts this test binary again with only [`helper`], which plays one scene there.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail like one")]
+
+use std::ffi::OsStr;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use portable_pty::{CommandBuilder, MasterPty, PtySize};
+use rustix::process::{Pid, Signal as RawSignal};
+use rustix::termios::LocalModes;
+use slug_code::platform::hangup::HangupWatch;
+use slug_code::platform::signals::{Signal, Signals, raise_again};
+use slug_code::platform::terminal::{Screen, Suspended};
+use tokio_util::sync::CancellationToken;
+
+const HELPER: [&str; 4] = ["--exact", "helper", "--ignored", "--nocapture"];
+const TAKEN: &str = "\x1b[?1049h";
+const GIVEN_BACK: &str = "\x1b[?1049l\x1b[?25h";
+
+/// One scene, named by `$SCENE`, on a terminal of its own.
+#[test]
+#[ignore = "started by other tests, in a process of its own"]
+fn helper() {
+    let scene = std::env::var("SCENE").unwrap();
+    match scene.as_str() {
+        "drop" => {
+            let screen = Screen::enter().unwrap();
+            show("FRAME");
+            drop(screen);
+            show("AFTER");
+        }
+        "panic" => {
+            let _screen = Screen::enter().unwrap();
+            panic!("BOOM");
+        }
+        "other thread" => {
+            let screen = Screen::enter().unwrap();
+            std::thread::spawn(|| panic!("BOOM")).join().unwrap_err();
+            show("FRAME");
+            drop(screen);
+        }
+        "lend" => {
+            let mut screen = Screen::enter().unwrap();
+            screen.lend(|| show("EDITOR")).unwrap();
+            show("FRAME");
+        }
+        "stop" => {
+            let mut screen = Screen::enter().unwrap();
+            assert_eq!(screen.suspend().unwrap(), Suspended::Continued);
+            show("FRAME");
+        }
+        "stop without a shell" => {
+            let mut screen = Screen::enter().unwrap();
+            assert_eq!(screen.suspend().unwrap(), Suspended::NoShell);
+            show("FRAME");
+        }
+        "signal" => {
+            let runtime = tokio::runtime::Runtime::new().unwrap();
+            let signal = runtime.block_on(async {
+                let mut signals = Signals::listen().unwrap();
+                let own = rustix::process::getpid();
+                rustix::process::kill_process(own, RawSignal::TERM).unwrap();
+                signals.next().await
+            });
+            assert_eq!(signal, Signal::Terminate);
+            raise_again(signal, Path::new(env!("CARGO_BIN_EXE_slug")));
+        }
+        "hang-up" => {
+            let runtime = tokio::runtime::Runtime::new().unwrap();
+            runtime.block_on(async {
+                // As under nohup: SIGHUP does not end it.
+                let _signals = Signals::listen().unwrap();
+                let gone = CancellationToken::new();
+                let _watch = HangupWatch::start(gone.clone()).unwrap();
+                let file = std::env::var_os("SCENE_FILE").unwrap();
+                std::fs::write(&file, "").unwrap();
+                gone.cancelled().await;
+                std::fs::write(file, "gone").unwrap();
+            });
+        }
+        other => panic!("no scene {other}"),
+    }
+}
+
+fn show(text: &str) {
+    let mut out = std::io::stdout();
+    out.write_all(text.as_bytes()).unwrap();
+    out.flush().unwrap();
+}
+
+type Terminal = Box<dyn MasterPty + Send>;
+type Child = Box<dyn portable_pty::Child + Send + Sync>;
+
+/// Starts a scene, below a shell where one is given.
+fn start(name: &str, shell: Option<&str>, file: Option<&Path>) -> (Terminal, Child) {
+    let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
+    let pty = portable_pty::native_pty_system().openpty(size).unwrap();
+    let helper = std::env::current_exe().unwrap();
+    let mut command = CommandBuilder::new(shell.map_or(helper.as_os_str(), OsStr::new));
+    if shell.is_some() {
+        command.args(["-c", "\"$@\"; exit $?", "shell"]);
+        command.arg(&helper);
+    }
+    command.args(HELPER);
+    command.env("SCENE", name);
+    command.env("RUST_BACKTRACE", "0");
+    if let Some(file) = file {
+        command.env("SCENE_FILE", file);
+    }
+    let child = pty.slave.spawn_command(command).unwrap();
+    (pty.master, child)
+}
+
+/// A running scene and what has been written on its terminal.
+struct Scene {
+    /// The terminal, held open so that its modes can be read after the scene.
+    near: OwnedFd,
+    child: Child,
+    written: Arc<Mutex<Vec<u8>>>,
+    _terminal: Terminal,
+}
+
+impl Scene {
+    fn play(name: &str, shell: Option<&str>) -> Self {
+        let (terminal, child) = start(name, shell, None);
+        let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
+        let path = terminal.tty_name().unwrap();
+        let near = rustix::fs::open(path, flags, rustix::fs::Mode::empty()).unwrap();
+        let mut reader = terminal.try_clone_reader().unwrap();
+        let written = Arc::new(Mutex::new(Vec::new()));
+        let writing = Arc::clone(&written);
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                writing.lock().unwrap().extend(&buffer[..count]);
+            }
+        });
+        Self { near, child, written, _terminal: terminal }
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.written.lock().unwrap()).into_owned()
+    }
+
+    fn wait_for(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
+        until(what, || holds(&self.text()));
+        self.text()
+    }
+
+    /// Waits for the end; what was written by then, and whether it succeeded.
+    fn end(&mut self) -> (String, bool) {
+        let status = self.child.wait().unwrap();
+        // libtest's last words.
+        (self.wait_for("the end", |text| text.contains("test result")), status.success())
+    }
+
+    fn edits_lines(&self) -> bool {
+        let modes = rustix::termios::tcgetattr(&self.near).unwrap().local_modes;
+        modes.contains(LocalModes::ICANON | LocalModes::ECHO)
+    }
+}
+
+/// The places of `needles` in `text`, each after the one before it.
+fn in_order(text: &str, needles: &[&str]) {
+    let mut from = 0;
+    for needle in needles {
+        let found = text[from..].find(needle);
+        from += found.unwrap_or_else(|| panic!("{needle:?} after {from} in {text:?}"));
+    }
+}
+
+#[test]
+fn the_terminal_is_given_back_at_the_end() {
+    let mut scene = Scene::play("drop", None);
+    let (text, success) = scene.end();
+    assert!(success);
+    in_order(
+        &text,
+        &[TAKEN, "\x1b[?2004h", "FRAME", "\x1b[<1u", "\x1b[?2004l", GIVEN_BACK, "AFTER"],
+    );
+    assert!(scene.edits_lines());
+}
+
+#[test]
+fn a_panic_is_told_after_the_terminal_was_given_back() {
+    let mut scene = Scene::play("panic", None);
+    let (text, success) = scene.end();
+    assert!(!success);
+    in_order(&text, &[TAKEN, GIVEN_BACK, "BOOM"]);
+    assert_eq!(text.matches(GIVEN_BACK).count(), 1);
+    assert!(scene.edits_lines());
+}
+
+#[test]
+fn a_panic_elsewhere_does_not_disturb_the_screen() {
+    let (text, success) = Scene::play("other thread", None).end();
+    assert!(success);
+    in_order(&text, &[TAKEN, "FRAME", GIVEN_BACK]);
+    assert!(!text.contains("BOOM"));
+}
+
+#[test]
+fn the_terminal_is_lent_and_taken_again() {
+    let (text, success) = Scene::play("lend", None).end();
+    assert!(success);
+    in_order(&text, &[TAKEN, GIVEN_BACK, "EDITOR", TAKEN, "FRAME", GIVEN_BACK]);
+}
+
+#[test]
+fn a_stop_gives_the_terminal_back_until_it_is_continued() {
+    let mut scene = Scene::play("stop", Some("bash"));
+    scene.wait_for("given back", |text| text.contains(GIVEN_BACK));
+    let group = Pid::from_raw(scene.child.process_id().unwrap().cast_signed()).unwrap();
+    // It may not have stopped yet, and would miss a single one.
+    scene.wait_for("taken again", |text| {
+        let _ = rustix::process::kill_process_group(group, RawSignal::CONT);
+        text.matches(TAKEN).count() == 2
+    });
+    let (text, success) = scene.end();
+    assert!(success);
+    in_order(&text, &[TAKEN, GIVEN_BACK, TAKEN, "FRAME", GIVEN_BACK]);
+}
+
+#[test]
+fn without_a_shell_above_there_is_no_stop() {
+    let (text, success) = Scene::play("stop without a shell", None).end();
+    assert!(success, "{text}");
+}
+
+#[test]
+fn slug_dies_of_the_signal_that_ended_it() {
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(HELPER)
+        .env("SCENE", "signal")
+        .stdout(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert_eq!(status.signal(), Some(15), "{status}");
+}
+
+#[test]
+fn a_hang_up_is_noticed_where_sighup_is_handled() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gone");
+    let (terminal, mut child) = start("hang-up", None, Some(&file));
+    until("it watches", || file.exists());
+    drop(terminal);
+    let began = Instant::now();
+    until("it is gone", || child.try_wait().unwrap().is_some());
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "gone");
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(10), "not within 10 s: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
