@@ -25,6 +25,7 @@ use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
+#[cfg(target_os = "linux")]
 use super::descendants;
 
 /// The first argument that makes slug this supervisor.
@@ -147,14 +148,15 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
         }
     };
 
+    let mut tree = Tree { direct, is_reaped: false };
     let mut ending: Option<Ending> = None;
     let mut byte = [0; 1];
     loop {
-        let (status, left) = reap(direct);
+        let (status, left) = tree.reap();
         if let Some(status) = status
             && report(&mut control, status).await.is_err()
         {
-            ending.get_or_insert_with(|| Ending::begin(direct));
+            ending.get_or_insert_with(|| Ending::begin(&tree));
         }
         if left == Left::Nothing || ending.as_ref().is_some_and(Ending::is_hopeless) {
             return Ok(());
@@ -164,14 +166,14 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
             _ = child_ended.recv() => {}
             // Slug sends nothing after its order: a byte, the end and an error are all the end.
             _ = control.read(&mut byte), if ending.is_none() => {
-                ending = Some(Ending::begin(direct));
+                ending = Some(Ending::begin(&tree));
             }
             () = any(&mut told_to_end), if ending.is_none() => {
-                ending = Some(Ending::begin(direct));
+                ending = Some(Ending::begin(&tree));
             }
-            () = tokio::time::sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() => {
+            () = at(again) => {
                 if let Some(ending) = &mut ending {
-                    ending.kill(direct);
+                    ending.kill(&tree);
                 }
             }
         }
@@ -185,22 +187,28 @@ struct Ending {
 }
 
 impl Ending {
-    fn begin(direct: Pid) -> Self {
-        descendants::signal_all(direct, Signal::TERM);
+    fn begin(tree: &Tree) -> Self {
+        tree.signal(Signal::TERM);
         // What is stopped gets its TERM only when it goes on.
-        descendants::signal_all(direct, Signal::CONT);
+        tree.signal(Signal::CONT);
         let began = Instant::now();
         Self { began, next: began + GRACE }
     }
 
-    fn kill(&mut self, direct: Pid) {
-        descendants::signal_all(direct, Signal::KILL);
+    fn kill(&mut self, tree: &Tree) {
+        tree.signal(Signal::KILL);
         self.next = Instant::now() + KILL_AGAIN;
     }
 
     fn is_hopeless(&self) -> bool {
         self.began.elapsed() > UNKILLABLE
     }
+}
+
+/// The direct child and all that it started.
+struct Tree {
+    direct: Pid,
+    is_reaped: bool,
 }
 
 /// What still lives below the supervisor.
@@ -214,6 +222,36 @@ enum Left {
     Nothing,
 }
 
+impl Tree {
+    /// Collects what has exited. Returns how the direct child ended, if it was among it.
+    fn reap(&mut self) -> (Option<Report>, Left) {
+        let mut report = None;
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == self.direct => {
+                    self.is_reaped = true;
+                    report = ended(status);
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => return (report, Left::Children),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return (report, group_left(self.direct)),
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        // Once it is reaped, its group's number can be somebody else's; on Linux the rest of the
+        // group is found below the supervisor.
+        if !self.is_reaped || cfg!(not(target_os = "linux")) {
+            // Nobody may be left in it.
+            let _ = rustix::process::kill_process_group(self.direct, signal);
+        }
+        #[cfg(target_os = "linux")]
+        descendants::signal_all(signal);
+    }
+}
+
 impl Left {
     fn look_again(self) -> Option<Instant> {
         match self {
@@ -223,17 +261,10 @@ impl Left {
     }
 }
 
-/// Collects what has exited. Returns how the direct child ended, if it was among it.
-fn reap(direct: Pid) -> (Option<Report>, Left) {
-    let mut report = None;
-    loop {
-        match rustix::process::wait(WaitOptions::NOHANG) {
-            Ok(Some((pid, status))) if pid == direct => report = ended(status),
-            Ok(Some(_)) => {}
-            Ok(None) => return (report, Left::Children),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return (report, group_left(direct)),
-        }
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
 

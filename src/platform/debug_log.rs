@@ -2,7 +2,8 @@
 //! all events in order, for a bug report. Secrets are taken out.
 //!
 //! A [`DebugLog`] is a handle that costs nothing when it is off. Files are written by a thread, in
-//! the order in which they were given, and are complete when the last handle is dropped.
+//! the order in which they were given, and are complete when the last handle is dropped. Where the
+//! disk hangs, entries are left out rather than slug held up.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -16,6 +17,9 @@ use serde_json::{Value, json};
 
 use super::paths::{private_dir, private_file};
 use super::redact::Redactor;
+
+/// How many entries may wait for the disk; nobody waits for it when there are more.
+const WAITING: usize = 1024;
 
 /// Writes what it is given, or nothing when it is off.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +36,7 @@ struct Run {
     folder: PathBuf,
     last: AtomicU32,
     /// `None` only while it is dropped.
-    writer: Option<(mpsc::Sender<Item>, JoinHandle<()>)>,
+    writer: Option<(mpsc::SyncSender<Item>, JoinHandle<()>)>,
 }
 
 /// One thing to write.
@@ -50,7 +54,7 @@ impl DebugLog {
     /// Begins a run's folder below `debug` (`~/.slug/debug`), named by the time.
     pub fn start(debug: &Path, redactor: Redactor, now: DateTime<Local>) -> io::Result<Self> {
         let folder = fresh_folder(debug, now)?;
-        let (items, waiting) = mpsc::channel();
+        let (items, waiting) = mpsc::sync_channel(WAITING);
         let writing = Writer { folder: folder.clone(), redactor };
         let thread = thread::Builder::new()
             .name("debug-log".to_owned())
@@ -112,9 +116,10 @@ impl DebugLog {
 
 impl Run {
     fn send(&self, item: Item) {
-        if let Some((items, _)) = &self.writer {
-            // The thread ends only when this end does.
-            let _ = items.send(item);
+        if let Some((items, _)) = &self.writer
+            && let Err(error) = items.try_send(item)
+        {
+            tracing::warn!(%error, "the debug log cannot keep up; an entry is left out");
         }
     }
 }

@@ -1,99 +1,87 @@
-//! Sends a signal to everything that was started below this process.
+//! Sends a signal to everything that was started below this process, on Linux.
 //!
-//! On Linux the tree is read from `/proc`; with this process a subreaper, nothing can leave it.
-//! Elsewhere the direct child's group is all that can be found.
+//! The tree is read from `/proc`; with this process a subreaper, nothing can leave it.
 
-use rustix::process::{Pid, Signal};
+use std::collections::{BTreeSet, HashMap};
 
-/// Sends `signal` to all descendants; those in one group get it at once, so that a fork bomb
-/// cannot outrun it. `direct` leads the first group. What has gone meanwhile is fine.
-pub(super) fn signal_all(direct: Pid, signal: Signal) {
-    let _ = rustix::process::kill_process_group(direct, signal);
-    #[cfg(target_os = "linux")]
-    linux::signal_tree(direct, signal);
+use rustix::process::{Pid, RawPid, Signal};
+
+/// A process as its `/proc/PID/stat` tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Process {
+    pid: RawPid,
+    parent: RawPid,
+    group: RawPid,
 }
 
-#[cfg(target_os = "linux")]
-mod linux {
-    use std::collections::{BTreeSet, HashMap};
+/// Sends `signal` to all descendants; those in one group get it at once, so that a fork bomb
+/// cannot outrun it. What has gone meanwhile is fine.
+pub(super) fn signal_all(signal: Signal) {
+    let own_group = Pid::as_raw(Some(rustix::process::getpgrp()));
+    let found = below(Pid::as_raw(Some(rustix::process::getpid())), &all_processes());
+    let (alone, grouped): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|process| process.group == own_group);
+    let groups: BTreeSet<RawPid> = grouped.into_iter().map(|process| process.group).collect();
+    for group in groups.into_iter().filter_map(Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, signal);
+    }
+    for pid in alone.into_iter().filter_map(|process| Pid::from_raw(process.pid)) {
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
 
-    use rustix::process::{Pid, RawPid, Signal};
+fn all_processes() -> Vec<Process> {
+    let Ok(listing) = std::fs::read_dir("/proc") else { return Vec::new() };
+    listing
+        .filter_map(|entry| {
+            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            // Names may hold any bytes.
+            let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+            parse(pid, &String::from_utf8_lossy(&stat))
+        })
+        .collect()
+}
 
-    /// A process as its `/proc/PID/stat` tells.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    struct Process {
-        pid: RawPid,
-        parent: RawPid,
-        group: RawPid,
+/// `PID (NAME) STATE PARENT GROUP …`; the name may hold spaces and parentheses.
+fn parse(pid: RawPid, stat: &str) -> Option<Process> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace().skip(1);
+    let parent = fields.next()?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    Some(Process { pid, parent, group })
+}
+
+fn below(root: RawPid, all: &[Process]) -> Vec<Process> {
+    let mut children: HashMap<RawPid, Vec<Process>> = HashMap::new();
+    for process in all {
+        children.entry(process.parent).or_default().push(*process);
+    }
+    let mut found = children.remove(&root).unwrap_or_default();
+    let mut next = 0;
+    while let Some(process) = found.get(next) {
+        let more = children.remove(&process.pid).unwrap_or_default();
+        found.extend(more);
+        next += 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_hold_anything() {
+        let process = parse(7, "7 (a) S 1 (b c) R 5 6 6 0 -1 4194304");
+        assert_eq!(process, Some(Process { pid: 7, parent: 5, group: 6 }));
+        assert_eq!(parse(7, "7 (cut"), None);
     }
 
-    pub(super) fn signal_tree(done: Pid, signal: Signal) {
-        let own_group = Pid::as_raw(Some(rustix::process::getpgrp()));
-        let found = below(Pid::as_raw(Some(rustix::process::getpid())), &all_processes());
-        let (alone, grouped): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|process| process.group == own_group);
-        let groups: BTreeSet<RawPid> = grouped.into_iter().map(|process| process.group).collect();
-        for group in groups.into_iter().filter_map(Pid::from_raw).filter(|group| *group != done) {
-            let _ = rustix::process::kill_process_group(group, signal);
-        }
-        for pid in alone.into_iter().filter_map(|process| Pid::from_raw(process.pid)) {
-            let _ = rustix::process::kill_process(pid, signal);
-        }
-    }
-
-    fn all_processes() -> Vec<Process> {
-        let Ok(listing) = std::fs::read_dir("/proc") else { return Vec::new() };
-        listing
-            .filter_map(|entry| {
-                let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
-                // Names may hold any bytes.
-                let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-                parse(pid, &String::from_utf8_lossy(&stat))
-            })
-            .collect()
-    }
-
-    /// `PID (NAME) STATE PARENT GROUP …`; the name may hold spaces and parentheses.
-    fn parse(pid: RawPid, stat: &str) -> Option<Process> {
-        let (_, rest) = stat.rsplit_once(')')?;
-        let mut fields = rest.split_ascii_whitespace().skip(1);
-        let parent = fields.next()?.parse().ok()?;
-        let group = fields.next()?.parse().ok()?;
-        Some(Process { pid, parent, group })
-    }
-
-    fn below(root: RawPid, all: &[Process]) -> Vec<Process> {
-        let mut children: HashMap<RawPid, Vec<Process>> = HashMap::new();
-        for process in all {
-            children.entry(process.parent).or_default().push(*process);
-        }
-        let mut found = children.remove(&root).unwrap_or_default();
-        let mut next = 0;
-        while let Some(process) = found.get(next) {
-            let more = children.remove(&process.pid).unwrap_or_default();
-            found.extend(more);
-            next += 1;
-        }
-        found
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn a_name_may_hold_anything() {
-            let process = parse(7, "7 (a) S 1 (b c) R 5 6 6 0 -1 4194304");
-            assert_eq!(process, Some(Process { pid: 7, parent: 5, group: 6 }));
-            assert_eq!(parse(7, "7 (cut"), None);
-        }
-
-        #[test]
-        fn only_what_hangs_below_the_root_is_found() {
-            let process = |pid, parent| Process { pid, parent, group: pid };
-            let all = [process(1, 0), process(2, 1), process(3, 2), process(4, 3), process(5, 1)];
-            let pids: Vec<_> = below(2, &all).iter().map(|process| process.pid).collect();
-            assert_eq!(pids, [3, 4]);
-        }
+    #[test]
+    fn only_what_hangs_below_the_root_is_found() {
+        let process = |pid, parent| Process { pid, parent, group: pid };
+        let all = [process(1, 0), process(2, 1), process(3, 2), process(4, 3), process(5, 1)];
+        let pids: Vec<_> = below(2, &all).iter().map(|process| process.pid).collect();
+        assert_eq!(pids, [3, 4]);
     }
 }

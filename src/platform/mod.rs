@@ -14,4 +14,5 @@ pub mod signals;
 pub mod terminal;
 pub mod which;
 
+#[cfg(target_os = "linux")]
 mod descendants;
