@@ -205,6 +205,27 @@ async fn cancel_returns_at_once_and_everything_goes() {
 }
 
 #[tokio::test]
+async fn end_all_ends_a_crowd_in_many_sessions() {
+    let (host, folder) = (host(), tempfile::tempdir().unwrap());
+    let text = "for i in {1..60}; do setsid bash -c 'echo $$ >> pids; exec sleep 992' & done; \
+                (kill -STOP $BASHPID) & echo $! >> pids";
+    assert!(run(&host, text, folder.path()).await.0.unwrap().left_running);
+    let crowd = pids(&folder.path().join("pids"), 61);
+    host.end_all().await;
+    let left: Vec<_> = crowd.into_iter().filter(|pid| is_alive(*pid)).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[tokio::test]
+async fn a_supervisor_that_is_told_to_end_takes_its_command_along() {
+    let (host, folder) = (host(), tempfile::tempdir().unwrap());
+    let exit = run(&host, "kill -TERM $PPID; sleep 991; true", folder.path()).await.0.unwrap();
+    assert_eq!(exit.cause, ExitCause::Signal(15));
+    let error = run(&host, "kill -KILL $PPID; sleep 0.1", folder.path()).await.0.unwrap_err();
+    assert!(error.to_string().contains("supervisor was killed"), "{error}");
+}
+
+#[tokio::test]
 async fn a_dropped_run_ends_its_command() {
     let (host, folder) = (host(), tempfile::tempdir().unwrap());
     let file = folder.path().join("pids");

@@ -132,6 +132,8 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
     tie_to(parent)?;
 
     let control = StdUnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    // Fails where it is no socket: somebody's terminal must not be made non-blocking.
+    control.peer_addr()?;
     control.set_nonblocking(true)?;
     let mut control = BufReader::new(UnixStream::from_std(control)?);
     let mut line = String::new();
