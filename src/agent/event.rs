@@ -7,7 +7,7 @@ use crate::domain::{
     ApprovalId, ApprovalRequest, CallId, Display, EntryId, Mode, SessionId, StopReason, Todo,
     ToolCall, ToolStatus, TurnId, Usage,
 };
-use crate::providers::Prefill;
+use crate::providers::{ModelInfo, Prefill};
 use crate::session::{Record, TurnOutcome};
 
 use super::SteerId;
@@ -30,6 +30,14 @@ pub enum Event {
         window: Option<u64>,
         /// Whether the server is on this machine.
         local: bool,
+    },
+    /// The models that the server offers, after `ListModels`, or because it offers several and
+    /// none was named.
+    ModelsListed {
+        /// All of them.
+        models: Vec<ModelInfo>,
+        /// Whether a model has to be chosen before anything can be sent.
+        choice: ModelChoice,
     },
     /// How much is asked from now on.
     ModeChanged(Mode),
@@ -185,6 +193,15 @@ pub enum Event {
         /// Up to where; all of it where absent.
         upto: Option<EntryId>,
     },
+}
+
+/// Whether a model has to be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelChoice {
+    /// One is in use; another can be taken.
+    Optional,
+    /// None is: the server offers several and none was named.
+    Needed,
 }
 
 /// How bad it is.

@@ -7,4 +7,4 @@ mod response;
 mod turn;
 
 pub use command::{Command, SteerId};
-pub use event::{Event, NoticeLevel};
+pub use event::{Event, ModelChoice, NoticeLevel};
