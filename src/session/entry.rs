@@ -13,6 +13,8 @@ use crate::domain::{
     SessionId, StopReason, Todo, ToolStatus, TurnId, Usage,
 };
 
+use super::files::serialize_path;
+
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
@@ -84,6 +86,7 @@ pub struct SessionHeader {
     /// The format's version; a reader that knows less opens it read-only.
     pub version: u32,
     /// The folder that the session works in.
+    #[serde(serialize_with = "serialize_path")]
     pub cwd: PathBuf,
     /// The model it began with.
     pub model: String,
@@ -152,6 +155,7 @@ pub struct PermissionEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChanged {
     /// The file, absolute.
+    #[serde(serialize_with = "serialize_path")]
     pub path: PathBuf,
     /// The content before; absent when there was no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,6 +214,11 @@ impl MessageEntry {
             answered: None,
             result: None,
         }
+    }
+
+    /// Whether it holds the result of a call.
+    pub fn is_result(&self) -> bool {
+        self.content.iter().any(|block| matches!(block, Block::ToolResult { .. }))
     }
 
     /// Just what was said.

@@ -3,9 +3,32 @@
 //! The log is the truth. Everything else here, the meta file, the list, the conversation that the
 //! provider gets, is a fold over it and can be made again.
 
+mod blobs;
+mod disk;
 mod entry;
+mod files;
+mod fold;
+mod fork;
+mod line;
+mod lock;
+mod log;
+mod meta;
+mod recover;
+mod store;
+mod title;
+mod writer;
 
+pub use blobs::{BlobError, Blobs};
 pub use entry::{
     Compaction, Entry, FileChanged, MessageEntry, PermissionEntry, Record, ResultInfo,
     SessionHeader, TurnEnd, TurnOutcome,
 };
+pub use fold::{CompactionStage, Conversation, compaction_for};
+pub use lock::Holder;
+pub use log::{LogError, LogHandle};
+pub use meta::Meta;
+pub use recover::{Loaded, Notice, Tail, load};
+pub use store::{Store, StoreError};
+
+#[cfg(test)]
+mod samples;

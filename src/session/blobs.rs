@@ -1,0 +1,117 @@
+//! Contents kept once, under their hash: files before and after a change, and outputs of which
+//! the model got only a part.
+//!
+//! Nothing is removed here.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::domain::ContentHash;
+
+use super::files::{self, Durability, missing_is_none};
+
+/// The folder of contents: `ab/cdef…` for the hash `abcdef…`.
+#[derive(Debug, Clone)]
+pub struct Blobs {
+    dir: PathBuf,
+}
+
+/// Why a content is not there.
+#[derive(Debug, thiserror::Error)]
+pub enum BlobError {
+    /// It is not the content that it was.
+    #[error("{} does not hold what it should: remove it", .0.display())]
+    Damaged(PathBuf),
+    /// The operating system says no.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// "read" or "keep".
+        doing: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Blobs {
+    /// The contents in this folder, which does not have to exist.
+    pub fn new(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    /// Keeps `bytes`; they are on the disk when this returns.
+    pub fn put(&self, bytes: &[u8]) -> Result<ContentHash, BlobError> {
+        let hash = ContentHash::of(bytes);
+        if let Some(path) = self.path(&hash)
+            && !path.exists()
+        {
+            files::replace(&path, &[bytes], Durability::Synced)
+                .map_err(|source| BlobError::Io { doing: "keep", path, source })?;
+        }
+        Ok(hash)
+    }
+
+    /// The content with this hash; `None` where it is not kept.
+    pub fn get(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, BlobError> {
+        let Some(path) = self.path(hash) else { return Ok(None) };
+        match missing_is_none(std::fs::read(&path)) {
+            Ok(Some(bytes)) if ContentHash::of(&bytes) != *hash => Err(BlobError::Damaged(path)),
+            Ok(content) => Ok(content),
+            Err(source) => Err(BlobError::Io { doing: "read", path, source }),
+        }
+    }
+
+    /// `None` for a hash that is none: logs are files that anyone may have written.
+    fn path(&self, hash: &ContentHash) -> Option<PathBuf> {
+        let digits = hash.as_str();
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if digits.len() != 64 || !digits.bytes().all(is_digit) {
+            return None;
+        }
+        let (folder, name) = digits.split_at(2);
+        Some(self.dir.join(folder).join(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_is_got_back_and_kept_once() {
+        let home = tempfile::tempdir().unwrap();
+        let blobs = Blobs::new(home.path().join("blobs"));
+        let hash = blobs.put(b"content").unwrap();
+        assert_eq!(blobs.put(b"content").unwrap(), hash);
+        assert_eq!(blobs.get(&hash).unwrap().as_deref(), Some(b"content".as_slice()));
+        let folder = home.path().join("blobs").join(&hash.as_str()[..2]);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+        assert!(folder.join(&hash.as_str()[2..]).is_file());
+    }
+
+    #[test]
+    fn a_content_that_is_not_kept_is_none() {
+        let home = tempfile::tempdir().unwrap();
+        let blobs = Blobs::new(home.path().to_owned());
+        assert_eq!(blobs.get(&ContentHash::of(b"other")).unwrap(), None);
+    }
+
+    #[test]
+    fn a_content_that_was_changed_is_an_error() {
+        let home = tempfile::tempdir().unwrap();
+        let blobs = Blobs::new(home.path().to_owned());
+        let hash = blobs.put(b"content").unwrap();
+        std::fs::write(blobs.path(&hash).unwrap(), b"changed").unwrap();
+        assert!(matches!(blobs.get(&hash), Err(BlobError::Damaged(_))));
+    }
+
+    #[test]
+    fn a_hash_that_is_none_names_no_file() {
+        let blobs = Blobs::new(PathBuf::from("/blobs"));
+        for text in ["../../etc/passwd", "", "ABCDEF", &"g".repeat(64)] {
+            let hash: ContentHash = serde_json::from_value(text.into()).unwrap();
+            assert_eq!(blobs.path(&hash), None, "{text:?}");
+        }
+    }
+}

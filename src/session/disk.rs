@@ -1,0 +1,130 @@
+//! A log's file, lock and torn tail on the disk.
+//!
+//! Nothing is there before the first call of [`LogFile::ready`], so that a session in which
+//! nothing was said leaves nothing behind.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::domain::SessionId;
+
+use super::files;
+use super::lock::{Lock, LockError};
+use super::writer::LogFile;
+
+/// Where the files of one session are.
+#[derive(Debug, Clone)]
+pub(super) struct Paths {
+    dir: PathBuf,
+    session: SessionId,
+}
+
+impl Paths {
+    /// The files of `session` in `dir`.
+    pub(super) fn new(dir: &Path, session: SessionId) -> Self {
+        Self { dir: dir.to_owned(), session }
+    }
+
+    /// Which session.
+    pub(super) fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// The folder.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The log.
+    pub(super) fn log(&self) -> PathBuf {
+        self.file("jsonl")
+    }
+
+    /// What lists show of it.
+    pub(super) fn meta(&self) -> PathBuf {
+        self.file("meta.json")
+    }
+
+    /// Last lines that were cut off.
+    pub(super) fn torn(&self) -> PathBuf {
+        self.file("torn")
+    }
+
+    /// The lock.
+    pub(super) fn lock(&self) -> PathBuf {
+        self.file("lock")
+    }
+
+    fn file(&self, ending: &str) -> PathBuf {
+        self.dir.join(format!("{}.{ending}", self.session))
+    }
+}
+
+/// A log on the disk.
+#[derive(Debug)]
+pub(super) struct DiskFile {
+    paths: Paths,
+    lock: Option<Lock>,
+    file: Option<File>,
+    /// Whether the log's name outlives the machine.
+    named: bool,
+    /// A torn tail that has to be copied away before it is cut off.
+    torn: Option<Vec<u8>>,
+}
+
+impl DiskFile {
+    /// A log that does not exist yet.
+    pub(super) fn new(paths: Paths) -> Self {
+        Self { paths, lock: None, file: None, named: false, torn: None }
+    }
+
+    /// A log that does, locked, with the bytes of its torn tail.
+    pub(super) fn existing(paths: Paths, lock: Lock, torn: Option<Vec<u8>>) -> Self {
+        Self { paths, lock: Some(lock), file: None, named: true, torn }
+    }
+
+    fn file(&mut self) -> io::Result<&mut File> {
+        self.file.as_mut().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl LogFile for DiskFile {
+    fn ready(&mut self) -> io::Result<()> {
+        if self.lock.is_none() {
+            files::make_folder(self.paths.dir())?;
+            let lock = Lock::take(&self.paths.lock()).map_err(|error| match error {
+                LockError::Held(_) => io::Error::new(io::ErrorKind::ResourceBusy, error),
+                LockError::Io(error) => error,
+            })?;
+            self.lock = Some(lock);
+        }
+        if self.file.is_none() {
+            self.file = Some(files::open_append(&self.paths.log())?);
+        }
+        if !self.named {
+            files::sync_folder(self.paths.dir())?;
+            self.named = true;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file()?.write(bytes)
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        if let Some(torn) = &self.torn {
+            let mut file = files::open_append(&self.paths.torn())?;
+            file.write_all(torn)?;
+            file.write_all(b"\n")?;
+            file.sync_data()?;
+            self.torn = None;
+        }
+        self.file()?.set_len(len)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file()?.sync_data()
+    }
+}

@@ -1,0 +1,105 @@
+//! The few things this room does with files: folders of mode 0700, files of mode 0600, and
+//! replacing a file whole.
+//!
+//! Nothing here knows what the files hold.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+use serde::Serializer;
+use tempfile::NamedTempFile;
+
+/// Whether a file has to survive the machine, or can be made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// It can be made again: no sync.
+    Cache,
+    /// It is synced before its name points to it.
+    Synced,
+}
+
+/// Makes a folder and its parents, for the owner alone.
+pub(super) fn make_folder(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// Opens a file to be appended to, and makes it where it is missing, for the owner alone.
+pub(super) fn open_append(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+}
+
+/// Makes new names in a folder survive the machine.
+pub(super) fn sync_folder(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+/// Puts `parts`, one after another, in the place of what is at `path`: a temporary file beside it,
+/// then a rename, so that a reader finds the old content or the new one.
+pub(super) fn replace(path: &Path, parts: &[&[u8]], durability: Durability) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    make_folder(dir)?;
+    // Temporary files have mode 0600 and are removed when anything below fails.
+    let mut file = NamedTempFile::new_in(dir)?;
+    for part in parts {
+        file.write_all(part)?;
+    }
+    if durability == Durability::Synced {
+        file.as_file().sync_data()?;
+    }
+    file.persist(path).map_err(|failed| failed.error)?;
+    match durability {
+        Durability::Cache => Ok(()),
+        Durability::Synced => sync_folder(dir),
+    }
+}
+
+/// Removes a file; one that is not there is no failure.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    missing_is_none(std::fs::remove_file(path)).map(|_| ())
+}
+
+/// Turns "not found" into `None`.
+pub(super) fn missing_is_none<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a path as JSON text. Bytes that are not UTF-8 become U+FFFD: a session in such a folder
+/// has to be saved all the same.
+pub(super) fn serialize_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn what_is_made_is_for_the_owner_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("a/b/file");
+        replace(&file, &[b"one ", b"two"], Durability::Synced).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&file), 0o600);
+        assert_eq!(mode(file.parent().unwrap()), 0o700);
+        assert_eq!(mode(&home.path().join("a")), 0o700);
+        assert_eq!(std::fs::read(&file).unwrap(), b"one two");
+    }
+
+    #[test]
+    fn a_replaced_file_leaves_nothing_beside_it() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("file");
+        replace(&file, &[b"old"], Durability::Cache).unwrap();
+        replace(&file, &[b"new"], Durability::Cache).unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"new");
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 1);
+    }
+}

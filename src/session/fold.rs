@@ -1,0 +1,239 @@
+//! From a log's records to the conversation that goes on.
+//!
+//! The same fold serves a resume (over all records) and a running session (record by record).
+//! Calls without a result and the like are told, not healed: that is `agent::normalise`'s. Powers
+//! are never restored: permission and mode records change nothing here.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::domain::{
+    Block, CallId, ContentHash, EntryId, Message, Role, Todo, ToolCall, TurnId, Usage,
+};
+
+use super::title::title_of;
+use super::{Compaction, Entry, MessageEntry, Record};
+
+/// What is known at the end of a log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conversation {
+    /// What the provider gets, compactions applied, with the record that each message is from.
+    pub messages: Vec<(EntryId, Message)>,
+    /// The plan.
+    pub todos: Vec<Todo>,
+    /// The title that was given, else one made from the first message.
+    pub title: Option<String>,
+    /// The model that was used last; `None` without a header.
+    pub model: Option<String>,
+    /// The number of the next turn.
+    pub next_turn: TurnId,
+    /// What all responses took.
+    pub usage: Usage,
+    /// The last text of each context that the sent messages hold, by the context's name.
+    pub contexts: BTreeMap<String, String>,
+    /// What the last response answered.
+    pub answered: Option<ContentHash>,
+    /// The calls in the sent messages that have no result, in order.
+    pub open_calls: Vec<ToolCall>,
+}
+
+/// How much a compaction takes away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompactionStage {
+    /// All but the last five tool results become stubs.
+    Results,
+    /// All but the last ten turns are dropped.
+    Turns,
+}
+
+const RESULTS_KEPT: usize = 5;
+const TURNS_KEPT: usize = 10;
+
+/// The compaction that `stage` would make now; `None` when it would change nothing.
+pub fn compaction_for(records: &[Record], stage: CompactionStage) -> Option<Compaction> {
+    let compaction = match stage {
+        CompactionStage::Results => {
+            Compaction { results_kept_from: Some(first_kept_result(records)?), first_kept: None }
+        }
+        CompactionStage::Turns => {
+            Compaction { results_kept_from: None, first_kept: Some(first_of_kept_turns(records)?) }
+        }
+    };
+    let now = Conversation::of(records);
+    let mut then = now.clone();
+    then.compact(&compaction);
+    (then.messages != now.messages).then_some(compaction)
+}
+
+fn first_kept_result(records: &[Record]) -> Option<EntryId> {
+    let results = messages(records).rev().filter(|(_, said)| said.is_result());
+    results.take(RESULTS_KEPT).last().map(|(record, _)| record.id)
+}
+
+fn first_of_kept_turns(records: &[Record]) -> Option<EntryId> {
+    let mut kept = HashSet::new();
+    let late = messages(records).rev().take_while(|(record, _)| {
+        kept.insert(record.turn);
+        kept.len() <= TURNS_KEPT
+    });
+    late.last().map(|(record, _)| record.id)
+}
+
+fn messages(records: &[Record]) -> impl DoubleEndedIterator<Item = (&Record, &MessageEntry)> {
+    records.iter().filter_map(|record| match &record.entry {
+        Entry::Message(said) => Some((record, said)),
+        Entry::Session(_)
+        | Entry::ToolStarted { .. }
+        | Entry::Permission(_)
+        | Entry::FileChange(_)
+        | Entry::Compaction(_)
+        | Entry::Interrupted
+        | Entry::TurnEnd(_)
+        | Entry::Title { .. }
+        | Entry::Todo { .. }
+        | Entry::Model { .. }
+        | Entry::Mode { .. } => None,
+    })
+}
+
+impl Default for Conversation {
+    fn default() -> Self {
+        Self {
+            messages: Vec::new(),
+            todos: Vec::new(),
+            title: None,
+            model: None,
+            next_turn: TurnId(1),
+            usage: Usage::default(),
+            contexts: BTreeMap::new(),
+            answered: None,
+            open_calls: Vec::new(),
+        }
+    }
+}
+
+impl Conversation {
+    /// The conversation after all of `records`.
+    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+        let mut conversation = Self::default();
+        for record in records {
+            conversation.apply(record);
+        }
+        conversation
+    }
+
+    /// The conversation after one more record.
+    pub fn apply(&mut self, record: &Record) {
+        self.next_turn = self.next_turn.max(record.turn.next());
+        match &record.entry {
+            Entry::Session(header) => self.model = Some(header.model.clone()),
+            Entry::Message(said) => self.say(record.id, said),
+            Entry::Compaction(compaction) => self.compact(compaction),
+            Entry::Title { title } => self.title = Some(title.clone()),
+            Entry::Todo { todos } => self.todos.clone_from(todos),
+            Entry::Model { model } => self.model = Some(model.clone()),
+            Entry::ToolStarted { .. }
+            | Entry::Permission(_)
+            | Entry::FileChange(_)
+            | Entry::Interrupted
+            | Entry::TurnEnd(_)
+            | Entry::Mode { .. } => {}
+        }
+    }
+
+    fn say(&mut self, id: EntryId, said: &MessageEntry) {
+        let message = said.message();
+        if self.title.is_none() && said.role == Role::User {
+            self.title = title_of(&message.text());
+        }
+        if let Some(usage) = said.usage {
+            self.usage += usage;
+        }
+        if said.answered.is_some() {
+            self.answered.clone_from(&said.answered);
+        }
+        self.open_calls.retain(|call| !message.answers().any(|answered| *answered == call.id));
+        self.open_calls.extend(message.calls().cloned());
+        note_contexts(&mut self.contexts, &message);
+        self.messages.push((id, message));
+    }
+
+    fn compact(&mut self, compaction: &Compaction) {
+        if let Some(kept_from) = compaction.results_kept_from {
+            self.shorten_results(kept_from);
+        }
+        if let Some(first_kept) = compaction.first_kept {
+            self.drop_before(first_kept);
+        }
+    }
+
+    fn shorten_results(&mut self, kept_from: EntryId) {
+        let names: HashMap<CallId, String> = self
+            .messages
+            .iter()
+            .flat_map(|(_, message)| message.calls())
+            .map(|call| (call.id.clone(), call.name.clone()))
+            .collect();
+        let end = self.position(kept_from);
+        for block in self.messages[..end].iter_mut().flat_map(|(_, said)| &mut said.content) {
+            if let Block::ToolResult { tool_use_id, content, .. } = block {
+                let name = names.get(tool_use_id).map_or("a tool", String::as_str);
+                let stub = format!(
+                    "[result of {name} dropped to save space; call it again if you need it]"
+                );
+                if content.len() > stub.len() {
+                    *content = stub;
+                }
+            }
+        }
+    }
+
+    fn drop_before(&mut self, first_kept: EntryId) {
+        let mut start = self.position(first_kept);
+        // A result goes with its call, which stands before it.
+        while start > 0
+            && self.messages.get(start).is_some_and(|(_, said)| said.answers().next().is_some())
+        {
+            start -= 1;
+        }
+        self.messages.drain(..start);
+        let calls: HashSet<&CallId> = self
+            .messages
+            .iter()
+            .flat_map(|(_, message)| message.calls())
+            .map(|call| &call.id)
+            .collect();
+        self.open_calls.retain(|call| calls.contains(&call.id));
+        // What is no longer sent has to be told again.
+        self.contexts.clear();
+        for (_, message) in &self.messages {
+            note_contexts(&mut self.contexts, message);
+        }
+    }
+
+    /// Where the message of this record stands, or else the first that was written after it: ids
+    /// grow with time.
+    fn position(&self, id: EntryId) -> usize {
+        let exact = self.messages.iter().position(|(message, _)| *message == id);
+        exact
+            .or_else(|| self.messages.iter().position(|(message, _)| *message > id))
+            .unwrap_or(self.messages.len())
+    }
+}
+
+fn note_contexts(contexts: &mut BTreeMap<String, String>, message: &Message) {
+    for block in &message.content {
+        match block {
+            Block::Context { name, text } => {
+                contexts.insert(name.clone(), text.clone());
+            }
+            Block::Text { .. }
+            | Block::Thinking { .. }
+            | Block::ToolUse(_)
+            | Block::ToolResult { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "fold_tests.rs"]
+mod tests;

@@ -1,0 +1,225 @@
+//! Records in, conversation out.
+
+use crate::domain::{Mode, TodoStatus};
+
+use super::super::samples::{
+    assistant, call, calls, every_kind, record, result, says, turn_end, user,
+};
+use super::*;
+
+fn records(entries: Vec<(u32, Entry)>) -> Vec<Record> {
+    entries.into_iter().map(|(turn, entry)| record(turn, entry)).collect()
+}
+
+/// The sent messages in few words: texts, calls as `?id`, results as `id=content`.
+fn sent(conversation: &Conversation) -> Vec<String> {
+    let words = |block: &Block| match block {
+        Block::Text { text } => text.clone(),
+        Block::Context { name, text } => format!("<{name}>{text}"),
+        Block::Thinking { thinking, .. } => format!("({thinking})"),
+        Block::ToolUse(call) => format!("?{}", call.id),
+        Block::ToolResult { tool_use_id, content, .. } => format!("{tool_use_id}={content}"),
+    };
+    let all = conversation.messages.iter();
+    all.map(|(_, said)| said.content.iter().map(words).collect::<Vec<_>>().join(" ")).collect()
+}
+
+fn kept_from(id: EntryId) -> Entry {
+    Entry::Compaction(Compaction { results_kept_from: Some(id), first_kept: None })
+}
+
+fn first_kept(id: EntryId) -> Entry {
+    Entry::Compaction(Compaction { results_kept_from: None, first_kept: Some(id) })
+}
+
+#[test]
+fn an_empty_log_is_a_conversation_about_to_begin() {
+    let conversation = Conversation::of(&[]);
+    assert_eq!(conversation.messages, []);
+    assert_eq!(conversation.next_turn, TurnId(1));
+    assert_eq!((conversation.title, conversation.model), (None, None));
+}
+
+#[test]
+fn every_kind_of_entry_has_its_effect() {
+    let conversation =
+        Conversation::of(&records(every_kind().into_iter().map(|e| (3, e)).collect()));
+    assert_eq!(conversation.messages.len(), 3);
+    assert_eq!(conversation.todos[0].status, TodoStatus::InProgress);
+    assert_eq!(conversation.title.as_deref(), Some("The cart"));
+    assert_eq!(conversation.model.as_deref(), Some("other"));
+    assert_eq!(conversation.next_turn, TurnId(4));
+    assert_eq!(conversation.answered, Some(ContentHash::of(b"content")));
+    assert_eq!(conversation.open_calls, []);
+}
+
+#[test]
+fn usage_adds_up_over_responses() {
+    let conversation = Conversation::of(&records(vec![
+        (1, user("hello")),
+        (1, says("hi")),
+        (1, turn_end()),
+        (2, says("again")),
+    ]));
+    assert_eq!(conversation.usage, Usage { input: 20, output: 4, cache_read: 8 });
+}
+
+#[test]
+fn the_title_is_the_given_one_or_made_from_the_first_message() {
+    let first = (1, user("\nFix the cart\nIt is empty"));
+    let named = (1, Entry::Title { title: "Cart".into() });
+    let second = (2, user("And more"));
+    let cases = [
+        (vec![(1, says("hi"))], None),
+        (vec![first.clone(), second.clone()], Some("Fix the cart")),
+        (vec![first.clone(), named.clone(), second], Some("Cart")),
+        (vec![named, first], Some("Cart")),
+    ];
+    for (entries, title) in cases {
+        assert_eq!(Conversation::of(&records(entries)).title.as_deref(), title);
+    }
+}
+
+#[test]
+fn a_mode_on_record_restores_no_power() {
+    let before = records(vec![(1, user("hello"))]);
+    let mut conversation = Conversation::of(&before);
+    let then = conversation.clone();
+    conversation.apply(&record(1, Entry::Mode { mode: Mode::Yolo }));
+    assert_eq!(conversation, then);
+}
+
+#[test]
+fn r9_calls_without_a_result_are_told() {
+    let conversation = Conversation::of(&records(vec![
+        (1, user("read all")),
+        (1, calls(&["a", "b", "c"])),
+        (1, result("b", "content")),
+        (1, Entry::Interrupted),
+    ]));
+    assert_eq!(conversation.open_calls, [call("a"), call("c")]);
+}
+
+#[test]
+fn an_interrupted_response_stays_with_its_unsigned_thinking() {
+    let thinking = Block::Thinking { thinking: "hm".into(), signature: None };
+    let conversation = Conversation::of(&records(vec![
+        (1, user("hello")),
+        (1, assistant(vec![thinking, Block::Text { text: "half".into() }])),
+        (1, Entry::Interrupted),
+    ]));
+    assert_eq!(sent(&conversation), ["hello", "(hm) half"]);
+}
+
+#[test]
+fn the_last_text_of_each_context_is_known_while_it_is_sent() {
+    let with = |name: &str, text: &str| {
+        let context = Block::Context { name: name.into(), text: text.into() };
+        let mut message = Message::user("hello");
+        message.content.insert(0, context);
+        Entry::Message(MessageEntry::new(message))
+    };
+    let mut all = records(vec![
+        (1, with("date", "Monday")),
+        (1, says("hi")),
+        (2, with("git", "clean")),
+        (3, with("git", "dirty")),
+    ]);
+    let contexts = |records: &[Record]| {
+        let contexts = Conversation::of(records).contexts;
+        contexts.into_iter().map(|(name, text)| format!("{name} {text}")).collect::<Vec<_>>()
+    };
+    assert_eq!(contexts(&all), ["date Monday", "git dirty"]);
+    all.push(record(3, first_kept(all[2].id)));
+    assert_eq!(contexts(&all), ["git dirty"]);
+}
+
+#[test]
+fn results_before_the_kept_ones_become_stubs() {
+    let long = "x".repeat(200);
+    let mut all = records(vec![
+        (1, user("read all")),
+        (1, calls(&["a", "b", "c"])),
+        (1, result("a", &long)),
+        (1, result("b", "short")),
+        (1, result("c", &long)),
+    ]);
+    all.push(record(1, kept_from(all[4].id)));
+    let stub = "a=[result of Read dropped to save space; call it again if you need it]";
+    let last = format!("c={long}");
+    assert_eq!(sent(&Conversation::of(&all)), ["read all", "?a ?b ?c", stub, "b=short", &last]);
+}
+
+#[test]
+fn messages_before_the_first_kept_are_gone_but_no_result_loses_its_call() {
+    let all = records(vec![
+        (1, user("one")),
+        (1, calls(&["a", "b"])),
+        (1, result("a", "A")),
+        (1, result("b", "B")),
+        (1, says("done")),
+        (2, user("two")),
+        (2, calls(&["open"])),
+    ]);
+    let from_call = ["?a ?b", "a=A", "b=B", "done", "two", "?open"].as_slice();
+    let cases = [
+        (0, ["one", "?a ?b", "a=A", "b=B", "done", "two", "?open"].as_slice()),
+        (1, from_call),
+        (2, from_call),
+        (3, from_call),
+        (5, ["two", "?open"].as_slice()),
+    ];
+    for (kept, expected) in cases {
+        let mut all = all.clone();
+        all.push(record(2, first_kept(all[kept].id)));
+        let conversation = Conversation::of(&all);
+        assert_eq!(sent(&conversation), expected, "kept from {kept}");
+        assert_eq!(conversation.open_calls, [call("open")]);
+    }
+}
+
+#[test]
+fn a_compaction_from_a_record_that_is_no_message_counts_from_the_next_one() {
+    let mut all = records(vec![(1, user("one")), (1, turn_end()), (2, user("two"))]);
+    all.push(record(2, first_kept(all[1].id)));
+    assert_eq!(sent(&Conversation::of(&all)), ["two"]);
+}
+
+#[test]
+fn the_first_stage_leaves_the_last_five_results() {
+    let long = "x".repeat(200);
+    let ids: Vec<String> = (0..7).map(|number| format!("c{number}")).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let mut all = records(vec![(1, user("read all")), (1, calls(&ids))]);
+    for id in &ids[..5] {
+        all.push(record(1, result(id, &long)));
+    }
+    assert_eq!(compaction_for(&all, CompactionStage::Results), None);
+    for id in &ids[5..] {
+        all.push(record(1, result(id, &long)));
+    }
+    let compaction = compaction_for(&all, CompactionStage::Results).unwrap();
+    assert_eq!(compaction, Compaction { results_kept_from: Some(all[4].id), first_kept: None });
+    all.push(record(1, Entry::Compaction(compaction)));
+    let stubs =
+        sent(&Conversation::of(&all)).iter().filter(|said| said.contains("dropped")).count();
+    assert_eq!(stubs, 2);
+    assert_eq!(compaction_for(&all, CompactionStage::Results), None, "once is enough");
+}
+
+#[test]
+fn the_second_stage_leaves_the_last_ten_turns() {
+    let mut all = Vec::new();
+    for turn in 1..=10 {
+        all.push(record(turn, user(&format!("question {turn}"))));
+        all.push(record(turn, says("answer")));
+        all.push(record(turn, turn_end()));
+    }
+    assert_eq!(compaction_for(&all, CompactionStage::Turns), None);
+    all.push(record(11, user("question 11")));
+    let compaction = compaction_for(&all, CompactionStage::Turns).unwrap();
+    all.push(record(11, Entry::Compaction(compaction)));
+    let sent = sent(&Conversation::of(&all));
+    assert_eq!((sent.len(), sent[0].as_str()), (19, "question 2"));
+    assert_eq!(compaction_for(&all, CompactionStage::Turns), None, "once is enough");
+}

@@ -1,0 +1,67 @@
+//! A fork: a session that begins with a copy of another's lines.
+//!
+//! The lines are copied byte by byte, with their ids, under a first line of the fork's own, so
+//! that an entry can be counted once wherever it is found. A copy may end between a call and its
+//! result; whoever sends the conversation heals that.
+
+use crate::domain::{EntryId, SessionId, TurnId};
+
+use super::files::{self, Durability};
+use super::fold::Conversation;
+use super::log::{LogError, new_line};
+use super::recover::load;
+use super::store::failed;
+use super::{Entry, Record, SessionHeader, Store, StoreError};
+
+impl Store {
+    /// Makes the session of `header`, whose `forked_from` is set here, from all of `parent` up to
+    /// and including `upto`, or from all of it. The fork has the parent's title.
+    pub fn fork(
+        &self,
+        parent: SessionId,
+        upto: Option<EntryId>,
+        header: SessionHeader,
+    ) -> Result<(), StoreError> {
+        let path = self.paths(header.session_id).log();
+        if self.is_begun(header.session_id)? {
+            return Err(StoreError::Exists(header.session_id));
+        }
+        let bytes = self.bytes(parent)?;
+        let loaded = load(&bytes);
+        let part = match upto {
+            None => loaded.whole(),
+            Some(entry) => {
+                loaded.upto(entry).ok_or(StoreError::NoSuchEntry { session: parent, entry })?
+            }
+        };
+        let first =
+            line(TurnId(0), Entry::Session(SessionHeader { forked_from: Some(parent), ..header }))?;
+        let body = &bytes[part.body];
+        let feed: &[u8] = if body.is_empty() || body.ends_with(b"\n") { b"" } else { b"\n" };
+        let last = match missing_title(&loaded.records, part.records) {
+            Some(title) => line(last_turn(part.records), Entry::Title { title })?,
+            None => Vec::new(),
+        };
+        files::replace(&path, &[&first, body, feed, &last], Durability::Synced)
+            .map_err(failed("write", &path))
+    }
+}
+
+/// The parent's title, where the part that is copied does not give the same.
+fn missing_title(all: &[Record], part: &[Record]) -> Option<String> {
+    let title = Conversation::of(all).title;
+    if title == Conversation::of(part).title { None } else { title }
+}
+
+fn last_turn(records: &[Record]) -> TurnId {
+    records.last().map_or(TurnId(0), |record| record.turn)
+}
+
+fn line(turn: TurnId, entry: Entry) -> Result<Vec<u8>, LogError> {
+    let (line, _) = new_line(turn, entry)?;
+    Ok(line)
+}
+
+#[cfg(test)]
+#[path = "fork_tests.rs"]
+mod tests;

@@ -1,0 +1,106 @@
+//! Forks, byte by byte.
+
+use std::path::Path;
+
+use super::super::samples::{header, lines, log, record, user};
+use super::*;
+
+struct Scene {
+    _dir: tempfile::TempDir,
+    store: Store,
+    parent: SessionId,
+}
+
+fn scene(bytes: &[u8]) -> Scene {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let store = Store::new(at("sessions"), at("trash"), at("blobs"));
+    let parent = SessionId::generate();
+    files::make_folder(&at("sessions")).unwrap();
+    std::fs::write(store.paths(parent).log(), bytes).unwrap();
+    Scene { _dir: dir, store, parent }
+}
+
+impl Scene {
+    /// The fork's first line and the bytes after it.
+    fn fork(&self, upto: Option<EntryId>) -> (SessionHeader, Vec<u8>) {
+        let header = header("/elsewhere");
+        let session = header.session_id;
+        self.store.fork(self.parent, upto, header).unwrap();
+        let loaded = self.store.read(session).unwrap();
+        let bytes = self.store.bytes(session).unwrap();
+        let first = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        (loaded.header.unwrap(), bytes[first..].to_vec())
+    }
+}
+
+#[test]
+fn a_fork_has_its_own_first_line_and_the_parents_bytes() {
+    let records = log(9);
+    let scene = scene(&lines(&records));
+    for (upto, kept) in [(None, 9), (Some(8), 9), (Some(4), 5), (Some(1), 2)] {
+        let (header, body) = scene.fork(upto.map(|at: usize| records[at].id));
+        assert_eq!(body, lines(&records[1..kept]), "up to {upto:?}");
+        assert_eq!(header.forked_from, Some(scene.parent));
+        assert_eq!(header.cwd, Path::new("/elsewhere"));
+    }
+}
+
+#[test]
+fn a_fork_has_the_parents_title() {
+    let mut records = log(6);
+    records.push(record(1, Entry::Title { title: "The cart".into() }));
+    let scene = scene(&lines(&records));
+    for upto in [None, Some(records[2].id), Some(records[0].id)] {
+        let (_, body) = scene.fork(upto);
+        let title = Conversation::of(&load(&body).records).title;
+        assert_eq!(title.as_deref(), Some("The cart"), "up to {upto:?}");
+    }
+}
+
+#[test]
+fn a_fork_keeps_what_is_not_understood_and_leaves_a_torn_tail_behind() {
+    let records = log(3);
+    let foreign = b"{\"type\":\"checkpoint\"}\nnot json\n";
+    let bytes = [lines(&records).as_slice(), foreign].concat();
+    let scene = scene(&[bytes.as_slice(), b"{\"type\":\"mess"].concat());
+    let (_, body) = scene.fork(None);
+    assert_eq!(body, bytes[lines(&records[..1]).len()..]);
+}
+
+#[test]
+fn a_last_line_without_line_feed_gets_one() {
+    let records = log(3);
+    let bytes = lines(&records);
+    let scene = scene(&bytes[..bytes.len() - 1]);
+    assert_eq!(scene.fork(None).1, lines(&records[1..]));
+}
+
+#[test]
+fn a_plain_chat_log_can_be_forked_at_a_line_and_keeps_its_ids() {
+    let bytes = b"{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"user\",\"content\":\"b\"}\n";
+    let scene = scene(bytes);
+    let parent = scene.store.read(scene.parent).unwrap();
+    let (_, body) = scene.fork(Some(parent.records[0].id));
+    assert_eq!(body, bytes[..bytes.len() / 2]);
+    let (_, body) = scene.fork(None);
+    assert_eq!(load(&body).records, parent.records);
+}
+
+#[test]
+fn an_entry_of_another_session_is_refused() {
+    let scene = scene(&lines(&log(3)));
+    let entry = record(1, user("other")).id;
+    let refused = scene.store.fork(scene.parent, Some(entry), header("/work"));
+    assert!(matches!(refused, Err(StoreError::NoSuchEntry { .. })), "{refused:?}");
+    let missing = scene.store.fork(SessionId::generate(), None, header("/work"));
+    assert!(matches!(missing, Err(StoreError::Missing(_))), "{missing:?}");
+}
+
+#[test]
+fn a_fork_never_replaces_a_session() {
+    let scene = scene(&lines(&log(3)));
+    let onto = SessionHeader { session_id: scene.parent, ..header("/work") };
+    let refused = scene.store.fork(scene.parent, None, onto);
+    assert!(matches!(refused, Err(StoreError::Exists(_))), "{refused:?}");
+}

@@ -1,0 +1,188 @@
+//! The log's thread against files that work and files that do not.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::super::disk::{DiskFile, Paths};
+use super::super::recover::load;
+use super::super::samples::{every_kind, header, says, turn_end, user};
+use super::super::writer::FileEnd;
+use super::*;
+
+/// What the test and the file share.
+#[derive(Debug, Default)]
+struct Shared {
+    bytes: Mutex<Vec<u8>>,
+    syncs: AtomicUsize,
+    full: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Memory(Arc<Shared>);
+
+impl LogFile for Memory {
+    fn ready(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.full.load(Ordering::SeqCst) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.0.bytes.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        self.0.bytes.lock().unwrap().truncate(usize::try_from(len).unwrap());
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.syncs.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+struct Scene {
+    home: tempfile::TempDir,
+    shared: Arc<Shared>,
+    handle: LogHandle,
+}
+
+fn scene() -> Scene {
+    let home = tempfile::tempdir().unwrap();
+    let shared = Arc::new(Shared::default());
+    let writer = Writer::new(Memory(Arc::clone(&shared)), 0, FileEnd::Clean);
+    let log = SessionLog::new(writer, header("/work"), home.path().join("meta.json"));
+    Scene { home, shared, handle: LogHandle::spawn(log).unwrap() }
+}
+
+impl Scene {
+    fn entries(&self) -> Vec<Entry> {
+        let loaded = load(&self.shared.bytes.lock().unwrap());
+        assert_eq!(loaded.notices, []);
+        loaded.records.into_iter().skip(1).map(|record| record.entry).collect()
+    }
+
+    fn syncs(&self) -> usize {
+        self.shared.syncs.load(Ordering::SeqCst)
+    }
+}
+
+#[tokio::test]
+async fn what_append_returns_is_what_stands_in_the_log() {
+    let scene = scene();
+    let record = scene.handle.append(TurnId(1), user("hello")).await.unwrap();
+    let loaded = load(&scene.shared.bytes.lock().unwrap());
+    assert_eq!(loaded.header.map(|header| header.session_id), Some(scene.handle.session()));
+    assert_eq!(loaded.records[1..], [(*record).clone()]);
+}
+
+#[tokio::test]
+async fn r13_what_the_disk_must_have_is_synced_before_the_answer() {
+    let scene = scene();
+    let mut synced = Vec::new();
+    for entry in every_kind().into_iter().skip(1).chain([says("hi"), turn_end()]) {
+        let name = serde_json::to_value(&entry).unwrap()["type"].as_str().unwrap().to_owned();
+        let before = scene.syncs();
+        scene.handle.append(TurnId(1), entry).await.unwrap();
+        if scene.syncs() > before {
+            synced.push(name);
+        }
+    }
+    assert_eq!(
+        synced,
+        ["message", "permission", "tool_started", "message", "mode", "turn_end", "turn_end"],
+        "the person's message and the result, not the model's"
+    );
+}
+
+#[tokio::test]
+async fn r4_what_cannot_be_saved_is_said_kept_and_saved_later() {
+    let scene = scene();
+    scene.handle.append(TurnId(1), user("one")).await.unwrap();
+    scene.shared.full.store(true, Ordering::SeqCst);
+    for text in ["two", "three"] {
+        match scene.handle.append(TurnId(1), user(text)).await {
+            Err(LogError::NotSaved { record, source }) => {
+                assert_eq!(record.entry, user(text));
+                assert_eq!(source.kind(), io::ErrorKind::StorageFull);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(scene.entries(), [user("one")]);
+    scene.shared.full.store(false, Ordering::SeqCst);
+    scene.handle.append(TurnId(1), user("four")).await.unwrap();
+    assert_eq!(scene.entries(), ["one", "two", "three", "four"].map(user));
+}
+
+#[tokio::test]
+async fn closing_says_what_is_lost_and_ends_the_log() {
+    let scene = scene();
+    scene.shared.full.store(true, Ordering::SeqCst);
+    scene.handle.append(TurnId(1), user("one")).await.unwrap_err();
+    let closed = scene.handle.close().await;
+    assert!(matches!(closed, Err(LogError::Lost { count: 2, .. })), "{closed:?}");
+    let late = scene.handle.append(TurnId(1), user("two")).await;
+    assert!(matches!(late, Err(LogError::Closed)), "{late:?}");
+}
+
+#[tokio::test]
+async fn closing_syncs_what_was_only_written() {
+    let scene = scene();
+    scene.handle.append(TurnId(1), says("hi")).await.unwrap();
+    assert_eq!(scene.syncs(), 0);
+    scene.handle.close().await.unwrap();
+    assert_eq!(scene.syncs(), 1);
+}
+
+#[tokio::test]
+async fn an_append_whose_future_is_dropped_is_written_all_the_same() {
+    let scene = scene();
+    let mut append = Box::pin(scene.handle.append(TurnId(1), user("one")));
+    let polled = futures_util::poll!(append.as_mut());
+    drop((append, polled));
+    scene.handle.append(TurnId(1), user("two")).await.unwrap();
+    assert_eq!(scene.entries(), ["one", "two"].map(user));
+}
+
+#[tokio::test]
+async fn appends_from_many_tasks_are_all_whole() {
+    let scene = scene();
+    let texts: Vec<String> = (0..50).map(|number| format!("text {number}")).collect();
+    let appends = texts.iter().map(|text| scene.handle.append(TurnId(1), user(text)));
+    let saved = futures_util::future::try_join_all(appends).await.unwrap();
+    let saved: Vec<Entry> = saved.iter().map(|record| record.entry.clone()).collect();
+    assert_eq!(scene.entries(), saved);
+    assert!(scene.syncs() <= 50);
+}
+
+#[tokio::test]
+async fn dropping_the_last_handle_writes_the_meta_file() {
+    let scene = scene();
+    scene.handle.append(TurnId(1), user("Fix the cart")).await.unwrap();
+    let path = scene.home.path().join("meta.json");
+    assert_eq!(Meta::read(&path), None);
+    let other = scene.handle.clone();
+    drop(scene.handle);
+    assert_eq!(Meta::read(&path), None);
+    drop(other);
+    let meta = Meta::read(&path).unwrap();
+    assert_eq!(meta.title.as_deref(), Some("Fix the cart"));
+    assert_eq!(meta.log_bytes, scene.shared.bytes.lock().unwrap().len() as u64);
+}
+
+#[tokio::test]
+async fn a_session_in_which_nothing_was_said_leaves_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let header = header("/work");
+    let paths = Paths::new(&home.path().join("sessions"), header.session_id);
+    let meta = paths.meta();
+    let writer = Writer::new(DiskFile::new(paths), 0, FileEnd::Clean);
+    let handle = LogHandle::spawn(SessionLog::new(writer, header, meta)).unwrap();
+    handle.close().await.unwrap();
+    drop(handle);
+    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
+}

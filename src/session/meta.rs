@@ -1,0 +1,139 @@
+//! What lists show of a session, kept beside its log in `{id}.meta.json`.
+//!
+//! A cache: it says how many bytes of the log it covers, so that what is missing can be read from
+//! there on, and it can always be made again from the whole log.
+
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Role, SessionId};
+
+use super::files::{self, Durability, missing_is_none};
+use super::title::{first_line, title_of};
+use super::{Entry, Loaded, MessageEntry, Record, SessionHeader};
+
+/// What is known of a session without reading its log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meta {
+    /// The session.
+    pub session_id: SessionId,
+    /// When its first line was written.
+    pub created_at: DateTime<Utc>,
+    /// When its last line was written.
+    pub last_used_at: DateTime<Utc>,
+    /// The folder it works in; empty where the log does not say.
+    #[serde(serialize_with = "files::serialize_path")]
+    pub working_directory: PathBuf,
+    /// The provider it began with; empty where the log does not say.
+    pub provider: String,
+    /// The model it uses; empty where the log does not say.
+    pub model: String,
+    /// Its title; `None` until something was said.
+    pub title: Option<String>,
+    /// The beginning of the last answer.
+    pub summary: Option<String>,
+    /// What was said by person and model, without tool results.
+    pub message_count: u64,
+    /// Where its first part comes from.
+    pub forked_from: Option<SessionId>,
+    /// How much of the log all this covers.
+    #[serde(default)]
+    pub log_bytes: u64,
+}
+
+const SUMMARY_WIDTH: usize = 160;
+
+impl Meta {
+    /// What is known of a session with nothing in it yet.
+    pub(super) fn new(session_id: SessionId, now: DateTime<Utc>) -> Self {
+        Self {
+            session_id,
+            created_at: now,
+            last_used_at: now,
+            working_directory: PathBuf::new(),
+            provider: String::new(),
+            model: String::new(),
+            title: None,
+            summary: None,
+            message_count: 0,
+            forked_from: None,
+            log_bytes: 0,
+        }
+    }
+
+    /// What a whole log says. `modified`, the file's own time, stands in for a log without times.
+    pub(super) fn of(session_id: SessionId, loaded: &Loaded, modified: DateTime<Utc>) -> Self {
+        let mut times = loaded.records.iter().map(|record| record.timestamp);
+        let created = times.find(|time| *time > DateTime::UNIX_EPOCH).unwrap_or(modified);
+        let mut meta = Self::new(session_id, created);
+        for record in &loaded.records {
+            meta.apply(record);
+        }
+        meta.log_bytes = loaded.good_len as u64;
+        meta
+    }
+
+    /// Takes one more record in.
+    pub(super) fn apply(&mut self, record: &Record) {
+        if record.timestamp > DateTime::UNIX_EPOCH {
+            self.last_used_at = record.timestamp;
+        }
+        match &record.entry {
+            Entry::Session(header) => self.begin(header),
+            Entry::Message(said) => self.say(said),
+            Entry::Title { title } => self.title = Some(title.clone()),
+            Entry::Model { model } => self.model.clone_from(model),
+            Entry::ToolStarted { .. }
+            | Entry::Permission(_)
+            | Entry::FileChange(_)
+            | Entry::Compaction(_)
+            | Entry::Interrupted
+            | Entry::TurnEnd(_)
+            | Entry::Todo { .. }
+            | Entry::Mode { .. } => {}
+        }
+    }
+
+    fn begin(&mut self, header: &SessionHeader) {
+        self.working_directory.clone_from(&header.cwd);
+        self.provider.clone_from(&header.provider);
+        self.model.clone_from(&header.model);
+        self.forked_from = header.forked_from;
+    }
+
+    fn say(&mut self, said: &MessageEntry) {
+        if said.is_result() {
+            return;
+        }
+        self.message_count += 1;
+        match said.role {
+            Role::User if self.title.is_none() => self.title = title_of(&said.message().text()),
+            Role::User => {}
+            Role::Assistant => {
+                let answer = first_line(&said.message().text(), SUMMARY_WIDTH);
+                self.summary = answer.or(self.summary.take());
+            }
+        }
+    }
+
+    /// Reads a meta file; one that is missing or makes no sense is `None`.
+    pub(super) fn read(path: &Path) -> Option<Self> {
+        let bytes = missing_is_none(std::fs::read(path)).unwrap_or_else(|error| {
+            tracing::debug!(path = %path.display(), %error, "meta file not readable");
+            None
+        })?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// Writes the meta file. A failure is no more than a note in the log file: it is a cache.
+    pub(super) fn save(&self, path: &Path) {
+        let saved = serde_json::to_vec_pretty(self)
+            .map_err(std::io::Error::from)
+            .and_then(|bytes| files::replace(path, &[&bytes, b"\n"], Durability::Cache));
+        if let Err(error) = saved {
+            tracing::debug!(path = %path.display(), %error, "meta file not written");
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Reading a log, whatever state it is in.
+//!
+//! [`load`] is a pure function over the file's bytes and never fails. What it cannot read it
+//! reports and leaves where it is; only a last line that was cut off is marked for removal, and
+//! the store moves that to a file of its own before anything is appended.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::ops::Range;
+
+use crate::domain::EntryId;
+
+use super::line::{self, Before, Line};
+use super::{Entry, Record, SessionHeader};
+
+/// All there is of a log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// What the first line says; absent where that is damaged or the file is a plain chat log.
+    pub header: Option<SessionHeader>,
+    /// The records in order, the header's among them.
+    pub records: Vec<Record>,
+    /// What the person should know of the file; at most one of each kind.
+    pub notices: Vec<Notice>,
+    /// Bytes of whole lines. What follows is a torn tail.
+    pub good_len: usize,
+    /// How the file ends.
+    pub tail: Tail,
+    /// Whether it was written in a newer format and must not be appended to.
+    pub read_only: bool,
+    /// Where each record's line ends.
+    ends: Vec<usize>,
+    /// Where what follows the header begins.
+    body: usize,
+}
+
+/// How a log ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tail {
+    /// With a line feed, or it is empty.
+    Whole,
+    /// With a whole line that only lacks its line feed.
+    NoLineFeed,
+    /// With a part of a line, in these bytes.
+    Torn(Range<usize>),
+}
+
+/// Something unusual about a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// The last line was cut off.
+    TornTail {
+        /// Where it was.
+        bytes: Range<usize>,
+    },
+    /// Lines in the middle are no JSON objects.
+    Damaged {
+        /// Where they are.
+        lines: Vec<Range<usize>>,
+    },
+    /// Records of types, or in shapes, that are not known here.
+    NotUnderstood {
+        /// How many of which type.
+        types: BTreeMap<String, usize>,
+    },
+    /// Parts of messages are of a kind that is not known here.
+    PartsLeftOut {
+        /// How many.
+        count: usize,
+    },
+    /// Records whose id an earlier one has.
+    Duplicates {
+        /// How many.
+        count: usize,
+    },
+    /// There is no first line that says what the session is.
+    NoHeader,
+    /// The format is newer.
+    NewerVersion {
+        /// The log's.
+        version: u32,
+    },
+}
+
+/// Reads a whole log.
+pub fn load(bytes: &[u8]) -> Loaded {
+    let start = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let mut loading = Loading { body: start, ..Loading::default() };
+    let mut tail = Tail::Whole;
+    let mut at = start;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let feed = rest.iter().position(|byte| *byte == b'\n');
+        let range = at..at + feed.map_or(rest.len(), |feed| feed + 1);
+        let line = line::parse(&rest[..feed.unwrap_or(rest.len())], &mut loading.before);
+        at = range.end;
+        if feed.is_none() {
+            if matches!(line, Line::Damaged) {
+                loading.notices.push(Notice::TornTail { bytes: range.clone() });
+                tail = Tail::Torn(range);
+                break;
+            }
+            tail = Tail::NoLineFeed;
+        }
+        loading.take(line, range);
+    }
+    let good_len = match &tail {
+        Tail::Whole | Tail::NoLineFeed => bytes.len(),
+        Tail::Torn(torn) => torn.start,
+    };
+    loading.finish(good_len, tail)
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+#[derive(Default)]
+struct Loading {
+    before: Before,
+    header: Option<SessionHeader>,
+    records: Vec<Record>,
+    ends: Vec<usize>,
+    body: usize,
+    seen: HashSet<EntryId>,
+    newer: Option<u32>,
+    damaged: Vec<Range<usize>>,
+    not_understood: BTreeMap<String, usize>,
+    parts_left_out: usize,
+    duplicates: usize,
+    notices: Vec<Notice>,
+}
+
+impl Loading {
+    fn take(&mut self, line: Line, range: Range<usize>) {
+        match line {
+            Line::Blank => {}
+            Line::Record { record, left_out } => {
+                self.parts_left_out += left_out;
+                self.take_record(*record, range.end);
+            }
+            Line::NotUnderstood { name } => *self.not_understood.entry(name).or_default() += 1,
+            Line::Newer { version } => {
+                self.newer = self.newer.max(Some(version));
+                if self.records.is_empty() {
+                    self.body = range.end;
+                }
+            }
+            Line::Damaged => self.damaged.push(range),
+        }
+    }
+
+    fn take_record(&mut self, record: Record, end: usize) {
+        if !self.seen.insert(record.id) {
+            self.duplicates += 1;
+            return;
+        }
+        if let Entry::Session(header) = &record.entry {
+            if header.version > SessionHeader::VERSION {
+                self.newer = self.newer.max(Some(header.version));
+            }
+            if self.records.is_empty() {
+                self.header = Some(header.clone());
+                self.body = end;
+            }
+        }
+        self.records.push(record);
+        self.ends.push(end);
+    }
+
+    fn finish(mut self, good_len: usize, tail: Tail) -> Loaded {
+        if let Some(version) = self.newer {
+            self.notices.push(Notice::NewerVersion { version });
+        } else if self.header.is_none() {
+            self.notices.push(Notice::NoHeader);
+        }
+        if !self.damaged.is_empty() {
+            self.notices.push(Notice::Damaged { lines: self.damaged });
+        }
+        if !self.not_understood.is_empty() {
+            self.notices.push(Notice::NotUnderstood { types: self.not_understood });
+        }
+        if self.parts_left_out > 0 {
+            self.notices.push(Notice::PartsLeftOut { count: self.parts_left_out });
+        }
+        if self.duplicates > 0 {
+            self.notices.push(Notice::Duplicates { count: self.duplicates });
+        }
+        Loaded {
+            header: self.header,
+            records: self.records,
+            notices: self.notices,
+            good_len,
+            tail,
+            read_only: self.newer.is_some(),
+            ends: self.ends,
+            body: self.body,
+        }
+    }
+}
+
+/// The first part of a log.
+pub(super) struct Part<'a> {
+    /// Its records, the header's among them.
+    pub(super) records: &'a [Record],
+    /// Its bytes without the header's line.
+    pub(super) body: Range<usize>,
+}
+
+impl Loaded {
+    /// All of the log but its torn tail.
+    pub(super) fn whole(&self) -> Part<'_> {
+        Part { records: &self.records, body: self.body..self.good_len.max(self.body) }
+    }
+
+    /// The log up to and including `entry`, if there is one.
+    pub(super) fn upto(&self, entry: EntryId) -> Option<Part<'_>> {
+        let position = self.records.iter().position(|record| record.id == entry)?;
+        let body = self.body..self.ends[position].max(self.body);
+        Some(Part { records: &self.records[..=position], body })
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TornTail { bytes } => {
+                let count = bytes.end - bytes.start;
+                write!(
+                    f,
+                    "The session's last line was cut off; everything before it is here. Its \
+                     {count} bytes go to a file beside the log, ending in .torn, before the \
+                     session goes on."
+                )
+            }
+            Self::Damaged { lines } => {
+                let few: Vec<String> = lines
+                    .iter()
+                    .take(3)
+                    .map(|bytes| format!("{} to {}", bytes.start, bytes.end))
+                    .collect();
+                let more = if lines.len() > few.len() { " and further on" } else { "" };
+                let count = counted(lines.len(), "line");
+                write!(
+                    f,
+                    "The session's log holds {count} that cannot be read (bytes {}{more}). The rest is \
+                     here, and nothing was removed from the file.",
+                    few.join(", ")
+                )
+            }
+            Self::NotUnderstood { types } => {
+                let names: Vec<&str> = types.keys().map(String::as_str).collect();
+                let count = counted(types.values().sum(), "record");
+                write!(
+                    f,
+                    "The session holds {count} of another program or a newer slug ({}), not shown \
+                     here and kept in the file.",
+                    names.join(", ")
+                )
+            }
+            Self::PartsLeftOut { count } => {
+                let count = counted(*count, "part");
+                write!(
+                    f,
+                    "The session's messages hold {count} of a kind that this slug does not know, not \
+                     shown here and kept in the file."
+                )
+            }
+            Self::Duplicates { count } => {
+                let count = counted(*count, "record");
+                write!(f, "The session's log repeats {count}; each was read once.")
+            }
+            Self::NoHeader => f.write_str(
+                "The session's first line, with its folder and model, is missing. \
+                 It goes on in this folder with the model that is set now.",
+            ),
+            Self::NewerVersion { version } => write!(
+                f,
+                "This session was written by a newer slug (format {version}) and is open \
+                 read-only. Update slug, or fork the session, to go on with it."
+            ),
+        }
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+#[cfg(test)]
+#[path = "recover_tests.rs"]
+mod tests;

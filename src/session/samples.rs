@@ -1,0 +1,181 @@
+//! Records for the tests of this room.
+
+use std::path::PathBuf;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::json;
+
+use crate::domain::{
+    Block, CallId, CallInput, ContentHash, Display, EntryId, Message, Mode, Outcome, Role,
+    RuleKind, RuleSource, SessionId, StopReason, Todo, TodoStatus, ToolCall, ToolStatus, TurnId,
+    Usage,
+};
+
+use super::{
+    Compaction, Entry, FileChanged, MessageEntry, PermissionEntry, Record, ResultInfo,
+    SessionHeader, TurnEnd, TurnOutcome,
+};
+
+/// A header for a session in `cwd`.
+pub(super) fn header(cwd: &str) -> SessionHeader {
+    SessionHeader {
+        session_id: SessionId::generate(),
+        version: SessionHeader::VERSION,
+        cwd: PathBuf::from(cwd),
+        model: "qwen".into(),
+        provider: "local".into(),
+        forked_from: None,
+    }
+}
+
+/// A record of turn `turn`, each a second after the one before.
+pub(super) fn record(turn: u32, entry: Entry) -> Record {
+    static SECONDS: std::sync::atomic::AtomicI64 = std::sync::atomic::AtomicI64::new(0);
+    let seconds = SECONDS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let base: DateTime<Utc> = "2026-01-02T03:04:05Z".parse().unwrap();
+    let timestamp = base + TimeDelta::seconds(seconds);
+    Record { id: EntryId::generate(), timestamp, turn: TurnId(turn), entry }
+}
+
+/// What the person says.
+pub(super) fn user(text: &str) -> Entry {
+    Entry::Message(MessageEntry::new(Message::user(text)))
+}
+
+/// What the model says.
+pub(super) fn assistant(content: Vec<Block>) -> Entry {
+    Entry::Message(MessageEntry {
+        stop_reason: Some(StopReason::EndTurn),
+        usage: Some(Usage { input: 10, output: 2, cache_read: 4 }),
+        ..MessageEntry::new(Message { role: Role::Assistant, content })
+    })
+}
+
+/// The model says some text.
+pub(super) fn says(text: &str) -> Entry {
+    assistant(vec![Block::Text { text: text.into() }])
+}
+
+/// A call of Read.
+pub(super) fn call(id: &str) -> ToolCall {
+    ToolCall {
+        id: CallId::new(id),
+        name: "Read".into(),
+        input: CallInput::Valid(json!({"file_path": "a"})),
+    }
+}
+
+/// The model makes calls of Read.
+pub(super) fn calls(ids: &[&str]) -> Entry {
+    assistant(ids.iter().map(|id| Block::ToolUse(call(id))).collect())
+}
+
+/// The result of a call.
+pub(super) fn result(id: &str, content: &str) -> Entry {
+    let block = Block::ToolResult {
+        tool_use_id: CallId::new(id),
+        content: content.into(),
+        is_error: false,
+    };
+    Entry::Message(MessageEntry::new(Message { role: Role::User, content: vec![block] }))
+}
+
+/// The end of a turn.
+pub(super) fn turn_end() -> Entry {
+    Entry::TurnEnd(TurnEnd { outcome: TurnOutcome::Answered, usage: Usage::default() })
+}
+
+/// One entry of each kind.
+pub(super) fn every_kind() -> Vec<Entry> {
+    let hash = ContentHash::of(b"content");
+    vec![
+        Entry::Session(header("/work")),
+        user("Fix the \u{1b}[31mcart\u{1b}[0m\nplease"),
+        calls(&["c1"]),
+        Entry::Permission(PermissionEntry {
+            call: CallId::new("c1"),
+            tool: "Read".into(),
+            decision: Outcome::Allow,
+            answer: "rule".into(),
+            rule: Some(RuleSource {
+                rule: "Read(**)".into(),
+                kind: RuleKind::Allow,
+                file: Some("/home/settings.json".into()),
+                line: Some(3),
+            }),
+        }),
+        Entry::ToolStarted {
+            call: CallId::new("c1"),
+            arguments: hash.clone(),
+            approved_by: "once".into(),
+        },
+        Entry::FileChange(FileChanged {
+            path: "/work/a".into(),
+            before: None,
+            after: hash.clone(),
+        }),
+        Entry::Message(MessageEntry {
+            result: Some(ResultInfo {
+                name: "Read".into(),
+                status: ToolStatus::Done,
+                summary: Some("4 lines".into()),
+                display: Some(Display::Terminal { text: "ok".into() }),
+                elapsed_ms: 12,
+            }),
+            answered: Some(hash),
+            ..match result("c1", "content") {
+                Entry::Message(said) => said,
+                other => panic!("{other:?}"),
+            }
+        }),
+        Entry::Todo {
+            todos: vec![Todo {
+                content: "Run the tests".into(),
+                status: TodoStatus::InProgress,
+                active_form: "Running the tests".into(),
+            }],
+        },
+        Entry::Compaction(Compaction {
+            results_kept_from: Some(EntryId::generate()),
+            first_kept: None,
+        }),
+        Entry::Title { title: "The cart".into() },
+        Entry::Model { model: "other".into() },
+        Entry::Mode { mode: Mode::AllowEdits },
+        Entry::Interrupted,
+        Entry::TurnEnd(TurnEnd {
+            outcome: TurnOutcome::Failed("No server answers.".into()),
+            usage: Usage::default(),
+        }),
+    ]
+}
+
+/// The lines of a log.
+pub(super) fn lines(records: &[Record]) -> Vec<u8> {
+    records
+        .iter()
+        .flat_map(|record| {
+            let mut line = serde_json::to_vec(record).unwrap();
+            line.push(b'\n');
+            line
+        })
+        .collect()
+}
+
+/// A log of `count` records: a header, then turns of a question, calls, results and an answer.
+pub(super) fn log(count: usize) -> Vec<Record> {
+    let turn = |number: usize| u32::try_from(number / 5 + 1).unwrap();
+    std::iter::once(record(0, Entry::Session(header("/work"))))
+        .chain((0..count - 1).map(|number| {
+            let id = format!("c{}", number / 5);
+            let entry = match number % 5 {
+                0 => user(&format!("question {number}")),
+                1 => calls(&[&id]),
+                2 => result(&id, "naïve 漢字 \u{0} \\ \"quoted\""),
+                3 => says("an answer"),
+                _ => turn_end(),
+            };
+            record(turn(number), entry)
+        }))
+        .collect()
+}

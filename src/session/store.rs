@@ -1,0 +1,362 @@
+//! The folder of sessions.
+//!
+//! Everything that is listed comes from the logs; meta files only spare reading them. All calls
+//! here read or write files and return when that is done: they have no place on a UI task.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use chrono::Utc;
+
+use crate::domain::{EntryId, SessionId, TurnId};
+
+use super::blobs::Blobs;
+use super::disk::{DiskFile, Paths};
+use super::files::{self, missing_is_none};
+use super::lock::{Holder, Lock, LockError};
+use super::log::{LogError, LogHandle, SessionLog};
+use super::meta::Meta;
+use super::recover::{Loaded, Tail, load};
+use super::writer::{FileEnd, Reach, Writer};
+use super::{Entry, SessionHeader};
+
+/// All sessions, the deleted ones, and the contents they refer to.
+#[derive(Debug, Clone)]
+pub struct Store {
+    sessions: PathBuf,
+    trash: PathBuf,
+    blobs: Blobs,
+}
+
+/// Why something could not be done with a session.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no such session.
+    #[error("There is no session {0}. `slug sessions list` shows those that there are.")]
+    Missing(SessionId),
+    /// No session's id begins like this.
+    #[error("No session's id begins with `{0}`. `slug sessions list` shows those that there are.")]
+    NoMatch(String),
+    /// Several sessions' ids begin like this.
+    #[error("The ids of {} sessions begin with `{prefix}`. Give more of the one you mean.", sessions.len())]
+    Ambiguous {
+        /// What was given.
+        prefix: String,
+        /// The sessions.
+        sessions: Vec<SessionId>,
+    },
+    /// The session has no such entry.
+    #[error("Session {session} has no entry {entry}.")]
+    NoSuchEntry {
+        /// The session.
+        session: SessionId,
+        /// The entry.
+        entry: EntryId,
+    },
+    /// Someone else is working with it.
+    #[error("Session {session} is open in {holder}. Close it there, or fork it.")]
+    InUse {
+        /// The session.
+        session: SessionId,
+        /// Who.
+        holder: Holder,
+    },
+    /// It was written in a format that this slug can read but must not write.
+    #[error("Session {0} was written by a newer slug. Update slug, or fork the session.")]
+    Newer(SessionId),
+    /// There is a session with this id already.
+    #[error("There is a session {0} already.")]
+    Exists(SessionId),
+    /// Something could not be appended.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The operating system says no.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// "read", "write", …
+        doing: &'static str,
+        /// Which file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Store {
+    /// The store in these folders. None of them has to exist.
+    pub fn new(sessions: PathBuf, trash: PathBuf, blobs: PathBuf) -> Self {
+        Self { sessions, trash, blobs: Blobs::new(blobs) }
+    }
+
+    /// Contents by their hash.
+    pub fn blobs(&self) -> &Blobs {
+        &self.blobs
+    }
+
+    /// Begins a session. Its files come with the first entry.
+    pub fn create(&self, header: SessionHeader) -> Result<LogHandle, StoreError> {
+        let paths = self.paths(header.session_id);
+        let meta = paths.meta();
+        let path = paths.log();
+        let writer = Writer::new(DiskFile::new(paths), 0, FileEnd::Clean);
+        LogHandle::spawn(SessionLog::new(writer, header, meta)).map_err(failed("begin", &path))
+    }
+
+    /// Opens a session to go on with it. A torn tail is moved away before anything is appended.
+    pub fn open(&self, session: SessionId) -> Result<(LogHandle, Loaded), StoreError> {
+        let (log, loaded) = self.open_log(session)?;
+        let handle = LogHandle::spawn(log).map_err(failed("open", &self.paths(session).log()))?;
+        Ok((handle, loaded))
+    }
+
+    /// Reads a session as it is now, whoever has it open.
+    pub fn read(&self, session: SessionId) -> Result<Loaded, StoreError> {
+        Ok(load(&self.bytes(session)?))
+    }
+
+    /// Who has a session open.
+    pub fn in_use(&self, session: SessionId) -> Result<Option<Holder>, StoreError> {
+        let path = self.paths(session).lock();
+        Lock::holder(&path).map_err(failed("look at", &path))
+    }
+
+    /// All sessions, the one used last first.
+    pub fn list(&self) -> Result<Vec<Meta>, StoreError> {
+        let mut metas = Vec::new();
+        for log in self.logs()? {
+            match self.meta(&log) {
+                Ok(meta) => metas.push(meta),
+                // It was deleted meanwhile, or cannot be read: the others are still listed.
+                Err(error) => tracing::warn!(session = %log.session, %error, "not listed"),
+            }
+        }
+        metas.sort_by_key(|meta| std::cmp::Reverse((meta.last_used_at, meta.session_id)));
+        Ok(metas)
+    }
+
+    /// The session of this working folder that was used last.
+    pub fn newest_in(&self, folder: &Path) -> Result<Option<SessionId>, StoreError> {
+        let mut logs = self.logs()?;
+        logs.sort_by_key(|log| std::cmp::Reverse((log.modified, log.session)));
+        for log in logs {
+            match self.meta(&log) {
+                Ok(meta) if meta.working_directory == folder => return Ok(Some(log.session)),
+                Ok(_) => {}
+                Err(error) => tracing::warn!(session = %log.session, %error, "passed over"),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The session whose id begins with `prefix`.
+    pub fn resolve(&self, prefix: &str) -> Result<SessionId, StoreError> {
+        let wanted = prefix.trim().to_lowercase();
+        let mut sessions: Vec<SessionId> = self
+            .logs()?
+            .into_iter()
+            .map(|log| log.session)
+            .filter(|session| !wanted.is_empty() && session.to_string().starts_with(&wanted))
+            .collect();
+        sessions.sort();
+        match sessions.as_slice() {
+            [] => Err(StoreError::NoMatch(prefix.to_owned())),
+            [session] => Ok(*session),
+            [_, _, ..] => Err(StoreError::Ambiguous { prefix: prefix.to_owned(), sessions }),
+        }
+    }
+
+    /// Gives a session that is not open anywhere a title.
+    pub fn rename(&self, session: SessionId, title: &str) -> Result<(), StoreError> {
+        let (mut log, loaded) = self.open_log(session)?;
+        let turn = loaded.records.last().map_or(TurnId(0), |record| record.turn);
+        log.push(turn, Entry::Title { title: title.to_owned() })?;
+        log.flush(Reach::Disk).map_err(failed("write", &self.paths(session).log()))?;
+        Ok(log.close()?)
+    }
+
+    /// Moves a session that is not open anywhere to the trash.
+    pub fn trash(&self, session: SessionId) -> Result<(), StoreError> {
+        let from = self.paths(session);
+        let to = Paths::new(&self.trash, session);
+        require_log(&from)?;
+        let _lock = take_lock(&from)?;
+        // The log first: without it the session is gone from every list.
+        move_files(&[from.log(), from.meta(), from.torn()], &self.sessions, to.dir())
+    }
+
+    /// Brings a session back from the trash.
+    pub fn restore(&self, session: SessionId) -> Result<(), StoreError> {
+        let from = Paths::new(&self.trash, session);
+        let to = self.paths(session);
+        require_log(&from)?;
+        if self.is_begun(session)? {
+            return Err(StoreError::Exists(session));
+        }
+        // The log last: with it the session is whole again.
+        move_files(&[from.torn(), from.meta(), from.log()], &self.trash, to.dir())
+    }
+
+    /// Whether a session has a log.
+    pub(super) fn is_begun(&self, session: SessionId) -> Result<bool, StoreError> {
+        let path = self.paths(session).log();
+        path.try_exists().map_err(failed("look at", &path))
+    }
+
+    /// The files of a session.
+    pub(super) fn paths(&self, session: SessionId) -> Paths {
+        Paths::new(&self.sessions, session)
+    }
+
+    /// The whole log.
+    pub(super) fn bytes(&self, session: SessionId) -> Result<Vec<u8>, StoreError> {
+        let path = self.paths(session).log();
+        let bytes = missing_is_none(std::fs::read(&path)).map_err(failed("read", &path))?;
+        bytes.ok_or(StoreError::Missing(session))
+    }
+
+    fn open_log(&self, session: SessionId) -> Result<(SessionLog<DiskFile>, Loaded), StoreError> {
+        let paths = self.paths(session);
+        require_log(&paths)?;
+        let lock = take_lock(&paths)?;
+        let bytes = self.bytes(session)?;
+        let loaded = load(&bytes);
+        if loaded.read_only {
+            return Err(StoreError::Newer(session));
+        }
+        let meta = Meta::of(session, &loaded, Utc::now());
+        let meta_path = paths.meta();
+        let (end, torn) = match &loaded.tail {
+            Tail::Whole | Tail::NoLineFeed => (FileEnd::Clean, None),
+            Tail::Torn(torn) => (FileEnd::Dirty, Some(bytes[torn.clone()].to_vec())),
+        };
+        let file = DiskFile::existing(paths, lock, torn);
+        let mut writer = Writer::new(file, loaded.good_len as u64, end);
+        if loaded.tail == Tail::NoLineFeed {
+            writer.push(b"\n".to_vec());
+        }
+        // A session opens even where nothing can be written. The first entry says so then.
+        if let Err(error) = writer.flush(Reach::Disk) {
+            tracing::warn!(%session, %error, "the end of the log is not mended yet");
+        }
+        Ok((SessionLog::existing(writer, meta, meta_path), loaded))
+    }
+
+    fn logs(&self) -> Result<Vec<LogFileInfo>, StoreError> {
+        let entries = missing_is_none(std::fs::read_dir(&self.sessions))
+            .map_err(failed("list", &self.sessions))?;
+        let mut logs = Vec::new();
+        for entry in entries.into_iter().flatten() {
+            let entry = entry.map_err(failed("list", &self.sessions))?;
+            let name = entry.file_name();
+            let stem = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
+            let Some(session) = stem.and_then(|stem| stem.parse().ok()) else { continue };
+            let metadata = std::fs::metadata(entry.path());
+            match missing_is_none(metadata).map_err(failed("look at", &entry.path()))? {
+                Some(metadata) if metadata.is_file() => {
+                    logs.push(LogFileInfo::new(session, &metadata));
+                }
+                Some(_) | None => {}
+            }
+        }
+        Ok(logs)
+    }
+
+    /// From the meta file, brought up to date from what the log has more.
+    fn meta(&self, log: &LogFileInfo) -> Result<Meta, StoreError> {
+        let path = self.paths(log.session).meta();
+        let known = Meta::read(&path).filter(|meta| meta.session_id == log.session);
+        let extended = match &known {
+            Some(meta) if meta.log_bytes <= log.len => self.extend(meta.clone(), log.len)?,
+            Some(_) | None => None,
+        };
+        let meta = match extended {
+            Some(meta) => meta,
+            None => Meta::of(log.session, &self.read(log.session)?, log.modified.into()),
+        };
+        if known.as_ref() != Some(&meta) {
+            meta.save(&path);
+        }
+        Ok(meta)
+    }
+
+    /// `None` when the meta file's end is not the end of a line.
+    fn extend(&self, mut meta: Meta, len: u64) -> Result<Option<Meta>, StoreError> {
+        if meta.log_bytes == len {
+            return Ok(Some(meta));
+        }
+        let Some(before) = meta.log_bytes.checked_sub(1) else { return Ok(None) };
+        let path = self.paths(meta.session_id).log();
+        let more = read_from(&path, before).map_err(failed("read", &path))?;
+        let Some(more) = more.strip_prefix(b"\n") else { return Ok(None) };
+        let loaded = load(more);
+        for record in &loaded.records {
+            meta.apply(record);
+        }
+        meta.log_bytes += loaded.good_len as u64;
+        Ok(Some(meta))
+    }
+}
+
+struct LogFileInfo {
+    session: SessionId,
+    len: u64,
+    modified: SystemTime,
+}
+
+impl LogFileInfo {
+    fn new(session: SessionId, metadata: &Metadata) -> Self {
+        let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        Self { session, len: metadata.len(), modified }
+    }
+}
+
+/// For `map_err`: what was being done, and to what.
+pub(super) fn failed<'a>(
+    doing: &'static str,
+    path: &'a Path,
+) -> impl Fn(io::Error) -> StoreError + use<'a> {
+    move |source| StoreError::Io { doing, path: path.to_owned(), source }
+}
+
+fn require_log(paths: &Paths) -> Result<(), StoreError> {
+    let path = paths.log();
+    match missing_is_none(std::fs::metadata(&path)).map_err(failed("read", &path))? {
+        Some(metadata) if metadata.is_file() => Ok(()),
+        Some(_) | None => Err(StoreError::Missing(paths.session())),
+    }
+}
+
+fn take_lock(paths: &Paths) -> Result<Lock, StoreError> {
+    let path = paths.lock();
+    Lock::take(&path).map_err(|error| match error {
+        LockError::Held(holder) => StoreError::InUse { session: paths.session(), holder },
+        LockError::Io(source) => failed("lock", &path)(source),
+    })
+}
+
+fn move_files(files: &[PathBuf], from: &Path, to: &Path) -> Result<(), StoreError> {
+    files::make_folder(to).map_err(failed("make", to))?;
+    for file in files {
+        let Some(name) = file.file_name() else { continue };
+        let moved = missing_is_none(std::fs::rename(file, to.join(name)));
+        moved.map_err(failed("move", file))?;
+    }
+    for folder in [from, to] {
+        files::sync_folder(folder).map_err(failed("sync", folder))?;
+    }
+    Ok(())
+}
+
+fn read_from(path: &Path, offset: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+#[path = "store_tests.rs"]
+mod tests;

@@ -1,0 +1,331 @@
+//! The store on real folders.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::domain::Message;
+
+use super::super::samples::{header, lines, log, says, turn_end, user};
+use super::super::{Notice, Record};
+use super::*;
+
+struct Home {
+    dir: tempfile::TempDir,
+    store: Store,
+}
+
+fn home() -> Home {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let store = Store::new(at("sessions"), at("trash"), at("blobs"));
+    Home { dir, store }
+}
+
+impl Home {
+    /// A closed session in `/work` in which `texts` were said.
+    async fn session(&self, texts: &[&str]) -> SessionId {
+        self.session_in("/work", texts).await
+    }
+
+    async fn session_in(&self, cwd: &str, texts: &[&str]) -> SessionId {
+        let handle = self.store.create(header(cwd)).unwrap();
+        for text in texts {
+            handle.append(TurnId(1), user(text)).await.unwrap();
+        }
+        handle.close().await.unwrap();
+        handle.session()
+    }
+
+    /// A session whose log is these bytes.
+    fn planted(&self, bytes: &[u8]) -> SessionId {
+        let session = SessionId::generate();
+        files::make_folder(&self.dir.path().join("sessions")).unwrap();
+        std::fs::write(self.store.paths(session).log(), bytes).unwrap();
+        session
+    }
+
+    fn names(&self, folder: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.dir.path().join(folder)).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn texts(records: &[Record]) -> Vec<String> {
+    let said = records.iter().filter_map(|record| match &record.entry {
+        Entry::Message(said) => Some(said.message()),
+        _ => None,
+    });
+    said.map(|message: Message| message.text()).collect()
+}
+
+#[tokio::test]
+async fn a_session_is_created_closed_opened_and_gone_on_with() {
+    let home = home();
+    let session = home.session(&["one"]).await;
+    let (handle, loaded) = home.store.open(session).unwrap();
+    assert_eq!(texts(&loaded.records), ["one"]);
+    handle.append(TurnId(2), user("two")).await.unwrap();
+    handle.close().await.unwrap();
+    let loaded = home.store.read(session).unwrap();
+    assert_eq!(texts(&loaded.records), ["one", "two"]);
+    assert_eq!(loaded.notices, []);
+}
+
+#[tokio::test]
+async fn all_files_are_for_the_owner_alone_and_the_lock_goes() {
+    let home = home();
+    let session = home.session(&["one"]).await;
+    assert_eq!(
+        home.names("sessions"),
+        [format!("{session}.jsonl"), format!("{session}.meta.json")]
+    );
+    for name in home.names("sessions") {
+        let path = home.dir.path().join("sessions").join(name);
+        let mode = std::fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}
+
+#[tokio::test]
+async fn r1_a_log_cut_anywhere_opens_and_goes_on() {
+    let home = home();
+    let records = log(8);
+    let whole = lines(&records);
+    for cut in (0..whole.len()).step_by(7).chain(whole.len() - 3..whole.len()) {
+        let session = home.planted(&whole[..cut]);
+        let before = load(&whole[..cut]);
+        let (handle, loaded) = home.store.open(session).unwrap();
+        assert_eq!(loaded, before, "cut at {cut}");
+        let added = handle.append(TurnId(9), user("more")).await.unwrap();
+        handle.close().await.unwrap();
+
+        let after = home.store.read(session).unwrap();
+        let (last, rest) = after.records.split_last().unwrap();
+        assert_eq!((rest, last), (before.records.as_slice(), &*added), "cut at {cut}");
+        assert!(!after.notices.iter().any(|notice| matches!(notice, Notice::Damaged { .. })));
+        let torn = std::fs::read(home.store.paths(session).torn()).ok();
+        let expected = match before.tail {
+            Tail::Torn(torn) => Some([&whole[torn.start..cut], b"\n"].concat()),
+            Tail::Whole | Tail::NoLineFeed => None,
+        };
+        assert_eq!(torn, expected, "cut at {cut}");
+    }
+}
+
+#[tokio::test]
+async fn r7_a_second_writer_is_told_who_has_it() {
+    let home = home();
+    let session = home.session(&["one"]).await;
+    let (first, _) = home.store.open(session).unwrap();
+    let us = Holder { pid: Some(std::process::id()) };
+    match home.store.open(session) {
+        Err(StoreError::InUse { holder, .. }) => assert_eq!(holder, us),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(home.store.in_use(session).unwrap(), Some(us));
+    assert!(matches!(home.store.rename(session, "new"), Err(StoreError::InUse { .. })));
+    assert!(matches!(home.store.trash(session), Err(StoreError::InUse { .. })));
+    assert_eq!(texts(&home.store.read(session).unwrap().records), ["one"]);
+    first.close().await.unwrap();
+    assert_eq!(home.store.in_use(session).unwrap(), None);
+    home.store.open(session).unwrap();
+}
+
+#[tokio::test]
+async fn r7_a_lock_that_a_dead_process_left_is_taken_over() {
+    let home = home();
+    let session = home.session(&["one"]).await;
+    std::fs::write(home.store.paths(session).lock(), "4194305").unwrap();
+    assert_eq!(home.store.in_use(session).unwrap(), None);
+    home.store.open(session).unwrap();
+}
+
+#[tokio::test]
+async fn r10_a_newer_log_is_read_and_never_written() {
+    let home = home();
+    let mut first = header("/work");
+    first.version = SessionHeader::VERSION + 1;
+    let mut records = log(3);
+    records[0].entry = Entry::Session(first);
+    let session = home.planted(&lines(&records));
+    assert!(matches!(home.store.open(session), Err(StoreError::Newer(_))));
+    assert!(matches!(home.store.rename(session, "new"), Err(StoreError::Newer(_))));
+    assert!(home.store.read(session).unwrap().read_only);
+    assert_eq!(std::fs::read(home.store.paths(session).log()).unwrap(), lines(&records));
+    assert_eq!(home.store.in_use(session).unwrap(), None);
+}
+
+#[tokio::test]
+async fn r10_what_is_not_understood_stays_in_the_file() {
+    let home = home();
+    let foreign = b"{\"type\":\"checkpoint\",\"files\":[]}\r\nnot json\n";
+    let bytes = [lines(&log(3)).as_slice(), foreign].concat();
+    let session = home.planted(&bytes);
+    home.store.rename(session, "new").unwrap();
+    assert!(std::fs::read(home.store.paths(session).log()).unwrap().starts_with(&bytes));
+}
+
+#[tokio::test]
+async fn an_empty_file_and_a_missing_one() {
+    let home = home();
+    let empty = home.planted(b"");
+    let (handle, loaded) = home.store.open(empty).unwrap();
+    assert_eq!(loaded.notices, [Notice::NoHeader]);
+    handle.append(TurnId(1), user("one")).await.unwrap();
+    assert_eq!(texts(&home.store.read(empty).unwrap().records), ["one"]);
+    let missing = SessionId::generate();
+    assert!(matches!(home.store.open(missing), Err(StoreError::Missing(_))));
+    assert!(matches!(home.store.read(missing), Err(StoreError::Missing(_))));
+    assert!(matches!(home.store.trash(missing), Err(StoreError::Missing(_))));
+    assert!(!home.store.paths(missing).lock().exists());
+}
+
+#[tokio::test]
+async fn the_list_has_all_sessions_newest_use_first() {
+    let home = home();
+    assert_eq!(home.store.list().unwrap(), []);
+    let first = home.session(&["first thing", "more"]).await;
+    let second = home.session_in("/other", &["second thing"]).await;
+    home.store.rename(first, "Named").unwrap();
+    let list = home.store.list().unwrap();
+    let ids: Vec<SessionId> = list.iter().map(|meta| meta.session_id).collect();
+    assert_eq!(ids, [first, second]);
+    assert_eq!(list[0].title.as_deref(), Some("Named"));
+    assert_eq!((list[0].message_count, list[1].message_count), (2, 1));
+    assert_eq!(list[1].working_directory, Path::new("/other"));
+    assert_eq!((list[1].model.as_str(), list[1].provider.as_str()), ("qwen", "local"));
+    assert!(list[0].created_at <= list[0].last_used_at);
+}
+
+#[tokio::test]
+async fn a_meta_file_that_is_missing_old_or_wrong_is_made_again() {
+    let home = home();
+    let session = home.session(&["one"]).await;
+    let path = home.store.paths(session).meta();
+    let (handle, _) = home.store.open(session).unwrap();
+    handle.append(TurnId(2), user("two")).await.unwrap();
+    handle.append(TurnId(2), says("The answer.\nMore.")).await.unwrap();
+    let old = std::fs::read(&path).unwrap();
+    let expected = home.store.list().unwrap();
+    assert_eq!(expected[0].message_count, 3);
+    assert_eq!(expected[0].summary.as_deref(), Some("The answer."));
+    handle.append(TurnId(2), turn_end()).await.unwrap();
+    handle.close().await.unwrap();
+    let expected = home.store.list().unwrap();
+
+    let mut ahead: Meta = serde_json::from_slice(&old).unwrap();
+    ahead.log_bytes = 1 << 40;
+    let mut between = ahead.clone();
+    between.log_bytes = 17;
+    let cases = [
+        ("old", Some(old)),
+        ("ahead", Some(serde_json::to_vec(&ahead).unwrap())),
+        ("between lines", Some(serde_json::to_vec(&between).unwrap())),
+        ("damaged", Some(b"{".to_vec())),
+        ("missing", None),
+    ];
+    for (what, bytes) in cases {
+        match bytes {
+            Some(bytes) => std::fs::write(&path, bytes).unwrap(),
+            None => std::fs::remove_file(&path).unwrap(),
+        }
+        assert_eq!(home.store.list().unwrap(), expected, "{what}");
+        assert_eq!(Meta::read(&path).as_ref(), expected.first(), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_plain_chat_log_in_the_folder_is_listed() {
+    let home = home();
+    let session = home.planted(b"{\"role\":\"user\",\"content\":\"What is this?\"}\n");
+    let list = home.store.list().unwrap();
+    assert_eq!((list[0].session_id, list[0].title.as_deref()), (session, Some("What is this?")));
+    assert!(list[0].last_used_at > chrono::DateTime::UNIX_EPOCH);
+}
+
+#[tokio::test]
+async fn files_that_are_no_sessions_are_passed_over() {
+    let home = home();
+    home.session(&["one"]).await;
+    let sessions = home.dir.path().join("sessions");
+    std::fs::write(sessions.join("notes.jsonl"), "x").unwrap();
+    std::fs::create_dir(sessions.join(format!("{}.jsonl", SessionId::generate()))).unwrap();
+    assert_eq!(home.store.list().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn the_newest_session_of_a_folder() {
+    let home = home();
+    assert_eq!(home.store.newest_in(Path::new("/work")).unwrap(), None);
+    let older = home.session_in("/work", &["one"]).await;
+    let newer = home.session_in("/work", &["two"]).await;
+    home.session_in("/other", &["three"]).await;
+    let times = [(older, 1_000), (newer, 2_000)];
+    for (session, seconds) in times {
+        let log = File::options().append(true).open(home.store.paths(session).log()).unwrap();
+        let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+        log.set_modified(time).unwrap();
+    }
+    assert_eq!(home.store.newest_in(Path::new("/work")).unwrap(), Some(newer));
+    assert_eq!(home.store.newest_in(Path::new("/nowhere")).unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_deleted_session_goes_to_the_trash_and_comes_back() {
+    let home = home();
+    let session = home.session(&["one"]).await;
+    let other = home.session(&["other"]).await;
+    let before = home.names("sessions");
+    home.store.trash(session).unwrap();
+    let left: Vec<SessionId> =
+        home.store.list().unwrap().iter().map(|meta| meta.session_id).collect();
+    assert_eq!(left, [other]);
+    assert_eq!(home.names("trash").len(), 2);
+    home.store.restore(session).unwrap();
+    assert_eq!(home.names("sessions"), before);
+    assert_eq!(home.names("trash"), Vec::<String>::new());
+    assert!(matches!(home.store.restore(session), Err(StoreError::Missing(_))));
+}
+
+#[tokio::test]
+async fn a_session_is_found_by_the_beginning_of_its_id() {
+    let home = home();
+    let session = home.session(&["one"]).await;
+    let text = session.to_string();
+    assert_eq!(home.store.resolve(&text[..8]).unwrap(), session);
+    assert_eq!(home.store.resolve(&text.to_uppercase()).unwrap(), session);
+    for unknown in ["", "zzz", "ffffffff"] {
+        assert!(matches!(home.store.resolve(unknown), Err(StoreError::NoMatch(_))), "{unknown}");
+    }
+    let other = home.session(&["two"]).await;
+    match home.store.resolve(&text[..2]) {
+        Err(StoreError::Ambiguous { sessions, .. }) => assert_eq!(sessions, [session, other]),
+        result => panic!("{result:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_made_is_a_session_that_is_not_saved() {
+    let home = home();
+    std::fs::write(home.dir.path().join("sessions"), "a file").unwrap();
+    let handle = home.store.create(header("/work")).unwrap();
+    let unsaved = handle.append(TurnId(1), user("one")).await;
+    assert!(matches!(unsaved, Err(LogError::NotSaved { .. })), "{unsaved:?}");
+    std::fs::remove_file(home.dir.path().join("sessions")).unwrap();
+    handle.append(TurnId(1), user("two")).await.unwrap();
+    assert_eq!(texts(&home.store.read(handle.session()).unwrap().records), ["one", "two"]);
+}
+
+#[tokio::test]
+async fn a_session_in_a_folder_whose_name_is_no_utf8_is_saved_all_the_same() {
+    use std::os::unix::ffi::OsStrExt;
+    let home = home();
+    let cwd = PathBuf::from(std::ffi::OsStr::from_bytes(b"/work/\xff"));
+    let handle = home.store.create(SessionHeader { cwd, ..header("") }).unwrap();
+    handle.append(TurnId(1), user("one")).await.unwrap();
+    handle.close().await.unwrap();
+    let loaded = home.store.read(handle.session()).unwrap();
+    assert_eq!(loaded.header.unwrap().cwd, Path::new("/work/\u{fffd}"));
+}
