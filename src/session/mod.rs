@@ -5,6 +5,7 @@
 
 mod blobs;
 mod disk;
+mod drafts;
 mod entry;
 mod files;
 mod fold;
@@ -19,6 +20,7 @@ mod title;
 mod writer;
 
 pub use blobs::{BlobError, Blobs};
+pub use drafts::{Draft, DraftError, Drafts};
 pub use entry::{
     Compaction, Entry, FileChanged, MessageEntry, PermissionEntry, Record, ResultInfo,
     SessionHeader, TurnEnd, TurnOutcome,

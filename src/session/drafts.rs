@@ -1,0 +1,259 @@
+//! What was typed and not sent, so that it survives a crash.
+//!
+//! Each draft is held by a lock as long as the slug that typed it lives, so that a second one in
+//! the same folder does not take it away.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::SessionId;
+
+use super::files::{self, Durability, missing_is_none};
+use super::lock::{Lock, LockError};
+use super::{Store, StoreError};
+
+/// The folder of drafts, one file a session.
+#[derive(Debug)]
+pub struct Drafts {
+    dir: PathBuf,
+    held: Mutex<HashMap<SessionId, Lock>>,
+}
+
+/// What was typed in a session and not sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draft {
+    /// The text.
+    pub text: String,
+    /// The folder that the session works in.
+    #[serde(serialize_with = "files::serialize_path")]
+    pub working_directory: PathBuf,
+    /// The session.
+    pub session: SessionId,
+}
+
+/// Why a draft could not be kept or found.
+#[derive(Debug, thiserror::Error)]
+pub enum DraftError {
+    /// The operating system says no.
+    #[error("cannot {doing} the draft {}: {source}", path.display())]
+    Io {
+        /// "save", "read" or "remove".
+        doing: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It could not be found out whether the draft's session is in use.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Drafts {
+    /// The drafts in this folder, which does not have to exist.
+    pub fn new(dir: PathBuf) -> Self {
+        Self { dir, held: Mutex::new(HashMap::new()) }
+    }
+
+    /// Keeps a draft in the place of the session's last one.
+    pub fn save(&self, draft: &Draft) -> Result<(), DraftError> {
+        let path = self.path(draft.session);
+        let saved = self.hold(draft.session).and_then(|()| {
+            let bytes = serde_json::to_vec(draft)?;
+            files::replace(&path, &[&bytes], Durability::Synced)
+        });
+        saved.map_err(failed("save", &path))
+    }
+
+    /// The draft of a session.
+    pub fn load(&self, session: SessionId) -> Result<Option<Draft>, DraftError> {
+        let path = self.path(session);
+        read(&path).map_err(failed("read", &path))
+    }
+
+    /// Forgets the draft of a session: it was sent, or cleared.
+    pub fn remove(&self, session: SessionId) -> Result<(), DraftError> {
+        let path = self.path(session);
+        files::remove(&path).map_err(failed("remove", &path))?;
+        self.held().remove(&session);
+        Ok(())
+    }
+
+    /// Takes over, for the new session `heir`, the newest draft of this folder that was typed in
+    /// a session which was never begun and is open nowhere.
+    pub fn adopt(
+        &self,
+        working_directory: &Path,
+        store: &Store,
+        heir: SessionId,
+    ) -> Result<Option<Draft>, DraftError> {
+        for path in self.newest_first().map_err(failed("read", &self.dir))? {
+            let Some(draft) = readable(&path) else { continue };
+            if draft.working_directory != working_directory
+                || store.is_begun(draft.session)?
+                || self.held().contains_key(&draft.session)
+                || self.hold(draft.session).is_err()
+            {
+                continue;
+            }
+            // Once more, now that nobody else can take it.
+            match readable(&path) {
+                Some(draft) => {
+                    let adopted = Draft { session: heir, ..draft };
+                    self.save(&adopted)?;
+                    self.remove(draft.session)?;
+                    return Ok(Some(adopted));
+                }
+                None => drop(self.held().remove(&draft.session)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Marks the session's draft as being typed here.
+    fn hold(&self, session: SessionId) -> io::Result<()> {
+        let mut held = self.held();
+        if held.contains_key(&session) {
+            return Ok(());
+        }
+        files::make_folder(&self.dir)?;
+        let lock = Lock::take(&self.dir.join(format!("{session}.lock")));
+        held.insert(
+            session,
+            lock.map_err(|error| match error {
+                LockError::Held(_) => io::Error::new(io::ErrorKind::ResourceBusy, error),
+                LockError::Io(error) => error,
+            })?,
+        );
+        Ok(())
+    }
+
+    fn newest_first(&self) -> io::Result<Vec<PathBuf>> {
+        let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
+        for entry in missing_is_none(std::fs::read_dir(&self.dir))?.into_iter().flatten() {
+            let path = entry?.path();
+            if path.extension().is_some_and(|ending| ending == "json")
+                && let Some(metadata) = missing_is_none(std::fs::metadata(&path))?
+            {
+                found.push((metadata.modified()?, path));
+            }
+        }
+        found.sort_by(|one, other| other.cmp(one));
+        Ok(found.into_iter().map(|(_, path)| path).collect())
+    }
+
+    fn path(&self, session: SessionId) -> PathBuf {
+        self.dir.join(format!("{session}.json"))
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<SessionId, Lock>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn read(path: &Path) -> io::Result<Option<Draft>> {
+    let bytes = missing_is_none(std::fs::read(path))?;
+    Ok(bytes.map(|bytes| serde_json::from_slice(&bytes)).transpose()?)
+}
+
+/// A draft that is damaged, or gone meanwhile, is not worth more than a note.
+fn readable(path: &Path) -> Option<Draft> {
+    read(path).unwrap_or_else(|error| {
+        tracing::warn!(path = %path.display(), %error, "draft not readable");
+        None
+    })
+}
+
+fn failed<'a>(doing: &'static str, path: &'a Path) -> impl Fn(io::Error) -> DraftError + use<'a> {
+    move |source| DraftError::Io { doing, path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Home {
+        dir: tempfile::TempDir,
+        store: Store,
+    }
+
+    fn home() -> Home {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let store = Store::new(at("sessions"), at("trash"), at("blobs"));
+        Home { dir, store }
+    }
+
+    impl Home {
+        /// The drafts as one more slug sees them.
+        fn drafts(&self) -> Drafts {
+            Drafts::new(self.dir.path().join("drafts"))
+        }
+    }
+
+    fn draft(text: &str, folder: &str) -> Draft {
+        Draft {
+            text: text.into(),
+            working_directory: folder.into(),
+            session: SessionId::generate(),
+        }
+    }
+
+    #[test]
+    fn a_draft_is_there_until_it_is_removed() {
+        let home = home();
+        let drafts = home.drafts();
+        let draft = draft("fix the", "/work");
+        drafts.save(&Draft { text: "fix".into(), ..draft.clone() }).unwrap();
+        drafts.save(&draft).unwrap();
+        assert_eq!(home.drafts().load(draft.session).unwrap(), Some(draft.clone()));
+        drafts.remove(draft.session).unwrap();
+        assert_eq!(drafts.load(draft.session).unwrap(), None);
+        drafts.remove(draft.session).unwrap();
+    }
+
+    #[test]
+    fn the_draft_of_a_slug_that_died_is_adopted_once() {
+        let home = home();
+        let left = draft("fix the cart", "/work");
+        home.drafts().save(&left).unwrap();
+        let (heir, second) = (SessionId::generate(), SessionId::generate());
+        let drafts = home.drafts();
+        let adopted = drafts.adopt(Path::new("/work"), &home.store, heir).unwrap();
+        assert_eq!(adopted, Some(Draft { session: heir, ..left.clone() }));
+        assert_eq!(drafts.load(left.session).unwrap(), None);
+        assert_eq!(drafts.load(heir).unwrap(), adopted);
+        let other = home.drafts();
+        assert_eq!(other.adopt(Path::new("/work"), &home.store, second).unwrap(), None);
+    }
+
+    #[test]
+    fn a_draft_is_not_adopted_while_its_slug_lives_or_from_elsewhere() {
+        let home = home();
+        let living = home.drafts();
+        living.save(&draft("still typing", "/work")).unwrap();
+        home.drafts().save(&draft("elsewhere", "/other")).unwrap();
+        let adopted =
+            home.drafts().adopt(Path::new("/work"), &home.store, SessionId::generate()).unwrap();
+        assert_eq!(adopted, None);
+    }
+
+    #[test]
+    fn the_draft_of_a_session_with_a_log_stays_with_it() {
+        let home = home();
+        let left = draft("next question", "/work");
+        home.drafts().save(&left).unwrap();
+        let sessions = home.dir.path().join("sessions");
+        std::fs::create_dir(&sessions).unwrap();
+        std::fs::write(sessions.join(format!("{}.jsonl", left.session)), "").unwrap();
+        let drafts = home.drafts();
+        let adopted = drafts.adopt(Path::new("/work"), &home.store, SessionId::generate()).unwrap();
+        assert_eq!(adopted, None);
+        assert_eq!(drafts.load(left.session).unwrap(), Some(left));
+    }
+}
