@@ -10,6 +10,7 @@ mod entry;
 mod files;
 mod fold;
 mod fork;
+mod history;
 mod line;
 mod lock;
 mod log;
@@ -26,6 +27,7 @@ pub use entry::{
     SessionHeader, TurnEnd, TurnOutcome,
 };
 pub use fold::{CompactionStage, Conversation, compaction_for};
+pub use history::History;
 pub use lock::Holder;
 pub use log::{LogError, LogHandle};
 pub use meta::Meta;
