@@ -6,11 +6,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::domain::{
-    Block, CallId, ContentHash, EntryId, Message, Role, Todo, ToolCall, TurnId, Usage,
-};
+use crate::domain::{Block, CallId, ContentHash, EntryId, Message, Todo, ToolCall, TurnId, Usage};
 
-use super::title::title_of;
+use super::title::note_title;
 use super::{Compaction, Entry, MessageEntry, Record};
 
 /// What is known at the end of a log.
@@ -124,11 +122,11 @@ impl Conversation {
     /// The conversation after one more record.
     pub fn apply(&mut self, record: &Record) {
         self.next_turn = self.next_turn.max(record.turn.next());
+        note_title(&mut self.title, &record.entry);
         match &record.entry {
             Entry::Session(header) => self.model = Some(header.model.clone()),
             Entry::Message(said) => self.say(record.id, said),
             Entry::Compaction(compaction) => self.compact(compaction),
-            Entry::Title { title } => self.title = Some(title.clone()),
             Entry::Todo { todos } => self.todos.clone_from(todos),
             Entry::Model { model } => self.model = Some(model.clone()),
             Entry::ToolStarted { .. }
@@ -136,15 +134,13 @@ impl Conversation {
             | Entry::FileChange(_)
             | Entry::Interrupted
             | Entry::TurnEnd(_)
+            | Entry::Title { .. }
             | Entry::Mode { .. } => {}
         }
     }
 
     fn say(&mut self, id: EntryId, said: &MessageEntry) {
         let message = said.message();
-        if self.title.is_none() && said.role == Role::User {
-            self.title = title_of(&message.text());
-        }
         if let Some(usage) = said.usage {
             self.usage += usage;
         }

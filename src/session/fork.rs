@@ -7,10 +7,10 @@
 use crate::domain::{EntryId, SessionId, TurnId};
 
 use super::files::{self, Durability};
-use super::fold::Conversation;
 use super::log::{LogError, new_line};
 use super::recover::load;
 use super::store::failed;
+use super::title::title_after;
 use super::{Entry, Record, SessionHeader, Store, StoreError};
 
 impl Store {
@@ -49,8 +49,7 @@ impl Store {
 
 /// The parent's title, where the part that is copied does not give the same.
 fn missing_title(all: &[Record], part: &[Record]) -> Option<String> {
-    let title = Conversation::of(all).title;
-    if title == Conversation::of(part).title { None } else { title }
+    title_after(all).filter(|title| title_after(part).as_ref() != Some(title))
 }
 
 fn last_turn(records: &[Record]) -> TurnId {

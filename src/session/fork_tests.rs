@@ -53,8 +53,11 @@ fn a_fork_has_the_parents_title() {
     let scene = scene(&lines(&records));
     for upto in [None, Some(records[2].id), Some(records[0].id)] {
         let (_, body) = scene.fork(upto);
-        let title = Conversation::of(&load(&body).records).title;
-        assert_eq!(title.as_deref(), Some("The cart"), "up to {upto:?}");
+        assert_eq!(
+            title_after(&load(&body).records).as_deref(),
+            Some("The cart"),
+            "up to {upto:?}"
+        );
     }
 }
 

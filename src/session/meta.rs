@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{Role, SessionId};
 
 use super::files::{self, Durability, missing_is_none};
-use super::title::{first_line, title_of};
+use super::title::{beginning, note_title};
 use super::{Entry, Loaded, MessageEntry, Record, SessionHeader};
 
 /// What is known of a session without reading its log.
@@ -80,10 +80,10 @@ impl Meta {
         if record.timestamp > DateTime::UNIX_EPOCH {
             self.last_used_at = record.timestamp;
         }
+        note_title(&mut self.title, &record.entry);
         match &record.entry {
             Entry::Session(header) => self.begin(header),
             Entry::Message(said) => self.say(said),
-            Entry::Title { title } => self.title = Some(title.clone()),
             Entry::Model { model } => self.model.clone_from(model),
             Entry::ToolStarted { .. }
             | Entry::Permission(_)
@@ -91,6 +91,7 @@ impl Meta {
             | Entry::Compaction(_)
             | Entry::Interrupted
             | Entry::TurnEnd(_)
+            | Entry::Title { .. }
             | Entry::Todo { .. }
             | Entry::Mode { .. } => {}
         }
@@ -109,10 +110,9 @@ impl Meta {
         }
         self.message_count += 1;
         match said.role {
-            Role::User if self.title.is_none() => self.title = title_of(&said.message().text()),
             Role::User => {}
             Role::Assistant => {
-                let answer = first_line(&said.message().text(), SUMMARY_WIDTH);
+                let answer = beginning(&said.content, SUMMARY_WIDTH);
                 self.summary = answer.or(self.summary.take());
             }
         }

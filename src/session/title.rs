@@ -2,16 +2,62 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::domain::{Block, Role};
+
+use super::{Entry, MessageEntry, Record};
+
 /// Columns that a title takes at most.
 const TITLE_WIDTH: usize = 60;
 
-/// A title from what was said first: its first line, cut at a word.
-pub(super) fn title_of(text: &str) -> Option<String> {
-    first_line(text, TITLE_WIDTH)
+/// The title after these records: the one given last, else one from the first message.
+pub(super) fn title_after(records: &[Record]) -> Option<String> {
+    let mut title = None;
+    for record in records {
+        note_title(&mut title, &record.entry);
+    }
+    title
+}
+
+/// Brings `title` up to date: one that is given holds, else the person's first message gives one,
+/// by its first line, cut at a word.
+pub(super) fn note_title(title: &mut Option<String>, entry: &Entry) {
+    match entry {
+        Entry::Title { title: given } => *title = Some(given.clone()),
+        Entry::Message(said) if title.is_none() => *title = title_of(said),
+        Entry::Session(_)
+        | Entry::Message(_)
+        | Entry::ToolStarted { .. }
+        | Entry::Permission(_)
+        | Entry::FileChange(_)
+        | Entry::Compaction(_)
+        | Entry::Interrupted
+        | Entry::TurnEnd(_)
+        | Entry::Todo { .. }
+        | Entry::Model { .. }
+        | Entry::Mode { .. } => {}
+    }
+}
+
+fn title_of(said: &MessageEntry) -> Option<String> {
+    match said.role {
+        Role::User => beginning(&said.content, TITLE_WIDTH),
+        Role::Assistant => None,
+    }
+}
+
+/// The first line of text among `content`, in at most `width` columns.
+pub(super) fn beginning(content: &[Block], width: usize) -> Option<String> {
+    content.iter().find_map(|block| match block {
+        Block::Text { text } => first_line(text, width),
+        Block::Context { .. }
+        | Block::Thinking { .. }
+        | Block::ToolUse(_)
+        | Block::ToolResult { .. } => None,
+    })
 }
 
 /// The first line that says something, with single spaces, in at most `width` columns.
-pub(super) fn first_line(text: &str, width: usize) -> Option<String> {
+fn first_line(text: &str, width: usize) -> Option<String> {
     let line = text.lines().find(|line| !line.trim().is_empty())?;
     let words: Vec<&str> = line.split_whitespace().collect();
     let whole = words.join(" ");
@@ -62,14 +108,14 @@ mod tests {
             (long.as_str(), Some(format!("{}word…", "word ".repeat(11)))),
         ];
         for (text, title) in cases {
-            assert_eq!(title_of(text), title, "{text:?}");
+            assert_eq!(first_line(text, TITLE_WIDTH), title, "{text:?}");
         }
     }
 
     #[test]
     fn a_title_never_takes_more_than_its_columns() {
         for text in ["x".repeat(200), "漢字".repeat(60), "e\u{301}".repeat(200)] {
-            let title = title_of(&text).unwrap();
+            let title = first_line(&text, TITLE_WIDTH).unwrap();
             assert!(title.width() <= TITLE_WIDTH && title.width() >= TITLE_WIDTH - 2, "{title}");
             assert!(title.ends_with('…'));
         }
