@@ -51,7 +51,7 @@ impl EntryId {
 impl TurnId {
     /// The turn after this one.
     pub fn next(self) -> Self {
-        Self(self.0 + 1)
+        Self(self.0.saturating_add(1))
     }
 }
 

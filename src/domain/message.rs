@@ -131,16 +131,30 @@ impl From<ToolCall> for WireCall {
 }
 
 impl CallInput {
-    /// Parses streamed arguments. Nothing at all means a call without arguments.
+    /// Parses streamed arguments. Nothing at all means a call without arguments; what is nested
+    /// too deeply is not valid.
     pub fn parse(text: &str) -> Self {
         if text.trim().is_empty() {
             return Self::Valid(Value::Object(serde_json::Map::new()));
         }
         match serde_json::from_str(text) {
-            Ok(value @ Value::Object(_)) => Self::Valid(value),
+            Ok(value @ Value::Object(_)) if depth(&value) <= MAX_DEPTH => Self::Valid(value),
             Ok(_) | Err(_) => Self::Invalid(text.to_owned()),
         }
     }
+}
+
+/// Levels of nesting in a call's arguments. serde_json reads 128 of them, and the line of the log
+/// that holds the call has some of its own.
+const MAX_DEPTH: usize = 100;
+
+fn depth(value: &Value) -> usize {
+    let below = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(fields) => fields.values().map(depth).max(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return 0,
+    };
+    1 + below.unwrap_or(0)
 }
 
 impl Message {

@@ -65,6 +65,21 @@ fn usage_adds_up_over_responses() {
 }
 
 #[test]
+fn absurd_numbers_in_a_log_do_no_harm() {
+    let absurd = |text: &str| match says(text) {
+        Entry::Message(said) => {
+            let usage = Usage { input: u64::MAX, output: u64::MAX, cache_read: u64::MAX };
+            Entry::Message(MessageEntry { usage: Some(usage), ..said })
+        }
+        other => panic!("{other:?}"),
+    };
+    let all = records(vec![(u32::MAX, absurd("one")), (u32::MAX, absurd("two"))]);
+    let conversation = Conversation::of(&all);
+    assert_eq!(conversation.usage.input, u64::MAX);
+    assert_eq!(conversation.next_turn, TurnId(u32::MAX));
+}
+
+#[test]
 fn the_title_is_the_given_one_or_made_from_the_first_message() {
     let first = (1, user("\nFix the cart\nIt is empty"));
     let named = (1, Entry::Title { title: "Cart".into() });

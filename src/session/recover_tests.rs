@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::domain::{Block, Message, Role, TurnId};
+use crate::domain::{Block, CallInput, Message, Role, ToolCall, TurnId};
 
-use super::super::samples::{every_kind, lines, log, record, user};
+use super::super::samples::{assistant, call, every_kind, lines, log, record, user};
 use super::*;
 
 /// Reads what follows a header as lines of JSON.
@@ -32,6 +32,17 @@ fn every_kind_of_entry_comes_back_as_it_was() {
     assert_eq!(loaded.records, records);
     assert_eq!(loaded.notices, []);
     assert_eq!((loaded.tail, loaded.read_only), (Tail::Whole, false));
+}
+
+#[test]
+fn the_deepest_arguments_that_a_call_can_have_come_back() {
+    let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
+    let inputs = (90..130).map(|depth| CallInput::parse(&nested(depth)));
+    let records: Vec<Record> = inputs
+        .map(|input| ToolCall { input, ..call("c1") })
+        .map(|call| record(1, assistant(vec![Block::ToolUse(call)])))
+        .collect();
+    assert_eq!(load(&lines(&records)).records, records);
 }
 
 #[test]
