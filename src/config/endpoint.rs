@@ -1,0 +1,177 @@
+//! The address of a model server, and who may be sent which key.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use reqwest::Url;
+
+/// The address that chat completions are asked at: `http://localhost:8000/v1`.
+///
+/// Never ends in a slash and never holds a user name, a password, a query or a fragment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    text: String,
+    origin: ServerOrigin,
+    reach: Reach,
+}
+
+/// Scheme, host and port. A key belongs to one origin and goes nowhere else.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ServerOrigin(String);
+
+/// What lies between slug and the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// The server is on this machine.
+    Loopback,
+    /// TLS.
+    Encrypted,
+    /// Plain http to another machine: whoever is in between can read everything, keys included.
+    PlainRemote,
+}
+
+/// Why a text is no endpoint. The text itself is not repeated where it may hold a password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// No http or https address.
+    #[error("`{0}` is not an address: write it like http://localhost:8000/v1")]
+    NotAnAddress(String),
+    /// A user name or password stands before the host.
+    #[error("an endpoint cannot hold a user name or a password: give a key with `api_key`")]
+    UserInformation,
+    /// A `?query` or a `#fragment`.
+    #[error("an endpoint cannot hold a `?` or a `#`: write it like http://localhost:8000/v1")]
+    QueryOrFragment,
+}
+
+impl Endpoint {
+    /// The endpoint that holds when none is named: vLLM's own default.
+    pub const DEFAULT: &'static str = "http://localhost:8000/v1";
+
+    /// Takes an address as a person writes it. Where it has no path, `/v1` is added.
+    pub fn parse(text: &str) -> Result<Self, EndpointError> {
+        let text = text.trim();
+        let url = Url::parse(text).map_err(|_| EndpointError::NotAnAddress(text.to_owned()))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(EndpointError::UserInformation);
+        }
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(EndpointError::NotAnAddress(text.to_owned()));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(EndpointError::QueryOrFragment);
+        }
+        let origin = ServerOrigin(url.origin().ascii_serialization());
+        let path = match url.path().trim_end_matches('/') {
+            "" => "/v1",
+            path => path,
+        };
+        let reach = match (is_loopback(&url), url.scheme()) {
+            (true, _) => Reach::Loopback,
+            (false, "https") => Reach::Encrypted,
+            (false, _) => Reach::PlainRemote,
+        };
+        Ok(Self { text: format!("{}{path}", origin.0), origin, reach })
+    }
+
+    /// The address, to which `/chat/completions` and `/models` are appended.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Scheme, host and port.
+    pub fn origin(&self) -> &ServerOrigin {
+        &self.origin
+    }
+
+    /// What lies between slug and the server.
+    pub fn reach(&self) -> Reach {
+        self.reach
+    }
+}
+
+impl ServerOrigin {
+    /// The only origin that `OPENAI_API_KEY` goes to.
+    pub fn openai() -> Self {
+        Self("https://api.openai.com".to_owned())
+    }
+
+    /// As browsers write it, without a port that the scheme implies: `https://api.openai.com`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Display for ServerOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let Some(host) = url.host_str() else { return false };
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    match bare.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_written_one_way() {
+        for (written, meant) in [
+            ("http://localhost:8000/v1", "http://localhost:8000/v1"),
+            (" http://LOCALHOST:8000/v1/ ", "http://localhost:8000/v1"),
+            ("http://localhost:11434", "http://localhost:11434/v1"),
+            ("https://api.openai.com:443/v1", "https://api.openai.com/v1"),
+            ("https://openrouter.ai/api/v1", "https://openrouter.ai/api/v1"),
+            ("http://[::1]:8080/", "http://[::1]:8080/v1"),
+        ] {
+            assert_eq!(Endpoint::parse(written).unwrap().as_str(), meant, "{written}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_endpoint_is_refused() {
+        for text in ["", "localhost:8000", "example.org/v1", "ftp://h/v1", "file:///v1", "http://"] {
+            let refused = Endpoint::parse(text);
+            assert!(matches!(refused, Err(EndpointError::NotAnAddress(_))), "{text}: {refused:?}");
+        }
+        for text in ["http://h/v1?key=1", "http://h/v1#x"] {
+            assert_eq!(Endpoint::parse(text), Err(EndpointError::QueryOrFragment));
+        }
+    }
+
+    #[test]
+    fn a_password_in_an_address_is_refused_and_not_repeated() {
+        let error = Endpoint::parse("https://me:CANARY@example.org/v1").unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("CANARY"));
+    }
+
+    #[test]
+    fn only_this_machine_is_loopback() {
+        for (address, reach) in [
+            ("http://localhost:1/v1", Reach::Loopback),
+            ("http://127.9.9.9:1/v1", Reach::Loopback),
+            ("http://[::1]:1/v1", Reach::Loopback),
+            ("http://[::ffff:127.0.0.1]:1/v1", Reach::Loopback),
+            ("http://model.localhost/v1", Reach::Loopback),
+            ("https://api.openai.com/v1", Reach::Encrypted),
+            ("http://192.168.1.5:8000/v1", Reach::PlainRemote),
+            ("http://localhost.evil.example/v1", Reach::PlainRemote),
+            ("http://127.0.0.1.evil.example/v1", Reach::PlainRemote),
+        ] {
+            assert_eq!(Endpoint::parse(address).unwrap().reach(), reach, "{address}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What can be wrong with a configuration. No message repeats a key.
+
+use std::path::PathBuf;
+
+use super::Origin;
+
+/// Something that slug cannot start with.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A value that cannot be used.
+    #[error("{origin}: {problem}")]
+    Value {
+        /// Where it was written.
+        origin: Origin,
+        /// What is wrong with it and what to write instead.
+        problem: String,
+    },
+    /// The sandbox was asked for, and this version has none.
+    #[error(
+        "{origin}: this version of slug has no sandbox, and does not pretend to: choose ask, \
+         allow-edits or plan, or run slug inside a container"
+    )]
+    NoSandbox {
+        /// Where it was asked for.
+        origin: Origin,
+    },
+    /// The file named with `--config` is not there.
+    #[error("{0} is not there: check the name after --config")]
+    Missing(PathBuf),
+    /// A file that is there cannot be read.
+    #[error("{path} {problem}")]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// Why, and what to do.
+        problem: String,
+    },
+    /// A file could not be written.
+    #[error("cannot write {path}: {source}")]
+    Unwritable {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}

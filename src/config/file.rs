@@ -1,0 +1,113 @@
+//! Reads small text files that a person or a project wrote, without ever waiting for one.
+//!
+//! A FIFO or a device in the place of a file is refused by looking at what was opened before
+//! anything is read.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// Why a text file gives no text. The messages follow the file's name and a colon.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FileTextError {
+    /// A folder, FIFO, socket or device.
+    #[error("is not a regular file")]
+    NotAFile,
+    /// It holds NUL bytes or is not UTF-8.
+    #[error("is not UTF-8 text")]
+    NotText,
+    /// The operating system says no.
+    #[error("cannot be read: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// The first `limit` bytes of a file as text, without a byte order mark; `None` when there is no
+/// file. A character that the limit cuts in two is left out.
+pub(crate) fn read_text(path: &Path, limit: u64) -> Result<Option<String>, FileTextError> {
+    let Some(file) = open(path)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes)?;
+    let was_cut = bytes.len() as u64 == limit;
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let fault = error.utf8_error();
+            if fault.error_len().is_some() || !was_cut {
+                return Err(FileTextError::NotText);
+            }
+            let mut bytes = error.into_bytes();
+            bytes.truncate(fault.valid_up_to());
+            String::from_utf8(bytes).map_err(|_| FileTextError::NotText)?
+        }
+    };
+    if text.contains('\0') {
+        return Err(FileTextError::NotText);
+    }
+    Ok(Some(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned)))
+}
+
+fn open(path: &Path) -> Result<Option<File>, FileTextError> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+    let file = match opened {
+        Ok(file) => file,
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(None);
+        }
+        // A socket cannot be opened at all.
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
+            return Err(FileTextError::NotAFile);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if file.metadata()?.is_file() { Ok(Some(file)) } else { Err(FileTextError::NotAFile) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_character_is_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::fs::write(&path, "aé").unwrap();
+        assert_eq!(read_text(&path, 2).unwrap().as_deref(), Some("a"));
+        assert_eq!(read_text(&path, 3).unwrap().as_deref(), Some("aé"));
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_not_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::fs::write(&path, "\u{feff}x").unwrap();
+        assert_eq!(read_text(&path, 100).unwrap().as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn what_is_no_text_file_is_refused_without_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+        assert!(matches!(read_text(&fifo, 10), Err(FileTextError::NotAFile)));
+        assert!(matches!(read_text(folder.path(), 10), Err(FileTextError::NotAFile)));
+        let binary = folder.path().join("binary");
+        std::fs::write(&binary, b"\x7fELF\0").unwrap();
+        assert!(matches!(read_text(&binary, 10), Err(FileTextError::NotText)));
+        std::fs::write(&binary, b"\xff\xfe").unwrap();
+        assert!(matches!(read_text(&binary, 10), Err(FileTextError::NotText)));
+        assert!(read_text(&folder.path().join("none"), 10).unwrap().is_none());
+    }
+}

@@ -1,0 +1,143 @@
+//! What a configuration is resolved from: file texts, the environment and flags, as plain values.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use secrecy::SecretString;
+
+use super::layer::ModeChoice;
+use super::{ConfigError, Origin, read_text};
+
+/// Which files are read.
+#[derive(Debug, Clone, Copy)]
+pub struct Files<'a> {
+    /// The person's own.
+    pub user: UserFile<'a>,
+    /// The working folder, if it is trusted. Its `.slug/config.toml` is then read.
+    pub project: Option<&'a Path>,
+}
+
+/// The person's own configuration file.
+#[derive(Debug, Clone, Copy)]
+pub enum UserFile<'a> {
+    /// `config.toml` in slug's home folder; it need not be there.
+    Home(&'a Path),
+    /// The file that `--config` names; it has to be there.
+    Named(&'a Path),
+}
+
+/// A configuration file's path and text.
+#[derive(Debug, Clone)]
+pub struct ConfigText {
+    /// Where it was read.
+    pub path: PathBuf,
+    /// All of it.
+    pub text: String,
+}
+
+/// The files that were found.
+#[derive(Debug, Clone, Default)]
+pub struct Texts {
+    /// The person's own.
+    pub user: Option<ConfigText>,
+    /// The project's; only of a trusted project.
+    pub project: Option<ConfigText>,
+}
+
+/// The environment variables that slug reads. An empty one counts as not set.
+#[derive(Debug, Clone, Default)]
+pub struct Environment {
+    /// `SLUG_ENDPOINT`
+    pub endpoint: Option<String>,
+    /// `SLUG_API_KEY`
+    pub api_key: Option<SecretString>,
+    /// `SLUG_MODEL`
+    pub model: Option<String>,
+    /// `OPENAI_API_KEY`
+    pub openai_api_key: Option<SecretString>,
+    /// Names of variables that hold a key of a provider, for the first-run screen.
+    pub provider_keys: Vec<&'static str>,
+}
+
+/// What the command line says of the configuration.
+#[derive(Debug, Clone, Default)]
+pub struct Flags {
+    /// `--endpoint`
+    pub endpoint: Option<String>,
+    /// `--api-key`
+    pub api_key: Option<SecretString>,
+    /// `--model`
+    pub model: Option<String>,
+    /// `--provider`
+    pub provider: Option<String>,
+    /// `--system-prompt`
+    pub system_prompt: Option<String>,
+    /// `--yolo`, `--allow-edits`, `--plan` or `--sandbox`, with the flag's name.
+    pub mode: Option<(ModeChoice, &'static str)>,
+}
+
+impl Environment {
+    const PROVIDER_KEYS: [&'static str; 3] =
+        ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"];
+
+    /// Asks `get`, normally `std::env::var_os`, for each variable. One that is not text cannot be
+    /// used, which is an error, not an absence.
+    pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Self, ConfigError> {
+        let text = |name: &'static str| match get(name).map(OsString::into_string) {
+            Some(Ok(value)) if value.trim().is_empty() => Ok(None),
+            Some(Ok(value)) => Ok(Some(value)),
+            Some(Err(_)) => Err(ConfigError::Value {
+                origin: Origin::Environment(name),
+                problem: "its value is not UTF-8 text: set it again or unset it".to_owned(),
+            }),
+            None => Ok(None),
+        };
+        let secret = |name| text(name).map(|key| key.map(|key| SecretString::from(key.trim())));
+        let is_set = |name: &&str| get(name).is_some_and(|value| !value.is_empty());
+        Ok(Self {
+            endpoint: text("SLUG_ENDPOINT")?,
+            api_key: secret("SLUG_API_KEY")?,
+            model: text("SLUG_MODEL")?,
+            openai_api_key: secret("OPENAI_API_KEY")?,
+            provider_keys: Self::PROVIDER_KEYS.into_iter().filter(is_set).collect(),
+        })
+    }
+}
+
+impl Files<'_> {
+    /// Reads the files. A project's file that is the person's own (the working folder is the home
+    /// folder) is not read twice.
+    pub fn read(self) -> Result<Texts, ConfigError> {
+        let user = match self.user {
+            UserFile::Home(home) => read(&home.join("config.toml"))?,
+            UserFile::Named(path) => {
+                Some(read(path)?.ok_or_else(|| ConfigError::Missing(path.to_owned()))?)
+            }
+        };
+        let own = user.as_ref().and_then(|file| file.path.canonicalize().ok());
+        let project = self
+            .project
+            .map(|folder| folder.join(".slug").join("config.toml"))
+            .filter(|path| own.is_none() || path.canonicalize().ok() != own);
+        let project = match project {
+            Some(path) => read(&path)?,
+            None => None,
+        };
+        Ok(Texts { user, project })
+    }
+}
+
+/// More than any configuration needs; what is larger is something else.
+const MAX_BYTES: u64 = 1 << 20;
+
+fn read(path: &Path) -> Result<Option<ConfigText>, ConfigError> {
+    let unreadable = |problem| ConfigError::Unreadable { path: path.to_owned(), problem };
+    match read_text(path, MAX_BYTES) {
+        Ok(Some(text)) if text.len() as u64 >= MAX_BYTES - 3 => {
+            Err(unreadable("is larger than 1 MB: it cannot be a configuration".to_owned()))
+        }
+        Ok(Some(text)) => Ok(Some(ConfigText { path: path.to_owned(), text })),
+        Ok(None) => Ok(None),
+        Err(error) => Err(unreadable(format!("{error}. Put it right or remove it"))),
+    }
+}

@@ -1,0 +1,357 @@
+//! One layer of the configuration: what a single file, the environment, or the flags say, already
+//! checked and typed. All layers have the same shape, so that merging them is one fold.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use secrecy::{ExposeSecret, SecretString};
+
+use super::raw::{self, At, Raw, RawMode};
+use super::{ConfigError, ConfigText, Endpoint, Environment, Flags, Origin, Sourced};
+use crate::domain::Mode;
+
+/// Which model answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelChoice {
+    /// The one that the server offers: `default`.
+    Served,
+    /// This one.
+    Named(String),
+}
+
+/// A permission mode as it can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModeChoice {
+    /// One that slug has.
+    Mode(Mode),
+    /// The operating system's sandbox, which this version does not have.
+    Sandbox,
+}
+
+/// Which colours are used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// By the terminal's background, dark where that cannot be told.
+    #[default]
+    Auto,
+    /// For dark backgrounds.
+    Dark,
+    /// For light backgrounds.
+    Light,
+}
+
+/// Whose file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// The person's.
+    User,
+    /// The project's: sets preferences, never powers.
+    Project,
+}
+
+/// What one place says. `None` where it says nothing.
+#[derive(Debug, Default)]
+pub(super) struct Layer {
+    pub endpoint: Option<Sourced<Endpoint>>,
+    pub api_key: Option<Sourced<SecretString>>,
+    pub provider: Option<Sourced<String>>,
+    pub model: Option<Sourced<ModelChoice>>,
+    pub system_prompt: Option<Sourced<String>>,
+    pub max_tokens: Option<Sourced<u32>>,
+    pub temperature: Option<Sourced<f32>>,
+    pub max_tool_rounds: Option<Sourced<u32>>,
+    pub mode: Option<Sourced<ModeChoice>>,
+    pub context_window: Option<Sourced<u64>>,
+    pub statics: BTreeMap<String, Sourced<String>>,
+    pub providers: BTreeMap<String, Named>,
+    pub theme: Option<Sourced<Theme>>,
+    pub mouse: Option<Sourced<bool>>,
+    pub reduced_motion: Option<Sourced<bool>>,
+}
+
+/// A named provider: endpoint, key and model that go together.
+#[derive(Debug, Clone)]
+pub(super) struct Named {
+    pub endpoint: Sourced<Endpoint>,
+    pub api_key: Option<Sourced<SecretString>>,
+    pub model: Sourced<ModelChoice>,
+}
+
+/// What was found wrong while layers were made.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub errors: Vec<ConfigError>,
+    pub warnings: Vec<String>,
+}
+
+impl ModelChoice {
+    /// `default` stands for the model that the server offers.
+    pub fn parse(name: &str) -> Self {
+        if name == "default" { Self::Served } else { Self::Named(name.to_owned()) }
+    }
+
+    /// The name as written in the configuration.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Served => "default",
+            Self::Named(name) => name,
+        }
+    }
+}
+
+impl Theme {
+    /// The name as written in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Dark => "dark",
+            Self::Light => "light",
+        }
+    }
+}
+
+impl fmt::Display for Theme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Layer {
+    /// What a file says. What a project's file may not say is left out with a warning.
+    pub(super) fn from_file(file: &ConfigText, scope: Scope, findings: &mut Findings) -> Self {
+        let parsed = raw::parse(&file.text);
+        let place = |line| Origin::File { path: file.path.clone(), line };
+        findings.errors.extend(
+            parsed
+                .errors
+                .into_iter()
+                .map(|it| ConfigError::Value { origin: place(it.line), problem: it.text }),
+        );
+        findings
+            .warnings
+            .extend(parsed.warnings.iter().map(|it| format!("{}: {}", place(it.line), it.text)));
+        let mut raw = parsed.raw;
+        match scope {
+            Scope::User => {}
+            Scope::Project => {
+                let dropped = drop_powers(&mut raw);
+                findings.warnings.extend(dropped.into_iter().map(|(name, line)| {
+                    format!(
+                        "{}: a project cannot set `{name}`, and it is left out: set it in your \
+                         own configuration if you want it",
+                        place(line)
+                    )
+                }));
+            }
+        }
+        Self::from_raw(raw, &file.path, findings)
+    }
+
+    /// What the environment says.
+    pub(super) fn from_environment(environment: &Environment, findings: &mut Findings) -> Self {
+        let at = Origin::Environment;
+        let endpoint = environment.endpoint.clone();
+        let key = environment.api_key.clone();
+        let model = environment.model.clone();
+        Self {
+            endpoint: endpoint.and_then(|text| findings.endpoint(text, at("SLUG_ENDPOINT"))),
+            api_key: key.and_then(|key| findings.key(key, at("SLUG_API_KEY"))),
+            model: model.and_then(|text| findings.model(&text, at("SLUG_MODEL"))),
+            ..Self::default()
+        }
+    }
+
+    /// What the command line says.
+    pub(super) fn from_flags(flags: &Flags, findings: &mut Findings) -> Self {
+        let at = Origin::Flag;
+        let endpoint = flags.endpoint.clone();
+        let key = flags.api_key.clone();
+        Self {
+            endpoint: endpoint.and_then(|text| findings.endpoint(text, at("--endpoint"))),
+            api_key: key.and_then(|key| findings.key(key, at("--api-key"))),
+            provider: flags
+                .provider
+                .clone()
+                .map(|value| Sourced { value, origin: at("--provider") }),
+            model: flags.model.as_ref().and_then(|text| findings.model(text, at("--model"))),
+            system_prompt: flags
+                .system_prompt
+                .clone()
+                .map(|value| Sourced { value, origin: at("--system-prompt") }),
+            mode: flags.mode.map(|(value, flag)| Sourced { value, origin: at(flag) }),
+            ..Self::default()
+        }
+    }
+
+    fn from_raw(raw: Raw, path: &Path, findings: &mut Findings) -> Self {
+        let place = |line| Origin::File { path: path.to_owned(), line };
+        let text = |it: At<String>| Sourced { value: it.value, origin: place(it.line) };
+        let flag = |it: At<bool>| Sourced { value: it.value, origin: place(it.line) };
+        Self {
+            endpoint: raw.endpoint.and_then(|it| findings.endpoint(it.value, place(it.line))),
+            api_key: raw.api_key.and_then(|it| findings.key(it.value, place(it.line))),
+            provider: raw.provider.map(text),
+            model: raw.model.and_then(|it| findings.model(&it.value, place(it.line))),
+            system_prompt: raw.system_prompt.map(text),
+            max_tokens: raw.max_tokens.and_then(|it| findings.count(it, 1, "max_tokens", &place)),
+            temperature: raw.temperature.and_then(|it| findings.temperature(&it, &place)),
+            max_tool_rounds: raw
+                .max_tool_rounds
+                .and_then(|it| findings.count(it, 1, "max_tool_rounds", &place)),
+            mode: raw.permission_mode.and_then(|it| findings.mode(it, &place)),
+            context_window: raw
+                .context_window
+                .and_then(|it| findings.count(it, 1024, "context_window", &place))
+                .map(|window| window.map(u64::from)),
+            statics: raw.statics.into_iter().map(|(name, it)| (name, text(it))).collect(),
+            providers: raw
+                .providers
+                .into_iter()
+                .filter_map(|(name, it)| Some((name.clone(), findings.named(&name, it, &place)?)))
+                .collect(),
+            theme: raw.theme.and_then(|it| findings.theme(&it, &place)),
+            mouse: raw.mouse.map(flag),
+            reduced_motion: raw.reduced_motion.map(flag),
+        }
+    }
+}
+
+impl Findings {
+    fn error<T>(&mut self, origin: Origin, problem: String) -> Option<T> {
+        self.errors.push(ConfigError::Value { origin, problem });
+        None
+    }
+
+    fn endpoint(&mut self, text: String, origin: Origin) -> Option<Sourced<Endpoint>> {
+        match Endpoint::parse(&text) {
+            Ok(value) => Some(Sourced { value, origin }),
+            Err(error) => self.error(origin, error.to_string()),
+        }
+    }
+
+    fn key(&mut self, key: SecretString, origin: Origin) -> Option<Sourced<SecretString>> {
+        let text = key.expose_secret().trim();
+        if text.is_empty() {
+            return self.error(origin, "the key is empty: fill it in or remove it".to_owned());
+        }
+        // A key travels in a header, which holds visible ASCII alone.
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let problem = "the key holds white space or characters that no key has: copy it again";
+            return self.error(origin, problem.to_owned());
+        }
+        Some(Sourced { value: text.into(), origin })
+    }
+
+    fn model(&mut self, name: &str, origin: Origin) -> Option<Sourced<ModelChoice>> {
+        let name = name.trim();
+        if name.is_empty() {
+            let problem = "the model's name is empty: write one, or `default` for the server's own";
+            return self.error(origin, problem.to_owned());
+        }
+        Some(Sourced { value: ModelChoice::parse(name), origin })
+    }
+
+    fn mode(
+        &mut self,
+        it: At<RawMode>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<ModeChoice>> {
+        let origin = place(it.line);
+        match it.value {
+            RawMode::Sandbox => Some(Sourced { value: ModeChoice::Sandbox, origin }),
+            RawMode::Named(name) => match name.parse() {
+                Ok(mode) => Some(Sourced { value: ModeChoice::Mode(mode), origin }),
+                Err(error) => self.error(origin, format!("{error}")),
+            },
+        }
+    }
+
+    fn theme(
+        &mut self,
+        it: &At<String>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<Theme>> {
+        let known = [Theme::Auto, Theme::Dark, Theme::Light];
+        match known.into_iter().find(|theme| theme.name() == it.value) {
+            Some(value) => Some(Sourced { value, origin: place(it.line) }),
+            None => self.error(
+                place(it.line),
+                "slug does not know this theme: use auto, dark or light".to_owned(),
+            ),
+        }
+    }
+
+    fn temperature(
+        &mut self,
+        it: &At<f64>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<f32>> {
+        if !(0.0..=2.0).contains(&it.value) {
+            let problem = "`temperature` has to be from 0 to 2".to_owned();
+            return self.error(place(it.line), problem);
+        }
+        Some(Sourced { value: it.value as f32, origin: place(it.line) })
+    }
+
+    fn count(
+        &mut self,
+        it: At<i64>,
+        least: u32,
+        name: &str,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<u32>> {
+        let origin = place(it.line);
+        match u32::try_from(it.value) {
+            Ok(value) if value >= least => Some(Sourced { value, origin }),
+            Ok(_) | Err(_) => {
+                let most = u32::MAX;
+                self.error(origin, format!("`{name}` has to be from {least} to {most}"))
+            }
+        }
+    }
+
+    fn named(
+        &mut self,
+        name: &str,
+        it: At<raw::RawProvider>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Named> {
+        let origin = place(it.line);
+        if super::resolved::PROTOCOLS.contains(&name) {
+            let problem = format!(
+                "[providers.{name}] cannot be used, because `{name}` is a built-in name: give it \
+                 another one"
+            );
+            return self.error(origin, problem);
+        }
+        let Some(endpoint) = it.value.endpoint else {
+            let problem = format!("[providers.{name}] has no `endpoint`: add one");
+            return self.error(origin, problem);
+        };
+        let endpoint = self.endpoint(endpoint.value, place(endpoint.line));
+        let api_key = it.value.api_key.and_then(|key| self.key(key.value, place(key.line)));
+        let model = match it.value.model {
+            Some(model) => self.model(&model.value, place(model.line)),
+            None => Some(Sourced { value: ModelChoice::Served, origin }),
+        };
+        Some(Named { endpoint: endpoint?, api_key, model: model? })
+    }
+}
+
+/// Takes out of a project's file what would give slug powers or send anything elsewhere.
+fn drop_powers(raw: &mut Raw) -> Vec<(&'static str, usize)> {
+    let mut dropped: Vec<(&'static str, usize)> = [
+        ("endpoint", raw.endpoint.take().map(|it| it.line)),
+        ("api_key", raw.api_key.take().map(|it| it.line)),
+        ("provider", raw.provider.take().map(|it| it.line)),
+        ("permission_mode", raw.permission_mode.take().map(|it| it.line)),
+    ]
+    .into_iter()
+    .filter_map(|(name, line)| Some((name, line?)))
+    .collect();
+    let providers = std::mem::take(&mut raw.providers);
+    dropped.extend(providers.values().map(|it| ("providers", it.line)));
+    dropped.sort_by_key(|(_, line)| *line);
+    dropped
+}

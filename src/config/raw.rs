@@ -1,0 +1,455 @@
+//! What a `config.toml` says, key by key, each value with its line.
+//!
+//! The walk over the parsed document is the one list of keys that slug knows. It is written out
+//! instead of derived, so that an unknown key, a wrong type and a good value all know their line,
+//! every mistake is told at once, and no message repeats a value, which could be a key.
+//! Whether a value makes sense is decided when it is resolved.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The names of slug's own context, which `[context.static]` cannot take.
+pub const CONTEXT_NAMES: [&str; 3] = ["environment", "file_structure", "git_status"];
+
+/// A value and the line it stands in, from 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct At<T> {
+    /// What was written.
+    pub value: T,
+    /// Where.
+    pub line: usize,
+}
+
+/// Something to say about a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// The line, from 1.
+    pub line: usize,
+    /// What, in a sentence.
+    pub text: String,
+}
+
+/// All that a file sets.
+#[derive(Debug, Default)]
+pub struct Raw {
+    /// `endpoint`
+    pub endpoint: Option<At<String>>,
+    /// `api_key`
+    pub api_key: Option<At<secrecy::SecretString>>,
+    /// `provider`
+    pub provider: Option<At<String>>,
+    /// `model`
+    pub model: Option<At<String>>,
+    /// `system_prompt`
+    pub system_prompt: Option<At<String>>,
+    /// `max_tokens`
+    pub max_tokens: Option<At<i64>>,
+    /// `temperature`
+    pub temperature: Option<At<f64>>,
+    /// `max_tool_rounds`
+    pub max_tool_rounds: Option<At<i64>>,
+    /// `permission_mode`
+    pub permission_mode: Option<At<RawMode>>,
+    /// `context_window`
+    pub context_window: Option<At<i64>>,
+    /// `[context.static]`
+    pub statics: BTreeMap<String, At<String>>,
+    /// `[providers.NAME]`
+    pub providers: BTreeMap<String, At<RawProvider>>,
+    /// `ui.theme`
+    pub theme: Option<At<String>>,
+    /// `ui.mouse`
+    pub mouse: Option<At<bool>>,
+    /// `ui.reduced_motion`
+    pub reduced_motion: Option<At<bool>>,
+}
+
+/// `permission_mode` as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RawMode {
+    /// A mode's name.
+    Named(String),
+    /// `{ type = "sandbox", dir = "…" }`.
+    Sandbox,
+}
+
+/// One `[providers.NAME]`.
+#[derive(Debug, Default)]
+pub struct RawProvider {
+    /// `endpoint`
+    pub endpoint: Option<At<String>>,
+    /// `api_key`
+    pub api_key: Option<At<secrecy::SecretString>>,
+    /// `model`
+    pub model: Option<At<String>>,
+}
+
+/// A file's values with what is wrong in it.
+#[derive(Debug, Default)]
+pub struct Parsed {
+    /// The values that could be read.
+    pub raw: Raw,
+    /// What makes the file unusable, in the order of lines.
+    pub errors: Vec<Remark>,
+    /// What was left out, in the order of lines.
+    pub warnings: Vec<Remark>,
+}
+
+/// Reads a whole file.
+pub fn parse(text: &str) -> Parsed {
+    let mut reader = Reader { text, parsed: Parsed::default() };
+    match DeTable::parse(text) {
+        Ok(table) => reader.top(table.get_ref()),
+        Err(error) => {
+            let span = error.span().unwrap_or_default();
+            reader.error(span, format!("this is not TOML: {}", error.message()));
+        }
+    }
+    let mut parsed = reader.parsed;
+    parsed.errors.sort_by_key(|remark| remark.line);
+    parsed.warnings.sort_by_key(|remark| remark.line);
+    parsed
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    parsed: Parsed,
+}
+
+type Value<'a> = Spanned<DeValue<'a>>;
+
+impl Reader<'_> {
+    fn top(&mut self, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            match name {
+                "endpoint" => self.parsed.raw.endpoint = self.string(name, value),
+                "api_key" => self.parsed.raw.api_key = self.secret(name, value),
+                "provider" => self.parsed.raw.provider = self.string(name, value),
+                "model" => self.parsed.raw.model = self.string(name, value),
+                "system_prompt" => self.parsed.raw.system_prompt = self.string(name, value),
+                "max_tokens" => self.parsed.raw.max_tokens = self.integer(name, value),
+                "temperature" => self.parsed.raw.temperature = self.number(name, value),
+                "max_tool_rounds" => self.parsed.raw.max_tool_rounds = self.integer(name, value),
+                "permission_mode" => self.parsed.raw.permission_mode = self.mode(name, value),
+                "context_window" => self.parsed.raw.context_window = self.integer(name, value),
+                "context" => self.context(value),
+                "providers" => self.providers(value),
+                "ui" => self.ui(value),
+                _ => self.unknown(name, key.span()),
+            }
+        }
+    }
+
+    fn context(&mut self, value: &Value<'_>) {
+        let Some(table) = self.table("context", value) else { return };
+        for (key, value) in table {
+            if key.get_ref() != "static" {
+                self.unknown(&format!("context.{}", key.get_ref()), key.span());
+                continue;
+            }
+            let Some(statics) = self.table("context.static", value) else { continue };
+            for (key, value) in statics {
+                self.context_text(key.get_ref(), key.span(), value);
+            }
+        }
+    }
+
+    fn context_text(&mut self, name: &str, span: Range<usize>, value: &Value<'_>) {
+        if !is_plain_name(name) || CONTEXT_NAMES.contains(&name) {
+            let own = CONTEXT_NAMES.join(", ");
+            self.error(
+                span,
+                format!(
+                    "a name under [context.static] is made of letters, digits, `-` and `_`, and \
+                     is none of slug's own: {own}"
+                ),
+            );
+        } else if let Some(text) = self.string(&format!("context.static.{name}"), value) {
+            self.parsed.raw.statics.insert(name.to_owned(), text);
+        }
+    }
+
+    fn providers(&mut self, value: &Value<'_>) {
+        let Some(table) = self.table("providers", value) else { return };
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            let path = format!("providers.{name}");
+            let Some(table) = self.table(&path, value) else { continue };
+            let mut provider = RawProvider::default();
+            for (key, value) in table {
+                let key_path = format!("{path}.{}", key.get_ref());
+                match key.get_ref().as_ref() {
+                    "endpoint" => provider.endpoint = self.string(&key_path, value),
+                    "api_key" => provider.api_key = self.secret(&key_path, value),
+                    "model" => provider.model = self.string(&key_path, value),
+                    _ => self.unknown(&key_path, key.span()),
+                }
+            }
+            let line = self.line(key.span());
+            self.parsed.raw.providers.insert(name.to_owned(), At { value: provider, line });
+        }
+    }
+
+    fn ui(&mut self, value: &Value<'_>) {
+        let Some(table) = self.table("ui", value) else { return };
+        for (key, value) in table {
+            let path = format!("ui.{}", key.get_ref());
+            match key.get_ref().as_ref() {
+                "theme" => self.parsed.raw.theme = self.string(&path, value),
+                "mouse" => self.parsed.raw.mouse = self.boolean(&path, value),
+                "reduced_motion" => self.parsed.raw.reduced_motion = self.boolean(&path, value),
+                _ => self.unknown(&path, key.span()),
+            }
+        }
+    }
+
+    fn mode(&mut self, name: &str, value: &Value<'_>) -> Option<At<RawMode>> {
+        let line = self.line(value.span());
+        let mode = match value.get_ref() {
+            DeValue::String(text) if text == "sandbox" => RawMode::Sandbox,
+            DeValue::String(text) => RawMode::Named(text.to_string()),
+            DeValue::Table(table)
+                if table.get("type").and_then(|kind| kind.get_ref().as_str())
+                    == Some("sandbox") =>
+            {
+                RawMode::Sandbox
+            }
+            other => {
+                return self.wrong(name, "a mode's name in quotes, like \"ask\"", other, value);
+            }
+        };
+        Some(At { value: mode, line })
+    }
+
+    fn string(&mut self, name: &str, value: &Value<'_>) -> Option<At<String>> {
+        match value.get_ref() {
+            DeValue::String(text) => {
+                Some(At { value: text.to_string(), line: self.line(value.span()) })
+            }
+            other => self.wrong(name, "text in quotes", other, value),
+        }
+    }
+
+    fn secret(&mut self, name: &str, value: &Value<'_>) -> Option<At<secrecy::SecretString>> {
+        self.string(name, value).map(|text| At { value: text.value.into(), line: text.line })
+    }
+
+    fn boolean(&mut self, name: &str, value: &Value<'_>) -> Option<At<bool>> {
+        match value.get_ref() {
+            DeValue::Boolean(flag) => Some(At { value: *flag, line: self.line(value.span()) }),
+            other => self.wrong(name, "true or false", other, value),
+        }
+    }
+
+    fn integer(&mut self, name: &str, value: &Value<'_>) -> Option<At<i64>> {
+        let number = match value.get_ref() {
+            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok(),
+            _ => None,
+        };
+        match number {
+            Some(number) => Some(At { value: number, line: self.line(value.span()) }),
+            None => self.wrong(name, "a whole number", value.get_ref(), value),
+        }
+    }
+
+    fn number(&mut self, name: &str, value: &Value<'_>) -> Option<At<f64>> {
+        let number = match value.get_ref() {
+            DeValue::Float(number) => number.as_str().parse().ok(),
+            DeValue::Integer(number) => number.as_str().parse().ok(),
+            _ => None,
+        };
+        match number {
+            Some(number) => Some(At { value: number, line: self.line(value.span()) }),
+            None => self.wrong(name, "a number, like 0.7", value.get_ref(), value),
+        }
+    }
+
+    fn table<'t>(&mut self, name: &str, value: &'t Value<'_>) -> Option<&'t DeTable<'t>> {
+        match value.get_ref() {
+            DeValue::Table(table) => Some(table),
+            other => {
+                let wanted = format!("a table ([{name}] with its keys below it)");
+                self.wrong(name, &wanted, other, value)
+            }
+        }
+    }
+
+    fn wrong<T>(
+        &mut self,
+        name: &str,
+        wanted: &str,
+        found: &DeValue<'_>,
+        at: &Value<'_>,
+    ) -> Option<T> {
+        let text = format!("`{name}` has to be {wanted}, and is {}", type_name(found));
+        self.error(at.span(), text);
+        None
+    }
+
+    fn unknown(&mut self, name: &str, span: Range<usize>) {
+        let line = self.line(span);
+        let text = format!(
+            "slug does not know the key `{}` and leaves it out: check its spelling",
+            name.escape_debug()
+        );
+        self.parsed.warnings.push(Remark { line, text });
+    }
+
+    fn error(&mut self, span: Range<usize>, text: String) {
+        let line = self.line(span);
+        self.parsed.errors.push(Remark { line, text });
+    }
+
+    fn line(&self, span: Range<usize>) -> usize {
+        let before = self.text.as_bytes().get(..span.start).unwrap_or_default();
+        1 + before.iter().filter(|byte| **byte == b'\n').count()
+    }
+}
+
+fn type_name(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "text",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+fn is_plain_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    #[test]
+    fn each_key_is_read_with_its_line() {
+        let text = r#"
+endpoint = "http://a/v1"
+api_key = "k"
+provider = "openai"
+model = "m"
+system_prompt = """
+be
+brief"""
+max_tokens = 1_000
+temperature = 1
+max_tool_rounds = 0x10
+permission_mode = "plan"
+context_window = 32768
+[context.static]
+team = "we"
+[ui]
+theme = "dark"
+mouse = false
+reduced_motion = true
+[providers.work]
+endpoint = "https://w/v1"
+api_key = "w"
+model = "big"
+"#;
+        let parsed = parse(text);
+        assert!(parsed.errors.is_empty() && parsed.warnings.is_empty(), "{parsed:?}");
+        let raw = parsed.raw;
+        let at = |value: &str, line| Some(At { value: value.to_owned(), line });
+        assert_eq!(raw.endpoint, at("http://a/v1", 2));
+        assert_eq!(raw.api_key.unwrap().value.expose_secret(), "k");
+        assert_eq!(raw.provider, at("openai", 4));
+        assert_eq!(raw.model, at("m", 5));
+        assert_eq!(raw.system_prompt, at("be\nbrief", 6));
+        assert_eq!(raw.max_tokens, Some(At { value: 1000, line: 9 }));
+        assert_eq!(raw.temperature, Some(At { value: 1.0, line: 10 }));
+        assert_eq!(raw.max_tool_rounds, Some(At { value: 16, line: 11 }));
+        let plan = RawMode::Named("plan".to_owned());
+        assert_eq!(raw.permission_mode, Some(At { value: plan, line: 12 }));
+        assert_eq!(raw.context_window, Some(At { value: 32768, line: 13 }));
+        assert_eq!(raw.statics["team"], At { value: "we".to_owned(), line: 15 });
+        assert_eq!(raw.theme, at("dark", 17));
+        assert_eq!(raw.mouse, Some(At { value: false, line: 18 }));
+        assert_eq!(raw.reduced_motion, Some(At { value: true, line: 19 }));
+        let work = &raw.providers["work"];
+        assert_eq!(work.line, 20);
+        assert_eq!(work.value.endpoint, at("https://w/v1", 21));
+        assert_eq!(work.value.model, at("big", 23));
+    }
+
+    #[test]
+    fn unknown_keys_are_warnings_with_their_line() {
+        let text = "modle = \"x\"\n[ui]\ncolour = 1\n[providers.p]\nkey = 1\n[budget]\nmax = 1\n[context]\nx = 1\n";
+        let parsed = parse(text);
+        assert!(parsed.errors.is_empty(), "{:?}", parsed.errors);
+        let told: Vec<(usize, bool)> = parsed
+            .warnings
+            .iter()
+            .zip(["`modle`", "`ui.colour`", "`providers.p.key`", "`budget`", "`context.x`"])
+            .map(|(remark, key)| (remark.line, remark.text.contains(key)))
+            .collect();
+        assert_eq!(told, [(1, true), (3, true), (5, true), (6, true), (9, true)]);
+    }
+
+    #[test]
+    fn wrong_types_are_errors_with_line_and_remedy() {
+        for (text, line, words) in [
+            ("\nmodel = 3", 2, "`model` has to be text in quotes, and is a whole number"),
+            ("max_tokens = \"many\"", 1, "`max_tokens` has to be a whole number"),
+            ("max_tokens = 99999999999999999999", 1, "a whole number"),
+            ("temperature = true", 1, "a number, like 0.7"),
+            ("ui = 1", 1, "a table ([ui] with its keys below it)"),
+            ("[ui]\nmouse = \"yes\"", 2, "`ui.mouse` has to be true or false"),
+            ("permission_mode = 1", 1, "a mode's name in quotes"),
+            ("permission_mode = { type = \"jail\" }", 1, "a mode's name in quotes"),
+            ("[context.static]\ngit_status = \"x\"", 2, "none of slug's own"),
+            ("[context.static]\n\"a b\" = \"x\"", 2, "letters, digits"),
+            ("a = 1\nmodel = \n", 2, "this is not TOML"),
+        ] {
+            let parsed = parse(text);
+            assert_eq!(parsed.errors.len(), 1, "{text}: {:?}", parsed.errors);
+            assert_eq!(parsed.errors[0].line, line, "{text}");
+            assert!(parsed.errors[0].text.contains(words), "{text}: {}", parsed.errors[0].text);
+        }
+    }
+
+    #[test]
+    fn no_message_repeats_a_key() {
+        for text in ["api_key = CANARY", "api_key = [\"CANARY\"]", "api_key = \"CANARY\nx"] {
+            let parsed = parse(text);
+            assert!(!parsed.errors.is_empty(), "{text}");
+            assert!(!format!("{parsed:?}").contains("CANARY"), "{parsed:?}");
+        }
+        let parsed = parse("api_key = \"CANARY\"\n[providers.p]\napi_key = \"CANARY\"");
+        assert!(!format!("{parsed:?}").contains("CANARY"), "{parsed:?}");
+    }
+
+    #[test]
+    fn both_forms_of_the_sandbox_are_understood() {
+        for text in [
+            "permission_mode = \"sandbox\"",
+            "permission_mode = { type = \"sandbox\", dir = \"/tmp\" }",
+        ] {
+            assert_eq!(parse(text).raw.permission_mode.unwrap().value, RawMode::Sandbox);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "[\\PC\n]{0,200}") {
+            let parsed = parse(&text);
+            let lines = text.matches('\n').count() + 1;
+            for remark in parsed.errors.iter().chain(&parsed.warnings) {
+                prop_assert!((1..=lines).contains(&remark.line));
+            }
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! What holds: all layers merged, each value with its origin.
+//!
+//! A key belongs to the server that was configured where the key was: one that stands in a layer
+//! goes to the endpoint that holds as of that layer, and to no other origin. So a key from the
+//! environment is not sent to whatever `--endpoint` names.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use secrecy::SecretString;
+
+use super::inputs::{Environment, Files, Flags, Texts};
+use super::layer::{Findings, Layer, ModeChoice, ModelChoice, Named, Scope, Theme};
+use super::{ConfigError, Endpoint, Origin, Reach, ServerOrigin, Sourced};
+use crate::domain::Mode;
+
+/// The names that `provider` knows without a `[providers.NAME]`: wire protocols, of which this
+/// version speaks the first.
+pub(super) const PROTOCOLS: [&str; 3] = ["openai", "anthropic", "gemini"];
+
+/// The whole configuration.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// `openai`, which stands for chat completions, or the name of a `[providers.NAME]`.
+    pub provider: Sourced<ProviderName>,
+    /// Where the model is asked.
+    pub endpoint: Sourced<Endpoint>,
+    /// The key for that endpoint's origin.
+    pub api_key: Option<Sourced<SecretString>>,
+    /// A key that would have been used, had it been configured for this origin.
+    pub withheld_key: Option<WithheldKey>,
+    /// Which model.
+    pub model: Sourced<ModelChoice>,
+    /// Takes the place of slug's own prompt.
+    pub system_prompt: Option<Sourced<String>>,
+    /// Limit of a response, in tokens.
+    pub max_tokens: Sourced<u32>,
+    /// Sent only when set.
+    pub temperature: Option<Sourced<f32>>,
+    /// How many rounds of tool calls a turn may take.
+    pub max_tool_rounds: Sourced<u32>,
+    /// What happens to a call that no rule speaks of.
+    pub mode: Sourced<Mode>,
+    /// The window in tokens, used only where the server does not say what it serves.
+    pub context_window: Sourced<u64>,
+    /// Texts for the model, by name.
+    pub statics: BTreeMap<String, Sourced<String>>,
+    /// Which colours.
+    pub theme: Sourced<Theme>,
+    /// Whether slug takes the mouse.
+    pub mouse: Sourced<bool>,
+    /// Whether nothing on screen moves by itself.
+    pub reduced_motion: Sourced<bool>,
+    /// What was left out, and why; each with file and line.
+    pub warnings: Vec<String>,
+}
+
+/// The name of a provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderName(String);
+
+/// A key that is not sent, because it belongs to another server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WithheldKey {
+    /// Where the key was found.
+    pub origin: Origin,
+    /// The server that it belongs to.
+    pub belongs_to: ServerOrigin,
+}
+
+impl Config {
+    /// Whether nobody has said which model to use: then slug shows its first-run screen.
+    pub fn nothing_configured(&self) -> bool {
+        self.endpoint.origin == Origin::Default
+            && self.model.origin == Origin::Default
+            && self.api_key.is_none()
+    }
+}
+
+impl ProviderName {
+    /// The name as written in the configuration.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ProviderName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Reads the files and resolves everything. All that is wrong is told at once.
+pub fn load(
+    files: Files<'_>,
+    environment: &Environment,
+    flags: &Flags,
+) -> Result<Config, Vec<ConfigError>> {
+    let texts = files.read().map_err(|error| vec![error])?;
+    resolve(&texts, environment, flags)
+}
+
+/// Merges defaults, files, environment and flags.
+pub fn resolve(
+    texts: &Texts,
+    environment: &Environment,
+    flags: &Flags,
+) -> Result<Config, Vec<ConfigError>> {
+    let mut findings = Findings::default();
+    let mut file = |text: &Option<_>, scope| match text {
+        Some(text) => Layer::from_file(text, scope, &mut findings),
+        None => Layer::default(),
+    };
+    let user = file(&texts.user, Scope::User);
+    let project = file(&texts.project, Scope::Project);
+    let from_environment = Layer::from_environment(environment, &mut findings);
+    let from_flags = Layer::from_flags(flags, &mut findings);
+
+    let provider = provider(&user, &from_flags, &mut findings);
+    let named = user.providers.get(provider.value.as_str()).map(Layer::from_named);
+    let (by_file, by_flag) = match provider.origin {
+        Origin::Flag(_) => (None, named),
+        Origin::Default | Origin::File { .. } | Origin::Environment(_) => (named, None),
+    };
+    let openai = Layer {
+        api_key: environment
+            .openai_api_key
+            .clone()
+            .map(|value| Sourced { value, origin: Origin::Environment("OPENAI_API_KEY") }),
+        ..Layer::default()
+    };
+    let layers: Vec<Layer> = [
+        Some(user),
+        by_file,
+        Some(project),
+        Some(openai),
+        Some(from_environment),
+        by_flag,
+        Some(from_flags),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    merge(provider, layers, findings)
+}
+
+impl Layer {
+    /// A named provider is a whole: what it does not say does not come from below it.
+    fn from_named(named: &Named) -> Self {
+        Self {
+            endpoint: Some(named.endpoint.clone()),
+            api_key: named.api_key.clone(),
+            model: Some(named.model.clone()),
+            ..Self::default()
+        }
+    }
+}
+
+fn provider(user: &Layer, flags: &Layer, findings: &mut Findings) -> Sourced<ProviderName> {
+    let Some(chosen) = flags.provider.as_ref().or(user.provider.as_ref()) else {
+        return Sourced::default(ProviderName(PROTOCOLS[0].to_owned()));
+    };
+    let name = chosen.value.as_str();
+    let names = || {
+        let known = user.providers.keys().map(String::as_str);
+        std::iter::once(PROTOCOLS[0]).chain(known).collect::<Vec<_>>().join(", ")
+    };
+    let problem = if name == PROTOCOLS[0] || user.providers.contains_key(name) {
+        None
+    } else if PROTOCOLS.contains(&name) {
+        Some(format!(
+            "the {name} protocol is not supported in this version: use `openai`, and an endpoint \
+             that speaks chat completions"
+        ))
+    } else {
+        let shown = name.escape_debug();
+        Some(format!(
+            "there is no provider `{shown}`: add [providers.{shown}] to your configuration, or \
+             choose one of {}",
+            names()
+        ))
+    };
+    if let Some(problem) = problem {
+        findings.errors.push(ConfigError::Value { origin: chosen.origin.clone(), problem });
+    }
+    chosen.clone().map(ProviderName)
+}
+
+fn merge(
+    provider: Sourced<ProviderName>,
+    layers: Vec<Layer>,
+    mut findings: Findings,
+) -> Result<Config, Vec<ConfigError>> {
+    let endpoint = Endpoint::parse(Endpoint::DEFAULT).map_err(|error| {
+        vec![ConfigError::Value { origin: Origin::Default, problem: error.to_string() }]
+    })?;
+    let mut held = Sourced::default(endpoint);
+    let mut keys = Vec::new();
+    let mut top = Layer::default();
+    for layer in layers {
+        if let Some(endpoint) = layer.endpoint {
+            held = endpoint;
+        }
+        if let Some(key) = layer.api_key {
+            keys.push(OwnedKey { owner: owner(&key.origin, &held.value), key });
+        }
+        top.model = layer.model.or(top.model);
+        top.system_prompt = layer.system_prompt.or(top.system_prompt);
+        top.max_tokens = layer.max_tokens.or(top.max_tokens);
+        top.temperature = layer.temperature.or(top.temperature);
+        top.max_tool_rounds = layer.max_tool_rounds.or(top.max_tool_rounds);
+        top.mode = layer.mode.or(top.mode);
+        top.context_window = layer.context_window.or(top.context_window);
+        top.theme = layer.theme.or(top.theme);
+        top.mouse = layer.mouse.or(top.mouse);
+        top.reduced_motion = layer.reduced_motion.or(top.reduced_motion);
+        top.statics.extend(layer.statics);
+    }
+    let (api_key, withheld_key) = key_for(&held.value, keys);
+    // A server on this machine seldom wants a key: there it is the rule, not worth a warning.
+    if let Some(withheld) = &withheld_key
+        && held.value.reach() != Reach::Loopback
+    {
+        findings.warnings.push(format!(
+            "{}: this key belongs to {} and is not sent to {}: name the key and the endpoint in \
+             the same place",
+            withheld.origin,
+            withheld.belongs_to,
+            held.value.origin()
+        ));
+    }
+    let mode = match top.mode.unwrap_or(Sourced::default(ModeChoice::Mode(Mode::default()))) {
+        Sourced { value: ModeChoice::Mode(value), origin } => Sourced { value, origin },
+        Sourced { value: ModeChoice::Sandbox, origin } => {
+            findings.errors.push(ConfigError::NoSandbox { origin });
+            Sourced::default(Mode::default())
+        }
+    };
+    if !findings.errors.is_empty() {
+        return Err(findings.errors);
+    }
+    Ok(Config {
+        provider,
+        endpoint: held,
+        api_key,
+        withheld_key,
+        model: top.model.unwrap_or(Sourced::default(ModelChoice::Served)),
+        system_prompt: top.system_prompt,
+        max_tokens: top.max_tokens.unwrap_or(Sourced::default(4096)),
+        temperature: top.temperature,
+        max_tool_rounds: top.max_tool_rounds.unwrap_or(Sourced::default(50)),
+        mode,
+        context_window: top.context_window.unwrap_or(Sourced::default(200_000)),
+        statics: top.statics,
+        theme: top.theme.unwrap_or(Sourced::default(Theme::default())),
+        mouse: top.mouse.unwrap_or(Sourced::default(true)),
+        reduced_motion: top.reduced_motion.unwrap_or(Sourced::default(false)),
+        warnings: findings.warnings,
+    })
+}
+
+struct OwnedKey {
+    key: Sourced<SecretString>,
+    owner: ServerOrigin,
+}
+
+fn owner(origin: &Origin, endpoint: &Endpoint) -> ServerOrigin {
+    match origin {
+        Origin::Environment("OPENAI_API_KEY") => ServerOrigin::openai(),
+        Origin::Default | Origin::File { .. } | Origin::Environment(_) | Origin::Flag(_) => {
+            endpoint.origin().clone()
+        }
+    }
+}
+
+/// The last key that belongs to the endpoint; or else the last one of slug's own that does not.
+fn key_for(
+    endpoint: &Endpoint,
+    keys: Vec<OwnedKey>,
+) -> (Option<Sourced<SecretString>>, Option<WithheldKey>) {
+    let mut withheld = None;
+    for OwnedKey { key, owner } in keys.into_iter().rev() {
+        if owner == *endpoint.origin() {
+            return (Some(key), None);
+        }
+        // Other programs have use for OPENAI_API_KEY: that it is set says nothing about slug.
+        if withheld.is_none() && key.origin != Origin::Environment("OPENAI_API_KEY") {
+            withheld = Some(WithheldKey { origin: key.origin, belongs_to: owner });
+        }
+    }
+    (None, withheld)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,331 @@
+//! Precedence, powers and keys, as tables.
+
+use std::path::PathBuf;
+
+use secrecy::ExposeSecret;
+
+use super::super::ConfigText;
+use super::*;
+
+/// What a test writes down of each layer; empty texts mean nothing there.
+#[derive(Default)]
+struct Given<'a> {
+    user: &'a str,
+    project: &'a str,
+    environment: &'a [(&'a str, &'a str)],
+    flags: Flags,
+}
+
+fn resolved(given: &Given<'_>) -> Result<Config, Vec<ConfigError>> {
+    let file = |path: &str, text: &str| {
+        let file = ConfigText { path: PathBuf::from(path), text: text.to_owned() };
+        (!text.is_empty()).then_some(file)
+    };
+    let texts = Texts { user: file("user.toml", given.user), project: file("p.toml", given.project) };
+    let environment = Environment::read(|name| {
+        given.environment.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
+    });
+    resolve(&texts, &environment.unwrap(), &given.flags)
+}
+
+fn config(given: Given<'_>) -> Config {
+    resolved(&given).unwrap_or_else(|errors| panic!("{errors:?}"))
+}
+
+fn problem(given: Given<'_>) -> String {
+    let errors = resolved(&given).expect_err("a mistake was accepted");
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn flags(change: impl FnOnce(&mut Flags)) -> Flags {
+    let mut flags = Flags::default();
+    change(&mut flags);
+    flags
+}
+
+fn key(config: &Config) -> Option<&str> {
+    config.api_key.as_ref().map(|key| key.value.expose_secret())
+}
+
+#[test]
+fn nothing_gives_the_defaults() {
+    let config = config(Given::default());
+    assert_eq!(config.endpoint.value.as_str(), "http://localhost:8000/v1");
+    assert_eq!(config.provider.value.as_str(), "openai");
+    assert_eq!(config.model.value, ModelChoice::Served);
+    assert_eq!(config.max_tokens.value, 4096);
+    assert_eq!(config.temperature, None);
+    assert_eq!(config.max_tool_rounds.value, 50);
+    assert_eq!(config.mode.value, Mode::Ask);
+    assert_eq!(config.context_window.value, 200_000);
+    assert_eq!(config.theme.value, Theme::Auto);
+    assert!(config.mouse.value && !config.reduced_motion.value);
+    assert!(config.nothing_configured() && config.warnings.is_empty());
+    assert_eq!(config.endpoint.origin, Origin::Default);
+}
+
+#[test]
+fn each_layer_overrides_the_one_before_it() {
+    let line = |path: &str| Origin::File { path: path.into(), line: 1 };
+    for (user, project, environment, flag, model, origin) in [
+        ("", "", "", "", "default", Origin::Default),
+        ("u", "", "", "", "u", line("user.toml")),
+        ("u", "p", "", "", "p", line("p.toml")),
+        ("u", "p", "e", "", "e", Origin::Environment("SLUG_MODEL")),
+        ("u", "p", "e", "f", "f", Origin::Flag("--model")),
+        ("u", "", "", "f", "f", Origin::Flag("--model")),
+        ("", "p", "e", "", "e", Origin::Environment("SLUG_MODEL")),
+        ("u", "p", "e", "default", "default", Origin::Flag("--model")),
+    ] {
+        let file = |model: &str| match model {
+            "" => String::new(),
+            model => format!("model = \"{model}\""),
+        };
+        let found = config(Given {
+            user: &file(user),
+            project: &file(project),
+            environment: &[("SLUG_MODEL", environment)],
+            flags: flags(|it| it.model = (!flag.is_empty()).then(|| flag.to_owned())),
+        });
+        let case = (user, project, environment, flag);
+        assert_eq!(found.model.value.name(), model, "{case:?}");
+        assert_eq!(found.model.origin, origin, "{case:?}");
+    }
+}
+
+#[test]
+fn a_trusted_project_sets_preferences() {
+    let found = config(Given {
+        user: "max_tokens = 10\nsystem_prompt = \"u\"\n[context.static]\na = \"u\"\nb = \"u\"",
+        project: "max_tokens = 20\ntemperature = 0.5\nmax_tool_rounds = 7\ncontext_window = 9000\n\
+                  system_prompt = \"p\"\n[context.static]\nb = \"p\"\n[ui]\nmouse = false",
+        ..Given::default()
+    });
+    assert_eq!(found.max_tokens.value, 20);
+    assert_eq!(found.temperature.unwrap().value, 0.5);
+    assert_eq!(found.max_tool_rounds.value, 7);
+    assert_eq!(found.context_window.value, 9000);
+    assert_eq!(found.system_prompt.unwrap().value, "p");
+    assert!(!found.mouse.value);
+    let statics: Vec<(&str, &str)> =
+        found.statics.iter().map(|(name, text)| (name.as_str(), text.value.as_str())).collect();
+    assert_eq!(statics, [("a", "u"), ("b", "p")]);
+    assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+}
+
+#[test]
+fn a_project_gives_no_powers() {
+    let found = config(Given {
+        user: "endpoint = \"https://mine.example/v1\"\napi_key = \"mine\"",
+        project: "endpoint = \"https://evil.example/v1\"\napi_key = \"theirs\"\nprovider = \"x\"\n\
+                  permission_mode = \"yolo\"\n[providers.x]\nendpoint = \"https://evil.example/v1\"",
+        ..Given::default()
+    });
+    assert_eq!(found.endpoint.value.as_str(), "https://mine.example/v1");
+    assert_eq!(key(&found), Some("mine"));
+    assert_eq!(found.mode.value, Mode::Ask);
+    assert_eq!(found.provider.value.as_str(), "openai");
+    let powers = ["endpoint", "api_key", "provider", "permission_mode", "providers"];
+    assert_eq!(found.warnings.len(), powers.len(), "{:?}", found.warnings);
+    for (index, (warning, power)) in found.warnings.iter().zip(powers).enumerate() {
+        let start = format!("p.toml:{}: a project cannot set `{power}`", index + 1);
+        assert!(warning.starts_with(&start), "{warning}");
+    }
+}
+
+#[test]
+fn unknown_keys_are_warnings_with_file_and_line() {
+    let found = config(Given { user: "\nfallback_model = \"x\"", ..Given::default() });
+    assert_eq!(found.warnings.len(), 1);
+    assert!(found.warnings[0].starts_with("user.toml:2: "), "{:?}", found.warnings);
+    assert!(found.warnings[0].contains("`fallback_model`"), "{:?}", found.warnings);
+}
+
+#[test]
+fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
+    for (user, words) in [
+        ("endpoint = \"localhost:8000\"", "user.toml:1: `localhost:8000` is not an address"),
+        ("\nmax_tokens = 0", "user.toml:2: `max_tokens` has to be from 1"),
+        ("max_tool_rounds = -1", "`max_tool_rounds` has to be from 1"),
+        ("context_window = 10", "`context_window` has to be from 1024"),
+        ("temperature = 9", "`temperature` has to be from 0 to 2"),
+        ("permission_mode = \"auto\"", "use ask, allow-edits, plan or yolo"),
+        ("provider = \"anthropic\"", "not supported in this version"),
+        ("provider = \"nope\"", "add [providers.nope]"),
+        ("model = \"\"", "the model's name is empty"),
+        ("api_key = \" \"", "the key is empty"),
+        ("api_key = \"a b\"", "no key has"),
+        ("[ui]\ntheme = \"pink\"", "use auto, dark or light"),
+        ("[providers.p]\nmodel = \"m\"", "user.toml:1: [providers.p] has no `endpoint`"),
+        ("[providers.openai]\nendpoint = \"http://h/v1\"", "is a built-in name"),
+    ] {
+        let problem = problem(Given { user, ..Given::default() });
+        assert!(problem.contains(words), "{user}: {problem}");
+    }
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let problem = problem(Given {
+        user: "model = 1\nmax_tokens = 0",
+        environment: &[("SLUG_ENDPOINT", "nowhere")],
+        ..Given::default()
+    });
+    for words in ["user.toml:1", "user.toml:2", "SLUG_ENDPOINT: `nowhere`"] {
+        assert!(problem.contains(words), "{problem}");
+    }
+}
+
+#[test]
+fn an_empty_variable_is_not_set() {
+    let found = config(Given {
+        user: "model = \"u\"",
+        environment: &[("SLUG_MODEL", ""), ("SLUG_API_KEY", " "), ("SLUG_ENDPOINT", "")],
+        ..Given::default()
+    });
+    assert_eq!(found.model.value.name(), "u");
+    assert!(found.api_key.is_none());
+}
+
+#[test]
+fn the_sandbox_is_refused_unless_another_mode_overrides_it() {
+    let user = "permission_mode = \"sandbox\"";
+    let plan = flags(|it| it.mode = Some((ModeChoice::Mode(Mode::Plan), "--plan")));
+    assert_eq!(config(Given { user, flags: plan, ..Given::default() }).mode.value, Mode::Plan);
+    let errors = resolved(&Given { user, ..Given::default() }).unwrap_err();
+    assert!(matches!(errors[..], [ConfigError::NoSandbox { .. }]), "{errors:?}");
+    let sandbox = flags(|it| it.mode = Some((ModeChoice::Sandbox, "--sandbox")));
+    let problem = problem(Given { flags: sandbox, ..Given::default() });
+    assert!(problem.starts_with("--sandbox: this version of slug has no sandbox"), "{problem}");
+}
+
+#[test]
+fn a_key_goes_to_the_server_it_was_configured_for_alone() {
+    let local = "http://localhost:8000";
+    let mine = "endpoint = \"https://mine.example/v1\"\n";
+    let with_key = "endpoint = \"https://mine.example/v1\"\napi_key = \"file\"\n";
+    let elsewhere = "https://evil.example/v1";
+    for (user, environment, endpoint_flag, key_flag, sent, withheld) in [
+        ("api_key = \"file\"", vec![], "", "", Some("file"), None),
+        (with_key, vec![], "", "", Some("file"), None),
+        (with_key, vec![], elsewhere, "", None, Some("https://mine.example")),
+        (with_key, vec![], "https://mine.example/v2", "", Some("file"), None),
+        (with_key, vec![], elsewhere, "flag", Some("flag"), None),
+        (with_key, vec![("SLUG_ENDPOINT", elsewhere)], "", "", None, Some("https://mine.example")),
+        (with_key, vec![("SLUG_API_KEY", "env")], "", "", Some("env"), None),
+        (mine, vec![("SLUG_API_KEY", "env")], "", "", Some("env"), None),
+        (mine, vec![("SLUG_API_KEY", "env")], elsewhere, "", None, Some("https://mine.example")),
+        ("", vec![("SLUG_API_KEY", "env")], elsewhere, "", None, Some(local)),
+        ("", vec![("SLUG_API_KEY", "env"), ("SLUG_ENDPOINT", elsewhere)], "", "", Some("env"), None),
+        ("", vec![("OPENAI_API_KEY", "oa")], "", "", None, None),
+        ("", vec![("OPENAI_API_KEY", "oa")], elsewhere, "", None, None),
+        ("", vec![("OPENAI_API_KEY", "oa")], "https://api.openai.com/v1", "", Some("oa"), None),
+        ("", vec![("OPENAI_API_KEY", "oa")], "http://api.openai.com/v1", "", None, None),
+        ("", vec![("OPENAI_API_KEY", "oa")], "https://api.openai.com.evil.example/v1", "", None, None),
+        (
+            "endpoint = \"https://api.openai.com/v1\"",
+            vec![("OPENAI_API_KEY", "oa"), ("SLUG_API_KEY", "env")],
+            "",
+            "",
+            Some("env"),
+            None,
+        ),
+    ] {
+        let case = format!("{user} {environment:?} {endpoint_flag} {key_flag}");
+        let found = config(Given {
+            user,
+            project: "",
+            environment: &environment,
+            flags: flags(|it| {
+                it.endpoint = (!endpoint_flag.is_empty()).then(|| endpoint_flag.to_owned());
+                it.api_key = (!key_flag.is_empty()).then(|| key_flag.into());
+            }),
+        });
+        assert_eq!(key(&found), sent, "{case}");
+        let belongs = found.withheld_key.as_ref().map(|key| key.belongs_to.as_str());
+        assert_eq!(belongs, withheld, "{case}");
+        assert_eq!(found.warnings.len(), usize::from(withheld.is_some()), "{case}");
+    }
+}
+
+#[test]
+fn a_named_provider_is_endpoint_key_and_model_together() {
+    let user = "endpoint = \"http://localhost:8080/v1\"\napi_key = \"top\"\nmodel = \"small\"\n\
+                [providers.work]\nendpoint = \"https://work.example/v1\"\napi_key = \"w\"\n\
+                model = \"big\"\n[providers.bare]\nendpoint = \"https://bare.example/v1\"\n";
+    let choose = |name: &str| flags(|it| it.provider = Some(name.to_owned()));
+    let environment: &[_] = &[("SLUG_MODEL", "env")];
+
+    let work = config(Given { user, environment, flags: choose("work"), ..Given::default() });
+    assert_eq!(work.provider.value.as_str(), "work");
+    assert_eq!(work.endpoint.value.as_str(), "https://work.example/v1");
+    assert_eq!((key(&work), work.model.value.name()), (Some("w"), "big"));
+
+    let bare = config(Given { user, flags: choose("bare"), ..Given::default() });
+    assert_eq!((key(&bare), bare.model.value.name()), (None, "default"));
+
+    let by_file = format!("provider = \"work\"\n{user}");
+    let found = config(Given { user: &by_file, environment, ..Given::default() });
+    assert_eq!(found.endpoint.value.as_str(), "https://work.example/v1");
+    assert_eq!((key(&found), found.model.value.name()), (Some("w"), "env"));
+
+    let back = config(Given { user: &by_file, flags: choose("openai"), ..Given::default() });
+    assert_eq!(back.endpoint.value.as_str(), "http://localhost:8080/v1");
+    assert_eq!(key(&back), Some("top"));
+}
+
+#[test]
+fn secrets_are_not_in_debug_output() {
+    let environment =
+        [("SLUG_API_KEY", "CANARY-1"), ("OPENAI_API_KEY", "CANARY-2"), ("SLUG_ENDPOINT", "http://h/v1")];
+    let given = Given {
+        user: "api_key = \"CANARY-3\"\n[providers.p]\nendpoint = \"http://p/v1\"\napi_key = \"CANARY-4\"",
+        environment: &environment,
+        flags: flags(|it| it.api_key = Some("CANARY-5".into())),
+        ..Given::default()
+    };
+    let inputs = Environment::read(|name| {
+        environment.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
+    });
+    assert!(!format!("{:?} {inputs:?}", given.flags).contains("CANARY"));
+    let config = config(given);
+    assert_eq!(key(&config), Some("CANARY-5"));
+    assert!(!format!("{config:?}").contains("CANARY"));
+}
+
+#[test]
+fn keys_of_other_providers_are_named_for_the_first_run() {
+    let environment = Environment::read(|name| (name == "ANTHROPIC_API_KEY").then(|| "x".into()));
+    assert_eq!(environment.unwrap().provider_keys, ["ANTHROPIC_API_KEY"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_variable_that_is_not_text_is_an_error() {
+    use std::os::unix::ffi::OsStringExt;
+    let bad = || std::ffi::OsString::from_vec(vec![0xff]);
+    let error = Environment::read(|name| (name == "SLUG_MODEL").then(bad)).unwrap_err();
+    assert!(error.to_string().starts_with("SLUG_MODEL: "), "{error}");
+}
+
+#[test]
+fn files_are_found_where_they_belong() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let project = folder.path().join("project");
+    std::fs::create_dir_all(project.join(".slug")).unwrap();
+    std::fs::create_dir_all(&home).unwrap();
+    std::fs::write(project.join(".slug/config.toml"), "model = \"p\"").unwrap();
+    let read = |user, project| super::super::Files { user, project }.read();
+    use super::super::UserFile::{Home, Named};
+
+    let none = read(Home(&home), None).unwrap();
+    assert!(none.user.is_none() && none.project.is_none());
+    let trusted = read(Home(&home), Some(&project)).unwrap();
+    assert_eq!(trusted.project.unwrap().text, "model = \"p\"");
+    let missing = read(Named(&home.join("other.toml")), None).unwrap_err();
+    assert!(matches!(missing, ConfigError::Missing(_)), "{missing}");
+    // Working in the folder that holds slug's home: its file is the person's, not a project's.
+    let own = read(Home(&project.join(".slug")), Some(&project)).unwrap();
+    assert!(own.user.is_some() && own.project.is_none());
+}

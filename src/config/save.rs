@@ -1,0 +1,155 @@
+//! Writes choices into a `config.toml`, keeping everything else that stands there, comments too.
+//!
+//! The file holds keys, so it has mode 0600 and its folder 0700. It is replaced as a whole: a
+//! reader sees the old text or the new one.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use secrecy::{ExposeSecret, SecretString};
+use tempfile::NamedTempFile;
+use toml_edit::{DocumentMut, Item, Table, Value};
+
+use super::{ConfigError, Endpoint, Theme, read_text};
+
+/// A value to write.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// `endpoint`
+    Endpoint(Endpoint),
+    /// `api_key`
+    ApiKey(SecretString),
+    /// `model`
+    Model(String),
+    /// `ui.theme`
+    Theme(Theme),
+}
+
+const HEAD: &str = "# `slug config` prints every value that holds, and where it comes from.\n\n";
+
+/// Puts `changes` into the file at `path`, which is made when it is not there. Through a symbolic
+/// link, the file behind it is written.
+pub fn save(path: &Path, changes: &[Change]) -> Result<(), ConfigError> {
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let unreadable = |problem| ConfigError::Unreadable { path: target.clone(), problem };
+    let text = read_text(&target, u64::MAX)
+        .map_err(|error| unreadable(error.to_string()))?
+        .unwrap_or_else(|| HEAD.to_owned());
+    let mut document: DocumentMut = text.parse().map_err(|_| {
+        unreadable("is not TOML, so nothing can be saved in it: put it right first".to_owned())
+    })?;
+    for change in changes {
+        let (table, key, value) = match change {
+            Change::Endpoint(endpoint) => (document.as_table_mut(), "endpoint", endpoint.as_str()),
+            Change::ApiKey(key) => (document.as_table_mut(), "api_key", key.expose_secret()),
+            Change::Model(model) => (document.as_table_mut(), "model", model.as_str()),
+            Change::Theme(theme) => {
+                let ui = document.entry("ui").or_insert(Item::Table(Table::new()));
+                let Some(ui) = ui.as_table_mut() else {
+                    let problem = "has a `ui` that is no [ui] table: put it right first";
+                    return Err(unreadable(problem.to_owned()));
+                };
+                (ui, "theme", theme.name())
+            }
+        };
+        set(table, key, value);
+    }
+    replace(&target, &document.to_string())
+        .map_err(|source| ConfigError::Unwritable { path: target.clone(), source })
+}
+
+/// Sets a key, with the white space and the comment around the value it had.
+fn set(table: &mut Table, key: &str, text: &str) {
+    let mut value = Value::from(text);
+    if let Some(old) = table.get(key).and_then(Item::as_value) {
+        *value.decor_mut() = old.decor().clone();
+    }
+    table.insert(key, Item::Value(value));
+}
+
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        Some(_) | None => PathBuf::from("."),
+    };
+    if !fs::exists(&folder)? {
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    }
+    // A temporary file of this kind has mode 0600 from the start.
+    let mut file = NamedTempFile::new_in(&folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    File::open(&folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn endpoint(text: &str) -> Change {
+        Change::Endpoint(Endpoint::parse(text).unwrap())
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_first_file_is_private_and_so_is_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        let path = home.join("config.toml");
+        save(&path, &[endpoint("http://h:1/v1"), Change::ApiKey("a\"b".into())]).unwrap();
+        assert_eq!((mode(&path), mode(&home)), (0o600, 0o700));
+        let text = fs::read_to_string(&path).unwrap();
+        let parsed = super::super::raw::parse(&text);
+        assert!(parsed.errors.is_empty() && parsed.warnings.is_empty(), "{text}");
+        assert_eq!(parsed.raw.endpoint.unwrap().value, "http://h:1/v1");
+        assert_eq!(parsed.raw.api_key.unwrap().value.expose_secret(), "a\"b");
+    }
+
+    #[test]
+    fn what_stands_there_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        let before = "# mine\nmodel = \"a\" # the fast one\n\n[providers.p]\nendpoint = \"http://p/v1\"\n";
+        fs::write(&path, before).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        save(&path, &[Change::Model("b".into()), Change::Theme(Theme::Light)]).unwrap();
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            "# mine\nmodel = \"b\" # the fast one\n\n[providers.p]\nendpoint = \"http://p/v1\"\n\n\
+             [ui]\ntheme = \"light\"\n"
+        );
+        assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().join("dotfiles.toml");
+        let link = folder.path().join("config.toml");
+        fs::write(&real, "").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        save(&link, &[Change::Model("m".into())]).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(fs::read_to_string(&real).unwrap().contains("model = \"m\""));
+    }
+
+    #[test]
+    fn a_broken_file_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        for text in ["model = ", "ui = 1\n"] {
+            fs::write(&path, text).unwrap();
+            let error = save(&path, &[Change::Theme(Theme::Dark)]).unwrap_err();
+            assert!(error.to_string().contains("put it right first"), "{error}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+    }
+}

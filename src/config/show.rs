@@ -1,0 +1,154 @@
+//! `slug config`: every value and where it came from. Keys are never printed, only that one is
+//! set; control characters in values are written as escapes.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::{Config, Origin, Sourced};
+
+/// One value, ready to be printed.
+struct Row {
+    key: String,
+    value: Value,
+    origin: Origin,
+}
+
+/// A table for people; warnings come last.
+pub fn write_text(config: &Config, out: &mut dyn Write) -> io::Result<()> {
+    let rows = rows(config);
+    let texts: Vec<String> = rows.iter().map(|row| shown(&row.value)).collect();
+    let keys = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
+    let values = texts.iter().map(|text| text.chars().count()).max().unwrap_or_default();
+    for (row, text) in rows.iter().zip(&texts) {
+        writeln!(out, "{:keys$}  {text:values$}  {}", row.key, row.origin)?;
+    }
+    for warning in &config.warnings {
+        writeln!(out, "warning: {warning}")?;
+    }
+    Ok(())
+}
+
+/// `{"values":[{"key","value","origin"}],"warnings":[…]}` on one line. A key's value is `"set"`,
+/// or null where there is none; so is a value that is not set and has no default.
+pub fn write_json(config: &Config, out: &mut dyn Write) -> io::Result<()> {
+    let values: Vec<Value> = rows(config)
+        .into_iter()
+        .map(|row| json!({"key": row.key, "value": row.value, "origin": origin(&row.origin)}))
+        .collect();
+    writeln!(out, "{}", json!({"values": values, "warnings": config.warnings}))
+}
+
+fn rows(config: &Config) -> Vec<Row> {
+    let mut rows = vec![
+        row("provider", &config.provider, |name| json!(name.as_str())),
+        row("endpoint", &config.endpoint, |endpoint| json!(endpoint.as_str())),
+        optional("api_key", config.api_key.as_ref(), |_| json!("set")),
+        row("model", &config.model, |model| json!(model.name())),
+        optional("system_prompt", config.system_prompt.as_ref(), |text| json!(text)),
+        row("max_tokens", &config.max_tokens, |count| json!(count)),
+        // Through its text: as a double, 0.7 would print as 0.699999988.
+        optional("temperature", config.temperature.as_ref(), |number| {
+            number.to_string().parse::<f64>().map_or(Value::Null, Value::from)
+        }),
+        row("max_tool_rounds", &config.max_tool_rounds, |count| json!(count)),
+        row("permission_mode", &config.mode, |mode| json!(mode.name())),
+        row("context_window", &config.context_window, |count| json!(count)),
+    ];
+    rows.extend(
+        config
+            .statics
+            .iter()
+            .map(|(name, text)| row(&format!("context.static.{name}"), text, |text| json!(text))),
+    );
+    rows.extend([
+        row("ui.theme", &config.theme, |theme| json!(theme.name())),
+        row("ui.mouse", &config.mouse, |flag| json!(flag)),
+        row("ui.reduced_motion", &config.reduced_motion, |flag| json!(flag)),
+    ]);
+    rows
+}
+
+fn row<T>(key: &str, value: &Sourced<T>, text: impl Fn(&T) -> Value) -> Row {
+    Row { key: key.to_owned(), value: text(&value.value), origin: value.origin.clone() }
+}
+
+fn optional<T>(key: &str, value: Option<&Sourced<T>>, text: impl Fn(&T) -> Value) -> Row {
+    match value {
+        Some(value) => row(key, value, text),
+        None => Row { key: key.to_owned(), value: Value::Null, origin: Origin::Default },
+    }
+}
+
+fn shown(value: &Value) -> String {
+    const LONGEST: usize = 60;
+    let text = match value {
+        Value::Null => "not set".to_owned(),
+        Value::String(text) => text.escape_debug().to_string().replace("\\\"", "\""),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    };
+    match text.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text,
+    }
+}
+
+fn origin(origin: &Origin) -> Value {
+    match origin {
+        Origin::Default => json!({"kind": "default"}),
+        Origin::File { path, line } => json!({"kind": "file", "file": path, "line": line}),
+        Origin::Environment(name) => json!({"kind": "environment", "name": name}),
+        Origin::Flag(name) => json!({"kind": "flag", "name": name}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::{ConfigText, Environment, Flags, Texts, resolve};
+    use super::*;
+
+    fn config() -> Config {
+        let text = "api_key = \"CANARY\"\ntemperature = 0.7\nsystem_prompt = \"a\\n\\u001b[2Jb\"\n";
+        let user = ConfigText { path: PathBuf::from("/home/me/config.toml"), text: text.into() };
+        let texts = Texts { user: Some(user), project: None };
+        let flags = Flags { model: Some("m".into()), ..Flags::default() };
+        resolve(&texts, &Environment::default(), &flags).unwrap()
+    }
+
+    #[test]
+    fn the_table_says_where_each_value_comes_from() {
+        let mut out = Vec::new();
+        write_text(&config(), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let line = |key: &str| {
+            let line = text.lines().find(|line| line.starts_with(key)).unwrap();
+            line.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(line("endpoint"), "endpoint http://localhost:8000/v1 default");
+        assert_eq!(line("api_key"), "api_key set /home/me/config.toml:1");
+        assert_eq!(line("model"), "model m --model");
+        assert_eq!(line("temperature"), "temperature 0.7 /home/me/config.toml:2");
+        assert!(!text.contains("CANARY") && !text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn the_json_form_has_typed_values() {
+        let mut out = Vec::new();
+        write_json(&config(), &mut out).unwrap();
+        assert!(!String::from_utf8_lossy(&out).contains("CANARY"));
+        let json: Value = serde_json::from_slice(&out).unwrap();
+        let find = |key: &str| {
+            json["values"].as_array().unwrap().iter().find(|row| row["key"] == key).unwrap()
+        };
+        assert_eq!(find("max_tokens")["value"], 4096);
+        assert_eq!(find("temperature")["value"], 0.7);
+        assert_eq!(find("api_key")["value"], "set");
+        assert_eq!(find("model")["origin"], json!({"kind": "flag", "name": "--model"}));
+        assert_eq!(
+            find("system_prompt")["origin"],
+            json!({"kind": "file", "file": "/home/me/config.toml", "line": 3})
+        );
+    }
+}
