@@ -5,6 +5,7 @@ pub mod clipboard;
 pub mod debug_log;
 pub mod editor;
 pub mod environment;
+pub mod files;
 pub mod hangup;
 pub mod logging;
 pub mod paths;

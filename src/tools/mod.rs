@@ -4,16 +4,27 @@
 //! agent's gate decides and then runs them. What they need from the machine they get as ports in
 //! their [`ToolContext`].
 
+mod change;
+mod cut;
+mod edit;
+mod input;
+mod likeness;
+mod paths;
 mod ports;
+mod read;
+#[cfg(test)]
+pub(crate) mod testing;
+mod text;
+mod write;
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{Access, ContentHash, Diff, Todo, ToolOutput, ToolSpec};
+use crate::domain::{Access, ContentHash, Diff, Todo, ToolOutput, ToolSpec, ToolStatus};
 
 pub use ports::{
     Exit, ExitCause, FileError, FileState, Files, ProcessError, Processes, ReadLedger, Script,
@@ -96,29 +107,55 @@ pub struct ToolError(pub String);
 
 impl Place {
     /// `path` as an absolute path without `.` and `..`, with a leading `~/` taken from the home
-    /// folder. Purely lexical.
+    /// folder. A name in the `$'…'` form that [`Place::show`] gives is read back. Purely lexical.
     pub fn resolve(&self, path: &str) -> PathBuf {
-        let path = match (path.strip_prefix("~/"), &self.home) {
+        let joined = match (path.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
-            _ => self.cwd.join(path),
+            _ => self.cwd.join(paths::unquoted(path)),
         };
-        let mut clean = PathBuf::new();
-        for component in path.components() {
-            match component {
-                Component::CurDir => {}
-                Component::ParentDir => {
-                    clean.pop();
-                }
-                Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
-                    clean.push(component);
-                }
-            }
-        }
-        clean
+        paths::clean(&joined)
     }
 
-    /// `path` as the model and the person like to read it: relative inside the working folder.
+    /// `path` as the model and the person like to read it: relative inside the working folder,
+    /// and as `$'…'` where it is not plain text.
     pub fn show(&self, path: &Path) -> String {
-        path.strip_prefix(&self.cwd).unwrap_or(path).display().to_string()
+        match path.strip_prefix(&self.cwd) {
+            Ok(inside) if inside.as_os_str().is_empty() => String::from("."),
+            Ok(inside) => paths::quoted(inside),
+            Err(_) => paths::quoted(path),
+        }
     }
+}
+
+impl From<FileError> for ToolError {
+    fn from(error: FileError) -> Self {
+        match &error {
+            FileError::Changed(_) => {
+                Self(format!("{error}. Nothing was written. Read it again, then repeat the call."))
+            }
+            FileError::Io { .. } => Self(format!("{error}.")),
+        }
+    }
+}
+
+/// Runs blocking or long work where it does not hold up the asynchronous threads; nothing where
+/// the call was stopped first. Work that can be long has to watch the token, too.
+async fn off_thread<T: Send + 'static>(
+    cancel: &CancellationToken,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>, ToolError> {
+    let running = tokio::task::spawn_blocking(work);
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Ok(None),
+        done = running => match done {
+            Ok(value) => Ok(Some(value)),
+            Err(failure) => Err(ToolError(format!("The tool itself failed: {failure}."))),
+        },
+    }
+}
+
+/// What a call that the person stopped comes to.
+fn stopped() -> ToolOutput {
+    ToolOutput { status: ToolStatus::Cancelled, ..ToolOutput::text("Stopped by the user.") }
 }

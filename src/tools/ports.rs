@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,6 +16,22 @@ pub trait Files: Send + Sync {
     /// What is at `path`, following symbolic links. Never blocks on a FIFO or a device: it looks
     /// at what was opened before it reads.
     async fn read(&self, path: &Path, limit: u64) -> Result<FileState, FileError>;
+
+    /// Up to `length` bytes of the regular file at `path` from `offset` on, for files too big to
+    /// be read whole. Fewer only at the end of the file. Anything else at `path` counts as
+    /// changed.
+    async fn read_at(&self, path: &Path, offset: u64, length: u64) -> Result<Vec<u8>, FileError> {
+        match self.read(path, u64::MAX).await? {
+            FileState::File(bytes) => {
+                let at = |place| usize::try_from(place).unwrap_or(usize::MAX).min(bytes.len());
+                Ok(bytes[at(offset)..at(offset.saturating_add(length))].to_vec())
+            }
+            FileState::TooBig(_)
+            | FileState::Missing
+            | FileState::Folder
+            | FileState::Special => Err(FileError::Changed(path.to_owned())),
+        }
+    }
 
     /// Puts `bytes` at `path`: a temporary file beside it, synced, then renamed, with the mode of
     /// the file it replaces. Missing folders are made. With `expected`, the content that is there
@@ -128,20 +144,32 @@ pub struct ProcessError {
 #[derive(Debug, Default)]
 pub struct ReadLedger {
     seen: Mutex<HashMap<PathBuf, ContentHash>>,
+    previewed: Mutex<HashMap<ContentHash, Option<ContentHash>>>,
 }
 
 impl ReadLedger {
     /// The model has seen this content.
     pub fn record(&self, path: &Path, content: &[u8]) {
-        self.lock().insert(path.to_owned(), ContentHash::of(content));
+        lock(&self.seen).insert(path.to_owned(), ContentHash::of(content));
     }
 
     /// What the model last saw of `path`.
     pub fn seen(&self, path: &Path) -> Option<ContentHash> {
-        self.lock().get(path).cloned()
+        lock(&self.seen).get(path).cloned()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, ContentHash>> {
-        self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    /// The person is shown what `call` (a hash of its tool and arguments) would change, against
+    /// this content; `None` where there is no file.
+    pub fn record_preview(&self, call: ContentHash, content: Option<ContentHash>) {
+        lock(&self.previewed).insert(call, content);
     }
+
+    /// What the person was last shown of `call`, once: a yes holds for that content alone.
+    pub fn take_preview(&self, call: &ContentHash) -> Option<Option<ContentHash>> {
+        lock(&self.previewed).remove(call)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,0 +1,146 @@
+//! A file's old and new content on the way to disk, for Edit and Write.
+//!
+//! The model must have read what it changes, the content must still be the same, and where the
+//! person was shown a preview it must be the content of that preview. The last check is the write
+//! itself, which expects the old content's hash.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::text::{self, Encoding, WHOLE_FILE};
+use super::{FileChange, FileState, ToolContext, ToolError, cut, off_thread};
+use crate::domain::{ContentHash, Diff, Display, ToolOutput};
+
+/// What is at the path that is to be written.
+pub(super) enum Current {
+    /// A file that the model has seen as it is.
+    File(Vec<u8>),
+    /// Nothing.
+    Missing,
+}
+
+/// What a call would do to one file.
+#[derive(Debug, Clone)]
+pub(super) struct Change {
+    pub path: PathBuf,
+    pub before: Option<Vec<u8>>,
+    pub after: Vec<u8>,
+    /// Both sides as text, for the diff; empty where there is no text.
+    pub texts: (String, String),
+}
+
+/// Looks at what a call wants to change. `verb` is what is done to it: "edit", "overwrite".
+pub(super) async fn current(
+    context: &ToolContext,
+    path: &Path,
+    verb: &str,
+) -> Result<Current, ToolError> {
+    let shown = context.place.show(path);
+    let bytes = match context.files.read(path, WHOLE_FILE).await? {
+        FileState::Missing => return Ok(Current::Missing),
+        FileState::File(bytes) => bytes,
+        FileState::TooBig(size) => {
+            return Err(ToolError(format!(
+                "{shown} has {}, too much to {verb} here. Use Bash, for example sed -i.",
+                cut::size(size)
+            )));
+        }
+        FileState::Folder => {
+            return Err(ToolError(format!("{shown} is a folder. Send the path of a file.")));
+        }
+        FileState::Special => {
+            return Err(ToolError(format!(
+                "{shown} is a FIFO, socket or device, no file to {verb}."
+            )));
+        }
+    };
+    match context.reads.seen(path) {
+        None => Err(ToolError(format!(
+            "You have not read {shown} yet. Read it first, then repeat the call."
+        ))),
+        Some(seen) if seen != ContentHash::of(&bytes) => Err(ToolError(format!(
+            "{shown} has changed since it was read. Read it again, then repeat the call."
+        ))),
+        Some(_) => Ok(Current::File(bytes)),
+    }
+}
+
+impl Change {
+    /// What the person is shown before it is done. The yes will hold for this content alone.
+    pub async fn preview(self, context: &ToolContext, tool: &str, input: &Value) -> Option<Diff> {
+        context.reads.record_preview(call_key(tool, input), self.before_hash());
+        self.diff(context).await
+    }
+
+    /// Writes it and tells what was done.
+    pub async fn commit(
+        self,
+        context: &ToolContext,
+        tool: &str,
+        input: &Value,
+    ) -> Result<ToolOutput, ToolError> {
+        let shown = context.place.show(&self.path);
+        let expected = self.before_hash();
+        if context.reads.take_preview(&call_key(tool, input)).is_some_and(|seen| seen != expected) {
+            return Err(ToolError(format!(
+                "{shown} has changed since the change was approved. Nothing was written. Read it \
+                 again, then repeat the call."
+            )));
+        }
+        let diff = self.clone().diff(context).await;
+        let is_new = self.before.is_none();
+        // A task of its own: where the turn is stopped meanwhile, a file that is written is still
+        // recorded, so that it can be undone. It ends with the write.
+        let (writer, change) = (context.clone(), self);
+        let written = tokio::spawn(async move {
+            writer.files.write(&change.path, &change.after, Some(expected)).await?;
+            writer.reads.record(&change.path, &change.after);
+            let Change { path, before, after, .. } = change;
+            writer.effects.file_changed(FileChange { path, before, after });
+            Ok::<(), ToolError>(())
+        });
+        written.await.map_err(|stopped| ToolError(format!("cannot write {shown}: {stopped}")))??;
+        let Some(diff) = diff else {
+            return Ok(ToolOutput::text(format!("Wrote {shown}.")));
+        };
+        let (observation, summary) = if is_new {
+            let lines = cut::counted(diff.added as u64, "line");
+            (format!("Made {shown} with {lines}."), format!("new file, {lines}"))
+        } else {
+            let counts = format!("+{} -{}", diff.added, diff.removed);
+            (format!("Changed {shown} ({counts})."), counts)
+        };
+        let output = json!({
+            "path": diff.path, "added": diff.added, "removed": diff.removed, "new": is_new,
+        });
+        Ok(ToolOutput::text(observation)
+            .with_output(output)
+            .with_summary(summary)
+            .with_display(Display::Diff(diff)))
+    }
+
+    fn before_hash(&self) -> Option<ContentHash> {
+        self.before.as_deref().map(ContentHash::of)
+    }
+
+    async fn diff(self, context: &ToolContext) -> Option<Diff> {
+        let Self { path, texts: (old, new), .. } = self;
+        off_thread(&context.cancel, move || Diff::between(path, &old, &new)).await.ok().flatten()
+    }
+}
+
+/// Encodes what takes the place of a file's text.
+pub(super) fn encoded(text: &str, encoding: Encoding, shown: &str) -> Result<Vec<u8>, ToolError> {
+    text::encode(text, encoding).map_err(|c| {
+        ToolError(format!(
+            "{shown} is not UTF-8 and its encoding has no character {c:?}. Nothing was written. \
+             Leave that character out, or convert the file first, for example with iconv."
+        ))
+    })
+}
+
+/// Names a call by what it does.
+fn call_key(tool: &str, input: &Value) -> ContentHash {
+    ContentHash::of(format!("{tool}\n{input}").as_bytes())
+}

@@ -1,0 +1,112 @@
+//! Cutting what is too long, and saying how much went.
+
+use std::borrow::Cow;
+
+/// The start of a line that is longer than `limit` characters.
+pub(super) fn line(text: &str, limit: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(limit) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => {
+            let more = text[end..].chars().count();
+            Cow::Owned(format!("{}… [{more} more characters]", &text[..end]))
+        }
+    }
+}
+
+/// What stays of a text of which only head and tail are shown.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Ends<'a> {
+    /// The first part, ending with a line where there is one.
+    pub head: &'a str,
+    /// The last part, beginning with a line where there is one.
+    pub tail: &'a str,
+    /// What is left out between them.
+    pub hidden: &'a str,
+}
+
+/// Head and tail of `text`, of at most `limit` bytes together; nothing where it fits whole.
+pub(super) fn ends(text: &str, limit: usize) -> Option<Ends<'_>> {
+    if text.len() <= limit {
+        return None;
+    }
+    let half = limit / 2;
+    let head_end = text.floor_char_boundary(half);
+    let head_end = text[..head_end].rfind('\n').map_or(head_end, |newline| newline + 1);
+    let tail_start = text.ceil_char_boundary(text.len() - half);
+    let tail_start = match text[tail_start..].find('\n') {
+        // A whole tail of one line is more use than none.
+        Some(newline) if tail_start + newline + 1 < text.len() => tail_start + newline + 1,
+        Some(_) | None => tail_start,
+    };
+    Some(Ends {
+        head: &text[..head_end],
+        tail: &text[tail_start..],
+        hidden: &text[head_end..tail_start],
+    })
+}
+
+/// A number of bytes as people read it.
+pub(super) fn size(bytes: u64) -> String {
+    let units = [("GB", 30), ("MB", 20), ("KB", 10)];
+    match units.into_iter().find(|(_, shift)| bytes >> shift > 0) {
+        Some((unit, shift)) => format!("{:.1} {unit}", bytes as f64 / (1_u64 << shift) as f64),
+        None => counted(bytes, "byte"),
+    }
+}
+
+/// A number with its noun: "1 line", "2 lines", "3 matches".
+pub(super) fn counted(count: u64, noun: &str) -> String {
+    let ending = match count {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{count} {noun}{ending}")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_long_line_says_how_much_is_gone() {
+        assert_eq!(line("äöü", 3), "äöü");
+        assert_eq!(line("äöüß!", 3), "äöü… [2 more characters]");
+    }
+
+    #[test]
+    fn head_and_tail_are_whole_lines() {
+        let ends = ends("one\ntwo\nthree\nfour\nfive\n", 14).unwrap();
+        assert_eq!((ends.head, ends.tail, ends.hidden), ("one\n", "five\n", "two\nthree\nfour\n"));
+    }
+
+    #[test]
+    fn sizes_and_counts_read_well() {
+        assert_eq!([size(1), size(1023), size(1536), size(3 << 20)], [
+            "1 byte",
+            "1023 bytes",
+            "1.5 KB",
+            "3.0 MB"
+        ]);
+        assert_eq!([counted(1, "match"), counted(0, "match"), counted(2, "line")], [
+            "1 match",
+            "0 matches",
+            "2 lines"
+        ]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_cut_and_what_is_kept_are_the_text(text in "[aé\n]{0,60}", limit in 0_usize..40) {
+            match ends(&text, limit) {
+                None => prop_assert!(text.len() <= limit),
+                Some(ends) => {
+                    prop_assert_eq!([ends.head, ends.hidden, ends.tail].concat(), &text[..]);
+                    prop_assert!(ends.head.len() + ends.tail.len() <= limit);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Edit: replaces text in a file.
+//!
+//! All that is not replaced keeps its bytes: line ends, encoding, byte order mark. How the text is
+//! found is in `matching`; there is no matching by likeness.
+
+mod closest;
+mod lines;
+mod matching;
+mod placeholder;
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::change::{self, Change, Current};
+use super::input::{Input, Shape};
+use super::{Place, Tool, ToolContext, ToolError, off_thread, paths, text};
+use crate::domain::{Access, Diff, ToolOutput, ToolSpec};
+use matching::{Mismatch, Quality, Scope};
+
+pub(in crate::tools) use placeholder::find as placeholder_in;
+
+/// The Edit tool.
+pub(super) struct Edit;
+
+const SHAPE: Shape = Shape {
+    tool: "Edit",
+    example: r#"{"file_path": "src/main.rs", "old_string": "let a = 1;", "new_string": "let a = 2;"}"#,
+};
+
+#[derive(Debug, Clone)]
+struct Wanted {
+    path: PathBuf,
+    old: String,
+    new: String,
+    scope: Scope,
+}
+
+#[async_trait]
+impl Tool for Edit {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "Edit".into(),
+            description: "Replaces text in a file you have read. old_string must match exactly, \
+                          with its indentation, in one place only: include lines around it."
+                .into(),
+            input_schema: json!({
+                "type": "object",
+                "properties": {
+                    "file_path": {"type": "string"},
+                    "old_string": {"type": "string"},
+                    "new_string": {"type": "string"},
+                    "replace_all": {"type": "boolean", "description": "every place"},
+                },
+                "required": ["file_path", "old_string", "new_string"],
+            }),
+        }
+    }
+
+    fn access(&self, input: &Value, place: &Place) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Write(wanted(input, place)?.path)])
+    }
+
+    async fn preview(&self, context: &ToolContext, input: &Value) -> Option<Diff> {
+        let wanted = wanted(input, &context.place).ok()?;
+        let (change, _) = planned(context, wanted).await.ok()?;
+        change.preview(context, SHAPE.tool, input).await
+    }
+
+    async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        let wanted = wanted(&input, &context.place)?;
+        let (change, quality) = planned(context, wanted).await?;
+        let mut output = change.commit(context, SHAPE.tool, &input).await?;
+        match quality {
+            Quality::Exact => {}
+            Quality::Folded => {
+                output.observation.push_str(" It was found with other dashes, quotes or spaces.");
+            }
+            Quality::Trimmed => output.observation.push_str(
+                " It was found with other white space at the ends of lines; the new lines got the \
+                 file's indentation.",
+            ),
+        }
+        Ok(output)
+    }
+}
+
+fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
+    let input = Input::new(SHAPE, input)?;
+    let path = input.path(&["file_path", "path", "filePath", "filename"], place)?;
+    let old = input.text(&["old_string", "oldString", "old_str", "old_text"])?;
+    let new = input.text(&["new_string", "newString", "new_str", "new_text"])?;
+    let scope = match input.flag(&["replace_all", "replaceAll"])? {
+        true => Scope::All,
+        false => Scope::One,
+    };
+    if old == new {
+        return Err(input.wrong("`old_string` and `new_string` are the same"));
+    }
+    if let Some(line) = placeholder_in(&new, &old) {
+        return Err(ToolError(format!(
+            "`new_string` holds the placeholder `{line}`, which would replace real text. Send all \
+             of the new text, or a smaller `old_string`."
+        )));
+    }
+    Ok(Wanted { path, old, new, scope })
+}
+
+async fn planned(context: &ToolContext, wanted: Wanted) -> Result<(Change, Quality), ToolError> {
+    let shown = context.place.show(&wanted.path);
+    let before = match change::current(context, &wanted.path, "edit").await? {
+        Current::File(bytes) => bytes,
+        Current::Missing if wanted.old.is_empty() => {
+            let Wanted { path, new, .. } = wanted;
+            let after = new.clone().into_bytes();
+            let change = Change { path, before: None, after, texts: (String::new(), new) };
+            return Ok((change, Quality::Exact));
+        }
+        Current::Missing => return Err(paths::missing(context, &wanted.path).await),
+    };
+    if wanted.old.is_empty() {
+        return Err(ToolError(format!(
+            "`old_string` is empty, but {shown} exists. Send the text to replace, or use Write to \
+             replace the whole file."
+        )));
+    }
+    off_thread(&context.cancel, move || replaced(before, wanted, &shown))
+        .await?
+        .ok_or_else(|| ToolError("Stopped before anything was written.".into()))?
+}
+
+/// Finds the places and puts the new text there. Runs off the asynchronous threads: files are big.
+fn replaced(before: Vec<u8>, wanted: Wanted, shown: &str) -> Result<(Change, Quality), ToolError> {
+    let Wanted { path, old, new, scope } = wanted;
+    let Some((old_text, encoding)) = text::decode(&before) else {
+        let kind = text::binary_kind(&before).unwrap_or("file in no encoding that can be kept");
+        return Err(ToolError(format!("{shown} is a {kind}; Edit changes text files only.")));
+    };
+    let (quality, replacements) = matching::find(&old_text, &old, &new, scope)
+        .map_err(|mismatch| explained(&mismatch, &old_text, &old, &new, shown))?;
+    let new_text = matching::apply(&old_text, &replacements);
+    let after = change::encoded(&new_text, encoding, shown)?;
+    if after == before {
+        return Err(ToolError(format!("{shown} has exactly this text already.")));
+    }
+    let change = Change { path, before: Some(before), after, texts: (old_text, new_text) };
+    Ok((change, quality))
+}
+
+fn explained(mismatch: &Mismatch, text: &str, old: &str, new: &str, shown: &str) -> ToolError {
+    let (quality, numbers) = match mismatch {
+        Mismatch::Nowhere => {
+            let hint = closest::hint(text, &old.replace("\r\n", "\n"), new);
+            return ToolError(format!(
+                "`old_string` is not in {shown}. Nothing was changed.\n{}",
+                hint.trim_end()
+            ));
+        }
+        Mismatch::Several(quality, numbers) => (quality, numbers),
+    };
+    let first: Vec<String> = numbers.iter().take(10).map(usize::to_string).collect();
+    let more = if numbers.len() > first.len() { ", …" } else { "" };
+    let (how, remedy) = match quality {
+        Quality::Exact => ("", "Include lines around it, or set `replace_all` to true."),
+        Quality::Folded => (
+            ", and none exactly (dashes, quotes or spaces differ)",
+            "Send it exactly as the file has it, with lines around it.",
+        ),
+        Quality::Trimmed => (
+            ", and none exactly (indentation differs)",
+            "Send it exactly as the file has it, with lines around it.",
+        ),
+    };
+    ToolError(format!(
+        "`old_string` matches {} places in {shown}{how}, at lines {}{more}. Nothing was changed. \
+         {remedy}",
+        numbers.len(),
+        first.join(", "),
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,234 @@
+//! Where an edit goes and what it puts there. Pure.
+//!
+//! First the old text has to be in the file exactly. Then it may differ in Unicode dashes, quotes
+//! and spaces; then, as whole lines, in white space at the ends of lines. There is no likeness
+//! beyond that: whatever is replaced differs from what the model wrote only in such signs. The
+//! last two have to match in one place alone.
+//!
+//! Line ends are LF in what is compared, and those of the file in what is written. Where old and
+//! new text agree, the file keeps the bytes that it has.
+
+use std::ops::Range;
+
+use super::lines;
+
+/// Bytes of the text to be replaced, and by what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Replacement {
+    pub range: Range<usize>,
+    pub text: String,
+}
+
+/// How many places may be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    One,
+    All,
+}
+
+/// How the old text was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quality {
+    /// As it is.
+    Exact,
+    /// With other dashes, quotes or spaces.
+    Folded,
+    /// With other white space at the ends of lines.
+    Trimmed,
+}
+
+/// Why there is nothing to replace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Mismatch {
+    /// It is nowhere.
+    Nowhere,
+    /// It begins on each of these lines, numbered from 1.
+    Several(Quality, Vec<usize>),
+}
+
+/// Finds where `old` stands in `text` and what has to be put there to make it `new`.
+pub(super) fn find(
+    text: &str,
+    old: &str,
+    new: &str,
+    scope: Scope,
+) -> Result<(Quality, Vec<Replacement>), Mismatch> {
+    let (old, new) = (old.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
+    let exact = View::new(text, |c| c);
+    if scope == Scope::All {
+        let all: Vec<Replacement> = exact
+            .text
+            .match_indices(&old)
+            .map(|(start, found)| replacement(&exact, text, start..start + found.len(), &old, &new))
+            .collect();
+        if !all.is_empty() {
+            return Ok((Quality::Exact, all));
+        }
+    }
+    if let Some(range) = exact.only(text, &old, Quality::Exact)? {
+        return Ok((Quality::Exact, vec![replacement(&exact, text, range, &old, &new)]));
+    }
+    let folded = View::new(text, fold);
+    if let Some(range) = folded.only(text, &folded_text(&old), Quality::Folded)? {
+        return Ok((Quality::Folded, vec![replacement(&folded, text, range, &old, &new)]));
+    }
+    let starts = lines::find(text, &old);
+    match starts.as_slice() {
+        [] => Err(Mismatch::Nowhere),
+        [start] => {
+            Ok((Quality::Trimmed, vec![lines::replacement(text, *start, &old, &new)]))
+        }
+        _ => {
+            let numbers = starts.iter().map(|start| start + 1).collect();
+            Err(Mismatch::Several(Quality::Trimmed, numbers))
+        }
+    }
+}
+
+/// `text` with the replacements, which are in order and do not overlap.
+pub(super) fn apply(text: &str, replacements: &[Replacement]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for Replacement { range, text: new } in replacements {
+        out.push_str(&text[done..range.start]);
+        out.push_str(new);
+        done = range.end;
+    }
+    out.push_str(&text[done..]);
+    out
+}
+
+/// The number, from 1, of the line that the byte at `offset` is on.
+pub(super) fn line_number(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// Characters that models write for one another. One for one, so that places can be mapped.
+pub(super) fn fold(c: char) -> char {
+    match c {
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}' => '-',
+        '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{ff07}' => '\'',
+        '\u{201c}'..='\u{201f}' | '\u{2033}' | '\u{ff02}' => '"',
+        '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => {
+            ' '
+        }
+        other => other,
+    }
+}
+
+/// `text` with each character folded.
+pub(super) fn folded_text(text: &str) -> String {
+    text.chars().map(fold).collect()
+}
+
+/// The line ends that new lines get in place of the bytes in `range`: those of the lines that
+/// go, in order, and after them that of the nearest line.
+pub(super) fn with_line_ends(new: &str, text: &str, range: &Range<usize>) -> String {
+    if !new.contains('\n') || !text.contains('\r') {
+        return new.to_owned();
+    }
+    let end_at = |newline: usize| match text[..newline].ends_with('\r') {
+        true => "\r\n",
+        false => "\n",
+    };
+    let region = &text[range.clone()];
+    let mut ends = region.match_indices('\n').map(|(at, _)| end_at(range.start + at));
+    let after = text[range.end..].find('\n').map(|at| end_at(range.end + at));
+    let before = text[..range.start].rfind('\n').map(end_at);
+    let mut last = after.or(before).unwrap_or("\n");
+    let mut out = String::with_capacity(new.len() + 16);
+    for (index, line) in new.split('\n').enumerate() {
+        if index > 0 {
+            last = ends.next().unwrap_or(last);
+            out.push_str(last);
+        }
+        out.push_str(line);
+    }
+    out
+}
+
+/// A text with LF line ends and other characters perhaps folded, and the way back to the places
+/// in the original.
+struct View {
+    text: String,
+    /// Places in `text` and in the original from which on both run in step again.
+    steps: Vec<(usize, usize)>,
+}
+
+impl View {
+    fn new(original: &str, fold: fn(char) -> char) -> Self {
+        let mut view = Self { text: String::with_capacity(original.len()), steps: vec![(0, 0)] };
+        let mut chars = original.char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            if c == '\r' && chars.next_if(|(_, next)| *next == '\n').is_some() {
+                view.text.push('\n');
+                view.steps.push((view.text.len(), at + 2));
+                continue;
+            }
+            let folded = fold(c);
+            view.text.push(folded);
+            if folded.len_utf8() != c.len_utf8() {
+                view.steps.push((view.text.len(), at + c.len_utf8()));
+            }
+        }
+        view
+    }
+
+    /// The place in the original; a line end counts as one.
+    fn original(&self, offset: usize) -> usize {
+        let after = self.steps.partition_point(|(at, _)| *at <= offset);
+        let (at, original) = self.steps[after - 1];
+        original + offset - at
+    }
+
+    /// The one place of `needle`, if there is any.
+    fn only(
+        &self,
+        original: &str,
+        needle: &str,
+        quality: Quality,
+    ) -> Result<Option<Range<usize>>, Mismatch> {
+        let Some(start) = self.text.find(needle) else { return Ok(None) };
+        let first_char = needle.chars().next().map_or(1, char::len_utf8);
+        // Overlapping places count, too: one of them would be a guess.
+        if !self.text[start + first_char..].contains(needle) {
+            return Ok(Some(start..start + needle.len()));
+        }
+        let mut numbers = Vec::new();
+        let mut from = 0;
+        while let Some(at) = self.text[from..].find(needle)
+            && numbers.len() < 1000
+        {
+            numbers.push(line_number(original, self.original(from + at)));
+            from += at + first_char;
+        }
+        Err(Mismatch::Several(quality, numbers))
+    }
+}
+
+/// Turns a place in the view into one in the original, without the characters that old and new
+/// text have in common at their ends.
+fn replacement(
+    view: &View,
+    text: &str,
+    found: Range<usize>,
+    old: &str,
+    new: &str,
+) -> Replacement {
+    let pairs = old.chars().zip(new.chars());
+    let prefix = pairs.take_while(|(old, new)| old == new).count();
+    let skip = |text: &str, count: usize| {
+        text.char_indices().nth(count).map_or(text.len(), |(at, _)| at)
+    };
+    let (old_rest, new_rest) = (&old[skip(old, prefix)..], &new[skip(new, prefix)..]);
+    let pairs = old_rest.chars().rev().zip(new_rest.chars().rev());
+    let suffix = pairs.take_while(|(old, new)| old == new).count();
+    let middle = skip(new_rest, new_rest.chars().count() - suffix);
+
+    let matched = &view.text[found.clone()];
+    let start = found.start + skip(matched, prefix);
+    let end = found.start + skip(matched, matched.chars().count() - suffix);
+    let range = view.original(start)..view.original(end);
+    let text = with_line_ends(&new_rest[..middle], text, &range);
+    Replacement { range, text }
+}

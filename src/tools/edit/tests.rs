@@ -1,0 +1,245 @@
+//! Edit as the model meets it, on real files.
+
+use proptest::prelude::*;
+use tokio::runtime::Runtime;
+
+use super::*;
+use crate::domain::Display;
+use crate::tools::testing::Bench;
+
+fn input(old: &str, new: &str) -> Value {
+    json!({"file_path": "f", "old_string": old, "new_string": new})
+}
+
+/// The file after an edit that works, or the error.
+async fn edited(before: impl AsRef<[u8]>, input: Value) -> Result<Vec<u8>, String> {
+    let bench = Bench::new();
+    bench.put("f", before);
+    bench.seen("f");
+    let result = bench.run(&Edit, input).await;
+    result.map(|_| bench.bytes("f")).map_err(|error| error.0)
+}
+
+#[tokio::test]
+async fn exact_text_is_replaced_and_told() {
+    let bench = Bench::new();
+    bench.put("f", "a\nb\nc\n");
+    bench.seen("f");
+    let output = bench.run(&Edit, input("b", "B")).await.unwrap();
+    assert_eq!(bench.bytes("f"), b"a\nB\nc\n");
+    assert_eq!(output.observation, "Changed f (+1 -1).");
+    assert_eq!(output.summary.as_deref(), Some("+1 -1"));
+    assert!(matches!(output.display, Some(Display::Diff(diff)) if diff.path == bench.path("f")));
+    let change = &bench.effects.changes()[0];
+    assert_eq!(change.before.as_deref(), Some(&b"a\nb\nc\n"[..]));
+    assert_eq!(change.after, b"a\nB\nc\n");
+    bench.run(&Edit, input("c", "C")).await.unwrap();
+}
+
+#[tokio::test]
+async fn several_places_need_replace_all() {
+    let error = edited("a\nb\na\n", input("a", "x")).await.unwrap_err();
+    assert_eq!(
+        error,
+        "`old_string` matches 2 places in f, at lines 1, 3. Nothing was changed. Include lines \
+         around it, or set `replace_all` to true."
+    );
+    let all = json!({"path": "f", "old_string": "a", "new_string": "xy", "replace_all": "true"});
+    assert_eq!(edited("a\nb\na\n", all).await.unwrap(), b"xy\nb\nxy\n");
+    let overlapping = edited("aaa", input("aa", "b")).await.unwrap_err();
+    assert!(overlapping.contains("matches 2 places"), "{overlapping}");
+}
+
+#[tokio::test]
+async fn dashes_quotes_and_spaces_are_folded_but_never_written() {
+    let text = "say(\u{201c}a \u{2013} b\u{201d}); x\u{a0}= 1;\n";
+    let result = edited(text, input("say(\"a - b\"); x = 1", "say(\"a - b\"); x = 2")).await;
+    let expected = "say(\u{201c}a \u{2013} b\u{201d}); x\u{a0}= 2;\n";
+    assert_eq!(String::from_utf8(result.unwrap()).unwrap(), expected);
+}
+
+#[tokio::test]
+async fn indentation_is_mapped_where_lines_match_once() {
+    let bench = Bench::new();
+    bench.put("f", "{\n\tif a {\n\t\tb();\n\t}\n}\n");
+    bench.seen("f");
+    let (old, new) = ("if a {\n    b();\n}", "if a {\n    c();\n    b();\n}");
+    let output = bench.run(&Edit, input(old, new)).await.unwrap();
+    assert_eq!(bench.bytes("f"), b"{\n\tif a {\n\t\tc();\n\t\tb();\n\t}\n}\n");
+    assert!(output.observation.contains("file's indentation"), "{}", output.observation);
+
+    let error = edited("\tx();\n    x();\n", input("x(); ", "y();")).await.unwrap_err();
+    assert!(error.contains("matches 2 places in f, and none exactly"), "{error}");
+}
+
+#[tokio::test]
+async fn text_that_is_nowhere_gets_the_closest_place() {
+    let error = edited("fn a() {\n\tlet x = 1;\n}\n", input("let x = 3;", "let y;")).await;
+    let error = error.unwrap_err();
+    assert!(error.starts_with("`old_string` is not in f. Nothing was changed.\n"), "{error}");
+    assert!(error.contains("\n2\t→let x = 1;\n"), "{error}");
+}
+
+#[tokio::test]
+async fn r16_only_what_was_read_is_edited() {
+    let bench = Bench::new();
+    bench.put("f", "a\n");
+    let error = bench.run(&Edit, input("a", "b")).await.unwrap_err();
+    assert_eq!(error.0, "You have not read f yet. Read it first, then repeat the call.");
+    bench.seen("f");
+    bench.put("f", "a theirs\n");
+    let error = bench.run(&Edit, input("a", "b")).await.unwrap_err();
+    assert!(error.0.starts_with("f has changed since it was read."), "{error}");
+    assert_eq!(bench.bytes("f"), b"a theirs\n");
+}
+
+#[tokio::test]
+async fn s51_a_change_between_approval_and_write_is_not_overwritten() {
+    let bench = Bench::new();
+    bench.put("f", "a\n");
+    bench.seen("f");
+    let diff = Edit.preview(&bench.context, &input("a", "b")).await.unwrap();
+    assert_eq!((diff.added, diff.removed), (1, 1));
+    assert_eq!(bench.bytes("f"), b"a\n", "a preview writes nothing");
+    bench.put("f", "a theirs\n");
+    // Even where another call has read the new content meanwhile.
+    bench.seen("f");
+    let error = bench.run(&Edit, input("a", "b")).await.unwrap_err();
+    assert!(error.0.starts_with("f has changed since the change was approved."), "{error}");
+    assert_eq!(bench.bytes("f"), b"a theirs\n");
+    let again = bench.run(&Edit, input("a", "b")).await;
+    assert!(again.is_ok(), "a new call stands for itself");
+}
+
+#[tokio::test]
+async fn r51_encodings_and_line_ends_are_kept() {
+    let cases: [(&[u8], &[u8]); 9] = [
+        (b"caf\xe9 word \xe9\n", b"caf\xe9 text \xe9\n"),
+        (b"\x80\x9f\x81 word\n", b"\x80\x9f\x81 text\n"),
+        // GBK
+        (b"\xc4\xe3\xba\xc3 word \xca\xc0\n", b"\xc4\xe3\xba\xc3 text \xca\xc0\n"),
+        (b"\xff\xfew\0o\0r\0d\0\r\0\n\0", b"\xff\xfet\0e\0x\0t\0\r\0\n\0"),
+        (b"\xfe\xff\0w\0o\0r\0d", b"\xfe\xff\0t\0e\0x\0t"),
+        (b"\xef\xbb\xbfword\r\na\nb\r\n", b"\xef\xbb\xbftext\r\na\nb\r\n"),
+        (b"a\rword\rb", b"a\rtext\rb"),
+        (b"word", b"text"),
+        (b"some more text\0 word here", b"some more text\0 text here"),
+    ];
+    for (before, after) in cases {
+        assert_eq!(edited(before, input("word", "text")).await.as_deref(), Ok(after));
+    }
+    let several = edited(b"a\r\nb\r\nc\n", input("a\nb\nc", "a\nx\ny\nc")).await;
+    assert_eq!(several.unwrap(), b"a\r\nx\r\ny\r\nc\n");
+}
+
+#[tokio::test]
+async fn r51_what_the_encoding_lacks_is_refused() {
+    let error = edited(b"caf\xe9 word\n", input("word", "日")).await.unwrap_err();
+    assert!(error.contains("its encoding has no character '日'"), "{error}");
+    let error = edited(b"\x7fELF\x02\x01 word\0\0\0", input("word", "text")).await.unwrap_err();
+    assert!(error.starts_with("f is a ELF program"), "{error}");
+}
+
+#[tokio::test]
+async fn an_empty_old_string_makes_a_file_but_replaces_none() {
+    let bench = Bench::new();
+    let output = bench.run(&Edit, input("", "new\n")).await.unwrap();
+    assert_eq!(output.summary.as_deref(), Some("new file, 1 line"));
+    let error = bench.run(&Edit, input("", "other\n")).await.unwrap_err();
+    assert!(error.0.starts_with("`old_string` is empty, but f exists."), "{error}");
+    assert_eq!(bench.bytes("f"), b"new\n");
+}
+
+#[tokio::test]
+async fn bad_input_tells_what_to_send() {
+    let bench = Bench::new();
+    bench.put("file.rs", "a\n");
+    let cases = [
+        (input("a", "a"), "Edit: `old_string` and `new_string` are the same."),
+        (input("a", "b\n// ... existing code ...\n"), "`new_string` holds the placeholder"),
+        (json!({"file_path": "f", "new_string": "b"}), "Edit: `old_string` is missing."),
+        (json!({"old_string": "a", "new_string": "b"}), "Edit: `file_path` is missing."),
+        (input("a", "b"), "There is no f."),
+        (
+            json!({"file_path": "flie.rs", "old_string": "a", "new_string": "b"}),
+            "There is no flie.rs. Did you mean file.rs?",
+        ),
+    ];
+    for (input, expected) in cases {
+        let error = bench.run(&Edit, input).await.unwrap_err();
+        assert!(error.0.starts_with(expected), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn r49_a_fifo_is_refused() {
+    let bench = Bench::new();
+    bench.fifo("f");
+    let error = bench.run(&Edit, input("a", "b")).await.unwrap_err();
+    assert!(error.0.starts_with("f is a FIFO, socket or device"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever the bytes around it and their line ends, an edit changes the one place alone.
+    #[test]
+    fn r51_bytes_outside_the_hunk_are_identical(
+        before in proptest::collection::vec(prop_oneof![32_u8..127, 128_u8.., Just(b'\n'), Just(b'\r')], 0..60),
+        after in proptest::collection::vec(prop_oneof![32_u8..127, 128_u8.., Just(b'\n'), Just(b'\r')], 0..60),
+        mark in prop_oneof![Just(&b""[..]), Just(&b"\xef\xbb\xbf"[..])],
+    ) {
+        let whole = |word: &str| [mark, &before, word.as_bytes(), &after].concat();
+        let result = replaced(
+            whole("@@one@@two@@"),
+            Wanted {
+                path: "/f".into(),
+                old: "@@one@@two@@".into(),
+                new: "@@one two@@".into(),
+                scope: Scope::One,
+            },
+            "f",
+        );
+        if let Ok((change, _)) = result {
+            prop_assert_eq!(change.after, whole("@@one two@@"));
+        } else {
+            prop_assert!(text::decode(&whole("@@one@@two@@")).is_none());
+        }
+    }
+
+    /// The same over lines that match only when trimmed.
+    #[test]
+    fn r51_lines_outside_a_trimmed_match_are_identical(
+        before in "([a-z \t\u{2014}]{0,8}(\r\n|\n)){0,5}",
+        after in "((\r\n|\n)[a-z \t\u{2014}]{0,8}){0,5}",
+        indent in "[ \t]{1,6}",
+    ) {
+        let text = format!("{before}{indent}ONE{after}");
+        let (quality, found) = matching::find(&text, "\u{b}ONE", "TWO", Scope::One).unwrap();
+        prop_assert_eq!(quality, Quality::Trimmed);
+        let new = matching::apply(&text, &found);
+        prop_assert!(new.starts_with(&before) && new.ends_with(&after));
+        prop_assert!(new[before.len()..new.len() - after.len()].contains("TWO"));
+    }
+
+    /// Nothing that a model sends makes it panic, and what is said to be done is done.
+    #[test]
+    fn any_texts_are_handled(text in "[ab\u{2014}\u{2019} \t\r\n]{0,40}", old in "[ab' \t\n-]{1,10}", new in "[ab \n]{0,10}") {
+        if let Ok((_, found)) = matching::find(&text, &old, &new, Scope::One) {
+            prop_assert_eq!(found.len(), 1);
+            matching::apply(&text, &found);
+        } else {
+            closest::hint(&text, &old, &new);
+        }
+    }
+}
+
+#[test]
+fn a_big_file_is_edited_at_once() {
+    let text = "some line of text that is not it\n".repeat(200_000) + "needle\n";
+    let runtime = Runtime::new().unwrap();
+    let started = std::time::Instant::now();
+    let result = runtime.block_on(edited(&text, input("needle", "thread")));
+    assert!(result.unwrap().ends_with(b"thread\n"));
+    assert!(started.elapsed() < std::time::Duration::from_secs(10));
+}

@@ -1,0 +1,208 @@
+//! Arguments of a call, read leniently where their meaning is certain.
+//!
+//! Numbers and flags may come as strings, optional arguments as null, and a few arguments under
+//! the names that other agents gave them. Unknown arguments are ignored. Everything else is an
+//! error that shows the model what to send.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::{Place, ToolError};
+
+/// The shape of a tool's arguments, for error messages.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    /// The tool's name.
+    pub tool: &'static str,
+    /// Arguments as JSON that would be right.
+    pub example: &'static str,
+}
+
+/// The arguments of one call. Each getter takes an argument's name followed by names that are
+/// understood in its place.
+pub(super) struct Input<'a> {
+    shape: Shape,
+    fields: Cow<'a, Map<String, Value>>,
+}
+
+impl<'a> Input<'a> {
+    /// Takes the arguments apart. An object inside a string is unpacked.
+    pub fn new(shape: Shape, value: &'a Value) -> Result<Self, ToolError> {
+        let fields = match value {
+            Value::Object(fields) => Cow::Borrowed(fields),
+            Value::Null => Cow::Owned(Map::new()),
+            Value::String(text) => match serde_json::from_str(text) {
+                Ok(fields) => Cow::Owned(fields),
+                Err(_) => return Err(shape.wrong("the arguments must be a JSON object")),
+            },
+            Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+                return Err(shape.wrong("the arguments must be a JSON object"));
+            }
+        };
+        Ok(Self { shape, fields })
+    }
+
+    /// The argument, unless it is absent or null.
+    pub fn value(&self, names: &[&str]) -> Option<&Value> {
+        names.iter().find_map(|name| self.fields.get(*name)).filter(|value| !value.is_null())
+    }
+
+    /// A text that must be there, but may be empty.
+    pub fn text(&self, names: &[&str]) -> Result<String, ToolError> {
+        self.optional_text(names)?.ok_or_else(|| self.missing(names))
+    }
+
+    /// A text that may be absent.
+    pub fn optional_text(&self, names: &[&str]) -> Result<Option<String>, ToolError> {
+        match self.value(names) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(Value::Number(number)) => Ok(Some(number.to_string())),
+            Some(other @ (Value::Bool(_) | Value::Array(_) | Value::Object(_) | Value::Null)) => {
+                Err(self.unfit(names, "a string", other))
+            }
+        }
+    }
+
+    /// A whole number, not negative.
+    pub fn number(&self, names: &[&str]) -> Result<Option<u64>, ToolError> {
+        let Some(value) = self.value(names) else { return Ok(None) };
+        let number = match value {
+            Value::String(text) if text.trim().is_empty() => return Ok(None),
+            Value::String(text) => text.trim().parse::<f64>().ok(),
+            Value::Number(number) => number.as_f64(),
+            Value::Bool(_) | Value::Array(_) | Value::Object(_) | Value::Null => None,
+        };
+        match number {
+            Some(number) if number >= 0.0 && number.fract() == 0.0 => Ok(Some(number as u64)),
+            Some(_) | None => Err(self.unfit(names, "a whole number", value)),
+        }
+    }
+
+    /// A flag; absent means no.
+    pub fn flag(&self, names: &[&str]) -> Result<bool, ToolError> {
+        let Some(value) = self.value(names) else { return Ok(false) };
+        let text = match value {
+            Value::Bool(flag) => return Ok(*flag),
+            Value::String(text) => text.trim().to_ascii_lowercase(),
+            Value::Number(number) => number.to_string(),
+            Value::Array(_) | Value::Object(_) | Value::Null => String::from("?"),
+        };
+        match text.as_str() {
+            "true" | "1" | "yes" => Ok(true),
+            "false" | "0" | "no" | "" => Ok(false),
+            _ => Err(self.unfit(names, "true or false", value)),
+        }
+    }
+
+    /// A path that must be there, resolved.
+    pub fn path(&self, names: &[&str], place: &Place) -> Result<PathBuf, ToolError> {
+        self.optional_path(names, place)?.ok_or_else(|| self.missing(names))
+    }
+
+    /// A path that may be absent or empty.
+    pub fn optional_path(
+        &self,
+        names: &[&str],
+        place: &Place,
+    ) -> Result<Option<PathBuf>, ToolError> {
+        let Some(text) = self.optional_text(names)?.filter(|text| !text.is_empty()) else {
+            return Ok(None);
+        };
+        self.usable_path(&text)?;
+        Ok(Some(place.resolve(&text)))
+    }
+
+    /// Refuses what looks like a path to a model but names no file.
+    pub fn usable_path(&self, text: &str) -> Result<(), ToolError> {
+        if text.contains('\0') {
+            return Err(self.wrong("a path cannot hold a NUL character"));
+        }
+        if text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:")) {
+            return Err(self.wrong(format!("`{text}` is a URL; send a plain path")));
+        }
+        Ok(())
+    }
+
+    /// An error about these arguments.
+    pub fn wrong(&self, what: impl Display) -> ToolError {
+        self.shape.wrong(what)
+    }
+
+    fn missing(&self, names: &[&str]) -> ToolError {
+        self.wrong(format!("`{}` is missing", names.first().unwrap_or(&"")))
+    }
+
+    fn unfit(&self, names: &[&str], wanted: &str, value: &Value) -> ToolError {
+        let value: String = value.to_string().chars().take(60).collect();
+        self.wrong(format!(
+            "`{}` must be {wanted}, not {value}",
+            names.first().unwrap_or(&"")
+        ))
+    }
+}
+
+impl Shape {
+    fn wrong(self, what: impl Display) -> ToolError {
+        ToolError(format!("{}: {what}. Send for example {}", self.tool, self.example))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const SHAPE: Shape = Shape { tool: "Read", example: r#"{"file_path": "a"}"# };
+
+    fn place() -> Place {
+        Place { cwd: "/w".into(), home: Some("/home/u".into()) }
+    }
+
+    #[test]
+    fn certain_meanings_are_taken() {
+        let value = json!({"path": "a", "limit": "12", "offset": 3.0, "all": "True", "n": 7,
+            "nothing": null, "never": 1});
+        let input = Input::new(SHAPE, &value).unwrap();
+        let path = input.path(&["file_path", "path"], &place()).unwrap();
+        assert_eq!(path, PathBuf::from("/w/a"));
+        assert_eq!(input.number(&["limit"]).unwrap(), Some(12));
+        assert_eq!(input.number(&["offset"]).unwrap(), Some(3));
+        assert_eq!(input.number(&["nothing"]).unwrap(), None);
+        assert_eq!(input.text(&["n"]).unwrap(), "7");
+        assert!(input.flag(&["all"]).unwrap());
+        assert!(!input.flag(&["nothing"]).unwrap());
+
+        let packed = json!("{\"file_path\": \"b\"}");
+        let input = Input::new(SHAPE, &packed).unwrap();
+        assert_eq!(input.text(&["file_path"]).unwrap(), "b");
+    }
+
+    #[test]
+    fn other_input_gets_an_error_that_shows_the_shape() {
+        let value = json!({"file_path": ["a"], "limit": "many", "offset": -1, "all": "maybe",
+            "url": "file:///etc/passwd"});
+        let input = Input::new(SHAPE, &value).unwrap();
+        let errors = [
+            (input.text(&["pattern"]).err(), "`pattern` is missing"),
+            (input.text(&["file_path"]).err(), r#"`file_path` must be a string, not ["a"]"#),
+            (input.number(&["limit"]).err(), "`limit` must be a whole number, not \"many\""),
+            (input.number(&["offset"]).err(), "`offset` must be a whole number, not -1"),
+            (input.flag(&["all"]).err(), "`all` must be true or false, not \"maybe\""),
+            (
+                input.path(&["url"], &place()).err(),
+                "`file:///etc/passwd` is a URL; send a plain path",
+            ),
+            (Input::new(SHAPE, &json!([1])).err(), "the arguments must be a JSON object"),
+            (Input::new(SHAPE, &json!("hm")).err(), "the arguments must be a JSON object"),
+        ];
+        for (error, expected) in errors {
+            let expected = format!("Read: {expected}. Send for example {{\"file_path\": \"a\"}}");
+            assert_eq!(error.unwrap().0, expected);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Paths as the model reads and writes them.
+//!
+//! A name that is not UTF-8 or holds control characters is shown in the shell's `$'…'` quoting,
+//! which `Bash` takes too, and is read back from it, so that every file can be named exactly.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+use super::likeness::likeness;
+use super::{ToolContext, ToolError};
+
+/// `path` without `.` and `..`. Purely lexical.
+pub(super) fn clean(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                clean.push(component);
+            }
+        }
+    }
+    clean
+}
+
+/// The path in plain text, quoted where it has to be.
+pub(super) fn quoted(path: &Path) -> String {
+    if let Some(text) = path.to_str()
+        && !text.chars().any(char::is_control)
+        && !text.starts_with("$'")
+    {
+        return text.to_owned();
+    }
+    let mut out = String::from("$'");
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\n' => out.push_str("\\n"),
+                '\t' => out.push_str("\\t"),
+                '\r' => out.push_str("\\r"),
+                '\\' | '\'' => out.extend(['\\', c]),
+                c if c.is_control() => {
+                    for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                        out.push_str(&format!("\\x{byte:02x}"));
+                    }
+                }
+                c => out.push(c),
+            }
+        }
+        for byte in chunk.invalid() {
+            out.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    out.push('\'');
+    out
+}
+
+/// What [`quoted`] made, read back; anything else as it is.
+pub(super) fn unquoted(text: &str) -> OsString {
+    let Some(inner) = text.strip_prefix("$'").and_then(|rest| rest.strip_suffix('\'')) else {
+        return OsString::from(text);
+    };
+    let mut bytes = Vec::with_capacity(inner.len());
+    let mut rest = inner.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        let Some((&escaped, after)) = rest.split_first() else { break };
+        rest = after;
+        match escaped {
+            b'n' => bytes.push(b'\n'),
+            b't' => bytes.push(b'\t'),
+            b'r' => bytes.push(b'\r'),
+            b'x' => {
+                let digits = rest.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+                if let Some(byte) = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+                    bytes.push(byte);
+                    rest = &rest[2..];
+                }
+            }
+            other => bytes.push(other),
+        }
+    }
+    OsString::from_vec(bytes)
+}
+
+/// The error for a path with nothing there, with names that the model may have meant.
+pub(super) async fn missing(context: &ToolContext, path: &Path) -> ToolError {
+    let shown = context.place.show(path);
+    let (searched, is_hidden) = (path.to_owned(), context.is_hidden.clone());
+    let near = tokio::task::spawn_blocking(move || near(&searched, &*is_hidden)).await;
+    let advice = match near {
+        Ok(Near::Names(names)) if !names.is_empty() => {
+            let names: Vec<String> = names.iter().map(|name| context.place.show(name)).collect();
+            format!("Did you mean {}?", names.join(" or "))
+        }
+        Ok(Near::Folder(folder)) => {
+            let folder = context.place.show(&folder);
+            format!("Its folder is not there either; the nearest that is: {folder}.")
+        }
+        Ok(Near::Names(_)) | Err(_) => String::from("Use Glob to find it."),
+    };
+    ToolError(format!("There is no {shown}. {advice}"))
+}
+
+enum Near {
+    /// Names in the same folder that look alike, the most alike first.
+    Names(Vec<PathBuf>),
+    /// The folder is missing, too; this is the nearest one above it.
+    Folder(PathBuf),
+}
+
+fn near(path: &Path, is_hidden: &dyn Fn(&Path) -> bool) -> Near {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let Ok(entries) = fs::read_dir(folder) else {
+        let above = folder.ancestors().find(|above| above.is_dir()).unwrap_or(Path::new("/"));
+        return Near::Folder(above.to_owned());
+    };
+    let wanted = path.file_name().unwrap_or(OsStr::new("")).to_string_lossy().to_lowercase();
+    let mut names: Vec<(f32, PathBuf)> = entries
+        // A folder may hold a million files; a guess is not worth reading all their names.
+        .take(5000)
+        .flatten()
+        .map(|entry| {
+            let name = entry.file_name().to_string_lossy().to_lowercase();
+            (likeness(&wanted, &name), entry.path())
+        })
+        .filter(|(score, path)| *score >= 0.5 && !is_hidden(path))
+        .collect();
+    names.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    Near::Names(names.into_iter().take(3).map(|(_, path)| path).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn plain_names_stay_plain() {
+        for name in ["src/a b.rs", "-x", "trailing ", "👩‍👩‍👧.txt", "con", "it's", "a\\b"] {
+            assert_eq!(quoted(Path::new(name)), name);
+        }
+    }
+
+    #[test]
+    fn r52_other_names_are_shown_escaped() {
+        let name = OsStr::from_bytes(b"caf\xe9\n\x1b\xc2\x85'\\");
+        assert_eq!(quoted(Path::new(name)), r"$'caf\xe9\n\x1b\xc2\x85\'\\'");
+    }
+
+    proptest! {
+        #[test]
+        fn r52_every_name_comes_back(bytes: Vec<u8>) {
+            let name = OsString::from_vec(bytes);
+            prop_assert_eq!(unquoted(&quoted(Path::new(&name))), name);
+        }
+
+        #[test]
+        fn any_text_can_be_unquoted(text in r"\$'[\\xn0a']{0,12}") {
+            unquoted(&text);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! A bench to try tools on: a temporary folder as workspace, real files, and everything else
+//! recorded.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Exit, ExitCause, FileChange, Place, ProcessError, Processes, ReadLedger, Script, Tool,
+    ToolContext, ToolEffects, ToolError,
+};
+use crate::domain::{ContentHash, Todo, ToolOutput};
+use crate::platform::files::DiskFiles;
+
+/// A workspace with a context over it.
+pub(crate) struct Bench {
+    dir: TempDir,
+    /// What tools get.
+    pub context: ToolContext,
+    /// What tools said.
+    pub effects: Arc<Recorder>,
+    /// What Bash talks to.
+    pub processes: Arc<FakeProcesses>,
+}
+
+impl Bench {
+    /// An empty workspace; paths with `secret` in them are hidden.
+    pub fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        let effects = Arc::new(Recorder::default());
+        let processes = Arc::new(FakeProcesses::default());
+        let context = ToolContext {
+            place: Place { cwd: dir.path().to_owned(), home: None },
+            files: Arc::new(DiskFiles),
+            processes: processes.clone(),
+            reads: Arc::new(ReadLedger::default()),
+            is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),
+            effects: effects.clone(),
+            cancel: CancellationToken::new(),
+        };
+        Self { dir, context, effects, processes }
+    }
+
+    /// A path in the workspace.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Puts a file there, with its folders, behind the tools' back.
+    pub fn put(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    /// Puts a FIFO there.
+    pub fn fifo(&self, name: &str) {
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, self.path(name), kind, mode, 0).unwrap();
+    }
+
+    /// The model has read the file as it is now.
+    pub fn seen(&self, name: &str) {
+        self.context.reads.record(&self.path(name), &self.bytes(name));
+    }
+
+    /// What is in a file.
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    /// Runs a tool as the gate would.
+    pub async fn run(&self, tool: &dyn Tool, input: Value) -> Result<ToolOutput, ToolError> {
+        tool.access(&input, &self.context.place)?;
+        tool.run(&self.context, input).await
+    }
+}
+
+/// Keeps what tools tell the agent.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    progress: Mutex<String>,
+    todos: Mutex<Vec<Todo>>,
+    changes: Mutex<Vec<FileChange>>,
+    kept: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Recorder {
+    /// All live output.
+    pub fn progress(&self) -> String {
+        self.progress.lock().unwrap().clone()
+    }
+
+    /// The last plan.
+    pub fn todos(&self) -> Vec<Todo> {
+        self.todos.lock().unwrap().clone()
+    }
+
+    /// All written files.
+    pub fn changes(&self) -> Vec<FileChange> {
+        self.changes.lock().unwrap().clone()
+    }
+
+    /// All that was kept.
+    pub fn kept(&self) -> Vec<Vec<u8>> {
+        self.kept.lock().unwrap().clone()
+    }
+}
+
+impl ToolEffects for Recorder {
+    fn progress(&self, text: &str) {
+        self.progress.lock().unwrap().push_str(text);
+    }
+
+    fn todos(&self, todos: Vec<Todo>) {
+        *self.todos.lock().unwrap() = todos;
+    }
+
+    fn file_changed(&self, change: FileChange) {
+        self.changes.lock().unwrap().push(change);
+    }
+
+    fn keep(&self, bytes: &[u8]) -> Option<ContentHash> {
+        self.kept.lock().unwrap().push(bytes.to_owned());
+        Some(ContentHash::of(bytes))
+    }
+}
+
+/// Plays what a script would print, and how it would end.
+pub(crate) struct FakeProcesses {
+    /// What was run.
+    pub scripts: Mutex<Vec<Script>>,
+    /// What is printed, in these pieces.
+    pub output: Mutex<Vec<Vec<u8>>>,
+    /// How it ends.
+    pub exit: Mutex<Exit>,
+}
+
+impl Default for FakeProcesses {
+    fn default() -> Self {
+        let exit =
+            Exit { cause: ExitCause::Code(0), elapsed: Duration::ZERO, left_running: false };
+        Self { scripts: Mutex::default(), output: Mutex::default(), exit: Mutex::new(exit) }
+    }
+}
+
+impl FakeProcesses {
+    /// The next scripts print these pieces and end like this.
+    pub fn play(&self, output: &[&[u8]], cause: ExitCause) {
+        *self.output.lock().unwrap() = output.iter().map(|piece| piece.to_vec()).collect();
+        self.exit.lock().unwrap().cause = cause;
+    }
+}
+
+#[async_trait]
+impl Processes for FakeProcesses {
+    async fn run(
+        &self,
+        script: Script,
+        output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
+        _cancel: CancellationToken,
+    ) -> Result<Exit, ProcessError> {
+        self.scripts.lock().unwrap().push(script);
+        for piece in self.output.lock().unwrap().iter() {
+            output(piece);
+        }
+        Ok(*self.exit.lock().unwrap())
+    }
+}

@@ -1,0 +1,213 @@
+//! Write: makes a file, or replaces a whole one.
+//!
+//! A file that is replaced keeps its encoding, byte order mark and line ends where the new text
+//! can be written with them.
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::change::{self, Change, Current};
+use super::edit::placeholder_in;
+use super::input::{Input, Shape};
+use super::text::{self, Encoding};
+use super::{Place, Tool, ToolContext, ToolError};
+use crate::domain::{Access, Diff, ToolOutput, ToolSpec};
+
+/// The Write tool.
+pub(super) struct Write;
+
+const SHAPE: Shape =
+    Shape { tool: "Write", example: r#"{"file_path": "src/main.rs", "content": "fn main() {}\n"}"# };
+
+struct Wanted {
+    path: PathBuf,
+    content: String,
+}
+
+#[async_trait]
+impl Tool for Write {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "Write".into(),
+            description: "Makes a file, or replaces a whole file you have read. For changes to a \
+                          file use Edit."
+                .into(),
+            input_schema: json!({
+                "type": "object",
+                "properties": {
+                    "file_path": {"type": "string"},
+                    "content": {"type": "string"},
+                },
+                "required": ["file_path", "content"],
+            }),
+        }
+    }
+
+    fn access(&self, input: &Value, place: &Place) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Write(wanted(input, place)?.path)])
+    }
+
+    async fn preview(&self, context: &ToolContext, input: &Value) -> Option<Diff> {
+        let wanted = wanted(input, &context.place).ok()?;
+        let change = planned(context, wanted).await.ok()?;
+        change.preview(context, SHAPE.tool, input).await
+    }
+
+    async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        let change = planned(context, wanted(&input, &context.place)?).await?;
+        if change.before.as_ref() == Some(&change.after) {
+            let shown = context.place.show(&change.path);
+            return Ok(ToolOutput::text(format!("{shown} has exactly this content already."))
+                .with_summary("unchanged"));
+        }
+        change.commit(context, SHAPE.tool, &input).await
+    }
+}
+
+fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
+    let input = Input::new(SHAPE, input)?;
+    let path = input.path(&["file_path", "path", "filePath", "filename"], place)?;
+    let content = input.text(&["content", "contents", "file_text", "text"])?;
+    Ok(Wanted { path, content })
+}
+
+async fn planned(context: &ToolContext, wanted: Wanted) -> Result<Change, ToolError> {
+    let Wanted { path, content } = wanted;
+    let before = match change::current(context, &path, "overwrite").await? {
+        Current::File(bytes) => Some(bytes),
+        Current::Missing => None,
+    };
+    let (old_text, encoding) =
+        before.as_deref().and_then(text::decode).unwrap_or((String::new(), Encoding::Utf8));
+    if let Some(line) = placeholder_in(&content, &old_text).filter(|_| before.is_some()) {
+        return Err(ToolError(format!(
+            "`content` holds the placeholder `{line}`, which would replace real text. Send the \
+             whole file, or use Edit."
+        )));
+    }
+    let content = with_line_ends_of(&old_text, content);
+    let after = text::encode(&content, encoding).unwrap_or_else(|_| content.clone().into_bytes());
+    Ok(Change { path, before, after, texts: (old_text, content) })
+}
+
+/// CRLF where the old text has nothing else and the new one does not speak of it.
+fn with_line_ends_of(old: &str, new: String) -> String {
+    let crlf = old.matches("\r\n").count();
+    if crlf > 0 && crlf == old.matches('\n').count() && !new.contains("\r\n") {
+        new.replace('\n', "\r\n")
+    } else {
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::domain::Display;
+    use crate::tools::testing::Bench;
+
+    fn input(path: &str, content: &str) -> Value {
+        json!({"file_path": path, "content": content})
+    }
+
+    #[tokio::test]
+    async fn a_new_file_is_made_with_its_folders() {
+        let bench = Bench::new();
+        let output = bench.run(&Write, input("a/b/c.txt", "one\ntwo\n")).await.unwrap();
+        assert_eq!(bench.bytes("a/b/c.txt"), b"one\ntwo\n");
+        assert_eq!(output.observation, "Made a/b/c.txt with 2 lines.");
+        assert_eq!(output.summary.as_deref(), Some("new file, 2 lines"));
+        assert!(matches!(output.display, Some(Display::Diff(diff)) if diff.added == 2));
+        let changes = bench.effects.changes();
+        assert_eq!((&changes[0].before, &changes[0].after[..]), (&None, &b"one\ntwo\n"[..]));
+    }
+
+    #[tokio::test]
+    async fn an_existing_file_has_to_be_read_first() {
+        let bench = Bench::new();
+        bench.put("f", "old\n");
+        let error = bench.run(&Write, input("f", "new\n")).await.unwrap_err();
+        assert_eq!(error.0, "You have not read f yet. Read it first, then repeat the call.");
+        bench.seen("f");
+        let output = bench.run(&Write, input("f", "new\n")).await.unwrap();
+        assert_eq!(output.summary.as_deref(), Some("+1 -1"));
+        let again = bench.run(&Write, input("f", "newer\n")).await;
+        assert!(again.is_ok(), "the model knows what it wrote itself");
+    }
+
+    #[tokio::test]
+    async fn r16_a_file_changed_since_it_was_read_stays() {
+        let bench = Bench::new();
+        bench.put("f", "old\n");
+        bench.seen("f");
+        bench.put("f", "theirs\n");
+        let error = bench.run(&Write, input("f", "new\n")).await.unwrap_err();
+        assert!(error.0.starts_with("f has changed since it was read."), "{error}");
+        assert_eq!(bench.bytes("f"), b"theirs\n");
+    }
+
+    #[tokio::test]
+    async fn s51_a_file_that_appears_after_the_preview_stays() {
+        let bench = Bench::new();
+        let input = input("f", "new\n");
+        let diff = Write.preview(&bench.context, &input).await.unwrap();
+        assert_eq!((diff.added, diff.removed), (1, 0));
+        assert!(!bench.path("f").exists(), "a preview writes nothing");
+        bench.put("f", "theirs\n");
+        bench.seen("f");
+        let error = bench.run(&Write, input).await.unwrap_err();
+        assert!(error.0.starts_with("f has changed since the change was approved."), "{error}");
+        assert_eq!(bench.bytes("f"), b"theirs\n");
+    }
+
+    #[tokio::test]
+    async fn encoding_and_line_ends_of_the_replaced_file_are_kept() {
+        let cases: [(&[u8], &str, &[u8]); 5] = [
+            (b"\xef\xbb\xbfa\r\nb\r\n", "c\nd\n", b"\xef\xbb\xbfc\r\nd\r\n"),
+            (b"\xff\xfea\0", "b", b"\xff\xfeb\0"),
+            (b"caf\xe9\n", "th\u{e9}\n", b"th\xe9\n"),
+            (b"caf\xe9\n", "日\n", "日\n".as_bytes()),
+            (b"a\r\nb\n", "c\n", b"c\n"),
+        ];
+        for (old, new, expected) in cases {
+            let bench = Bench::new();
+            bench.put("f", old);
+            bench.seen("f");
+            bench.run(&Write, input("f", new)).await.unwrap();
+            assert_eq!(bench.bytes("f"), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_placeholder_is_refused_over_real_text() {
+        let bench = Bench::new();
+        bench.put("f", "a\nb\nc\n");
+        bench.seen("f");
+        let error = bench.run(&Write, input("f", "A\n// ... rest of the code\n")).await;
+        assert!(error.unwrap_err().0.contains("`// ... rest of the code`"));
+        assert_eq!(bench.bytes("f"), b"a\nb\nc\n");
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_written_is_said() {
+        let bench = Bench::new();
+        fs::create_dir(bench.path("d")).unwrap();
+        bench.put("file", "x");
+        let cases = [
+            (input("d", "x"), "d is a folder."),
+            (input("file/below", "x"), "cannot make the folder of"),
+            (json!({"file_path": "f"}), "Write: `content` is missing."),
+            (json!({"content": "f"}), "Write: `file_path` is missing."),
+            (json!({"file_path": "f", "content": {}}), "Write: `content` must be a string"),
+            (input("", "x"), "Write: `file_path` is missing."),
+        ];
+        for (input, expected) in cases {
+            let error = bench.run(&Write, input).await.unwrap_err();
+            assert!(error.0.starts_with(expected), "{error}");
+        }
+    }
+}
