@@ -63,10 +63,17 @@ pub fn save(path: &Path, changes: &[Change]) -> Result<(), ConfigError> {
 /// Sets a key, with the white space and the comment around the value it had.
 fn set(table: &mut Table, key: &str, text: &str) {
     let mut value = Value::from(text);
-    if let Some(old) = table.get(key).and_then(Item::as_value) {
-        *value.decor_mut() = old.decor().clone();
+    match table.get_mut(key) {
+        Some(item) => {
+            if let Some(old) = item.as_value() {
+                *value.decor_mut() = old.decor().clone();
+            }
+            *item = Item::Value(value);
+        }
+        None => {
+            table.insert(key, Item::Value(value));
+        }
     }
-    table.insert(key, Item::Value(value));
 }
 
 fn replace(path: &Path, text: &str) -> io::Result<()> {

@@ -316,16 +316,18 @@ fn files_are_found_where_they_belong() {
     std::fs::create_dir_all(project.join(".slug")).unwrap();
     std::fs::create_dir_all(&home).unwrap();
     std::fs::write(project.join(".slug/config.toml"), "model = \"p\"").unwrap();
-    let read = |user, project| super::super::Files { user, project }.read();
+    let read = |user, project| Files { user, project }.read();
     use super::super::UserFile::{Home, Named};
 
     let none = read(Home(&home), None).unwrap();
     assert!(none.user.is_none() && none.project.is_none());
     let trusted = read(Home(&home), Some(&project)).unwrap();
     assert_eq!(trusted.project.unwrap().text, "model = \"p\"");
-    let missing = read(Named(&home.join("other.toml")), None).unwrap_err();
+    let other = home.join("other.toml");
+    let missing = read(Named(&other), None).unwrap_err();
     assert!(matches!(missing, ConfigError::Missing(_)), "{missing}");
     // Working in the folder that holds slug's home: its file is the person's, not a project's.
-    let own = read(Home(&project.join(".slug")), Some(&project)).unwrap();
+    let slug_home = project.join(".slug");
+    let own = read(Home(&slug_home), Some(&project)).unwrap();
     assert!(own.user.is_some() && own.project.is_none());
 }

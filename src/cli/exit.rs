@@ -1,0 +1,40 @@
+//! How slug ends, in numbers that a script can use.
+
+use std::process::ExitCode;
+
+use crate::config::ConfigError;
+
+/// An exit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Answered, or done.
+    Answered = 0,
+    /// Failed; standard error says why.
+    Failed = 1,
+    /// The command line or the configuration is wrong.
+    Usage = 2,
+    /// Answered, but calls were refused for want of permission.
+    Refused = 4,
+    /// A sandbox was asked for and none can be had. `EX_CONFIG` of sysexits.h.
+    NoSandbox = 78,
+}
+
+impl Exit {
+    /// The status of a run that ends because of these mistakes in its configuration.
+    pub fn of_config(errors: &[ConfigError]) -> Self {
+        let is_sandbox = |error: &ConfigError| matches!(error, ConfigError::NoSandbox { .. });
+        if errors.iter().any(is_sandbox) { Self::NoSandbox } else { Self::Usage }
+    }
+
+    /// The number.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}

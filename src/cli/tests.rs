@@ -1,0 +1,191 @@
+//! The command line as people and scripts write it.
+
+use clap::CommandFactory;
+
+use super::*;
+
+fn try_parse(arguments: &[&str]) -> Result<Cli, clap::Error> {
+    parse(["slug"].iter().chain(arguments).map(OsString::from))
+}
+
+fn parsed(arguments: &[&str]) -> Cli {
+    try_parse(arguments).unwrap_or_else(|error| panic!("{arguments:?}: {error}"))
+}
+
+fn refusal(arguments: &[&str]) -> String {
+    let error = try_parse(arguments).expect_err("a wrong command line was accepted");
+    assert_eq!(error.exit_code(), 2, "{arguments:?}");
+    error.to_string()
+}
+
+#[test]
+fn the_definition_is_sound() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn nothing_opens_the_chat() {
+    let cli = parsed(&[]);
+    assert!(cli.command.is_none() && cli.prompt.is_none() && cli.demo.is_none());
+    assert!(cli.flags().mode.is_none());
+}
+
+#[test]
+fn every_flag_is_read() {
+    let id = "0190a1b2-0000-7000-8000-000000000001";
+    let cli = parsed(&[
+        "-e", "http://h/v1", "-k", "CANARY", "-m", "m", "--provider", "p", "-c", "f",
+        "--system-prompt", "s", "--allow-edits", "--trust-workspace", "--resume", id,
+        "--directory", "d", "--add-dir", "a", "--add-dir", "b", "--debug-log", "-p", "text",
+        "--output-format", "stream-json",
+    ]);
+    let flags = cli.flags();
+    assert_eq!(flags.endpoint.as_deref(), Some("http://h/v1"));
+    assert_eq!(flags.model.as_deref(), Some("m"));
+    assert_eq!(flags.provider.as_deref(), Some("p"));
+    assert_eq!(flags.system_prompt.as_deref(), Some("s"));
+    assert_eq!(flags.mode, Some((ModeChoice::Mode(Mode::AllowEdits), "--allow-edits")));
+    assert_eq!(cli.config, Some("f".into()));
+    assert_eq!(cli.directory, Some("d".into()));
+    assert_eq!(cli.add_dir, [PathBuf::from("a"), PathBuf::from("b")]);
+    assert_eq!(cli.resume.map(|id| id.to_string()).as_deref(), Some(id));
+    assert_eq!(cli.prompt, Some(Some("text".to_owned())));
+    assert_eq!(cli.output_format, OutputFormat::StreamJson);
+    assert!(cli.trust_workspace && cli.debug_log);
+    assert!(!format!("{cli:?} {flags:?}").contains("CANARY"));
+}
+
+#[test]
+fn session_is_another_name_for_resume() {
+    let id = "0190a1b2-0000-7000-8000-000000000001";
+    assert_eq!(parsed(&["--session", id]).resume, parsed(&["--resume", id]).resume);
+    assert!(refusal(&["--resume", "newest"]).contains("--resume"));
+}
+
+#[test]
+fn each_mode_has_its_flag() {
+    for (flag, mode) in
+        [("--yolo", Mode::Yolo), ("--plan", Mode::Plan), ("--allow-edits", Mode::AllowEdits)]
+    {
+        assert_eq!(parsed(&[flag]).flags().mode, Some((ModeChoice::Mode(mode), flag)));
+    }
+    let sandbox = parsed(&["--sandbox", "dir"]).flags().mode;
+    assert_eq!(sandbox, Some((ModeChoice::Sandbox, "--sandbox")));
+}
+
+#[test]
+fn what_cannot_go_together_is_refused() {
+    let id = "0190a1b2-0000-7000-8000-000000000001";
+    for arguments in [
+        vec!["--yolo", "--plan"],
+        vec!["--allow-edits", "--sandbox", "d"],
+        vec!["--continue", "--resume", id],
+        vec!["--resume", id, "--fork-session", id],
+        vec!["--demo", "--endpoint", "http://h/v1"],
+        vec!["--reset-tty", "--plan"],
+        vec!["--output-format", "json"],
+        vec!["--budget", "1"],
+        vec!["--linear"],
+        vec!["hello"],
+        vec!["--", "--yolo"],
+    ] {
+        refusal(&arguments);
+    }
+}
+
+#[test]
+fn a_prompt_is_a_text_and_never_a_flag() {
+    assert_eq!(parsed(&["-p"]).prompt, Some(None));
+    assert_eq!(parsed(&["--output-format", "json", "-p"]).prompt, Some(None));
+    for text in ["--settings=/tmp/e.json", "-", "- a list", "--no-such-flag", "sessions"] {
+        assert_eq!(parsed(&["-p", text]).prompt, Some(Some(text.to_owned())));
+    }
+    for text in ["--yolo", "--config=/tmp/e.toml", "-k", "--session", "--help"] {
+        let told = refusal(&["-p", text]);
+        assert!(told.contains("--prompt takes the next argument as its text"), "{told}");
+    }
+    let told = refusal(&["-p", "--output-format", "json"]);
+    assert!(told.contains("--prompt takes the next argument as its text"), "{told}");
+}
+
+#[test]
+fn commands_are_read_after_the_flags() {
+    let cli = parsed(&["--plan", "permissions", "test", "--mode", "yolo", "--json", "rm x"]);
+    let Some(Command::Permissions(PermissionsCommand::Test(test))) = cli.command else {
+        panic!("{:?}", cli.command);
+    };
+    assert_eq!((test.mode, test.tool.as_str(), test.input.as_str()), (Some(Mode::Yolo), "Bash", "rm x"));
+    assert!(test.format.json);
+    let unknown = refusal(&["permissions", "test", "--mode", "auto", "x"]);
+    assert!(unknown.contains("use ask, allow-edits, plan or yolo"), "{unknown}");
+
+    let cli = parsed(&["tools", "run", "Read", "--input", r#"{"file_path":"a"}"#]);
+    let Some(Command::Tools(ToolsCommand::Run { name, input, .. })) = cli.command else {
+        panic!("{:?}", cli.command);
+    };
+    assert_eq!((name.as_str(), input["file_path"].as_str()), ("Read", Some("a")));
+    assert!(refusal(&["tools", "run", "Read", "--input", "[]"]).contains("a JSON object"));
+    assert!(refusal(&["tools", "run", "Read"]).contains("--input"));
+}
+
+#[test]
+fn every_command_that_prints_data_has_json() {
+    let id = "0190a1b2-0000-7000-8000-000000000001";
+    for arguments in [
+        vec!["config", "--json"],
+        vec!["tools", "list", "--json"],
+        vec!["tools", "run", "Read", "--input", "{}", "--json"],
+        vec!["sessions", "list", "--json"],
+        vec!["sessions", "show", id, "--json"],
+        vec!["permissions", "list", "--json"],
+        vec!["permissions", "test", "ls", "--json"],
+        vec!["prompt", "--json"],
+        vec!["doctor", "--json"],
+    ] {
+        assert!(parsed(&arguments).command.is_some(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_help_says_what_there_is() {
+    let help = try_parse(&["--help"]).unwrap_err().to_string();
+    for words in [
+        "Without a command it opens a full-screen chat",
+        "Model:",
+        "Scripts:",
+        "Permissions:",
+        "Sessions:",
+        "Workspace:",
+        "-e, --endpoint <URL>",
+        "--resume <ID>",
+        "SLUG_API_KEY",
+        "git diff | slug -p",
+        "78  a sandbox was asked for",
+        "completions",
+    ] {
+        assert!(help.contains(words), "no {words:?} in\n{help}");
+    }
+    let widest = help.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(100), "{widest:?}\n{help}");
+    assert_eq!(try_parse(&["--help"]).unwrap_err().exit_code(), 0);
+    assert_eq!(try_parse(&["--version"]).unwrap_err().exit_code(), 0);
+}
+
+#[test]
+fn completions_and_the_manual_come_from_the_parser() {
+    for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh, clap_complete::Shell::Fish] {
+        let mut out = Vec::new();
+        completions(shell, &mut out).unwrap();
+        assert!(String::from_utf8(out).unwrap().contains("allow-edits"), "{shell}");
+    }
+    let mut page = Vec::new();
+    man(&mut page).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    assert!(page.contains(".TH slug 1") && page.contains("fork\\-session"), "{page}");
+}
+
+#[test]
+fn statuses_are_the_documented_numbers() {
+    let numbers = [Exit::Answered, Exit::Failed, Exit::Usage, Exit::Refused, Exit::NoSandbox];
+    assert_eq!(numbers.map(Exit::code), [0, 1, 2, 4, 78]);
+}
