@@ -1,0 +1,200 @@
+//! The working folder as a small tree: names only, what git ignores left out.
+//!
+//! Outer folders come first: everything near the top is shown before anything deeper, until the
+//! note is full. Home and root folders are not listed.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use ignore::WalkBuilder;
+
+use super::{ContextProvider, strip_invisible};
+
+/// The tree of a working folder.
+#[derive(Debug, Clone)]
+pub struct FileStructure {
+    cwd: PathBuf,
+    user_home: Option<PathBuf>,
+}
+
+/// Folders below the working folder that are opened.
+const MAX_DEPTH: usize = 2;
+/// Entries that are shown of one folder.
+const MAX_ENTRIES: usize = 25;
+/// Entries that are looked at in one folder.
+const MAX_LOOKED_AT: usize = 2000;
+/// Size of the whole note, in bytes.
+const MAX_BYTES: usize = 1400;
+
+impl FileStructure {
+    /// The tree below `cwd`, unless that is `user_home` or the root.
+    pub fn new(cwd: PathBuf, user_home: Option<PathBuf>) -> Self {
+        Self { cwd, user_home }
+    }
+}
+
+#[async_trait]
+impl ContextProvider for FileStructure {
+    fn name(&self) -> &str {
+        "file_structure"
+    }
+
+    async fn collect(&self) -> Option<String> {
+        if self.cwd.parent().is_none() || self.user_home.as_ref() == Some(&self.cwd) {
+            return None;
+        }
+        let cwd = self.cwd.clone();
+        tokio::task::spawn_blocking(move || tree(&cwd)).await.ok().filter(|text| !text.is_empty())
+    }
+}
+
+/// One shown line and the lines below it.
+struct Node {
+    name: String,
+    children: Vec<usize>,
+}
+
+fn tree(cwd: &Path) -> String {
+    let mut nodes = vec![Node { name: String::new(), children: Vec::new() }];
+    let mut room = MAX_BYTES;
+    let mut open = VecDeque::from([(0, cwd.to_owned(), 0)]);
+    while let Some((parent, folder, depth)) = open.pop_front() {
+        let listing = list(&folder);
+        let hidden = listing.len().saturating_sub(MAX_ENTRIES);
+        for entry in listing.into_iter().take(MAX_ENTRIES) {
+            let Some(left) = room.checked_sub(2 * depth + entry.name.len() + 1) else {
+                return render(&nodes);
+            };
+            room = left;
+            let index = nodes.len();
+            nodes[parent].children.push(index);
+            if let (Some(path), true) = (entry.folder, depth < MAX_DEPTH) {
+                open.push_back((index, path, depth + 1));
+            }
+            nodes.push(Node { name: entry.name, children: Vec::new() });
+        }
+        if hidden > 0 {
+            let name = format!("… {hidden} more");
+            room = room.saturating_sub(2 * depth + name.len() + 1);
+            let index = nodes.len();
+            nodes[parent].children.push(index);
+            nodes.push(Node { name, children: Vec::new() });
+        }
+    }
+    render(&nodes)
+}
+
+struct Entry {
+    name: String,
+    /// Its path, where it is a folder that can be opened.
+    folder: Option<PathBuf>,
+}
+
+/// What a folder holds, folders first, each by name.
+fn list(folder: &Path) -> Vec<Entry> {
+    let walk = WalkBuilder::new(folder)
+        .max_depth(Some(1))
+        .follow_links(false)
+        .require_git(false)
+        .build()
+        .filter_map(Result::ok)
+        .filter(|entry| entry.depth() == 1)
+        .take(MAX_LOOKED_AT);
+    let mut entries: Vec<Entry> = walk
+        .map(|entry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let name = entry.file_name().to_string_lossy();
+            let name = strip_invisible(&name).text.replace(['\n', '\t'], " ");
+            let mark = if is_folder { "/" } else { "" };
+            let name = format!("{name}{mark}");
+            Entry { name, folder: is_folder.then(|| entry.into_path()) }
+        })
+        .collect();
+    entries.sort_by(|a, b| (a.folder.is_none(), &a.name).cmp(&(b.folder.is_none(), &b.name)));
+    entries
+}
+
+fn render(nodes: &[Node]) -> String {
+    let mut text = String::new();
+    let mut open: Vec<(usize, usize)> =
+        nodes[0].children.iter().rev().map(|child| (*child, 0)).collect();
+    while let Some((index, depth)) = open.pop() {
+        let node = &nodes[index];
+        text.push_str(&"  ".repeat(depth));
+        text.push_str(&node.name);
+        text.push('\n');
+        open.extend(node.children.iter().rev().map(|child| (*child, depth + 1)));
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn folder(files: &[&str]) -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn folders_come_first_and_depth_is_limited() {
+        let folder = folder(&["b.rs", "a.rs", "src/main.rs", "src/x/deep/deeper/lost.rs"]);
+        assert_eq!(tree(folder.path()), "src/\n  x/\n    deep/\n  main.rs\na.rs\nb.rs");
+    }
+
+    #[test]
+    fn ignored_and_hidden_files_are_left_out() {
+        let folder = folder(&["a.rs", "target/x", "sub/keep.rs", "sub/out.log", ".hidden"]);
+        fs::write(folder.path().join(".gitignore"), "target/\n*.log\n").unwrap();
+        assert_eq!(tree(folder.path()), "sub/\n  keep.rs\na.rs");
+    }
+
+    #[test]
+    fn many_files_are_counted() {
+        let names: Vec<String> = (0..40).map(|number| format!("f{number:02}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let text = tree(folder(&names).path());
+        assert!(text.starts_with("f00\n") && text.ends_with("f24\n… 15 more"), "{text}");
+    }
+
+    #[test]
+    fn the_note_is_bounded_and_the_outer_folders_come_first() {
+        let names: Vec<String> = (0..20)
+            .flat_map(|outer| {
+                (0..20).map(move |inner| format!("folder-{outer:02}/file-{inner:02}.rs"))
+            })
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let text = tree(folder(&names).path());
+        assert!(text.len() <= MAX_BYTES, "{}", text.len());
+        assert!(text.contains("folder-19/"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_home_folder_is_not_listed() {
+        let folder = folder(&["private.txt"]);
+        let path = folder.path().to_owned();
+        let at_home = FileStructure::new(path.clone(), Some(path.clone()));
+        assert_eq!(at_home.collect().await, None);
+        assert!(FileStructure::new(path, None).collect().await.is_some());
+        assert_eq!(FileStructure::new(PathBuf::from("/"), None).collect().await, None);
+    }
+
+    #[tokio::test]
+    async fn an_empty_folder_gives_no_note() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(FileStructure::new(folder.path().to_owned(), None).collect().await, None);
+    }
+}

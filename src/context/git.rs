@@ -1,0 +1,199 @@
+//! The state of the repository, asked of git. Made only for a trusted folder.
+//!
+//! A repository can name programs in its configuration, so git is held back from running any: no
+//! file system monitor, hooks, pager, filters, signature checks, transports or submodules. The
+//! program itself is searched in absolute folders of PATH outside the workspace, and gets an
+//! environment of a few names, without keys.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::io::AsyncReadExt;
+use tokio::process::Command;
+
+use super::ContextProvider;
+
+/// A git that may be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Git {
+    program: PathBuf,
+}
+
+/// Branch, changed files and recent commits.
+#[derive(Debug, Clone)]
+pub struct GitStatus {
+    git: Git,
+    cwd: PathBuf,
+}
+
+/// Together the commands may take this long; a huge or slow repository gets no note.
+const TIME_LIMIT: Duration = Duration::from_secs(2);
+const MAX_OUTPUT: u64 = 64 * 1024;
+const MAX_FILES: usize = 20;
+const MAX_LINE: usize = 120;
+
+const HARDENED: [&str; 20] = [
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "safe.bareRepository=explicit",
+    "-c",
+    "core.pager=cat",
+    "-c",
+    "protocol.ext.allow=never",
+    "-c",
+    "protocol.allow=never",
+    "-c",
+    "credential.helper=",
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "color.ui=false",
+    "--no-pager",
+    "--no-optional-locks",
+];
+
+impl Git {
+    /// Searches `path`, the value of PATH. Relative folders are skipped, and so is whatever lies
+    /// in the workspace.
+    pub fn find(path: &OsStr, workspace: &[PathBuf]) -> Option<Self> {
+        let workspace: Vec<PathBuf> =
+            workspace.iter().map(|it| it.canonicalize().unwrap_or_else(|_| it.clone())).collect();
+        std::env::split_paths(path)
+            .filter(|folder| folder.is_absolute())
+            .filter_map(|folder| folder.join("git").canonicalize().ok())
+            .find(|program| {
+                is_executable(program) && !workspace.iter().any(|it| program.starts_with(it))
+            })
+            .map(|program| Self { program })
+    }
+
+    /// Where it is.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Runs git in `cwd` with these arguments; `None` when it fails.
+    async fn run(&self, cwd: &Path, quiet: &[OsString], arguments: &[&str]) -> Option<String> {
+        let mut command = Command::new(&self.program);
+        command
+            .args(HARDENED)
+            .args(arguments)
+            .current_dir(cwd)
+            .env_clear()
+            .env("LC_ALL", "C")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            // A list of protocols: there is none of this name. Unlike `protocol.allow`, the
+            // repository's configuration cannot override it.
+            .env("GIT_ALLOW_PROTOCOL", "none")
+            .env("GIT_CONFIG_COUNT", quiet.len().to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        for name in ["HOME", "PATH", "XDG_CONFIG_HOME"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        for (index, key) in quiet.iter().enumerate() {
+            let is_required = key.as_encoded_bytes().ends_with(b".required");
+            command
+                .env(format!("GIT_CONFIG_KEY_{index}"), key)
+                .env(format!("GIT_CONFIG_VALUE_{index}"), if is_required { "false" } else { "" });
+        }
+        let mut child = command.spawn().ok()?;
+        let mut output = Vec::new();
+        child.stdout.take()?.take(MAX_OUTPUT).read_to_end(&mut output).await.ok()?;
+        // What is over the limit stays in the pipe, and git goes with the handle.
+        if (output.len() as u64) < MAX_OUTPUT && !child.wait().await.ok()?.success() {
+            return None;
+        }
+        Some(String::from_utf8_lossy(&output).into_owned())
+    }
+
+    /// The configured filters' keys, to be emptied: `git status` would run their programs.
+    async fn filters(&self, cwd: &Path) -> Vec<OsString> {
+        let listed = self
+            .run(cwd, &[], &["config", "--name-only", "-z", "--get-regexp", r"^filter\."])
+            .await
+            .unwrap_or_default();
+        listed.split('\0').filter(|key| !key.is_empty()).map(OsString::from).collect()
+    }
+}
+
+impl GitStatus {
+    /// The state of the repository that holds `cwd`. To be made only when the folder is trusted.
+    pub fn new(git: Git, cwd: PathBuf) -> Self {
+        Self { git, cwd }
+    }
+
+    async fn ask(&self) -> Option<String> {
+        let filters = self.git.filters(&self.cwd).await;
+        let status = ["status", "--short", "--branch", "--ignore-submodules=all", "-z"];
+        let log = ["log", "-5", "--no-show-signature", "--format=%h %s"];
+        let status = self.git.run(&self.cwd, &filters, &status).await?;
+        // Fails, as it should, where there is no commit yet.
+        let commits = self.git.run(&self.cwd, &filters, &log).await;
+        Some(describe(&status, commits.as_deref().unwrap_or_default()))
+    }
+}
+
+#[async_trait]
+impl ContextProvider for GitStatus {
+    fn name(&self) -> &str {
+        "git_status"
+    }
+
+    async fn collect(&self) -> Option<String> {
+        super::repository_root(&self.cwd)?;
+        tokio::time::timeout(TIME_LIMIT, self.ask()).await.ok().flatten()
+    }
+}
+
+fn describe(status: &str, commits: &str) -> String {
+    let mut entries = status.split('\0').filter(|entry| !entry.is_empty());
+    let branch = entries.next().and_then(|line| line.strip_prefix("## ")).unwrap_or("unknown");
+    let mut files = Vec::new();
+    while let Some(entry) = entries.next() {
+        // A renamed file is followed by its old name.
+        let old = if entry.starts_with(['R', 'C']) { entries.next() } else { None };
+        files.push(match old {
+            Some(old) => format!("{entry} (was {old})"),
+            None => entry.to_owned(),
+        });
+    }
+    let mut lines = vec![format!("branch: {branch}")];
+    lines.push(match files.len() {
+        0 => "changed files: none".to_owned(),
+        count => format!("changed files: {count}"),
+    });
+    lines.extend(files.iter().take(MAX_FILES).cloned());
+    if files.len() > MAX_FILES {
+        lines.push(format!("… {} more", files.len() - MAX_FILES));
+    }
+    if !commits.is_empty() {
+        lines.push("recent commits:".to_owned());
+        lines.extend(commits.lines().map(str::to_owned));
+    }
+    lines.iter().map(|line| one_line(line)).collect::<Vec<_>>().join("\n")
+}
+
+fn one_line(line: &str) -> String {
+    let line = line.replace(['\n', '\t'], " ");
+    super::strip_invisible(&line).text.chars().take(MAX_LINE).collect()
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! The checked-out branch, read from `.git` itself. No git process runs, so it may be asked for
+//! in a folder that nobody trusts, and often.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::read_text;
+
+/// What is checked out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Head {
+    /// A branch, by its short name.
+    Branch(String),
+    /// No branch: the first seven digits of the commit.
+    Detached(String),
+}
+
+/// What is checked out in the repository that holds `folder`.
+pub fn git_head(folder: &Path) -> Option<Head> {
+    let root = repository_root(folder)?;
+    let text = read_text(&git_folder(&root)?.join("HEAD"), MAX_BYTES).ok()??;
+    let line = text.lines().next()?.trim();
+    if let Some(reference) = line.strip_prefix("ref: ") {
+        let name = reference.strip_prefix("refs/heads/").unwrap_or(reference);
+        let is_name = !name.is_empty() && !name.chars().any(char::is_control);
+        return is_name.then(|| Head::Branch(name.to_owned()));
+    }
+    let is_hash = line.len() >= 40 && line.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then(|| Head::Detached(line[..7].to_owned()))
+}
+
+/// The nearest folder, from `folder` outwards, that holds a `.git`.
+pub fn repository_root(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
+}
+
+const MAX_BYTES: u64 = 4096;
+
+/// `.git` itself, or the folder that it names: worktrees and submodules have a file there.
+fn git_folder(root: &Path) -> Option<PathBuf> {
+    let git = root.join(".git");
+    if git.is_dir() {
+        return Some(git);
+    }
+    let text = read_text(&git, MAX_BYTES).ok()??;
+    let named = text.lines().next()?.strip_prefix("gitdir:")?.trim();
+    Some(root.join(named))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn repository(head: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join(".git")).unwrap();
+        fs::create_dir_all(folder.path().join("a/b")).unwrap();
+        fs::write(folder.path().join(".git/HEAD"), head).unwrap();
+        folder
+    }
+
+    #[test]
+    fn the_head_is_a_branch_a_commit_or_nothing() {
+        let hash = "0123456789abcdef0123456789abcdef01234567\n";
+        let branch = |name: &str| Some(Head::Branch(name.to_owned()));
+        for (text, head) in [
+            ("ref: refs/heads/main\n", branch("main")),
+            ("ref: refs/heads/feat/a-b\n", branch("feat/a-b")),
+            ("ref: refs/bisect/x\n", branch("refs/bisect/x")),
+            (hash, Some(Head::Detached("0123456".to_owned()))),
+            ("", None),
+            ("ref: refs/heads/\u{1b}[31m\n", None),
+            ("rubbish\n", None),
+        ] {
+            let folder = repository(text);
+            assert_eq!(git_head(folder.path()), head, "{text:?}");
+            assert_eq!(git_head(&folder.path().join("a/b")), head, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_worktree_has_its_own_head() {
+        let folder = repository("ref: refs/heads/main\n");
+        let main = folder.path().join(".git/worktrees/w");
+        let worktree = folder.path().join("w");
+        fs::create_dir_all(&main).unwrap();
+        fs::create_dir_all(&worktree).unwrap();
+        fs::write(main.join("HEAD"), "ref: refs/heads/side\n").unwrap();
+        let side = Some(Head::Branch("side".to_owned()));
+        fs::write(worktree.join(".git"), format!("gitdir: {}\n", main.display())).unwrap();
+        assert_eq!(git_head(&worktree), side);
+        fs::write(worktree.join(".git"), "gitdir: ../.git/worktrees/w\n").unwrap();
+        assert_eq!(git_head(&worktree), side);
+        fs::write(worktree.join(".git"), "gitdir: nowhere\n").unwrap();
+        assert_eq!(git_head(&worktree), None);
+    }
+
+    #[test]
+    fn outside_a_repository_there_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(git_head(folder.path()), None);
+    }
+}

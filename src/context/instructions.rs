@@ -1,0 +1,399 @@
+//! Instruction files: what the person and the project want the model to know.
+//!
+//! They are read from disk for every request and never stored. The same files give the same
+//! bytes. Nothing there, nothing sent. They are text, not powers: whatever they say, permissions
+//! stay as they are.
+//!
+//! Of a project, the root of the git repository and the working folder are looked at, in this
+//! order. In each folder SLUG.md is read, else AGENTS.md, else CLAUDE.md.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::{repository_root, strip_invisible};
+use crate::config::read_text;
+
+/// Characters that are sent of all the files together.
+pub const MAX_CHARACTERS: usize = 40_000;
+
+/// What the instruction files say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Instructions {
+    /// All of it under its headings; empty when there is nothing.
+    pub text: String,
+    /// What the person should know, in sentences. The same ones each time: show each once.
+    pub warnings: Vec<String>,
+    /// The files that it is made of.
+    pub files: Vec<InstructionFile>,
+}
+
+/// One file that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstructionFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What was taken from it, in bytes, before anything was cut.
+    pub bytes: usize,
+}
+
+/// Reads the instruction files of slug's `home` and of the project's folders, outermost first.
+/// Without trust there are no such folders.
+pub fn instructions(home: &Path, project: &[PathBuf]) -> Instructions {
+    let mut reader = Reader::default();
+    reader.main_file("# Global Rules", home, Links::Followed);
+    for folder in project {
+        reader.main_file("# Project Rules", folder, Links::Inside(folder));
+    }
+    for folder in project {
+        reader.rules(folder);
+    }
+    for folder in project {
+        let path = folder.join("SLUG.local.md");
+        reader.file("# Local Notes (private)", &path, Links::Inside(folder));
+    }
+    reader.finish()
+}
+
+/// The folders whose instructions belong to work in `cwd`, once that is trusted: the root of its
+/// repository, where it has another one and the same owner, and `cwd` itself. A home folder that
+/// is a repository is no project.
+pub fn project_folders(cwd: &Path, user_home: Option<&Path>) -> Vec<PathBuf> {
+    let owner = |path: &Path| fs::metadata(path).ok().map(|it| it.uid());
+    let root = repository_root(cwd).filter(|root| {
+        root != cwd
+            && Some(root.as_path()) != user_home
+            && root.parent().is_some()
+            && owner(root) == owner(cwd)
+    });
+    root.into_iter().chain([cwd.to_owned()]).collect()
+}
+
+/// Where a symbolic link in place of a file may lead.
+#[derive(Clone, Copy)]
+enum Links<'a> {
+    /// Anywhere: it is the person's own.
+    Followed,
+    /// Only inside this folder: else a project could have any file of the person's sent.
+    Inside(&'a Path),
+}
+
+#[derive(Default)]
+struct Reader {
+    text: String,
+    sections: Vec<Section>,
+    found: Instructions,
+}
+
+struct Section {
+    heading: String,
+    /// Where its heading begins in the text.
+    start: usize,
+    /// Where the first line below the heading begins.
+    body: usize,
+    path: PathBuf,
+}
+
+/// A file with more bytes than this has more characters than are sent.
+const MAX_BYTES: u64 = (MAX_CHARACTERS * 4 + 4) as u64;
+
+impl Reader {
+    fn main_file(&mut self, heading: &str, folder: &Path, links: Links<'_>) {
+        let names = ["SLUG.md", "AGENTS.md", "CLAUDE.md"];
+        let present = names
+            .into_iter()
+            .map(|name| folder.join(name))
+            .find(|path| fs::symlink_metadata(path).is_ok());
+        if let Some(path) = present {
+            self.file(heading, &path, links);
+        }
+    }
+
+    fn rules(&mut self, folder: &Path) {
+        let Ok(entries) = fs::read_dir(folder.join(".slug").join("rules")) else { return };
+        let mut paths: Vec<PathBuf> = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+            .collect();
+        paths.sort();
+        for path in paths {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let heading = format!("# Rule: {}", strip_invisible(&name).text.replace('\n', " "));
+            self.file(&heading, &path, Links::Inside(folder));
+        }
+    }
+
+    fn file(&mut self, heading: &str, path: &Path, links: Links<'_>) {
+        match links {
+            Links::Followed => {}
+            Links::Inside(folder) => {
+                if leads_outside(path, folder) {
+                    self.warn(path, "leads out of the project and is left out: copy it in instead");
+                    return;
+                }
+            }
+        }
+        let text = match read_text(path, MAX_BYTES) {
+            Ok(Some(text)) => text.replace("\r\n", "\n"),
+            Ok(None) => return,
+            Err(error) => {
+                self.warn(path, &format!("{error}; it is left out"));
+                return;
+            }
+        };
+        let visible = strip_invisible(&text);
+        if visible.removed > 0 {
+            let count = visible.removed;
+            self.warn(
+                path,
+                &format!(
+                    "holds {count} invisible characters, which the model does not get: look at \
+                     where the file comes from"
+                ),
+            );
+        }
+        let body = visible.text.trim();
+        if body.is_empty() {
+            return;
+        }
+        self.found.files.push(InstructionFile { path: path.to_owned(), bytes: text.len() });
+        self.add(heading, body, path);
+    }
+
+    fn add(&mut self, heading: &str, body: &str, path: &Path) {
+        let same = self.sections.last().is_some_and(|section| section.heading == heading);
+        let start = self.text.len();
+        if !self.text.is_empty() {
+            self.text.push_str("\n\n");
+        }
+        if !same {
+            self.text.push_str(heading);
+            self.text.push_str("\n\n");
+        }
+        let section = Section {
+            heading: heading.to_owned(),
+            start,
+            body: self.text.len(),
+            path: path.to_owned(),
+        };
+        self.sections.push(section);
+        self.text.push_str(body);
+    }
+
+    fn warn(&mut self, path: &Path, what: &str) {
+        let path = path.to_string_lossy();
+        self.found.warnings.push(format!("{} {what}.", strip_invisible(&path).text));
+    }
+
+    fn finish(mut self) -> Instructions {
+        if let Some((limit, _)) = self.text.char_indices().nth(MAX_CHARACTERS) {
+            self.cut(limit);
+        }
+        self.found.text = self.text;
+        self.found
+    }
+
+    /// Cuts at the last line that ends before `limit`. A line that fills the limit by itself is
+    /// cut inside, and a heading does not stay behind alone.
+    fn cut(&mut self, limit: usize) {
+        let Some(section) = self.sections.iter().rfind(|section| section.start <= limit) else {
+            return;
+        };
+        let line = self.text[..limit].rfind('\n').unwrap_or_default();
+        let is_first_section = section.start == 0;
+        let end = if line > section.body {
+            line
+        } else if is_first_section && limit > section.body {
+            limit
+        } else {
+            section.start
+        };
+        let path = section.path.clone();
+        self.text.truncate(end);
+        self.text.truncate(self.text.trim_end().len());
+        self.warn(
+            &path,
+            "does not go to the model as a whole, nor does what comes after it, because the \
+             instruction files together hold more than 40,000 characters: make them shorter",
+        );
+    }
+}
+
+fn leads_outside(path: &Path, folder: &Path) -> bool {
+    match (path.canonicalize(), folder.canonicalize()) {
+        (Ok(real), Ok(folder)) => !real.starts_with(folder),
+        // A link that leads nowhere is as good as no file, and reading says so.
+        (Err(_), _) | (_, Err(_)) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    struct Place {
+        folder: TempDir,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            Self { folder: tempfile::tempdir().unwrap() }
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.folder.path().join(name)
+        }
+
+        fn write(self, name: &str, text: &str) -> Self {
+            let path = self.path(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+            self
+        }
+
+        fn read(&self) -> Instructions {
+            instructions(&self.path("home"), &[self.path("project")])
+        }
+    }
+
+    #[test]
+    fn all_files_stand_under_their_headings_in_order() {
+        let place = Place::new()
+            .write("home/SLUG.md", "be kind\n")
+            .write("project/SLUG.md", "\nuse tabs\r\nand care\r\n\n")
+            .write("project/.slug/rules/b.md", "rule b")
+            .write("project/.slug/rules/a.md", "rule a")
+            .write("project/.slug/rules/ignored.txt", "no")
+            .write("project/SLUG.local.md", "mine");
+        let found = place.read();
+        assert_eq!(
+            found.text,
+            "# Global Rules\n\nbe kind\n\n# Project Rules\n\nuse tabs\nand care\n\n\
+             # Rule: a.md\n\nrule a\n\n# Rule: b.md\n\nrule b\n\n# Local Notes (private)\n\nmine"
+        );
+        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+        assert_eq!(found.files.len(), 5);
+        assert_eq!(found.files[0].bytes, 8);
+        assert_eq!(place.read(), found);
+    }
+
+    #[test]
+    fn nothing_there_gives_nothing() {
+        assert_eq!(Place::new().read(), Instructions::default());
+        let blank = Place::new().write("project/SLUG.md", " \n\n");
+        assert_eq!(blank.read().text, "");
+    }
+
+    #[test]
+    fn without_trust_the_project_is_not_read() {
+        let place = Place::new().write("home/SLUG.md", "mine").write("project/SLUG.md", "theirs");
+        assert_eq!(instructions(&place.path("home"), &[]).text, "# Global Rules\n\nmine");
+    }
+
+    #[test]
+    fn other_names_stand_in_for_a_missing_file() {
+        let place = Place::new().write("project/CLAUDE.md", "c");
+        assert_eq!(place.read().text, "# Project Rules\n\nc");
+        let place = place.write("project/AGENTS.md", "a");
+        assert_eq!(place.read().text, "# Project Rules\n\na");
+        let place = place.write("project/SLUG.md", "s");
+        assert_eq!(place.read().text, "# Project Rules\n\ns");
+    }
+
+    #[test]
+    fn a_change_on_disk_is_there_the_next_time() {
+        let place = Place::new().write("project/SLUG.md", "one");
+        assert!(place.read().text.ends_with("one"));
+        let place = place.write("project/SLUG.md", "two");
+        assert!(place.read().text.ends_with("two"));
+        fs::remove_file(place.path("project/SLUG.md")).unwrap();
+        assert_eq!(place.read().text, "");
+    }
+
+    #[test]
+    fn too_much_is_cut_at_a_line_with_a_warning() {
+        let line = format!("{}\n", "é".repeat(99));
+        let place = Place::new()
+            .write("project/SLUG.md", &line.repeat(600))
+            .write("project/SLUG.local.md", "last");
+        let found = place.read();
+        let count = found.text.chars().count();
+        assert!(count <= MAX_CHARACTERS && count > MAX_CHARACTERS - 200, "{count}");
+        assert!(found.text.ends_with('é') && !found.text.contains("last"));
+        assert!(found.text.lines().skip(2).all(|line| line.chars().count() == 99));
+        assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
+        assert!(found.warnings[0].contains("more than 40,000 characters"));
+    }
+
+    #[test]
+    fn the_cut_leaves_no_heading_alone() {
+        let place = Place::new()
+            .write("project/SLUG.md", &format!("{}\n", "x".repeat(79)).repeat(499))
+            .write("project/SLUG.local.md", &"y".repeat(200));
+        let found = place.read();
+        assert!(found.text.ends_with('x'), "{}", &found.text[found.text.len() - 80..]);
+        let one_line = Place::new().write("project/SLUG.md", &"z".repeat(50_000));
+        assert_eq!(one_line.read().text.chars().count(), MAX_CHARACTERS);
+    }
+
+    #[test]
+    fn exactly_as_much_as_allowed_is_not_cut() {
+        let room = MAX_CHARACTERS - "# Project Rules\n\n".len();
+        let place = Place::new().write("project/SLUG.md", &"z".repeat(room));
+        assert!(place.read().warnings.is_empty());
+    }
+
+    #[test]
+    fn invisible_characters_are_taken_out_with_a_warning() {
+        let place = Place::new().write("project/AGENTS.md", "a\u{e0041}\u{202e}b\u{200b}");
+        let found = place.read();
+        assert_eq!(found.text, "# Project Rules\n\nab");
+        assert_eq!(found.warnings.len(), 1);
+        assert!(found.warnings[0].contains("AGENTS.md holds 3 invisible characters"));
+    }
+
+    #[test]
+    fn what_is_no_text_is_left_out_with_a_warning() {
+        let place = Place::new()
+            .write("home/SLUG.md", "\0\u{1}binary")
+            .write("project/.slug/rules/ok.md", "fine");
+        fs::create_dir_all(place.path("project/SLUG.md")).unwrap();
+        let found = place.read();
+        assert_eq!(found.text, "# Rule: ok.md\n\nfine");
+        assert_eq!(found.warnings.len(), 2, "{:?}", found.warnings);
+        assert!(found.warnings[0].contains("is not UTF-8 text"));
+        assert!(found.warnings[1].contains("is not a regular file"));
+    }
+
+    #[test]
+    fn a_link_out_of_the_project_is_not_followed() {
+        let place = Place::new().write("secret", "key").write("project/docs/rules.md", "inside");
+        symlink(place.path("secret"), place.path("project/SLUG.md")).unwrap();
+        symlink("docs/rules.md", place.path("project/SLUG.local.md")).unwrap();
+        let found = place.read();
+        assert_eq!(found.text, "# Local Notes (private)\n\ninside");
+        assert!(found.warnings[0].contains("leads out of the project"));
+    }
+
+    #[test]
+    fn root_and_working_folder_share_one_heading() {
+        let place =
+            Place::new().write("project/SLUG.md", "outer").write("project/sub/AGENTS.md", "inner");
+        fs::create_dir(place.path("project/.git")).unwrap();
+        let folders = project_folders(&place.path("project/sub"), None);
+        assert_eq!(folders, [place.path("project"), place.path("project/sub")]);
+        let found = instructions(&place.path("home"), &folders);
+        assert_eq!(found.text, "# Project Rules\n\nouter\n\ninner");
+    }
+
+    #[test]
+    fn a_home_folder_is_no_project() {
+        let place = Place::new().write("home/.git/HEAD", "").write("home/src/x", "");
+        let cwd = place.path("home/src");
+        assert_eq!(project_folders(&cwd, Some(&place.path("home"))), [cwd]);
+    }
+}

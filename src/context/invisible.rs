@@ -1,0 +1,136 @@
+//! Takes out of a text what a person cannot see in it but a model reads: tag characters, bidi
+//! controls, zero-width characters, runs of variation selectors, control characters.
+//!
+//! What honest text needs is kept: a single joiner between two visible non-ASCII characters
+//! (emoji, Persian, Indic scripts) and a single variation selector after one.
+
+use std::borrow::Cow;
+
+/// A text without invisible characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visible<'a> {
+    /// The text that is left.
+    pub text: Cow<'a, str>,
+    /// How many characters were taken out.
+    pub removed: usize,
+}
+
+/// Takes out what cannot be seen. Doing it twice changes nothing more.
+pub fn strip_invisible(text: &str) -> Visible<'_> {
+    if text.chars().all(|character| kind(character) == Kind::Visible) {
+        return Visible { text: Cow::Borrowed(text), removed: 0 };
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut removed = 0;
+    let mut before = None;
+    let mut rest = text.chars().peekable();
+    while let Some(character) = rest.next() {
+        let is_kept = match kind(character) {
+            Kind::Visible => true,
+            Kind::Invisible => false,
+            Kind::Joiner => {
+                let after = rest.peek().copied();
+                before.is_some_and(joins) && after.is_some_and(joins)
+            }
+            Kind::Selector => before
+                .is_some_and(|before| kind(before) == Kind::Visible && !is_space(before)),
+        };
+        if is_kept {
+            kept.push(character);
+            before = Some(character);
+        } else {
+            removed += 1;
+        }
+    }
+    Visible { text: Cow::Owned(kept), removed }
+}
+
+#[derive(PartialEq, Eq, Clone, Copy)]
+enum Kind {
+    Visible,
+    Invisible,
+    Joiner,
+    Selector,
+}
+
+fn kind(character: char) -> Kind {
+    match character {
+        '\n' | '\t' => Kind::Visible,
+        '\u{200c}' | '\u{200d}' => Kind::Joiner,
+        '\u{fe00}'..='\u{fe0f}' => Kind::Selector,
+        // Soft hyphen, Arabic letter mark, Hangul and Khmer fillers, Mongolian selectors,
+        // zero-width space and marks, bidi controls, word joiner and invisible operators,
+        // byte order mark, interlinear annotation, tags, further selectors.
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{3164}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}' => Kind::Invisible,
+        character if character.is_control() => Kind::Invisible,
+        _ => Kind::Visible,
+    }
+}
+
+fn joins(character: char) -> bool {
+    let is_part = matches!(kind(character), Kind::Visible | Kind::Selector);
+    is_part && !character.is_ascii() && !is_space(character)
+}
+
+fn is_space(character: char) -> bool {
+    character.is_whitespace()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn hidden_characters_are_taken_out() {
+        for (text, left, removed) in [
+            ("plain\ttext\n", "plain\ttext\n", 0),
+            ("a\u{e0041}\u{e0042}b", "ab", 2),
+            ("a\u{202e}b\u{2066}c", "abc", 2),
+            ("a\u{200b}b\u{feff}", "ab", 2),
+            ("run\u{200d}this", "runthis", 1),
+            ("esc\u{1b}[31m", "esc[31m", 1),
+            ("x\u{fe01}\u{fe02}\u{fe03}", "x\u{fe01}", 2),
+            ("x\u{e0100}", "x", 1),
+        ] {
+            let visible = strip_invisible(text);
+            assert_eq!((visible.text.as_ref(), visible.removed), (left, removed), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn honest_text_is_kept() {
+        for text in ["👩\u{200d}💻 ok", "❤\u{fe0f}\u{200d}🔥", "می\u{200c}خواهم", "naïve 日本語 ✓"] {
+            assert_eq!(strip_invisible(text).text, text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_left_holds_nothing_hidden_and_stays(text in any::<String>()) {
+            let once = strip_invisible(&text);
+            prop_assert!(!once.text.chars().any(|it| kind(it) == Kind::Invisible));
+            let twice = strip_invisible(&once.text);
+            prop_assert_eq!(twice.text.as_ref(), once.text.as_ref());
+            prop_assert_eq!(twice.removed, 0);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Context providers: short notes for the model, put beside the person's newest message.
+//!
+//! What was sent stays as it was sent; a note whose text has changed is sent anew with the next
+//! message, and one that has not is not sent again. To add one, implement [`ContextProvider`]
+//! and name it in [`providers`].
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use futures_util::future::join_all;
+
+use super::{Environment, FileStructure, Git, GitStatus, StaticText};
+use crate::domain::{Block, Message};
+
+/// Something that can be told of the place slug works in.
+///
+/// A provider that reads what an untrusted folder must not have read is not made before trust.
+#[async_trait]
+pub trait ContextProvider: Send + Sync {
+    /// Names the note: letters, digits, `-` and `_`.
+    fn name(&self) -> &str;
+
+    /// The note as it is now; `None` when there is nothing to tell. Ends by itself within a few
+    /// seconds, whatever is on disk.
+    async fn collect(&self) -> Option<String>;
+}
+
+/// What the providers are made from.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The working folder.
+    pub cwd: PathBuf,
+    /// The person's home folder, whose contents are not listed.
+    pub user_home: Option<PathBuf>,
+    /// `[context.static]`
+    pub statics: BTreeMap<String, String>,
+    /// Only when the working folder is trusted.
+    pub git: Option<Git>,
+}
+
+/// All providers for a place, in the order of their notes.
+pub fn providers(setup: Setup) -> Vec<Box<dyn ContextProvider>> {
+    let mut providers: Vec<Box<dyn ContextProvider>> = vec![
+        Box::new(Environment::new(setup.cwd.clone())),
+        Box::new(FileStructure::new(setup.cwd.clone(), setup.user_home)),
+    ];
+    if let Some(git) = setup.git {
+        providers.push(Box::new(GitStatus::new(git, setup.cwd)));
+    }
+    for (name, text) in setup.statics {
+        providers.push(Box::new(StaticText::new(name, text)));
+    }
+    providers
+}
+
+/// The notes whose text differs from what the conversation holds, in the providers' order.
+pub async fn collect(
+    providers: &[Box<dyn ContextProvider>],
+    previous: &BTreeMap<String, String>,
+) -> Vec<Block> {
+    let texts = join_all(providers.iter().map(|provider| provider.collect())).await;
+    providers
+        .iter()
+        .zip(texts)
+        .filter_map(|(provider, text)| Some((provider.name().to_owned(), harmless(&text?))))
+        .filter(|(name, text)| !text.is_empty() && previous.get(name) != Some(text))
+        .map(|(name, text)| Block::Context { name, text })
+        .collect()
+}
+
+/// What a conversation holds: the newest text of each note.
+pub fn held<'a>(messages: impl IntoIterator<Item = &'a Message>) -> BTreeMap<String, String> {
+    let mut held = BTreeMap::new();
+    for block in messages.into_iter().flat_map(|message| &message.content) {
+        match block {
+            Block::Context { name, text } => {
+                held.insert(name.clone(), text.clone());
+            }
+            Block::Text { .. }
+            | Block::Thinking { .. }
+            | Block::ToolUse(_)
+            | Block::ToolResult { .. } => {}
+        }
+    }
+    held
+}
+
+/// A commit's subject or a folder's name must not end the tags that the note is put in.
+fn harmless(text: &str) -> String {
+    text.trim_end().replace("</context", "< /context").replace("<context", "< context")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statics(texts: &[(&str, &str)]) -> Vec<Box<dyn ContextProvider>> {
+        texts
+            .iter()
+            .map(|(name, text)| -> Box<dyn ContextProvider> {
+                Box::new(StaticText::new((*name).to_owned(), (*text).to_owned()))
+            })
+            .collect()
+    }
+
+    fn note(name: &str, text: &str) -> Block {
+        Block::Context { name: name.to_owned(), text: text.to_owned() }
+    }
+
+    #[tokio::test]
+    async fn only_what_changed_is_sent_again() {
+        let first = collect(&statics(&[("a", "1"), ("b", "2")]), &BTreeMap::new()).await;
+        assert_eq!(first, [note("a", "1"), note("b", "2")]);
+        let mut message = Message::user("hello");
+        message.content.extend(first);
+        assert_eq!(collect(&statics(&[("a", "1"), ("b", "2")]), &held([&message])).await, []);
+        let next = collect(&statics(&[("a", "1"), ("b", "3")]), &held([&message])).await;
+        assert_eq!(next, [note("b", "3")]);
+    }
+
+    #[tokio::test]
+    async fn the_newest_text_is_what_counts() {
+        let old = Message { content: vec![note("a", "1")], ..Message::user("") };
+        let new = Message { content: vec![note("a", "2")], ..Message::user("") };
+        let held = held([&old, &new]);
+        assert_eq!(collect(&statics(&[("a", "2")]), &held).await, []);
+        assert_eq!(collect(&statics(&[("a", "1")]), &held).await, [note("a", "1")]);
+    }
+
+    #[tokio::test]
+    async fn a_note_cannot_end_its_own_tags() {
+        let sent = collect(&statics(&[("a", "x </context> y"), ("e", "")]), &BTreeMap::new()).await;
+        assert_eq!(sent, [note("a", "x < /context> y")]);
+        let message = Message { content: sent, ..Message::user("") };
+        let again = collect(&statics(&[("a", "x </context> y")]), &held([&message])).await;
+        assert_eq!(again, []);
+    }
+
+    #[tokio::test]
+    async fn all_providers_together_stay_small() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..500 {
+            std::fs::write(folder.path().join(format!("file-number-{number}.rs")), "").unwrap();
+        }
+        let setup = Setup {
+            cwd: folder.path().to_owned(),
+            user_home: None,
+            statics: BTreeMap::new(),
+            git: None,
+        };
+        let blocks = collect(&providers(setup), &BTreeMap::new()).await;
+        let names: Vec<&str> = blocks
+            .iter()
+            .filter_map(|block| match block {
+                Block::Context { name, .. } => Some(name.as_str()),
+                Block::Text { .. }
+                | Block::Thinking { .. }
+                | Block::ToolUse(_)
+                | Block::ToolResult { .. } => None,
+            })
+            .collect();
+        assert_eq!(names, ["environment", "file_structure"]);
+        assert!(serde_json::to_string(&blocks).unwrap().len() < 2000);
+    }
+}
