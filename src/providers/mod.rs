@@ -3,6 +3,14 @@
 //! All oddities of a wire protocol end inside the file of its provider. Providers know nothing of
 //! the screen, nor of the tools beyond their specs.
 
+mod cancel;
+pub mod chat;
+pub mod demo;
+pub mod failure;
+pub mod http;
+pub mod retry;
+pub mod sse;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,0 +1,28 @@
+//! The end of a stream of events: at its terminal event, at its first error, or when cancelled.
+
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, stream};
+use tokio_util::sync::CancellationToken;
+
+use super::{ProviderError, StreamEvent};
+
+type Events = BoxStream<'static, Result<StreamEvent, ProviderError>>;
+
+/// Passes `events` on up to and including `Finished` or the first error. On `cancel` the source is
+/// dropped at once, which closes its connection, and the stream ends.
+pub(super) fn until_over(events: Events, cancel: CancellationToken) -> Events {
+    stream::unfold(Some(events), move |events| {
+        let cancel = cancel.clone();
+        async move {
+            let mut events = events?;
+            let next = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return None,
+                next = events.next() => next?,
+            };
+            let over = matches!(next, Err(_) | Ok(StreamEvent::Finished(_)));
+            Some((next, (!over).then_some(events)))
+        }
+    })
+    .boxed()
+}

@@ -1,0 +1,132 @@
+//! OpenAI-compatible chat completions, as vLLM, llama.cpp, Ollama, LM Studio and most hosted
+//! services speak them.
+//!
+//! [`request`] writes the body and [`decode`] reads the stream; here is the way between them.
+//! Nothing is sent that only some servers understand, but for llama.cpp's `return_progress`, and
+//! that only once the server has shown that it is llama.cpp.
+
+mod calls;
+mod decode;
+mod dialect;
+mod models;
+mod request;
+mod think;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use futures_util::stream::{self, BoxStream};
+use futures_util::{StreamExt, TryStreamExt};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, SERVER};
+use secrecy::SecretString;
+use tokio_util::sync::CancellationToken;
+
+use super::failure::Site;
+use super::http::{self, Endpoint, Http, Patience};
+use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, cancel};
+use crate::domain::{Block, CallId};
+
+pub use decode::decode;
+
+/// The name by which llama.cpp's server makes itself known in its response head.
+const LLAMA_CPP: &str = "llama.cpp";
+
+/// A server of chat completions.
+#[derive(Clone)]
+pub struct ChatCompletions {
+    server: Arc<Server>,
+}
+
+struct Server {
+    http: Arc<Http>,
+    endpoint: Endpoint,
+    key: Option<SecretString>,
+    is_llama_cpp: AtomicBool,
+}
+
+impl ChatCompletions {
+    /// The server at `endpoint`, asked with `key`. Nothing is sent yet.
+    pub fn new(http: Arc<Http>, endpoint: Endpoint, key: Option<SecretString>) -> Self {
+        let is_llama_cpp = AtomicBool::new(false);
+        Self { server: Arc::new(Server { http, endpoint, key, is_llama_cpp }) }
+    }
+}
+
+#[async_trait]
+impl Provider for ChatCompletions {
+    fn stream(
+        &self,
+        request: Request,
+        cancel: CancellationToken,
+    ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
+        let server = Arc::clone(&self.server);
+        let answer = stream::once(async move { server.answer(request).await });
+        cancel::until_over(answer.try_flatten().boxed(), cancel)
+    }
+
+    async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
+        self.server.models().await
+    }
+
+    fn is_local(&self) -> bool {
+        self.server.endpoint.is_local()
+    }
+}
+
+impl Server {
+    async fn answer(
+        &self,
+        request: Request,
+    ) -> Result<BoxStream<'static, Result<StreamEvent, ProviderError>>, ProviderError> {
+        let site = self.site(&request.model);
+        let patience = Patience::towards(&self.endpoint);
+        let progress = match self.is_llama_cpp.load(Ordering::Relaxed) {
+            true => request::Progress::Wanted,
+            false => request::Progress::Unknown,
+        };
+        let body = request::body(&request, dialect::of(self.endpoint.host()), progress);
+        let post = self
+            .http
+            .client(&self.endpoint)?
+            .post(self.endpoint.join("chat/completions"))
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "text/event-stream")
+            .body(body);
+        let (response, deadline) = http::open(post, &site, patience).await?;
+        self.recognise(&response);
+        let bytes = http::body(response, site.clone(), patience, deadline);
+        let events = decode(bytes, site, ids(&request));
+        Ok(stream::once(async { Ok(StreamEvent::Started) }).chain(events).boxed())
+    }
+
+    fn site(&self, model: &str) -> Site {
+        Site {
+            server: self.endpoint.to_string(),
+            model: model.to_owned(),
+            key: self.key.clone(),
+        }
+    }
+
+    fn recognise(&self, response: &reqwest::Response) {
+        if response.headers().get(SERVER).is_some_and(|name| name == LLAMA_CPP) {
+            self.is_llama_cpp.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The ids of all calls in the history, which a new call must not have: some servers number the
+/// calls of each response from 0.
+fn ids(request: &Request) -> HashSet<CallId> {
+    let blocks = request.messages.iter().flat_map(|message| &message.content);
+    blocks
+        .filter_map(|block| match block {
+            Block::ToolUse(call) => Some(call.id.clone()),
+            Block::Text { .. }
+            | Block::Context { .. }
+            | Block::Thinking { .. }
+            | Block::ToolResult { .. } => None,
+        })
+        .collect()
+}

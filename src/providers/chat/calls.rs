@@ -1,0 +1,360 @@
+//! Tool calls put together from their fragments.
+//!
+//! The protocol numbers the calls of a response, and the first fragment of each has id and name.
+//! Servers leave the number out, give 0 to all calls or begin at 1; repeat ids and names, leave
+//! them empty or send them late; send arguments as one string, as an object or not at all. So a
+//! fragment belongs to the call with its number unless its id says otherwise, else to the call
+//! with its id, else to the last call; and a call is complete only when the response is.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::domain::CallId;
+use crate::providers::StreamEvent;
+
+/// The calls of one response.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    calls: Vec<Call>,
+    /// How many calls have been announced.
+    started: usize,
+    /// Ids that are in use, in the history or in this response.
+    taken: HashSet<CallId>,
+}
+
+#[derive(Debug, Default)]
+struct Call {
+    /// The server's number.
+    number: Option<u64>,
+    /// The server's id.
+    id: Option<String>,
+    name: String,
+    arguments: String,
+    /// The number under which it was announced, once it has a name.
+    index: Option<usize>,
+}
+
+/// One fragment, whatever its shape was.
+struct Fragment<'a> {
+    number: Option<u64>,
+    id: Option<&'a str>,
+    name: Option<&'a str>,
+    arguments: String,
+}
+
+impl Calls {
+    /// No calls yet; `taken` are the ids that the history uses.
+    pub(super) fn new(taken: HashSet<CallId>) -> Self {
+        Self { taken, ..Self::default() }
+    }
+
+    /// Takes in `tool_calls`: an array of fragments, or one alone.
+    pub(super) fn take(&mut self, fragments: &Value, out: &mut Vec<StreamEvent>) {
+        match fragments {
+            Value::Array(fragments) => {
+                for fragment in fragments {
+                    self.add(&Fragment::read(fragment), out);
+                }
+            }
+            Value::Object(_) => self.add(&Fragment::read(fragments), out),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    /// Takes in the `function_call` of older servers, which make one call at most.
+    pub(super) fn take_single(&mut self, function: &Value, out: &mut Vec<StreamEvent>) {
+        if function.is_object() {
+            self.add(&Fragment { number: Some(0), ..Fragment::of_function(function) }, out);
+        }
+    }
+
+    /// Announces calls that never got a name, so that the model is told of its mistake.
+    pub(super) fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        for at in 0..self.calls.len() {
+            if self.calls[at].index.is_none() && !self.calls[at].arguments.is_empty() {
+                self.announce(at, out);
+            }
+        }
+    }
+
+    /// Whether there is any call.
+    pub(super) fn any(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// Whether the arguments of the last call break off.
+    pub(super) fn is_cut(&self) -> bool {
+        self.calls.last().is_some_and(|call| {
+            !call.arguments.trim().is_empty()
+                && serde_json::from_str::<Value>(&call.arguments)
+                    .is_err_and(|error| error.is_eof())
+        })
+    }
+
+    fn add(&mut self, fragment: &Fragment, out: &mut Vec<StreamEvent>) {
+        let at = self.find(fragment).unwrap_or_else(|| {
+            self.calls.push(Call { number: fragment.number, ..Call::default() });
+            self.calls.len() - 1
+        });
+        let call = &mut self.calls[at];
+        if call.id.is_none() {
+            call.id = fragment.id.map(str::to_owned);
+        }
+        if let (true, Some(name)) = (call.name.is_empty(), fragment.name) {
+            name.clone_into(&mut call.name);
+        }
+        call.arguments.push_str(&fragment.arguments);
+        match call.index {
+            Some(index) if !fragment.arguments.is_empty() => {
+                let json = fragment.arguments.clone();
+                out.push(StreamEvent::ToolInputDelta { index, json });
+            }
+            Some(_) => {}
+            None if call.name.is_empty() => {}
+            None => self.announce(at, out),
+        }
+    }
+
+    /// The call that a fragment goes on with; none where it begins one.
+    fn find(&self, fragment: &Fragment) -> Option<usize> {
+        let at = match (fragment.number, fragment.id) {
+            (Some(number), _) => {
+                self.calls.iter().rposition(|call| call.number == Some(number))?
+            }
+            (None, Some(id)) => {
+                return self.calls.iter().rposition(|call| call.id.as_deref() == Some(id));
+            }
+            (None, None) => self.calls.len().checked_sub(1)?,
+        };
+        let call = &self.calls[at];
+        let goes_on = match (fragment.id, &call.id, fragment.name) {
+            (Some(id), Some(known), _) => id == known,
+            (Some(_), None, _) | (None, _, None) => true,
+            (None, _, Some(name)) => {
+                call.name.is_empty() || (name == call.name && !call.is_whole())
+            }
+        };
+        goes_on.then_some(at)
+    }
+
+    fn announce(&mut self, at: usize, out: &mut Vec<StreamEvent>) {
+        let index = self.started;
+        self.started += 1;
+        let call = &mut self.calls[at];
+        call.index = Some(index);
+        let given = call.id.as_deref().map(CallId::new);
+        let id = given.filter(|id| !self.taken.contains(id)).unwrap_or_else(CallId::generate);
+        self.taken.insert(id.clone());
+        out.push(StreamEvent::ToolUseStarted { index, id, name: call.name.clone() });
+        if !call.arguments.is_empty() {
+            let json = call.arguments.clone();
+            out.push(StreamEvent::ToolInputDelta { index, json });
+        }
+    }
+}
+
+impl Call {
+    /// Whether the arguments are a whole object already, so that nothing can follow.
+    fn is_whole(&self) -> bool {
+        self.arguments.trim_end().ends_with('}')
+            && serde_json::from_str::<serde::de::IgnoredAny>(&self.arguments).is_ok()
+    }
+}
+
+impl<'a> Fragment<'a> {
+    fn read(fragment: &'a Value) -> Self {
+        // Some put name and arguments beside the id.
+        let function = fragment.get("function").filter(|function| function.is_object());
+        Self {
+            number: fragment.get("index").and_then(Value::as_u64),
+            id: filled(fragment.get("id")),
+            ..Self::of_function(function.unwrap_or(fragment))
+        }
+    }
+
+    fn of_function(function: &'a Value) -> Self {
+        let arguments = match function.get("arguments") {
+            Some(Value::String(text)) => text.clone(),
+            Some(whole @ (Value::Object(_) | Value::Array(_))) => whole.to_string(),
+            Some(Value::Null | Value::Bool(_) | Value::Number(_)) | None => String::new(),
+        };
+        Self { number: None, id: None, name: filled(function.get("name")), arguments }
+    }
+}
+
+fn filled(value: Option<&Value>) -> Option<&str> {
+    value.and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Each call as "id name arguments" after these `tool_calls`.
+    fn assembled(fragments: &[Value]) -> Vec<String> {
+        assembled_beside(HashSet::new(), fragments)
+    }
+
+    fn assembled_beside(taken: HashSet<CallId>, fragments: &[Value]) -> Vec<String> {
+        let mut calls = Calls::new(taken);
+        let mut out = Vec::new();
+        for fragment in fragments {
+            calls.take(fragment, &mut out);
+        }
+        calls.finish(&mut out);
+        let mut seen: Vec<String> = Vec::new();
+        for event in out {
+            match event {
+                StreamEvent::ToolUseStarted { index, id, name } => {
+                    assert_eq!(index, seen.len(), "calls are numbered in order");
+                    let id = if id.as_str().starts_with("call_0") { "own" } else { id.as_str() };
+                    seen.push(format!("{id} {name} "));
+                }
+                StreamEvent::ToolInputDelta { index, json } => seen[index].push_str(&json),
+                other => panic!("{other:?}"),
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn all_the_ways_in_which_servers_send_calls() {
+        let f = |name: &str, arguments: &str| json!({"name": name, "arguments": arguments});
+        let table: Vec<(&str, Vec<Value>, Vec<&str>)> = vec![
+            (
+                "as the protocol has it",
+                vec![
+                    json!([{"index": 0, "id": "a", "type": "function", "function": f("Read", "")}]),
+                    json!([{"index": 0, "function": {"arguments": "{\"x\""}}]),
+                    json!([{"index": 1, "id": "b", "function": f("Grep", "")}]),
+                    json!([{"index": 0, "function": {"arguments": ":1}"}}]),
+                    json!([{"index": 1, "function": {"arguments": "{}"}}]),
+                ],
+                vec!["a Read {\"x\":1}", "b Grep {}"],
+            ),
+            (
+                "several in one delta",
+                vec![json!([
+                    {"index": 0, "id": "a", "function": f("Read", "{}")},
+                    {"index": 1, "id": "b", "function": f("Read", "{}")},
+                ])],
+                vec!["a Read {}", "b Read {}"],
+            ),
+            (
+                "no index",
+                vec![json!([
+                    {"id": "a", "function": f("Read", "{}")},
+                    {"id": "b", "function": f("Read", "{}")},
+                ])],
+                vec!["a Read {}", "b Read {}"],
+            ),
+            (
+                "always index 0, with new ids",
+                vec![
+                    json!([{"index": 0, "id": "a", "function": f("Read", "{}")}]),
+                    json!([{"index": 0, "id": "b", "function": f("Read", "{}")}]),
+                ],
+                vec!["a Read {}", "b Read {}"],
+            ),
+            (
+                "the first index is 1",
+                vec![
+                    json!([{"index": 1, "id": "a", "function": f("Read", "")}]),
+                    json!([{"index": 1, "function": {"arguments": "{}"}}]),
+                ],
+                vec!["a Read {}"],
+            ),
+            (
+                "id and name repeated, empty or null",
+                vec![
+                    json!([{"index": 0, "id": "a", "function": f("Read", "{")}]),
+                    json!([{"index": 0, "id": "a", "function": f("Read", "")}]),
+                    json!([{"index": 0, "id": "", "function": f("", "")}]),
+                    json!([{"index": 0, "id": null, "function": {"name": null, "arguments": "}"}}]),
+                ],
+                vec!["a Read {}"],
+            ),
+            (
+                "another name and no id",
+                vec![
+                    json!([{"index": 0, "function": f("Read", "{}")}]),
+                    json!([{"index": 0, "function": f("Grep", "{}")}]),
+                ],
+                vec!["own Read {}", "own Grep {}"],
+            ),
+            (
+                "neither index nor id, the same tool twice",
+                vec![json!([{"function": f("Read", "{}")}]), json!([{"function": f("Read", "{}")}])],
+                vec!["own Read {}", "own Read {}"],
+            ),
+            (
+                "neither index nor id on what follows",
+                vec![
+                    json!([{"id": "a", "function": f("Read", "{")}]),
+                    json!([{"function": {"arguments": "}"}}]),
+                ],
+                vec!["a Read {}"],
+            ),
+            (
+                "arguments as an object, tool_calls as an object",
+                vec![json!({"index": 0, "id": "0", "function": {"name": "Read", "arguments": {"x": 1}}})],
+                vec!["0 Read {\"x\":1}"],
+            ),
+            (
+                "no arguments at all",
+                vec![json!([{"index": 0, "id": "a", "function": {"name": "Now", "arguments": null}}])],
+                vec!["a Now "],
+            ),
+            (
+                "the name comes late",
+                vec![
+                    json!([{"index": 0, "id": "a", "function": {"arguments": "{"}}]),
+                    json!([{"index": 0, "function": f("Read", "}")}]),
+                ],
+                vec!["a Read {}"],
+            ),
+            (
+                "the name never comes",
+                vec![json!([{"index": 0, "id": "a", "function": {"arguments": "{}"}}])],
+                vec!["a  {}"],
+            ),
+            (
+                "one id for two calls",
+                vec![json!([
+                    {"index": 0, "id": "0", "function": f("Read", "{}")},
+                    {"index": 1, "id": "0", "function": f("Grep", "{}")},
+                ])],
+                vec!["0 Read {}", "own Grep {}"],
+            ),
+            ("nothing", vec![json!(null), json!([]), json!("x"), json!([null])], vec![]),
+        ];
+        for (what, fragments, expected) in table {
+            assert_eq!(assembled(&fragments), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn an_id_of_the_history_is_not_used_again() {
+        let call = json!([{"index": 0, "id": "functions.Read:0",
+                           "function": {"name": "Read", "arguments": "{}"}}]);
+        let taken = HashSet::from([CallId::new("functions.Read:0")]);
+        assert_eq!(assembled_beside(taken, &[call]), ["own Read {}"]);
+    }
+
+    #[test]
+    fn arguments_that_break_off_are_told_from_wrong_ones() {
+        let cut = |arguments: &str| {
+            let mut calls = Calls::default();
+            let function = json!({"name": "Read", "arguments": arguments});
+            calls.take(&json!([{"index": 0, "id": "a", "function": function}]), &mut Vec::new());
+            calls.is_cut()
+        };
+        assert!(cut("{\"a\": \"b"));
+        assert!(!cut("{\"a\": nope}"));
+        assert!(!cut("{}"));
+        assert!(!cut(""));
+    }
+}

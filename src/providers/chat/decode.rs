@@ -1,0 +1,463 @@
+//! The body of an answer, as events.
+//!
+//! A response is complete when a terminal sign has been seen: a finish reason, `[DONE]`, or the
+//! closing chunk with the usage and no choices. The end of the bytes alone proves nothing. Errors
+//! may come in any place and shape, with status 200 too, and what comes in the place of a stream
+//! (an error, a whole completion, a web page) is told by its first byte, since servers get the
+//! content type wrong.
+
+use std::collections::{HashSet, VecDeque};
+use std::time::Duration;
+
+use futures_util::stream::BoxStream;
+use futures_util::{Stream, StreamExt, stream};
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::calls::Calls;
+use super::think::{Piece, Splitter};
+use crate::domain::{CallId, StopReason, Usage};
+use crate::providers::failure::{self, Site};
+use crate::providers::{Prefill, ProviderError, Recovery, StreamEvent, sse};
+
+/// The most bytes of an answer that is not a stream.
+const WHOLE_ANSWER: usize = 16 << 20;
+
+/// How long a server that has named its finish reason may take over usage and `[DONE]`.
+const TRAILER_LIMIT: Duration = Duration::from_secs(5);
+
+/// Decodes the body of an answer. `site` is for telling errors; `taken` are the ids of calls that
+/// the history uses. Ends after `Finished` or the first error.
+pub fn decode<S, B>(
+    bytes: S,
+    site: Site,
+    taken: HashSet<CallId>,
+) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
+where
+    S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
+    B: AsRef<[u8]> + Send + 'static,
+{
+    let source = bytes.map(|chunk| chunk.map(|chunk| chunk.as_ref().to_vec())).boxed();
+    let reader = Reader {
+        source: Source::Unread(source),
+        decoder: Decoder::new(site, taken),
+        ready: VecDeque::new(),
+    };
+    stream::unfold(reader, |mut reader| async move {
+        let event = reader.next().await?;
+        Some((event, reader))
+    })
+}
+
+type Bytes = BoxStream<'static, Result<Vec<u8>, ProviderError>>;
+
+/// Draws from the bytes what the decoder needs.
+struct Reader {
+    source: Source,
+    decoder: Decoder,
+    ready: VecDeque<Result<StreamEvent, ProviderError>>,
+}
+
+enum Source {
+    Unread(Bytes),
+    Events(BoxStream<'static, Result<sse::Event, ProviderError>>),
+    Over,
+}
+
+impl Reader {
+    async fn next(&mut self) -> Option<Result<StreamEvent, ProviderError>> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            let mut out = Vec::new();
+            let outcome = match std::mem::replace(&mut self.source, Source::Over) {
+                Source::Over => return None,
+                Source::Unread(bytes) => self.begin(bytes, &mut out).await,
+                Source::Events(events) => self.read(events, &mut out).await,
+            };
+            self.ready.extend(out.into_iter().map(Ok));
+            if let Err(error) = outcome {
+                self.source = Source::Over;
+                self.ready.push_back(Err(error));
+            }
+        }
+    }
+
+    /// Looks at the first byte: events never begin with a bracket.
+    async fn begin(
+        &mut self,
+        mut bytes: Bytes,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
+        let mut head = Vec::new();
+        let first = loop {
+            match bytes.next().await {
+                Some(chunk) => head.extend(chunk?),
+                None => break None,
+            }
+            let mark = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head);
+            if let Some(first) = mark.iter().find(|byte| !byte.is_ascii_whitespace()) {
+                break Some(*first);
+            }
+        };
+        if !matches!(first, Some(b'{' | b'[' | b'<')) {
+            let rest = stream::once(async { Ok(head) }).chain(bytes);
+            self.source = Source::Events(sse::events(rest).boxed());
+            return Ok(());
+        }
+        while head.len() < WHOLE_ANSWER
+            && let Some(chunk) = bytes.next().await
+        {
+            head.extend(chunk?);
+        }
+        let text = String::from_utf8_lossy(&head);
+        self.decoder.whole(text.trim_start_matches('\u{FEFF}').trim(), out)
+    }
+
+    async fn read(
+        &mut self,
+        mut events: BoxStream<'static, Result<sse::Event, ProviderError>>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
+        let next = if self.decoder.finish_word.is_some() {
+            timeout(TRAILER_LIMIT, events.next()).await.unwrap_or(None)
+        } else {
+            events.next().await
+        };
+        match next {
+            Some(Ok(event)) => {
+                if self.decoder.event(&event, out)? == Flow::More {
+                    self.source = Source::Events(events);
+                }
+                Ok(())
+            }
+            Some(Err(_)) | None if self.decoder.is_complete() => {
+                self.decoder.finish(out);
+                Ok(())
+            }
+            Some(Err(error)) => Err(error),
+            None => Err(self.decoder.broke_off()),
+        }
+    }
+}
+
+/// Whether more is to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    More,
+    Over,
+}
+
+/// Turns chunks into events. Only choice 0 counts.
+struct Decoder {
+    site: Site,
+    calls: Calls,
+    text: Splitter,
+    finish_word: Option<String>,
+    refused: bool,
+    usage: Option<Usage>,
+    /// The chunk that has the usage and no choices has come.
+    closed_by_usage: bool,
+}
+
+impl Decoder {
+    fn new(site: Site, taken: HashSet<CallId>) -> Self {
+        Self {
+            site,
+            calls: Calls::new(taken),
+            text: Splitter::default(),
+            finish_word: None,
+            refused: false,
+            usage: None,
+            closed_by_usage: false,
+        }
+    }
+
+    fn event(
+        &mut self,
+        event: &sse::Event,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<Flow, ProviderError> {
+        let data = event.data.trim();
+        if event.name == "error" {
+            return Err(failure::of_stream(&self.site, data));
+        }
+        if data.is_empty() {
+            return Ok(Flow::More);
+        }
+        if data == "[DONE]" {
+            self.finish(out);
+            return Ok(Flow::Over);
+        }
+        match serde_json::from_str::<Chunk>(data) {
+            Ok(chunk) if chunk.is_error() => Err(failure::of_stream(&self.site, data)),
+            Ok(chunk) => self.chunk(chunk, Delta::Only, out).map(|()| Flow::More),
+            // What comes behind a complete answer cannot spoil it.
+            Err(_) if self.is_complete() => Ok(Flow::More),
+            Err(error) => Err(self.unreadable(&error)),
+        }
+    }
+
+    /// Reads an answer that came in one piece.
+    fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        match serde_json::from_str::<Chunk>(text) {
+            Ok(chunk) if !chunk.is_error() && chunk.choices.as_ref().is_some_and(|c| !c.is_empty()) => {
+                self.chunk(chunk, Delta::OrMessage, out)?;
+                self.finish(out);
+                Ok(())
+            }
+            Ok(_) | Err(_) => Err(failure::of_stream(&self.site, text)),
+        }
+    }
+
+    fn chunk(
+        &mut self,
+        chunk: Chunk,
+        delta: Delta,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
+        if let Some(prefill) = prefill(&chunk.prompt_progress) {
+            out.push(StreamEvent::Prefill(prefill));
+        }
+        let choices = chunk.choices.unwrap_or_default();
+        let alone = choices.is_empty();
+        for choice in choices {
+            if choice.index.as_u64().unwrap_or(0) == 0 {
+                self.choice(choice, delta, out)?;
+            }
+        }
+        if let Some(usage) = usage(&chunk.usage).or_else(|| usage(chunk.x_groq.get("usage")?)) {
+            self.closed_by_usage |= alone;
+            if self.usage != Some(usage) {
+                self.usage = Some(usage);
+                out.push(StreamEvent::Usage(usage));
+            }
+        }
+        Ok(())
+    }
+
+    fn choice(
+        &mut self,
+        choice: Choice,
+        delta: Delta,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
+        let message = match delta {
+            Delta::Only => None,
+            Delta::OrMessage => choice.message,
+        };
+        if let Some(said) = choice.delta.or(message) {
+            self.said(&said, out);
+        }
+        if let Some(word) = choice.finish_reason.as_str().filter(|word| !word.is_empty()) {
+            if word == "error" {
+                return Err(failure::of_stream(&self.site, "the model behind it failed"));
+            }
+            self.finish_word = Some(word.to_owned());
+        }
+        Ok(())
+    }
+
+    fn said(&mut self, said: &Said, out: &mut Vec<StreamEvent>) {
+        if let Some(thought) = said.reasoning() {
+            let mut pieces = Vec::new();
+            self.text.leave_tags(&mut pieces);
+            emit(pieces, out);
+            out.push(StreamEvent::Thinking(thought));
+        }
+        self.content(&said.content, out);
+        if said.refusal.as_str().is_some_and(|refusal| !refusal.is_empty()) {
+            self.refused = true;
+            self.content(&said.refusal, out);
+        }
+        self.calls.take(&said.tool_calls, out);
+        self.calls.take_single(&said.function_call, out);
+    }
+
+    /// Text as a string, or as Mistral's list of parts.
+    fn content(&mut self, content: &Value, out: &mut Vec<StreamEvent>) {
+        let mut pieces = Vec::new();
+        match content {
+            Value::String(text) => self.text.push(text, &mut pieces),
+            Value::Array(parts) => {
+                for part in parts {
+                    if let Some(thought) = part.get("thinking") {
+                        self.text.leave_tags(&mut pieces);
+                        pieces.push(Piece::Thinking(texts(thought)));
+                    } else {
+                        self.text.push(&texts(part), &mut pieces);
+                    }
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
+        }
+        emit(pieces, out);
+    }
+
+    fn is_complete(&self) -> bool {
+        self.finish_word.is_some() || self.closed_by_usage
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        let mut pieces = Vec::new();
+        self.text.finish(&mut pieces);
+        emit(pieces, out);
+        self.calls.finish(out);
+        out.push(StreamEvent::Finished(self.stop_reason()));
+    }
+
+    /// Calls count whatever the reason says, since some servers say `stop` beside them. Arguments
+    /// that break off mean that the limit was reached, whatever the reason says.
+    fn stop_reason(&self) -> StopReason {
+        match self.finish_word.as_deref() {
+            Some("length" | "max_tokens" | "model_length") => StopReason::MaxTokens,
+            Some("content_filter") => StopReason::Refusal,
+            Some(_) | None if self.refused => StopReason::Refusal,
+            Some(_) | None if self.calls.is_cut() => StopReason::MaxTokens,
+            Some(_) | None if self.calls.any() => StopReason::ToolUse,
+            Some(_) | None => StopReason::EndTurn,
+        }
+    }
+
+    fn broke_off(&self) -> ProviderError {
+        ProviderError {
+            message: format!("{} ended the answer before it was complete.", self.site.server),
+            status: None,
+            recovery: Recovery::Retry,
+        }
+    }
+
+    fn unreadable(&self, error: &serde_json::Error) -> ProviderError {
+        ProviderError {
+            message: format!("{} sent a piece that is not JSON ({error}).", self.site.server),
+            status: None,
+            recovery: Recovery::Retry,
+        }
+    }
+}
+
+/// Where the answer's content is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Delta {
+    /// In `delta`; a `message` beside it repeats all there was.
+    Only,
+    /// In `message` where there is no `delta`.
+    OrMessage,
+}
+
+/// What is read of a chunk. Only the outline is typed: any leaf may be of any type.
+#[derive(Deserialize)]
+struct Chunk {
+    choices: Option<Vec<Choice>>,
+    #[serde(default)]
+    usage: Value,
+    #[serde(default)]
+    x_groq: Value,
+    #[serde(default)]
+    prompt_progress: Value,
+    #[serde(default)]
+    error: Value,
+    #[serde(default)]
+    object: Value,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default)]
+    index: Value,
+    delta: Option<Said>,
+    message: Option<Said>,
+    #[serde(default)]
+    finish_reason: Value,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    #[serde(default)]
+    content: Value,
+    #[serde(default)]
+    reasoning_content: Value,
+    #[serde(default)]
+    reasoning: Value,
+    #[serde(default)]
+    reasoning_details: Value,
+    #[serde(default)]
+    refusal: Value,
+    #[serde(default)]
+    tool_calls: Value,
+    #[serde(default)]
+    function_call: Value,
+}
+
+impl Chunk {
+    fn is_error(&self) -> bool {
+        let said = match &self.error {
+            Value::Null => false,
+            Value::String(text) => !text.is_empty(),
+            Value::Object(error) => !error.is_empty(),
+            Value::Bool(_) | Value::Number(_) | Value::Array(_) => true,
+        };
+        said || self.object == "error"
+    }
+}
+
+impl Said {
+    /// The reasoning from the first field that has any: the others, where there are more, repeat
+    /// it.
+    fn reasoning(&self) -> Option<String> {
+        let filled = |field: &Value| field.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        filled(&self.reasoning_content).or_else(|| filled(&self.reasoning)).or_else(|| {
+            let details: String = self.reasoning_details.as_array()?.iter().map(texts).collect();
+            (!details.is_empty()).then_some(details)
+        })
+    }
+}
+
+/// The text in a part of content or reasoning: itself, its parts', or that of its text field.
+fn texts(part: &Value) -> String {
+    match part {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().map(texts).collect(),
+        Value::Object(fields) => {
+            let text = fields.get("text").or_else(|| fields.get("summary"));
+            text.and_then(Value::as_str).unwrap_or_default().to_owned()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+    }
+}
+
+fn emit(pieces: Vec<Piece>, out: &mut Vec<StreamEvent>) {
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) if !text.is_empty() => out.push(StreamEvent::Text(text)),
+            Piece::Thinking(text) if !text.is_empty() => out.push(StreamEvent::Thinking(text)),
+            Piece::Text(_) | Piece::Thinking(_) => {}
+        }
+    }
+}
+
+fn prefill(progress: &Value) -> Option<Prefill> {
+    let count = |key| progress.get(key).and_then(Value::as_u64);
+    let (processed, total) = (count("processed")?, count("total")?);
+    Some(Prefill { processed, total, cached: count("cache").unwrap_or(0) })
+}
+
+/// Some count reasoning apart from the completion; then the total tells.
+fn usage(usage: &Value) -> Option<Usage> {
+    let count = |path: &str| usage.pointer(path).and_then(Value::as_u64);
+    let input = count("/prompt_tokens")?;
+    let said = count("/completion_tokens").unwrap_or(0);
+    let thought = count("/completion_tokens_details/reasoning_tokens").unwrap_or(0);
+    let apart = count("/total_tokens") == Some(input + said + thought);
+    let cached = ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"];
+    Some(Usage {
+        input,
+        output: if apart { said + thought } else { said },
+        cache_read: cached.iter().find_map(|path| count(path)).unwrap_or(0),
+    })
+}
+
+#[cfg(test)]
+mod tests;

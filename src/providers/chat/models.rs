@@ -1,0 +1,114 @@
+//! What models a server has, and how much of a conversation each of them is served with.
+//!
+//! The window that counts is the one that is served, not the one that the model was trained with.
+//! vLLM and hosted services list it; llama.cpp tells it at `/props`, which only a server on this
+//! machine that has shown to be llama.cpp is asked for.
+
+use std::sync::atomic::Ordering;
+
+use serde_json::Value;
+
+use super::Server;
+use crate::providers::failure::Site;
+use crate::providers::{ModelInfo, ProviderError, Recovery, http};
+
+/// The most bytes of a list of models; the longest ones known are under 2 MB.
+const LIST_BYTES: usize = 16 << 20;
+
+/// The names under which servers list the served window.
+const WINDOWS: [&str; 4] =
+    ["max_model_len", "context_length", "context_window", "max_context_length"];
+
+impl Server {
+    /// Asks for the list, and for the window where the list does not have it.
+    pub(super) async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
+        let site = self.site("");
+        let client = self.http.client(&self.endpoint)?;
+        let list = http::fetch(client.get(self.endpoint.join("models")), &site, LIST_BYTES).await?;
+        let list: Value = serde_json::from_str(&list).map_err(|_| no_list(&site))?;
+        let entries = entries(&list).ok_or_else(|| no_list(&site))?;
+        if entries.iter().any(|entry| entry.get("owned_by").is_some_and(|by| by == "llamacpp")) {
+            self.is_llama_cpp.store(true, Ordering::Relaxed);
+        }
+        let mut models: Vec<ModelInfo> = entries.iter().filter_map(model).collect();
+        if self.endpoint.is_local() && self.is_llama_cpp.load(Ordering::Relaxed) {
+            let served = self.served_window(client, &site).await;
+            for model in models.iter_mut().filter(|model| model.context_window.is_none()) {
+                model.context_window = served;
+            }
+        }
+        Ok(models)
+    }
+
+    /// What llama.cpp serves. Not knowing it is no failure: older versions and some settings do
+    /// not tell.
+    async fn served_window(&self, client: &reqwest::Client, site: &Site) -> Option<u64> {
+        let props = client.get(self.endpoint.beside("props"));
+        match http::fetch(props, site, LIST_BYTES).await {
+            Ok(props) => window_in(&serde_json::from_str(&props).ok()?),
+            Err(error) => {
+                tracing::debug!(%error, "the served window is not known");
+                None
+            }
+        }
+    }
+}
+
+/// The entries of a list: in `data`, or the bare array that some servers send.
+fn entries(list: &Value) -> Option<&Vec<Value>> {
+    list.get("data").unwrap_or(list).as_array()
+}
+
+fn model(entry: &Value) -> Option<ModelInfo> {
+    let id = entry.get("id")?.as_str().filter(|id| !id.is_empty())?.to_owned();
+    let context_window =
+        WINDOWS.iter().find_map(|key| entry.get(key)?.as_u64()).filter(|&window| window > 0);
+    Some(ModelInfo { id, context_window })
+}
+
+fn window_in(props: &Value) -> Option<u64> {
+    let window = props.pointer("/default_generation_settings/n_ctx")?.as_u64()?;
+    (window > 0).then_some(window)
+}
+
+fn no_list(site: &Site) -> ProviderError {
+    ProviderError {
+        message: format!(
+            "{} does not answer like a chat completions server. Set `endpoint` in \
+             ~/.slug/config.toml; it usually ends in /v1.",
+            site.server
+        ),
+        status: None,
+        recovery: Recovery::AskPerson,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn windows_are_found_under_each_name() {
+        let table = [
+            (json!({"id": "a", "max_model_len": 32768}), Some(32768)),
+            (json!({"id": "a", "context_length": 8192}), Some(8192)),
+            (json!({"id": "a", "context_window": 131_072}), Some(131_072)),
+            (json!({"id": "a", "max_context_length": 4096}), Some(4096)),
+            (json!({"id": "a", "meta": {"n_ctx_train": 32768}}), None),
+            (json!({"id": "a", "max_model_len": null}), None),
+        ];
+        for (entry, window) in table {
+            assert_eq!(model(&entry).unwrap().context_window, window, "{entry}");
+        }
+    }
+
+    #[test]
+    fn lists_come_in_two_shapes() {
+        assert_eq!(entries(&json!({"data": [{"id": "a"}]})).unwrap().len(), 1);
+        assert_eq!(entries(&json!([{"id": "a"}, {"id": "b"}])).unwrap().len(), 2);
+        assert!(entries(&json!({"detail": "Not Found"})).is_none());
+        assert_eq!(model(&json!({"object": "model"})), None);
+    }
+}

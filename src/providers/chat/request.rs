@@ -1,0 +1,251 @@
+//! A request as the body of a chat completion.
+//!
+//! The bytes depend on the request alone, and the messages stand last: as long as the history is
+//! only appended to, the body of one request, up to the end of its messages, is the beginning of
+//! the next. That is what prefix caches live on.
+//!
+//! For the same reason reasoning is sent back with every assistant message, not only within the
+//! running turn: leaving out the older ones, as some templates do on their side, would change what
+//! has been sent. Reasoning with a seal belongs to another protocol and is left out.
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
+
+use super::dialect::{Dialect, Limit, Reasoning};
+use crate::domain::{Block, CallInput, Message, Role, ToolCall, ToolSpec};
+use crate::providers::Request;
+
+/// The longest name of a tool that servers accept.
+const LONGEST_NAME: usize = 64;
+
+/// Whether to ask for reports on the reading of the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// The server understands `return_progress`.
+    Wanted,
+    /// It is not known to, and a strict server would refuse the key.
+    Unknown,
+}
+
+/// The body of the request.
+pub(super) fn body(request: &Request, dialect: Dialect, progress: Progress) -> Vec<u8> {
+    let limit = |name| (dialect.limit == name).then_some(request.max_tokens);
+    let body = Body {
+        model: &request.model,
+        stream: true,
+        stream_options: StreamOptions { include_usage: true },
+        max_tokens: limit(Limit::MaxTokens),
+        max_completion_tokens: limit(Limit::MaxCompletionTokens),
+        temperature: request.temperature,
+        return_progress: (progress == Progress::Wanted).then_some(true),
+        tools: request.tools.iter().map(Tool::from).collect(),
+        messages: messages(request, dialect),
+    };
+    // Strings, numbers and maps with string keys: there is nothing in it that cannot be written.
+    serde_json::to_vec(&body).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    return_progress: Option<bool>,
+    // vLLM refuses an empty list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    messages: Vec<Spoken<'a>>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Value,
+}
+
+impl<'a> From<&'a ToolSpec> for Tool<'a> {
+    fn from(spec: &'a ToolSpec) -> Self {
+        let ToolSpec { name, description, input_schema } = spec;
+        Self { kind: "function", function: Function { name, description, parameters: input_schema } }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+enum Spoken<'a> {
+    System {
+        content: &'a str,
+    },
+    User {
+        content: String,
+    },
+    Assistant {
+        content: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Call<'a>>,
+    },
+    Tool {
+        tool_call_id: &'a str,
+        content: Cow<'a, str>,
+    },
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: CalledFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct CalledFunction<'a> {
+    name: Cow<'a, str>,
+    #[serde(serialize_with = "as_text")]
+    arguments: Cow<'a, Value>,
+}
+
+/// The one system message, then the conversation.
+fn messages(request: &Request, dialect: Dialect) -> Vec<Spoken<'_>> {
+    let mut spoken = Vec::with_capacity(request.messages.len() + 1);
+    if !request.system.is_empty() {
+        spoken.push(Spoken::System { content: &request.system });
+    }
+    for message in &request.messages {
+        match message.role {
+            Role::User => hear(message, &mut spoken),
+            Role::Assistant => spoken.push(answer(message, dialect)),
+        }
+    }
+    spoken
+}
+
+/// Results come first, right behind the calls that they answer; then what the person said.
+fn hear<'a>(message: &'a Message, spoken: &mut Vec<Spoken<'a>>) {
+    let mut texts = Vec::new();
+    for block in &message.content {
+        match block {
+            Block::ToolResult { tool_use_id, content, is_error } => spoken.push(Spoken::Tool {
+                tool_call_id: tool_use_id.as_str(),
+                content: result(content, *is_error),
+            }),
+            Block::Text { text } => texts.push(Cow::Borrowed(text.as_str())),
+            Block::Context { name, text } => {
+                let name = name.replace(['"', '<', '>'], "");
+                texts.push(Cow::Owned(format!("<context name=\"{name}\">\n{text}\n</context>")));
+            }
+            // Only a model thinks and calls.
+            Block::Thinking { .. } | Block::ToolUse(_) => {}
+        }
+    }
+    if !texts.is_empty() {
+        spoken.push(Spoken::User { content: texts.join("\n\n") });
+    }
+}
+
+fn answer(message: &Message, dialect: Dialect) -> Spoken<'_> {
+    let text = message.text();
+    let tool_calls: Vec<Call> = message.calls().map(call).collect();
+    let reasoning: String = message.content.iter().filter_map(unsealed).collect();
+    let field = |field| {
+        let wanted = !reasoning.is_empty() && dialect.reasoning.contains(&field);
+        wanted.then(|| reasoning.clone())
+    };
+    Spoken::Assistant {
+        // Null is what OpenAI itself sends beside calls, so it is what servers are tested with.
+        content: (!text.is_empty() || tool_calls.is_empty()).then_some(text),
+        reasoning_content: field(Reasoning::Content),
+        reasoning: field(Reasoning::Plain),
+        tool_calls,
+    }
+}
+
+fn unsealed(block: &Block) -> Option<&str> {
+    match block {
+        Block::Thinking { thinking, signature: None } => Some(thinking),
+        Block::Thinking { signature: Some(_), .. }
+        | Block::Text { .. }
+        | Block::Context { .. }
+        | Block::ToolUse(_)
+        | Block::ToolResult { .. } => None,
+    }
+}
+
+/// The protocol has no mark for a failed call, so the text says it. An empty result is refused by
+/// some servers.
+fn result(content: &str, is_error: bool) -> Cow<'_, str> {
+    let says_so = content.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
+    if is_error && !says_so {
+        Cow::Owned(format!("Error: {content}"))
+    } else if content.is_empty() {
+        Cow::Borrowed("(no output)")
+    } else {
+        Cow::Borrowed(content)
+    }
+}
+
+fn call(call: &ToolCall) -> Call<'_> {
+    Call {
+        id: call.id.as_str(),
+        kind: "function",
+        function: CalledFunction { name: name(&call.name), arguments: arguments(&call.input) },
+    }
+}
+
+/// A model may call what is no name at all; servers refuse a history with such a call.
+fn name(name: &str) -> Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.is_empty() {
+        Cow::Borrowed("unknown")
+    } else if name.len() <= LONGEST_NAME && name.chars().all(fits) {
+        Cow::Borrowed(name)
+    } else {
+        let fitted = name.chars().map(|c| if fits(c) { c } else { '_' });
+        Cow::Owned(fitted.take(LONGEST_NAME).collect())
+    }
+}
+
+/// Always an object: llama.cpp answers 500 to a history with arguments that are not JSON, and
+/// templates index into them. What the model wrote is kept inside, so that it sees its mistake.
+fn arguments(input: &CallInput) -> Cow<'_, Value> {
+    match input {
+        CallInput::Valid(value @ Value::Object(_)) => Cow::Borrowed(value),
+        CallInput::Valid(other) => Cow::Owned(json!({ "arguments": other })),
+        CallInput::Invalid(raw) if raw.trim().is_empty() => Cow::Owned(Value::Object(Map::new())),
+        CallInput::Invalid(raw) => Cow::Owned(json!({ "invalid_arguments": raw })),
+    }
+}
+
+/// Arguments travel as a string of compact JSON, keys in the order in which the model wrote them.
+fn as_text<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&value.to_string())
+}
+
+#[cfg(test)]
+mod tests;

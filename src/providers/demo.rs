@@ -1,0 +1,122 @@
+//! A model that plays a script, behind the same trait as every other.
+//!
+//! It needs no server and no key. What it answers depends on the conversation alone, so that a
+//! demo can be stopped and resumed; only a scripted failure is remembered, because it is played
+//! once. [`script`] has the format. The built-in script and the scratch repository that it works
+//! in are compiled in from `assets/demo/`.
+
+mod play;
+mod script;
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::stream::{self, BoxStream};
+use futures_util::StreamExt;
+use tokio_util::sync::CancellationToken;
+
+use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, cancel};
+
+pub use play::Cue;
+pub use script::{Script, ScriptError};
+
+/// The window that the demo claims to have, in tokens.
+const WINDOW: u64 = 32_768;
+
+/// The built-in script.
+const BUILT_IN: &str = include_str!("../../assets/demo/script.toml");
+
+/// The files of the scratch repository.
+const REPO: &[(&str, &str)] = &[
+    ("README.md", include_str!("../../assets/demo/repo/README.md")),
+    ("parcel.sh", include_str!("../../assets/demo/repo/parcel.sh")),
+    ("lib/money.sh", include_str!("../../assets/demo/repo/lib/money.sh")),
+    ("lib/rates.sh", include_str!("../../assets/demo/repo/lib/rates.sh")),
+    ("test.sh", include_str!("../../assets/demo/repo/test.sh")),
+];
+
+/// How long the script's pauses take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Tempo {
+    /// As the script has them.
+    AsWritten,
+    /// Not at all.
+    Instant,
+}
+
+/// A model that plays a script.
+#[derive(Debug)]
+pub struct Demo {
+    script: Arc<Script>,
+    tempo: Tempo,
+    /// The responses whose failure has been played.
+    failed: Arc<Mutex<HashSet<Cue>>>,
+}
+
+impl Demo {
+    /// Plays `script`.
+    pub fn new(script: Script, tempo: Tempo) -> Self {
+        Self { script: Arc::new(script), tempo, failed: Arc::default() }
+    }
+}
+
+/// The built-in script, for the repository that [`materialise_repo`] makes.
+pub fn built_in() -> Result<Script, ScriptError> {
+    Script::parse(BUILT_IN, Path::new("assets/demo/script.toml"))
+}
+
+/// Writes the scratch repository into the folder `at`, which is made. Fails where a file of it is
+/// there already: nothing is overwritten.
+pub fn materialise_repo(at: &Path) -> io::Result<()> {
+    for (name, content) in REPO {
+        let path = at.join(name);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
+        file.write_all(content.as_bytes())?;
+    }
+    Ok(())
+}
+
+#[async_trait]
+impl Provider for Demo {
+    fn stream(
+        &self,
+        request: Request,
+        cancel: CancellationToken,
+    ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
+        let cue = self.script.cue(&request.messages);
+        let first_time =
+            self.failed.lock().unwrap_or_else(PoisonError::into_inner).insert(cue);
+        let beats = self.script.beats(cue, &request, first_time);
+        let tempo = self.tempo;
+        let events = stream::iter(beats).then(move |beat| async move {
+            let pause = match tempo {
+                Tempo::AsWritten => beat.pause,
+                Tempo::Instant => Duration::ZERO,
+            };
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
+            }
+            beat.event
+        });
+        cancel::until_over(events.boxed(), cancel)
+    }
+
+    async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
+        Ok(vec![ModelInfo { id: self.script.model.clone(), context_window: Some(WINDOW) }])
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

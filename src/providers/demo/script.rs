@@ -1,0 +1,212 @@
+//! The format of a demo's script, a TOML file:
+//!
+//! ```toml
+//! model = "demo"        # the name shown, "demo" if left out
+//! pace = 200            # characters a second, 200 if left out
+//!
+//! [[response]]          # the first answer of the model
+//! [[response.step]]
+//! wait = 500            # milliseconds
+//! [[response.step]]
+//! think = "Where is it?"
+//! [[response.step]]
+//! say = "I'll **look**."
+//! [[response.step]]
+//! call = "Read"
+//! input = { file_path = "README.md" }
+//!
+//! [[response]]          # its answer to the result
+//! [[response.step]]
+//! fail = "overloaded"   # or rate-limit, disconnect, too-long, bad-key
+//! [[response.step]]
+//! say = "It says hello."
+//! [[response.on_error]] # played in the place of the steps when that call failed or was refused
+//! say = "Then not."
+//!
+//! [[epilogue]]          # when the script is over; several take turns
+//! [[epilogue.step]]
+//! say = "That was all."
+//! ```
+//!
+//! Responses follow each other. One without calls ends a turn, and the one behind it answers the
+//! person's next message. When the person speaks in the midst of a scripted turn and its last calls
+//! failed or were stopped, the rest of that turn is left out; so it is after an `on_error` that
+//! makes no calls. A failure is played the first time that its response is asked for: what stands
+//! before it has streamed by then, and a retry plays the whole response without it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use toml::Spanned;
+
+const PACE: u32 = 200;
+
+/// A script that can be played.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Script {
+    pub(super) model: String,
+    /// Characters a second; not zero.
+    pub(super) pace: u32,
+    pub(super) responses: Vec<Response>,
+    /// Never empty.
+    pub(super) epilogues: Vec<Vec<Step>>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Response {
+    pub(super) steps: Vec<Step>,
+    pub(super) on_error: Vec<Step>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Step {
+    Wait(Duration),
+    Think(String),
+    Say(String),
+    Call { name: String, input: Value },
+    Fail(Failure),
+}
+
+/// What goes wrong on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Failure {
+    Overloaded,
+    RateLimit,
+    Disconnect,
+    TooLong,
+    BadKey,
+}
+
+/// Why a script cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum ScriptError {
+    /// The file cannot be read.
+    #[error("cannot read the demo {file}: {source}. Check the path given to --demo.")]
+    Read {
+        /// Which file.
+        file: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It is not a script.
+    #[error("{file}, line {line}: {problem}. Mend that line and start slug again.")]
+    Format {
+        /// Which file.
+        file: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong there.
+        problem: String,
+    },
+}
+
+impl Script {
+    /// Reads the script in `file`.
+    pub fn read(file: &Path) -> Result<Self, ScriptError> {
+        let text = fs::read_to_string(file)
+            .map_err(|source| ScriptError::Read { file: file.to_owned(), source })?;
+        Self::parse(&text, file)
+    }
+
+    /// Reads a script that is in `text`; `file` is for telling errors.
+    pub fn parse(text: &str, file: &Path) -> Result<Self, ScriptError> {
+        let at = |offset: usize, problem: String| ScriptError::Format {
+            file: file.to_owned(),
+            line: text.bytes().take(offset).filter(|&byte| byte == b'\n').count() + 1,
+            problem,
+        };
+        let raw: RawScript = toml::from_str(text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            at(offset, error.message().trim_end_matches('.').replace('\n', " "))
+        })?;
+        let steps = |raw: Vec<Spanned<RawStep>>| {
+            raw.into_iter()
+                .map(|step| {
+                    let offset = step.span().start;
+                    step.into_inner().resolve().map_err(|problem| at(offset, problem.to_owned()))
+                })
+                .collect::<Result<Vec<Step>, ScriptError>>()
+        };
+        let mut responses = Vec::new();
+        for response in raw.response {
+            let offset = response.span().start;
+            let response = response.into_inner();
+            if response.step.is_empty() {
+                return Err(at(offset, "a response needs at least one step".to_owned()));
+            }
+            let on_error = steps(response.on_error)?;
+            responses.push(Response { steps: steps(response.step)?, on_error });
+        }
+        let mut epilogues =
+            raw.epilogue.into_iter().map(|last| steps(last.step)).collect::<Result<Vec<_>, _>>()?;
+        if epilogues.is_empty() {
+            epilogues.push(vec![Step::Say("The demo's script has ended.".to_owned())]);
+        }
+        let model = raw.model.unwrap_or_else(|| "demo".to_owned());
+        Ok(Self { model, pace: raw.pace.unwrap_or(PACE).max(1), responses, epilogues })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawScript {
+    model: Option<String>,
+    pace: Option<u32>,
+    #[serde(default)]
+    response: Vec<Spanned<RawResponse>>,
+    #[serde(default)]
+    epilogue: Vec<RawEpilogue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawResponse {
+    #[serde(default)]
+    step: Vec<Spanned<RawStep>>,
+    #[serde(default)]
+    on_error: Vec<Spanned<RawStep>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawEpilogue {
+    step: Vec<Spanned<RawStep>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStep {
+    wait: Option<u64>,
+    think: Option<String>,
+    say: Option<String>,
+    call: Option<String>,
+    input: Option<Value>,
+    fail: Option<Failure>,
+}
+
+impl RawStep {
+    fn resolve(self) -> Result<Step, &'static str> {
+        let Self { wait, think, say, call, input, fail } = self;
+        if input.is_some() && call.is_none() {
+            return Err("`input` belongs to a `call`");
+        }
+        let input = input.unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+        let choices = [
+            wait.map(|milliseconds| Step::Wait(Duration::from_millis(milliseconds))),
+            think.map(Step::Think),
+            say.map(Step::Say),
+            call.map(|name| Step::Call { name, input }),
+            fail.map(Step::Fail),
+        ];
+        let mut chosen = choices.into_iter().flatten();
+        match (chosen.next(), chosen.next()) {
+            (Some(step), None) => Ok(step),
+            (None, _) => Err("a step needs one of `wait`, `think`, `say`, `call` and `fail`"),
+            (Some(_), Some(_)) => Err("a step does one thing: begin another [[…step]] for the next"),
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! The way to model servers: the addresses, the one HTTP client, and its limits of time.
+//!
+//! A key is sent to the origin it was configured for and to no other: no redirect is followed, and
+//! plain http leaves this machine only where the caller says that the person agreed. Requests to
+//! this machine never go through a proxy; all others honour the system's.
+//!
+//! Building a client reads the certificates of the system, which takes milliseconds: it happens at
+//! the first request, after the first frame.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt, stream};
+use reqwest::{Certificate, Client, ClientBuilder, RequestBuilder, Response, Url};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::failure::{self, Site};
+use super::{ProviderError, Recovery};
+
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+
+/// The most bytes of a refusal that are read.
+const REFUSAL_BYTES: usize = 64 << 10;
+
+/// How long a server may take to send all of a short answer: a list of models, a refusal.
+const SHORT_ANSWER_LIMIT: Duration = Duration::from_secs(15);
+
+/// Where a model server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    url: Url,
+    local: bool,
+}
+
+/// Where plain http may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlainHttp {
+    /// To this machine alone.
+    LoopbackOnly,
+    /// To this endpoint's origin too: the person said yes to it.
+    Allowed,
+}
+
+/// Why an address cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// It is not an http or https address.
+    #[error("`{text}` is not the address of a server. Write it like http://localhost:8000/v1.")]
+    Malformed {
+        /// What was given.
+        text: String,
+    },
+    /// It has a name and password in it.
+    #[error(
+        "the address of {host} has a password in it. Give the key as `api_key` in \
+         ~/.slug/config.toml or in SLUG_API_KEY instead."
+    )]
+    Password {
+        /// Which server.
+        host: String,
+    },
+    /// It is plain http to another machine, and nobody agreed.
+    #[error(
+        "plain http to {origin} would let anyone on the way read the key and the code. Use https, \
+         or allow this origin when slug asks for it."
+    )]
+    PlainHttp {
+        /// Scheme, host and port.
+        origin: String,
+    },
+}
+
+impl Endpoint {
+    /// Reads an address as the person wrote it; a slash at its end makes no difference.
+    pub fn parse(text: &str, plain: PlainHttp) -> Result<Self, EndpointError> {
+        let malformed = || EndpointError::Malformed { text: text.to_owned() };
+        let url = Url::parse(text.trim().trim_end_matches('/')).map_err(|_| malformed())?;
+        let host = url.host_str().unwrap_or_default().to_owned();
+        if host.is_empty() || !matches!(url.scheme(), "http" | "https") {
+            return Err(malformed());
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(EndpointError::Password { host });
+        }
+        let local = is_loopback(&host);
+        if url.scheme() == "http" && !local && plain == PlainHttp::LoopbackOnly {
+            return Err(EndpointError::PlainHttp { origin: url.origin().ascii_serialization() });
+        }
+        Ok(Self { url, local })
+    }
+
+    /// Whether the server runs on this machine.
+    pub fn is_local(&self) -> bool {
+        self.local
+    }
+
+    /// The host's name, without port.
+    pub fn host(&self) -> &str {
+        self.url.host_str().unwrap_or_default()
+    }
+
+    /// Scheme, host and port: what a key belongs to.
+    pub fn origin(&self) -> String {
+        self.url.origin().ascii_serialization()
+    }
+
+    /// The address of something below the endpoint.
+    pub fn join(&self, path: &str) -> Url {
+        let mut url = self.url.clone();
+        url.set_path(&format!("{}/{path}", self.url.path().trim_end_matches('/')));
+        url
+    }
+
+    /// The address of something beside the endpoint's `/v1`.
+    pub fn beside(&self, path: &str) -> Url {
+        let base = self.url.path().trim_end_matches('/');
+        let mut url = self.url.clone();
+        url.set_path(&format!("{}/{path}", base.strip_suffix("/v1").unwrap_or(base)));
+        url.set_query(None);
+        url
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.url.as_str().trim_end_matches('/'))
+    }
+}
+
+/// How long to wait for bytes, comments and keep-alives included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// For the first byte of the answer, from the moment of asking. A server on this machine has
+    /// no such limit: reading a long prompt takes it minutes.
+    pub first_byte: Option<Duration>,
+    /// Between two pieces of the answer.
+    pub idle: Duration,
+}
+
+impl Patience {
+    /// What `endpoint` is given.
+    pub fn towards(endpoint: &Endpoint) -> Self {
+        Self {
+            first_byte: (!endpoint.is_local()).then_some(Duration::from_secs(60)),
+            idle: Duration::from_secs(90),
+        }
+    }
+}
+
+/// The HTTP client, built when it is first needed. Share one in the whole program: it keeps the
+/// connections.
+#[derive(Debug, Default)]
+pub struct Http {
+    direct: OnceLock<Result<Client, String>>,
+    by_proxy: OnceLock<Result<Client, String>>,
+}
+
+impl Http {
+    /// A client that is not built yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The client for requests to `endpoint`.
+    pub fn client(&self, endpoint: &Endpoint) -> Result<&Client, ProviderError> {
+        let client = if endpoint.is_local() {
+            self.direct.get_or_init(|| build(|| Client::builder().no_proxy()))
+        } else {
+            self.by_proxy.get_or_init(|| build(Client::builder))
+        };
+        client.as_ref().map_err(|reason| ProviderError {
+            message: format!(
+                "The HTTP client cannot be set up: {reason}. Check the proxy settings and the \
+                 system's certificates."
+            ),
+            status: None,
+            recovery: Recovery::AskPerson,
+        })
+    }
+}
+
+/// Sends a request whose answer is streamed, and returns it once the server has accepted it.
+pub async fn open(
+    request: RequestBuilder,
+    site: &Site,
+    patience: Patience,
+) -> Result<(Response, Option<Instant>), ProviderError> {
+    let deadline = patience.first_byte.map(|limit| Instant::now() + limit);
+    let sent = with_key(request, site.key.as_ref()).send();
+    let response = match deadline {
+        Some(deadline) => {
+            timeout_at(deadline, sent).await.map_err(|_| silent(site, patience.first_byte))?
+        }
+        None => sent.await,
+    };
+    let response = response.map_err(|error| failure::of_transport(site, &error))?;
+    if response.status().is_success() {
+        return Ok((response, deadline));
+    }
+    Err(refusal(response, site).await)
+}
+
+/// Sends a request with a short answer, and returns its text.
+pub async fn fetch(
+    request: RequestBuilder,
+    site: &Site,
+    limit: usize,
+) -> Result<String, ProviderError> {
+    let fetched = async {
+        let sent = with_key(request, site.key.as_ref()).send().await;
+        let response = sent.map_err(|error| failure::of_transport(site, &error))?;
+        if response.status().is_success() {
+            text(response, site, limit).await
+        } else {
+            Err(refusal(response, site).await)
+        }
+    };
+    timeout(SHORT_ANSWER_LIMIT, fetched)
+        .await
+        .map_err(|_| silent(site, Some(SHORT_ANSWER_LIMIT)))?
+}
+
+/// The body of a streamed answer, as it comes; `deadline` is that of its first byte.
+pub fn body(
+    response: Response,
+    site: Site,
+    patience: Patience,
+    deadline: Option<Instant>,
+) -> impl Stream<Item = Result<impl AsRef<[u8]> + Send, ProviderError>> + Send {
+    let source = Box::pin(response.bytes_stream());
+    let begun = false;
+    stream::unfold((source, site, begun), move |(mut source, site, begun)| async move {
+        let next = if begun {
+            timeout(patience.idle, source.next()).await.map_err(|_| Some(patience.idle))
+        } else if let Some(deadline) = deadline {
+            timeout_at(deadline, source.next()).await.map_err(|_| patience.first_byte)
+        } else {
+            Ok(source.next().await)
+        };
+        let item = match next {
+            Ok(None) => return None,
+            Ok(Some(Ok(chunk))) => Ok(chunk),
+            Ok(Some(Err(error))) => Err(failure::of_transport(&site, &error)),
+            Err(limit) => Err(silent(&site, limit)),
+        };
+        Some((item, (source, site, true)))
+    })
+}
+
+fn with_key(request: RequestBuilder, key: Option<&SecretString>) -> RequestBuilder {
+    match key {
+        Some(key) => request.bearer_auth(key.expose_secret()),
+        None => request,
+    }
+}
+
+async fn refusal(response: Response, site: &Site) -> ProviderError {
+    let status = response.status().as_u16();
+    let headers = response.headers().clone();
+    let body = timeout(SHORT_ANSWER_LIMIT, text(response, site, REFUSAL_BYTES)).await;
+    // What went wrong while reading the refusal matters less than that there is one.
+    let body = body.ok().and_then(Result::ok).unwrap_or_default();
+    failure::of_response(site, status, &headers, &body, chrono::Utc::now())
+}
+
+async fn text(
+    mut response: Response,
+    site: &Site,
+    limit: usize,
+) -> Result<String, ProviderError> {
+    let mut bytes = Vec::new();
+    while bytes.len() < limit {
+        let chunk = response.chunk().await.map_err(|error| failure::of_transport(site, &error))?;
+        let Some(chunk) = chunk else { break };
+        bytes.extend_from_slice(&chunk);
+    }
+    bytes.truncate(limit);
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Builds a client. `start` is called again where the system has no certificate store, which fails
+/// the build even for plain http; then the roots that Mozilla trusts are used.
+fn build(start: fn() -> ClientBuilder) -> Result<Client, String> {
+    // Fails only where a provider is installed already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let configured = || {
+        start()
+            .connect_timeout(CONNECT_LIMIT)
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("slug/", env!("CARGO_PKG_VERSION")))
+    };
+    let first = match configured().build() {
+        Ok(client) => return Ok(client),
+        Err(error) => error,
+    };
+    let roots: Vec<Certificate> = webpki_root_certs::TLS_SERVER_ROOT_CERTS
+        .iter()
+        .filter_map(|root| Certificate::from_der(root).ok())
+        .collect();
+    configured().tls_certs_only(roots).build().map_err(|_| failure::chain(&first))
+}
+
+fn silent(site: &Site, limit: Option<Duration>) -> ProviderError {
+    let seconds = limit.unwrap_or_default().as_secs();
+    ProviderError {
+        message: format!(
+            "{} has sent nothing for {seconds} s. It may be overloaded, or the network is down.",
+            site.server
+        ),
+        status: None,
+        recovery: Recovery::Retry,
+    }
+}
+
+/// Names and addresses of this machine. `0.0.0.0` is what servers print when they listen
+/// everywhere; connecting to it reaches this machine.
+fn is_loopback(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    match host.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback() || address.is_unspecified(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Endpoint, EndpointError> {
+        Endpoint::parse(text, PlainHttp::LoopbackOnly)
+    }
+
+    #[test]
+    fn this_machine_is_known_by_all_its_names() {
+        let table = [
+            ("http://localhost:8000/v1", true),
+            ("http://127.0.0.1:8000/v1", true),
+            ("http://127.9.9.9/v1", true),
+            ("http://[::1]:8000/v1", true),
+            ("http://0.0.0.0:8000/v1", true),
+            ("http://model.localhost/v1", true),
+            ("https://localhost.example.com/v1", false),
+            ("https://api.example.com/v1", false),
+        ];
+        for (text, local) in table {
+            assert_eq!(parse(text).map(|endpoint| endpoint.is_local()), Ok(local), "{text}");
+        }
+    }
+
+    #[test]
+    fn plain_http_leaves_the_machine_only_when_allowed() {
+        let text = "http://gpu.lan:8000/v1";
+        assert_eq!(
+            parse(text),
+            Err(EndpointError::PlainHttp { origin: "http://gpu.lan:8000".into() })
+        );
+        assert!(Endpoint::parse(text, PlainHttp::Allowed).is_ok_and(|there| !there.is_local()));
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_with_a_remedy() {
+        for text in ["localhost:8000/v1", "", "ftp://a/b", "/v1", "http://"] {
+            let error = parse(text).unwrap_err();
+            assert!(error.to_string().contains("http://localhost:8000/v1"), "{text}: {error}");
+        }
+        let error = parse("https://me:secret@host/v1").unwrap_err().to_string();
+        assert!(!error.contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn addresses_below_and_beside_the_endpoint() {
+        let endpoint = parse("http://localhost:8080/v1/").unwrap();
+        assert_eq!(endpoint.to_string(), "http://localhost:8080/v1");
+        assert_eq!(endpoint.join("models").as_str(), "http://localhost:8080/v1/models");
+        assert_eq!(endpoint.beside("props").as_str(), "http://localhost:8080/props");
+        let bare = parse("http://localhost:8080").unwrap();
+        assert_eq!(bare.join("models").as_str(), "http://localhost:8080/models");
+        let query = parse("https://a.example/openai/v1?api-version=1").unwrap();
+        assert_eq!(
+            query.join("chat/completions").as_str(),
+            "https://a.example/openai/v1/chat/completions?api-version=1"
+        );
+    }
+
+    #[test]
+    fn a_server_on_this_machine_may_read_as_long_as_it_needs() {
+        let far = Patience::towards(&parse("https://api.example.com/v1").unwrap());
+        let near = Patience::towards(&parse("http://localhost:8000/v1").unwrap());
+        assert_eq!(far.first_byte, Some(Duration::from_secs(60)));
+        assert_eq!(near.first_byte, None);
+    }
+}
