@@ -34,10 +34,33 @@ fn nothing_opens_the_chat() {
 fn every_flag_is_read() {
     let id = "0190a1b2-0000-7000-8000-000000000001";
     let cli = parsed(&[
-        "-e", "http://h/v1", "-k", "CANARY", "-m", "m", "--provider", "p", "-c", "f",
-        "--system-prompt", "s", "--allow-edits", "--trust-workspace", "--resume", id,
-        "--directory", "d", "--add-dir", "a", "--add-dir", "b", "--debug-log", "-p", "text",
-        "--output-format", "stream-json",
+        "-e",
+        "http://h/v1",
+        "-k",
+        "CANARY",
+        "-m",
+        "m",
+        "--provider",
+        "p",
+        "-c",
+        "f",
+        "--system-prompt",
+        "s",
+        "--allow-edits",
+        "--trust-workspace",
+        "--resume",
+        id,
+        "--directory",
+        "d",
+        "--add-dir",
+        "a",
+        "--add-dir",
+        "b",
+        "--debug-log",
+        "-p",
+        "text",
+        "--output-format",
+        "stream-json",
     ]);
     let flags = cli.flags();
     assert_eq!(flags.endpoint.as_deref(), Some("http://h/v1"));
@@ -114,7 +137,10 @@ fn commands_are_read_after_the_flags() {
     let Some(Command::Permissions(PermissionsCommand::Test(test))) = cli.command else {
         panic!("{:?}", cli.command);
     };
-    assert_eq!((test.mode, test.tool.as_str(), test.input.as_str()), (Some(Mode::Yolo), "Bash", "rm x"));
+    assert_eq!(
+        (test.mode, test.tool.as_str(), test.input.as_str()),
+        (Some(Mode::Yolo), "Bash", "rm x")
+    );
     assert!(test.format.json);
     let unknown = refusal(&["permissions", "test", "--mode", "auto", "x"]);
     assert!(unknown.contains("use ask, allow-edits, plan or yolo"), "{unknown}");
@@ -173,7 +199,8 @@ fn the_help_says_what_there_is() {
 
 #[test]
 fn completions_and_the_manual_come_from_the_parser() {
-    for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh, clap_complete::Shell::Fish] {
+    for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh, clap_complete::Shell::Fish]
+    {
         let mut out = Vec::new();
         completions(shell, &mut out).unwrap();
         assert!(String::from_utf8(out).unwrap().contains("allow-edits"), "{shell}");

@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn what_is_no_endpoint_is_refused() {
-        for text in ["", "localhost:8000", "example.org/v1", "ftp://h/v1", "file:///v1", "http://"] {
+        for text in ["", "localhost:8000", "example.org/v1", "ftp://h/v1", "file:///v1", "http://"]
+        {
             let refused = Endpoint::parse(text);
             assert!(matches!(refused, Err(EndpointError::NotAnAddress(_))), "{text}: {refused:?}");
         }

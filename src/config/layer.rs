@@ -151,13 +151,11 @@ impl Layer {
     /// What the environment says.
     pub(super) fn from_environment(environment: &Environment, findings: &mut Findings) -> Self {
         let at = Origin::Environment;
-        let endpoint = environment.endpoint.clone();
-        let key = environment.api_key.clone();
-        let model = environment.model.clone();
+        let Environment { endpoint, api_key, model, .. } = environment;
         Self {
-            endpoint: endpoint.and_then(|text| findings.endpoint(text, at("SLUG_ENDPOINT"))),
-            api_key: key.and_then(|key| findings.key(key, at("SLUG_API_KEY"))),
-            model: model.and_then(|text| findings.model(&text, at("SLUG_MODEL"))),
+            endpoint: endpoint.as_ref().and_then(|it| findings.endpoint(it, at("SLUG_ENDPOINT"))),
+            api_key: api_key.as_ref().and_then(|it| findings.key(it, at("SLUG_API_KEY"))),
+            model: model.as_ref().and_then(|it| findings.model(it, at("SLUG_MODEL"))),
             ..Self::default()
         }
     }
@@ -165,21 +163,15 @@ impl Layer {
     /// What the command line says.
     pub(super) fn from_flags(flags: &Flags, findings: &mut Findings) -> Self {
         let at = Origin::Flag;
-        let endpoint = flags.endpoint.clone();
-        let key = flags.api_key.clone();
+        let Flags { endpoint, api_key, model, provider, system_prompt, mode } = flags.clone();
+        let text = |value, flag| Sourced { value, origin: at(flag) };
         Self {
-            endpoint: endpoint.and_then(|text| findings.endpoint(text, at("--endpoint"))),
-            api_key: key.and_then(|key| findings.key(key, at("--api-key"))),
-            provider: flags
-                .provider
-                .clone()
-                .map(|value| Sourced { value, origin: at("--provider") }),
-            model: flags.model.as_ref().and_then(|text| findings.model(text, at("--model"))),
-            system_prompt: flags
-                .system_prompt
-                .clone()
-                .map(|value| Sourced { value, origin: at("--system-prompt") }),
-            mode: flags.mode.map(|(value, flag)| Sourced { value, origin: at(flag) }),
+            endpoint: endpoint.and_then(|it| findings.endpoint(&it, at("--endpoint"))),
+            api_key: api_key.and_then(|it| findings.key(&it, at("--api-key"))),
+            provider: provider.map(|it| text(it, "--provider")),
+            model: model.and_then(|it| findings.model(&it, at("--model"))),
+            system_prompt: system_prompt.map(|it| text(it, "--system-prompt")),
+            mode: mode.map(|(value, flag)| Sourced { value, origin: at(flag) }),
             ..Self::default()
         }
     }
@@ -189,20 +181,20 @@ impl Layer {
         let text = |it: At<String>| Sourced { value: it.value, origin: place(it.line) };
         let flag = |it: At<bool>| Sourced { value: it.value, origin: place(it.line) };
         Self {
-            endpoint: raw.endpoint.and_then(|it| findings.endpoint(it.value, place(it.line))),
-            api_key: raw.api_key.and_then(|it| findings.key(it.value, place(it.line))),
+            endpoint: raw.endpoint.and_then(|it| findings.endpoint(&it.value, place(it.line))),
+            api_key: raw.api_key.and_then(|it| findings.key(&it.value, place(it.line))),
             provider: raw.provider.map(text),
             model: raw.model.and_then(|it| findings.model(&it.value, place(it.line))),
             system_prompt: raw.system_prompt.map(text),
-            max_tokens: raw.max_tokens.and_then(|it| findings.count(it, 1, "max_tokens", &place)),
+            max_tokens: raw.max_tokens.and_then(|it| findings.count(&it, 1, "max_tokens", &place)),
             temperature: raw.temperature.and_then(|it| findings.temperature(&it, &place)),
             max_tool_rounds: raw
                 .max_tool_rounds
-                .and_then(|it| findings.count(it, 1, "max_tool_rounds", &place)),
+                .and_then(|it| findings.count(&it, 1, "max_tool_rounds", &place)),
             mode: raw.permission_mode.and_then(|it| findings.mode(it, &place)),
             context_window: raw
                 .context_window
-                .and_then(|it| findings.count(it, 1024, "context_window", &place))
+                .and_then(|it| findings.count(&it, 1024, "context_window", &place))
                 .map(|window| window.map(u64::from)),
             statics: raw.statics.into_iter().map(|(name, it)| (name, text(it))).collect(),
             providers: raw
@@ -223,14 +215,14 @@ impl Findings {
         None
     }
 
-    fn endpoint(&mut self, text: String, origin: Origin) -> Option<Sourced<Endpoint>> {
-        match Endpoint::parse(&text) {
+    fn endpoint(&mut self, text: &str, origin: Origin) -> Option<Sourced<Endpoint>> {
+        match Endpoint::parse(text) {
             Ok(value) => Some(Sourced { value, origin }),
             Err(error) => self.error(origin, error.to_string()),
         }
     }
 
-    fn key(&mut self, key: SecretString, origin: Origin) -> Option<Sourced<SecretString>> {
+    fn key(&mut self, key: &SecretString, origin: Origin) -> Option<Sourced<SecretString>> {
         let text = key.expose_secret().trim();
         if text.is_empty() {
             return self.error(origin, "the key is empty: fill it in or remove it".to_owned());
@@ -296,7 +288,7 @@ impl Findings {
 
     fn count(
         &mut self,
-        it: At<i64>,
+        it: &At<i64>,
         least: u32,
         name: &str,
         place: &impl Fn(usize) -> Origin,
@@ -329,8 +321,8 @@ impl Findings {
             let problem = format!("[providers.{name}] has no `endpoint`: add one");
             return self.error(origin, problem);
         };
-        let endpoint = self.endpoint(endpoint.value, place(endpoint.line));
-        let api_key = it.value.api_key.and_then(|key| self.key(key.value, place(key.line)));
+        let endpoint = self.endpoint(&endpoint.value, place(endpoint.line));
+        let api_key = it.value.api_key.and_then(|key| self.key(&key.value, place(key.line)));
         let model = match it.value.model {
             Some(model) => self.model(&model.value, place(model.line)),
             None => Some(Sourced { value: ModelChoice::Served, origin }),

@@ -124,7 +124,8 @@ mod tests {
     fn what_stands_there_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
-        let before = "# mine\nmodel = \"a\" # the fast one\n\n[providers.p]\nendpoint = \"http://p/v1\"\n";
+        let before =
+            "# mine\nmodel = \"a\" # the fast one\n\n[providers.p]\nendpoint = \"http://p/v1\"\n";
         fs::write(&path, before).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         save(&path, &[Change::Model("b".into()), Change::Theme(Theme::Light)]).unwrap();

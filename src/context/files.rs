@@ -1,10 +1,13 @@
 //! The working folder as a small tree: names only, what git ignores left out.
 //!
 //! Outer folders come first: everything near the top is shown before anything deeper, until the
-//! note is full. Home and root folders are not listed.
+//! note is full. Home and root folders are not listed, nor is a folder whose ignore file is a FIFO
+//! or a device: reading it would wait for ever.
 
 use std::collections::VecDeque;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use ignore::WalkBuilder;
@@ -26,6 +29,8 @@ const MAX_ENTRIES: usize = 25;
 const MAX_LOOKED_AT: usize = 2000;
 /// Size of the whole note, in bytes.
 const MAX_BYTES: usize = 1400;
+/// A slower file system gets no note.
+const TIME_LIMIT: Duration = Duration::from_secs(2);
 
 impl FileStructure {
     /// The tree below `cwd`, unless that is `user_home` or the root.
@@ -45,7 +50,9 @@ impl ContextProvider for FileStructure {
             return None;
         }
         let cwd = self.cwd.clone();
-        tokio::task::spawn_blocking(move || tree(&cwd)).await.ok().filter(|text| !text.is_empty())
+        let walk = tokio::task::spawn_blocking(move || tree(&cwd));
+        let text = tokio::time::timeout(TIME_LIMIT, walk).await.ok()?.ok()?;
+        (!text.is_empty()).then_some(text)
     }
 }
 
@@ -56,6 +63,9 @@ struct Node {
 }
 
 fn tree(cwd: &Path) -> String {
+    if cwd.ancestors().any(has_special_ignore_file) {
+        return String::new();
+    }
     let mut nodes = vec![Node { name: String::new(), children: Vec::new() }];
     let mut room = MAX_BYTES;
     let mut open = VecDeque::from([(0, cwd.to_owned(), 0)]);
@@ -93,6 +103,9 @@ struct Entry {
 
 /// What a folder holds, folders first, each by name.
 fn list(folder: &Path) -> Vec<Entry> {
+    if has_special_ignore_file(folder) {
+        return Vec::new();
+    }
     let walk = WalkBuilder::new(folder)
         .max_depth(Some(1))
         .follow_links(false)
@@ -115,6 +128,12 @@ fn list(folder: &Path) -> Vec<Entry> {
     entries
 }
 
+fn has_special_ignore_file(folder: &Path) -> bool {
+    [".gitignore", ".ignore", ".git/info/exclude"]
+        .iter()
+        .any(|name| fs::metadata(folder.join(name)).is_ok_and(|it| !it.is_file() && !it.is_dir()))
+}
+
 fn render(nodes: &[Node]) -> String {
     let mut text = String::new();
     let mut open: Vec<(usize, usize)> =
@@ -132,8 +151,6 @@ fn render(nodes: &[Node]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use tempfile::TempDir;
 
     use super::*;
@@ -190,6 +207,19 @@ mod tests {
         assert_eq!(at_home.collect().await, None);
         assert!(FileStructure::new(path, None).collect().await.is_some());
         assert_eq!(FileStructure::new(PathBuf::from("/"), None).collect().await, None);
+    }
+
+    #[test]
+    fn a_fifo_as_ignore_file_is_not_waited_for() {
+        let folder = folder(&["a.rs", "sub/b.rs"]);
+        let fifo = |name: &str| {
+            let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::from_raw_mode(0o600));
+            rustix::fs::mknodat(rustix::fs::CWD, folder.path().join(name), kind, mode, 0).unwrap();
+        };
+        fifo("sub/.gitignore");
+        assert_eq!(tree(folder.path()), "sub/\na.rs");
+        fifo(".ignore");
+        assert_eq!(tree(folder.path()), "");
     }
 
     #[tokio::test]

@@ -32,8 +32,9 @@ pub fn strip_invisible(text: &str) -> Visible<'_> {
                 let after = rest.peek().copied();
                 before.is_some_and(joins) && after.is_some_and(joins)
             }
-            Kind::Selector => before
-                .is_some_and(|before| kind(before) == Kind::Visible && !is_space(before)),
+            Kind::Selector => {
+                before.is_some_and(|before| kind(before) == Kind::Visible && !is_space(before))
+            }
         };
         if is_kept {
             kept.push(character);
@@ -118,7 +119,8 @@ mod tests {
 
     #[test]
     fn honest_text_is_kept() {
-        for text in ["👩\u{200d}💻 ok", "❤\u{fe0f}\u{200d}🔥", "می\u{200c}خواهم", "naïve 日本語 ✓"] {
+        for text in ["👩\u{200d}💻 ok", "❤\u{fe0f}\u{200d}🔥", "می\u{200c}خواهم", "naïve 日本語 ✓"]
+        {
             assert_eq!(strip_invisible(text).text, text);
         }
     }

@@ -1,1 +1,104 @@
-//! Checks of the environment, each with a remedy.
+//! Checks of the environment, each with a remedy: `slug doctor`.
+//!
+//! One file a subject. A check looks and reports; it changes nothing. All it needs is handed in
+//! with [`Checkup`], so that each can be tried with any environment.
+
+mod config;
+mod endpoint;
+mod git;
+mod key;
+mod model;
+mod modes;
+mod report;
+mod space;
+mod terminal;
+
+use std::path::Path;
+
+pub use report::{write_json, write_text};
+pub use terminal::Terminal;
+
+use crate::config::{Config, ConfigError};
+use crate::context::Git;
+use crate::providers::Provider;
+
+/// What is looked at.
+#[derive(Clone, Copy)]
+pub struct Checkup<'a> {
+    /// The configuration, or what is wrong with it.
+    pub config: Result<&'a Config, &'a [ConfigError]>,
+    /// The provider made from it; none where the configuration is wrong.
+    pub provider: Option<&'a dyn Provider>,
+    /// slug's home folder.
+    pub home: &'a Path,
+    /// The working folder.
+    pub cwd: &'a Path,
+    /// The person's home folder.
+    pub user_home: Option<&'a Path>,
+    /// The git that slug would use.
+    pub git: Option<&'a Git>,
+    /// What the terminal says of itself.
+    pub terminal: &'a Terminal,
+}
+
+/// What one check found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What was looked at, in a word.
+    pub subject: &'static str,
+    /// How it is.
+    pub state: State,
+    /// What was found, in a sentence.
+    pub text: String,
+    /// What to do about it.
+    pub remedy: Option<String>,
+}
+
+/// How something is; the worst is the greatest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// As it should be.
+    Ok,
+    /// slug works, but not as well as it could.
+    Warn,
+    /// slug does not work.
+    Fail,
+}
+
+/// Makes all the checks. Asks the endpoint once, and waits no longer than a few seconds for it.
+pub async fn examine(checkup: &Checkup<'_>) -> Vec<Finding> {
+    let mut findings = config::check(checkup.config);
+    if let (Ok(config), Some(provider)) = (checkup.config, checkup.provider) {
+        let answer = endpoint::ask(provider).await;
+        findings.push(endpoint::check(config, &answer));
+        findings.extend(model::check(config, &answer));
+        findings.push(key::check(config, &answer));
+    }
+    findings.push(git::check(checkup.git, checkup.cwd));
+    findings.extend(terminal::check(checkup.terminal));
+    findings.extend(modes::check(checkup.home, checkup.cwd, checkup.user_home));
+    findings.push(space::check(checkup.home));
+    findings
+}
+
+/// The worst of all states: what the exit status tells.
+pub fn worst(findings: &[Finding]) -> State {
+    findings.iter().map(|finding| finding.state).max().unwrap_or(State::Ok)
+}
+
+impl Finding {
+    fn ok(subject: &'static str, text: impl Into<String>) -> Self {
+        Self { subject, state: State::Ok, text: text.into(), remedy: None }
+    }
+
+    fn warn(subject: &'static str, text: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { subject, state: State::Warn, text: text.into(), remedy: Some(remedy.into()) }
+    }
+
+    fn fail(subject: &'static str, text: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { state: State::Fail, ..Self::warn(subject, text, remedy) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -21,19 +21,20 @@ fn resolved(given: &Given<'_>) -> Result<Config, Vec<ConfigError>> {
         let file = ConfigText { path: PathBuf::from(path), text: text.to_owned() };
         (!text.is_empty()).then_some(file)
     };
-    let texts = Texts { user: file("user.toml", given.user), project: file("p.toml", given.project) };
+    let texts =
+        Texts { user: file("user.toml", given.user), project: file("p.toml", given.project) };
     let environment = Environment::read(|name| {
         given.environment.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
     });
     resolve(&texts, &environment.unwrap(), &given.flags)
 }
 
-fn config(given: Given<'_>) -> Config {
-    resolved(&given).unwrap_or_else(|errors| panic!("{errors:?}"))
+fn config(given: &Given<'_>) -> Config {
+    resolved(given).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
-fn problem(given: Given<'_>) -> String {
-    let errors = resolved(&given).expect_err("a mistake was accepted");
+fn problem(given: &Given<'_>) -> String {
+    let errors = resolved(given).expect_err("a mistake was accepted");
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -49,7 +50,7 @@ fn key(config: &Config) -> Option<&str> {
 
 #[test]
 fn nothing_gives_the_defaults() {
-    let config = config(Given::default());
+    let config = config(&Given::default());
     assert_eq!(config.endpoint.value.as_str(), "http://localhost:8000/v1");
     assert_eq!(config.provider.value.as_str(), "openai");
     assert_eq!(config.model.value, ModelChoice::Served);
@@ -81,7 +82,7 @@ fn each_layer_overrides_the_one_before_it() {
             "" => String::new(),
             model => format!("model = \"{model}\""),
         };
-        let found = config(Given {
+        let found = config(&Given {
             user: &file(user),
             project: &file(project),
             environment: &[("SLUG_MODEL", environment)],
@@ -95,7 +96,7 @@ fn each_layer_overrides_the_one_before_it() {
 
 #[test]
 fn a_trusted_project_sets_preferences() {
-    let found = config(Given {
+    let found = config(&Given {
         user: "max_tokens = 10\nsystem_prompt = \"u\"\n[context.static]\na = \"u\"\nb = \"u\"",
         project: "max_tokens = 20\ntemperature = 0.5\nmax_tool_rounds = 7\ncontext_window = 9000\n\
                   system_prompt = \"p\"\n[context.static]\nb = \"p\"\n[ui]\nmouse = false",
@@ -115,7 +116,7 @@ fn a_trusted_project_sets_preferences() {
 
 #[test]
 fn a_project_gives_no_powers() {
-    let found = config(Given {
+    let found = config(&Given {
         user: "endpoint = \"https://mine.example/v1\"\napi_key = \"mine\"",
         project: "endpoint = \"https://evil.example/v1\"\napi_key = \"theirs\"\nprovider = \"x\"\n\
                   permission_mode = \"yolo\"\n[providers.x]\nendpoint = \"https://evil.example/v1\"",
@@ -135,7 +136,7 @@ fn a_project_gives_no_powers() {
 
 #[test]
 fn unknown_keys_are_warnings_with_file_and_line() {
-    let found = config(Given { user: "\nfallback_model = \"x\"", ..Given::default() });
+    let found = config(&Given { user: "\nfallback_model = \"x\"", ..Given::default() });
     assert_eq!(found.warnings.len(), 1);
     assert!(found.warnings[0].starts_with("user.toml:2: "), "{:?}", found.warnings);
     assert!(found.warnings[0].contains("`fallback_model`"), "{:?}", found.warnings);
@@ -159,14 +160,14 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
         ("[providers.p]\nmodel = \"m\"", "user.toml:1: [providers.p] has no `endpoint`"),
         ("[providers.openai]\nendpoint = \"http://h/v1\"", "is a built-in name"),
     ] {
-        let problem = problem(Given { user, ..Given::default() });
+        let problem = problem(&Given { user, ..Given::default() });
         assert!(problem.contains(words), "{user}: {problem}");
     }
 }
 
 #[test]
 fn all_mistakes_are_told_at_once() {
-    let problem = problem(Given {
+    let problem = problem(&Given {
         user: "model = 1\nmax_tokens = 0",
         environment: &[("SLUG_ENDPOINT", "nowhere")],
         ..Given::default()
@@ -178,7 +179,7 @@ fn all_mistakes_are_told_at_once() {
 
 #[test]
 fn an_empty_variable_is_not_set() {
-    let found = config(Given {
+    let found = config(&Given {
         user: "model = \"u\"",
         environment: &[("SLUG_MODEL", ""), ("SLUG_API_KEY", " "), ("SLUG_ENDPOINT", "")],
         ..Given::default()
@@ -191,11 +192,11 @@ fn an_empty_variable_is_not_set() {
 fn the_sandbox_is_refused_unless_another_mode_overrides_it() {
     let user = "permission_mode = \"sandbox\"";
     let plan = flags(|it| it.mode = Some((ModeChoice::Mode(Mode::Plan), "--plan")));
-    assert_eq!(config(Given { user, flags: plan, ..Given::default() }).mode.value, Mode::Plan);
+    assert_eq!(config(&Given { user, flags: plan, ..Given::default() }).mode.value, Mode::Plan);
     let errors = resolved(&Given { user, ..Given::default() }).unwrap_err();
     assert!(matches!(errors[..], [ConfigError::NoSandbox { .. }]), "{errors:?}");
     let sandbox = flags(|it| it.mode = Some((ModeChoice::Sandbox, "--sandbox")));
-    let problem = problem(Given { flags: sandbox, ..Given::default() });
+    let problem = problem(&Given { flags: sandbox, ..Given::default() });
     assert!(problem.starts_with("--sandbox: this version of slug has no sandbox"), "{problem}");
 }
 
@@ -216,12 +217,26 @@ fn a_key_goes_to_the_server_it_was_configured_for_alone() {
         (mine, vec![("SLUG_API_KEY", "env")], "", "", Some("env"), None),
         (mine, vec![("SLUG_API_KEY", "env")], elsewhere, "", None, Some("https://mine.example")),
         ("", vec![("SLUG_API_KEY", "env")], elsewhere, "", None, Some(local)),
-        ("", vec![("SLUG_API_KEY", "env"), ("SLUG_ENDPOINT", elsewhere)], "", "", Some("env"), None),
+        (
+            "",
+            vec![("SLUG_API_KEY", "env"), ("SLUG_ENDPOINT", elsewhere)],
+            "",
+            "",
+            Some("env"),
+            None,
+        ),
         ("", vec![("OPENAI_API_KEY", "oa")], "", "", None, None),
         ("", vec![("OPENAI_API_KEY", "oa")], elsewhere, "", None, None),
         ("", vec![("OPENAI_API_KEY", "oa")], "https://api.openai.com/v1", "", Some("oa"), None),
         ("", vec![("OPENAI_API_KEY", "oa")], "http://api.openai.com/v1", "", None, None),
-        ("", vec![("OPENAI_API_KEY", "oa")], "https://api.openai.com.evil.example/v1", "", None, None),
+        (
+            "",
+            vec![("OPENAI_API_KEY", "oa")],
+            "https://api.openai.com.evil.example/v1",
+            "",
+            None,
+            None,
+        ),
         (
             "endpoint = \"https://api.openai.com/v1\"",
             vec![("OPENAI_API_KEY", "oa"), ("SLUG_API_KEY", "env")],
@@ -232,7 +247,7 @@ fn a_key_goes_to_the_server_it_was_configured_for_alone() {
         ),
     ] {
         let case = format!("{user} {environment:?} {endpoint_flag} {key_flag}");
-        let found = config(Given {
+        let found = config(&Given {
             user,
             project: "",
             environment: &environment,
@@ -256,28 +271,31 @@ fn a_named_provider_is_endpoint_key_and_model_together() {
     let choose = |name: &str| flags(|it| it.provider = Some(name.to_owned()));
     let environment: &[_] = &[("SLUG_MODEL", "env")];
 
-    let work = config(Given { user, environment, flags: choose("work"), ..Given::default() });
+    let work = config(&Given { user, environment, flags: choose("work"), ..Given::default() });
     assert_eq!(work.provider.value.as_str(), "work");
     assert_eq!(work.endpoint.value.as_str(), "https://work.example/v1");
     assert_eq!((key(&work), work.model.value.name()), (Some("w"), "big"));
 
-    let bare = config(Given { user, flags: choose("bare"), ..Given::default() });
+    let bare = config(&Given { user, flags: choose("bare"), ..Given::default() });
     assert_eq!((key(&bare), bare.model.value.name()), (None, "default"));
 
     let by_file = format!("provider = \"work\"\n{user}");
-    let found = config(Given { user: &by_file, environment, ..Given::default() });
+    let found = config(&Given { user: &by_file, environment, ..Given::default() });
     assert_eq!(found.endpoint.value.as_str(), "https://work.example/v1");
     assert_eq!((key(&found), found.model.value.name()), (Some("w"), "env"));
 
-    let back = config(Given { user: &by_file, flags: choose("openai"), ..Given::default() });
+    let back = config(&Given { user: &by_file, flags: choose("openai"), ..Given::default() });
     assert_eq!(back.endpoint.value.as_str(), "http://localhost:8080/v1");
     assert_eq!(key(&back), Some("top"));
 }
 
 #[test]
 fn secrets_are_not_in_debug_output() {
-    let environment =
-        [("SLUG_API_KEY", "CANARY-1"), ("OPENAI_API_KEY", "CANARY-2"), ("SLUG_ENDPOINT", "http://h/v1")];
+    let environment = [
+        ("SLUG_API_KEY", "CANARY-1"),
+        ("OPENAI_API_KEY", "CANARY-2"),
+        ("SLUG_ENDPOINT", "http://h/v1"),
+    ];
     let given = Given {
         user: "api_key = \"CANARY-3\"\n[providers.p]\nendpoint = \"http://p/v1\"\napi_key = \"CANARY-4\"",
         environment: &environment,
@@ -288,7 +306,7 @@ fn secrets_are_not_in_debug_output() {
         environment.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
     });
     assert!(!format!("{:?} {inputs:?}", given.flags).contains("CANARY"));
-    let config = config(given);
+    let config = config(&given);
     assert_eq!(key(&config), Some("CANARY-5"));
     assert!(!format!("{config:?}").contains("CANARY"));
 }

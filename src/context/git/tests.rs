@@ -149,7 +149,9 @@ async fn a_bare_repository_inside_is_not_used() {
     scene.git(&["init", "-q", "--bare", "inner"]);
     fs::write(
         bare.join("config"),
-        format!("[core]\nbare = false\nworktree = .\nrepositoryformatversion = 0\nfsmonitor = {trap}\n"),
+        format!(
+            "[core]\nbare = false\nworktree = .\nrepositoryformatversion = 0\nfsmonitor = {trap}\n"
+        ),
     )
     .unwrap();
     let inner = GitStatus::new(scene.git.clone(), bare);
@@ -163,7 +165,14 @@ fn git_is_not_taken_from_the_workspace() {
     let scene = Scene::new();
     let bin = scene.path("repo/bin");
     fs::create_dir(&bin).unwrap();
-    fs::copy({ scene.trap(); scene.path("trap") }, bin.join("git")).unwrap();
+    fs::copy(
+        {
+            scene.trap();
+            scene.path("trap")
+        },
+        bin.join("git"),
+    )
+    .unwrap();
     let workspace = [scene.path("repo")];
     let path = |folders: &[&Path]| std::env::join_paths(folders).unwrap();
     let relative = Path::new("bin");

@@ -1,0 +1,42 @@
+//! Whether there is a key where one is wanted. The key itself is never shown.
+
+use super::Finding;
+use super::endpoint::Answer;
+use crate::config::{Config, Reach};
+
+const SUBJECT: &str = "key";
+
+pub(super) fn check(config: &Config, answer: &Answer) -> Finding {
+    let server = config.endpoint.value.origin();
+    let is_refused = match answer {
+        Answer::Refused { status, .. } => matches!(status, 401 | 403),
+        Answer::Models(_) | Answer::Silence(_) => false,
+    };
+    match (&config.api_key, &config.withheld_key) {
+        (Some(key), _) if is_refused => Finding::fail(
+            SUBJECT,
+            format!("{server} does not accept the key of {}.", key.origin),
+            "Check that the key is whole and still valid.",
+        ),
+        (Some(key), _) if config.endpoint.value.reach() == Reach::PlainRemote => Finding::warn(
+            SUBJECT,
+            format!("The key of {} would go to {server} unencrypted.", key.origin),
+            "Use https, or a key that may be overheard.",
+        ),
+        (Some(key), _) => Finding::ok(SUBJECT, format!("Set for {server} ({}).", key.origin)),
+        (None, Some(withheld)) if is_refused => Finding::fail(
+            SUBJECT,
+            format!(
+                "The key of {} belongs to {} and is not sent to {server}, which wants one.",
+                withheld.origin, withheld.belongs_to
+            ),
+            "Name the key and the endpoint in the same place.",
+        ),
+        (None, None) if is_refused => Finding::fail(
+            SUBJECT,
+            format!("{server} wants a key, and there is none."),
+            "Set `api_key` in the configuration, or SLUG_API_KEY.",
+        ),
+        (None, Some(_) | None) => Finding::ok(SUBJECT, "None is sent, and none was asked for."),
+    }
+}

@@ -1,0 +1,68 @@
+//! Whether the model that is asked for is there.
+
+use super::Finding;
+use super::endpoint::Answer;
+use crate::config::{Config, ModelChoice};
+use crate::providers::ModelInfo;
+
+const SUBJECT: &str = "model";
+
+pub(super) fn check(config: &Config, answer: &Answer) -> Option<Finding> {
+    let models = match answer {
+        Answer::Models(models) => models,
+        Answer::Refused { status: 401 | 403, .. } | Answer::Silence(_) => return None,
+        Answer::Refused { message, .. } => {
+            return Some(Finding::warn(
+                SUBJECT,
+                format!("The server does not list its models: {message}"),
+                "Check that the endpoint ends in /v1, and name a model with `model`.",
+            ));
+        }
+    };
+    Some(match (&config.model.value, models.as_slice()) {
+        (_, []) => Finding::fail(
+            SUBJECT,
+            "The server offers no model.",
+            "Load one into the server, or name another endpoint.",
+        ),
+        (ModelChoice::Served, [model]) => Finding::ok(SUBJECT, describe(config, model)),
+        (ModelChoice::Served, several) => Finding::warn(
+            SUBJECT,
+            format!("The server offers {} models: {}.", several.len(), names(several)),
+            "Name one with `model`; slug asks otherwise, and takes the first without a screen.",
+        ),
+        (ModelChoice::Named(name), several) => {
+            match several.iter().find(|model| model.id == *name) {
+                Some(model) => Finding::ok(SUBJECT, describe(config, model)),
+                None => Finding::fail(
+                    SUBJECT,
+                    format!("{name} ({}) is not on the server.", config.model.origin),
+                    format!("Choose one of: {}.", names(several)),
+                ),
+            }
+        }
+    })
+}
+
+fn describe(config: &Config, model: &ModelInfo) -> String {
+    let id = &model.id;
+    match model.context_window {
+        Some(window) => format!("{id}, with a window of {window} tokens."),
+        None => {
+            let window = &config.context_window;
+            format!(
+                "{id}. The server does not say its window; {} tokens are assumed ({}).",
+                window.value, window.origin
+            )
+        }
+    }
+}
+
+fn names(models: &[ModelInfo]) -> String {
+    const SHOWN: usize = 5;
+    let mut names: Vec<&str> = models.iter().take(SHOWN).map(|model| model.id.as_str()).collect();
+    if models.len() > SHOWN {
+        names.push("…");
+    }
+    names.join(", ")
+}

@@ -1,0 +1,102 @@
+//! Whether what slug keeps is closed to other users: folders 0700, files 0600.
+//!
+//! Only what slug itself writes is looked at; a person's own themes or skills may be open.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::Finding;
+
+const SUBJECT: &str = "home";
+const OWN: [&str; 9] = [
+    "config.toml",
+    "settings.json",
+    "sessions",
+    "trash",
+    "blobs",
+    "logs",
+    "debug",
+    "memory",
+    "drafts",
+];
+const MAX_LOOKED_AT: usize = 10_000;
+
+pub(super) fn check(home: &Path, cwd: &Path, user_home: Option<&Path>) -> Vec<Finding> {
+    let shown = home.display();
+    // Whoever works in the home folder itself, or above it, has slug's home below it rightly.
+    let is_above_home = user_home.is_some_and(|user_home| user_home.starts_with(cwd));
+    if home.starts_with(cwd) && !is_above_home {
+        return vec![Finding::fail(
+            SUBJECT,
+            format!("{shown} lies in the working folder, where the model can write."),
+            "Set SLUG_HOME to a folder elsewhere.",
+        )];
+    }
+    match fs::metadata(home) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return vec![Finding::ok(SUBJECT, format!("{shown} is made when it is needed."))];
+        }
+        Err(error) => {
+            return vec![Finding::fail(
+                SUBJECT,
+                format!("{shown} cannot be looked at: {error}."),
+                "Check who owns it.",
+            )];
+        }
+        Ok(metadata) if !metadata.is_dir() => {
+            return vec![Finding::fail(
+                SUBJECT,
+                format!("{shown} is not a folder."),
+                "Move it away, or set SLUG_HOME.",
+            )];
+        }
+        Ok(_) => {}
+    }
+    let open = open_to_others(home);
+    match open.as_slice() {
+        [] => vec![Finding::ok(SUBJECT, format!("{shown} is closed to other users."))],
+        [first, ..] => vec![Finding::warn(
+            SUBJECT,
+            match open.len() {
+                1 => format!("Other users can get at {}.", first.display()),
+                count => {
+                    format!("Other users can get at {} and {} more.", first.display(), count - 1)
+                }
+            },
+            format!("chmod -R go= '{shown}'"),
+        )],
+    }
+}
+
+fn open_to_others(home: &Path) -> Vec<PathBuf> {
+    let mut open = Vec::new();
+    if is_open(home) {
+        open.push(home.to_owned());
+    }
+    let mut waiting: Vec<PathBuf> = OWN.iter().rev().map(|name| home.join(name)).collect();
+    let mut looked_at = 0;
+    while let Some(path) = waiting.pop() {
+        looked_at += 1;
+        if looked_at > MAX_LOOKED_AT {
+            break;
+        }
+        if is_open(&path) {
+            open.push(path.clone());
+        }
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        if metadata.is_dir()
+            && let Ok(entries) = fs::read_dir(&path)
+        {
+            waiting.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
+        }
+    }
+    open
+}
+
+/// Links are as open as what they lead to; their own mode means nothing.
+fn is_open(path: &Path) -> bool {
+    fs::symlink_metadata(path)
+        .is_ok_and(|it| !it.is_symlink() && it.permissions().mode() & 0o077 != 0)
+}

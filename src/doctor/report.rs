@@ -1,0 +1,46 @@
+//! How findings are printed.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::{Finding, State};
+use crate::context::strip_invisible;
+
+/// One line a finding, and its remedy below it.
+pub fn write_text(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+    let width = findings.iter().map(|finding| finding.subject.len()).max().unwrap_or_default();
+    for finding in findings {
+        let Finding { subject, state, text, remedy } = finding;
+        writeln!(out, "{:4}  {subject:width$}  {}", name(*state), line(text))?;
+        if let Some(remedy) = remedy {
+            writeln!(out, "{:4}  {:width$}  → {}", "", "", line(remedy))?;
+        }
+    }
+    Ok(())
+}
+
+/// `[{"subject","state":"ok"|"warn"|"fail","text","remedy"}]` on one line.
+pub fn write_json(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+    let findings: Vec<Value> = findings
+        .iter()
+        .map(|it| {
+            json!({"subject": it.subject, "state": name(it.state), "text": it.text,
+                   "remedy": it.remedy})
+        })
+        .collect();
+    writeln!(out, "{}", Value::Array(findings))
+}
+
+fn name(state: State) -> &'static str {
+    match state {
+        State::Ok => "ok",
+        State::Warn => "warn",
+        State::Fail => "fail",
+    }
+}
+
+/// Texts of servers and paths get here: nothing in them may reach the terminal as a command.
+fn line(text: &str) -> String {
+    strip_invisible(&text.replace(['\n', '\t'], " ")).text.into_owned()
+}

@@ -1,0 +1,108 @@
+//! Whether the terminal can show slug.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+
+use super::Finding;
+
+const SUBJECT: &str = "terminal";
+const SMALLEST: (u16, u16) = (40, 12);
+
+/// What the terminal says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Terminal {
+    /// Whether standard output is one.
+    pub is_terminal: bool,
+    /// Columns and rows.
+    pub size: Option<(u16, u16)>,
+    /// `TERM`
+    pub term: Option<String>,
+    /// `COLORTERM`
+    pub colorterm: Option<String>,
+    /// The first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set.
+    pub locale: Option<String>,
+    /// Whether tmux lies in between.
+    pub in_tmux: bool,
+    /// Whether colours are not wanted.
+    pub no_color: bool,
+}
+
+impl Terminal {
+    /// Looks at standard output, and asks `get`, normally `std::env::var_os`, for the rest.
+    pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Self {
+        let text = |name: &str| {
+            get(name)
+                .map(|value| value.to_string_lossy().into_owned())
+                .filter(|value| !value.is_empty())
+        };
+        let is_terminal = std::io::stdout().is_terminal();
+        Self {
+            is_terminal,
+            size: if is_terminal { crossterm::terminal::size().ok() } else { None },
+            term: text("TERM"),
+            colorterm: text("COLORTERM"),
+            locale: text("LC_ALL").or_else(|| text("LC_CTYPE")).or_else(|| text("LANG")),
+            in_tmux: text("TMUX").is_some(),
+            no_color: text("NO_COLOR").is_some(),
+        }
+    }
+
+    fn has_utf8(&self) -> bool {
+        self.locale.as_deref().is_some_and(|locale| {
+            let locale = locale.to_ascii_lowercase();
+            locale.contains("utf-8") || locale.contains("utf8")
+        })
+    }
+}
+
+pub(super) fn check(terminal: &Terminal) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    match terminal.term.as_deref() {
+        None | Some("dumb") => findings.push(Finding::fail(
+            SUBJECT,
+            "TERM names no terminal that can show a full screen.",
+            "Use a terminal emulator, or `slug -p` without a screen.",
+        )),
+        Some(_) => {}
+    }
+    if let Some((columns, rows)) = terminal.size
+        && (columns < SMALLEST.0 || rows < SMALLEST.1)
+    {
+        findings.push(Finding::warn(
+            SUBJECT,
+            format!("It is {columns}x{rows}, which is too small to work in."),
+            format!("Make it {}x{} or larger.", SMALLEST.0, SMALLEST.1),
+        ));
+    }
+    if !terminal.has_utf8() {
+        findings.push(Finding::warn(
+            SUBJECT,
+            "The locale is not UTF-8, so lines and marks may show as other characters.",
+            "Set LANG to a UTF-8 locale, such as C.UTF-8.",
+        ));
+    }
+    if terminal.in_tmux {
+        findings.push(Finding::ok(
+            SUBJECT,
+            "tmux lies in between: `set -g set-clipboard on` lets slug copy through it.",
+        ));
+    }
+    if findings.is_empty() || terminal.in_tmux && findings.len() == 1 {
+        findings.insert(0, Finding::ok(SUBJECT, describe(terminal)));
+    }
+    findings
+}
+
+fn describe(terminal: &Terminal) -> String {
+    let colours = match terminal.colorterm.as_deref() {
+        _ if terminal.no_color => "no colours, as NO_COLOR asks",
+        Some("truecolor" | "24bit") => "24-bit colours",
+        Some(_) | None => "the palette's colours",
+    };
+    let term = terminal.term.as_deref().unwrap_or_default();
+    match terminal.size {
+        Some((columns, rows)) => format!("{term}, {columns}x{rows}, {colours}."),
+        None if terminal.is_terminal => format!("{term}, of unknown size, {colours}."),
+        None => format!("{term}, {colours}; standard output goes elsewhere just now."),
+    }
+}

@@ -1,0 +1,205 @@
+//! Each subject in good health and with what ails it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::config::{ConfigText, Environment, Flags, Texts, resolve};
+use crate::providers::{ModelInfo, ProviderError, Recovery, Request, StreamEvent};
+
+/// A server that only lists models.
+struct Listing(Result<Vec<&'static str>, Option<u16>>);
+
+#[async_trait]
+impl Provider for Listing {
+    fn stream(
+        &self,
+        _request: Request,
+        _cancel: CancellationToken,
+    ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
+        stream::empty().boxed()
+    }
+
+    async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
+        let info = |id: &&str| ModelInfo { id: (*id).to_owned(), context_window: Some(4096) };
+        let error = |status| ProviderError {
+            message: "It does not work.".to_owned(),
+            status,
+            recovery: Recovery::GiveUp,
+        };
+        self.0.as_ref().map(|ids| ids.iter().map(info).collect()).map_err(|status| error(*status))
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+}
+
+fn config(text: &str) -> Config {
+    let user = ConfigText { path: PathBuf::from("c.toml"), text: text.to_owned() };
+    let texts = Texts { user: Some(user), project: None };
+    resolve(&texts, &Environment::default(), &Flags::default()).unwrap()
+}
+
+async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> Vec<Finding> {
+    let config = config(text);
+    let provider = Listing(listing);
+    let folder = tempfile::tempdir().unwrap();
+    let terminal = Terminal::default();
+    let checkup = Checkup {
+        config: Ok(&config),
+        provider: Some(&provider),
+        home: &folder.path().join("home"),
+        cwd: folder.path(),
+        user_home: None,
+        git: None,
+        terminal: &terminal,
+    };
+    examine(&checkup).await
+}
+
+fn states(findings: &[Finding], subject: &str) -> Vec<State> {
+    findings.iter().filter(|it| it.subject == subject).map(|it| it.state).collect()
+}
+
+#[tokio::test]
+async fn endpoint_model_and_key_are_judged_together() {
+    use State::{Fail, Ok as Good, Warn};
+    let remote = "endpoint = \"https://h.example/v1\"\n";
+    let plain = "endpoint = \"http://10.0.0.9:8000/v1\"\napi_key = \"k\"\n";
+    let keyed = "endpoint = \"https://h.example/v1\"\napi_key = \"k\"\n";
+    for (text, listing, endpoint, model, key) in [
+        ("", Ok(vec!["a"]), Good, vec![Good], Good),
+        ("", Ok(vec!["a", "b"]), Good, vec![Warn], Good),
+        ("", Ok(vec![]), Good, vec![Fail], Good),
+        ("model = \"b\"", Ok(vec!["a", "b"]), Good, vec![Good], Good),
+        ("model = \"c\"", Ok(vec!["a", "b"]), Good, vec![Fail], Good),
+        ("", Err(None), Fail, vec![], Good),
+        ("", Err(Some(404)), Good, vec![Warn], Good),
+        (remote, Err(Some(401)), Good, vec![], Fail),
+        (keyed, Err(Some(403)), Good, vec![], Fail),
+        (keyed, Ok(vec!["a"]), Good, vec![Good], Good),
+        (plain, Ok(vec!["a"]), Warn, vec![Good], Warn),
+    ] {
+        let case = format!("{text} {listing:?}");
+        let findings = server(text, listing).await;
+        assert_eq!(states(&findings, "endpoint"), [endpoint], "{case}");
+        assert_eq!(states(&findings, "model"), model, "{case}");
+        assert_eq!(states(&findings, "key"), [key], "{case}");
+    }
+}
+
+#[tokio::test]
+async fn all_that_is_not_well_has_a_remedy() {
+    let findings = server("nonsense = 1\nmodel = \"x\"", Ok(vec!["a"])).await;
+    assert_eq!(states(&findings, "config"), [State::Warn]);
+    assert_eq!(states(&findings, "git"), [State::Warn]);
+    assert_eq!(states(&findings, "terminal")[0], State::Fail);
+    for finding in &findings {
+        assert_eq!(finding.remedy.is_some(), finding.state != State::Ok, "{finding:?}");
+    }
+    assert_eq!(worst(&findings), State::Fail);
+    assert_eq!(worst(&[]), State::Ok);
+}
+
+#[tokio::test]
+async fn a_broken_configuration_is_told_and_the_rest_still_checked() {
+    let user = ConfigText { path: PathBuf::from("c.toml"), text: "model = 1".to_owned() };
+    let texts = Texts { user: Some(user), project: None };
+    let errors = resolve(&texts, &Environment::default(), &Flags::default()).unwrap_err();
+    let folder = tempfile::tempdir().unwrap();
+    let checkup = Checkup {
+        config: Err(&errors),
+        provider: None,
+        home: folder.path(),
+        cwd: folder.path(),
+        user_home: None,
+        git: None,
+        terminal: &Terminal::default(),
+    };
+    let findings = examine(&checkup).await;
+    assert_eq!(findings[0].state, State::Fail);
+    assert!(findings[0].text.starts_with("c.toml:1: "), "{:?}", findings[0]);
+    assert!(states(&findings, "endpoint").is_empty());
+    assert_eq!(states(&findings, "space").len(), 1);
+}
+
+#[test]
+fn a_good_terminal_is_described() {
+    let good = Terminal {
+        is_terminal: true,
+        size: Some((120, 40)),
+        term: Some("xterm-256color".into()),
+        colorterm: Some("truecolor".into()),
+        locale: Some("en_GB.UTF-8".into()),
+        in_tmux: false,
+        no_color: false,
+    };
+    let findings = terminal::check(&good);
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0].text, "xterm-256color, 120x40, 24-bit colours.");
+    for (ill, state) in [
+        (Terminal { term: None, ..good.clone() }, State::Fail),
+        (Terminal { size: Some((30, 40)), ..good.clone() }, State::Warn),
+        (Terminal { locale: Some("C".into()), ..good.clone() }, State::Warn),
+        (Terminal { in_tmux: true, ..good }, State::Ok),
+    ] {
+        assert_eq!(worst(&terminal::check(&ill)), state, "{ill:?}");
+    }
+}
+
+#[test]
+fn what_others_can_read_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let (home, cwd) = (folder.path().join("home"), folder.path().join("work"));
+    let mode = |path: &PathBuf, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    assert_eq!(modes::check(&home, &cwd, None)[0].state, State::Ok);
+    fs::create_dir_all(home.join("sessions")).unwrap();
+    let log = home.join("sessions/a.jsonl");
+    fs::write(&log, "").unwrap();
+    mode(&home, 0o700);
+    mode(&home.join("sessions"), 0o700);
+    mode(&log, 0o600);
+    assert_eq!(modes::check(&home, &cwd, None)[0].state, State::Ok);
+    mode(&log, 0o640);
+    let found = modes::check(&home, &cwd, None);
+    assert_eq!(found[0].state, State::Warn);
+    assert!(found[0].text.contains("sessions/a.jsonl"), "{found:?}");
+    mode(&home, 0o755);
+    assert!(modes::check(&home, &cwd, None)[0].text.contains("and 1 more"));
+    let at_home = Some(folder.path());
+    assert_eq!(modes::check(&home, folder.path(), at_home)[0].state, State::Warn);
+    assert_eq!(modes::check(&home, folder.path(), None)[0].state, State::Fail);
+}
+
+#[test]
+fn space_is_judged_by_what_is_free() {
+    for (free, state) in [(0, State::Fail), (50 << 20, State::Warn), (1 << 40, State::Ok)] {
+        assert_eq!(space::judge(Path::new("/h"), free).state, state, "{free}");
+    }
+}
+
+#[test]
+fn findings_are_printed_aligned_and_as_json() {
+    let findings =
+        [Finding::ok("git", "Fine."), Finding::fail("endpoint", "Gone\u{1b}[2J.", "Start it.")];
+    let mut out = Vec::new();
+    write_text(&findings, &mut out).unwrap();
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        "ok    git       Fine.\nfail  endpoint  Gone[2J.\n                → Start it.\n"
+    );
+    let mut out = Vec::new();
+    write_json(&findings, &mut out).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(json[1]["state"], "fail");
+    assert_eq!(json[0]["remedy"], serde_json::Value::Null);
+}
