@@ -102,11 +102,7 @@ impl Server {
     }
 
     fn site(&self, model: &str) -> Site {
-        Site {
-            server: self.endpoint.to_string(),
-            model: model.to_owned(),
-            key: self.key.clone(),
-        }
+        Site { server: self.endpoint.to_string(), model: model.to_owned(), key: self.key.clone() }
     }
 
     fn recognise(&self, response: &reqwest::Response) {

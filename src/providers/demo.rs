@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::stream::{self, BoxStream};
 use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
 use tokio_util::sync::CancellationToken;
 
 use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, cancel};
@@ -92,8 +92,7 @@ impl Provider for Demo {
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         let cue = self.script.cue(&request.messages);
-        let first_time =
-            self.failed.lock().unwrap_or_else(PoisonError::into_inner).insert(cue);
+        let first_time = self.failed.lock().unwrap_or_else(PoisonError::into_inner).insert(cue);
         let beats = self.script.beats(cue, &request, first_time);
         let tempo = self.tempo;
         let events = stream::iter(beats).then(move |beat| async move {

@@ -60,7 +60,9 @@ pub fn of_response(
     match header("x-should-retry") {
         Some("true") => complaint.meaning_or(site, Some(passing(asked))),
         Some("false") => complaint.meaning_or(site, Some(Recovery::GiveUp)),
-        Some(_) | None if complaint.is_passing() => complaint.meaning_or(site, Some(passing(asked))),
+        Some(_) | None if complaint.is_passing() => {
+            complaint.meaning_or(site, Some(passing(asked)))
+        }
         Some(_) | None => complaint.meaning_or(site, None),
     }
 }
@@ -276,7 +278,9 @@ impl Complaint {
         if status == Some(407) {
             return ask(
                 status,
-                format!("The proxy on the way to {server} wants a password{says} Check HTTPS_PROXY."),
+                format!(
+                    "The proxy on the way to {server} wants a password{says} Check HTTPS_PROXY."
+                ),
             );
         }
         if status == Some(503) && self.has(&["loading model"]) {
@@ -336,11 +340,8 @@ const SETTINGS: &[(&str, &str)] = &[
     ),
 ];
 
-const NO_CREDIT: &[&[&str]] = &[
-    &["insufficient_quota"],
-    &["enforced_spend_limit_reached"],
-    &["exceeded your current quota"],
-];
+const NO_CREDIT: &[&[&str]] =
+    &[&["insufficient_quota"], &["enforced_spend_limit_reached"], &["exceeded your current quota"]];
 
 const BAD_KEY: &[&[&str]] = &[
     &["invalid_api_key"],

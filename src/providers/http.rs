@@ -266,11 +266,7 @@ async fn refusal(response: Response, site: &Site) -> ProviderError {
     failure::of_response(site, status, &headers, &body, chrono::Utc::now())
 }
 
-async fn text(
-    mut response: Response,
-    site: &Site,
-    limit: usize,
-) -> Result<String, ProviderError> {
+async fn text(mut response: Response, site: &Site, limit: usize) -> Result<String, ProviderError> {
     let mut bytes = Vec::new();
     while bytes.len() < limit {
         let chunk = response.chunk().await.map_err(|error| failure::of_transport(site, &error))?;

@@ -60,10 +60,7 @@ mod tests {
         let failed = error(Some(429), Recovery::Retry);
         let pauses: Vec<Next> = (1..=6).map(|failures| next(failures, &failed, 1.0)).collect();
         let wait = |ms| Next::Wait(Duration::from_millis(ms));
-        assert_eq!(
-            pauses,
-            [wait(500), wait(1000), wait(2000), wait(4000), wait(8000), Next::Stop]
-        );
+        assert_eq!(pauses, [wait(500), wait(1000), wait(2000), wait(4000), wait(8000), Next::Stop]);
         assert_eq!(next(3, &failed, 0.25), wait(500));
         assert_eq!(next(3, &failed, 0.0), wait(0));
     }

@@ -87,8 +87,7 @@ impl Calls {
     pub(super) fn is_cut(&self) -> bool {
         self.calls.last().is_some_and(|call| {
             !call.arguments.trim().is_empty()
-                && serde_json::from_str::<Value>(&call.arguments)
-                    .is_err_and(|error| error.is_eof())
+                && serde_json::from_str::<Value>(&call.arguments).is_err_and(|error| error.is_eof())
         })
     }
 
@@ -119,9 +118,7 @@ impl Calls {
     /// The call that a fragment goes on with; none where it begins one.
     fn find(&self, fragment: &Fragment) -> Option<usize> {
         let at = match (fragment.number, fragment.id) {
-            (Some(number), _) => {
-                self.calls.iter().rposition(|call| call.number == Some(number))?
-            }
+            (Some(number), _) => self.calls.iter().rposition(|call| call.number == Some(number))?,
             (None, Some(id)) => {
                 return self.calls.iter().rposition(|call| call.id.as_deref() == Some(id));
             }
@@ -287,7 +284,10 @@ mod tests {
             ),
             (
                 "neither index nor id, the same tool twice",
-                vec![json!([{"function": f("Read", "{}")}]), json!([{"function": f("Read", "{}")}])],
+                vec![
+                    json!([{"function": f("Read", "{}")}]),
+                    json!([{"function": f("Read", "{}")}]),
+                ],
                 vec!["own Read {}", "own Read {}"],
             ),
             (
@@ -300,12 +300,16 @@ mod tests {
             ),
             (
                 "arguments as an object, tool_calls as an object",
-                vec![json!({"index": 0, "id": "0", "function": {"name": "Read", "arguments": {"x": 1}}})],
+                vec![
+                    json!({"index": 0, "id": "0", "function": {"name": "Read", "arguments": {"x": 1}}}),
+                ],
                 vec!["0 Read {\"x\":1}"],
             ),
             (
                 "no arguments at all",
-                vec![json!([{"index": 0, "id": "a", "function": {"name": "Now", "arguments": null}}])],
+                vec![
+                    json!([{"index": 0, "id": "a", "function": {"name": "Now", "arguments": null}}]),
+                ],
                 vec!["a Now "],
             ),
             (

@@ -203,7 +203,9 @@ impl Decoder {
     /// Reads an answer that came in one piece.
     fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         match serde_json::from_str::<Chunk>(text) {
-            Ok(chunk) if !chunk.is_error() && chunk.choices.as_ref().is_some_and(|c| !c.is_empty()) => {
+            Ok(chunk)
+                if !chunk.is_error() && chunk.choices.as_ref().is_some_and(|c| !c.is_empty()) =>
+            {
                 self.chunk(chunk, Delta::OrMessage, out)?;
                 self.finish(out);
                 Ok(())
@@ -407,7 +409,8 @@ impl Said {
     /// The reasoning from the first field that has any: the others, where there are more, repeat
     /// it.
     fn reasoning(&self) -> Option<String> {
-        let filled = |field: &Value| field.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        let filled =
+            |field: &Value| field.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         filled(&self.reasoning_content).or_else(|| filled(&self.reasoning)).or_else(|| {
             let details: String = self.reasoning_details.as_array()?.iter().map(texts).collect();
             (!details.is_empty()).then_some(details)
@@ -451,7 +454,8 @@ fn usage(usage: &Value) -> Option<Usage> {
     let said = count("/completion_tokens").unwrap_or(0);
     let thought = count("/completion_tokens_details/reasoning_tokens").unwrap_or(0);
     let apart = count("/total_tokens") == Some(input + said + thought);
-    let cached = ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"];
+    let cached =
+        ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"];
     Some(Usage {
         input,
         output: if apart { said + thought } else { said },

@@ -88,7 +88,10 @@ struct Function<'a> {
 impl<'a> From<&'a ToolSpec> for Tool<'a> {
     fn from(spec: &'a ToolSpec) -> Self {
         let ToolSpec { name, description, input_schema } = spec;
-        Self { kind: "function", function: Function { name, description, parameters: input_schema } }
+        Self {
+            kind: "function",
+            function: Function { name, description, parameters: input_schema },
+        }
     }
 }
 

@@ -127,9 +127,9 @@ impl Splitter {
     }
 
     fn watch(&mut self, mut place: Place, text: &str, out: &mut Vec<Piece>) -> Option<String> {
-        for (at, byte) in text.bytes().enumerate() {
+        for (at, letter) in text.char_indices() {
             let line = &text[at..];
-            if byte == b'<' && place == Place::LineStart && CLOSE.starts_with(cut(line)) {
+            if letter == '<' && place == Place::LineStart && CLOSE.starts_with(cut(line)) {
                 push(out, Piece::Text, &text[..at]);
                 let Some(rest) = line.strip_prefix(CLOSE).filter(|rest| !rest.is_empty()) else {
                     self.held = line.to_owned();
@@ -144,14 +144,14 @@ impl Splitter {
                 self.state = State::Text;
                 return Some(line.to_owned());
             }
-            place = match (byte, place) {
-                (b'\n', _) => Place::LineStart,
-                (b'`', Place::Line(2)) => {
+            place = match (letter, place) {
+                ('\n', _) => Place::LineStart,
+                ('`', Place::Line(2)) => {
                     self.state = State::Text;
                     return Some(text.to_owned());
                 }
-                (b'`', Place::Line(ticks)) => Place::Line(ticks + 1),
-                (b'`', Place::LineStart) => Place::Line(1),
+                ('`', Place::Line(ticks)) => Place::Line(ticks + 1),
+                ('`', Place::LineStart) => Place::Line(1),
                 (_, _) => Place::Line(0),
             };
         }

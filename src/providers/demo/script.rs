@@ -206,7 +206,9 @@ impl RawStep {
         match (chosen.next(), chosen.next()) {
             (Some(step), None) => Ok(step),
             (None, _) => Err("a step needs one of `wait`, `think`, `say`, `call` and `fail`"),
-            (Some(_), Some(_)) => Err("a step does one thing: begin another [[…step]] for the next"),
+            (Some(_), Some(_)) => {
+                Err("a step does one thing: begin another [[…step]] for the next")
+            }
         }
     }
 }

@@ -1,0 +1,263 @@
+//! Scripts, the place in them, and the built-in one against its repository.
+
+use serde_json::json;
+
+use super::*;
+use crate::domain::{Block, CallId, CallInput, Message, Role, StopReason, ToolCall};
+use crate::providers::Recovery;
+
+fn script(text: &str) -> Script {
+    Script::parse(text, Path::new("test.toml")).unwrap()
+}
+
+fn request(messages: Vec<Message>) -> Request {
+    Request {
+        model: "demo".into(),
+        system: "system".into(),
+        messages,
+        tools: Arc::new([]),
+        max_tokens: 100,
+        temperature: None,
+    }
+}
+
+fn said(text: &str) -> Message {
+    Message { role: Role::Assistant, content: vec![Block::Text { text: text.into() }] }
+}
+
+fn result(is_error: bool) -> Block {
+    Block::ToolResult { tool_use_id: CallId::new("a"), content: "x".into(), is_error }
+}
+
+fn user(content: Vec<Block>) -> Message {
+    Message { role: Role::User, content }
+}
+
+fn text(text: &str) -> Block {
+    Block::Text { text: text.into() }
+}
+
+async fn events(demo: &Demo, messages: Vec<Message>) -> Vec<Result<StreamEvent, ProviderError>> {
+    demo.stream(request(messages), CancellationToken::new()).collect().await
+}
+
+const STEPS: &str = r#"
+[[response]]
+[[response.step]]
+call = "Read"
+input = { file_path = "a" }
+[[response]]
+[[response.step]]
+call = "Edit"
+[[response.on_error]]
+say = "Then not."
+[[response]]
+[[response.step]]
+say = "Done."
+[[response]]
+[[response.step]]
+say = "Second turn."
+[[epilogue]]
+[[epilogue.step]]
+say = "One."
+[[epilogue]]
+[[epilogue.step]]
+say = "Two."
+"#;
+
+#[test]
+fn the_place_in_the_script_is_read_from_the_conversation() {
+    let script = script(STEPS);
+    let good = || user(vec![result(false)]);
+    let bad = || user(vec![result(true)]);
+    let ask = || Message::user("x");
+    let a = || said("…");
+    let steered = || user(vec![result(false), text("faster")]);
+    let stopped = || user(vec![result(true), text("no, this")]);
+    let table = [
+        ("the first prompt", vec![ask()], Cue::Response(0)),
+        ("a result", vec![ask(), a(), good()], Cue::Response(1)),
+        ("a failure", vec![ask(), a(), bad()], Cue::OnError(1)),
+        ("a failure nobody planned for", vec![ask(), a(), good(), a(), bad()], Cue::Response(2)),
+        ("a word in between", vec![ask(), a(), steered()], Cue::Response(1)),
+        ("stopped, then a new prompt", vec![ask(), a(), stopped()], Cue::Response(3)),
+        ("stopped before any call", vec![ask(), a(), ask()], Cue::Response(3)),
+        ("after a refusal", vec![ask(), a(), bad(), a(), ask()], Cue::Response(3)),
+        ("the second turn", vec![ask(), a(), good(), a(), good(), a(), ask()], Cue::Response(3)),
+        ("the end", vec![ask(), a(), stopped(), a(), ask()], Cue::Epilogue(0)),
+        ("and on", vec![ask(), a(), stopped(), a(), ask(), a(), ask()], Cue::Epilogue(1)),
+    ];
+    for (what, messages, cue) in table {
+        assert_eq!(script.cue(&messages), cue, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_response_is_streamed_piece_by_piece() {
+    let demo = Demo::new(
+        script(
+            r#"
+            [[response]]
+            [[response.step]]
+            think = "hm hm"
+            [[response.step]]
+            say = "Let me look."
+            [[response.step]]
+            call = "Read"
+            input = { file_path = "a" }
+            "#,
+        ),
+        Tempo::Instant,
+    );
+    let events: Vec<StreamEvent> =
+        events(&demo, vec![Message::user("hi")]).await.into_iter().map(Result::unwrap).collect();
+    assert_eq!(events.first(), Some(&StreamEvent::Started));
+    assert_eq!(events.last(), Some(&StreamEvent::Finished(StopReason::ToolUse)));
+    let (mut said, mut thought, mut json) = (Vec::new(), String::new(), String::new());
+    for event in events {
+        match event {
+            StreamEvent::Text(text) => said.push(text),
+            StreamEvent::Thinking(text) => thought += &text,
+            StreamEvent::ToolInputDelta { json: piece, .. } => json += &piece,
+            StreamEvent::ToolUseStarted { name, .. } => assert_eq!(name, "Read"),
+            StreamEvent::Usage(usage) => assert!(usage.input > 0 && usage.output > 0),
+            StreamEvent::Started | StreamEvent::Finished(_) => {}
+            StreamEvent::Prefill(_) | StreamEvent::Signature(_) => panic!("not in a demo"),
+        }
+    }
+    assert_eq!(said, ["Let ", "me ", "look."]);
+    assert_eq!(thought, "hm hm");
+    assert_eq!(CallInput::parse(&json), CallInput::Valid(json!({"file_path": "a"})));
+}
+
+#[tokio::test]
+async fn a_failure_is_played_once() {
+    let text = r#"
+        [[response]]
+        [[response.step]]
+        say = "Hold on"
+        [[response.step]]
+        fail = "rate-limit"
+        [[response.step]]
+        say = " now."
+    "#;
+    let demo = Demo::new(script(text), Tempo::Instant);
+    let first = events(&demo, vec![Message::user("hi")]).await;
+    let error = first.last().unwrap().as_ref().unwrap_err();
+    assert_eq!(error.recovery, Recovery::RetryAfter(Duration::from_secs(2)));
+    let second = events(&demo, vec![Message::user("hi")]).await;
+    assert_eq!(second.last(), Some(&Ok(StreamEvent::Finished(StopReason::EndTurn))));
+}
+
+#[tokio::test]
+async fn cancelling_ends_a_pause_at_once() {
+    let text = "[[response]]\n[[response.step]]\nwait = 3_600_000\n[[response.step]]\nsay = \"x\"";
+    let demo = Demo::new(script(text), Tempo::AsWritten);
+    let cancel = CancellationToken::new();
+    let mut stream = demo.stream(request(vec![Message::user("hi")]), cancel.clone());
+    assert_eq!(stream.next().await, Some(Ok(StreamEvent::Started)));
+    cancel.cancel();
+    assert_eq!(stream.next().await, None);
+}
+
+#[test]
+fn mistakes_in_a_script_are_told_with_their_line() {
+    let table = [
+        ("[[response]]\n[[response.step]]\nsya = \"x\"", 3, "sya"),
+        ("[[response]]\n\n[[response.step]]\nsay = \"x\"\nwait = 1", 3, "one thing"),
+        ("[[response]]\n[[response.step]]", 2, "needs one of"),
+        ("\n[[response]]", 2, "at least one step"),
+        ("[[response]]\n[[response.step]]\nsay = \"x\"\ninput = {}", 2, "belongs to a `call`"),
+        ("[[response]]\n[[response.step]]\nfail = \"badly\"", 3, "unknown variant"),
+        ("pace = \"fast\"", 1, "invalid type"),
+        ("x = = 1", 1, ""),
+    ];
+    for (text, line, says) in table {
+        let error = Script::parse(text, Path::new("my.toml")).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("my.toml, line {line}: ")), "{text:?}\n{error}");
+        assert!(error.contains(says), "{text:?}\n{error}");
+    }
+    let error = Script::read(Path::new("/no/such.toml")).unwrap_err().to_string();
+    assert!(error.contains("/no/such.toml"), "{error}");
+}
+
+#[test]
+fn the_built_in_script_is_sound_and_ends_in_an_epilogue() {
+    let script = built_in().unwrap();
+    let mut messages = vec![Message::user("hi")];
+    let mut cues = Vec::new();
+    while let Cue::Response(at) = script.cue(&messages) {
+        cues.push(at);
+        messages.push(said("…"));
+        messages.push(user(vec![result(false)]));
+    }
+    assert_eq!(cues, [0, 1, 2, 3, 4, 5, 6]);
+    assert_eq!(script.cue(&messages), Cue::Epilogue(0));
+}
+
+#[test]
+fn the_scratch_repository_is_written_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("repo");
+    materialise_repo(&at).unwrap();
+    assert_eq!(fs::read_to_string(at.join("lib/rates.sh")).unwrap(), REPO[3].1);
+    assert!(materialise_repo(&at).is_err());
+}
+
+/// All calls of the script, those of its refusals left out.
+fn calls(script: &Script) -> Vec<ToolCall> {
+    let beats = (0..script.responses.len())
+        .flat_map(|at| script.beats(Cue::Response(at), &request(vec![]), true));
+    let mut calls: Vec<(String, String)> = Vec::new();
+    for beat in beats {
+        match beat.event.unwrap() {
+            StreamEvent::ToolUseStarted { name, .. } => calls.push((name, String::new())),
+            StreamEvent::ToolInputDelta { json, .. } => calls.last_mut().unwrap().1 += &json,
+            _ => {}
+        }
+    }
+    let call = |(name, json): (String, String)| ToolCall {
+        id: CallId::new("a"),
+        name,
+        input: CallInput::parse(&json),
+    };
+    calls.into_iter().map(call).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn the_built_in_edit_mends_the_repository() {
+    let folder = tempfile::tempdir().unwrap();
+    materialise_repo(folder.path()).unwrap();
+    let calls = calls(&built_in().unwrap());
+    let input = |name: &str| {
+        let call = calls.iter().find(|call| call.name == name).unwrap();
+        match &call.input {
+            CallInput::Valid(input) => input.clone(),
+            CallInput::Invalid(raw) => panic!("{raw}"),
+        }
+    };
+    let run = |command: &str| {
+        let script = std::process::Command::new("sh")
+            .args(["-c", command])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        (script.status.success(), String::from_utf8(script.stdout).unwrap())
+    };
+    let bash = input("Bash");
+    let (passed, output) = run(bash["command"].as_str().unwrap());
+    assert!(!passed && output.contains("FAIL  500 g"), "{output}");
+
+    let edit = input("Edit");
+    let path = folder.path().join(edit["file_path"].as_str().unwrap());
+    let old = edit["old_string"].as_str().unwrap();
+    let before = fs::read_to_string(&path).unwrap();
+    assert_eq!(before.matches(old).count(), 1, "{old}");
+    fs::write(&path, before.replace(old, edit["new_string"].as_str().unwrap())).unwrap();
+
+    let (passed, output) = run(bash["command"].as_str().unwrap());
+    assert!(passed && output.ends_with("all passed\n"), "{output}");
+    let reads: Vec<_> = calls.iter().filter(|call| call.name == "Read").collect();
+    assert_eq!(reads.len(), 3);
+}

@@ -1,0 +1,226 @@
+//! Refusals as real servers word them.
+
+use chrono::TimeZone;
+use reqwest::header::HeaderValue;
+
+use super::*;
+
+fn site() -> Site {
+    Site {
+        server: "http://localhost:8000/v1".into(),
+        model: "qwen".into(),
+        key: Some(SecretString::from("sk-very-secret")),
+    }
+}
+
+fn refused(status: u16, body: &str) -> ProviderError {
+    refused_with(status, &[], body)
+}
+
+fn refused_with(status: u16, headers: &[(&'static str, &str)], body: &str) -> ProviderError {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        map.insert(*name, HeaderValue::from_str(value).unwrap());
+    }
+    let now = Utc.with_ymd_and_hms(2026, 11, 1, 12, 0, 0).unwrap();
+    of_response(&site(), status, &map, body, now)
+}
+
+#[test]
+fn a_conversation_that_is_too_long_is_known_in_all_wordings() {
+    let table = [
+        (
+            400,
+            r#"{"error":{"message":"Your input exceeds the context window of this model.","code":"context_length_exceeded"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 4096 output tokens"}}"#,
+        ),
+        (
+            400,
+            r#"{"object":"error","message":"The decoder prompt (length 9) is longer than the maximum model length of 8","code":400}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"message":"request (2009 tokens) exceeds the available context size (512 tokens), try increasing it","n_ctx":512,"type":"exceed_context_size_error"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"prompt too long; exceeded max context length by 12 tokens"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":"Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096"}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"The total length of all messages is too long.","type":"too_many_prompt_tokens","code":400}}"#,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 9000"}}"#,
+        ),
+        (413, "<html><head><title>413 Request Entity Too Large</title></head></html>"),
+        (
+            400,
+            r#"[{"error":{"code":400,"message":"The input token count (9) exceeds the maximum number of tokens allowed (8)."}}]"#,
+        ),
+    ];
+    for (status, body) in table {
+        let error = refused(status, body);
+        assert_eq!(error.recovery, Recovery::Compact, "{body}\n{error}");
+    }
+}
+
+#[test]
+fn what_to_do_about_each_refusal() {
+    use Recovery::{AskPerson, GiveUp, Retry};
+    let table = [
+        (401, r#"{"error":"Unauthorized"}"#, AskPerson, "refuses the key"),
+        (401, r#"{"detail":"Invalid API Key"}"#, AskPerson, "refuses the key"),
+        (403, r#"{"error":{"code":"forbidden","message":"Forbidden"}}"#, AskPerson, "api_key"),
+        (
+            400,
+            r#"{"code":"invalid-argument","error":"Incorrect API key provided."}"#,
+            AskPerson,
+            "refuses the key",
+        ),
+        (
+            404,
+            r#"{"error":{"code":"model_not_found","message":"The model `x` does not exist"}}"#,
+            AskPerson,
+            "/model",
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"message":"gpt-x is not a valid model ID"}}"#,
+            AskPerson,
+            "/model",
+        ),
+        (404, r#"{"error":"Specified model not found: x"}"#, AskPerson, "/model"),
+        (404, r#"{"detail":"Not Found"}"#, AskPerson, "/v1"),
+        (405, "", AskPerson, "/v1"),
+        (402, r#"{"error":{"message":"Insufficient credits"}}"#, AskPerson, "credit"),
+        (
+            429,
+            r#"{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}"#,
+            AskPerson,
+            "credit",
+        ),
+        (429, r#"{"error":{"message":"slow down"}}"#, Retry, "slow down"),
+        (500, r#"{"error":{"message":"boom"}}"#, Retry, "boom"),
+        (502, "<html><title>502 Bad Gateway</title></html>", Retry, "502 Bad Gateway"),
+        (
+            529,
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            Retry,
+            "Overloaded",
+        ),
+        (408, "", Retry, "408"),
+        (
+            500,
+            r#"{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}"#,
+            AskPerson,
+            "--jinja.",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"}}"#,
+            AskPerson,
+            "Start vLLM with",
+        ),
+        (
+            500,
+            r#"{"error":{"code":500,"message":"Failed to parse tool call arguments as JSON: x","type":"server_error"}}"#,
+            GiveUp,
+            "history",
+        ),
+        (400, r#"{"error":{"message":"Invalid 'temperature'"}}"#, GiveUp, "temperature"),
+        (
+            422,
+            r#"{"detail":[{"loc":["body"],"msg":"Field required"},{"msg":"Extra inputs"}]}"#,
+            GiveUp,
+            "Field required; Extra inputs",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Provider returned error","metadata":{"raw":"{\"error\":{\"message\":\"real reason\"}}"}}}"#,
+            GiveUp,
+            "real reason",
+        ),
+        (302, "", AskPerson, "does not follow"),
+    ];
+    for (status, body, recovery, says) in table {
+        let error = refused(status, body);
+        assert_eq!(error.recovery, recovery, "{status} {body}\n{error}");
+        assert!(error.message.contains(says), "{status} {body}\n{error}");
+        assert_eq!(error.status, Some(status));
+    }
+}
+
+#[test]
+fn a_server_that_still_loads_is_asked_again_soon() {
+    let error = refused(
+        503,
+        r#"{"error":{"message":"Loading model","type":"unavailable_error","code":503}}"#,
+    );
+    assert_eq!(error.recovery, Recovery::RetryAfter(LOADING));
+}
+
+#[test]
+fn the_wait_that_a_server_asks_for_is_read_in_all_forms() {
+    let seconds = |s: f64| Recovery::RetryAfter(Duration::from_secs_f64(s));
+    let table: &[(&[(&'static str, &str)], Recovery)] = &[
+        (&[("retry-after", "7")], seconds(7.0)),
+        (&[("retry-after", "1.5")], seconds(1.5)),
+        (&[("retry-after-ms", "250"), ("retry-after", "1")], seconds(0.25)),
+        (&[("retry-after-ms", "0"), ("retry-after", "1")], Recovery::Retry),
+        (&[("retry-after", "Sun, 01 Nov 2026 12:00:30 GMT")], seconds(30.0)),
+        (&[("retry-after", "Sun, 01 Nov 2026 11:00:00 GMT")], Recovery::Retry),
+        (&[("retry-after", "soon")], Recovery::Retry),
+        (&[("retry-after", "-1")], Recovery::Retry),
+        (&[], Recovery::Retry),
+    ];
+    for (headers, expected) in table {
+        assert_eq!(refused_with(429, headers, "{}").recovery, *expected, "{headers:?}");
+    }
+}
+
+#[test]
+fn the_server_may_say_whether_to_try_again() {
+    let no = [("x-should-retry", "false")];
+    let yes = [("x-should-retry", "true")];
+    assert_eq!(refused_with(500, &no, "{}").recovery, Recovery::GiveUp);
+    assert_eq!(refused_with(400, &yes, "{}").recovery, Recovery::Retry);
+}
+
+#[test]
+fn an_error_in_the_midst_of_an_answer_is_passing_unless_it_says_otherwise() {
+    let table = [
+        (r#"{"error":{"message":"boom"}}"#, Recovery::Retry, None),
+        (r#"{"error":{"message":"gone","code":502}}"#, Recovery::Retry, Some(502)),
+        (r#"{"error":{"message":"bad","code":400}}"#, Recovery::GiveUp, Some(400)),
+        (
+            r#"{"error":{"message":"x","code":"tool_use_failed","status_code":400}}"#,
+            Recovery::Retry,
+            Some(400),
+        ),
+        (r#"{"error":{"message":"prompt is too long"}}"#, Recovery::Compact, None),
+        ("plain words", Recovery::Retry, None),
+    ];
+    for (payload, recovery, status) in table {
+        let error = of_stream(&site(), payload);
+        assert_eq!((error.recovery, error.status), (recovery, status), "{payload}");
+    }
+}
+
+#[test]
+fn what_is_shown_is_short_and_harmless() {
+    let body = format!("\u{1b}[31mred\u{7}\n\nsk-very-secret {}", "x".repeat(70_000));
+    let error = refused(400, &body);
+    assert!(error.message.chars().count() < SHOWN + 100);
+    assert!(!error.message.contains(char::is_control), "{error}");
+    assert!(error.message.contains("[31mred [the key] xxx"), "{error}");
+    assert!(!error.message.contains("secret"), "{error}");
+}

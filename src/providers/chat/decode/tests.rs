@@ -1,0 +1,286 @@
+//! Answers in every shape that servers send them.
+
+use serde_json::json;
+
+use super::*;
+
+/// What came of an answer.
+#[derive(Debug, Default, PartialEq)]
+struct Heard {
+    text: String,
+    thinking: String,
+    /// "name arguments"
+    calls: Vec<String>,
+    usage: Option<Usage>,
+    prefill: Vec<Prefill>,
+    finished: Option<StopReason>,
+    error: Option<ProviderError>,
+}
+
+fn hear(body: &str) -> Heard {
+    let bytes = stream::iter([Ok(body.as_bytes().to_vec())]);
+    // The wait for the trailer needs a clock.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let events: Vec<_> = runtime.block_on(decode(bytes, Site::default(), HashSet::new()).collect());
+    let mut heard = Heard::default();
+    for event in events {
+        assert!(heard.finished.is_none() && heard.error.is_none(), "something after the end");
+        match event {
+            Ok(StreamEvent::Text(text)) => heard.text += &text,
+            Ok(StreamEvent::Thinking(text)) => heard.thinking += &text,
+            Ok(StreamEvent::ToolUseStarted { name, .. }) => heard.calls.push(format!("{name} ")),
+            Ok(StreamEvent::ToolInputDelta { index, json }) => heard.calls[index] += &json,
+            Ok(StreamEvent::Usage(usage)) => heard.usage = Some(usage),
+            Ok(StreamEvent::Prefill(prefill)) => heard.prefill.push(prefill),
+            Ok(StreamEvent::Finished(reason)) => heard.finished = Some(reason),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => heard.error = Some(error),
+        }
+    }
+    heard
+}
+
+fn sse(payloads: &[Value]) -> String {
+    payloads.iter().map(|payload| format!("data: {payload}\n\n")).collect()
+}
+
+fn delta(delta: &Value) -> Value {
+    json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]})
+}
+
+fn finish(reason: &str) -> Value {
+    json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+}
+
+fn usage_chunk() -> Value {
+    json!({"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}})
+}
+
+#[test]
+fn an_answer_as_the_protocol_has_it() {
+    let mut body = sse(&[
+        delta(&json!({"role": "assistant", "content": ""})),
+        delta(&json!({"content": "Hel"})),
+        delta(&json!({"content": "lo"})),
+        finish("stop"),
+        usage_chunk(),
+    ]);
+    body.push_str("data: [DONE]\n\n");
+    let heard = hear(&body);
+    assert_eq!(heard.text, "Hello");
+    assert_eq!(heard.usage, Some(Usage { input: 10, output: 2, cache_read: 0 }));
+    assert_eq!(heard.finished, Some(StopReason::EndTurn));
+    assert_eq!(heard.error, None);
+}
+
+#[test]
+fn reasoning_is_read_from_every_field_and_shown_once() {
+    let table = [
+        json!({"reasoning_content": "hm"}),
+        json!({"reasoning": "hm"}),
+        json!({"reasoning": "hm", "reasoning_content": "hm", "content": ""}),
+        json!({"reasoning_content": "", "reasoning": "hm"}),
+        json!({"reasoning": "hm", "reasoning_details": [{"type": "reasoning.text", "text": "hm"}]}),
+        json!({"reasoning_details": [{"type": "reasoning.summary", "summary": "hm"},
+                                     {"type": "reasoning.encrypted", "data": "xx"}]}),
+        json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}),
+        json!({"content": "<think>hm</think>"}),
+    ];
+    for thought in table {
+        let body = sse(&[delta(&thought), delta(&json!({"content": "yes"})), finish("stop")]);
+        let heard = hear(&body);
+        assert_eq!((heard.thinking.as_str(), heard.text.as_str()), ("hm", "yes"), "{thought}");
+    }
+}
+
+#[test]
+fn tags_in_the_text_are_text_where_reasoning_is_reported() {
+    let body = sse(&[
+        delta(&json!({"reasoning": "hm"})),
+        delta(&json!({"content": "<think>is a tag"})),
+        finish("stop"),
+    ]);
+    assert_eq!(hear(&body).text, "<think>is a tag");
+}
+
+#[test]
+fn finish_reasons_are_read_together_with_what_came() {
+    let call = |arguments: &str| {
+        delta(&json!({"tool_calls": [{"index": 0, "id": "a",
+                      "function": {"name": "Read", "arguments": arguments}}]}))
+    };
+    let said = delta(&json!({"content": "x"}));
+    let table = [
+        (vec![said.clone(), finish("stop")], StopReason::EndTurn),
+        (vec![said.clone(), finish("eos")], StopReason::EndTurn),
+        (vec![said.clone(), finish("length")], StopReason::MaxTokens),
+        (vec![said.clone(), finish("content_filter")], StopReason::Refusal),
+        (vec![delta(&json!({"refusal": "No."})), finish("stop")], StopReason::Refusal),
+        (vec![call("{}"), finish("tool_calls")], StopReason::ToolUse),
+        (vec![call("{}"), finish("stop")], StopReason::ToolUse),
+        (vec![call("{}"), finish("length")], StopReason::MaxTokens),
+        (vec![call("{\"a\":"), finish("tool_calls")], StopReason::MaxTokens),
+        (vec![call("{nope}"), finish("tool_calls")], StopReason::ToolUse),
+    ];
+    for (chunks, reason) in table {
+        assert_eq!(hear(&sse(&chunks)).finished, Some(reason), "{chunks:?}");
+    }
+}
+
+#[test]
+fn a_repeated_finish_makes_no_second_call() {
+    let call = json!({"tool_calls": [{"index": 0, "id": "a",
+                      "function": {"name": "Read", "arguments": "{}"}}]});
+    let heard = hear(&sse(&[delta(&call), finish("tool_calls"), finish("tool_calls")]));
+    assert_eq!(heard.calls, ["Read {}"]);
+}
+
+#[test]
+fn calls_of_older_servers_are_read() {
+    let body = sse(&[
+        delta(&json!({"function_call": {"name": "Read", "arguments": "{"}})),
+        delta(&json!({"function_call": {"arguments": "}"}})),
+        finish("function_call"),
+    ]);
+    assert_eq!(hear(&body).calls, ["Read {}"]);
+}
+
+#[test]
+fn an_answer_ends_only_at_a_sign_of_its_end() {
+    let said = delta(&json!({"content": "x"}));
+    let done = format!("{}data: [DONE]\n\n", sse(std::slice::from_ref(&said)));
+    assert_eq!(hear(&done).finished, Some(StopReason::EndTurn));
+    let with_usage = sse(&[said.clone(), usage_chunk()]);
+    assert_eq!(hear(&with_usage).finished, Some(StopReason::EndTurn));
+    let mut cumulative = said.clone();
+    cumulative["usage"] = usage_chunk()["usage"].clone();
+    for cut in [sse(&[said]), sse(&[cumulative]), String::new()] {
+        let heard = hear(&cut);
+        assert_eq!(heard.finished, None, "{cut}");
+        assert_eq!(heard.error.map(|error| error.recovery), Some(Recovery::Retry), "{cut}");
+    }
+}
+
+#[test]
+fn errors_are_found_wherever_they_come() {
+    let said = sse(&[delta(&json!({"content": "x"}))]);
+    let table = [
+        format!("{said}data: {{\"error\":{{\"message\":\"boom\"}}}}\n\ndata: [DONE]\n\n"),
+        format!("{said}event: error\ndata: {{\"error\":{{\"message\":\"boom\"}}}}\n\n"),
+        format!("{said}error: {{\"message\":\"boom\"}}\n\n"),
+        format!("{said}data: {{\"object\":\"error\",\"message\":\"boom\"}}\n\n"),
+        format!(
+            "{said}{}data: {{\"error\":\"boom\",\"choices\":[]}}\n\n",
+            sse(&[finish("length")])
+        ),
+    ];
+    for body in table {
+        let heard = hear(&body);
+        assert_eq!(heard.text, "x", "{body}");
+        let error = heard.error.unwrap();
+        assert!(error.message.contains("boom"), "{error}");
+    }
+}
+
+#[test]
+fn what_comes_in_the_place_of_a_stream_is_told_by_its_content() {
+    let heard = hear(r#" {"error":{"message":"prompt is too long"}}"#);
+    assert_eq!(heard.error.unwrap().recovery, Recovery::Compact);
+
+    let page = hear("<!DOCTYPE html><html><title>Log in</title></html>").error.unwrap();
+    assert!(page.message.contains("Log in"), "{page}");
+
+    let whole = json!({
+        "choices": [{"index": 0, "finish_reason": "tool_calls", "message": {
+            "role": "assistant", "content": "Hello", "reasoning_content": "hm",
+            "tool_calls": [{"id": "a", "function": {"name": "Read", "arguments": "{}"}}],
+        }}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 1},
+    });
+    let heard = hear(&format!("\u{FEFF}{whole}"));
+    assert_eq!((heard.text.as_str(), heard.thinking.as_str()), ("Hello", "hm"));
+    assert_eq!(heard.calls, ["Read {}"]);
+    assert_eq!(heard.finished, Some(StopReason::ToolUse));
+    assert!(hear("{}").error.is_some());
+}
+
+#[test]
+fn a_whole_message_beside_the_deltas_is_not_said_twice() {
+    let mut chunk = delta(&json!({"content": "x"}));
+    chunk["choices"][0]["message"] = json!({"content": "x so far"});
+    assert_eq!(hear(&sse(&[chunk, finish("stop")])).text, "x");
+}
+
+#[test]
+fn only_the_first_choice_counts() {
+    let other =
+        json!({"choices": [{"index": 1, "delta": {"content": "y"}, "finish_reason": "stop"}]});
+    let heard = hear(&sse(&[delta(&json!({"content": "x"})), other, finish("length")]));
+    assert_eq!((heard.text.as_str(), heard.finished), ("x", Some(StopReason::MaxTokens)));
+}
+
+#[test]
+fn usage_is_read_in_every_form() {
+    let table = [
+        (json!({"prompt_tokens": 9, "completion_tokens": 2}), (9, 2, 0)),
+        (
+            json!({"prompt_tokens": 9, "completion_tokens": 2,
+                   "prompt_tokens_details": {"cached_tokens": 8}}),
+            (9, 2, 8),
+        ),
+        (
+            json!({"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 7}),
+            (9, 2, 7),
+        ),
+        // Reasoning that is part of the completion, and reasoning that is counted apart.
+        (
+            json!({"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14,
+                   "completion_tokens_details": {"reasoning_tokens": 3}}),
+            (9, 5, 0),
+        ),
+        (
+            json!({"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 14,
+                   "completion_tokens_details": {"reasoning_tokens": 3}}),
+            (9, 5, 0),
+        ),
+    ];
+    for (json, (input, output, cache_read)) in table {
+        assert_eq!(usage(&json), Some(Usage { input, output, cache_read }), "{json}");
+    }
+    assert_eq!(usage(&Value::Null), None);
+    let groq =
+        json!({"choices": [], "x_groq": {"usage": {"prompt_tokens": 1, "completion_tokens": 2}}});
+    let heard = hear(&sse(&[finish("stop"), groq]));
+    assert_eq!(heard.usage, Some(Usage { input: 1, output: 2, cache_read: 0 }));
+}
+
+#[test]
+fn the_reading_of_the_prompt_is_reported() {
+    let mut chunk = delta(&json!({"role": "assistant", "content": null}));
+    chunk["prompt_progress"] = json!({"total": 637, "cache": 5, "processed": 300, "time_ms": 1});
+    let heard = hear(&sse(&[chunk, finish("stop")]));
+    assert_eq!(heard.prefill, [Prefill { processed: 300, total: 637, cached: 5 }]);
+}
+
+#[test]
+fn leaves_of_any_type_do_no_harm() {
+    let odd = json!({"choices": [{"index": null, "finish_reason": 7, "delta": {
+        "content": 1, "reasoning": {}, "tool_calls": "x", "refusal": [], "function_call": 3,
+    }}], "usage": [], "x_groq": 1, "error": null, "prompt_progress": "x"});
+    let opening = json!({"choices": [], "prompt_filter_results": [], "id": "", "created": 0});
+    let ping = json!({"type": "ping"});
+    let bare = json!({"choices": [{"delta": null}]});
+    let body = sse(&[opening, ping, odd, bare, delta(&json!({"content": "x"})), finish("stop")]);
+    assert_eq!(hear(&body).text, "x");
+}
+
+#[test]
+fn broken_json_is_an_error_before_the_end_and_nothing_after_it() {
+    let depth = "[".repeat(100_000);
+    for junk in ["{\"choices\":[", "{\"a\":NaN}", "{}{}", &format!("{{\"a\":{depth}")] {
+        let error = hear(&format!("data: {junk}\n\n")).error.unwrap();
+        assert_eq!(error.recovery, Recovery::Retry);
+        let after = format!("{}data: {junk}\n\n", sse(&[finish("stop")]));
+        assert_eq!(hear(&after).finished, Some(StopReason::EndTurn));
+    }
+}

@@ -153,8 +153,7 @@ fn strict_services_get_no_field_they_do_not_know() {
     let request = request(vec![Message::user("hi"), message, Message::user("so?")]);
     let keys = |host| {
         let body = sent_to(host, &request);
-        let keys: Vec<String> =
-            body["messages"][2].as_object().unwrap().keys().cloned().collect();
+        let keys: Vec<String> = body["messages"][2].as_object().unwrap().keys().cloned().collect();
         keys.join(" ")
     };
     assert_eq!(keys("localhost"), "role content reasoning_content reasoning");
@@ -167,15 +166,15 @@ fn strict_services_get_no_field_they_do_not_know() {
 
 #[test]
 fn sealed_reasoning_of_another_protocol_stays_behind() {
-    let message =
-        assistant(vec![thinks("secret", Some("sig")), Block::Text { text: "hi".into() }]);
+    let message = assistant(vec![thinks("secret", Some("sig")), Block::Text { text: "hi".into() }]);
     let body = sent(&request(vec![Message::user("hi"), message, Message::user("so?")]));
     assert_eq!(body["messages"][2], json!({"role": "assistant", "content": "hi"}));
 }
 
 #[test]
 fn a_call_of_what_is_no_name_does_not_break_the_history() {
-    let table = [("", "unknown"), ("Read", "Read"), ("mcp__a__b-c", "mcp__a__b-c"), ("a b.c", "a_b_c")];
+    let table =
+        [("", "unknown"), ("Read", "Read"), ("mcp__a__b-c", "mcp__a__b-c"), ("a b.c", "a_b_c")];
     for (given, expected) in table {
         assert_eq!(name(given), expected);
     }

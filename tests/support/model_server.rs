@@ -1,0 +1,659 @@
+//! A scripted model server on loopback, which says what a test tells it to and checks what it is
+//! sent.
+//!
+//! ```ignore
+//! let server = ModelServer::start();
+//! server.reply(Reply::calls("Looking.", &[("c1", "Read", json!({"file_path": "a"}))]));
+//! let gate = Gate::closed();
+//! server.reply(Reply::words(["Hel", "lo"]).gated(&gate));   // one piece for each permit
+//! // … point slug at server.endpoint() and send a message …
+//! server.wait_for_requests(2);
+//! gate.let_through(1);
+//! assert!(server.wait_until_idle(), "cancelling closes the connection");
+//! server.assert_clean();
+//! ```
+//!
+//! Replies are played in the order in which they were queued; a request with none left gets status
+//! 500. [`Reply`] can also send raw bytes, keep the head back, close in the midst of a piece or
+//! reset the connection. `GET /v1/models` lists the one model `test-model` unless
+//! [`ModelServer::answer`] says otherwise; other paths are 404.
+//!
+//! Every chat request is recorded and checked as a strict server would: one system message, first;
+//! user and assistant taking turns; every call answered by exactly one result right behind it, no
+//! result without a call; arguments that are JSON objects. And as a prefix cache would: the
+//! messages of some earlier request of the same conversation (known by its first user message) are
+//! its beginning, byte for byte, and the tools are identical. [`ModelServer::assert_clean`] fails
+//! with all that was wrong; [`ModelServer::forget`] begins a new history where a test changes it on
+//! purpose, as compaction does.
+//!
+//! The server lives on threads of its own and blocks none of the test's, but the `wait_…` methods
+//! block their caller: an async test that uses them needs the multi-threaded runtime.
+
+#![allow(dead_code, reason = "each test file uses a part of this")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in a test, failing loudly is the point"
+)]
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// How long a wait may take before the test has failed.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often a waiting connection looks whether its client has gone.
+const GLANCE: Duration = Duration::from_millis(5);
+
+/// The server. It stops listening when dropped.
+pub struct ModelServer {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+}
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// "POST", "GET"
+    pub method: String,
+    /// Path with query.
+    pub path: String,
+    /// Names in lower case.
+    pub headers: HashMap<String, String>,
+    /// The body's bytes.
+    pub raw: Vec<u8>,
+    /// The body as JSON; null where it is none.
+    pub body: Value,
+}
+
+/// Lets pieces of a reply through, one for each permit.
+#[derive(Clone)]
+pub struct Gate(Arc<(Mutex<Permits>, Condvar)>);
+
+#[derive(Default)]
+struct Permits {
+    left: usize,
+    open: bool,
+}
+
+/// What the server does for one request.
+#[derive(Clone)]
+pub struct Reply {
+    status: u16,
+    headers: Vec<(String, String)>,
+    pieces: Vec<Vec<u8>>,
+    end: End,
+    gate: Option<Gate>,
+    head_gate: Option<Gate>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// As HTTP has it.
+    Complete,
+    /// The connection is closed with the body unfinished.
+    Close,
+    /// The same, and the client's next write or read fails at once.
+    Reset,
+    /// Nothing more comes, and the connection stays.
+    Hang,
+}
+
+#[derive(Default)]
+struct Shared {
+    replies: Mutex<VecDeque<Reply>>,
+    answers: Mutex<HashMap<String, Reply>>,
+    requests: Mutex<Vec<Recorded>>,
+    history: Mutex<Vec<Value>>,
+    complaints: Mutex<Vec<String>>,
+    connections: AtomicUsize,
+    busy: AtomicUsize,
+    given_up: AtomicUsize,
+    stopped: std::sync::atomic::AtomicBool,
+}
+
+impl ModelServer {
+    /// Starts on a free port of 127.0.0.1.
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new(Shared::default());
+        let models = json!({"object": "list", "data": [{"id": "test-model", "object": "model"}]});
+        lock(&shared.answers).insert("GET /v1/models".into(), Reply::json(200, &models));
+        let serving = Arc::clone(&shared);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                if serving.stopped.load(Ordering::SeqCst) {
+                    return;
+                }
+                let Ok(stream) = stream else { continue };
+                let shared = Arc::clone(&serving);
+                thread::spawn(move || shared.connection(stream));
+            }
+        });
+        Self { shared, address }
+    }
+
+    /// The address to give to `--endpoint`.
+    pub fn endpoint(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// Queues the reply to one chat request.
+    pub fn reply(&self, reply: Reply) {
+        lock(&self.shared.replies).push_back(reply);
+    }
+
+    /// Sets what `route` ("GET /props") answers, each time.
+    pub fn answer(&self, route: &str, reply: Reply) {
+        lock(&self.shared.answers).insert(route.to_owned(), reply);
+    }
+
+    /// All requests so far, in order.
+    pub fn requests(&self) -> Vec<Recorded> {
+        lock(&self.shared.requests).clone()
+    }
+
+    /// The chat requests so far.
+    pub fn chats(&self) -> Vec<Recorded> {
+        self.requests().into_iter().filter(Recorded::is_chat).collect()
+    }
+
+    /// Waits for the `count`-th chat request and returns all so far.
+    pub fn wait_for_requests(&self, count: usize) -> Vec<Recorded> {
+        let arrived = wait_until(|| self.chats().len() >= count);
+        let chats = self.chats();
+        assert!(arrived, "only {} of {count} chat requests came", chats.len());
+        chats
+    }
+
+    /// How many replies are being sent.
+    pub fn busy(&self) -> usize {
+        self.shared.busy.load(Ordering::SeqCst)
+    }
+
+    /// How many connections are open.
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::SeqCst)
+    }
+
+    /// How many replies the client closed the connection on.
+    pub fn given_up(&self) -> usize {
+        self.shared.given_up.load(Ordering::SeqCst)
+    }
+
+    /// Waits until no reply is being sent.
+    pub fn wait_until_idle(&self) -> bool {
+        wait_until(|| self.busy() == 0)
+    }
+
+    /// Ends the history that prefixes are checked against.
+    pub fn forget(&self) {
+        lock(&self.shared.history).clear();
+    }
+
+    /// What was wrong with the requests so far.
+    pub fn complaints(&self) -> Vec<String> {
+        lock(&self.shared.complaints).clone()
+    }
+
+    /// Fails when anything was wrong with any request.
+    pub fn assert_clean(&self) {
+        let complaints = self.complaints();
+        assert!(complaints.is_empty(), "bad requests:\n{}", complaints.join("\n"));
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        self.shared.stopped.store(true, Ordering::SeqCst);
+        // Wakes the listener, so that it sees that it has been stopped.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+impl Recorded {
+    /// Whether it asks for a chat completion.
+    pub fn is_chat(&self) -> bool {
+        self.method == "POST" && self.path.ends_with("/chat/completions")
+    }
+
+    /// Its messages.
+    pub fn messages(&self) -> &[Value] {
+        self.body["messages"].as_array().map_or(&[], Vec::as_slice)
+    }
+}
+
+impl Gate {
+    /// A gate that lets nothing through.
+    pub fn closed() -> Self {
+        Self(Arc::default())
+    }
+
+    /// Lets so many more pieces through.
+    pub fn let_through(&self, pieces: usize) {
+        lock(&self.0.0).left += pieces;
+        self.0.1.notify_all();
+    }
+
+    /// Lets everything through from now on.
+    pub fn open(&self) {
+        lock(&self.0.0).open = true;
+        self.0.1.notify_all();
+    }
+
+    /// Takes a permit; false when none came within a moment.
+    fn pass(&self) -> bool {
+        let permits = lock(&self.0.0);
+        let closed = |permits: &mut Permits| !permits.open && permits.left == 0;
+        let (mut permits, _) = self.0.1.wait_timeout_while(permits, GLANCE, closed).unwrap();
+        if permits.open {
+            return true;
+        }
+        let pass = permits.left > 0;
+        permits.left -= usize::from(pass);
+        pass
+    }
+}
+
+impl Reply {
+    /// A whole answer of text, as one piece a word.
+    pub fn text(text: &str) -> Self {
+        Self::words(text.split_inclusive(' '))
+    }
+
+    /// An answer of text in these pieces.
+    pub fn words<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
+        let deltas = words.into_iter().map(|word| json!({"content": word}));
+        Self::deltas(deltas, "stop")
+    }
+
+    /// An answer that thinks, then speaks.
+    pub fn thinking(thought: &str, text: &str) -> Self {
+        Self::deltas([json!({"reasoning_content": thought}), json!({"content": text})], "stop")
+    }
+
+    /// An answer that makes calls, given as id, name and arguments. Arguments come in two pieces.
+    pub fn calls(text: &str, calls: &[(&str, &str, Value)]) -> Self {
+        let mut deltas = Vec::new();
+        if !text.is_empty() {
+            deltas.push(json!({"content": text}));
+        }
+        for (index, (id, name, arguments)) in calls.iter().enumerate() {
+            let arguments = arguments.to_string();
+            let middle = arguments.char_indices().nth(arguments.chars().count() / 2).unwrap().0;
+            let function = json!({"name": name, "arguments": arguments[..middle]});
+            deltas.push(json!({"tool_calls":
+                [{"index": index, "id": id, "type": "function", "function": function}]}));
+            deltas.push(json!({"tool_calls":
+                [{"index": index, "function": {"arguments": arguments[middle..]}}]}));
+        }
+        Self::deltas(deltas, "tool_calls")
+    }
+
+    /// An answer of these deltas, with finish reason, usage and `[DONE]`.
+    pub fn deltas(deltas: impl IntoIterator<Item = Value>, reason: &str) -> Self {
+        let chunk = |delta: Value, reason: Option<&str>| {
+            json!({"object": "chat.completion.chunk", "model": "test-model",
+                   "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+        };
+        let mut payloads = vec![chunk(json!({"role": "assistant", "content": ""}), None)];
+        payloads.extend(deltas.into_iter().map(|delta| chunk(delta, None)));
+        payloads.push(chunk(json!({}), Some(reason)));
+        payloads.push(json!({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 10,
+            "total_tokens": 110, "prompt_tokens_details": {"cached_tokens": 60}}}));
+        let mut pieces: Vec<String> =
+            payloads.iter().map(|payload| format!("data: {payload}\n\n")).collect();
+        pieces.push("data: [DONE]\n\n".to_owned());
+        Self::stream(pieces)
+    }
+
+    /// A stream of these pieces of bytes, as they are.
+    pub fn stream<P: Into<Vec<u8>>>(pieces: impl IntoIterator<Item = P>) -> Self {
+        Self::raw(200, "text/event-stream", pieces)
+    }
+
+    /// A body of these pieces, with this status and content type.
+    pub fn raw<P: Into<Vec<u8>>>(
+        status: u16,
+        content_type: &str,
+        pieces: impl IntoIterator<Item = P>,
+    ) -> Self {
+        Self {
+            status,
+            headers: vec![("Content-Type".to_owned(), content_type.to_owned())],
+            pieces: pieces.into_iter().map(Into::into).collect(),
+            end: End::Complete,
+            gate: None,
+            head_gate: None,
+        }
+    }
+
+    /// A JSON body.
+    pub fn json(status: u16, body: &Value) -> Self {
+        Self::raw(status, "application/json", [body.to_string()])
+    }
+
+    /// An error in OpenAI's shape.
+    pub fn error(status: u16, message: &str) -> Self {
+        Self::json(status, &json!({"error": {"message": message, "type": "error", "code": null}}))
+    }
+
+    /// With one more header.
+    pub fn with_header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Each piece, and the end, waits for a permit.
+    pub fn gated(mut self, gate: &Gate) -> Self {
+        self.gate = Some(gate.clone());
+        self
+    }
+
+    /// The head waits for a permit.
+    pub fn head_gated(mut self, gate: &Gate) -> Self {
+        self.head_gate = Some(gate.clone());
+        self
+    }
+
+    /// The connection is closed after `pieces` pieces, in the midst of the body.
+    pub fn closing_after(mut self, pieces: usize) -> Self {
+        self.pieces.truncate(pieces);
+        self.end = End::Close;
+        self
+    }
+
+    /// The same with a reset.
+    pub fn resetting_after(mut self, pieces: usize) -> Self {
+        self.pieces.truncate(pieces);
+        self.end = End::Reset;
+        self
+    }
+
+    /// Nothing comes after `pieces` pieces, but the connection stays open.
+    pub fn hanging_after(mut self, pieces: usize) -> Self {
+        self.pieces.truncate(pieces);
+        self.end = End::Hang;
+        self
+    }
+}
+
+/// Waits for a condition, and says whether it came to hold.
+pub fn wait_until(mut condition: impl FnMut() -> bool) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        if condition() {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    condition()
+}
+
+/// Counts up now and down when dropped.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Shared {
+    /// Serves one connection, request after request.
+    fn connection(&self, stream: TcpStream) {
+        let _open = Counted::new(&self.connections);
+        stream.set_nodelay(true).unwrap();
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        while let Some(request) = read_request(&mut reader) {
+            let _busy = Counted::new(&self.busy);
+            let reply = self.choose(&request);
+            if request.is_chat() {
+                let complaints = check(&request, &mut lock(&self.history));
+                lock(&self.complaints).extend(complaints);
+            }
+            lock(&self.requests).push(request);
+            match play(&reply, &stream) {
+                Played::Kept => {}
+                Played::Closed => return,
+                Played::GivenUp => {
+                    self.given_up.fetch_add(1, Ordering::SeqCst);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn choose(&self, request: &Recorded) -> Reply {
+        let route = format!("{} {}", request.method, request.path);
+        if let Some(reply) = lock(&self.answers).get(&route) {
+            return reply.clone();
+        }
+        if !request.is_chat() {
+            return Reply::json(404, &json!({"detail": "Not Found"}));
+        }
+        let reply = lock(&self.replies).pop_front();
+        reply.unwrap_or_else(|| Reply::error(500, "the test has queued no reply for this request"))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Played {
+    Kept,
+    Closed,
+    GivenUp,
+}
+
+fn play(reply: &Reply, mut stream: &TcpStream) -> Played {
+    if !pass(reply.head_gate.as_ref(), stream) {
+        return Played::GivenUp;
+    }
+    let mut head = format!("HTTP/1.1 {} Scripted\r\nTransfer-Encoding: chunked\r\n", reply.status);
+    for (name, value) in &reply.headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("\r\n");
+    if stream.write_all(head.as_bytes()).is_err() {
+        return Played::GivenUp;
+    }
+    for piece in reply.pieces.iter().filter(|piece| !piece.is_empty()) {
+        if !pass(reply.gate.as_ref(), stream) {
+            return Played::GivenUp;
+        }
+        let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();
+        chunk.extend_from_slice(piece);
+        chunk.extend_from_slice(b"\r\n");
+        if stream.write_all(&chunk).is_err() {
+            return Played::GivenUp;
+        }
+    }
+    match reply.end {
+        End::Complete => {
+            if !pass(reply.gate.as_ref(), stream) || stream.write_all(b"0\r\n\r\n").is_err() {
+                return Played::GivenUp;
+            }
+            Played::Kept
+        }
+        End::Close => {
+            if !pass(reply.gate.as_ref(), stream) {
+                return Played::GivenUp;
+            }
+            let _ = stream.shutdown(Shutdown::Both);
+            Played::Closed
+        }
+        End::Reset => {
+            // Half a chunk, then the end: the client cannot take it for a proper one.
+            let _ = stream.write_all(b"ff\r\ndata: {\"cho");
+            let _ = stream.shutdown(Shutdown::Both);
+            Played::Closed
+        }
+        End::Hang => {
+            while !has_gone(stream) {
+                thread::sleep(GLANCE);
+            }
+            Played::GivenUp
+        }
+    }
+}
+
+/// Waits at the gate; false when the client has gone meanwhile.
+fn pass(gate: Option<&Gate>, stream: &TcpStream) -> bool {
+    let Some(gate) = gate else { return true };
+    while !gate.pass() {
+        if has_gone(stream) {
+            return false;
+        }
+    }
+    true
+}
+
+fn has_gone(stream: &TcpStream) -> bool {
+    stream.set_nonblocking(true).unwrap();
+    let peeked = stream.peek(&mut [0]);
+    stream.set_nonblocking(false).unwrap();
+    match peeked {
+        Ok(count) => count == 0,
+        Err(error) => error.kind() != ErrorKind::WouldBlock,
+    }
+}
+
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Recorded> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok().filter(|&count| count > 0)?;
+    let mut words = line.split_whitespace();
+    let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
+    let mut headers = HashMap::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+    }
+    let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
+    let mut raw = vec![0; length];
+    reader.read_exact(&mut raw).ok()?;
+    let body = serde_json::from_slice(&raw).unwrap_or(Value::Null);
+    Some(Recorded { method, path, headers, raw, body })
+}
+
+/// What is wrong with a chat request, given those before it.
+fn check(request: &Recorded, history: &mut Vec<Value>) -> Vec<String> {
+    let number = history.len() + 1;
+    let mut wrong = Vec::new();
+    let messages = request.messages();
+    if messages.is_empty() {
+        wrong.push("it has no messages".to_owned());
+    }
+    if request.body["tools"].as_array().is_some_and(Vec::is_empty) {
+        wrong.push("its tools are empty, not left out".to_owned());
+    }
+    check_roles(messages, &mut wrong);
+    check_calls(messages, &mut wrong);
+    check_prefix(&request.body, history, &mut wrong);
+    history.push(request.body.clone());
+    wrong.into_iter().map(|wrong| format!("chat request {number}: {wrong}")).collect()
+}
+
+fn check_roles(messages: &[Value], wrong: &mut Vec<String>) {
+    let mut last = "";
+    for (at, message) in messages.iter().enumerate() {
+        let role = message["role"].as_str().unwrap_or_default();
+        match role {
+            "system" if at > 0 => wrong.push(format!("message {at} is a second system message")),
+            "user" | "assistant" if role == last => {
+                wrong.push(format!("message {at}: two {role} messages in a row"));
+            }
+            "system" | "user" | "assistant" | "tool" => {}
+            other => wrong.push(format!("message {at} has the role `{other}`")),
+        }
+        let is_empty = message["content"].as_str().is_none_or(str::is_empty);
+        if role != "assistant" && is_empty {
+            wrong.push(format!("message {at} ({role}) has no text"));
+        }
+        last = role;
+    }
+    if last == "assistant" {
+        wrong.push("the last message is the assistant's".to_owned());
+    }
+}
+
+fn check_calls(messages: &[Value], wrong: &mut Vec<String>) {
+    let mut open: HashSet<&str> = HashSet::new();
+    for (at, message) in messages.iter().enumerate() {
+        if message["role"] == "tool" {
+            let id = message["tool_call_id"].as_str().unwrap_or_default();
+            if !open.remove(id) {
+                wrong.push(format!("message {at} answers `{id}`, which is no open call"));
+            }
+            continue;
+        }
+        if !open.is_empty() {
+            wrong.push(format!("message {at}: the calls {open:?} have no result"));
+            open.clear();
+        }
+        for call in message["tool_calls"].as_array().into_iter().flatten() {
+            let id = call["id"].as_str().unwrap_or_default();
+            if id.is_empty() || !open.insert(id) {
+                wrong.push(format!("message {at}: the call id `{id}` is empty or used twice"));
+            }
+            let arguments = call["function"]["arguments"].as_str().unwrap_or_default();
+            if !serde_json::from_str::<Value>(arguments).is_ok_and(|json| json.is_object()) {
+                wrong.push(format!("message {at}: the arguments `{arguments}` are no object"));
+            }
+        }
+    }
+    if !open.is_empty() {
+        wrong.push(format!("the calls {open:?} have no result"));
+    }
+}
+
+fn check_prefix(body: &Value, history: &[Value], wrong: &mut Vec<String>) {
+    let same: Vec<&Value> = history.iter().filter(|old| first_word(old) == first_word(body)).collect();
+    let Some(last) = same.last() else { return };
+    if last["tools"].to_string() != body["tools"].to_string() {
+        wrong.push("its tools are not those of the request before it".to_owned());
+    }
+    let written = |body: &Value| body["messages"].to_string();
+    let now = written(body);
+    let begins = |old: &&Value| {
+        let old = written(old);
+        now.starts_with(old.trim_end_matches(']'))
+    };
+    if !same.iter().any(begins) {
+        let before = written(last);
+        let agree = now.bytes().zip(before.bytes()).take_while(|(a, b)| a == b).count();
+        let around = |text: &str| {
+            let from = (0..=agree.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+            text[from.unwrap_or(0)..].chars().take(80).collect::<String>()
+        };
+        wrong.push(format!(
+            "no earlier request is its beginning; after {agree} bytes `{}` became `{}`",
+            around(&before),
+            around(&now)
+        ));
+    }
+}
+
+fn first_word(body: &Value) -> Option<&Value> {
+    body["messages"].as_array()?.iter().find(|message| message["role"] == "user")
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
