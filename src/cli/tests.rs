@@ -216,3 +216,15 @@ fn statuses_are_the_documented_numbers() {
     let numbers = [Exit::Answered, Exit::Failed, Exit::Usage, Exit::Refused, Exit::NoSandbox];
     assert_eq!(numbers.map(Exit::code), [0, 1, 2, 4, 78]);
 }
+
+#[test]
+fn the_documentation_names_every_flag_and_command() {
+    let page = include_str!("../../docs/configuration.md");
+    let command = Cli::command();
+    for flag in command.get_arguments().filter_map(|argument| argument.get_long()) {
+        assert!(page.contains(&format!("`--{flag}")), "--{flag} is not documented");
+    }
+    for subcommand in command.get_subcommands() {
+        assert!(page.contains(&format!("`{}", subcommand.get_name())), "{}", subcommand.get_name());
+    }
+}

@@ -1,5 +1,5 @@
-//! Configuration: what was written ([`raw`]) and what holds, with where each value came from
-//! ([`resolved`]).
+//! Configuration: what was written (`raw`) and what holds, with where each value came from
+//! (`resolved`).
 //!
 //! Later layers override earlier ones: defaults, the person's file, the project's file, the
 //! environment, flags. A project's file is read only when the project is trusted, and gives slug

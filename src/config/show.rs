@@ -151,4 +151,12 @@ mod tests {
             json!({"kind": "file", "file": "/home/me/config.toml", "line": 3})
         );
     }
+
+    #[test]
+    fn the_documentation_names_every_value() {
+        let page = include_str!("../../docs/configuration.md");
+        for row in rows(&config()) {
+            assert!(page.contains(&format!("| `{}` |", row.key)), "{} is not documented", row.key);
+        }
+    }
 }
