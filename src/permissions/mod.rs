@@ -1,1 +1,36 @@
-//! Who may do what: rules from settings files, the analysis of shell commands, and the decision. Pure but for loading, saving and resolving symbolic links.
+//! Who may do what: rules from settings files, the analysis of shell commands, and the decision.
+//!
+//! A call passes here in four steps. [`Query::resolve`] follows symbolic links and analyses the
+//! command; [`decide`] is pure and says allow, ask or deny; [`Decision::approve`] or
+//! [`Decision::approved_by_person`] makes the [`Approved`] that the gate needs, and nothing else
+//! can make one; [`Approved::still_holds`] compares with a second look just before the call runs.
+//!
+//! Only [`paths`] (links), [`Query::resolve`] through it, and [`store`] touch the disk. A deny rule
+//! on Bash is a courtesy to the person, not a wall: a program can do what no rule can see.
+
+mod approved;
+mod bash;
+mod check;
+mod lines;
+pub mod paths;
+mod pattern;
+mod query;
+mod readonly;
+mod report;
+mod rules;
+pub mod shell;
+pub mod store;
+mod words;
+mod wrappers;
+
+#[cfg(test)]
+mod cases;
+#[cfg(test)]
+mod oracle;
+
+pub use approved::{Approved, Decision};
+pub use check::decide;
+pub use paths::{Protected, ResolvedPath, Workspace, Zone};
+pub use query::{Query, ResolvedAccess};
+pub use report::{ListReport, TestReport};
+pub use rules::{RuleError, RuleSet, Warning};

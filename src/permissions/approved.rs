@@ -1,0 +1,239 @@
+//! The outcome of a decision, and the ticket that lets a call run.
+//!
+//! Invariant: an [`Approved`] exists only for a call that rules and mode allow, or that a person
+//! said yes to; never for one that is denied. It holds for one call of one tool with these
+//! arguments on these targets.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::domain::{CallId, CallInput, ContentHash, Outcome, Part, RuleSource, ToolCall};
+
+use super::query::{Query, ResolvedAccess};
+
+/// What was decided for a call, and everything that the question to the person needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    outcome: Outcome,
+    reason: String,
+    rule: Option<RuleSource>,
+    parts: Vec<Part>,
+    allow_rules: Vec<String>,
+    deny_rule: Option<String>,
+    run_as: Option<String>,
+    tool: String,
+    cwd: Option<PathBuf>,
+    targets: ContentHash,
+}
+
+/// A call that may run.
+#[derive(Debug, PartialEq)]
+pub struct Approved {
+    call: CallId,
+    tool: String,
+    input: Value,
+    approved_by: String,
+    binding: ContentHash,
+    targets: ContentHash,
+}
+
+impl Decision {
+    pub(super) fn new(query: &Query, outcome: Outcome, reason: String) -> Self {
+        let cwd = query.accesses.iter().find_map(|access| match access {
+            ResolvedAccess::Run(run) => Some(run.cwd.real.clone()),
+            ResolvedAccess::Read(_) | ResolvedAccess::Write(_) => None,
+        });
+        Self {
+            outcome,
+            reason,
+            rule: None,
+            parts: Vec::new(),
+            allow_rules: Vec::new(),
+            deny_rule: None,
+            run_as: None,
+            tool: query.tool.clone(),
+            cwd,
+            targets: query.fingerprint(),
+        }
+    }
+
+    pub(super) fn with_rule(self, rule: Option<RuleSource>) -> Self {
+        Self { rule, ..self }
+    }
+
+    pub(super) fn with_parts(self, parts: Vec<Part>) -> Self {
+        Self { parts, ..self }
+    }
+
+    pub(super) fn with_offers(self, allow_rules: Vec<String>, deny_rule: Option<String>) -> Self {
+        Self { allow_rules, deny_rule, ..self }
+    }
+
+    pub(super) fn with_run_as(self, run_as: Option<String>) -> Self {
+        Self { run_as, ..self }
+    }
+
+    /// Allow, ask or deny.
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// Why, in a sentence.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// The rule that decided, if one did.
+    pub fn rule(&self) -> Option<&RuleSource> {
+        self.rule.as_ref()
+    }
+
+    /// The simple commands, redirections and paths, each with what was decided for it alone.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The rules that an "always" would save, one for each part that has none. Empty where no rule
+    /// can be offered.
+    pub fn allow_rules(&self) -> &[String] {
+        &self.allow_rules
+    }
+
+    /// The rule that a "never" would save.
+    pub fn deny_rule(&self) -> Option<&str> {
+        self.deny_rule.as_deref()
+    }
+
+    /// The command in slug's own words, where one is allowed without a question.
+    pub fn run_as(&self) -> Option<&str> {
+        self.run_as.as_deref()
+    }
+
+    /// What approved it, for the log: a rule, or what the reason says.
+    pub fn approved_by(&self) -> String {
+        match &self.rule {
+            Some(rule) => format!("rule {}", rule.rule),
+            None => self.reason.trim_end_matches('.').to_owned(),
+        }
+    }
+
+    /// The ticket for a call that needs no answer. A command then runs in slug's own words. Gives
+    /// the decision back when it is not allow, or was made for something else.
+    pub fn approve(self, call: &ToolCall) -> Result<Approved, Box<Self>> {
+        if self.outcome != Outcome::Allow {
+            return Err(Box::new(self));
+        }
+        let approved_by = self.approved_by();
+        let run_as = self.run_as.clone();
+        self.ticket(call, approved_by, run_as)
+    }
+
+    /// The ticket for a call that a person said yes to, run as it stands; `answer` is the answer's
+    /// name for the log. Gives the decision back when it is deny: there a yes does not help.
+    pub fn approved_by_person(self, call: &ToolCall, answer: &str) -> Result<Approved, Box<Self>> {
+        match self.outcome {
+            Outcome::Deny => Err(Box::new(self)),
+            Outcome::Allow | Outcome::Ask => self.ticket(call, format!("person ({answer})"), None),
+        }
+    }
+
+    fn ticket(
+        self,
+        call: &ToolCall,
+        approved_by: String,
+        run_as: Option<String>,
+    ) -> Result<Approved, Box<Self>> {
+        let CallInput::Valid(input) = &call.input else { return Err(Box::new(self)) };
+        if call.name != self.tool {
+            return Err(Box::new(self));
+        }
+        let mut input = input.clone();
+        if let (Some(text), Some(command)) = (run_as, input.get_mut("command")) {
+            *command = Value::String(text);
+        }
+        Ok(Approved {
+            call: call.id.clone(),
+            binding: binding(&call.name, &input, self.cwd.as_deref()),
+            tool: self.tool,
+            input,
+            approved_by,
+            targets: self.targets,
+        })
+    }
+}
+
+impl Approved {
+    /// The call.
+    pub fn call(&self) -> &CallId {
+        &self.call
+    }
+
+    /// The tool.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// The arguments to run it with.
+    pub fn input(&self) -> &Value {
+        &self.input
+    }
+
+    /// What approved it, for the log.
+    pub fn approved_by(&self) -> &str {
+        &self.approved_by
+    }
+
+    /// SHA-256 of the tool, its arguments with sorted keys, and the folder.
+    pub fn binding(&self) -> &ContentHash {
+        &self.binding
+    }
+
+    /// Whether the call, resolved again just before it runs, still touches what was approved.
+    pub fn still_holds(&self, now: &Query) -> bool {
+        now.fingerprint() == self.targets
+    }
+
+    /// The arguments, when the call runs.
+    pub fn into_input(self) -> Value {
+        self.input
+    }
+}
+
+fn binding(tool: &str, input: &Value, cwd: Option<&std::path::Path>) -> ContentHash {
+    let mut text = serde_json::Value::String(tool.to_owned()).to_string();
+    write_canonical(input, &mut text);
+    if let Some(cwd) = cwd {
+        text.push_str(&format!("{cwd:?}"));
+    }
+    ContentHash::of(text.as_bytes())
+}
+
+/// JSON with the keys of objects sorted, so that their order does not matter.
+fn write_canonical(value: &Value, text: &mut String) {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_by(|a, b| a.0.cmp(b.0));
+            text.push('{');
+            for (key, value) in entries {
+                text.push_str(&Value::String(key.clone()).to_string());
+                text.push(':');
+                write_canonical(value, text);
+                text.push(',');
+            }
+            text.push('}');
+        }
+        Value::Array(items) => {
+            text.push('[');
+            for item in items {
+                write_canonical(item, text);
+                text.push(',');
+            }
+            text.push(']');
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            text.push_str(&value.to_string());
+        }
+    }
+}

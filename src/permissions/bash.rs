@@ -1,0 +1,247 @@
+//! The decision for a shell command: deny rules on everything that can be seen in it, and a yes
+//! without a question only where it is static and each of its simple commands has one.
+
+use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
+
+use super::check::{Grounds, Offer, Verdict};
+use super::paths::{Protected, Zone};
+use super::pattern::{Fit, exact_rule};
+use super::query::{CommandFiles, ResolvedRun};
+use super::readonly;
+use super::rules::Effect;
+use super::shell::{Inner, Kind, SimpleCommand, Word};
+use super::words::show;
+use super::wrappers::{base_name, has_subcommands, needs_exact_rule, never_allowed};
+
+/// The verdicts on all parts of a command, in the order of its text.
+pub(super) fn decide_run(grounds: &Grounds<'_>, run: &ResolvedRun) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    let mut files = run.files.as_slice();
+    for command in &run.analysis.commands {
+        let flat = command.flatten();
+        let (own, rest) = files.split_at(flat.len().min(files.len()));
+        files = rest;
+        if !command.words.is_empty() || !command.assignments.is_empty() {
+            verdicts.push(Judge { grounds, run, command, flat: &flat, files: own }.verdict());
+        }
+        for one in own {
+            let reads = one.reads.iter().map(|path| grounds.file(Effect::Read, path));
+            let writes = one.writes.iter().map(|path| grounds.file(Effect::Write, path));
+            verdicts.extend(reads.chain(writes).map(|verdict| settle(grounds, run, verdict)));
+        }
+    }
+    verdicts.extend(on_the_whole(grounds, run, verdicts.is_empty()));
+    verdicts
+}
+
+/// In a folder that is not known, a redirection is asked.
+fn settle(grounds: &Grounds<'_>, run: &ResolvedRun, verdict: Verdict) -> Verdict {
+    let trusting = grounds.mode == Mode::Yolo;
+    if run.moves && verdict.outcome == Outcome::Allow && !trusting {
+        let reason = "It changes its folder, so it cannot be said where this file is.";
+        return Verdict::new(verdict.text, Outcome::Ask, reason);
+    }
+    verdict
+}
+
+/// What holds for the text as a whole: rules on what did not parse, and why it is asked.
+fn on_the_whole(grounds: &Grounds<'_>, run: &ResolvedRun, no_parts: bool) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for (kind, make) in [
+        (RuleKind::Deny, Verdict::denied_by as fn(String, RuleSource) -> Verdict),
+        (RuleKind::Ask, Verdict::asked_by),
+    ] {
+        let found = run
+            .analysis
+            .rough
+            .iter()
+            .find_map(|words| grounds.rules.on_rough(kind, words).map(|rule| (words, rule)));
+        if let Some((words, rule)) = found {
+            let shown: Vec<String> = words.iter().take(12).map(|word| show(word)).collect();
+            verdicts.push(make(shown.join(" "), rule));
+            break;
+        }
+    }
+    if no_parts {
+        verdicts.push(unknown_command(grounds, run));
+    }
+    verdicts
+}
+
+/// A command in which no simple command was found.
+fn unknown_command(grounds: &Grounds<'_>, run: &ResolvedRun) -> Verdict {
+    let text = run.command.trim();
+    match not_certain(run) {
+        Some(_) if grounds.mode == Mode::Plan => plan_refuses(text),
+        Some(_) if grounds.mode == Mode::Yolo => grounds.by_mode(text),
+        Some(why) => Verdict::new(text, Outcome::Ask, why),
+        None => Verdict::new(text, Outcome::Ask, "It runs no command."),
+    }
+}
+
+/// Why it cannot be said for certain what a command runs.
+fn not_certain(run: &ResolvedRun) -> Option<String> {
+    match &run.analysis.kind {
+        Kind::Static { .. } => None,
+        Kind::NotStatic { why } => Some(format!("What it runs cannot be said for certain: {why}.")),
+        Kind::NotAnalysable { why } => Some(format!("The command cannot be analysed: {why}.")),
+    }
+}
+
+fn plan_refuses(text: &str) -> Verdict {
+    let reason = "Plan mode runs only commands that are known to read: ls, cat, grep and the like, with plain options.";
+    Verdict::new(text, Outcome::Deny, reason)
+}
+
+/// One simple command with what it wraps.
+struct Judge<'a> {
+    grounds: &'a Grounds<'a>,
+    run: &'a ResolvedRun,
+    command: &'a SimpleCommand,
+    flat: &'a [&'a SimpleCommand],
+    files: &'a [CommandFiles],
+}
+
+impl Judge<'_> {
+    fn verdict(&self) -> Verdict {
+        let text = self.command.show();
+        if let Some(rule) = self.refused() {
+            return Verdict::denied_by(text, rule);
+        }
+        let reads = self.paths_read();
+        if self.grounds.mode == Mode::Plan {
+            return self.plan(text, reads.is_some());
+        }
+        let deny_rule = refusing_rule(self.command);
+        self.answer(text, reads.is_some()).refusable(deny_rule)
+    }
+
+    /// The deny rule on any command or path in it.
+    fn refused(&self) -> Option<RuleSource> {
+        let rules = self.grounds.rules;
+        let on_commands = self
+            .flat
+            .iter()
+            .find_map(|command| rules.on_command(RuleKind::Deny, command).map(|rule| rule.source));
+        on_commands.or_else(|| {
+            // A word that is not there and does not look like a path is taken for text.
+            let arguments = self.files.iter().flat_map(|files| &files.arguments);
+            arguments
+                .filter(|argument| {
+                    argument.path.exists
+                        || argument.text.contains('/')
+                        || argument.text.starts_with('.')
+                })
+                .find_map(|argument| rules.on_argument(&argument.path))
+        })
+    }
+
+    /// The paths it reads, if it is one of the commands that only read.
+    fn paths_read(&self) -> Option<Vec<&str>> {
+        readonly::paths_read(self.command)
+    }
+
+    fn plan(&self, text: String, reads_only: bool) -> Verdict {
+        let is_static = matches!(self.run.analysis.kind, Kind::Static { .. });
+        let Some(paths) = self.paths_read().filter(|_| is_static && reads_only) else {
+            return plan_refuses(&text);
+        };
+        if let Some(rule) = self.asking_rule() {
+            return Verdict::asked_by(text, rule);
+        }
+        let beyond = self.files.iter().flat_map(|files| &files.arguments).any(|argument| {
+            paths.contains(&argument.text.as_str())
+                && (argument.path.zone == Zone::Outside
+                    || argument.path.protected == Some(Protected::System))
+        });
+        if beyond || self.run.cwd.zone == Zone::Outside {
+            return Verdict::new(text, Outcome::Ask, "It reads outside the workspace.");
+        }
+        Verdict::new(text, Outcome::Allow, "It only reads, inside the workspace.")
+    }
+
+    fn asking_rule(&self) -> Option<RuleSource> {
+        self.flat.iter().find_map(|command| {
+            self.grounds.rules.on_command(RuleKind::Ask, command).map(|rule| rule.source)
+        })
+    }
+
+    fn answer(&self, text: String, reads_only: bool) -> Verdict {
+        let grounds = self.grounds;
+        if !reads_only && self.names_own_powers() {
+            let what = Protected::OwnPowers.what();
+            let reason = format!("It may change {what}, which is always asked.");
+            return Verdict::new(text, Outcome::Ask, reason);
+        }
+        if let Some(rule) = self.asking_rule() {
+            return Verdict::asked_by(text, rule);
+        }
+        let analysable = !matches!(self.run.analysis.kind, Kind::NotAnalysable { .. });
+        let every_call = grounds.rules.on_tool(RuleKind::Allow, grounds.tool);
+        let uncertain = not_certain(self.run);
+        match (self.covered(self.command), every_call, uncertain) {
+            (Some(rule), _, None) if self.run.cwd.zone == Zone::Inside => {
+                Verdict::allowed_by(text, rule)
+            }
+            (_, Some(rule), _) if analysable => Verdict::allowed_by(text, rule),
+            _ if grounds.mode == Mode::Yolo => grounds.by_mode(text),
+            (_, _, Some(why)) => Verdict::new(text, Outcome::Ask, why),
+            (_, _, None) if self.run.cwd.zone == Zone::Outside => {
+                Verdict::new(text, Outcome::Ask, "It runs outside the workspace.")
+            }
+            (_, _, None) => self.without_rule(text),
+        }
+    }
+
+    /// Asked for want of a rule, with the rule that would do.
+    fn without_rule(&self, text: String) -> Verdict {
+        if let Some(why) = self.flat.iter().find_map(|command| never_allowed(&command.words)) {
+            return Verdict::new(text, Outcome::Ask, format!("It is always asked: {why}."));
+        }
+        let reason = match &self.command.inner {
+            Inner::Nothing => "No rule allows this command.",
+            Inner::Known(_) | Inner::Unknown(_) => "No rule allows this command and what it runs.",
+        };
+        let offer = exact_rule(self.command).map_or(Offer::Impossible, Offer::Rule);
+        Verdict { offer, ..Verdict::new(text, Outcome::Ask, reason) }
+    }
+
+    /// The rule that allows a command and all that it runs.
+    fn covered(&self, command: &SimpleCommand) -> Option<RuleSource> {
+        if command.flatten().iter().any(|one| never_allowed(&one.words).is_some()) {
+            return None;
+        }
+        let rule = self.grounds.rules.on_command(RuleKind::Allow, command)?;
+        let wraps_allowed = match (&rule.fit, &command.inner) {
+            (Fit::Exact, _) => true,
+            (Fit::Wildcard, _) if needs_exact_rule(&command.words) => false,
+            (Fit::Wildcard, Inner::Nothing) => true,
+            (Fit::Wildcard, Inner::Known(inner)) => {
+                inner.iter().all(|command| self.covered(command).is_some())
+            }
+            (Fit::Wildcard, Inner::Unknown(_)) => false,
+        };
+        wraps_allowed.then_some(rule.source)
+    }
+
+    /// Whether an argument is a file from which slug takes its powers.
+    fn names_own_powers(&self) -> bool {
+        self.files
+            .iter()
+            .flat_map(|files| &files.arguments)
+            .any(|argument| argument.path.protected == Some(Protected::OwnPowers))
+    }
+}
+
+/// The rule that a "never" would save: the command with any arguments, its subcommand named.
+fn refusing_rule(command: &SimpleCommand) -> Option<String> {
+    let name = command.words.first().and_then(Word::known)?;
+    if name.is_empty() || name.contains('=') {
+        return None;
+    }
+    let subcommand = command.words.get(1).and_then(Word::known);
+    Some(match subcommand.filter(|word| has_subcommands(name) && !word.starts_with('-')) {
+        Some(subcommand) => format!("Bash({} {} *)", show(base_name(name)), show(subcommand)),
+        None => format!("Bash({} *)", show(base_name(name))),
+    })
+}

@@ -1,0 +1,243 @@
+//! The decision: deny, ask, allow, mode, in this order. Pure.
+//!
+//! A call is looked at part by part (each path, each simple command, each redirection), and the
+//! whole gets the strictest answer. Two things come before the order: plan mode changes nothing,
+//! whatever the rules say; and places that take orders ([`Protected`]) are asked even where a rule
+//! or the mode would allow.
+
+use crate::domain::{Mode, Outcome, Part, RuleKind, RuleSource};
+
+use super::approved::Decision;
+use super::bash;
+use super::paths::{Protected, ResolvedPath, Workspace, Zone};
+use super::pattern::path_rule;
+use super::query::{Query, ResolvedAccess};
+use super::rules::{Effect, RuleSet};
+use super::shell::Kind;
+
+/// What a part is decided with.
+pub(super) struct Grounds<'a> {
+    pub tool: &'a str,
+    pub rules: &'a RuleSet,
+    pub mode: Mode,
+    pub workspace: &'a Workspace,
+}
+
+/// What was decided for a part.
+pub(super) struct Verdict {
+    pub text: String,
+    pub outcome: Outcome,
+    pub reason: String,
+    pub rule: Option<RuleSource>,
+    pub offer: Offer,
+    /// The rule that would refuse it from now on.
+    pub deny_rule: Option<String>,
+}
+
+/// The rule that would allow a part from now on.
+pub(super) enum Offer {
+    /// None is needed.
+    NotNeeded,
+    /// This one.
+    Rule(String),
+    /// None can be written, or none would help.
+    Impossible,
+}
+
+/// Decides a call.
+pub fn decide(query: &Query, rules: &RuleSet, mode: Mode, workspace: &Workspace) -> Decision {
+    let grounds = Grounds { tool: &query.tool, rules, mode, workspace };
+    let mut verdicts: Vec<Verdict> = grounds.whole_tool().into_iter().collect();
+    for access in &query.accesses {
+        match access {
+            ResolvedAccess::Read(path) => verdicts.push(grounds.file(Effect::Read, path)),
+            ResolvedAccess::Write(path) => verdicts.push(grounds.file(Effect::Write, path)),
+            ResolvedAccess::Run(run) => verdicts.extend(bash::decide_run(&grounds, run)),
+        }
+    }
+    combine(query, verdicts)
+}
+
+fn combine(query: &Query, verdicts: Vec<Verdict>) -> Decision {
+    let strictest = verdicts.iter().map(|verdict| verdict.outcome).max_by_key(|o| severity(*o));
+    let outcome = strictest.unwrap_or(Outcome::Allow);
+    let decisive = verdicts.iter().find(|verdict| verdict.outcome == outcome);
+    let reason = decisive
+        .map_or_else(|| "It touches no file and runs no command.".into(), |v| v.reason.clone());
+    let rule = decisive.and_then(|verdict| verdict.rule.clone());
+    let asked: Vec<&Verdict> = verdicts.iter().filter(|v| v.outcome == Outcome::Ask).collect();
+    let offers: Option<Vec<String>> = asked
+        .iter()
+        .map(|verdict| match &verdict.offer {
+            Offer::NotNeeded | Offer::Impossible => None,
+            Offer::Rule(rule) => Some(rule.clone()),
+        })
+        .collect();
+    let mut allow_rules: Vec<String> = Vec::new();
+    for rule in offers.filter(|_| outcome == Outcome::Ask).unwrap_or_default() {
+        if !allow_rules.contains(&rule) {
+            allow_rules.push(rule);
+        }
+    }
+    let deny_rule = asked.iter().find_map(|verdict| verdict.deny_rule.clone());
+    let run_as = query.accesses.iter().find_map(|access| match access {
+        ResolvedAccess::Run(run) => match &run.analysis.kind {
+            Kind::Static { canonical } => Some(canonical.clone()),
+            Kind::NotStatic { .. } | Kind::NotAnalysable { .. } => None,
+        },
+        ResolvedAccess::Read(_) | ResolvedAccess::Write(_) => None,
+    });
+    let parts = verdicts
+        .into_iter()
+        .map(|v| Part { text: v.text, decision: v.outcome, rule: v.rule })
+        .collect();
+    Decision::new(query, outcome, reason)
+        .with_rule(rule)
+        .with_parts(parts)
+        .with_offers(allow_rules, deny_rule)
+        .with_run_as(run_as.filter(|_| outcome == Outcome::Allow))
+}
+
+fn severity(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Allow => 0,
+        Outcome::Ask => 1,
+        Outcome::Deny => 2,
+    }
+}
+
+impl Grounds<'_> {
+    /// A deny or ask rule on the tool as a whole.
+    fn whole_tool(&self) -> Option<Verdict> {
+        let restricted = |kind| self.rules.on_tool(kind, self.tool);
+        if let Some(rule) = restricted(RuleKind::Deny) {
+            return Some(Verdict::denied_by(self.tool, rule));
+        }
+        restricted(RuleKind::Ask).map(|rule| Verdict::asked_by(self.tool, rule))
+    }
+
+    /// An access to a file.
+    pub(super) fn file(&self, effect: Effect, path: &ResolvedPath) -> Verdict {
+        let shown = self.workspace.show(&path.path);
+        let text = match (effect, self.tool) {
+            (Effect::Read, "Bash") => format!("< {shown}"),
+            (Effect::Write, "Bash") => format!("> {shown}"),
+            (Effect::Read | Effect::Write, _) => shown,
+        };
+        let rule = |kind| self.rules.on_file(kind, self.tool, effect, path);
+        if let Some(rule) = rule(RuleKind::Deny) {
+            return Verdict::denied_by(text, rule);
+        }
+        let (family, offer) = match effect {
+            Effect::Read => ("Read", self.offer("Read", path)),
+            Effect::Write => ("Edit", self.offer("Edit", path)),
+        };
+        let deny_rule = path_rule(family, path, self.workspace);
+        if effect == Effect::Write && self.mode == Mode::Plan {
+            let reason = "Plan mode changes nothing. Describe the change instead.";
+            return Verdict::new(text, Outcome::Deny, reason);
+        }
+        if let Some(protected) = path.protected
+            && (effect == Effect::Write || protected == Protected::System)
+        {
+            let spoken = rule(RuleKind::Ask).or_else(|| rule(RuleKind::Allow));
+            return Self::protected(text, effect, protected, self.tool, spoken, deny_rule);
+        }
+        if let Some(rule) = rule(RuleKind::Ask) {
+            return Verdict::asked_by(text, rule).refusable(deny_rule);
+        }
+        if let Some(rule) = rule(RuleKind::Allow) {
+            return Verdict::allowed_by(text, rule);
+        }
+        let reason = match (effect, path.zone, self.mode) {
+            (_, _, Mode::Yolo) => return self.by_mode(text),
+            (Effect::Read, Zone::Inside, Mode::Ask | Mode::AllowEdits | Mode::Plan) => {
+                return Verdict::new(text, Outcome::Allow, "Reading inside the workspace.");
+            }
+            (Effect::Write, Zone::Inside, Mode::AllowEdits) => return self.by_mode(text),
+            (Effect::Read, Zone::Outside, Mode::Ask | Mode::AllowEdits | Mode::Plan) => {
+                format!("It reads outside the workspace: {}.", path.real.display())
+            }
+            (Effect::Write, Zone::Outside, Mode::Ask | Mode::AllowEdits | Mode::Plan) => {
+                format!("It writes outside the workspace: {}.", path.real.display())
+            }
+            (Effect::Write, Zone::Inside, Mode::Ask | Mode::Plan) => {
+                "No rule allows writing this file.".into()
+            }
+        };
+        Verdict { offer, ..Verdict::new(text, Outcome::Ask, reason) }.refusable(deny_rule)
+    }
+
+    /// Asked whatever rules and mode say. A redirection shows no diff, so there it is refused
+    /// unless a rule speaks of the file.
+    fn protected(
+        text: String,
+        effect: Effect,
+        protected: Protected,
+        tool: &str,
+        spoken: Option<RuleSource>,
+        deny_rule: Option<String>,
+    ) -> Verdict {
+        let verb = match effect {
+            Effect::Read => "reads from",
+            Effect::Write => "changes",
+        };
+        let what = protected.what();
+        let by_redirection = tool == "Bash" && effect == Effect::Write;
+        if by_redirection && spoken.is_none() && protected != Protected::System {
+            let reason = format!(
+                "A redirection here would change {what}. Use the Edit or Write tool, so that the person sees the change."
+            );
+            return Verdict::new(text, Outcome::Deny, reason);
+        }
+        let reason = format!("It {verb} {what}, which is always asked.");
+        Verdict::new(text, Outcome::Ask, reason).refusable(deny_rule)
+    }
+
+    pub(super) fn by_mode(&self, text: impl Into<String>) -> Verdict {
+        Verdict::new(text, Outcome::Allow, format!("Allowed by the mode {}.", self.mode))
+    }
+
+    fn offer(&self, family: &str, path: &ResolvedPath) -> Offer {
+        // The rule has to fit both names, so a link's rule would never hold.
+        let direct = path.path == path.real || path.zone == Zone::Inside;
+        match path_rule(family, path, self.workspace) {
+            Some(rule) if direct => Offer::Rule(rule),
+            Some(_) | None => Offer::Impossible,
+        }
+    }
+}
+
+impl Verdict {
+    pub(super) fn new(
+        text: impl Into<String>,
+        outcome: Outcome,
+        reason: impl Into<String>,
+    ) -> Self {
+        let offer = match outcome {
+            Outcome::Allow => Offer::NotNeeded,
+            Outcome::Ask | Outcome::Deny => Offer::Impossible,
+        };
+        let (text, reason) = (text.into(), reason.into());
+        Self { text, outcome, reason, rule: None, offer, deny_rule: None }
+    }
+
+    pub(super) fn denied_by(text: impl Into<String>, rule: RuleSource) -> Self {
+        let reason = format!("The rule {} refuses it.", rule.rule);
+        Self { rule: Some(rule), ..Self::new(text, Outcome::Deny, reason) }
+    }
+
+    pub(super) fn asked_by(text: impl Into<String>, rule: RuleSource) -> Self {
+        let reason = format!("The rule {} asks.", rule.rule);
+        Self { rule: Some(rule), ..Self::new(text, Outcome::Ask, reason) }
+    }
+
+    pub(super) fn allowed_by(text: impl Into<String>, rule: RuleSource) -> Self {
+        let reason = format!("Allowed by the rule {}.", rule.rule);
+        Self { rule: Some(rule), ..Self::new(text, Outcome::Allow, reason) }
+    }
+
+    pub(super) fn refusable(self, deny_rule: Option<String>) -> Self {
+        Self { deny_rule, ..self }
+    }
+}

@@ -1,0 +1,411 @@
+//! Where a path really leads, and what it is to slug: inside the workspace or outside, plain or one
+//! of the places from which slug, git, a shell or an editor would take orders.
+//!
+//! Invariants: a path is inside only when both its lexical and its real form are, compared by
+//! components; it is protected when either is. A path that does not exist yet has the real form of
+//! its nearest existing folder. Nothing is opened, and nothing is followed but links.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Component, Path, PathBuf};
+
+/// As many links as Linux follows.
+const MAX_LINKS: usize = 40;
+
+/// The folders that an agent works in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    root: PathBuf,
+    added: Vec<PathBuf>,
+    home: Option<PathBuf>,
+    slug_home: PathBuf,
+    real_roots: Vec<PathBuf>,
+    real_home: Option<PathBuf>,
+    real_slug_home: PathBuf,
+}
+
+/// A path and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResolvedPath {
+    /// Absolute and lexically clean.
+    pub path: PathBuf,
+    /// The same with all links followed.
+    pub real: PathBuf,
+    /// Inside the workspace or outside.
+    pub zone: Zone,
+    /// What takes orders from it, if anything does.
+    pub protected: Option<Protected>,
+    /// Whether there is a folder now.
+    pub folder: bool,
+    /// Whether there is anything now.
+    pub exists: bool,
+}
+
+/// Inside the workspace or outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Zone {
+    /// Below the root or an added folder.
+    Inside,
+    /// Anywhere else.
+    Outside,
+}
+
+/// What takes orders from a path. Writing there is always asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protected {
+    /// slug: its settings, rules and servers.
+    OwnPowers,
+    /// git: hooks, configuration, attributes.
+    Git,
+    /// Shells and logins, ssh included.
+    StartUp,
+    /// Editors and package managers.
+    Tooling,
+    /// The kernel: `/proc`, `/sys`, `/dev`. Reading is asked, too.
+    System,
+}
+
+impl Workspace {
+    /// Looks up where the folders really are. All paths are absolute.
+    pub fn new(
+        root: impl Into<PathBuf>,
+        added: Vec<PathBuf>,
+        home: Option<PathBuf>,
+        slug_home: impl Into<PathBuf>,
+    ) -> Self {
+        let root = clean(&root.into());
+        let slug_home = clean(&slug_home.into());
+        let added: Vec<PathBuf> = added.iter().map(|path| clean(path)).collect();
+        let real = |path: &Path| follow(Path::new("/"), path).unwrap_or_else(|| path.to_owned());
+        Self {
+            real_roots: std::iter::once(&root).chain(&added).map(|path| real(path)).collect(),
+            real_home: home.as_deref().map(real),
+            real_slug_home: real(&slug_home),
+            root,
+            added,
+            home,
+            slug_home,
+        }
+    }
+
+    /// The folder that the agent works in.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The root and the added folders.
+    pub fn roots(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(self.root.as_path()).chain(self.added.iter().map(PathBuf::as_path))
+    }
+
+    /// The person's home folder.
+    pub fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// Where slug keeps its own files.
+    pub fn slug_home(&self) -> &Path {
+        &self.slug_home
+    }
+
+    /// Where a path really is; itself where its links go in a circle.
+    pub fn real(&self, path: &Path) -> PathBuf {
+        follow(Path::new("/"), path).unwrap_or_else(|| path.to_owned())
+    }
+
+    /// The path as people read it: relative inside the root.
+    pub fn show(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.root) {
+            Ok(inside) if inside.as_os_str().is_empty() => ".".into(),
+            Ok(inside) => inside.display().to_string(),
+            Err(_) => path.display().to_string(),
+        }
+    }
+
+    /// Finds out what `path` is. A relative one is taken from `from`, which has to be absolute; its
+    /// `..` are followed as the system does, after links.
+    pub fn resolve(&self, path: &Path, from: &Path) -> ResolvedPath {
+        let whole = from.join(path);
+        let lexical = clean(&whole);
+        let followed = follow(Path::new("/"), &whole);
+        let circular = followed.is_none();
+        let real = followed.unwrap_or_else(|| lexical.clone());
+        let inside = !circular && self.contains(&lexical) && self.contains(&real);
+        let metadata = std::fs::symlink_metadata(&real).ok();
+        ResolvedPath {
+            zone: if inside { Zone::Inside } else { Zone::Outside },
+            protected: self.protection(&lexical).or_else(|| self.protection(&real)),
+            folder: metadata.as_ref().is_some_and(std::fs::Metadata::is_dir),
+            exists: metadata.is_some(),
+            path: lexical,
+            real,
+        }
+    }
+
+    fn contains(&self, path: &Path) -> bool {
+        self.roots()
+            .chain(self.real_roots.iter().map(PathBuf::as_path))
+            .any(|r| path.starts_with(r))
+    }
+
+    fn protection(&self, path: &Path) -> Option<Protected> {
+        if ["/proc", "/sys", "/dev"].iter().any(|root| path.starts_with(root)) {
+            return Some(Protected::System);
+        }
+        for home in [&self.slug_home, &self.real_slug_home] {
+            if path.starts_with(home) && !path.starts_with(home.join("memory")) {
+                return Some(Protected::OwnPowers);
+            }
+            // Its default name would look like a project's own folder below.
+            if path.starts_with(home) {
+                return None;
+            }
+        }
+        for home in [&self.home, &self.real_home].into_iter().flatten() {
+            if let Ok(inside) = path.strip_prefix(home)
+                && is_start_up(&names(inside))
+            {
+                return Some(Protected::StartUp);
+            }
+        }
+        by_name(&names(path))
+    }
+}
+
+impl Protected {
+    /// Why a change there is asked, as the end of "It changes …".
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::OwnPowers => "what slug itself may do",
+            Self::Git => "what git runs",
+            Self::StartUp => "what runs when you log in or open a shell",
+            Self::Tooling => "what an editor or a package manager runs",
+            Self::System => "the running system",
+        }
+    }
+}
+
+/// Without `.` and `..`, lexically.
+pub fn clean(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                clean.push(component);
+            }
+        }
+    }
+    clean
+}
+
+/// Follows every link in `path`, which starts at `from`, a real folder. What does not exist is kept
+/// as it is. `None` when there are too many links.
+fn follow(from: &Path, path: &Path) -> Option<PathBuf> {
+    let mut real = from.to_owned();
+    let mut ahead: Vec<OsString> = components(path);
+    let mut links = 0;
+    while let Some(name) = ahead.pop() {
+        if name == ".." {
+            real.pop();
+            continue;
+        }
+        if name == "/" {
+            real = PathBuf::from("/");
+            continue;
+        }
+        real.push(&name);
+        let Ok(target) = std::fs::read_link(&real) else { continue };
+        links += 1;
+        if links > MAX_LINKS {
+            return None;
+        }
+        real.pop();
+        ahead.extend(components(&target));
+    }
+    Some(real)
+}
+
+/// The components, last first.
+fn components(path: &Path) -> Vec<OsString> {
+    let names = path.components().filter(|component| *component != Component::CurDir);
+    let mut names: Vec<OsString> = names.map(|c| c.as_os_str().to_owned()).collect();
+    names.reverse();
+    names
+}
+
+/// Components in lower case: some file systems take `.GIT` for `.git`.
+fn names(path: &Path) -> Vec<String> {
+    let names = path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(lower(name)),
+        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
+            None
+        }
+    });
+    names.collect()
+}
+
+fn lower(name: &OsStr) -> String {
+    name.to_string_lossy().to_ascii_lowercase()
+}
+
+/// Files and folders of the home folder that a shell, a login or ssh reads.
+fn is_start_up(names: &[String]) -> bool {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    match names.as_slice() {
+        [
+            ".bashrc" | ".bash_profile" | ".bash_login" | ".bash_logout" | ".bash_aliases"
+            | ".profile" | ".zshrc" | ".zshenv" | ".zprofile" | ".zlogin" | ".zlogout" | ".kshrc"
+            | ".cshrc" | ".tcshrc" | ".inputrc" | ".gitconfig" | ".pam_environment" | ".xprofile"
+            | ".xinitrc" | ".xsession" | ".netrc" | ".tmux.conf" | ".vimrc",
+        ]
+        | [".ssh" | ".gnupg" | ".aws" | ".kube", ..]
+        | [".config", "git" | "fish" | "autostart" | "systemd" | "environment.d" | "nvim", ..]
+        | [".local", "bin", ..]
+        | ["library", "launchagents", ..]
+        | ["bin", ..] => true,
+        _ => false,
+    }
+}
+
+/// Names that mean the same in every folder.
+fn by_name(names: &[String]) -> Option<Protected> {
+    let file = names.last()?.as_str();
+    let has = |folder: &str| names.iter().any(|name| name == folder);
+    let pair = |folder: &str, file: &str| {
+        names.windows(2).any(|pair| pair[0] == folder && pair[1] == file)
+    };
+    if has(".slug") || file == ".mcp.json" {
+        return Some(Protected::OwnPowers);
+    }
+    if has(".git") || file == ".gitmodules" || has(".husky") {
+        return Some(Protected::Git);
+    }
+    let tooling = has(".vscode")
+        || has(".idea")
+        || has(".devcontainer")
+        || pair(".cargo", "config.toml")
+        || pair(".cargo", "config")
+        || matches!(
+            file,
+            ".envrc"
+                | ".npmrc"
+                | ".yarnrc"
+                | ".yarnrc.yml"
+                | ".pnpmfile.cjs"
+                | ".ripgreprc"
+                | ".tool-versions"
+                | "mise.toml"
+                | ".mise.toml"
+                | ".pre-commit-config.yaml"
+        );
+    tooling.then_some(Protected::Tooling)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workspace() -> (tempfile::TempDir, Workspace) {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().join("home");
+        let root = home.join("app");
+        std::fs::create_dir_all(root.join("src")).unwrap();
+        let workspace = Workspace::new(&root, Vec::new(), Some(home.clone()), home.join(".slug"));
+        (dir, workspace)
+    }
+
+    fn at(workspace: &Workspace, path: &str) -> ResolvedPath {
+        workspace.resolve(Path::new(path), workspace.root())
+    }
+
+    #[test]
+    fn inside_is_by_component() {
+        let (_dir, workspace) = workspace();
+        assert_eq!(at(&workspace, "src/new/file").zone, Zone::Inside);
+        assert_eq!(at(&workspace, ".").zone, Zone::Inside);
+        assert_eq!(at(&workspace, "../app-secrets/k").zone, Zone::Outside);
+        assert_eq!(at(&workspace, "src/../../x").zone, Zone::Outside);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_to_their_end() {
+        use std::os::unix::fs::symlink;
+        let (_dir, workspace) = workspace();
+        let root = workspace.root();
+        symlink("/etc", root.join("d")).unwrap();
+        symlink("/nowhere/new", root.join("dangling")).unwrap();
+        symlink("src", root.join("s")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        assert_eq!(at(&workspace, "d/passwd").real, Path::new("/etc/passwd"));
+        assert_eq!(at(&workspace, "d/passwd").zone, Zone::Outside);
+        assert_eq!(at(&workspace, "dangling").zone, Zone::Outside);
+        assert_eq!(at(&workspace, "s/new.rs").zone, Zone::Inside);
+        assert_eq!(at(&workspace, "loop").zone, Zone::Outside);
+        // The system goes up from where the link leads.
+        assert_eq!(at(&workspace, "d/../x").real, Path::new("/x"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_root_behind_a_link_is_still_the_root() {
+        let (dir, workspace) = workspace();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(workspace.root(), &link).unwrap();
+        let linked = Workspace::new(&link, Vec::new(), None, dir.path().join("slug"));
+        assert_eq!(at(&linked, "src/x").zone, Zone::Inside);
+        let real = workspace.root().join("src/x");
+        assert_eq!(linked.resolve(&real, Path::new("/")).zone, Zone::Inside);
+    }
+
+    #[test]
+    fn an_added_folder_is_inside() {
+        let (dir, workspace) = workspace();
+        let added = dir.path().join("added");
+        let both =
+            Workspace::new(workspace.root(), vec![added.clone()], None, dir.path().join("s"));
+        assert_eq!(both.resolve(&added.join("x"), Path::new("/")).zone, Zone::Inside);
+    }
+
+    #[test]
+    fn places_that_take_orders_are_protected() {
+        use Protected::{Git, OwnPowers, StartUp, System, Tooling};
+        let (_dir, workspace) = workspace();
+        for (path, protected) in [
+            ("src/main.rs", None),
+            (".slug/settings.json", Some(OwnPowers)),
+            ("sub/.slug/config.toml", Some(OwnPowers)),
+            (".mcp.json", Some(OwnPowers)),
+            ("../.slug/settings.json", Some(OwnPowers)),
+            ("../.slug/trust.json", Some(OwnPowers)),
+            ("../.slug/memory/notes.md", None),
+            (".git/hooks/pre-commit", Some(Git)),
+            (".GIT/config", Some(Git)),
+            (".git", Some(Git)),
+            ("sub/.git/config", Some(Git)),
+            (".gitmodules", Some(Git)),
+            (".gitignore", None),
+            ("../.bashrc", Some(StartUp)),
+            ("../.ssh/authorized_keys", Some(StartUp)),
+            ("../.config/git/config", Some(StartUp)),
+            (".bashrc", None),
+            (".vscode/tasks.json", Some(Tooling)),
+            (".idea/x/y", Some(Tooling)),
+            (".envrc", Some(Tooling)),
+            ("sub/.npmrc", Some(Tooling)),
+            (".yarnrc.yml", Some(Tooling)),
+            (".ripgreprc", Some(Tooling)),
+            (".cargo/config.toml", Some(Tooling)),
+            ("Cargo.toml", None),
+            ("/proc/self/environ", Some(System)),
+            ("/dev/fd/0", Some(System)),
+            ("/sys/kernel", Some(System)),
+            ("/process/x", None),
+        ] {
+            assert_eq!(at(&workspace, path).protected, protected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! What stands in the brackets of a rule: word patterns for Bash, path patterns for file tools.
+//!
+//! A Bash pattern is matched word by word on words without quotes: `npm *` is `npm` with any
+//! arguments or none, `git status` is exactly that. In a path pattern `*` stays in one component and
+//! `**` crosses. Where a doubt remains the pattern refuses more and allows less, so both kinds are
+//! told which they are for.
+
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::paths::{ResolvedPath, Workspace};
+use super::shell::{SimpleCommand, Word};
+use super::words::show;
+use super::wrappers::base_name;
+
+/// What a match is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A deny or ask rule: in doubt it matches.
+    Restrict,
+    /// An allow rule: in doubt it does not match.
+    Allow,
+}
+
+/// How closely a pattern fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fit {
+    /// The rule names these very words.
+    Exact,
+    /// A wildcard stands for some of them.
+    Wildcard,
+}
+
+/// The pattern of a `Bash(…)` rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BashPattern {
+    assignments: Vec<PatternWord>,
+    words: Vec<PatternWord>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum PatternWord {
+    /// These characters.
+    Exact(String),
+    /// Pieces with anything between them, within one word.
+    Glued(Vec<String>),
+    /// Any number of words.
+    Any,
+}
+
+/// The pattern of a rule on paths.
+#[derive(Debug, Clone)]
+pub struct PathPattern {
+    matchers: Vec<GlobMatcher>,
+    purpose: Purpose,
+}
+
+impl BashPattern {
+    /// Reads a pattern. `name:*` at the end, as other agents write it, means `name *`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut words = Vec::new();
+        for pieces in split_words(text)? {
+            words.push(match pieces.as_slice() {
+                [only] => PatternWord::Exact(only.clone()),
+                [first, last] if first.is_empty() && last.is_empty() => PatternWord::Any,
+                _ => PatternWord::Glued(pieces),
+            });
+        }
+        if let Some(PatternWord::Glued(pieces)) = words.last()
+            && let [stem, end] = pieces.as_slice()
+            && let (Some(stem), true) = (stem.strip_suffix(':'), end.is_empty())
+        {
+            let stem = stem.to_owned();
+            words.pop();
+            words.extend([PatternWord::Exact(stem), PatternWord::Any]);
+        }
+        if words.is_empty() {
+            return Err("the pattern is empty".into());
+        }
+        let count = words.iter().take_while(|word| word.is_assignment()).count();
+        let rest = words.split_off(count);
+        Ok(Self { assignments: words, words: rest })
+    }
+
+    /// The `*`s that are glued to a word, which is rarely what was meant.
+    pub fn glued(&self) -> Option<String> {
+        self.words.iter().find_map(|word| match word {
+            PatternWord::Glued(pieces) => Some(pieces.join("*")),
+            PatternWord::Exact(_) | PatternWord::Any => None,
+        })
+    }
+
+    /// Whether the pattern fits a simple command.
+    pub fn fits(&self, command: &SimpleCommand, purpose: Purpose) -> Option<Fit> {
+        let assigned = self.assignments.len() == command.assignments.len()
+            && self.assignments.iter().zip(&command.assignments).all(|(pattern, (name, value))| {
+                let fixed = value.known().is_some();
+                fixed && pattern.fits(&format!("{name}={}", value.text), purpose)
+            });
+        let assignments_fit = match purpose {
+            Purpose::Allow => assigned,
+            Purpose::Restrict => assigned || self.assignments.is_empty(),
+        };
+        if !assignments_fit || !self.words_fit(&command.words, purpose) {
+            return None;
+        }
+        let exact =
+            self.words.iter().chain(&self.assignments).all(|w| matches!(w, PatternWord::Exact(_)));
+        Some(if exact { Fit::Exact } else { Fit::Wildcard })
+    }
+
+    /// Whether a restricting pattern fits words from text that did not parse.
+    pub fn fits_rough(&self, words: &[String]) -> bool {
+        // Most words differ in the first place; looking at it spares the copies.
+        let first = match (self.words.first(), words.first()) {
+            (Some(PatternWord::Exact(name)), Some(word)) => name == word || name == base_name(word),
+            (Some(_), Some(_)) => true,
+            (None, _) | (_, None) => false,
+        };
+        first && {
+            let words: Vec<Word> = words.iter().map(Word::literal).collect();
+            self.words_fit(&words, Purpose::Restrict)
+        }
+    }
+
+    /// Wildcard matching over words: on a mismatch the last `*` takes one word more.
+    fn words_fit(&self, words: &[Word], purpose: Purpose) -> bool {
+        let (mut pattern, mut word) = (0, 0);
+        let mut last_any: Option<(usize, usize)> = None;
+        while word < words.len() {
+            match self.words.get(pattern) {
+                Some(PatternWord::Any) => {
+                    last_any = Some((pattern, word));
+                    pattern += 1;
+                    continue;
+                }
+                Some(expected) if one_fits(expected, &words[word], word == 0, purpose) => {
+                    pattern += 1;
+                    word += 1;
+                    continue;
+                }
+                Some(_) | None => {}
+            }
+            let Some((any, taken)) = last_any else { return false };
+            // What an allow rule's wildcard takes has to be known.
+            if purpose == Purpose::Allow && !words[taken].is_literal() {
+                return false;
+            }
+            last_any = Some((any, taken + 1));
+            pattern = any + 1;
+            word = taken + 1;
+        }
+        let rest = &self.words[pattern..];
+        rest.iter().all(|word| *word == PatternWord::Any) && !self.words.is_empty()
+    }
+}
+
+impl PatternWord {
+    fn is_assignment(&self) -> bool {
+        let start = match self {
+            Self::Exact(text) => text,
+            Self::Glued(pieces) => &pieces[0],
+            Self::Any => return false,
+        };
+        start.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty()
+                && !name.starts_with(|c: char| c.is_ascii_digit())
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        })
+    }
+
+    fn fits(&self, text: &str, purpose: Purpose) -> bool {
+        match self {
+            Self::Exact(expected) => expected == text,
+            Self::Glued(pieces) => glued_fits(pieces, text, purpose),
+            Self::Any => true,
+        }
+    }
+}
+
+fn one_fits(pattern: &PatternWord, word: &Word, is_name: bool, purpose: Purpose) -> bool {
+    let known = match purpose {
+        Purpose::Allow => word.is_literal().then_some(word.text.as_str()),
+        Purpose::Restrict => word.known(),
+    };
+    let Some(text) = known else { return false };
+    pattern.fits(text, purpose)
+        || (purpose == Purpose::Restrict && is_name && pattern.fits(base_name(text), purpose))
+}
+
+/// Pieces in order with anything between. In an allow rule what is between stays in one component
+/// of a path, and the word does not climb.
+fn glued_fits(pieces: &[String], text: &str, purpose: Purpose) -> bool {
+    let [first, middle @ .., last] = pieces else { return false };
+    let Some(mut rest) = text.strip_prefix(first.as_str()) else { return false };
+    let mut gaps = Vec::new();
+    for piece in middle {
+        let Some(at) = rest.find(piece.as_str()) else { return false };
+        gaps.push(&rest[..at]);
+        rest = &rest[at + piece.len()..];
+    }
+    let Some(gap) = rest.strip_suffix(last.as_str()) else { return false };
+    gaps.push(gap);
+    match purpose {
+        Purpose::Restrict => true,
+        Purpose::Allow => {
+            !gaps.iter().any(|gap| gap.contains('/')) && !text.split('/').any(|part| part == "..")
+        }
+    }
+}
+
+/// Words of a pattern, each as the pieces between its unquoted `*`s.
+fn split_words(text: &str) -> Result<Vec<Vec<String>>, String> {
+    let mut words: Vec<Vec<String>> = Vec::new();
+    let mut open = false;
+    let mut chars = text.chars();
+    let push = |words: &mut Vec<Vec<String>>, open: &mut bool, c: Option<char>| {
+        if !std::mem::replace(open, true) {
+            words.push(vec![String::new()]);
+        }
+        if let (Some(c), Some(piece)) = (c, words.last_mut().and_then(|word| word.last_mut())) {
+            piece.push(c);
+        }
+    };
+    while let Some(c) = chars.next() {
+        match c {
+            ' ' | '\t' | '\n' => open = false,
+            '*' => {
+                push(&mut words, &mut open, None);
+                if let Some(word) = words.last_mut() {
+                    word.push(String::new());
+                }
+            }
+            '\\' => match chars.next() {
+                Some(escaped) => push(&mut words, &mut open, Some(escaped)),
+                None => return Err("the pattern ends in a backslash".into()),
+            },
+            '\'' | '"' => {
+                push(&mut words, &mut open, None);
+                loop {
+                    match chars.next() {
+                        Some(end) if end == c => break,
+                        Some(inside) => push(&mut words, &mut open, Some(inside)),
+                        None => return Err(format!("the pattern's {c} is not closed")),
+                    }
+                }
+            }
+            _ => push(&mut words, &mut open, Some(c)),
+        }
+    }
+    Ok(words)
+}
+
+/// The rule that allows exactly this command, where one can be written.
+pub fn exact_rule(command: &SimpleCommand) -> Option<String> {
+    let name = command.words.first()?;
+    let literal = command.words.iter().chain(command.assignments.iter().map(|(_, value)| value));
+    // A name with `=` would read as an assignment.
+    if !literal.clone().all(Word::is_literal) || name.text.contains('=') {
+        return None;
+    }
+    let assignments =
+        command.assignments.iter().map(|(name, value)| format!("{name}={}", show(&value.text)));
+    let words = command.words.iter().map(|word| show(&word.text));
+    Some(format!("Bash({})", assignments.chain(words).collect::<Vec<_>>().join(" ")))
+}
+
+/// The rule that names exactly this path, and what is below it where it is a folder: relative
+/// inside the workspace, else absolute.
+pub fn path_rule(family: &str, path: &ResolvedPath, workspace: &Workspace) -> Option<String> {
+    let (start, rest) = match path.path.strip_prefix(workspace.root()) {
+        // A bare name would fit at any depth in a deny rule.
+        Ok(inside) => ("./", inside),
+        Err(_) => ("/", path.path.strip_prefix("/").ok()?),
+    };
+    let text = globset::escape(rest.to_str()?);
+    let start = if text.contains('/') && start == "./" { "" } else { start };
+    let below = match (path.folder, text.is_empty()) {
+        (false, _) => "",
+        (true, false) => "/**",
+        (true, true) => "**",
+    };
+    Some(format!("{family}({start}{text}{below})"))
+}
+
+impl PathPattern {
+    /// Reads a pattern. Relative ones start at the workspace's root, `~/` at the home folder. A
+    /// pattern without a slash in a deny or ask rule fits a name at any depth.
+    pub fn parse(text: &str, purpose: Purpose, workspace: &Workspace) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("the pattern is empty".into());
+        }
+        let text = match text.strip_suffix('/') {
+            Some(folder) => format!("{folder}/**"),
+            None => text.to_owned(),
+        };
+        let mut globs = Vec::new();
+        for (base, pattern) in bases(&text, purpose, workspace)? {
+            globs.push(join_glob(&base, &pattern)?);
+            // The same place by its real path.
+            let fixed: PathBuf =
+                Path::new(&pattern).components().take_while(|c| !has_glob(c.as_os_str())).collect();
+            let start = base.join(&fixed);
+            let real = workspace.real(&start);
+            if real != start {
+                let rest = Path::new(&pattern).strip_prefix(&fixed).unwrap_or(Path::new(""));
+                globs.push(join_glob(&real, &rest.to_string_lossy())?);
+            }
+        }
+        // `src/**` is the folder itself, too: it can be searched.
+        let folders = globs.iter().filter_map(|glob| glob.strip_suffix("/**").map(str::to_owned));
+        let folders: Vec<String> = folders.filter(|folder| !folder.is_empty()).collect();
+        let matchers =
+            globs.iter().chain(&folders).map(|glob| compile(glob)).collect::<Result<_, _>>()?;
+        Ok(Self { matchers, purpose })
+    }
+
+    /// Whether the pattern fits a path. To restrict, one of its two names or a folder above is
+    /// enough; to allow, both names have to fit.
+    pub fn fits(&self, path: &ResolvedPath) -> bool {
+        match self.purpose {
+            Purpose::Restrict => self.covers(&path.path) || self.covers(&path.real),
+            Purpose::Allow => self.is_match(&path.path) && self.is_match(&path.real),
+        }
+    }
+
+    /// Whether the pattern fits a path or a folder above it, by this name alone.
+    pub fn covers(&self, path: &Path) -> bool {
+        path.ancestors().any(|path| self.is_match(path))
+    }
+
+    fn is_match(&self, path: &Path) -> bool {
+        self.matchers.iter().any(|matcher| matcher.is_match(path))
+    }
+}
+
+/// Where a pattern starts and what follows.
+fn bases(
+    text: &str,
+    purpose: Purpose,
+    workspace: &Workspace,
+) -> Result<Vec<(PathBuf, String)>, String> {
+    if let Some(rest) = text.strip_prefix("~/") {
+        let home = workspace.home().ok_or("there is no home folder to start `~/` from")?;
+        return Ok(vec![(home.to_owned(), rest.to_owned())]);
+    }
+    if text.starts_with('/') {
+        return Ok(vec![(PathBuf::from("/"), text.trim_start_matches('/').to_owned())]);
+    }
+    if text.split('/').any(|part| part == "..") {
+        return Err("`..` is not read in patterns; write the folder's full path".into());
+    }
+    match purpose {
+        Purpose::Allow => {
+            let text = text.strip_prefix("./").unwrap_or(text);
+            Ok(vec![(workspace.root().to_owned(), text.to_owned())])
+        }
+        Purpose::Restrict => {
+            let anywhere = !text.contains('/');
+            let text = text.strip_prefix("./").unwrap_or(text);
+            let text = if anywhere { format!("**/{text}") } else { text.to_owned() };
+            Ok(workspace.roots().map(|root| (root.to_owned(), text.clone())).collect())
+        }
+    }
+}
+
+fn join_glob(base: &Path, pattern: &str) -> Result<String, String> {
+    let base = base.to_str().ok_or("its folder's name is not valid Unicode")?;
+    let base = globset::escape(base.trim_end_matches('/'));
+    Ok(if pattern.is_empty() { base } else { format!("{base}/{pattern}") })
+}
+
+fn compile(glob: &str) -> Result<GlobMatcher, String> {
+    GlobBuilder::new(glob)
+        .literal_separator(true)
+        .backslash_escape(true)
+        .build()
+        .map(|glob| glob.compile_matcher())
+        .map_err(|error| error.kind().to_string())
+}
+
+fn has_glob(component: &std::ffi::OsStr) -> bool {
+    component.to_string_lossy().contains(['*', '?', '[', '{', '\\'])
+}

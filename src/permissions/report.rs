@@ -1,0 +1,47 @@
+//! What `slug permissions test` and `slug permissions list` print with `--json`.
+
+use serde::Serialize;
+
+use crate::domain::{Outcome, Part, RuleSource};
+
+use super::approved::Decision;
+use super::rules::{RuleSet, Warning};
+
+/// A decision: `{"decision":"ask","reason":"…","rule":null,"commands":[…]}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TestReport {
+    /// `allow`, `ask` or `deny`.
+    pub decision: Outcome,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// The rule that decided: `{"rule","kind","file","line"}`, or null.
+    pub rule: Option<RuleSource>,
+    /// The simple commands, redirections or paths: `{"text","decision","rule"}` each.
+    pub commands: Vec<Part>,
+}
+
+/// All rules that hold, and what was wrong in their files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ListReport {
+    /// `{"rule","kind","file","line"}` each, in the order of the files.
+    pub rules: Vec<RuleSource>,
+    /// `{"file","line","text"}` each.
+    pub warnings: Vec<Warning>,
+}
+
+impl From<&Decision> for TestReport {
+    fn from(decision: &Decision) -> Self {
+        Self {
+            decision: decision.outcome(),
+            reason: decision.reason().to_owned(),
+            rule: decision.rule().cloned(),
+            commands: decision.parts().to_vec(),
+        }
+    }
+}
+
+impl From<&RuleSet> for ListReport {
+    fn from(rules: &RuleSet) -> Self {
+        Self { rules: rules.sources().cloned().collect(), warnings: rules.warnings().to_vec() }
+    }
+}

@@ -1,0 +1,384 @@
+//! Rules as they stand in settings files: `Bash(npm *)`, `Edit(src/**)`, `Read`, `mcp__server__*`.
+//!
+//! What each tool name in a rule covers:
+//! - `Bash`: every call. `Bash(…)`: the simple commands whose words fit.
+//! - `Read`: reading by any tool, a redirection or a path argument of a command included. A deny
+//!   rule covers Edit and MultiEdit, too, since what they report shows the file.
+//! - `Edit`: writing by any tool, redirections included.
+//! - `Write`: the Write tool; a deny or ask rule covers redirections, too.
+//! - `Glob`, `Grep`, `MultiEdit`, `NotebookEdit`: that tool alone.
+//! - any other name: that tool; `mcp__…` may end in `*`.
+//!
+//! A rule that cannot be read is left out with a warning and never spoils the others. Keys of the
+//! file other than `permissions` belong to other rooms.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::domain::{RuleKind, RuleSource};
+
+use super::lines::{Step, lines_of_values};
+use super::paths::{ResolvedPath, Workspace};
+use super::pattern::{BashPattern, Fit, PathPattern, Purpose};
+use super::shell::SimpleCommand;
+
+/// All rules that hold, in the order of their files.
+#[derive(Debug, Clone, Default)]
+pub struct RuleSet {
+    rules: Vec<Rule>,
+    warnings: Vec<Warning>,
+}
+
+/// Something in a settings file that does not hold, or not as it reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("{}{}: {text}", file.display(), line.map_or(String::new(), |line| format!(":{line}")))]
+pub struct Warning {
+    /// The file.
+    pub file: PathBuf,
+    /// The line in it, from 1, where there is one.
+    pub line: Option<usize>,
+    /// What is wrong and what to write instead.
+    pub text: String,
+}
+
+/// Why a rule cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{rule}` is not a rule: {why}. Write `Tool` or `Tool(pattern)`, as in `Bash(npm *)`.")]
+pub struct RuleError {
+    rule: String,
+    why: String,
+}
+
+#[derive(Debug, Clone)]
+struct Rule {
+    source: RuleSource,
+    covers: Covers,
+}
+
+#[derive(Debug, Clone)]
+enum Covers {
+    /// All calls of a tool.
+    Tool { name: String },
+    /// All tools whose name begins so.
+    Tools { start: String },
+    /// Simple commands.
+    Commands(BashPattern),
+    /// Accesses to files; without a pattern all of them.
+    Files { family: Family, pattern: Option<PathPattern> },
+}
+
+/// Which accesses to files a rule speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Read,
+    Edit,
+    Write,
+    Glob,
+    Grep,
+    MultiEdit,
+    NotebookEdit,
+}
+
+/// What a tool does to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Reads it.
+    Read,
+    /// Makes or changes it.
+    Write,
+}
+
+/// Which rule fits a command, and how closely.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandRule {
+    /// The rule.
+    pub source: RuleSource,
+    /// How closely.
+    pub fit: Fit,
+}
+
+impl RuleSet {
+    /// No rules.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What was wrong in the files.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// All rules, in the order in which they were added.
+    pub fn sources(&self) -> impl Iterator<Item = &RuleSource> {
+        self.rules.iter().map(|rule| &rule.source)
+    }
+
+    /// Adds something that was wrong with a file.
+    pub(super) fn add_warning(&mut self, warning: Warning) {
+        self.warnings.push(warning);
+    }
+
+    /// Adds the rules of a settings file's text.
+    pub fn add_settings(&mut self, text: &str, file: &Path, workspace: &Workspace) {
+        let settings: Value = match serde_json::from_str(text) {
+            Ok(settings) => settings,
+            Err(error) => {
+                let line = Some(error.line());
+                return self.warn(
+                    file,
+                    line,
+                    format!("this is not JSON, so none of its rules hold: {error}"),
+                );
+            }
+        };
+        let Some(permissions) = settings.get("permissions") else {
+            if !settings.is_object() {
+                self.warn(file, None, "this is not an object; write `{\"permissions\":{}}`".into());
+            }
+            return;
+        };
+        let Some(permissions) = permissions.as_object() else {
+            return self.warn(
+                file,
+                None,
+                "`permissions` is not an object; write `{\"allow\":[]}`".into(),
+            );
+        };
+        let lines = lines_of_values(text);
+        for (key, list) in permissions {
+            let kind = match key.as_str() {
+                "deny" => RuleKind::Deny,
+                "ask" => RuleKind::Ask,
+                "allow" => RuleKind::Allow,
+                _ => {
+                    let text = format!("`permissions.{key}` is not known; use allow, ask or deny");
+                    self.warn(file, None, text);
+                    continue;
+                }
+            };
+            let Some(list) = list.as_array() else {
+                let text = format!("`permissions.{key}` is not a list; write `[\"Bash(npm *)\"]`");
+                self.warn(file, None, text);
+                continue;
+            };
+            for (index, rule) in list.iter().enumerate() {
+                let way =
+                    [Step::Key("permissions".into()), Step::Key(key.clone()), Step::Index(index)];
+                let line = lines.iter().find(|(found, _)| *found == way).map(|(_, line)| *line);
+                self.add_from_file(rule, kind, file, line, workspace);
+            }
+        }
+    }
+
+    /// Adds a rule that holds until slug ends.
+    pub fn add_session(
+        &mut self,
+        kind: RuleKind,
+        rule: &str,
+        workspace: &Workspace,
+    ) -> Result<(), RuleError> {
+        let covers = Covers::parse(rule, kind, workspace)?;
+        let source = RuleSource { rule: rule.trim().to_owned(), kind, file: None, line: None };
+        self.rules.push(Rule { source, covers });
+        Ok(())
+    }
+
+    /// Whether a text is a rule that could be saved.
+    pub fn check(rule: &str, kind: RuleKind, workspace: &Workspace) -> Result<(), RuleError> {
+        Covers::parse(rule, kind, workspace).map(|_| ())
+    }
+
+    /// Whether searches have to leave a path out, by its lexical name: a deny rule on reading fits it.
+    pub fn hides(&self, path: &Path) -> bool {
+        self.of_kind(RuleKind::Deny).any(|rule| match &rule.covers {
+            Covers::Files { family: Family::Read, pattern: Some(pattern) } => pattern.covers(path),
+            Covers::Files { family: Family::Read, pattern: None } => true,
+            Covers::Files { .. }
+            | Covers::Tool { .. }
+            | Covers::Tools { .. }
+            | Covers::Commands(_) => false,
+        })
+    }
+
+    /// The rule on all calls of a tool.
+    pub(super) fn on_tool(&self, kind: RuleKind, tool: &str) -> Option<RuleSource> {
+        self.first(kind, |covers| match covers {
+            Covers::Tool { name } => name == tool,
+            Covers::Tools { start } => tool.starts_with(start.as_str()),
+            Covers::Commands(_) | Covers::Files { .. } => false,
+        })
+    }
+
+    /// The rule on an access to a file by `tool`.
+    pub(super) fn on_file(
+        &self,
+        kind: RuleKind,
+        tool: &str,
+        effect: Effect,
+        path: &ResolvedPath,
+    ) -> Option<RuleSource> {
+        self.first(kind, |covers| match covers {
+            Covers::Files { family, pattern } => {
+                family.covers(tool, effect, kind)
+                    && pattern.as_ref().is_none_or(|pattern| pattern.fits(path))
+            }
+            Covers::Tool { .. } | Covers::Tools { .. } | Covers::Commands(_) => false,
+        })
+    }
+
+    /// The deny rule on a path argument of a command. Only rules with a pattern: an argument may
+    /// be no path at all.
+    pub(super) fn on_argument(&self, path: &ResolvedPath) -> Option<RuleSource> {
+        self.first(RuleKind::Deny, |covers| match covers {
+            Covers::Files { family: Family::Read, pattern: Some(pattern) } => pattern.fits(path),
+            Covers::Files { .. }
+            | Covers::Tool { .. }
+            | Covers::Tools { .. }
+            | Covers::Commands(_) => false,
+        })
+    }
+
+    /// The rule on a simple command. An exact one is preferred.
+    pub(super) fn on_command(
+        &self,
+        kind: RuleKind,
+        command: &SimpleCommand,
+    ) -> Option<CommandRule> {
+        let purpose = purpose(kind);
+        let mut best: Option<CommandRule> = None;
+        for rule in self.of_kind(kind) {
+            let Covers::Commands(pattern) = &rule.covers else { continue };
+            match pattern.fits(command, purpose) {
+                Some(Fit::Exact) => {
+                    return Some(CommandRule { source: rule.source.clone(), fit: Fit::Exact });
+                }
+                Some(Fit::Wildcard) if best.is_none() => {
+                    best = Some(CommandRule { source: rule.source.clone(), fit: Fit::Wildcard });
+                }
+                Some(Fit::Wildcard) | None => {}
+            }
+        }
+        best
+    }
+
+    /// The deny or ask rule on words that did not parse.
+    pub(super) fn on_rough(&self, kind: RuleKind, words: &[String]) -> Option<RuleSource> {
+        self.first(kind, |covers| match covers {
+            Covers::Commands(pattern) => pattern.fits_rough(words),
+            Covers::Tool { .. } | Covers::Tools { .. } | Covers::Files { .. } => false,
+        })
+    }
+
+    fn of_kind(&self, kind: RuleKind) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter(move |rule| rule.source.kind == kind)
+    }
+
+    fn first(&self, kind: RuleKind, fits: impl Fn(&Covers) -> bool) -> Option<RuleSource> {
+        self.of_kind(kind).find(|rule| fits(&rule.covers)).map(|rule| rule.source.clone())
+    }
+
+    fn add_from_file(
+        &mut self,
+        rule: &Value,
+        kind: RuleKind,
+        file: &Path,
+        line: Option<usize>,
+        workspace: &Workspace,
+    ) {
+        let Some(rule) = rule.as_str() else {
+            return self.warn(file, line, "a rule is a string, as in \"Bash(npm *)\"".into());
+        };
+        let covers = match Covers::parse(rule, kind, workspace) {
+            Ok(covers) => covers,
+            Err(error) => return self.warn(file, line, error.to_string()),
+        };
+        if let Covers::Commands(pattern) = &covers
+            && let Some(word) = pattern.glued()
+        {
+            let start = word.trim_end_matches('*');
+            let text = format!(
+                "the `*` in `{word}` stands for the rest of that one word. For `{start}` with any arguments write `{start} *`"
+            );
+            self.warn(file, line, text);
+        }
+        let file = Some(file.to_owned());
+        let source = RuleSource { rule: rule.trim().to_owned(), kind, file, line };
+        self.rules.push(Rule { source, covers });
+    }
+
+    fn warn(&mut self, file: &Path, line: Option<usize>, text: String) {
+        self.add_warning(Warning { file: file.to_owned(), line, text });
+    }
+}
+
+impl Covers {
+    fn parse(rule: &str, kind: RuleKind, workspace: &Workspace) -> Result<Self, RuleError> {
+        let rule = rule.trim();
+        let fail = |why: String| RuleError { rule: rule.to_owned(), why };
+        let (tool, pattern) = match rule.split_once('(') {
+            Some((tool, rest)) => {
+                let pattern = rest.strip_suffix(')');
+                (tool, Some(pattern.ok_or_else(|| fail("its bracket is not closed".into()))?))
+            }
+            None => (rule, None),
+        };
+        let name = tool.strip_suffix('*').filter(|_| tool.starts_with("mcp__")).unwrap_or(tool);
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+        if name.is_empty() || !name.chars().all(is_name) {
+            return Err(fail(format!("`{tool}` is not a tool's name")));
+        }
+        if let Some(family) = Family::of(tool) {
+            let parse = |text| PathPattern::parse(text, purpose(kind), workspace).map_err(fail);
+            let pattern = pattern.map(parse).transpose()?;
+            return Ok(Self::Files { family, pattern });
+        }
+        match (tool, pattern) {
+            ("Bash", Some(text)) => BashPattern::parse(text).map(Self::Commands).map_err(fail),
+            (_, None) if tool.ends_with('*') => Ok(Self::Tools { start: name.to_owned() }),
+            (_, None) => Ok(Self::Tool { name: tool.to_owned() }),
+            (_, Some(_)) => Err(fail(format!("{tool} takes no pattern"))),
+        }
+    }
+}
+
+impl Family {
+    fn of(tool: &str) -> Option<Self> {
+        Some(match tool {
+            "Read" => Self::Read,
+            "Edit" => Self::Edit,
+            "Write" => Self::Write,
+            "Glob" => Self::Glob,
+            "Grep" => Self::Grep,
+            "MultiEdit" => Self::MultiEdit,
+            "NotebookEdit" => Self::NotebookEdit,
+            _ => return None,
+        })
+    }
+
+    fn covers(self, tool: &str, effect: Effect, kind: RuleKind) -> bool {
+        let restricts = purpose(kind) == Purpose::Restrict;
+        match self {
+            Self::Read => match effect {
+                Effect::Read => true,
+                Effect::Write => restricts && matches!(tool, "Edit" | "MultiEdit"),
+            },
+            Self::Edit => effect == Effect::Write,
+            Self::Write => {
+                effect == Effect::Write && (tool == "Write" || (restricts && tool == "Bash"))
+            }
+            Self::Glob => tool == "Glob",
+            Self::Grep => tool == "Grep",
+            Self::MultiEdit => tool == "MultiEdit",
+            Self::NotebookEdit => tool == "NotebookEdit",
+        }
+    }
+}
+
+fn purpose(kind: RuleKind) -> Purpose {
+    match kind {
+        RuleKind::Deny | RuleKind::Ask => Purpose::Restrict,
+        RuleKind::Allow => Purpose::Allow,
+    }
+}

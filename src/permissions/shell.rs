@@ -1,0 +1,849 @@
+//! The analysis of a shell command: which simple commands it runs, and whether that can be said
+//! for certain.
+//!
+//! Invariants:
+//! - [`Kind::Static`] is said only of simple commands joined by `&&` `||` `;` `|` `&` `!` and line
+//!   ends, each word literal. Its canonical text runs exactly the listed words.
+//! - Whatever the kind, every simple command that the parser sees is listed, nested ones too, and
+//!   where it sees none the text is split roughly, so that a deny rule always has something to hold.
+//! - Any bytes in, no panic and no unbounded work: size and nesting are looked at before the parser
+//!   is called, which is recursive and backtracks.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use brush_parser::ast::{
+    self, AndOr, Command, CommandPrefixOrSuffixItem, CompoundCommand, IoFileRedirectKind,
+    IoFileRedirectTarget, IoRedirect, SeparatorOperator,
+};
+use brush_parser::{ParserOptions, Token, TokenizerOptions};
+
+pub use super::words::{Word, WordKind};
+use super::words::{is_unreadable, quote, rough_commands, show, substitutions};
+use super::wrappers::{self, Runs};
+
+/// Longer commands are not parsed: a decision has to come at once, and who writes a file through a
+/// command has the Write tool.
+const MAX_BYTES: usize = 16 * 1024;
+/// Expansions and compound commands in all. The parser recurses into each.
+const MAX_OPENERS: usize = 64;
+/// Open parentheses at one place. The parser tries `((` as arithmetic first, which doubles its work
+/// with each.
+const MAX_PARENTHESES: usize = 10;
+/// `case` and `coproc` in all: each may be parsed twice.
+const MAX_TWICE: usize = 8;
+/// How deep scripts inside scripts are followed.
+const MAX_DEPTH: usize = 8;
+/// Beyond this many openers the parser gets a thread with a stack of its own.
+const SHALLOW: usize = 6;
+const DEEP_STACK: usize = 64 * 1024 * 1024;
+
+/// What a command is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Analysis {
+    /// How much can be said.
+    pub kind: Kind,
+    /// The simple commands found, in order, nested ones too.
+    pub commands: Vec<SimpleCommand>,
+    /// Where something did not parse: words from each place where a command may begin.
+    pub rough: Vec<Vec<String>>,
+}
+
+/// How much can be said of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// It runs exactly the listed commands.
+    Static {
+        /// The same commands in slug's own words; what is run when a rule allows them.
+        canonical: String,
+    },
+    /// It parses, but what it runs is known only when it runs.
+    NotStatic {
+        /// What makes it so, as a phrase.
+        why: String,
+    },
+    /// Slug cannot say what it is.
+    NotAnalysable {
+        /// Why, as a phrase.
+        why: String,
+    },
+}
+
+/// One simple command.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SimpleCommand {
+    /// `NAME=value` in front, in order.
+    pub assignments: Vec<(String, Word)>,
+    /// The command's name and its arguments.
+    pub words: Vec<Word>,
+    /// Where its input comes from and its output goes.
+    pub redirects: Vec<Redirect>,
+    /// What it runs besides itself.
+    pub inner: Inner,
+}
+
+/// What a wrapper such as `env` or `sh -c` runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Inner {
+    /// It is no wrapper.
+    #[default]
+    Nothing,
+    /// Exactly these.
+    Known(Vec<SimpleCommand>),
+    /// These are some of them; what else is not known.
+    Unknown(Vec<SimpleCommand>),
+}
+
+/// A redirection that opens a file. Duplications and `/dev/null` are none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirect {
+    /// What it does to the file.
+    pub direction: Direction,
+    /// The file.
+    pub target: Word,
+}
+
+/// What a redirection does to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// `<`
+    Read,
+    /// Every other.
+    Write,
+}
+
+impl SimpleCommand {
+    /// The command as a person would write it.
+    pub fn show(&self) -> String {
+        let assignments =
+            self.assignments.iter().map(|(name, value)| format!("{name}={}", show_word(value)));
+        assignments.chain(self.words.iter().map(show_word)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The command and all that it is known to run.
+    pub fn flatten(&self) -> Vec<&Self> {
+        let inner = match &self.inner {
+            Inner::Nothing => [].as_slice(),
+            Inner::Known(inner) | Inner::Unknown(inner) => inner,
+        };
+        std::iter::once(self).chain(inner.iter().flat_map(Self::flatten)).collect()
+    }
+}
+
+/// Looks at a command.
+pub fn analyse(command: &str) -> Analysis {
+    analyse_at(command, 0)
+}
+
+fn analyse_at(command: &str, depth: usize) -> Analysis {
+    match parse(command) {
+        Ok(program) => {
+            let mut walker = Walker { depth, ..Walker::default() };
+            walker.program(&program);
+            walker.finish()
+        }
+        Err(why) => Analysis {
+            kind: Kind::NotAnalysable { why },
+            commands: Vec::new(),
+            rough: rough_commands(command),
+        },
+    }
+}
+
+fn show_word(word: &Word) -> String {
+    if word.kind == WordKind::Dynamic { word.text.clone() } else { show(&word.text) }
+}
+
+fn parse(command: &str) -> Result<ast::Program, String> {
+    let openers = look_before(command)?;
+    if openers <= SHALLOW {
+        return parse_guarded(command);
+    }
+    std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .name("shell-analysis".into())
+            .stack_size(DEEP_STACK)
+            .spawn_scoped(scope, || parse_guarded(command))
+            .map_err(|error| format!("no thread to parse it on ({error})"))?
+            .join()
+            .unwrap_or_else(|_| Err("the parser failed on it".into()))
+    })
+}
+
+/// Refuses what the tokeniser should not be given. Counts expansions, which it recurses into.
+fn look_before(command: &str) -> Result<usize, String> {
+    if command.len() > MAX_BYTES {
+        return Err(format!("it is longer than {} KB", MAX_BYTES / 1024));
+    }
+    if let Some(c) = command.chars().find(|c| is_unreadable(*c)) {
+        return Err(format!("it holds the character U+{:04X}", u32::from(c)));
+    }
+    let bytes = command.as_bytes();
+    let mut openers = 0;
+    let mut digits = 0;
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'`' => openers += 1,
+            b'(' | b'{' => openers += 1,
+            b'[' if at > 0 && bytes[at - 1] == b'$' => openers += 1,
+            // The parser would panic on such a descriptor.
+            b'<' | b'>' if digits > 9 => return Err("a descriptor's number is too long".into()),
+            _ => {}
+        }
+        digits = if byte.is_ascii_digit() { digits + 1 } else { 0 };
+    }
+    if openers > MAX_OPENERS { Err(too_deep()) } else { Ok(openers) }
+}
+
+fn too_deep() -> String {
+    "it is nested too deeply".into()
+}
+
+fn parse_guarded(command: &str) -> Result<ast::Program, String> {
+    catch_unwind(AssertUnwindSafe(|| parse_tokens(command)))
+        .unwrap_or_else(|_| Err("the parser failed on it".into()))
+}
+
+fn parse_tokens(command: &str) -> Result<ast::Program, String> {
+    // Extended patterns are off in a fresh `bash -c`: there `!(rm x)` is a subshell.
+    let options = ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() };
+    let tokenizer =
+        TokenizerOptions { enable_extended_globbing: false, ..options.tokenizer_options() };
+    let tokens = brush_parser::uncached_tokenize_str(command, &tokenizer)
+        .map_err(|_| String::from("it does not parse"))?;
+    check_nesting(&tokens)?;
+    brush_parser::parse_tokens(&tokens, &options).map_err(|_| "it does not parse".into())
+}
+
+/// Refuses what the parser should not be given. Closing keywords are not counted against opening
+/// ones, since `echo fi` closes nothing.
+fn check_nesting(tokens: &[Token]) -> Result<(), String> {
+    let (mut parentheses, mut openers, mut twice) = (0_usize, 0_usize, 0_usize);
+    for token in tokens {
+        match token {
+            Token::Operator(text, _) if text == "(" => {
+                parentheses += 1;
+                openers += 1;
+            }
+            Token::Operator(text, _) if text == ")" => parentheses = parentheses.saturating_sub(1),
+            Token::Operator(..) => {}
+            Token::Word(text, _) => match text.as_str() {
+                "case" | "coproc" => {
+                    twice += 1;
+                    openers += 1;
+                }
+                "if" | "elif" | "while" | "until" | "for" | "select" | "function" | "{" | "!"
+                | "time" => openers += 1,
+                _ => {}
+            },
+        }
+        if parentheses > MAX_PARENTHESES || openers > MAX_OPENERS || twice > MAX_TWICE {
+            return Err(too_deep());
+        }
+    }
+    Ok(())
+}
+
+/// Goes through the parsed program, in the order of its text.
+#[derive(Default)]
+struct Walker {
+    depth: usize,
+    commands: Vec<SimpleCommand>,
+    rough: Vec<Vec<String>>,
+    canonical: String,
+    why: Option<String>,
+}
+
+impl Walker {
+    fn finish(self) -> Analysis {
+        let kind = match self.why {
+            Some(why) => Kind::NotStatic { why },
+            None if self.commands.is_empty() => Kind::NotStatic { why: "it is empty".into() },
+            None => Kind::Static { canonical: self.canonical },
+        };
+        Analysis { kind, commands: self.commands, rough: self.rough }
+    }
+
+    /// The first thing that makes it not static is the one that is told.
+    fn not_static(&mut self, why: impl Into<String>) {
+        self.why.get_or_insert_with(|| why.into());
+    }
+
+    fn program(&mut self, program: &ast::Program) {
+        for (at, list) in program.complete_commands.iter().enumerate() {
+            if at > 0 {
+                self.canonical.push('\n');
+            }
+            self.list(list);
+        }
+    }
+
+    fn list(&mut self, list: &ast::CompoundList) {
+        for (at, ast::CompoundListItem(and_or, separator)) in list.0.iter().enumerate() {
+            if at > 0 {
+                self.canonical.push(' ');
+            }
+            self.pipeline(&and_or.first);
+            for more in &and_or.additional {
+                let (operator, pipeline) = match more {
+                    AndOr::And(pipeline) => (" && ", pipeline),
+                    AndOr::Or(pipeline) => (" || ", pipeline),
+                };
+                self.canonical.push_str(operator);
+                self.pipeline(pipeline);
+            }
+            match separator {
+                SeparatorOperator::Async => self.canonical.push_str(" &"),
+                SeparatorOperator::Sequence if at + 1 < list.0.len() => self.canonical.push(';'),
+                SeparatorOperator::Sequence => {}
+            }
+        }
+    }
+
+    fn pipeline(&mut self, pipeline: &ast::Pipeline) {
+        if let Some(timed) = &pipeline.timed {
+            self.canonical.push_str(if timed.is_posix_output() { "time -p " } else { "time " });
+        }
+        if pipeline.bang {
+            self.canonical.push_str("! ");
+        }
+        if pipeline.seq.is_empty() {
+            self.not_static("it has an empty pipeline");
+        }
+        for (at, command) in pipeline.seq.iter().enumerate() {
+            if at > 0 {
+                self.canonical.push_str(" | ");
+            }
+            self.command(command, pipeline.timed.is_some());
+        }
+    }
+
+    fn command(&mut self, command: &Command, timed: bool) {
+        match command {
+            Command::Simple(simple) => self.simple(simple, timed),
+            Command::Compound(compound, redirects) => {
+                self.not_static(compound_name(compound));
+                self.compound(compound);
+                self.redirects_of_compound(redirects.as_ref());
+            }
+            Command::Function(function) => {
+                self.not_static("it defines a function");
+                self.word(&function.fname.value);
+                self.compound(&function.body.0);
+                self.redirects_of_compound(function.body.1.as_ref());
+            }
+            Command::ExtendedTest(test, redirects) => {
+                self.not_static("it holds a `[[` test");
+                self.nested_in(&test.to_string());
+                self.redirects_of_compound(redirects.as_ref());
+            }
+        }
+    }
+
+    fn compound(&mut self, compound: &CompoundCommand) {
+        match compound {
+            CompoundCommand::Arithmetic(arithmetic) => self.nested_in(&arithmetic.expr.value),
+            CompoundCommand::ArithmeticForClause(clause) => {
+                for part in [&clause.initializer, &clause.condition, &clause.updater] {
+                    if let Some(part) = part {
+                        self.nested_in(&part.value);
+                    }
+                }
+                self.list(&clause.body.list);
+            }
+            CompoundCommand::BraceGroup(group) => self.list(&group.list),
+            CompoundCommand::Subshell(subshell) => self.list(&subshell.list),
+            CompoundCommand::ForClause(clause) => {
+                for value in clause.values.iter().flatten() {
+                    self.word(&value.value);
+                }
+                self.list(&clause.body.list);
+            }
+            CompoundCommand::CaseClause(clause) => {
+                self.word(&clause.value.value);
+                for case in &clause.cases {
+                    for pattern in &case.patterns {
+                        self.word(&pattern.value);
+                    }
+                    if let Some(list) = &case.cmd {
+                        self.list(list);
+                    }
+                }
+            }
+            CompoundCommand::IfClause(clause) => {
+                self.list(&clause.condition);
+                self.list(&clause.then);
+                for part in clause.elses.iter().flatten() {
+                    if let Some(condition) = &part.condition {
+                        self.list(condition);
+                    }
+                    self.list(&part.body);
+                }
+            }
+            CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
+                self.list(&clause.0);
+                self.list(&clause.1.list);
+            }
+            CompoundCommand::Coprocess(coprocess) => {
+                if let Some(name) = &coprocess.name {
+                    self.word(&name.value);
+                }
+                self.command(&coprocess.body, false);
+            }
+        }
+    }
+
+    fn simple(&mut self, simple: &ast::SimpleCommand, timed: bool) {
+        let mut command = SimpleCommand::default();
+        let mut text: Vec<String> = Vec::new();
+        let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
+        for item in prefix {
+            match item {
+                CommandPrefixOrSuffixItem::AssignmentWord(assignment, source) => {
+                    let value = self.assignment(assignment, &source.value);
+                    text.push(format!("{}={}", value.0, quote(&value.1.text)));
+                    command.assignments.push(value);
+                }
+                CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
+                    text.extend(self.redirect(redirect, &mut command.redirects));
+                }
+                CommandPrefixOrSuffixItem::Word(word) => {
+                    command.words.push(self.word(&word.value));
+                }
+                CommandPrefixOrSuffixItem::ProcessSubstitution(_, script) => {
+                    self.process_substitution(script);
+                }
+            }
+        }
+        let name = simple.word_or_name.iter().map(|word| self.word(&word.value)).next();
+        command.words.extend(name);
+        let mut after: Vec<String> = Vec::new();
+        for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
+            match item {
+                CommandPrefixOrSuffixItem::AssignmentWord(_, word)
+                | CommandPrefixOrSuffixItem::Word(word) => {
+                    command.words.push(self.word(&word.value));
+                }
+                CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
+                    after.extend(self.redirect(redirect, &mut command.redirects));
+                }
+                CommandPrefixOrSuffixItem::ProcessSubstitution(_, script) => {
+                    self.process_substitution(script);
+                    command.words.push(Word::dynamic("<(…)"));
+                }
+            }
+        }
+        // bash skips it after `time`; the parser does not.
+        if timed && command.words.first().is_some_and(|word| word.text == "--") {
+            command.words.remove(0);
+        }
+        if command.words.is_empty() {
+            self.not_static(if command.assignments.is_empty() {
+                "it redirects without a command"
+            } else {
+                "it sets a variable for what follows"
+            });
+        }
+        text.extend(command.words.iter().map(|word| quote(&word.text)));
+        text.extend(after);
+        self.canonical.push_str(&text.join(" "));
+        self.follow(&mut command);
+        self.commands.push(command);
+    }
+
+    fn assignment(&mut self, assignment: &ast::Assignment, source: &str) -> (String, Word) {
+        let value = source.split_once('=').map_or("", |(_, value)| value);
+        match (&assignment.name, &assignment.value) {
+            (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Scalar(_))
+                if !assignment.append =>
+            {
+                (name.clone(), self.word(value))
+            }
+            (ast::AssignmentName::VariableName(name), _)
+            | (ast::AssignmentName::ArrayElementName(name, _), _) => {
+                self.not_static("it changes an array or appends to a variable");
+                self.nested_in(source);
+                (name.clone(), Word::dynamic(value))
+            }
+        }
+    }
+
+    /// Reads a word. One that is not literal makes the whole not static, and what it would run is
+    /// looked at, too.
+    fn word(&mut self, source: &str) -> Word {
+        let word = Word::read(source);
+        if !word.is_literal() {
+            self.not_static(format!("`{source}` is known only when it runs"));
+            self.nested_in(source);
+        }
+        word
+    }
+
+    /// The scripts inside a word, by the parser and, since they cannot be cut out for certain,
+    /// roughly as well.
+    fn nested_in(&mut self, source: &str) {
+        let scripts = substitutions(source);
+        if scripts.is_empty() {
+            return;
+        }
+        self.rough.extend(rough_commands(source));
+        for script in scripts {
+            self.script(&script);
+        }
+    }
+
+    fn script(&mut self, script: &str) {
+        if self.depth >= MAX_DEPTH {
+            self.rough.extend(rough_commands(script));
+            return;
+        }
+        let nested = analyse_at(script, self.depth + 1);
+        self.commands.extend(nested.commands);
+        self.rough.extend(nested.rough);
+    }
+
+    fn process_substitution(&mut self, script: &ast::SubshellCommand) {
+        self.not_static("it holds a process substitution");
+        self.list(&script.list);
+    }
+
+    fn redirects_of_compound(&mut self, redirects: Option<&ast::RedirectList>) {
+        let mut command = SimpleCommand::default();
+        for redirect in redirects.iter().flat_map(|list| &list.0) {
+            self.redirect(redirect, &mut command.redirects);
+        }
+        if !command.redirects.is_empty() {
+            self.commands.push(command);
+        }
+    }
+
+    /// Notes the file that a redirection opens, and gives it back in slug's own words.
+    fn redirect(&mut self, redirect: &IoRedirect, files: &mut Vec<Redirect>) -> Option<String> {
+        match redirect {
+            IoRedirect::File(fd, kind, target) => {
+                let fd = fd.map_or(String::new(), |fd| fd.to_string());
+                self.file_redirect(&fd, kind, target, files)
+            }
+            IoRedirect::OutputAndError(target, append) => {
+                let target = self.word(&target.value);
+                let operator = if *append { "&>>" } else { "&>" };
+                let text = format!("{operator}{}", quote(&target.text));
+                opens(Direction::Write, target, files);
+                Some(text)
+            }
+            IoRedirect::HereDocument(_, document) => {
+                self.not_static("it holds a here-document");
+                if document.requires_expansion {
+                    self.nested_in(&document.doc.value);
+                }
+                None
+            }
+            IoRedirect::HereString(_, word) => {
+                self.not_static("it holds a here-string");
+                self.word(&word.value);
+                None
+            }
+        }
+    }
+
+    fn file_redirect(
+        &mut self,
+        fd: &str,
+        kind: &IoFileRedirectKind,
+        target: &IoFileRedirectTarget,
+        files: &mut Vec<Redirect>,
+    ) -> Option<String> {
+        let (operator, direction) = match kind {
+            IoFileRedirectKind::Read => ("<", Direction::Read),
+            IoFileRedirectKind::Write => (">", Direction::Write),
+            IoFileRedirectKind::Append => (">>", Direction::Write),
+            IoFileRedirectKind::ReadAndWrite => ("<>", Direction::Write),
+            IoFileRedirectKind::Clobber => (">|", Direction::Write),
+            IoFileRedirectKind::DuplicateInput => ("<&", Direction::Read),
+            IoFileRedirectKind::DuplicateOutput => (">&", Direction::Write),
+        };
+        match target {
+            IoFileRedirectTarget::Fd(target) => Some(format!("{fd}{operator}{target}")),
+            IoFileRedirectTarget::Filename(word) => {
+                let word = self.word(&word.value);
+                let text = format!("{fd}{operator}{}", quote(&word.text));
+                opens(direction, word, files);
+                Some(text)
+            }
+            IoFileRedirectTarget::Duplicate(word) => {
+                let word = self.word(&word.value);
+                let number = word.text.strip_suffix('-').unwrap_or(&word.text);
+                if word.is_literal() && number.chars().all(|c| c.is_ascii_digit()) {
+                    return Some(format!("{fd}{operator}{}", word.text));
+                }
+                let text = format!("{fd}{operator}{}", quote(&word.text));
+                opens(direction, word, files);
+                Some(text)
+            }
+            IoFileRedirectTarget::ProcessSubstitution(_, script) => {
+                self.process_substitution(script);
+                None
+            }
+        }
+    }
+
+    /// Looks into what a wrapper runs. That it is a wrapper does not make the command less static.
+    fn follow(&mut self, command: &mut SimpleCommand) {
+        if self.depth >= MAX_DEPTH {
+            command.inner = match wrappers::runs(&command.words) {
+                Runs::Nothing => Inner::Nothing,
+                Runs::Commands(_) | Runs::Script(_) | Runs::Unknown => {
+                    self.rough.extend(rough_words(&command.words));
+                    Inner::Unknown(Vec::new())
+                }
+            };
+            return;
+        }
+        command.inner = match wrappers::runs(&command.words) {
+            Runs::Nothing => Inner::Nothing,
+            Runs::Commands(commands) => {
+                let mut inner = Self { depth: self.depth + 1, ..Self::default() };
+                let commands = commands.into_iter().map(|words| {
+                    let mut command = SimpleCommand { words, ..SimpleCommand::default() };
+                    inner.follow(&mut command);
+                    command
+                });
+                let commands = commands.collect();
+                self.rough.extend(inner.rough);
+                Inner::Known(commands)
+            }
+            Runs::Script(script) => {
+                let nested = analyse_at(&script, self.depth + 1);
+                self.rough.extend(nested.rough);
+                match nested.kind {
+                    Kind::Static { .. } => Inner::Known(nested.commands),
+                    Kind::NotStatic { .. } | Kind::NotAnalysable { .. } => {
+                        Inner::Unknown(nested.commands)
+                    }
+                }
+            }
+            Runs::Unknown => {
+                self.rough.extend(rough_words(&command.words));
+                Inner::Unknown(Vec::new())
+            }
+        };
+    }
+}
+
+/// Every word after the first may be the command.
+fn rough_words(words: &[Word]) -> Vec<Vec<String>> {
+    let texts: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
+    (1..texts.len()).map(|at| texts[at..].to_vec()).collect()
+}
+
+fn opens(direction: Direction, target: Word, files: &mut Vec<Redirect>) {
+    if target.known() != Some("/dev/null") {
+        files.push(Redirect { direction, target });
+    }
+}
+
+fn compound_name(compound: &CompoundCommand) -> &'static str {
+    match compound {
+        CompoundCommand::Arithmetic(_) => "it holds an arithmetic command",
+        CompoundCommand::ArithmeticForClause(_)
+        | CompoundCommand::ForClause(_)
+        | CompoundCommand::WhileClause(_)
+        | CompoundCommand::UntilClause(_) => "it holds a loop",
+        CompoundCommand::BraceGroup(_) => "it holds a group",
+        CompoundCommand::Subshell(_) => "it holds a subshell",
+        CompoundCommand::CaseClause(_) | CompoundCommand::IfClause(_) => "it holds a condition",
+        CompoundCommand::Coprocess(_) => "it starts a coprocess",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn canonical(command: &str) -> String {
+        match analyse(command).kind {
+            Kind::Static { canonical } => canonical,
+            Kind::NotStatic { why } => format!("not static: {why}"),
+            Kind::NotAnalysable { why } => format!("not analysable: {why}"),
+        }
+    }
+
+    #[test]
+    fn a_static_command_is_written_again_word_by_word() {
+        for (command, text) in [
+            ("ls -l && pwd", "'ls' '-l' && 'pwd'"),
+            ("ls|wc -l ; pwd & true", "'ls' | 'wc' '-l'; 'pwd' & 'true'"),
+            ("ls\npwd # and a comment", "'ls'\n'pwd'"),
+            ("! grep -q x f || echo 'it'\\''s'", r"! 'grep' '-q' 'x' 'f' || 'echo' 'it'\''s'"),
+            ("cargo test 2>&1 | tail", "'cargo' 'test' 2>&1 | 'tail'"),
+            ("make >/dev/null 2>&1", "'make' >'/dev/null' 2>&1"),
+            ("a |& b", "'a' 2>&1 | 'b'"),
+            ("time -p ls", "time -p 'ls'"),
+            ("A=1 B='x y' ls", "A='1' B='x y' 'ls'"),
+            ("echo a=b", "'echo' 'a=b'"),
+            ("echo x >out", "'echo' 'x' >'out'"),
+            ("exec 3>&-", "'exec' 3>&-"),
+        ] {
+            assert_eq!(canonical(command), text, "{command}");
+        }
+    }
+
+    #[test]
+    fn the_canonical_text_is_its_own() {
+        for command in [
+            "ls -l && pwd",
+            "a |& b",
+            "! x || y & z",
+            "A=1 ls >/dev/null",
+            "time -p ls",
+            "echo \\'",
+        ] {
+            let once = canonical(command);
+            assert_eq!(canonical(&once), once);
+        }
+    }
+
+    #[test]
+    fn what_is_known_only_when_it_runs_is_not_static() {
+        for command in [
+            "ls $x",
+            "ls *.rs",
+            "ls {a,b}",
+            "ls ~",
+            "x=1",
+            "x=1; ls",
+            "cat <<E\nx\nE",
+            "cat <<<x",
+            "f() { ls; }",
+            "(ls)",
+            "{ ls; }",
+            "if ls; then ls; fi",
+            "for i in a; do ls; done",
+            "[[ -f x ]]",
+            "((1))",
+            "ls <(ls)",
+            "$'ls'",
+            "a[1]=x ls",
+            "x+=1 ls",
+            "coproc ls",
+            "> f",
+            "",
+        ] {
+            assert!(
+                canonical(command).starts_with("not static"),
+                "{command}: {}",
+                canonical(command)
+            );
+        }
+    }
+
+    #[test]
+    fn every_nested_command_is_listed() {
+        for command in [
+            "if true; then rm x; fi",
+            "for i in a; do rm x; done",
+            "while rm x; do :; done",
+            "case a in a) rm x;; esac",
+            "(rm x)",
+            "{ rm x; }",
+            "[[ -f a ]] && rm x",
+            "f() { rm x; }",
+            "coproc rm x",
+            "! rm x",
+            "time rm x",
+            "time -- rm x",
+            "ls $(rm x)",
+            "ls \"$(rm x)\"",
+            "ls `rm x`",
+            "ls <(rm x)",
+            "ls ${a:-$(rm x)}",
+            "echo $((a[$(rm x)]))",
+            "[[ -v a[$(rm x)] ]]",
+            "cat <<E\n$(rm x)\nE",
+            "x=$(rm x)",
+            "a=(1 $(rm x))",
+            "ls > $(rm x)",
+            "until rm x; do :; done",
+            "for ((i=$(rm x);;)); do :; done",
+            "select i in a; do rm x; done",
+        ] {
+            let analysis = analyse(command);
+            let seen = analysis.commands.iter().flat_map(SimpleCommand::flatten);
+            let mut names = seen.filter_map(|command| Some(command.words.first()?.text.clone()));
+            let rough = analysis.rough.iter().any(|words| words[0] == "rm");
+            assert!(names.any(|name| name == "rm") || rough, "{command}: {analysis:?}");
+        }
+    }
+
+    #[test]
+    fn hostile_nesting_is_refused_at_once() {
+        let started = Instant::now();
+        for command in [
+            "$(".repeat(10_000),
+            "{ ".repeat(10_000),
+            "(".repeat(10_000),
+            "`".repeat(9_999),
+            "((".repeat(32),
+            "if ".repeat(10_000),
+            "if true; then ".repeat(60),
+            "case a in a) ".repeat(60),
+            "[[ ( ".repeat(64),
+            "coproc ".repeat(64),
+            "! ".repeat(5_000),
+            "((((((((((;".to_owned(),
+            "x".repeat(1_000_000),
+            "${".repeat(10_000),
+            "$((".repeat(5_000),
+            "f() ".repeat(3_000),
+            "<(".repeat(3_000),
+            "((((((((((;))))))))))".repeat(3),
+        ] {
+            let one = Instant::now();
+            let analysis = analyse(&command);
+            assert!(!matches!(analysis.kind, Kind::Static { .. }));
+            let took = one.elapsed();
+            assert!(
+                took < Duration::from_millis(500),
+                "{took:?} {}",
+                &command[..20.min(command.len())]
+            );
+        }
+        assert!(started.elapsed() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn the_deepest_that_is_parsed_fits_its_stack() {
+        let deep = format!("{}x{}", "{ ".repeat(60), "; }".repeat(60));
+        assert!(matches!(analyse(&deep).kind, Kind::NotStatic { .. }));
+        let deep = format!("{}x{}", "(".repeat(10), ")".repeat(10));
+        assert!(matches!(analyse(&deep).kind, Kind::NotStatic { .. }));
+        let deep = format!("echo {}x{}", "$(".repeat(60), ")".repeat(60));
+        assert!(matches!(analyse(&deep).kind, Kind::NotStatic { .. }));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_analysed_without_panic(text in "\\PC{0,80}") {
+            analyse(&text);
+        }
+
+        #[test]
+        fn any_shell_like_text_is_analysed_without_panic(
+            parts in prop::collection::vec(
+                prop::sample::select(vec![
+                    "ls", " ", "'", "\"", "$(", ")", "`", "{", "}", "(", ";", "&&", "|", "<", ">",
+                    "&", "\n", "if", "then", "fi", "case", "in", "esac", "done", "do", "for", "$",
+                    "\\", "#", "1", "99999999999", "=", "[[", "]]", "!", "~", "*", "<<E", "E", "0",
+                    "a[", "]", "+", "time", "coproc", "function", "-p", "~9999999999999999999",
+                ]),
+                0..24,
+            ),
+        ) {
+            analyse(&parts.concat());
+            analyse(&parts.join(" "));
+        }
+    }
+}

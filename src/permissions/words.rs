@@ -1,0 +1,409 @@
+//! Words of a shell command: what a source word says once its quotes are gone, how slug quotes a
+//! word again, and the rough split that deny rules use where nothing parses.
+//!
+//! Invariants: a word is [`WordKind::Literal`] only when bash would pass exactly its text, whatever
+//! the environment, the file system and the shell's options; and [`quote`] gives back a source word
+//! that bash reads as exactly that text. Where there is doubt a word is dynamic.
+
+use super::wrappers;
+
+/// One word of a simple command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    /// The text without quotes; of a dynamic word the source.
+    pub text: String,
+    /// How much is known of it.
+    pub kind: WordKind,
+}
+
+/// How much is known of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WordKind {
+    /// Exactly the text.
+    Literal,
+    /// The text, from `$'…'` or `$"…"`: enough to refuse a command, not to allow it.
+    Decoded,
+    /// An expansion, a pattern, braces or a tilde: known only when it runs.
+    Dynamic,
+}
+
+impl Word {
+    /// A word that is exactly `text`.
+    pub fn literal(text: impl Into<String>) -> Self {
+        Self { text: text.into(), kind: WordKind::Literal }
+    }
+
+    /// A word that is known only when it runs.
+    pub fn dynamic(source: impl Into<String>) -> Self {
+        Self { text: source.into(), kind: WordKind::Dynamic }
+    }
+
+    /// Whether bash passes exactly the text.
+    pub fn is_literal(&self) -> bool {
+        self.kind == WordKind::Literal
+    }
+
+    /// The text where it is known.
+    pub fn known(&self) -> Option<&str> {
+        match self.kind {
+            WordKind::Literal | WordKind::Decoded => Some(&self.text),
+            WordKind::Dynamic => None,
+        }
+    }
+
+    /// What a source word says.
+    pub fn read(source: &str) -> Self {
+        Reader { rest: source.chars().collect(), at: 0, text: String::new(), decoded: false }
+            .read()
+            .unwrap_or_else(|Dynamic| Self::dynamic(source))
+    }
+}
+
+/// The word as slug writes it into a command that it runs: always in single quotes.
+pub fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// The word as a person would write it, and as rules are written: quoted only where it has to be.
+pub fn show(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./:=@%+,-^".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { quote(text) }
+}
+
+/// Splits text that does not parse into what may be commands, without respect for quotes, so that
+/// a deny rule finds `rm` wherever it may turn out to be one. Each is the words from a place where
+/// a command may begin.
+pub fn rough_commands(text: &str) -> Vec<Vec<String>> {
+    let mut commands = Vec::new();
+    let mut words: Vec<String> = Vec::new();
+    let mut word = String::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                if chars.peek() == Some(&'\n') {
+                    chars.next();
+                }
+            }
+            '\'' | '"' => {}
+            ' ' | '\t' => end_word(&mut word, &mut words),
+            _ if ";&|()<>{}`\n".contains(c) || is_unreadable(c) => {
+                end_word(&mut word, &mut words);
+                end_command(&mut words, &mut commands);
+            }
+            _ => word.push(c),
+        }
+    }
+    end_word(&mut word, &mut words);
+    end_command(&mut words, &mut commands);
+    commands
+}
+
+/// Whether a character in a command keeps slug from saying what the command is: it may look like
+/// nothing, like a space, or like another one.
+pub fn is_unreadable(c: char) -> bool {
+    matches!(c,
+        '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+        | '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'
+        | '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{115f}'..='\u{1160}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{2800}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+        || (!c.is_ascii() && c.is_whitespace())
+}
+
+/// The scripts that an expansion inside `source` would run: the insides of `$(…)` and of backquotes,
+/// as far as they can be told apart, wherever they stand and however they are quoted.
+pub fn substitutions(source: &str) -> Vec<String> {
+    let chars: Vec<char> = source.chars().collect();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < chars.len() {
+        match chars[at] {
+            '\\' if chars.get(at + 1) != Some(&'`') => at += 1,
+            '$' | '<' | '>' if chars.get(at + 1) == Some(&'(') => {
+                found.push(until_closed(&chars[at + 2..]));
+                at += 1;
+            }
+            '`' => {
+                let (script, length) = until_backquote(&chars[at + 1..]);
+                found.push(script);
+                at += length;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    found
+}
+
+fn end_word(word: &mut String, words: &mut Vec<String>) {
+    let trimmed = word.trim_start_matches('$');
+    if !trimmed.is_empty() {
+        words.push(trimmed.to_owned());
+    }
+    word.clear();
+}
+
+fn end_command(words: &mut Vec<String>, commands: &mut Vec<Vec<String>>) {
+    let mut words = std::mem::take(words);
+    while !words.is_empty() {
+        let leads = wrappers::may_lead(&words[0]);
+        let rest = if leads { words[1..].to_vec() } else { Vec::new() };
+        commands.push(words);
+        words = rest;
+    }
+}
+
+/// Up to the parenthesis that closes, or all of it. Parentheses in quotes and comments are counted,
+/// too, which can cut a script short; the rough split of the whole word covers what is lost.
+fn until_closed(chars: &[char]) -> String {
+    let mut depth = 0_usize;
+    for (at, c) in chars.iter().enumerate() {
+        match c {
+            '(' => depth += 1,
+            ')' if depth == 0 => return chars[..at].iter().collect(),
+            ')' => depth -= 1,
+            _ => {}
+        }
+    }
+    chars.iter().collect()
+}
+
+fn until_backquote(chars: &[char]) -> (String, usize) {
+    let mut script = String::new();
+    let mut at = 0;
+    while at < chars.len() {
+        match chars[at] {
+            '`' => return (script, at + 1),
+            '\\' if matches!(chars.get(at + 1), Some('`' | '\\' | '$')) => {
+                at += 1;
+                script.push(chars[at]);
+            }
+            c => script.push(c),
+        }
+        at += 1;
+    }
+    (script, at)
+}
+
+/// The word cannot be known before it runs.
+struct Dynamic;
+
+struct Reader {
+    rest: Vec<char>,
+    at: usize,
+    text: String,
+    decoded: bool,
+}
+
+impl Reader {
+    fn read(mut self) -> Result<Word, Dynamic> {
+        // Words that look like a brace expression or a pattern and are neither: `find -exec` needs
+        // the first, `[` and `]` are a command and its last argument.
+        if matches!(self.rest.as_slice(), ['{', '}'] | ['['] | [']']) {
+            let text: String = self.rest.iter().collect();
+            return Ok(Word::literal(text));
+        }
+        while let Some(c) = self.next() {
+            match c {
+                '\\' => match self.next() {
+                    Some('\n') => {}
+                    Some(escaped) => self.text.push(escaped),
+                    None => return Err(Dynamic),
+                },
+                '\'' => self.single_quoted()?,
+                '"' => self.double_quoted()?,
+                '$' => match self.next() {
+                    Some('\'') => self.ansi_quoted()?,
+                    Some('"') => {
+                        self.decoded = true;
+                        self.double_quoted()?;
+                    }
+                    Some(_) | None => return Err(Dynamic),
+                },
+                '~' if self.tilde_may_expand() => return Err(Dynamic),
+                _ if "`*?[]{}()<>|&;".contains(c) || c.is_whitespace() => return Err(Dynamic),
+                _ => self.text.push(c),
+            }
+        }
+        let kind = if self.decoded { WordKind::Decoded } else { WordKind::Literal };
+        Ok(Word { text: self.text, kind })
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let c = self.rest.get(self.at).copied();
+        self.at += 1;
+        c
+    }
+
+    /// At the start, and after `=` and `:` where the word could be an assignment.
+    fn tilde_may_expand(&self) -> bool {
+        self.at == 1 || matches!(self.rest[self.at - 2], '=' | ':')
+    }
+
+    fn single_quoted(&mut self) -> Result<(), Dynamic> {
+        loop {
+            match self.next() {
+                Some('\'') => return Ok(()),
+                Some(c) => self.text.push(c),
+                None => return Err(Dynamic),
+            }
+        }
+    }
+
+    fn double_quoted(&mut self) -> Result<(), Dynamic> {
+        loop {
+            match self.next() {
+                Some('"') => return Ok(()),
+                Some('$' | '`') | None => return Err(Dynamic),
+                Some('\\') => match self.next() {
+                    Some('\n') => {}
+                    Some(c) if "$`\"\\".contains(c) => self.text.push(c),
+                    Some(c) => self.text.extend(['\\', c]),
+                    None => return Err(Dynamic),
+                },
+                Some(c) => self.text.push(c),
+            }
+        }
+    }
+
+    fn ansi_quoted(&mut self) -> Result<(), Dynamic> {
+        self.decoded = true;
+        loop {
+            match self.next() {
+                Some('\'') => return Ok(()),
+                Some('\\') => self.ansi_escape()?,
+                Some(c) => self.text.push(c),
+                None => return Err(Dynamic),
+            }
+        }
+    }
+
+    fn ansi_escape(&mut self) -> Result<(), Dynamic> {
+        let c = self.next().ok_or(Dynamic)?;
+        let decoded = match c {
+            'a' => '\u{7}',
+            'b' => '\u{8}',
+            'e' | 'E' => '\u{1b}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'v' => '\u{b}',
+            'x' => self.number(16, 2)?,
+            'u' => self.number(16, 4)?,
+            'U' => self.number(16, 8)?,
+            '0'..='7' => {
+                self.at -= 1;
+                self.number(8, 3)?
+            }
+            'c' => char::from(u8::try_from(self.next().ok_or(Dynamic)?).map_err(|_| Dynamic)? & 31),
+            '\\' | '\'' | '"' | '?' => c,
+            _ => {
+                self.text.push('\\');
+                c
+            }
+        };
+        self.text.push(decoded);
+        Ok(())
+    }
+
+    fn number(&mut self, radix: u32, digits: usize) -> Result<char, Dynamic> {
+        let mut value = 0_u32;
+        let mut any = false;
+        for _ in 0..digits {
+            let Some(digit) = self.rest.get(self.at).and_then(|c| c.to_digit(radix)) else { break };
+            value = value.wrapping_mul(radix) + digit;
+            any = true;
+            self.at += 1;
+        }
+        if any { char::from_u32(value).ok_or(Dynamic) } else { Err(Dynamic) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_and_escapes_are_read_as_bash_reads_them() {
+        for (source, text) in [
+            ("ls", "ls"),
+            ("'rm'", "rm"),
+            ("r'm'", "rm"),
+            (r"\rm", "rm"),
+            (r"\/", "/"),
+            ("r\\\nm", "rm"),
+            (r#"'a'"b"\c"#, "abc"),
+            (r#""a\"b\$c\d""#, r#"a"b$c\d"#),
+            ("a\"\"b''", "ab"),
+            ("''", ""),
+            ("{}", "{}"),
+            ("HEAD~1", "HEAD~1"),
+            ("a=b", "a=b"),
+            ("#x", "#x"),
+            ("!=", "!="),
+            ("[", "["),
+        ] {
+            assert_eq!(Word::read(source), Word::literal(text), "{source}");
+        }
+    }
+
+    #[test]
+    fn what_bash_would_expand_is_dynamic() {
+        for source in [
+            "$x", "${x}", "$(id)", "`id`", "\"$x\"", "\"`id`\"", "*.rs", "a?", "[ab]", "{a,b}",
+            "a{1..3}", "~", "~/x", "a=~/x", "a:~", "$((1))", "'x", "\"x", "x\\", "!(a)", "$",
+        ] {
+            assert_eq!(Word::read(source).kind, WordKind::Dynamic, "{source}");
+        }
+    }
+
+    #[test]
+    fn ansi_and_translated_quotes_are_decoded_but_not_literal() {
+        for (source, text) in
+            [(r"$'\x72m'", "rm"), (r"$'\162\155'", "rm"), ("$\"rm\"", "rm"), (r"r$'\u006d'", "rm")]
+        {
+            let word = Word::read(source);
+            assert_eq!((word.text.as_str(), word.kind), (text, WordKind::Decoded), "{source}");
+        }
+    }
+
+    #[test]
+    fn rough_commands_begin_wherever_one_could() {
+        let found = |text: &str, name: &str| {
+            rough_commands(text).iter().any(|words| words.first().is_some_and(|word| word == name))
+        };
+        for text in [
+            "ls 'x; rm y",
+            "ls && rm",
+            "ls\nrm",
+            "$(rm x",
+            "`rm x",
+            "(rm",
+            "{ rm",
+            "then rm x",
+            "env A=1 rm x",
+            "'r'm x",
+            "r\\\nm x",
+            "ls\rrm x",
+            "timeout 5 rm",
+        ] {
+            assert!(found(text, "rm"), "{text}");
+        }
+        assert!(!found("echo rm", "rm"));
+    }
+
+    #[test]
+    fn substitutions_are_found_however_they_are_quoted() {
+        assert_eq!(substitutions("a$(id)b"), ["id"]);
+        assert_eq!(substitutions("\"$(id -u)\""), ["id -u"]);
+        assert_eq!(substitutions("'a[$(id)]'"), ["id"]);
+        assert_eq!(substitutions("`id`"), ["id"]);
+        assert_eq!(substitutions(r"\$(id)"), Vec::<String>::new());
+        assert_eq!(substitutions("$(a $(b))"), ["a $(b)", "b"]);
+        assert_eq!(substitutions("${x:-$(id)}"), ["id"]);
+    }
+}
