@@ -54,11 +54,9 @@ async fn off_thread<T: Send + 'static>(
     let owned = path.to_owned();
     match tokio::task::spawn_blocking(move || work(&owned)).await {
         Ok(result) => result,
-        Err(stopped) => Err(FileError::Io {
-            doing,
-            path: path.to_owned(),
-            source: io::Error::other(stopped),
-        }),
+        Err(stopped) => {
+            Err(FileError::Io { doing, path: path.to_owned(), source: io::Error::other(stopped) })
+        }
     }
 }
 
@@ -114,9 +112,7 @@ fn read(path: &Path, limit: u64) -> Result<FileState, FileError> {
     }
     // The length is only a hint: files under /proc say 0, and a log may grow meanwhile.
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-    file.take(limit.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .map_err(failed("read", path))?;
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed("read", path))?;
     let length = bytes.len() as u64;
     Ok(if length > limit { FileState::TooBig(length) } else { FileState::File(bytes) })
 }
@@ -373,10 +369,10 @@ mod tests {
         fs::write(&theirs, "old").unwrap();
         fs::hard_link(&theirs, &ours).unwrap();
         DiskFiles.write(&ours, b"new", None).await.unwrap();
-        assert_eq!((fs::read(&ours).unwrap(), fs::read(&theirs).unwrap()), (
-            b"new".to_vec(),
-            b"old".to_vec()
-        ));
+        assert_eq!(
+            (fs::read(&ours).unwrap(), fs::read(&theirs).unwrap()),
+            (b"new".to_vec(), b"old".to_vec())
+        );
     }
 
     #[tokio::test]

@@ -100,7 +100,9 @@ impl Change {
             writer.effects.file_changed(FileChange { path, before, after });
             Ok::<(), ToolError>(())
         });
-        written.await.map_err(|stopped| ToolError(format!("cannot write {shown}: {stopped}")))??;
+        written
+            .await
+            .map_err(|stopped| ToolError(format!("cannot write {shown}: {stopped}")))??;
         let Some(diff) = diff else {
             return Ok(ToolOutput::text(format!("Wrote {shown}.")));
         };

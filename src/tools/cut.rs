@@ -30,9 +30,10 @@ pub(super) fn ends(text: &str, limit: usize) -> Option<Ends<'_>> {
         return None;
     }
     let half = limit / 2;
-    let head_end = text.floor_char_boundary(half);
+    let head_end = boundary(text, half);
     let head_end = text[..head_end].rfind('\n').map_or(head_end, |newline| newline + 1);
-    let tail_start = text.ceil_char_boundary(text.len() - half);
+    // Up to three bytes later, never in the middle of a character.
+    let tail_start = boundary(text, (text.len() - half + 3).min(text.len()));
     let tail_start = match text[tail_start..].find('\n') {
         // A whole tail of one line is more use than none.
         Some(newline) if tail_start + newline + 1 < text.len() => tail_start + newline + 1,
@@ -43,6 +44,11 @@ pub(super) fn ends(text: &str, limit: usize) -> Option<Ends<'_>> {
         tail: &text[tail_start..],
         hidden: &text[head_end..tail_start],
     })
+}
+
+/// The last place between characters up to `at`.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// A number of bytes as people read it.
@@ -84,17 +90,14 @@ mod tests {
 
     #[test]
     fn sizes_and_counts_read_well() {
-        assert_eq!([size(1), size(1023), size(1536), size(3 << 20)], [
-            "1 byte",
-            "1023 bytes",
-            "1.5 KB",
-            "3.0 MB"
-        ]);
-        assert_eq!([counted(1, "match"), counted(0, "match"), counted(2, "line")], [
-            "1 match",
-            "0 matches",
-            "2 lines"
-        ]);
+        assert_eq!(
+            [size(1), size(1023), size(1536), size(3 << 20)],
+            ["1 byte", "1023 bytes", "1.5 KB", "3.0 MB"]
+        );
+        assert_eq!(
+            [counted(1, "match"), counted(0, "match"), counted(2, "line")],
+            ["1 match", "0 matches", "2 lines"]
+        );
     }
 
     proptest! {

@@ -138,10 +138,7 @@ impl<'a> Input<'a> {
 
     fn unfit(&self, names: &[&str], wanted: &str, value: &Value) -> ToolError {
         let value: String = value.to_string().chars().take(60).collect();
-        self.wrong(format!(
-            "`{}` must be {wanted}, not {value}",
-            names.first().unwrap_or(&"")
-        ))
+        self.wrong(format!("`{}` must be {wanted}, not {value}", names.first().unwrap_or(&"")))
     }
 }
 

@@ -4,17 +4,23 @@
 //! agent's gate decides and then runs them. What they need from the machine they get as ports in
 //! their [`ToolContext`].
 
+mod bash;
 mod change;
 mod cut;
 mod edit;
+mod glob;
+mod grep;
 mod input;
 mod likeness;
 mod paths;
 mod ports;
 mod read;
+mod registry;
 #[cfg(test)]
 pub(crate) mod testing;
 mod text;
+mod todo_write;
+mod walk;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -29,6 +35,7 @@ use crate::domain::{Access, ContentHash, Diff, Todo, ToolOutput, ToolSpec, ToolS
 pub use ports::{
     Exit, ExitCause, FileError, FileState, Files, ProcessError, Processes, ReadLedger, Script,
 };
+pub use registry::Registry;
 
 /// Something the model can do.
 #[async_trait]

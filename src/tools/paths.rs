@@ -147,7 +147,8 @@ mod tests {
 
     #[test]
     fn plain_names_stay_plain() {
-        for name in ["src/a b.rs", "-x", "trailing ", "👩‍👩‍👧.txt", "con", "it's", "a\\b"] {
+        for name in ["src/a b.rs", "-x", "trailing ", "👩‍👩‍👧.txt", "con", "it's", "a\\b"]
+        {
             assert_eq!(quoted(Path::new(name)), name);
         }
     }

@@ -26,10 +26,9 @@ pub trait Files: Send + Sync {
                 let at = |place| usize::try_from(place).unwrap_or(usize::MAX).min(bytes.len());
                 Ok(bytes[at(offset)..at(offset.saturating_add(length))].to_vec())
             }
-            FileState::TooBig(_)
-            | FileState::Missing
-            | FileState::Folder
-            | FileState::Special => Err(FileError::Changed(path.to_owned())),
+            FileState::TooBig(_) | FileState::Missing | FileState::Folder | FileState::Special => {
+                Err(FileError::Changed(path.to_owned()))
+            }
         }
     }
 
@@ -170,6 +169,7 @@ impl ReadLedger {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// The value, also where a thread that held it has panicked: each is whole after every statement.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

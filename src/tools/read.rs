@@ -266,11 +266,17 @@ mod tests {
     async fn long_lines_and_much_text_are_cut() {
         let bench = Bench::new();
         bench.put("long", "ä".repeat(2005));
-        assert!(read(&bench, json!({"file_path": "long"})).await.ends_with("… [5 more characters]\n"));
+        assert!(
+            read(&bench, json!({"file_path": "long"})).await.ends_with("… [5 more characters]\n")
+        );
         bench.put("much", format!("{}\n", "x".repeat(1000)).repeat(100));
         let much = read(&bench, json!({"file_path": "much"})).await;
         assert!(much.len() < TOTAL_BYTES + 100);
-        assert!(much.ends_with("[Lines 1-59 of 100. Go on with offset=60.]"), "{}", &much[much.len() - 60..]);
+        assert!(
+            much.ends_with("[Lines 1-59 of 100. Go on with offset=60.]"),
+            "{}",
+            &much[much.len() - 60..]
+        );
     }
 
     #[tokio::test]
@@ -283,7 +289,11 @@ mod tests {
         let text = read(&bench, json!({"file_path": "huge", "offset": 19})).await;
         assert!(text.starts_with("19\tline 19 xxx"), "{}", &text[..40]);
         assert!(text.contains("\n20\tline 20 xxx"));
-        assert!(text.ends_with("[Lines 19-20 of a file of 20.0 MB. Go on with offset=21, or use Grep.]"));
+        assert!(
+            text.ends_with(
+                "[Lines 19-20 of a file of 20.0 MB. Go on with offset=21, or use Grep.]"
+            )
+        );
         let error = bench.run(&Read, json!({"file_path": "huge", "offset": 21})).await.unwrap_err();
         assert_eq!(error.0, "huge has only 20 lines.");
         bench.context.cancel.cancel();
@@ -324,7 +334,10 @@ mod tests {
             ("/dev/zero", "/dev/zero is a FIFO, socket or device"),
             ("src", "src is a folder. Use Glob to list it"),
             ("mian.rs", "There is no mian.rs. Did you mean main.rs?"),
-            ("lib/none/x.rs", "There is no lib/none/x.rs. Its folder is not there either; the nearest that is: ."),
+            (
+                "lib/none/x.rs",
+                "There is no lib/none/x.rs. Its folder is not there either; the nearest that is: .",
+            ),
             ("quite-other", "There is no quite-other. Use Glob to find it."),
         ];
         for (path, expected) in cases {

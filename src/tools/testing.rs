@@ -144,8 +144,7 @@ pub(crate) struct FakeProcesses {
 
 impl Default for FakeProcesses {
     fn default() -> Self {
-        let exit =
-            Exit { cause: ExitCause::Code(0), elapsed: Duration::ZERO, left_running: false };
+        let exit = Exit { cause: ExitCause::Code(0), elapsed: Duration::ZERO, left_running: false };
         Self { scripts: Mutex::default(), output: Mutex::default(), exit: Mutex::new(exit) }
     }
 }

@@ -83,8 +83,7 @@ pub(super) fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
         return None;
     }
     let sample = &bytes[..bytes.len().min(8192)];
-    let is_control =
-        |byte: &u8| matches!(byte, 0..=7 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
+    let is_control = |byte: &u8| matches!(byte, 0..=7 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
     let controls = sample.iter().filter(|byte| is_control(byte)).count();
     let is_utf8 = match std::str::from_utf8(sample) {
         Ok(_) => true,

@@ -18,8 +18,10 @@ use crate::domain::{Access, Diff, ToolOutput, ToolSpec};
 /// The Write tool.
 pub(super) struct Write;
 
-const SHAPE: Shape =
-    Shape { tool: "Write", example: r#"{"file_path": "src/main.rs", "content": "fn main() {}\n"}"# };
+const SHAPE: Shape = Shape {
+    tool: "Write",
+    example: r#"{"file_path": "src/main.rs", "content": "fn main() {}\n"}"#,
+};
 
 struct Wanted {
     path: PathBuf,

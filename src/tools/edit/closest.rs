@@ -26,7 +26,9 @@ pub(super) fn hint(text: &str, old: &str, new: &str) -> String {
         );
     }
     if has_line_numbers(old) {
-        hint.push_str("old_string seems to hold the line numbers that Read adds; leave them out.\n");
+        hint.push_str(
+            "old_string seems to hold the line numbers that Read adds; leave them out.\n",
+        );
     }
     let (old, there) = (split(old), split(text));
     if let Some(start) = closest(&old, &there) {
@@ -102,7 +104,7 @@ fn has_line_numbers(old: &str) -> bool {
         rest.len() < line.trim_start().len() && rest.starts_with(['\t', '→', '|'])
     };
     let lines = split(old);
-    !lines.is_empty() && lines.iter().all(|line| numbered(&line))
+    !lines.is_empty() && lines.iter().all(numbered)
 }
 
 #[cfg(test)]

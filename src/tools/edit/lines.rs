@@ -199,7 +199,8 @@ mod tests {
         let text = "impl A {\n    fn a() {\n        b();\n    }\n}\n";
         let old = "fn a() {\n    b();\n}\n";
         let new = "fn a() {\n    if c {\n        b();\n    }\n}\n";
-        let expected = "impl A {\n    fn a() {\n        if c {\n            b();\n        }\n    }\n}\n";
+        let expected =
+            "impl A {\n    fn a() {\n        if c {\n            b();\n        }\n    }\n}\n";
         assert_eq!(edited(text, old, new), expected);
     }
 

@@ -75,9 +75,7 @@ pub(super) fn find(
     let starts = lines::find(text, &old);
     match starts.as_slice() {
         [] => Err(Mismatch::Nowhere),
-        [start] => {
-            Ok((Quality::Trimmed, vec![lines::replacement(text, *start, &old, &new)]))
-        }
+        [start] => Ok((Quality::Trimmed, vec![lines::replacement(text, *start, &old, &new)])),
         _ => {
             let numbers = starts.iter().map(|start| start + 1).collect();
             Err(Mismatch::Several(Quality::Trimmed, numbers))
@@ -208,18 +206,11 @@ impl View {
 
 /// Turns a place in the view into one in the original, without the characters that old and new
 /// text have in common at their ends.
-fn replacement(
-    view: &View,
-    text: &str,
-    found: Range<usize>,
-    old: &str,
-    new: &str,
-) -> Replacement {
+fn replacement(view: &View, text: &str, found: Range<usize>, old: &str, new: &str) -> Replacement {
     let pairs = old.chars().zip(new.chars());
     let prefix = pairs.take_while(|(old, new)| old == new).count();
-    let skip = |text: &str, count: usize| {
-        text.char_indices().nth(count).map_or(text.len(), |(at, _)| at)
-    };
+    let skip =
+        |text: &str, count: usize| text.char_indices().nth(count).map_or(text.len(), |(at, _)| at);
     let (old_rest, new_rest) = (&old[skip(old, prefix)..], &new[skip(new, prefix)..]);
     let pairs = old_rest.chars().rev().zip(new_rest.chars().rev());
     let suffix = pairs.take_while(|(old, new)| old == new).count();

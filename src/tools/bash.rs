@@ -1,0 +1,215 @@
+//! Bash: runs a command.
+//!
+//! The model gets plain text: head and tail where it is long, progress lines in their last state,
+//! no escape sequences. The person sees the output as it comes, and with its colours.
+
+mod capture;
+mod clean;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::input::{Input, Shape};
+use super::{
+    Exit, ExitCause, Place, ProcessError, Script, Tool, ToolContext, ToolError, cut, off_thread,
+    text,
+};
+use crate::domain::{Access, Display, ToolOutput, ToolSpec, ToolStatus};
+use capture::Capture;
+
+/// The Bash tool.
+pub(super) struct Bash;
+
+const SHAPE: Shape =
+    Shape { tool: "Bash", example: r#"{"command": "cargo test", "timeout": 300000}"# };
+
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
+/// Bytes of output that the model gets.
+const MODEL_BYTES: usize = 30 << 10;
+
+struct Wanted {
+    command: String,
+    timeout: Duration,
+    /// Whether a longer time was asked for.
+    is_shortened: bool,
+}
+
+#[async_trait]
+impl Tool for Bash {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "Bash".into(),
+            description: "Runs a command with bash in the working folder, without terminal and \
+                          standard input. Prefer Read, Edit, Glob and Grep for files. Put & after \
+                          a server."
+                .into(),
+            input_schema: json!({
+                "type": "object",
+                "properties": {
+                    "command": {"type": "string"},
+                    "description": {"type": "string", "description": "what it does, in 5 words"},
+                    "timeout": {"type": "integer", "description": "ms, default 120000, at most 600000"},
+                },
+                "required": ["command"],
+            }),
+        }
+    }
+
+    fn access(&self, input: &Value, place: &Place) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Run { command: wanted(input)?.command, cwd: place.cwd.clone() }])
+    }
+
+    async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        let wanted = wanted(&input)?;
+        let script = Script {
+            text: wanted.command.clone(),
+            cwd: context.place.cwd.clone(),
+            timeout: wanted.timeout,
+        };
+        let mut capture = Capture::new();
+        let mut live = capture::Live::new();
+        let mut output = |bytes: &[u8]| {
+            capture.push(bytes);
+            let text = live.text(bytes);
+            if !text.is_empty() {
+                context.effects.progress(text);
+            }
+        };
+        let exit = context.processes.run(script, &mut output, context.cancel.clone()).await?;
+        // Its own token: what was printed is told, also where the command was stopped.
+        let reported = off_thread(&CancellationToken::new(), move || Report::new(&capture)).await?;
+        let report = reported.ok_or_else(|| ToolError("The output was lost.".into()))?;
+        Ok(told(report, exit, &wanted, context))
+    }
+}
+
+fn wanted(input: &Value) -> Result<Wanted, ToolError> {
+    let input = Input::new(SHAPE, input)?;
+    let command = input.text(&["command", "cmd", "script"])?;
+    if command.trim().is_empty() {
+        return Err(input.wrong("`command` is empty"));
+    }
+    if command.contains('\0') {
+        return Err(input.wrong("`command` holds a NUL character"));
+    }
+    let asked = match input.number(&["timeout", "timeout_ms"])? {
+        None | Some(0) => DEFAULT_TIMEOUT,
+        // Nobody gives a command less than a second: these are seconds.
+        Some(seconds @ 1..=600) => Duration::from_secs(seconds),
+        Some(milliseconds) => Duration::from_millis(milliseconds),
+    };
+    let timeout = asked.min(LONGEST_TIMEOUT);
+    Ok(Wanted { command, timeout, is_shortened: asked > timeout })
+}
+
+/// What was printed, as it is told.
+struct Report {
+    observation: String,
+    display: Option<String>,
+    /// The whole, where the model gets only a part.
+    whole: Option<Vec<u8>>,
+    total: u64,
+}
+
+impl Report {
+    fn new(capture: &Capture) -> Self {
+        let (whole, total) = (capture.whole(), capture.total());
+        if text::binary_kind(&whole).is_some() {
+            let observation = format!("[binary, {}]", cut::counted(total, "byte"));
+            return Self { observation, display: None, whole: Some(whole), total };
+        }
+        let printed = String::from_utf8_lossy(&whole);
+        let plain = clean::plain(&printed);
+        let plain = plain.trim_end();
+        let is_cut = plain.len() > MODEL_BYTES || capture.is_cut();
+        let coloured = || shortened(&clean::last_states(&printed), total);
+        Self {
+            observation: shortened(plain, total),
+            display: printed.contains('\u{1b}').then(coloured),
+            total,
+            whole: is_cut.then_some(whole),
+        }
+    }
+}
+
+/// Head and tail, with what was left out between them.
+fn shortened(text: &str, total: u64) -> String {
+    let Some(ends) = cut::ends(text, MODEL_BYTES) else { return text.to_owned() };
+    let lines = cut::counted(ends.hidden.lines().count() as u64, "line");
+    let (hidden, total) = (cut::size(ends.hidden.len() as u64), cut::size(total));
+    format!(
+        "{}\n[{lines}, {hidden}, left out here; {total} in all, kept for the user. To see more, \
+         run it through head, tail or grep, or into a file.]\n{}",
+        ends.head.trim_end_matches('\n'),
+        ends.tail
+    )
+}
+
+fn told(report: Report, exit: Exit, wanted: &Wanted, context: &ToolContext) -> ToolOutput {
+    let Report { observation: printed, display, whole, total } = report;
+    let kept = whole.and_then(|whole| context.effects.keep(&whole));
+    let mut notes = Vec::new();
+    let (status, summary) = match exit.cause {
+        ExitCause::Code(0) => (ToolStatus::Done, None),
+        ExitCause::Code(code) => {
+            notes.push(format!("exit status {code}"));
+            (ToolStatus::Failed, Some(format!("exit {code}")))
+        }
+        ExitCause::Signal(signal) => {
+            notes.push(format!("killed by signal {signal}"));
+            (ToolStatus::Failed, Some(format!("signal {signal}")))
+        }
+        ExitCause::TimedOut => {
+            notes.push(format!(
+                "timed out after {} s and was killed; give a longer timeout (ms, at most 600000), \
+                 or run it in the background with &",
+                wanted.timeout.as_secs_f32()
+            ));
+            (ToolStatus::Failed, Some("timed out".to_owned()))
+        }
+        ExitCause::Cancelled => {
+            notes.push("stopped by the user".to_owned());
+            (ToolStatus::Cancelled, Some("stopped".to_owned()))
+        }
+    };
+    if exit.left_running {
+        notes.push("something it started still runs in the background".to_owned());
+    }
+    if wanted.is_shortened {
+        notes.push("the timeout was lowered to 600 s, the most there is".to_owned());
+    }
+    let mut observation = printed.clone();
+    if printed.is_empty() {
+        observation.push_str("(no output)");
+    }
+    for note in &notes {
+        observation.push_str(&format!("\n[{note}]"));
+    }
+    let exit_code = match exit.cause {
+        ExitCause::Code(code) => Some(code),
+        ExitCause::Signal(_) | ExitCause::TimedOut | ExitCause::Cancelled => None,
+    };
+    ToolOutput {
+        output: json!({
+            "exit_code": exit_code, "output": printed, "bytes": total, "kept": kept,
+            "notes": notes, "left_running": exit.left_running,
+        }),
+        observation,
+        display: display.map(|text| Display::Terminal { text }),
+        summary,
+        status,
+    }
+}
+
+impl From<ProcessError> for ToolError {
+    fn from(error: ProcessError) -> Self {
+        Self(format!("{error}. Nothing was run."))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! Bash over processes that play a part.
+
+use super::*;
+use crate::domain::ContentHash;
+use crate::tools::testing::Bench;
+
+async fn bash(bench: &Bench, output: &[&[u8]], cause: ExitCause) -> ToolOutput {
+    bench.processes.play(output, cause);
+    bench.run(&Bash, json!({"command": "x"})).await.unwrap()
+}
+
+#[tokio::test]
+async fn output_comes_live_and_in_the_end() {
+    let bench = Bench::new();
+    let output = bash(&bench, &[b"caf\xc3", b"\xa9\n", b"two\n"], ExitCause::Code(0)).await;
+    assert_eq!(bench.effects.progress(), "café\ntwo\n");
+    assert_eq!(output.observation, "café\ntwo");
+    assert_eq!((output.status, output.summary, output.display), (ToolStatus::Done, None, None));
+    assert!(bench.effects.kept().is_empty());
+    let silent = bash(&bench, &[], ExitCause::Code(0)).await;
+    assert_eq!(silent.observation, "(no output)");
+}
+
+#[tokio::test]
+async fn how_it_ended_is_said() {
+    let bench = Bench::new();
+    let cases = [
+        (ExitCause::Code(2), "hm\n[exit status 2]", ToolStatus::Failed, "exit 2"),
+        (ExitCause::Signal(9), "hm\n[killed by signal 9]", ToolStatus::Failed, "signal 9"),
+        (ExitCause::Cancelled, "hm\n[stopped by the user]", ToolStatus::Cancelled, "stopped"),
+        (ExitCause::TimedOut, "hm\n[timed out after 120 s", ToolStatus::Failed, "timed out"),
+    ];
+    for (cause, observation, status, summary) in cases {
+        let output = bash(&bench, &[b"hm\n"], cause).await;
+        assert!(output.observation.starts_with(observation), "{}", output.observation);
+        assert_eq!((output.status, output.summary.as_deref()), (status, Some(summary)));
+    }
+    bench.processes.exit.lock().unwrap().left_running = true;
+    let output = bash(&bench, &[], ExitCause::Code(0)).await;
+    assert_eq!(
+        output.observation,
+        "(no output)\n[something it started still runs in the background]"
+    );
+}
+
+#[tokio::test]
+async fn much_output_is_cut_and_kept_whole() {
+    let bench = Bench::new();
+    let printed: String = (1..=10_000).map(|number| format!("line {number}\n")).collect();
+    let output = bash(&bench, &[printed.as_bytes()], ExitCause::Code(0)).await;
+    assert!(output.observation.len() < MODEL_BYTES + 300);
+    assert!(output.observation.starts_with("line 1\nline 2\n"));
+    assert!(output.observation.ends_with("\nline 9999\nline 10000"));
+    assert!(output.observation.contains(" left out here; 96.6 KB in all, kept for the user."));
+    assert_eq!(bench.effects.kept(), [printed.as_bytes()]);
+    let hash = ContentHash::of(printed.as_bytes());
+    assert_eq!(output.output["kept"], json!(hash));
+}
+
+#[tokio::test]
+async fn r42_a_line_without_end_is_one_capped_line() {
+    let bench = Bench::new();
+    let piece = vec![b'x'; 1 << 20];
+    let pieces = vec![piece.as_slice(); 20];
+    let output = bash(&bench, &pieces, ExitCause::Code(0)).await;
+    assert!(output.observation.len() < MODEL_BYTES + 300);
+    assert!(output.observation.contains("20.0 MB in all"), "what was dropped is counted");
+    assert!(bench.effects.kept()[0].len() < 11 << 20);
+}
+
+#[tokio::test]
+async fn colours_are_for_the_person_alone() {
+    let bench = Bench::new();
+    let output = bash(&bench, &[b"\x1b[32mok\x1b[0m\r\n1%\r2%\n"], ExitCause::Code(0)).await;
+    assert_eq!(output.observation, "ok\n2%");
+    let text = "\x1b[32mok\x1b[0m\n2%\n".to_owned();
+    assert_eq!(output.display, Some(Display::Terminal { text }));
+}
+
+#[tokio::test]
+async fn r43_binary_output_is_named() {
+    let bench = Bench::new();
+    let output = bash(&bench, &[b"\x7fELF\x02\x01\x01\0\0\0"], ExitCause::Code(0)).await;
+    assert_eq!(output.observation, "[binary, 10 bytes]");
+    assert_eq!(bench.effects.kept().len(), 1);
+    let invalid = bash(&bench, &[b"gr\xfc\xdfe\n"], ExitCause::Code(1)).await;
+    assert_eq!(invalid.observation, "gr\u{fffd}\u{fffd}e\n[exit status 1]");
+}
+
+#[tokio::test]
+async fn the_time_limit_is_understood_and_bounded() {
+    let bench = Bench::new();
+    let cases = [
+        (json!(null), 120),
+        (json!(0), 120),
+        (json!("5000"), 5),
+        (json!(60), 60),
+        (json!(600_000), 600),
+        (json!(3_600_000), 600),
+    ];
+    for (timeout, seconds) in cases {
+        let input = json!({"command": "x", "timeout": timeout, "description": "Test"});
+        let output = bench.run(&Bash, input).await.unwrap();
+        let script = bench.processes.scripts.lock().unwrap().pop().unwrap();
+        assert_eq!(script.timeout, Duration::from_secs(seconds));
+        assert_eq!(script.cwd, bench.context.place.cwd);
+        assert_eq!(output.observation.contains("lowered to 600 s"), timeout == json!(3_600_000));
+    }
+}
+
+#[test]
+fn access_is_the_command_as_written() {
+    let place = Place { cwd: "/w".into(), home: None };
+    let access = Bash.access(&json!({"command": " ls -l\n"}), &place).unwrap();
+    assert_eq!(access, [Access::Run { command: " ls -l\n".into(), cwd: "/w".into() }]);
+    let cases = [
+        (json!({}), "Bash: `command` is missing."),
+        (json!({"command": " \n"}), "Bash: `command` is empty."),
+        (json!({"command": "a\u{0}b"}), "Bash: `command` holds a NUL character."),
+        (json!({"command": ["ls"]}), "Bash: `command` must be a string"),
+        (json!({"command": "ls", "timeout": "long"}), "Bash: `timeout` must be a whole number"),
+    ];
+    for (input, expected) in cases {
+        let error = Bash.access(&input, &place).unwrap_err();
+        assert!(error.0.starts_with(expected), "{error}");
+    }
+}

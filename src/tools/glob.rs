@@ -1,0 +1,307 @@
+//! Glob: finds files by name, the newest first.
+
+use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use async_trait::async_trait;
+use globset::{GlobBuilder, GlobMatcher};
+use serde_json::{Value, json};
+
+use super::input::{Input, Shape};
+use super::ports::lock;
+use super::walk::{self, Root, Walk};
+use super::{Place, Tool, ToolContext, ToolError, cut, off_thread, stopped};
+use crate::domain::{Access, ToolOutput, ToolSpec};
+
+/// The Glob tool.
+pub(super) struct Glob;
+
+const SHAPE: Shape = Shape { tool: "Glob", example: r#"{"pattern": "src/**/*.rs"}"# };
+
+/// Names that are listed.
+const MOST: usize = 100;
+/// Folders that are gone into.
+const LEVELS: usize = 20;
+
+struct Wanted {
+    /// Where the walk starts.
+    root: PathBuf,
+    /// Matched against paths from the root.
+    pattern: String,
+}
+
+#[async_trait]
+impl Tool for Glob {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "Glob".into(),
+            description: "Lists files by name, newest first. A pattern without / matches in every \
+                          folder. Leaves out what .gitignore names."
+                .into(),
+            input_schema: json!({
+                "type": "object",
+                "properties": {
+                    "pattern": {"type": "string", "description": "src/**/*.rs"},
+                    "path": {"type": "string", "description": "folder"},
+                },
+                "required": ["pattern"],
+            }),
+        }
+    }
+
+    fn access(&self, input: &Value, place: &Place) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Read(wanted(input, place)?.root)])
+    }
+
+    async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        let Wanted { root, pattern } = wanted(&input, &context.place)?;
+        let matcher = matcher(&pattern)?;
+        match walk::root(context, &root).await? {
+            Some(Root::Folder) => {}
+            Some(Root::File) => {
+                let shown = context.place.show(&root);
+                return Err(ToolError(format!(
+                    "{shown} is a file. Use Read, or Grep to search it."
+                )));
+            }
+            None => return Ok(stopped()),
+        }
+        let mut walk = Walk::new(context, root.clone());
+        walk.levels = Some(LEVELS);
+        match off_thread(&context.cancel, move || found(walk, &root, &matcher)).await? {
+            Some(found) => Ok(listed(found, &pattern, context)),
+            None => Ok(stopped()),
+        }
+    }
+}
+
+/// What a walk came to.
+struct Found {
+    /// The newest first.
+    files: Vec<(Reverse<SystemTime>, PathBuf)>,
+    unreadable: u64,
+}
+
+fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
+    let input = Input::new(SHAPE, input)?;
+    let pattern = input.text(&["pattern", "glob", "glob_pattern"])?;
+    input.usable_path(&pattern)?;
+    let folder = input.optional_path(&["path", "directory", "dir", "folder"], place)?;
+    let folder = folder.unwrap_or_else(|| place.cwd.clone());
+    if !pattern.contains('/') {
+        if pattern.is_empty() {
+            return Err(input.wrong("`pattern` is empty"));
+        }
+        return Ok(Wanted { root: folder, pattern: format!("**/{pattern}") });
+    }
+    // The folders that a pattern begins with need no search, and may lie elsewhere.
+    let fixed = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
+    let (start, rest) = match pattern[..fixed].rfind('/') {
+        Some(slash) => pattern.split_at(slash + 1),
+        None => ("", pattern.as_str()),
+    };
+    let base = Place { cwd: folder, home: place.home.clone() };
+    let root = if start.is_empty() { base.cwd } else { base.resolve(start) };
+    let pattern = if rest.is_empty() { "**" } else { rest };
+    Ok(Wanted { root, pattern: pattern.to_owned() })
+}
+
+fn matcher(pattern: &str) -> Result<GlobMatcher, ToolError> {
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build().map_err(|error| {
+        ToolError(format!(
+            "Glob: {error}. Write [[] for a literal bracket. Send for example {}",
+            SHAPE.example
+        ))
+    })?;
+    Ok(glob.compile_matcher())
+}
+
+fn found(walk: Walk, root: &Path, matcher: &GlobMatcher) -> Found {
+    let files = Mutex::new(Vec::new());
+    let unreadable = walk.each(|entry| {
+        let path = entry.path();
+        if matcher.is_match(path.strip_prefix(root).unwrap_or(path)) {
+            let modified = entry.metadata().ok().and_then(|metadata| metadata.modified().ok());
+            let age = Reverse(modified.unwrap_or(SystemTime::UNIX_EPOCH));
+            lock(&files).push((age, entry.into_path()));
+        }
+    });
+    let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
+    files.sort();
+    Found { files, unreadable }
+}
+
+fn listed(found: Found, pattern: &str, context: &ToolContext) -> ToolOutput {
+    let Found { files, unreadable } = found;
+    let count = files.len();
+    let shown: Vec<String> =
+        files.iter().take(MOST).map(|(_, path)| context.place.show(path)).collect();
+    let mut text = shown.join("\n");
+    if count == 0 {
+        text = format!("No file matches {pattern} (files named in .gitignore are left out).");
+    } else if count > MOST {
+        text.push_str(&format!("\n[{} more; narrow the pattern]", count - MOST));
+    }
+    if unreadable > 0 {
+        let places = cut::counted(unreadable, "place");
+        text.push_str(&format!("\n[{places} could not be looked into]"));
+    }
+    ToolOutput::text(text)
+        .with_output(json!({"files": shown, "total": count}))
+        .with_summary(cut::counted(count as u64, "file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::os::unix::fs::symlink;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::domain::ToolStatus;
+    use crate::tools::testing::Bench;
+
+    async fn glob(bench: &Bench, input: Value) -> Vec<String> {
+        let output = bench.run(&Glob, input).await.unwrap();
+        let files = output.output["files"].as_array().unwrap().iter();
+        let mut files: Vec<String> = files.map(|file| file.as_str().unwrap().into()).collect();
+        files.sort();
+        files
+    }
+
+    fn tree() -> Bench {
+        let bench = Bench::new();
+        for name in ["a.rs", "src/b.rs", "src/deep/c.rs", "src/d.txt", ".hidden/e.rs", ".git/f.rs"]
+        {
+            bench.put(name, "");
+        }
+        bench
+    }
+
+    #[tokio::test]
+    async fn patterns_match_as_models_expect() {
+        let bench = tree();
+        let absolute = format!("{}/src/*.rs", bench.path("").display()).replace("//", "/");
+        let cases = [
+            (json!({"pattern": "*.rs"}), vec![".hidden/e.rs", "a.rs", "src/b.rs", "src/deep/c.rs"]),
+            (json!({"pattern": "**/*.txt"}), vec!["src/d.txt"]),
+            (json!({"pattern": "src/*.rs"}), vec!["src/b.rs"]),
+            (
+                json!({"pattern": "./src/**/*.{rs,txt}"}),
+                vec!["src/b.rs", "src/d.txt", "src/deep/c.rs"],
+            ),
+            (json!({"pattern": "*.rs", "path": "src/deep"}), vec!["src/deep/c.rs"]),
+            (json!({"pattern": "../src/*.txt", "path": "src"}), vec!["src/d.txt"]),
+            (json!({"pattern": absolute}), vec!["src/b.rs"]),
+            (json!({"pattern": "src/b.rs"}), vec!["src/b.rs"]),
+            (json!({"pattern": "src/deep/", "path": null}), vec!["src/deep/c.rs"]),
+        ];
+        for (input, expected) in cases {
+            assert_eq!(glob(&bench, input.clone()).await, expected, "{input}");
+        }
+    }
+
+    #[tokio::test]
+    async fn access_is_where_the_search_starts() {
+        let place = Place { cwd: "/w".into(), home: Some("/home/u".into()) };
+        let cases = [
+            ("*.rs", "/w"),
+            ("src/**", "/w/src"),
+            ("../x/*", "/x"),
+            ("/etc/*.conf", "/etc"),
+            ("~/x/*", "/home/u/x"),
+        ];
+        for (pattern, root) in cases {
+            let access = Glob.access(&json!({"pattern": pattern}), &place);
+            assert_eq!(access, Ok(vec![Access::Read(root.into())]), "{pattern}");
+        }
+    }
+
+    #[tokio::test]
+    async fn ignored_and_denied_files_are_left_out() {
+        let bench = tree();
+        bench.put(".gitignore", "target/\n*.log\n");
+        bench.put("target/x.rs", "");
+        bench.put("y.log", "");
+        bench.put("secret.rs", "");
+        bench.put("secrets/z.rs", "");
+        let found = glob(&bench, json!({"pattern": "**"})).await;
+        assert_eq!(
+            found,
+            [".gitignore", ".hidden/e.rs", "a.rs", "src/b.rs", "src/d.txt", "src/deep/c.rs"]
+        );
+        let named = glob(&bench, json!({"pattern": "target/*.rs"})).await;
+        assert_eq!(named, ["target/x.rs"], "a folder that is named is searched");
+        assert_eq!(glob(&bench, json!({"pattern": "secrets/*"})).await, [] as [&str; 0], "S49");
+    }
+
+    #[tokio::test]
+    async fn links_are_listed_and_not_followed() {
+        let bench = tree();
+        symlink(bench.path("src"), bench.path("link")).unwrap();
+        assert_eq!(glob(&bench, json!({"pattern": "b.rs"})).await, ["src/b.rs"]);
+        assert_eq!(glob(&bench, json!({"pattern": "link"})).await, ["link"]);
+        assert_eq!(glob(&bench, json!({"pattern": "link/*.rs"})).await, ["link/b.rs"]);
+    }
+
+    #[tokio::test]
+    async fn the_newest_come_first_and_the_rest_is_counted() {
+        let bench = Bench::new();
+        for number in 0..120_u64 {
+            let name = format!("{number:03}");
+            bench.put(&name, "");
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + number);
+            File::options()
+                .write(true)
+                .open(bench.path(&name))
+                .unwrap()
+                .set_modified(time)
+                .unwrap();
+        }
+        let output = bench.run(&Glob, json!({"pattern": "*"})).await.unwrap();
+        assert!(output.observation.starts_with("119\n118\n"), "{}", output.observation);
+        assert!(output.observation.ends_with("\n020\n[20 more; narrow the pattern]"));
+        assert_eq!(output.summary.as_deref(), Some("120 files"));
+    }
+
+    #[tokio::test]
+    async fn twenty_levels_are_searched() {
+        let bench = Bench::new();
+        let folders = |count: usize| "d/".repeat(count);
+        bench.put(&format!("{}in", folders(LEVELS - 1)), "");
+        bench.put(&format!("{}out", folders(LEVELS)), "");
+        assert_eq!(glob(&bench, json!({"pattern": "in"})).await.len(), 1);
+        assert_eq!(glob(&bench, json!({"pattern": "out"})).await.len(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_searched_is_said() {
+        let bench = tree();
+        bench.fifo("pipe");
+        fs::create_dir(bench.path("lib")).unwrap();
+        let cases = [
+            (json!({"pattern": "[a"}), "Glob: error parsing glob"),
+            (json!({"pattern": ""}), "Glob: `pattern` is empty."),
+            (json!({"path": "src"}), "Glob: `pattern` is missing."),
+            (json!({"pattern": "*", "path": "scr"}), "There is no scr."),
+            (json!({"pattern": "*", "path": "a.rs"}), "a.rs is a file."),
+            (json!({"pattern": "*", "path": "pipe"}), "pipe is a FIFO"),
+        ];
+        for (input, expected) in cases {
+            let error = bench.run(&Glob, input).await.unwrap_err();
+            assert!(error.0.starts_with(expected), "{error}");
+        }
+        let none = bench.run(&Glob, json!({"pattern": "*.zig"})).await.unwrap();
+        assert!(none.observation.starts_with("No file matches **/*.zig"), "{}", none.observation);
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_search_ends() {
+        let bench = tree();
+        bench.context.cancel.cancel();
+        let output = bench.run(&Glob, json!({"pattern": "*"})).await.unwrap();
+        assert_eq!(output.status, ToolStatus::Cancelled);
+    }
+}

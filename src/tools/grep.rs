@@ -1,0 +1,352 @@
+//! Grep: searches the contents of files with ripgrep's own libraries, in this process.
+//!
+//! No program is started and no configuration of ripgrep's is read. Results are in the order of
+//! their paths, so that the same search gives the same answer.
+
+mod search;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use globset::{GlobBuilder, GlobMatcher};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use ignore::types::{Types, TypesBuilder};
+use serde_json::{Value, json};
+
+use super::input::{Input, Shape};
+use super::likeness::likeness;
+use super::walk::{self, Root, Walk};
+use super::{Place, Tool, ToolContext, ToolError, cut, off_thread, stopped};
+use crate::domain::{Access, ToolOutput, ToolSpec};
+use search::{Mode, Outcome, Query, Row};
+
+/// The Grep tool.
+pub(super) struct Grep;
+
+const SHAPE: Shape = Shape {
+    tool: "Grep",
+    example: r#"{"pattern": "fn \\w+\\(", "path": "src", "glob": "*.rs", "output_mode": "content"}"#,
+};
+
+/// Lines of a result unless asked otherwise.
+const DEFAULT_LIMIT: u64 = 250;
+/// Lines of a result that can be asked for.
+const MOST: u64 = 5000;
+/// Bytes of a result: some 10,000 tokens.
+const TOTAL_BYTES: usize = 40_000;
+
+struct Wanted {
+    root: PathBuf,
+    pattern: String,
+    names: Option<Names>,
+    types: Option<Types>,
+    mode: Mode,
+    before: usize,
+    after: usize,
+    case: Case,
+    lines: Lines,
+    numbers: Numbers,
+    limit: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Case {
+    Sensitive,
+    Ignored,
+}
+
+/// Whether a match may go over line ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    One,
+    /// The pattern itself has line ends in it.
+    Several,
+    /// The same, and `.` matches them.
+    SeveralByDot,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    Shown,
+    Hidden,
+}
+
+/// Which file names are wanted.
+struct Names {
+    matcher: GlobMatcher,
+    /// Whether those that match are the ones left out.
+    is_negated: bool,
+    /// Whether it is about the last component alone.
+    is_name: bool,
+}
+
+#[async_trait]
+impl Tool for Grep {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "Grep".into(),
+            description: "Searches file contents with a regular expression (Rust syntax: no \
+                          look-around). Leaves out what .gitignore names."
+                .into(),
+            input_schema: json!({
+                "type": "object",
+                "properties": {
+                    "pattern": {"type": "string"},
+                    "path": {"type": "string", "description": "file or folder"},
+                    "glob": {"type": "string", "description": "*.{ts,tsx}"},
+                    "type": {"type": "string", "description": "rust, py, js, ..."},
+                    "output_mode": {
+                        "enum": ["files_with_matches", "content", "count"],
+                        "description": "default: file names only",
+                    },
+                    "-A": {"type": "integer", "description": "lines after"},
+                    "-B": {"type": "integer", "description": "lines before"},
+                    "-C": {"type": "integer", "description": "lines around"},
+                    "-i": {"type": "boolean", "description": "ignore case"},
+                    "-n": {"type": "boolean", "description": "line numbers, default true"},
+                    "multiline": {"type": "boolean", "description": ". matches line ends"},
+                    "head_limit": {"type": "integer", "description": "lines, default 250"},
+                },
+                "required": ["pattern"],
+            }),
+        }
+    }
+
+    fn access(&self, input: &Value, place: &Place) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Read(wanted(input, place)?.root)])
+    }
+
+    async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        let wanted = wanted(&input, &context.place)?;
+        let query = Query {
+            matcher: matcher(&wanted)?,
+            mode: wanted.mode,
+            before: wanted.before,
+            after: wanted.after,
+            is_multi_line: wanted.lines != Lines::One,
+            limit: wanted.limit,
+        };
+        let Some(kind) = walk::root(context, &wanted.root).await? else { return Ok(stopped()) };
+        let Wanted { root, names, types, .. } = wanted;
+        let (cancel, is_hidden) = (context.cancel.clone(), context.is_hidden.clone());
+        let cwd = context.place.cwd.clone();
+        let mut walk = Walk::new(context, root.clone());
+        walk.types = types;
+        let work = move || match kind {
+            Root::File if is_hidden(&root) => Outcome::default(),
+            Root::File => search::file(&query, &root, &cancel),
+            Root::Folder => search::folder(&query, walk, &cancel, |path| {
+                names.as_ref().is_none_or(|names| names.want(path, &[&root, &cwd]))
+            }),
+        };
+        match off_thread(&context.cancel, work).await? {
+            Some(_) if context.cancel.is_cancelled() => Ok(stopped()),
+            Some(outcome) => {
+                Ok(told(&outcome, wanted.mode, wanted.numbers, wanted.limit, &context.place))
+            }
+            None => Ok(stopped()),
+        }
+    }
+}
+
+fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
+    let input = Input::new(SHAPE, input)?;
+    let pattern = input.text(&["pattern", "regex", "query"])?;
+    if pattern.is_empty() {
+        return Err(input.wrong("`pattern` is empty"));
+    }
+    let root = input.optional_path(&["path", "file_path", "directory"], place)?;
+    let around = input.number(&["-C", "context"])?;
+    let before = input.number(&["-B"])?.or(around).unwrap_or(0);
+    let after = input.number(&["-A"])?.or(around).unwrap_or(0);
+    let mode = match input.optional_text(&["output_mode", "mode"])?.as_deref() {
+        // Who asks for lines around a match wants to see lines.
+        None | Some("") if before + after > 0 => Mode::Content,
+        None | Some("" | "files_with_matches" | "files") => Mode::Files,
+        Some("content") => Mode::Content,
+        Some("count") => Mode::Count,
+        Some(other) => {
+            return Err(input.wrong(format!(
+                "`output_mode` must be files_with_matches, content or count, not {other:?}"
+            )));
+        }
+    };
+    let lines = match input.flag(&["multiline"])? {
+        true => Lines::SeveralByDot,
+        false if pattern.contains("\\n") || pattern.contains('\n') => Lines::Several,
+        false => Lines::One,
+    };
+    let limit = match input.number(&["head_limit", "limit"])?.unwrap_or(DEFAULT_LIMIT) {
+        0 => MOST,
+        limit => limit.min(MOST),
+    };
+    let small = |count: u64| usize::try_from(count.min(MOST)).unwrap_or(0);
+    Ok(Wanted {
+        root: root.unwrap_or_else(|| place.cwd.clone()),
+        names: input.optional_text(&["glob", "include"])?.map(|glob| names(&glob)).transpose()?,
+        types: input.optional_text(&["type"])?.map(|name| types(&name)).transpose()?,
+        pattern,
+        mode,
+        before: small(before),
+        after: small(after),
+        case: if input.flag(&["-i", "ignore_case", "case_insensitive"])? {
+            Case::Ignored
+        } else {
+            Case::Sensitive
+        },
+        lines,
+        numbers: if input.value(&["-n"]).is_none() || input.flag(&["-n"])? {
+            Numbers::Shown
+        } else {
+            Numbers::Hidden
+        },
+        limit: small(limit),
+    })
+}
+
+fn matcher(wanted: &Wanted) -> Result<RegexMatcher, ToolError> {
+    let mut builder = RegexMatcherBuilder::new();
+    builder.case_insensitive(wanted.case == Case::Ignored).multi_line(true);
+    match wanted.lines {
+        // Without it `$` would not match before CRLF.
+        Lines::One => builder.crlf(true),
+        Lines::Several => &mut builder,
+        Lines::SeveralByDot => builder.dot_matches_new_line(true),
+    };
+    builder.build(&wanted.pattern).map_err(|error| {
+        let pattern = &wanted.pattern;
+        let around = ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|sign| pattern.contains(sign));
+        let hint = if around {
+            "There is no look-around; search for the plain part and look at the lines."
+        } else {
+            "Put \\ before ( ) [ ] { } . * + ? | ^ $ to search for these characters themselves."
+        };
+        ToolError(format!("Grep: `pattern` is no regular expression: {error}\n{hint}"))
+    })
+}
+
+fn names(glob: &str) -> Result<Names, ToolError> {
+    let (is_negated, pattern) = match glob.strip_prefix('!') {
+        Some(rest) => (true, rest),
+        None => (false, glob),
+    };
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    let pattern = pattern.strip_prefix('/').unwrap_or(pattern);
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+    let glob = glob.map_err(|error| ToolError(format!("Grep: `glob`: {error}.")))?;
+    Ok(Names { matcher: glob.compile_matcher(), is_negated, is_name: !pattern.contains('/') })
+}
+
+impl Names {
+    /// Whether the file is wanted; a pattern with folders may start from any of `bases`.
+    fn want(&self, path: &Path, bases: &[&Path]) -> bool {
+        let matches = if self.is_name {
+            self.matcher.is_match(path.file_name().unwrap_or(OsStr::new("")))
+        } else {
+            let mut inside = bases.iter().filter_map(|base| path.strip_prefix(base).ok());
+            inside.any(|path| self.matcher.is_match(path))
+        };
+        matches != self.is_negated
+    }
+}
+
+fn types(name: &str) -> Result<Types, ToolError> {
+    let lower = name.trim().trim_start_matches('.').to_ascii_lowercase();
+    let known = match lower.as_str() {
+        "rs" => "rust",
+        "javascript" | "jsx" | "mjs" => "js",
+        "tsx" => "ts",
+        "golang" => "go",
+        "yml" => "yaml",
+        "bash" | "shell" => "sh",
+        "c++" => "cpp",
+        "rb" => "ruby",
+        "kt" => "kotlin",
+        other => other,
+    };
+    let mut builder = TypesBuilder::new();
+    builder.add_defaults();
+    let mut near: Vec<(f32, String)> = builder
+        .definitions()
+        .iter()
+        .map(|definition| (likeness(known, definition.name()), definition.name().to_owned()))
+        .filter(|(score, _)| *score >= 0.4)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    builder.select(known).build().map_err(|_| {
+        let near: Vec<String> = near.into_iter().take(3).map(|(_, name)| name).collect();
+        let near = match near.is_empty() {
+            true => String::new(),
+            false => format!(" Did you mean {}?", near.join(" or ")),
+        };
+        ToolError(format!("Grep: there is no type `{name}`.{near} `glob` takes any file names."))
+    })
+}
+
+fn told(
+    outcome: &Outcome,
+    mode: Mode,
+    numbers: Numbers,
+    limit: usize,
+    place: &Place,
+) -> ToolOutput {
+    let mut text = String::new();
+    let mut shown = 0;
+    'files: for (path, hits) in &outcome.files {
+        let path = place.show(path);
+        let lines: Vec<String> = match mode {
+            Mode::Files => vec![path],
+            Mode::Count => vec![format!("{path}:{}", hits.matches)],
+            Mode::Content => hits.rows.iter().map(|row| line(&path, row, numbers)).collect(),
+        };
+        for line in lines {
+            if shown == limit || text.len() + line.len() > TOTAL_BYTES {
+                break 'files;
+            }
+            text.push_str(&line);
+            text.push('\n');
+            shown += 1;
+        }
+    }
+    if outcome.file_count == 0 {
+        text.push_str("No matches.\n");
+    }
+    let more = outcome.row_count.saturating_sub(shown as u64);
+    if more > 0 {
+        let more = cut::counted(more, "more line");
+        text.push_str(&format!("[{more}; narrow the search or raise head_limit]\n"));
+    }
+    let files = cut::counted(outcome.file_count, "file");
+    let matches = cut::counted(outcome.matches, "match");
+    if mode == Mode::Count && outcome.file_count > 0 {
+        text.push_str(&format!("[{matches} in {files}]\n"));
+    }
+    if outcome.unreadable > 0 {
+        let unreadable = cut::counted(outcome.unreadable, "file");
+        text.push_str(&format!("[{unreadable} could not be searched]\n"));
+    }
+    ToolOutput::text(text.trim_end())
+        .with_output(json!({
+            "matches": outcome.matches, "files": outcome.file_count, "lines_not_shown": more,
+        }))
+        .with_summary(match mode {
+            Mode::Files => files,
+            Mode::Count | Mode::Content => matches,
+        })
+}
+
+fn line(path: &str, row: &Row, numbers: Numbers) -> String {
+    let (sign, number, text) = match row {
+        Row::Match(number, text) => (':', number, text),
+        Row::Context(number, text) => ('-', number, text),
+        Row::Break => return String::from("--"),
+    };
+    match numbers {
+        Numbers::Shown => format!("{path}{sign}{number}{sign}{text}"),
+        Numbers::Hidden => format!("{path}{sign}{text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

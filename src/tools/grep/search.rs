@@ -1,0 +1,258 @@
+//! The search itself. Blocks; ends soon after the call is cancelled.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use grep_matcher::{LineTerminator, Matcher};
+use grep_regex::RegexMatcher;
+use grep_searcher::{
+    BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch,
+};
+use rustix::fs::OFlags;
+use tokio_util::sync::CancellationToken;
+
+use crate::tools::ports::lock;
+use crate::tools::walk::Walk;
+use crate::tools::{cut, text};
+
+/// Characters of a line that are shown.
+const LINE_CHARS: usize = 500;
+/// Characters before the match that stay when a longer line is cut.
+const BEFORE_MATCH: usize = 100;
+/// Memory for one file: a line, or all of it where matches may go over line ends.
+const HEAP: usize = 64 << 20;
+
+/// What is looked for.
+pub(super) struct Query {
+    pub matcher: RegexMatcher,
+    pub mode: Mode,
+    pub before: usize,
+    pub after: usize,
+    pub is_multi_line: bool,
+    /// Rows that will be shown.
+    pub limit: usize,
+}
+
+/// What is told of each file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Files,
+    Content,
+    Count,
+}
+
+/// A line of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Row {
+    Match(u64, String),
+    Context(u64, String),
+    /// Lines are left out here.
+    Break,
+}
+
+/// What was found in one file.
+#[derive(Debug, Default)]
+pub(super) struct Hits {
+    pub matches: u64,
+    /// The first of them, no more than will be shown.
+    pub rows: Vec<Row>,
+    /// All there would be.
+    row_count: u64,
+    is_binary: bool,
+}
+
+/// What was found in all.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    /// The first files by path, as many as it takes to fill the limit.
+    pub files: BTreeMap<PathBuf, Hits>,
+    pub file_count: u64,
+    pub matches: u64,
+    pub row_count: u64,
+    pub unreadable: u64,
+    /// Rows in `files`.
+    kept: u64,
+}
+
+/// Searches one file, following links.
+pub(super) fn file(query: &Query, path: &Path, cancel: &CancellationToken) -> Outcome {
+    let mut outcome = Outcome::default();
+    match query.searched(&mut query.searcher(), path, OFlags::empty(), cancel) {
+        Ok(hits) => outcome.add(path.to_owned(), hits, query.limit),
+        Err(_) => outcome.unreadable += 1,
+    }
+    outcome
+}
+
+/// Searches the files below a folder that `is_wanted` takes.
+pub(super) fn folder(
+    query: &Query,
+    walk: Walk,
+    cancel: &CancellationToken,
+    is_wanted: impl Fn(&Path) -> bool + Sync,
+) -> Outcome {
+    let outcome = Mutex::new(Outcome::default());
+    // A searcher has buffers worth keeping: they go round between the threads.
+    let searchers = Mutex::new(Vec::new());
+    let unreadable = walk.each(|entry| {
+        if !entry.file_type().is_some_and(|kind| kind.is_file()) || !is_wanted(entry.path()) {
+            return;
+        }
+        let mut searcher = lock(&searchers).pop().unwrap_or_else(|| query.searcher());
+        match query.searched(&mut searcher, entry.path(), OFlags::NOFOLLOW, cancel) {
+            Ok(hits) => lock(&outcome).add(entry.into_path(), hits, query.limit),
+            Err(_) => lock(&outcome).unreadable += 1,
+        }
+        lock(&searchers).push(searcher);
+    });
+    let mut outcome = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
+    outcome.unreadable += unreadable;
+    outcome
+}
+
+impl Outcome {
+    fn add(&mut self, path: PathBuf, hits: Hits, limit: usize) {
+        if hits.matches == 0 || hits.is_binary {
+            return;
+        }
+        self.file_count += 1;
+        self.matches += hits.matches;
+        self.row_count += hits.row_count;
+        self.kept += hits.row_count;
+        self.files.insert(path, hits);
+        // What comes after a full page by path can never be shown, whatever is still found.
+        while let Some(last) = self.files.last_entry()
+            && self.kept - last.get().row_count >= limit as u64
+        {
+            self.kept -= last.remove().row_count;
+        }
+    }
+}
+
+impl Query {
+    fn searcher(&self) -> Searcher {
+        let mut builder = SearcherBuilder::new();
+        builder
+            .line_number(true)
+            .multi_line(self.is_multi_line)
+            .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(HEAP));
+        if !self.is_multi_line {
+            builder.line_terminator(LineTerminator::crlf());
+        }
+        if self.mode == Mode::Content {
+            builder.before_context(self.before).after_context(self.after);
+        }
+        builder.build()
+    }
+
+    fn searched(
+        &self,
+        searcher: &mut Searcher,
+        path: &Path,
+        flags: OFlags,
+        cancel: &CancellationToken,
+    ) -> io::Result<Hits> {
+        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY | flags).bits() as i32;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        if !file.metadata()?.is_file() {
+            return Ok(Hits::default());
+        }
+        let mut rows = Rows { query: self, hits: Hits::default() };
+        let reader = Stoppable { file, cancel };
+        searcher.search_reader(&self.matcher, reader, &mut rows)?;
+        Ok(rows.hits)
+    }
+
+    /// A line as it is shown: the part around the match where it is long.
+    fn excerpt(&self, bytes: &[u8]) -> String {
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+        if bytes.len() > LINE_CHARS
+            && let Ok(Some(found)) = self.matcher.find(bytes)
+            && found.start() > LINE_CHARS - BEFORE_MATCH
+        {
+            let mut start = found.start() - BEFORE_MATCH;
+            // Not in the middle of a character.
+            start += bytes[start..].iter().take_while(|byte| **byte & 0xc0 == 0x80).count();
+            let rest = text::line(&bytes[start..]);
+            return format!("[{start} bytes] …{}", cut::line(&rest, LINE_CHARS));
+        }
+        cut::line(&text::line(bytes), LINE_CHARS).into_owned()
+    }
+}
+
+/// Collects what the searcher finds in one file.
+struct Rows<'a> {
+    query: &'a Query,
+    hits: Hits,
+}
+
+impl Rows<'_> {
+    fn push(&mut self, row: impl FnOnce(&Query) -> Row) {
+        self.hits.row_count += 1;
+        if self.hits.rows.len() < self.query.limit {
+            self.hits.rows.push(row(self.query));
+        }
+    }
+}
+
+impl Sink for Rows<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        self.hits.matches += 1;
+        match self.query.mode {
+            Mode::Files => {
+                self.hits.row_count = 1;
+                Ok(false)
+            }
+            Mode::Count => {
+                self.hits.row_count = 1;
+                Ok(true)
+            }
+            Mode::Content => {
+                let first = found.line_number().unwrap_or(0);
+                for (number, line) in (first..).zip(found.lines()) {
+                    self.push(|query| Row::Match(number, query.excerpt(line)));
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
+        let number = context.line_number().unwrap_or(0);
+        self.push(|query| Row::Context(number, query.excerpt(context.bytes())));
+        Ok(true)
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
+        self.push(|_| Row::Break);
+        Ok(true)
+    }
+
+    fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> io::Result<()> {
+        self.hits.is_binary = finish.binary_byte_offset().is_some();
+        Ok(())
+    }
+}
+
+/// A file that ends with an error when the call is cancelled.
+struct Stoppable<'a> {
+    file: File,
+    cancel: &'a CancellationToken,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancel.is_cancelled() {
+            return Err(io::Error::other("cancelled"));
+        }
+        self.file.read(buffer)
+    }
+}

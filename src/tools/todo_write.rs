@@ -1,0 +1,151 @@
+//! TodoWrite: keeps the model's plan.
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::input::{Input, Shape};
+use super::{Place, Tool, ToolContext, ToolError};
+use crate::domain::{Access, Todo, TodoStatus, ToolOutput, ToolSpec};
+
+/// The TodoWrite tool.
+pub(super) struct TodoWrite;
+
+const SHAPE: Shape = Shape {
+    tool: "TodoWrite",
+    example: r#"{"todos": [{"content": "Run the tests", "status": "in_progress", "activeForm": "Running the tests"}]}"#,
+};
+
+#[async_trait]
+impl Tool for TodoWrite {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "TodoWrite".into(),
+            description: "Replaces your plan, which the user sees. For work of three steps or \
+                          more: one step in_progress at a time, completed as soon as it is done."
+                .into(),
+            input_schema: json!({
+                "type": "object",
+                "properties": {"todos": {"type": "array", "items": {
+                    "type": "object",
+                    "properties": {
+                        "content": {"type": "string", "description": "Run the tests"},
+                        "status": {"enum": ["pending", "in_progress", "completed"]},
+                        "activeForm": {"type": "string", "description": "Running the tests"},
+                    },
+                    "required": ["content", "status", "activeForm"],
+                }}},
+                "required": ["todos"],
+            }),
+        }
+    }
+
+    fn access(&self, input: &Value, _place: &Place) -> Result<Vec<Access>, ToolError> {
+        todos(input).map(|_| Vec::new())
+    }
+
+    async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+        let todos = todos(&input)?;
+        let count = |status| todos.iter().filter(|todo| todo.status == status).count();
+        let (done, active) = (count(TodoStatus::Completed), count(TodoStatus::InProgress));
+        let mut text = format!("Plan updated: {done} of {} done.", todos.len());
+        if active > 1 {
+            text.push_str(" Keep only one step in_progress.");
+        }
+        let output = ToolOutput::text(text)
+            .with_summary(format!("{done}/{}", todos.len()))
+            .with_output(json!({"todos": todos}));
+        context.effects.todos(todos);
+        Ok(output)
+    }
+}
+
+fn todos(input: &Value) -> Result<Vec<Todo>, ToolError> {
+    let input = Input::new(SHAPE, input)?;
+    let items = match input.value(&["todos", "items", "tasks"]) {
+        None => return Err(input.wrong("`todos` is missing")),
+        Some(Value::Array(items)) => items.clone(),
+        Some(Value::String(text)) => {
+            serde_json::from_str(text).map_err(|_| input.wrong("`todos` must be an array"))?
+        }
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
+            return Err(input.wrong("`todos` must be an array"));
+        }
+    };
+    items.iter().map(todo).collect()
+}
+
+fn todo(item: &Value) -> Result<Todo, ToolError> {
+    let item = Input::new(SHAPE, item)?;
+    let content = item.text(&["content", "title", "task", "step"])?;
+    if content.trim().is_empty() {
+        return Err(item.wrong("`content` is empty"));
+    }
+    let status = item.optional_text(&["status", "state"])?.unwrap_or_default();
+    let status = match status.to_ascii_lowercase().replace(['-', ' '], "_").as_str() {
+        "" | "pending" | "todo" | "open" => TodoStatus::Pending,
+        "in_progress" | "inprogress" | "active" | "doing" => TodoStatus::InProgress,
+        "completed" | "complete" | "done" => TodoStatus::Completed,
+        _ => {
+            return Err(item.wrong(format!(
+                "`status` must be pending, in_progress or completed, not {status:?}"
+            )));
+        }
+    };
+    let active_form = item.optional_text(&["activeForm", "active_form"])?;
+    let active_form = active_form.filter(|text| !text.is_empty()).unwrap_or(content.clone());
+    Ok(Todo { content, status, active_form })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::testing::Bench;
+
+    #[tokio::test]
+    async fn a_plan_is_told_and_counted() {
+        let bench = Bench::new();
+        let input = json!({"todos": [
+            {"content": "Look", "status": "completed", "activeForm": "Looking"},
+            {"content": "Leap", "status": "in_progress", "activeForm": "Leaping"},
+        ]});
+        assert_eq!(TodoWrite.access(&input, &bench.context.place), Ok(vec![]));
+        let output = bench.run(&TodoWrite, input).await.unwrap();
+        assert_eq!(output.observation, "Plan updated: 1 of 2 done.");
+        assert_eq!(output.summary.as_deref(), Some("1/2"));
+        let todos = bench.effects.todos();
+        assert_eq!(todos[1].active_form, "Leaping");
+        assert_eq!(todos[1].status, TodoStatus::InProgress);
+    }
+
+    #[tokio::test]
+    async fn certain_meanings_are_taken_and_advice_is_given() {
+        let bench = Bench::new();
+        let todos = r#"[{"content": "a", "status": "in-progress"},
+            {"content": "b", "status": "In Progress"}, {"content": "c"}]"#;
+        let output = bench.run(&TodoWrite, json!({"todos": todos})).await.unwrap();
+        assert!(output.observation.ends_with("Keep only one step in_progress."));
+        assert!(!output.status.is_error());
+        let todos = bench.effects.todos();
+        assert_eq!((todos[0].active_form.as_str(), todos[2].status), ("a", TodoStatus::Pending));
+    }
+
+    #[tokio::test]
+    async fn bad_input_tells_what_to_send() {
+        let bench = Bench::new();
+        let cases = [
+            (json!({}), "TodoWrite: `todos` is missing."),
+            (json!({"todos": 3}), "TodoWrite: `todos` must be an array."),
+            (json!({"todos": [{"status": "pending"}]}), "TodoWrite: `content` is missing."),
+            (json!({"todos": [{"content": " "}]}), "TodoWrite: `content` is empty."),
+            (
+                json!({"todos": [{"content": "a", "status": "maybe"}]}),
+                "TodoWrite: `status` must be pending, in_progress or completed, not \"maybe\".",
+            ),
+        ];
+        for (input, expected) in cases {
+            let error = bench.run(&TodoWrite, input).await.unwrap_err();
+            assert!(error.0.starts_with(expected), "{error}");
+        }
+        assert!(bench.effects.todos().is_empty());
+    }
+}

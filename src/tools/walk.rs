@@ -1,0 +1,114 @@
+//! The files below a folder, for Glob and Grep.
+//!
+//! Honours .gitignore and .ignore files, inside a repository or not; takes hidden files, but not
+//! `.git`; follows no links below its start; leaves out what a deny rule hides. Stops when the
+//! call is cancelled.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{fs, io, thread};
+
+use ignore::types::Types;
+use ignore::{DirEntry, WalkBuilder, WalkState};
+use tokio_util::sync::CancellationToken;
+
+use super::{ToolContext, ToolError, off_thread, paths};
+
+/// More threads than this gain nothing on a file system.
+const THREADS: usize = 8;
+
+/// Where to look and what to leave out.
+pub(super) struct Walk {
+    root: PathBuf,
+    /// Folders below the root that are gone into, at most.
+    pub levels: Option<usize>,
+    /// Kinds of files, where only some are wanted.
+    pub types: Option<Types>,
+    is_hidden: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
+    cancel: CancellationToken,
+}
+
+impl Walk {
+    /// A walk for this call.
+    pub fn new(context: &ToolContext, root: PathBuf) -> Self {
+        Self {
+            root,
+            levels: None,
+            types: None,
+            is_hidden: context.is_hidden.clone(),
+            cancel: context.cancel.clone(),
+        }
+    }
+
+    /// Calls `visit` for each file or link, from several threads and in no order. Blocks. Returns
+    /// how many files and folders could not be looked at.
+    pub fn each(self, visit: impl Fn(DirEntry) + Sync) -> u64 {
+        let unreadable = AtomicU64::new(0);
+        if (self.is_hidden)(&self.root) {
+            return 0;
+        }
+        let mut builder = WalkBuilder::new(&self.root);
+        builder
+            .hidden(false)
+            .require_git(false)
+            .follow_links(false)
+            .max_depth(self.levels)
+            .threads(thread::available_parallelism().map_or(1, NonZero::get).min(THREADS));
+        if let Some(types) = self.types {
+            builder.types(types);
+        }
+        let is_hidden = self.is_hidden;
+        builder.filter_entry(move |entry| {
+            entry.depth() == 0 || (entry.file_name() != ".git" && !is_hidden(entry.path()))
+        });
+        builder.build_parallel().run(|| {
+            Box::new(|entry| {
+                if self.cancel.is_cancelled() {
+                    return WalkState::Quit;
+                }
+                match entry {
+                    Ok(entry) => {
+                        if entry.file_type().is_some_and(|kind| kind.is_file() || kind.is_symlink())
+                        {
+                            visit(entry);
+                        }
+                    }
+                    Err(_) => {
+                        unreadable.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+                WalkState::Continue
+            })
+        });
+        unreadable.into_inner()
+    }
+}
+
+/// What a search starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Root {
+    Folder,
+    File,
+}
+
+/// Looks at where a search is to start; nothing where the call was stopped.
+pub(super) async fn root(context: &ToolContext, path: &Path) -> Result<Option<Root>, ToolError> {
+    let owned = path.to_owned();
+    let Some(metadata) = off_thread(&context.cancel, move || fs::metadata(owned)).await? else {
+        return Ok(None);
+    };
+    let shown = || context.place.show(path);
+    match metadata {
+        Ok(metadata) if metadata.is_dir() => Ok(Some(Root::Folder)),
+        Ok(metadata) if metadata.is_file() => Ok(Some(Root::File)),
+        Ok(_) => {
+            Err(ToolError(format!("{} is a FIFO, socket or device, not to be searched.", shown())))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(paths::missing(context, path).await)
+        }
+        Err(error) => Err(ToolError(format!("Cannot look at {}: {error}.", shown()))),
+    }
+}
