@@ -6,6 +6,7 @@
 //! environment of a few names, without keys.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -79,8 +80,9 @@ impl Git {
         &self.program
     }
 
-    /// Runs git in `cwd` with these arguments; `None` when it fails.
-    async fn run(&self, cwd: &Path, quiet: &[OsString], arguments: &[&str]) -> Option<String> {
+    /// Runs git in `cwd` with these arguments and with the keys in `quiet` emptied; `None` when
+    /// it cannot be run.
+    async fn run(&self, cwd: &Path, quiet: &[OsString], arguments: &[&str]) -> Option<Output> {
         let mut command = Command::new(&self.program);
         command
             .args(HARDENED)
@@ -112,20 +114,49 @@ impl Git {
         let mut child = command.spawn().ok()?;
         let mut output = Vec::new();
         child.stdout.take()?.take(MAX_OUTPUT).read_to_end(&mut output).await.ok()?;
-        // What is over the limit stays in the pipe, and git goes with the handle.
-        if (output.len() as u64) < MAX_OUTPUT && !child.wait().await.ok()?.success() {
-            return None;
+        if output.len() as u64 >= MAX_OUTPUT {
+            // The rest stays in the pipe, and git goes with its handle.
+            return Some(Output { bytes: output, end: End::Cut });
         }
-        Some(String::from_utf8_lossy(&output).into_owned())
+        let code = child.wait().await.ok()?.code()?;
+        Some(Output { bytes: output, end: End::Code(code) })
     }
 
-    /// The configured filters' keys, to be emptied: `git status` would run their programs.
-    async fn filters(&self, cwd: &Path) -> Vec<OsString> {
-        let listed = self
-            .run(cwd, &[], &["config", "--name-only", "-z", "--get-regexp", r"^filter\."])
-            .await
-            .unwrap_or_default();
-        listed.split('\0').filter(|key| !key.is_empty()).map(OsString::from).collect()
+    /// The configured filters' keys, to be emptied: `git status` would run their programs. `None`
+    /// when they cannot all be told, and then nothing more may be asked.
+    async fn filters(&self, cwd: &Path) -> Option<Vec<OsString>> {
+        let arguments = ["config", "--name-only", "-z", "--get-regexp", r"^filter\."];
+        let listed = self.run(cwd, &[], &arguments).await?;
+        match listed.end {
+            End::Code(0) => {
+                let keys = listed.bytes.split(|byte| *byte == 0).filter(|key| !key.is_empty());
+                Some(keys.map(|key| OsStr::from_bytes(key).to_owned()).collect())
+            }
+            // So it says that there is none.
+            End::Code(1) => Some(Vec::new()),
+            End::Code(_) | End::Cut => None,
+        }
+    }
+}
+
+struct Output {
+    bytes: Vec<u8>,
+    end: End,
+}
+
+enum End {
+    /// git exited with this status.
+    Code(i32),
+    /// There was more to come.
+    Cut,
+}
+
+impl Output {
+    fn text(&self) -> Option<String> {
+        match self.end {
+            End::Code(0) | End::Cut => Some(String::from_utf8_lossy(&self.bytes).into_owned()),
+            End::Code(_) => None,
+        }
     }
 }
 
@@ -136,13 +167,13 @@ impl GitStatus {
     }
 
     async fn ask(&self) -> Option<String> {
-        let filters = self.git.filters(&self.cwd).await;
+        let filters = self.git.filters(&self.cwd).await?;
         let status = ["status", "--short", "--branch", "--ignore-submodules=all", "-z"];
         let log = ["log", "-5", "--no-show-signature", "--format=%h %s"];
-        let status = self.git.run(&self.cwd, &filters, &status).await?;
+        let status = self.git.run(&self.cwd, &filters, &status).await?.text()?;
         // Fails, as it should, where there is no commit yet.
-        let commits = self.git.run(&self.cwd, &filters, &log).await;
-        Some(describe(&status, commits.as_deref().unwrap_or_default()))
+        let commits = self.git.run(&self.cwd, &filters, &log).await?.text().unwrap_or_default();
+        Some(describe(&status, &commits))
     }
 }
 

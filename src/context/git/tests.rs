@@ -142,6 +142,25 @@ async fn a_repository_cannot_have_a_program_run() {
 }
 
 #[tokio::test]
+async fn more_filters_than_can_be_listed_end_the_asking() {
+    let scene = Scene::new();
+    let trap = scene.trap();
+    scene.write(".gitattributes", "*.txt filter=zz\n");
+    scene.write("a.txt", "a");
+    scene.git(&["add", "."]);
+    let path = scene.path("repo/.git/config");
+    let mut config = fs::read_to_string(&path).unwrap();
+    for number in 0..3000 {
+        config.push_str(&format!("[filter \"padding-{number:05}\"]\nsmudge = cat\n"));
+    }
+    config.push_str(&format!("[filter \"zz\"]\nclean = {trap}\n"));
+    fs::write(&path, config).unwrap();
+    scene.write("a.txt", "b");
+    assert_eq!(scene.status().await, None);
+    assert!(!scene.path("marker").exists(), "the repository had a program run");
+}
+
+#[tokio::test]
 async fn a_bare_repository_inside_is_not_used() {
     let scene = Scene::new();
     let trap = scene.trap();
