@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::Finding;
 
 const SUBJECT: &str = "home";
-const OWN: [&str; 9] = [
+const OWN: [&str; 10] = [
     "config.toml",
     "settings.json",
     "sessions",
@@ -18,8 +18,9 @@ const OWN: [&str; 9] = [
     "blobs",
     "logs",
     "debug",
-    "memory",
     "drafts",
+    "history.jsonl",
+    "trust.json",
 ];
 const MAX_LOOKED_AT: usize = 10_000;
 
