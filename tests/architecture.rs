@@ -22,15 +22,24 @@ const DOORS: &[(&str, &[&str])] = &[
     ("headless", &["agent", "domain", "session"]),
     (
         "tui",
-        &[
-            "agent", "commands", "config", "domain", "platform", "providers", "session", "trust",
-        ],
+        &["agent", "commands", "config", "domain", "platform", "providers", "session", "trust"],
     ),
     (
         "cli",
         &[
-            "agent", "config", "context", "doctor", "domain", "headless", "permissions", "platform",
-            "providers", "session", "tools", "trust", "tui",
+            "agent",
+            "config",
+            "context",
+            "doctor",
+            "domain",
+            "headless",
+            "permissions",
+            "platform",
+            "providers",
+            "session",
+            "tools",
+            "trust",
+            "tui",
         ],
     ),
 ];

@@ -1,10 +1,34 @@
 //! The agent: takes [`Command`]s, tells [`Event`]s, and knows nothing of any screen.
+//!
+//! `turn` decides what happens next and is pure; `drive` is its async half; `gate` is the one way
+//! to a tool; `driver` takes the commands between turns.
 
+mod asks;
+mod batch;
 mod command;
+mod drive;
+mod driver;
 mod event;
+mod events;
+mod facts;
+mod gate;
+mod journal;
+mod models;
 mod normalise;
+mod open;
+mod powers;
+mod request;
 mod response;
+mod sessions;
+mod setup;
+mod shell;
+mod stop;
 mod turn;
 
 pub use command::{Command, SteerId};
+pub use driver::{AgentHandle, Start, spawn};
 pub use event::{Event, ModelChoice, NoticeLevel};
+pub use gate::Person;
+pub use models::ANY_MODEL;
+pub use setup::Setup;
+pub use stop::Stop;

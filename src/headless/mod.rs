@@ -1,1 +1,49 @@
 //! Front end: `slug -p`, for scripts.
+//!
+//! The answer alone goes to standard output, everything else to standard error. What comes out is a
+//! pure function of the agent's events ([`Report`]); [`run`] only carries it to the two streams.
+
+mod report;
+
+use std::io::Write;
+
+use tokio::sync::mpsc;
+
+use crate::agent::{Command, Event};
+
+pub use report::{OutputFormat, Report};
+
+use report::Stream;
+
+/// Sends `prompt`, prints what comes of it, and returns how it went once the turn is over.
+///
+/// # Errors
+/// When a stream cannot be written to, or the agent is gone.
+pub async fn run(
+    prompt: String,
+    format: OutputFormat,
+    commands: &mpsc::Sender<Command>,
+    events: &mut mpsc::Receiver<Event>,
+    (out, err): (&mut dyn Write, &mut dyn Write),
+) -> anyhow::Result<Report> {
+    let mut report = Report::new(format);
+    let mut prompt = Some(prompt);
+    while let Some(event) = events.recv().await {
+        if matches!(event, Event::SessionOpened { .. })
+            && let Some(text) = prompt.take()
+        {
+            commands.send(Command::Send { text }).await?;
+        }
+        for (stream, text) in report.take(&event) {
+            match stream {
+                Stream::Out => writeln!(out, "{text}")?,
+                Stream::Err => writeln!(err, "{text}")?,
+            }
+        }
+        out.flush()?;
+        if report.is_over() {
+            return Ok(report);
+        }
+    }
+    anyhow::bail!("the agent ended before its turn did")
+}

@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::domain::{Block, CallId, ContentHash, EntryId, Message, Todo, ToolCall, TurnId, Usage};
+use crate::domain::{
+    Block, CallId, ContentHash, EntryId, Message, StopReason, Todo, ToolCall, TurnId, Usage,
+};
 
 use super::title::note_title;
 use super::{Compaction, Entry, MessageEntry, Record};
@@ -214,6 +216,22 @@ impl Conversation {
             .or_else(|| self.messages.iter().position(|(message, _)| *message > id))
             .unwrap_or(self.messages.len())
     }
+}
+
+/// A response that the person cut short goes on without its unsigned thinking: it is half a thought
+/// and no provider takes it back.
+fn as_sent(said: &MessageEntry) -> Message {
+    let mut message = said.message();
+    if said.stop_reason == Some(StopReason::Interrupted) {
+        message.content.retain(|block| match block {
+            Block::Thinking { signature, .. } => signature.is_some(),
+            Block::Text { .. }
+            | Block::Context { .. }
+            | Block::ToolUse(_)
+            | Block::ToolResult { .. } => true,
+        });
+    }
+    message
 }
 
 fn note_contexts(contexts: &mut BTreeMap<String, String>, message: &Message) {

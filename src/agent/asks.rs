@@ -1,0 +1,73 @@
+//! Questions that wait for the person's answer.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::domain::{Answer, ApprovalId};
+
+/// The open questions of an agent.
+#[derive(Debug, Default)]
+pub(super) struct Asks {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    last: u64,
+    waiting: HashMap<ApprovalId, oneshot::Sender<Answer>>,
+}
+
+impl Asks {
+    /// Opens a question. Dropping the receiver closes it.
+    pub(super) fn open(&self) -> (ApprovalId, oneshot::Receiver<Answer>) {
+        let (sender, receiver) = oneshot::channel();
+        let mut inner = self.lock();
+        inner.waiting.retain(|_, waiting| !waiting.is_closed());
+        inner.last += 1;
+        let id = ApprovalId(inner.last);
+        inner.waiting.insert(id, sender);
+        (id, receiver)
+    }
+
+    /// Hands the answer to whoever asked. An answer to a question that is no longer open is stale
+    /// and does nothing.
+    pub(super) fn answer(&self, id: ApprovalId, answer: Answer) {
+        let waiting = self.lock().waiting.remove(&id);
+        if let Some(sender) = waiting
+            && sender.send(answer).is_err()
+        {
+            tracing::debug!(id = id.0, "the answer came after its question was withdrawn");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_reaches_its_question_alone() {
+        let asks = Asks::default();
+        let (first, mut one) = asks.open();
+        let (second, two) = asks.open();
+        assert_ne!(first, second);
+        asks.answer(second, Answer::Once);
+        assert_eq!(two.await, Ok(Answer::Once));
+        assert!(one.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_stale_answer_does_nothing() {
+        let asks = Asks::default();
+        let (id, receiver) = asks.open();
+        drop(receiver);
+        asks.answer(id, Answer::Once);
+        asks.answer(id, Answer::Once);
+    }
+}

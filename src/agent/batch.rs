@@ -1,0 +1,129 @@
+//! Runs the calls of one response: reads side by side, everything else one after another in order.
+//!
+//! A call that changes something runs after every call before it; a read waits only for earlier
+//! calls that write what it reads, so that a question to the person holds up nothing it need not.
+//! Questions are asked at once, and queue up before the person, except where an earlier call would
+//! change what the question shows.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::{Access, CallInput, ToolCall};
+use crate::tools::{Place, Registry};
+
+use super::gate::{Gate, Waits, execute_with_permission};
+
+/// Runs `calls` to their results, each of which is in the log when this returns.
+pub(super) async fn run(gate: Arc<Gate>, calls: Vec<ToolCall>) {
+    let footprints: Vec<Footprint> =
+        calls.iter().map(|call| Footprint::of(call, &gate.registry, gate.place())).collect();
+    let done: Vec<CancellationToken> = calls.iter().map(|_| CancellationToken::new()).collect();
+    let running = calls.iter().enumerate().map(|(at, call)| {
+        let earlier_that = |matters: fn(&Footprint, &Footprint) -> bool| {
+            let earlier = footprints[..at].iter().zip(&done);
+            earlier
+                .filter(|(earlier, _)| matters(&footprints[at], earlier))
+                .map(|(_, done)| done.clone())
+                .collect()
+        };
+        let waits = Waits {
+            before_asking: earlier_that(Footprint::overlaps),
+            before_running: earlier_that(Footprint::waits_for),
+        };
+        let (gate, done) = (&gate, &done[at]);
+        async move {
+            let _done = done.clone().drop_guard();
+            execute_with_permission(gate, call, waits).await;
+        }
+    });
+    join_all(running).await;
+}
+
+/// What a call touches, as far as its order matters.
+#[derive(Debug, PartialEq, Eq)]
+enum Footprint {
+    /// Leaves everything as it was.
+    Reads(Vec<PathBuf>),
+    /// Changes these paths, or (with none named) whatever it likes.
+    Changes(Vec<PathBuf>),
+}
+
+impl Footprint {
+    fn of(call: &ToolCall, registry: &Registry, place: &Place) -> Self {
+        // What does not parse or names no tool fails in the gate without touching anything.
+        let CallInput::Valid(input) = &call.input else { return Self::Reads(Vec::new()) };
+        let Ok(accesses) = registry.get(&call.name).and_then(|tool| tool.access(input, place))
+        else {
+            return Self::Reads(Vec::new());
+        };
+        if accesses.iter().all(Access::is_read) {
+            Self::Reads(accesses.iter().filter_map(path).map(Path::to_owned).collect())
+        } else {
+            Self::Changes(
+                accesses
+                    .iter()
+                    .filter(|access| !access.is_read())
+                    .filter_map(path)
+                    .map(Path::to_owned)
+                    .collect(),
+            )
+        }
+    }
+
+    fn waits_for(&self, earlier: &Self) -> bool {
+        match (self, earlier) {
+            (Self::Changes(_), _) => true,
+            (Self::Reads(_), Self::Reads(_)) => false,
+            (Self::Reads(_), Self::Changes(_)) => self.overlaps(earlier),
+        }
+    }
+
+    /// Whether the earlier call changes a path that this one touches.
+    fn overlaps(&self, earlier: &Self) -> bool {
+        let (Self::Reads(mine) | Self::Changes(mine)) = self;
+        let Self::Changes(theirs) = earlier else { return false };
+        mine.iter().any(|mine| {
+            theirs.iter().any(|theirs| mine.starts_with(theirs) || theirs.starts_with(mine))
+        })
+    }
+}
+
+fn path(access: &Access) -> Option<&Path> {
+    match access {
+        Access::Read(path) | Access::Write(path) => Some(path),
+        Access::Run { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads(path: &str) -> Footprint {
+        Footprint::Reads(vec![path.into()])
+    }
+
+    fn writes(path: &str) -> Footprint {
+        Footprint::Changes(vec![path.into()])
+    }
+
+    #[test]
+    fn only_what_could_matter_is_waited_for() {
+        let command = Footprint::Changes(Vec::new());
+        for (later, earlier, waits) in [
+            (reads("/w/a"), reads("/w/a"), false),
+            (reads("/w/a"), writes("/w/a"), true),
+            (reads("/w"), writes("/w/a"), true),
+            (reads("/w/ab"), writes("/w/a"), false),
+            (reads("/w/a"), Footprint::Changes(Vec::new()), false),
+            (writes("/w/a"), reads("/w/b"), true),
+            (writes("/w/a"), writes("/w/b"), true),
+            (Footprint::Changes(Vec::new()), command, true),
+        ] {
+            assert_eq!(later.waits_for(&earlier), waits, "{later:?} after {earlier:?}");
+        }
+    }
+}

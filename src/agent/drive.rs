@@ -1,0 +1,377 @@
+//! One turn on its way: waits for whatever comes next, feeds the turn machine, and carries out
+//! what it says.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use futures_util::future::pending;
+use futures_util::stream::BoxStream;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use crate::domain::{ContentHash, Message, StopReason, ToolCall, TurnId, Usage};
+use crate::providers::retry::{self, Next};
+use crate::providers::{ProviderError, Recovery, StreamEvent};
+use crate::session::{Entry, MessageEntry, TurnOutcome};
+
+use super::driver::Agent;
+use super::gate::{Gate, refuse};
+use super::turn::{Action, Compacted, Input, Limits, Turn};
+use super::{Command, Event, NoticeLevel, SteerId, batch, request};
+
+/// A turn that runs.
+pub(super) struct Running {
+    pub(super) turn: TurnId,
+    pub(super) cancel: CancellationToken,
+    machine: Turn,
+    gate: Arc<Gate>,
+    model: String,
+    system: String,
+    cancel_seen: CancelSeen,
+    front_end: FrontEnd,
+    stream: Option<BoxStream<'static, Result<StreamEvent, ProviderError>>>,
+    answered: Option<ContentHash>,
+    first_token: Option<Instant>,
+    calls: Option<JoinHandle<()>>,
+    pause_over: Option<tokio::time::Instant>,
+    steering: VecDeque<(SteerId, String)>,
+    outcome: Option<TurnOutcome>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CancelSeen {
+    NotYet,
+    Seen,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FrontEnd {
+    There,
+    Gone,
+}
+
+enum Happened {
+    Input(Input),
+    Command(Command),
+    FrontEndGone,
+}
+
+impl Running {
+    pub(super) fn new(gate: Arc<Gate>, tool_rounds: u32, model: String, system: String) -> Self {
+        Self {
+            turn: gate.turn,
+            cancel: gate.context.cancel.clone(),
+            machine: Turn::new(Limits { tool_rounds }),
+            gate,
+            model,
+            system,
+            cancel_seen: CancelSeen::NotYet,
+            front_end: FrontEnd::There,
+            stream: None,
+            answered: None,
+            first_token: None,
+            calls: None,
+            pause_over: None,
+            steering: VecDeque::new(),
+            outcome: None,
+        }
+    }
+
+    /// Waits for whatever comes next. A stop goes before everything else, commands before data.
+    async fn next(&mut self, commands: &mut tokio::sync::mpsc::Receiver<Command>) -> Happened {
+        let cancelled = async {
+            match self.cancel_seen {
+                CancelSeen::NotYet => self.cancel.cancelled().await,
+                CancelSeen::Seen => pending().await,
+            }
+        };
+        let failures = self.machine.failures();
+        tokio::select! {
+            biased;
+            () = cancelled => {
+                self.cancel_seen = CancelSeen::Seen;
+                self.stream = None;
+                self.pause_over = None;
+                Happened::Input(Input::Cancelled)
+            }
+            command = commands.recv(), if self.front_end == FrontEnd::There => match command {
+                Some(command) => Happened::Command(command),
+                None => {
+                    self.front_end = FrontEnd::Gone;
+                    Happened::FrontEndGone
+                }
+            },
+            piece = next_piece(&mut self.stream) => Happened::Input(match piece {
+                Some(Ok(event)) => Input::Event(event),
+                Some(Err(error)) => failed(error, failures),
+                None => failed(ended_early(), failures),
+            }),
+            () = finished(&mut self.calls) => Happened::Input(Input::CallsDone),
+            () = at(self.pause_over) => Happened::Input(Input::PauseOver),
+        }
+    }
+}
+
+impl Agent {
+    /// Runs a turn whose first message is in the log, to its end.
+    pub(super) async fn drive(&mut self, mut running: Running) {
+        let mut happened = Happened::Input(Input::Begun);
+        loop {
+            match happened {
+                Happened::Input(input) => self.take(&mut running, input).await,
+                Happened::Command(command) => self.command_in_turn(&mut running, command).await,
+                Happened::FrontEndGone => running.cancel.cancel(),
+            }
+            if running.outcome.is_some() {
+                break;
+            }
+            happened = running.next(&mut self.commands).await;
+        }
+        self.end(running).await;
+    }
+
+    async fn take(&mut self, running: &mut Running, input: Input) {
+        let mut inputs = VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
+            self.tell_of(running, &input).await;
+            if matches!(input, Input::Failed { .. } | Input::Event(StreamEvent::Finished(_))) {
+                running.stream = None;
+            }
+            if input == Input::PauseOver {
+                running.pause_over = None;
+            }
+            for action in running.machine.step(input) {
+                inputs.extend(self.perform(running, action).await);
+            }
+        }
+    }
+
+    /// Forwards the pieces of a response to the front end.
+    async fn tell_of(&self, running: &mut Running, input: &Input) {
+        let Input::Event(event) = input else { return };
+        let turn = running.turn;
+        let told = match event {
+            StreamEvent::Started
+            | StreamEvent::Signature(_)
+            | StreamEvent::Usage(_)
+            | StreamEvent::Finished(_) => return,
+            StreamEvent::Prefill(progress) => Event::Prefill { turn, progress: *progress },
+            StreamEvent::Text(text) => Event::Text { turn, text: text.clone() },
+            StreamEvent::Thinking(text) => Event::Thinking { turn, text: text.clone() },
+            StreamEvent::ToolUseStarted { id, name, .. } => {
+                Event::CallStarted { turn, call: id.clone(), name: name.clone() }
+            }
+            StreamEvent::ToolInputDelta { index, json } => {
+                let response = running.machine.response();
+                let Some(call) = response.and_then(|response| response.call_id(*index)) else {
+                    return;
+                };
+                Event::CallInput { turn, call: call.clone(), json: json.clone() }
+            }
+        };
+        if !matches!(told, Event::Prefill { .. }) {
+            running.first_token.get_or_insert_with(Instant::now);
+        }
+        self.events.tell(told).await;
+    }
+
+    async fn perform(&mut self, running: &mut Running, action: Action) -> Option<Input> {
+        match action {
+            Action::Request => self.request(running).await,
+            Action::Record { message, stop, usage } => {
+                self.record_response(running, message, stop, usage).await;
+            }
+            Action::Run(calls) => {
+                let span = tracing::info_span!("calls", turn = running.turn.0, count = calls.len());
+                let batch = batch::run(running.gate.clone(), calls).instrument(span);
+                running.calls = Some(tokio::spawn(batch));
+            }
+            Action::Refuse { calls, reason } => {
+                for call in calls {
+                    refuse(&running.gate, &call, &reason).await;
+                }
+            }
+            Action::TakeSteering => {
+                for (id, text) in std::mem::take(&mut running.steering) {
+                    let entry = Entry::Message(MessageEntry::new(Message::user(text)));
+                    running.gate.journal.write(running.turn, entry).await;
+                    self.events.tell(Event::SteerSettled { id, returned: None }).await;
+                }
+            }
+            Action::Pause { pause, reason } => {
+                running.pause_over = Some(tokio::time::Instant::now() + pause);
+                let dropped =
+                    Event::ResponseDropped { turn: running.turn, reason, retry_in: pause };
+                self.events.tell(dropped).await;
+            }
+            Action::Compact => {
+                self.open.catch_up();
+                return Some(Input::Compacted(match self.compact(running.turn).await {
+                    Some(_) => Compacted::Shorter,
+                    None => Compacted::NothingLeft,
+                }));
+            }
+            Action::End(outcome) => running.outcome = Some(outcome),
+        }
+        None
+    }
+
+    async fn request(&mut self, running: &mut Running) {
+        self.open.catch_up();
+        let history = self.open.conversation.messages.iter().map(|(_, message)| message.clone());
+        let parts = request::Parts {
+            model: &running.model,
+            system: &running.system,
+            tools: running.gate.registry.specs(),
+            max_tokens: self.setup.max_tokens,
+            temperature: self.setup.temperature,
+        };
+        let request = request::build(&parts, history);
+        running.answered = Some(request::answered(&request));
+        running.first_token = None;
+        tracing::info!(turn = running.turn.0, model = running.model, "request");
+        self.events.tell(Event::RequestSent { turn: running.turn }).await;
+        let cancel = running.cancel.child_token();
+        running.stream = Some(self.setup.provider.stream(request, cancel));
+    }
+
+    async fn record_response(
+        &mut self,
+        running: &mut Running,
+        message: Message,
+        stop: StopReason,
+        usage: Option<Usage>,
+    ) {
+        let streamed_for = running.first_token.take().map_or(Duration::ZERO, |at| at.elapsed());
+        let is_silent = message.text().is_empty() && message.calls().next().is_none();
+        let entry = MessageEntry {
+            stop_reason: Some(stop),
+            usage,
+            answered: running.answered.take(),
+            ..MessageEntry::new(message)
+        };
+        running.gate.journal.write(running.turn, Entry::Message(entry)).await;
+        let Usage { input, output, cache_read } = usage.unwrap_or_default();
+        tracing::info!(turn = running.turn.0, input, output, cache_read, ?streamed_for, "response");
+        let ended = Event::ResponseEnded { turn: running.turn, stop, usage, streamed_for };
+        self.events.tell(ended).await;
+        match stop {
+            StopReason::MaxTokens => {
+                let limit = self.setup.max_tokens;
+                self.warn(format!(
+                    "The answer was cut off at {limit} tokens. Say \"go on\", or raise \
+                     `max_tokens` in config.toml."
+                ))
+                .await;
+            }
+            StopReason::Refusal => {
+                self.warn("The provider withheld the rest of this answer.").await;
+            }
+            StopReason::EndTurn | StopReason::ToolUse if is_silent => {
+                self.warn("The model answered with nothing. /retry asks again.").await;
+            }
+            StopReason::EndTurn | StopReason::ToolUse | StopReason::Interrupted => {}
+        }
+    }
+
+    async fn command_in_turn(&mut self, running: &mut Running, command: Command) {
+        match command {
+            Command::Steer { id, text } => {
+                running.steering.push_back((id, text));
+                self.take(running, Input::Steered).await;
+            }
+            Command::Unsteer { id } => {
+                let at = running.steering.iter().position(|(waiting, _)| *waiting == id);
+                if let Some((id, text)) = at.and_then(|at| running.steering.remove(at)) {
+                    self.events.tell(Event::SteerSettled { id, returned: Some(text) }).await;
+                }
+                if running.steering.is_empty() {
+                    self.take(running, Input::Unsteered).await;
+                }
+            }
+            Command::Answer { .. }
+            | Command::SetMode(_)
+            | Command::SetTitle(_)
+            | Command::ListModels => self.command_at_any_time(command).await,
+            Command::Send { .. }
+            | Command::Shell { .. }
+            | Command::Retry
+            | Command::Compact
+            | Command::NewSession
+            | Command::Resume { .. }
+            | Command::Fork { .. }
+            | Command::SetModel(_) => {
+                self.warn("A turn is running: wait for its end, or stop it with Escape.").await;
+            }
+        }
+    }
+
+    /// Hands back what did not go in, and ends the turn.
+    async fn end(&mut self, running: Running) {
+        let Running { machine, gate, steering, outcome, .. } = running;
+        for (id, text) in steering {
+            self.events.tell(Event::SteerSettled { id, returned: Some(text) }).await;
+        }
+        let outcome = outcome.unwrap_or(TurnOutcome::Interrupted);
+        self.end_turn(&gate, outcome, machine.usage()).await;
+    }
+
+    async fn warn(&self, text: impl Into<String>) {
+        self.events.notice(NoticeLevel::Warning, text).await;
+    }
+}
+
+async fn next_piece(
+    stream: &mut Option<BoxStream<'static, Result<StreamEvent, ProviderError>>>,
+) -> Option<Result<StreamEvent, ProviderError>> {
+    match stream {
+        Some(stream) => stream.next().await,
+        None => pending().await,
+    }
+}
+
+async fn finished(calls: &mut Option<JoinHandle<()>>) {
+    match calls {
+        Some(running) => {
+            if let Err(error) = running.await {
+                tracing::error!(%error, "a batch of calls ended abnormally");
+            }
+            *calls = None;
+        }
+        None => pending().await,
+    }
+}
+
+async fn at(when: Option<tokio::time::Instant>) {
+    match when {
+        Some(when) => tokio::time::sleep_until(when).await,
+        None => pending().await,
+    }
+}
+
+fn failed(error: ProviderError, failures: u32) -> Input {
+    let pause = match retry::next(failures + 1, &error, random_fraction()) {
+        Next::Wait(pause) => Some(pause),
+        Next::Stop => None,
+    };
+    Input::Failed { error, pause }
+}
+
+fn ended_early() -> ProviderError {
+    ProviderError {
+        message: "The server closed the connection before the answer was complete.".into(),
+        status: None,
+        recovery: Recovery::Retry,
+    }
+}
+
+/// Between 0 and 1, from the random bits of a UUID.
+fn random_fraction() -> f64 {
+    let bits = uuid::Uuid::new_v4().as_u64_pair().1 & u64::from(u32::MAX);
+    #[allow(clippy::cast_precision_loss, reason = "32 bits fit a double exactly")]
+    let fraction = bits as f64 / f64::from(u32::MAX);
+    fraction
+}

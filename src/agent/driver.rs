@@ -1,0 +1,353 @@
+//! The agent: takes commands one by one, and hands a turn to `drive`.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::context;
+use crate::domain::{Block, Message, Mode, Role, SessionId, TurnId, Usage};
+use crate::session::{
+    Compaction, CompactionStage, Entry, MessageEntry, SessionHeader, TurnEnd, TurnOutcome,
+    compaction_for,
+};
+use crate::tools::ToolContext;
+
+use super::asks::Asks;
+use super::drive::Running;
+use super::events::Events;
+use super::facts::Facts;
+use super::gate::Gate;
+use super::models::{ANY_MODEL, Models};
+use super::open::Open;
+use super::powers::Powers;
+use super::setup::Setup;
+use super::stop::Stop;
+use super::{Command, Event, ModelChoice, NoticeLevel, request};
+
+/// How many events may wait for the front end.
+const EVENTS: usize = 1024;
+/// How many commands may wait for the agent.
+const COMMANDS: usize = 64;
+
+/// What a front end has of its agent.
+#[derive(Debug)]
+pub struct AgentHandle {
+    /// Takes commands. Dropping it ends the agent once its turn is over.
+    pub commands: mpsc::Sender<Command>,
+    /// Tells what happened.
+    pub events: mpsc::Receiver<Event>,
+    /// Stops what runs, behind no queue.
+    pub stop: Stop,
+    /// Ends when the agent has, with its session saved.
+    pub task: JoinHandle<()>,
+}
+
+/// What the agent opens first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// An empty session.
+    New,
+    /// A session from the store.
+    Resume(SessionId),
+    /// A fork of a session from the store.
+    Fork(SessionId),
+}
+
+/// An agent and all it has.
+pub(super) struct Agent {
+    pub(super) setup: Setup,
+    pub(super) open: Open,
+    pub(super) commands: mpsc::Receiver<Command>,
+    pub(super) events: Events,
+    stop: Stop,
+    powers: Arc<Powers>,
+    asks: Arc<Asks>,
+    pub(super) model: Option<String>,
+    pub(super) models: Models,
+    warned: HashSet<String>,
+}
+
+/// Starts an agent on a task of its own.
+pub fn spawn(setup: Setup, start: Start) -> AgentHandle {
+    let (commands, inbox) = mpsc::channel(COMMANDS);
+    let (outbox, events) = mpsc::channel(EVENTS);
+    let stop = Stop::new();
+    let powers = Powers::new(setup.workspace.clone(), setup.project, setup.mode);
+    let agent = Agent {
+        model: setup.model.clone(),
+        open: Open::new(),
+        commands: inbox,
+        events: Events::new(outbox),
+        stop: stop.clone(),
+        powers: Arc::new(powers),
+        asks: Arc::default(),
+        models: Models::default(),
+        warned: HashSet::new(),
+        setup,
+    };
+    let task = tokio::spawn(agent.run(start));
+    AgentHandle { commands, events, stop, task }
+}
+
+impl Agent {
+    async fn run(mut self, start: Start) {
+        self.events.tell(Event::ModeChanged(self.powers.mode())).await;
+        for warning in self.powers.warnings() {
+            self.events.notice(NoticeLevel::Warning, warning).await;
+        }
+        self.models.ask(&self.setup.provider);
+        self.tell_model().await;
+        match start {
+            Start::New => self.tell_opened(Vec::new()).await,
+            Start::Resume(session) => self.resume_or_new(session).await,
+            Start::Fork(session) => self.fork_or_new(session).await,
+        }
+        loop {
+            tokio::select! {
+                command = self.commands.recv() => match command {
+                    Some(command) => self.command(command).await,
+                    None => break,
+                },
+                answer = self.models.answer() => self.take_models(answer).await,
+            }
+        }
+        self.stop.everything();
+        self.open.close().await;
+    }
+
+    async fn command(&mut self, command: Command) {
+        match command {
+            Command::Send { text } | Command::Steer { text, .. } => self.send(text).await,
+            Command::Shell { command } => self.shell(command).await,
+            Command::Retry => self.retry().await,
+            Command::Compact => self.compact_on_request().await,
+            Command::NewSession => self.new_session().await,
+            Command::Resume { session } => {
+                if let Err(error) = self.resume(session).await {
+                    self.error(error.to_string()).await;
+                }
+            }
+            Command::Fork { session, upto } => {
+                if let Err(error) = self.fork(session, upto).await {
+                    self.error(error.to_string()).await;
+                }
+            }
+            Command::SetModel(model) => self.set_model(model).await,
+            Command::Answer { .. }
+            | Command::Unsteer { .. }
+            | Command::SetMode(_)
+            | Command::SetTitle(_)
+            | Command::ListModels => self.command_at_any_time(command).await,
+        }
+    }
+
+    /// The commands that a running turn does not stand in the way of.
+    pub(super) async fn command_at_any_time(&mut self, command: Command) {
+        match command {
+            Command::Answer { id, answer } => self.asks.answer(id, answer),
+            Command::SetMode(mode) => self.set_mode(mode).await,
+            Command::SetTitle(title) => {
+                self.open.note(Entry::Title { title: title.clone() }).await;
+                self.events.tell(Event::TitleChanged(title)).await;
+            }
+            Command::ListModels => self.offer_models(ModelChoice::Optional).await,
+            // A message that has gone in already cannot be taken back.
+            Command::Unsteer { .. } => {}
+            Command::Send { .. }
+            | Command::Steer { .. }
+            | Command::Shell { .. }
+            | Command::Retry
+            | Command::Compact
+            | Command::NewSession
+            | Command::Resume { .. }
+            | Command::Fork { .. }
+            | Command::SetModel(_) => {}
+        }
+    }
+
+    async fn send(&mut self, text: String) {
+        let Some(gate) = self.begin_turn().await else { return };
+        let known = &self.open.conversation.contexts;
+        let mut content = context::collect(&self.setup.contexts, known).await;
+        content.extend(self.news());
+        content.push(Block::Text { text });
+        let message = Message { role: Role::User, content };
+        let untitled = self.open.conversation.title.is_none();
+        gate.journal.write(gate.turn, Entry::Message(MessageEntry::new(message))).await;
+        self.open.catch_up();
+        if let (true, Some(title)) = (untitled, self.open.conversation.title.clone()) {
+            self.events.tell(Event::TitleChanged(title)).await;
+        }
+        self.answer(gate).await;
+    }
+
+    async fn retry(&mut self) {
+        let last = self.open.conversation.messages.last().map(|(_, message)| message.role);
+        if last != Some(Role::User) {
+            self.error("There is nothing to ask again: the last word is the model's.").await;
+            return;
+        }
+        if let Some(gate) = self.begin_turn().await {
+            self.answer(gate).await;
+        }
+    }
+
+    /// Has the model answer what the log ends with.
+    async fn answer(&mut self, gate: Arc<Gate>) {
+        let rounds = self.setup.max_tool_rounds;
+        match self.model_for_turn(&gate.context.cancel).await {
+            Ok(model) => {
+                let system = self.system_text().await;
+                self.drive(Running::new(gate, rounds, model, system)).await;
+            }
+            Err(outcome) => self.end_turn(&gate, outcome, Usage::default()).await,
+        }
+    }
+
+    /// Writes how a turn ended and tells the front end.
+    pub(super) async fn end_turn(&mut self, gate: &Gate, outcome: TurnOutcome, usage: Usage) {
+        if outcome == TurnOutcome::Interrupted {
+            gate.journal.write(gate.turn, Entry::Interrupted).await;
+        }
+        let end = TurnEnd { outcome: outcome.clone(), usage };
+        gate.journal.write(gate.turn, Entry::TurnEnd(end)).await;
+        self.open.catch_up();
+        tracing::info!(turn = gate.turn.0, ?outcome, "turn ended");
+        self.events.tell(Event::TurnEnded { turn: gate.turn, outcome, usage }).await;
+    }
+
+    /// What the calls of a new turn go through; `None`, with the reason told, when this session
+    /// cannot go on.
+    async fn begin_turn(&mut self) -> Option<Arc<Gate>> {
+        let turn = self.open.conversation.next_turn;
+        let gate = self.gate(turn).await?;
+        self.events.tell(Event::TurnStarted { turn }).await;
+        Some(gate)
+    }
+
+    pub(super) async fn gate(&mut self, turn: TurnId) -> Option<Arc<Gate>> {
+        if let Some(reason) = self.open.read_only.clone() {
+            self.error(reason).await;
+            return None;
+        }
+        let header = self.header(self.open.id);
+        let journal = match self.open.journal(&self.setup.store, &self.events, header) {
+            Ok(journal) => journal,
+            Err(error) => {
+                self.error(error.to_string()).await;
+                return None;
+            }
+        };
+        let powers = self.powers.clone();
+        let context = ToolContext {
+            place: self.setup.place.clone(),
+            files: self.setup.files.clone(),
+            processes: self.setup.processes.clone(),
+            reads: self.open.reads.clone(),
+            is_hidden: Arc::new(move |path| powers.hides(path)),
+            effects: Arc::new(Facts::new(self.setup.blobs.clone())),
+            cancel: self.stop.begin(),
+        };
+        Some(Arc::new(Gate {
+            turn,
+            registry: self.setup.registry.clone(),
+            context,
+            workspace: self.setup.workspace.clone(),
+            powers: self.powers.clone(),
+            asks: self.asks.clone(),
+            person: self.setup.person,
+            journal,
+            blobs: self.setup.blobs.clone(),
+            events: self.events.clone(),
+            debug: self.setup.debug.clone(),
+        }))
+    }
+
+    /// The first line of a session that begins here and now.
+    pub(super) fn header(&self, session_id: SessionId) -> SessionHeader {
+        SessionHeader {
+            session_id,
+            version: SessionHeader::VERSION,
+            cwd: self.setup.place.cwd.clone(),
+            model: self.model.clone().unwrap_or_else(|| ANY_MODEL.to_owned()),
+            provider: self.setup.provider_name.clone(),
+            forked_from: None,
+        }
+    }
+
+    /// The system prompt with the instruction files as they are now. Read when the person speaks:
+    /// a change made inside a tool loop takes effect with the next message.
+    async fn system_text(&mut self) -> String {
+        let (home, project) = (self.setup.home.clone(), self.setup.instruction_folders.clone());
+        let read = tokio::task::spawn_blocking(move || context::instructions(&home, &project));
+        let instructions = match read.await {
+            Ok(instructions) => instructions,
+            Err(error) => {
+                self.error(format!("The instruction files could not be read: {error}.")).await;
+                context::Instructions::default()
+            }
+        };
+        for warning in &instructions.warnings {
+            if self.warned.insert(warning.clone()) {
+                self.events.notice(NoticeLevel::Warning, warning.clone()).await;
+            }
+        }
+        context::system_prompt(self.setup.system_prompt.as_deref(), &instructions)
+    }
+
+    /// What the model should know of the turns before and its own plan, where that is new.
+    fn news(&self) -> Vec<Block> {
+        let conversation = &self.open.conversation;
+        let plan = request::plan(&conversation.todos)
+            .filter(|plan| !is_known(plan, &conversation.contexts));
+        let stopped = self.open.was_interrupted.then(|| Block::Context {
+            name: "interruption".into(),
+            text: "The user stopped your last answer before its end.".into(),
+        });
+        stopped.into_iter().chain(plan).collect()
+    }
+
+    async fn set_mode(&mut self, mode: Mode) {
+        self.powers.set_mode(mode);
+        self.open.note(Entry::Mode { mode }).await;
+        self.events.tell(Event::ModeChanged(mode)).await;
+    }
+
+    async fn compact_on_request(&mut self) {
+        let text = match self.compact(self.open.last_turn()).await {
+            Some(Compaction { first_kept: Some(_), .. }) => {
+                "Only the last ten turns are sent from here on."
+            }
+            Some(Compaction { first_kept: None, .. }) => {
+                "All but the last five tool results are sent as stubs from here on."
+            }
+            None => "There is nothing to leave out yet.",
+        };
+        self.events.notice(NoticeLevel::Info, text).await;
+    }
+
+    /// Takes the next step to a shorter conversation; `None` when there is none left.
+    pub(super) async fn compact(&mut self, turn: TurnId) -> Option<Compaction> {
+        let loaded = self.setup.store.read(self.open.id).ok()?;
+        let compaction = compaction_for(&loaded.records, CompactionStage::Results)
+            .or_else(|| compaction_for(&loaded.records, CompactionStage::Turns))?;
+        self.open.write(turn, Entry::Compaction(compaction.clone())).await;
+        Some(compaction)
+    }
+
+    pub(super) async fn error(&self, text: impl Into<String>) {
+        self.events.notice(NoticeLevel::Error, text).await;
+    }
+}
+
+fn is_known(block: &Block, known: &BTreeMap<String, String>) -> bool {
+    match block {
+        Block::Context { name, text } => known.get(name) == Some(text),
+        Block::Text { .. }
+        | Block::Thinking { .. }
+        | Block::ToolUse(_)
+        | Block::ToolResult { .. } => false,
+    }
+}

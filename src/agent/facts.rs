@@ -1,0 +1,136 @@
+//! What a running tool tells the agent, kept until the gate fetches it.
+//!
+//! Tools speak from any thread and must never wait for the screen. Live output is merged into one
+//! pending piece of bounded size; changes of files and plan are kept one by one.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::domain::{ContentHash, Todo};
+use crate::session::Blobs;
+use crate::tools::{FileChange, ToolEffects};
+
+/// Live output that waits, at most; older text gives way.
+const PENDING: usize = 64 * 1024;
+
+/// Something a tool told.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fact {
+    /// More live output.
+    Progress(String),
+    /// The plan has changed.
+    Todos(Vec<Todo>),
+    /// A file was written.
+    FileChanged(FileChange),
+}
+
+/// The mailbox between a tool and the gate.
+pub(super) struct Facts {
+    inner: Mutex<Inner>,
+    news: Notify,
+    blobs: Blobs,
+}
+
+#[derive(Default)]
+struct Inner {
+    progress: String,
+    others: VecDeque<Fact>,
+}
+
+impl Facts {
+    pub(super) fn new(blobs: Blobs) -> Self {
+        Self { inner: Mutex::default(), news: Notify::new(), blobs }
+    }
+
+    /// Wakes when something is there.
+    pub(super) async fn news(&self) {
+        self.news.notified().await;
+    }
+
+    /// Everything that is there.
+    pub(super) fn take(&self) -> Vec<Fact> {
+        let mut inner = self.lock();
+        let progress = std::mem::take(&mut inner.progress);
+        let mut facts: Vec<Fact> = inner.others.drain(..).collect();
+        if !progress.is_empty() {
+            facts.push(Fact::Progress(progress));
+        }
+        facts
+    }
+
+    fn put(&self, fact: Fact) {
+        self.lock().others.push_back(fact);
+        self.news.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ToolEffects for Facts {
+    fn progress(&self, text: &str) {
+        let mut inner = self.lock();
+        inner.progress.push_str(text);
+        let excess = inner.progress.len().saturating_sub(PENDING);
+        if excess > 0 {
+            let cut = inner.progress.ceil_char_boundary(excess);
+            inner.progress.drain(..cut);
+        }
+        drop(inner);
+        self.news.notify_one();
+    }
+
+    fn todos(&self, todos: Vec<Todo>) {
+        self.put(Fact::Todos(todos));
+    }
+
+    fn file_changed(&self, change: FileChange) {
+        self.put(Fact::FileChanged(change));
+    }
+
+    fn keep(&self, bytes: &[u8]) -> Option<ContentHash> {
+        match self.blobs.put(bytes) {
+            Ok(hash) => Some(hash),
+            Err(error) => {
+                tracing::warn!(%error, "the whole output of a call could not be kept");
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> (tempfile::TempDir, Facts) {
+        let folder = tempfile::tempdir().unwrap();
+        let facts = Facts::new(Blobs::new(folder.path().to_owned()));
+        (folder, facts)
+    }
+
+    #[test]
+    fn live_output_is_merged_and_bounded() {
+        let (_folder, facts) = facts();
+        for _ in 0..40_000 {
+            facts.progress("äb");
+        }
+        let taken = facts.take();
+        assert_eq!(taken.len(), 1);
+        let Fact::Progress(text) = &taken[0] else { panic!("no progress") };
+        assert!(text.len() <= PENDING && text.ends_with("äb"));
+        assert_eq!(facts.take(), []);
+    }
+
+    #[test]
+    fn changes_are_kept_one_by_one() {
+        let (_folder, facts) = facts();
+        let change = FileChange { path: "/w/a".into(), before: None, after: b"x".to_vec() };
+        facts.file_changed(change.clone());
+        facts.todos(Vec::new());
+        assert_eq!(facts.take(), [Fact::FileChanged(change), Fact::Todos(Vec::new())]);
+    }
+}

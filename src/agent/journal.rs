@@ -1,0 +1,85 @@
+//! The log as the agent writes it: one place that says when saving fails, and that keeps what was
+//! written until the conversation has taken it in.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::domain::TurnId;
+use crate::session::{Entry, LogError, LogHandle, Record};
+
+use super::events::Events;
+use super::{Event, NoticeLevel};
+
+/// Writes a session's log.
+pub(super) struct Journal {
+    log: LogHandle,
+    events: Events,
+    failing: AtomicBool,
+    written: Mutex<Vec<Arc<Record>>>,
+}
+
+impl Journal {
+    pub(super) fn new(log: LogHandle, events: Events) -> Self {
+        Self { log, events, failing: AtomicBool::new(false), written: Mutex::default() }
+    }
+
+    /// Writes an entry and tells the front end. When the disk does not take it, it is kept in
+    /// memory and the person is told once; the turn goes on.
+    pub(super) async fn write(&self, turn: TurnId, entry: Entry) -> Option<Arc<Record>> {
+        let record = match self.log.append(turn, entry).await {
+            Ok(record) => {
+                if self.failing.swap(false, Ordering::Relaxed) {
+                    self.events
+                        .notice(NoticeLevel::Info, "The session is being saved again.")
+                        .await;
+                }
+                record
+            }
+            Err(error) => {
+                self.report(&error).await;
+                match error {
+                    LogError::NotSaved { record, .. } => record,
+                    LogError::NotJson { .. } | LogError::Closed | LogError::Lost { .. } => {
+                        return None;
+                    }
+                }
+            }
+        };
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
+        self.events.tell(Event::Recorded(record.clone())).await;
+        Some(record)
+    }
+
+    /// Writes what is about to be done. It must not be done unless this succeeds.
+    pub(super) async fn intent(&self, turn: TurnId, entry: Entry) -> Result<(), LogError> {
+        match self.log.append(turn, entry).await {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                self.report(&error).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// What was written since the last call, in the log's order.
+    pub(super) fn take_written(&self) -> Vec<Arc<Record>> {
+        let mut written =
+            std::mem::take(&mut *self.written.lock().unwrap_or_else(PoisonError::into_inner));
+        written.sort_by_key(|record| record.id);
+        written
+    }
+
+    /// Saves what is left and gives the session free for others.
+    pub(super) async fn close(&self) {
+        if let Err(error) = self.log.close().await {
+            self.report(&error).await;
+        }
+    }
+
+    async fn report(&self, error: &LogError) {
+        tracing::error!(%error, "writing the session log failed");
+        if !self.failing.swap(true, Ordering::Relaxed) {
+            self.events.tell(Event::NotSaved { reason: error.to_string() }).await;
+        }
+    }
+}

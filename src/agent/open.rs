@@ -1,0 +1,125 @@
+//! The session that an agent works on.
+
+use std::sync::Arc;
+
+use crate::domain::{SessionId, TurnId};
+use crate::session::{
+    Conversation, Entry, LogHandle, Record, SessionHeader, Store, StoreError, TurnOutcome,
+};
+use crate::tools::ReadLedger;
+
+use super::events::Events;
+use super::journal::Journal;
+
+/// A session, new or from the store.
+pub(super) struct Open {
+    pub(super) id: SessionId,
+    pub(super) conversation: Conversation,
+    /// What the model has read of which file in this session.
+    pub(super) reads: Arc<ReadLedger>,
+    /// Whether the person stopped the last turn.
+    pub(super) was_interrupted: bool,
+    /// Why nothing can be added, where that is so.
+    pub(super) read_only: Option<String>,
+    journal: Option<Arc<Journal>>,
+}
+
+impl Open {
+    /// An empty session. Nothing is on disk before its first message.
+    pub(super) fn new() -> Self {
+        Self {
+            id: SessionId::generate(),
+            conversation: Conversation::default(),
+            reads: Arc::default(),
+            was_interrupted: false,
+            read_only: None,
+            journal: None,
+        }
+    }
+
+    /// A session from the store.
+    pub(super) fn stored(log: LogHandle, records: &[Record], events: &Events) -> Self {
+        let mut open = Self { id: log.session(), ..Self::new() };
+        open.journal = Some(Arc::new(Journal::new(log, events.clone())));
+        for record in records {
+            open.take(record);
+        }
+        open
+    }
+
+    /// A session that can be read and forked but not gone on with, for this reason.
+    pub(super) fn read_only(id: SessionId, records: &[Record], reason: String) -> Self {
+        let mut open = Self { id, read_only: Some(reason), ..Self::new() };
+        for record in records {
+            open.take(record);
+        }
+        open
+    }
+
+    /// The journal; a new session's log begins with `header`.
+    pub(super) fn journal(
+        &mut self,
+        store: &Store,
+        events: &Events,
+        header: SessionHeader,
+    ) -> Result<Arc<Journal>, StoreError> {
+        if let Some(journal) = &self.journal {
+            return Ok(journal.clone());
+        }
+        let log = store.create(header)?;
+        let journal = Arc::new(Journal::new(log, events.clone()));
+        self.journal = Some(journal.clone());
+        Ok(journal)
+    }
+
+    /// Writes an entry that belongs to no turn. A session that has no log yet keeps none.
+    pub(super) async fn note(&mut self, entry: Entry) {
+        self.write(self.last_turn(), entry).await;
+    }
+
+    /// Writes an entry, where there is a log.
+    pub(super) async fn write(&mut self, turn: TurnId, entry: Entry) {
+        if let Some(journal) = self.journal.clone() {
+            journal.write(turn, entry).await;
+            self.catch_up();
+        }
+    }
+
+    /// Takes what was written into the conversation.
+    pub(super) fn catch_up(&mut self) {
+        let written = self.journal.as_ref().map(|journal| journal.take_written());
+        for record in written.into_iter().flatten() {
+            self.take(&record);
+        }
+    }
+
+    fn take(&mut self, record: &Record) {
+        match &record.entry {
+            Entry::TurnEnd(end) => self.was_interrupted = end.outcome == TurnOutcome::Interrupted,
+            Entry::Session(_)
+            | Entry::Message(_)
+            | Entry::ToolStarted { .. }
+            | Entry::Permission(_)
+            | Entry::FileChange(_)
+            | Entry::Compaction(_)
+            | Entry::Interrupted
+            | Entry::Title { .. }
+            | Entry::Todo { .. }
+            | Entry::Model { .. }
+            | Entry::Mode { .. } => {}
+        }
+        self.conversation.apply(record);
+    }
+
+    /// The newest turn there was; zero before the first.
+    pub(super) fn last_turn(&self) -> TurnId {
+        TurnId(self.conversation.next_turn.0.saturating_sub(1))
+    }
+
+    /// Saves what is left and gives the session free for others.
+    pub(super) async fn close(&mut self) {
+        if let Some(journal) = self.journal.take() {
+            journal.close().await;
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What an agent may do right now: its rules and its mode, and the news that they changed.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::domain::{Mode, RuleFile, RuleKind};
+use crate::permissions::store::{ProjectFiles, SaveError, load, rule_file, save_rule};
+use crate::permissions::{Decision, Query, RuleError, RuleSet, Workspace, decide};
+
+/// Rules and mode, shared by the driver and its running calls.
+#[derive(Debug)]
+pub(super) struct Powers {
+    workspace: Arc<Workspace>,
+    project: ProjectFiles,
+    inner: Mutex<Inner>,
+    version: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    rules: RuleSet,
+    of_session: Vec<(RuleKind, String)>,
+    mode: Mode,
+}
+
+/// Why a rule does not hold as it was meant to.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PowerError {
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+    #[error("{0} The rule holds until slug ends.")]
+    Save(#[from] SaveError),
+}
+
+impl Powers {
+    /// The rules of the settings files that count.
+    pub(super) fn new(workspace: Arc<Workspace>, project: ProjectFiles, mode: Mode) -> Self {
+        let rules = load(&workspace, project);
+        let inner = Mutex::new(Inner { rules, of_session: Vec::new(), mode });
+        Self { workspace, project, inner, version: watch::channel(0).0 }
+    }
+
+    /// What is wrong with the settings files, in sentences.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.lock().rules.warnings().iter().map(ToString::to_string).collect()
+    }
+
+    /// What holds for `query` now. The receiver wakes when that may have changed.
+    pub(super) fn decide(&self, query: &Query) -> (Decision, watch::Receiver<u64>) {
+        let inner = self.lock();
+        let changed = self.version.subscribe();
+        (decide(query, &inner.rules, inner.mode, &self.workspace), changed)
+    }
+
+    /// Whether searches have to leave a path out.
+    pub(super) fn hides(&self, path: &Path) -> bool {
+        self.lock().rules.hides(path)
+    }
+
+    pub(super) fn mode(&self) -> Mode {
+        self.lock().mode
+    }
+
+    pub(super) fn set_mode(&self, mode: Mode) {
+        self.lock().mode = mode;
+        self.changed();
+    }
+
+    /// Where saved rules go.
+    pub(super) fn rule_file(&self) -> RuleFile {
+        rule_file(&self.workspace, self.project)
+    }
+
+    /// Rules that hold until slug ends.
+    pub(super) fn add_for_session(
+        &self,
+        kind: RuleKind,
+        rules: &[String],
+    ) -> Result<(), PowerError> {
+        let mut inner = self.lock();
+        for rule in rules {
+            inner.rules.add_session(kind, rule, &self.workspace)?;
+            inner.of_session.push((kind, rule.clone()));
+        }
+        drop(inner);
+        self.changed();
+        Ok(())
+    }
+
+    /// Rules that are saved. What cannot be saved holds until slug ends.
+    pub(super) fn save(&self, kind: RuleKind, rules: &[String]) -> Result<(), PowerError> {
+        for rule in rules {
+            RuleSet::check(rule, kind, &self.workspace)?;
+        }
+        let file = self.rule_file();
+        for rule in rules {
+            if let Err(error) = save_rule(&file, kind, rule) {
+                self.add_for_session(kind, rules)?;
+                return Err(error.into());
+            }
+        }
+        let mut fresh = load(&self.workspace, self.project);
+        let mut inner = self.lock();
+        for (kind, rule) in &inner.of_session {
+            fresh.add_session(*kind, rule, &self.workspace)?;
+        }
+        inner.rules = fresh;
+        drop(inner);
+        self.changed();
+        Ok(())
+    }
+
+    fn changed(&self) {
+        self.version.send_modify(|version| *version += 1);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

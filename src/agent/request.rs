@@ -1,0 +1,111 @@
+//! From the conversation to what the model is sent.
+//!
+//! The prefix is byte-stable: the same system text and tools in the same order, then the history,
+//! which only grows at its end. What changes from turn to turn comes with the newest message of the
+//! person's and stays there as it was sent.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::domain::{Block, ContentHash, Message, Todo, TodoStatus, ToolSpec};
+use crate::providers::Request;
+
+use super::normalise::normalise;
+
+/// The name of the context block that tells the model its own plan.
+const TODO: &str = "todo";
+
+/// What one request consists of besides the conversation.
+pub(super) struct Parts<'a> {
+    pub(super) model: &'a str,
+    pub(super) system: &'a str,
+    pub(super) tools: Arc<[ToolSpec]>,
+    pub(super) max_tokens: u32,
+    pub(super) temperature: Option<f32>,
+}
+
+/// Puts a request together.
+pub(super) fn build(parts: &Parts<'_>, history: impl IntoIterator<Item = Message>) -> Request {
+    Request {
+        model: parts.model.to_owned(),
+        system: parts.system.to_owned(),
+        messages: normalise(history),
+        tools: parts.tools.clone(),
+        max_tokens: parts.max_tokens,
+        temperature: parts.temperature,
+    }
+}
+
+/// SHA-256 of everything that a response answers: model, tools, system text and messages.
+pub(super) fn answered(request: &Request) -> ContentHash {
+    #[derive(Serialize)]
+    struct Answered<'a> {
+        model: &'a str,
+        tools: &'a [ToolSpec],
+        system: &'a str,
+        messages: &'a [Message],
+    }
+    let answered = Answered {
+        model: &request.model,
+        tools: &request.tools,
+        system: &request.system,
+        messages: &request.messages,
+    };
+    // Strings, numbers and maps with string keys: nothing here can fail to serialise.
+    ContentHash::of(&serde_json::to_vec(&answered).unwrap_or_default())
+}
+
+/// The plan as the model is reminded of it; `None` when there is none or it is done.
+pub(super) fn plan(todos: &[Todo]) -> Option<Block> {
+    if todos.iter().all(|todo| todo.status == TodoStatus::Completed) {
+        return None;
+    }
+    let mut text = String::new();
+    for todo in todos {
+        let mark = match todo.status {
+            TodoStatus::Pending => "[ ]",
+            TodoStatus::InProgress => "[>]",
+            TodoStatus::Completed => "[x]",
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{mark} {}", todo.content);
+    }
+    Some(Block::Context { name: TODO.into(), text: text.trim_end().to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn todo(content: &str, status: TodoStatus) -> Todo {
+        Todo { content: content.into(), status, active_form: content.into() }
+    }
+
+    #[test]
+    fn the_plan_is_told_while_something_is_open() {
+        let done = todo("read", TodoStatus::Completed);
+        let doing = todo("edit", TodoStatus::InProgress);
+        let block = plan(&[done.clone(), doing]);
+        let expected = Block::Context { name: "todo".into(), text: "[x] read\n[>] edit".into() };
+        assert_eq!(block, Some(expected));
+        assert_eq!(plan(&[done]), None);
+        assert_eq!(plan(&[]), None);
+    }
+
+    #[test]
+    fn what_a_response_answered_changes_with_every_part() {
+        let parts = Parts {
+            model: "m",
+            system: "s",
+            tools: Arc::from([]),
+            max_tokens: 1,
+            temperature: None,
+        };
+        let one = build(&parts, [Message::user("a")]);
+        let two = build(&Parts { system: "t", ..parts }, [Message::user("a")]);
+        assert_eq!(answered(&one), answered(&one.clone()));
+        assert_ne!(answered(&one), answered(&two));
+    }
+}

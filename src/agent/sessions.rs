@@ -1,0 +1,122 @@
+//! Opening another session: a new one, a stored one, a fork.
+
+use std::sync::Arc;
+
+use crate::domain::{EntryId, SessionId};
+use crate::session::{Loaded, Record, StoreError};
+
+use super::driver::Agent;
+use super::open::Open;
+use super::{Event, NoticeLevel};
+
+impl Agent {
+    pub(super) async fn new_session(&mut self) {
+        self.open.close().await;
+        self.open = Open::new();
+        self.tell_opened(Vec::new()).await;
+    }
+
+    /// What was asked for at the start; where that cannot be had, an empty session and the reason.
+    pub(super) async fn resume_or_new(&mut self, session: SessionId) {
+        if let Err(error) = self.resume(session).await {
+            self.tell_opened(Vec::new()).await;
+            self.error(error.to_string()).await;
+        }
+    }
+
+    pub(super) async fn fork_or_new(&mut self, session: SessionId) {
+        if let Err(error) = self.fork(session, None).await {
+            self.tell_opened(Vec::new()).await;
+            self.error(error.to_string()).await;
+        }
+    }
+
+    pub(super) async fn resume(&mut self, session: SessionId) -> Result<(), StoreError> {
+        if session == self.open.id {
+            return Ok(());
+        }
+        let (open, loaded) = self.load(session).await?;
+        self.open.close().await;
+        self.open = open;
+        for notice in &loaded.notices {
+            self.events.notice(NoticeLevel::Warning, notice.to_string()).await;
+        }
+        let read_only = self.open.read_only.clone();
+        self.tell_opened(loaded.records).await;
+        if let Some(reason) = read_only {
+            self.events.notice(NoticeLevel::Info, reason).await;
+        }
+        Ok(())
+    }
+
+    /// Opens a session to go on with it; one of another folder or a newer slug only to be read.
+    async fn load(&self, session: SessionId) -> Result<(Open, Loaded), StoreError> {
+        let store = self.setup.store.clone();
+        let opened = blocking(move || store.open(session)).await?;
+        let (log, loaded) = match opened {
+            Ok(opened) => opened,
+            Err(StoreError::Newer(_)) => {
+                let loaded = self.setup.store.read(session)?;
+                return Ok((Open::read_only(session, &loaded.records, NEWER.to_owned()), loaded));
+            }
+            Err(error) => return Err(error),
+        };
+        match self.belongs_elsewhere(&loaded) {
+            Some(reason) => {
+                log.close().await?;
+                Ok((Open::read_only(session, &loaded.records, reason), loaded))
+            }
+            None => Ok((Open::stored(log, &loaded.records, &self.events), loaded)),
+        }
+    }
+
+    pub(super) async fn fork(
+        &mut self,
+        session: SessionId,
+        upto: Option<EntryId>,
+    ) -> Result<(), StoreError> {
+        let (store, header) = (self.setup.store.clone(), self.header(SessionId::generate()));
+        let fork = header.session_id;
+        blocking(move || store.fork(session, upto, header)).await??;
+        self.resume(fork).await?;
+        self.events.tell(Event::Forked { from: session, upto }).await;
+        Ok(())
+    }
+
+    /// Tells the front end all there is of the open session.
+    pub(super) async fn tell_opened(&mut self, records: Vec<Record>) {
+        let session = self.open.id;
+        self.events.tell(Event::SessionOpened { session, records: Arc::new(records) }).await;
+        let conversation = &self.open.conversation;
+        let (title, todos) = (conversation.title.clone(), conversation.todos.clone());
+        if let Some(title) = title {
+            self.events.tell(Event::TitleChanged(title)).await;
+        }
+        self.events.tell(Event::TodosChanged(todos)).await;
+    }
+
+    fn belongs_elsewhere(&self, loaded: &Loaded) -> Option<String> {
+        let folder = &loaded.header.as_ref()?.cwd;
+        (*folder != self.setup.place.cwd).then(|| {
+            format!(
+                "This session belongs to {}: it can be read here. To go on with it, start slug \
+                 there, or fork it into this folder with /fork.",
+                folder.display()
+            )
+        })
+    }
+}
+
+const NEWER: &str = "This session was written by a newer slug: it can be read here, and forked.";
+
+/// Work on files, off the async threads.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, StoreError> {
+    let work = tokio::task::spawn_blocking(work).await;
+    work.map_err(|error| StoreError::Io {
+        doing: "work on",
+        path: "the session store".into(),
+        source: std::io::Error::other(error),
+    })
+}

@@ -1,0 +1,64 @@
+//! All that an agent is given when it is made. Nothing of it is process-wide: several agents with
+//! other folders, rules and models can run side by side.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::context::ContextProvider;
+use crate::domain::Mode;
+use crate::permissions::Workspace;
+use crate::permissions::store::ProjectFiles;
+use crate::platform::debug_log::DebugLog;
+use crate::providers::Provider;
+use crate::session::{Blobs, Store};
+use crate::tools::{Files, Place, Processes, Registry};
+
+use super::gate::Person;
+
+/// What an agent works with.
+pub struct Setup {
+    /// Where the models are.
+    pub provider: Arc<dyn Provider>,
+    /// The provider's name, for the session's header.
+    pub provider_name: String,
+    /// The model that was asked for by name; `None` takes what the server offers.
+    pub model: Option<String>,
+    /// The window to assume where the server does not say, in tokens.
+    pub window: Option<u64>,
+    /// Limit of one response, in tokens.
+    pub max_tokens: u32,
+    /// Sent only when set.
+    pub temperature: Option<f32>,
+    /// Rounds of tool calls in one turn.
+    pub max_tool_rounds: u32,
+    /// Replaces the built-in system prompt.
+    pub system_prompt: Option<String>,
+    /// Where relative paths start.
+    pub place: Place,
+    /// What counts as inside.
+    pub workspace: Arc<Workspace>,
+    /// The tools.
+    pub registry: Arc<Registry>,
+    /// Reads and writes files for the tools.
+    pub files: Arc<dyn Files>,
+    /// Runs commands for the tools.
+    pub processes: Arc<dyn Processes>,
+    /// Whether the project's own settings files count.
+    pub project: ProjectFiles,
+    /// How much is asked.
+    pub mode: Mode,
+    /// Who answers.
+    pub person: Person,
+    /// The sessions.
+    pub store: Store,
+    /// Contents by hash.
+    pub blobs: Blobs,
+    /// slug's own folder, for the person's instruction files.
+    pub home: PathBuf,
+    /// The folders whose instruction files are read, each time anew; none without trust.
+    pub instruction_folders: Vec<PathBuf>,
+    /// What is told besides the conversation.
+    pub contexts: Vec<Box<dyn ContextProvider>>,
+    /// Numbered files of every request and call, where that was asked for.
+    pub debug: DebugLog,
+}

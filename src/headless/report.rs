@@ -1,0 +1,317 @@
+//! From events to what a script reads.
+
+use serde_json::{Value, json};
+
+use crate::agent::{Event, NoticeLevel};
+use crate::domain::{Block, Role, SessionId, ToolCall, TurnId, Usage};
+use crate::session::{Entry, MessageEntry, Record, TurnOutcome};
+
+/// How the answer is printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum OutputFormat {
+    /// The answer's text.
+    #[default]
+    Text,
+    /// One object when all is over.
+    Json,
+    /// One object a line as things happen, the last one as `json` prints it.
+    StreamJson,
+}
+
+/// What has happened so far, and what is left to say of it.
+#[derive(Debug)]
+pub struct Report {
+    format: OutputFormat,
+    session: Option<SessionId>,
+    text: String,
+    turn: TurnId,
+    refused: Vec<(ToolCall, String)>,
+    outcome: Option<TurnOutcome>,
+    usage: Usage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stream {
+    Out,
+    Err,
+}
+
+type Lines = Vec<(Stream, String)>;
+
+impl Report {
+    /// Nothing has happened yet.
+    pub fn new(format: OutputFormat) -> Self {
+        Self {
+            format,
+            session: None,
+            text: String::new(),
+            turn: TurnId::default(),
+            refused: Vec::new(),
+            outcome: None,
+            usage: Usage::default(),
+        }
+    }
+
+    /// Whether the turn has ended.
+    pub fn is_over(&self) -> bool {
+        self.outcome.is_some()
+    }
+
+    /// 0 answered, 1 failed, 4 answered though calls were refused for want of permission.
+    pub fn exit(&self) -> u8 {
+        match &self.outcome {
+            Some(TurnOutcome::Answered) if self.refused.is_empty() => 0,
+            Some(TurnOutcome::Answered) => 4,
+            Some(TurnOutcome::Interrupted | TurnOutcome::RoundLimit | TurnOutcome::Failed(_))
+            | None => 1,
+        }
+    }
+
+    pub(super) fn take(&mut self, event: &Event) -> Lines {
+        match event {
+            Event::SessionOpened { session, .. } => {
+                self.session = Some(*session);
+                self.line(json!({"type": "session", "id": session}))
+            }
+            Event::TurnStarted { turn } => {
+                self.turn = *turn;
+                Vec::new()
+            }
+            Event::Recorded(record) => self.recorded(record),
+            Event::Notice { level, text } => {
+                let level = match level {
+                    NoticeLevel::Info => "info",
+                    NoticeLevel::Warning => "warning",
+                    NoticeLevel::Error => "error",
+                };
+                let mut lines = vec![(Stream::Err, text.clone())];
+                lines.extend(self.line(json!({"type": "notice", "level": level, "text": text})));
+                lines
+            }
+            Event::NotSaved { reason } => vec![(Stream::Err, reason.clone())],
+            Event::ResponseDropped { reason, retry_in, .. } => {
+                let wait = retry_in.as_millis();
+                let said = format!("{reason} Trying again in {:.1} s.", retry_in.as_secs_f32());
+                let mut lines = vec![(Stream::Err, said)];
+                lines
+                    .extend(self.line(json!({"type": "retry", "reason": reason, "wait_ms": wait})));
+                lines
+            }
+            Event::CallRefused { call, reason } => {
+                self.refused.push((call.clone(), reason.clone()));
+                vec![(Stream::Err, format!("Refused {}: {reason}", call.name))]
+            }
+            Event::TurnEnded { outcome, usage, .. } => self.ended(outcome, *usage),
+            Event::ModelChanged { .. }
+            | Event::ModelsListed { .. }
+            | Event::ModeChanged(_)
+            | Event::TitleChanged(_)
+            | Event::SteerSettled { .. }
+            | Event::RequestSent { .. }
+            | Event::Prefill { .. }
+            | Event::Text { .. }
+            | Event::Thinking { .. }
+            | Event::CallStarted { .. }
+            | Event::CallInput { .. }
+            | Event::ResponseEnded { .. }
+            | Event::ToolStarted { .. }
+            | Event::ToolProgress { .. }
+            | Event::ToolEnded { .. }
+            | Event::ApprovalAsked(_)
+            | Event::ApprovalWithdrawn(_)
+            | Event::TodosChanged(_)
+            | Event::Forked { .. } => Vec::new(),
+        }
+    }
+
+    fn recorded(&mut self, record: &Record) -> Lines {
+        let Entry::Message(entry) = &record.entry else { return Vec::new() };
+        match entry.role {
+            Role::Assistant => {
+                self.text = entry.message().text();
+                self.line(json!({
+                    "type": "message",
+                    "role": "assistant",
+                    "content": entry.content,
+                    "stop_reason": entry.stop_reason,
+                    "usage": entry.usage,
+                }))
+            }
+            Role::User => self.results(entry),
+        }
+    }
+
+    fn results(&self, entry: &MessageEntry) -> Lines {
+        let name = entry.result.as_ref().map(|result| result.name.as_str());
+        let mut lines = Vec::new();
+        for block in &entry.content {
+            match block {
+                Block::ToolResult { tool_use_id, content, is_error } => {
+                    lines.extend(self.line(json!({
+                        "type": "tool_result",
+                        "tool_use_id": tool_use_id,
+                        "name": name,
+                        "content": content,
+                        "is_error": is_error,
+                    })));
+                }
+                Block::Text { .. }
+                | Block::Context { .. }
+                | Block::Thinking { .. }
+                | Block::ToolUse(_) => {}
+            }
+        }
+        lines
+    }
+
+    fn ended(&mut self, outcome: &TurnOutcome, usage: Usage) -> Lines {
+        self.outcome = Some(outcome.clone());
+        self.usage = usage;
+        let mut lines = Vec::new();
+        let error = match outcome {
+            TurnOutcome::Answered => None,
+            TurnOutcome::Interrupted => Some("Interrupted.".to_owned()),
+            TurnOutcome::RoundLimit => Some(
+                "Stopped: the turn used all its rounds of tool calls. Raise `max_tool_rounds`, or \
+                 go on with --continue."
+                    .to_owned(),
+            ),
+            TurnOutcome::Failed(message) => Some(message.clone()),
+        };
+        if let Some(error) = &error {
+            lines.push((Stream::Err, error.clone()));
+        }
+        match self.format {
+            OutputFormat::Text if !self.text.is_empty() => {
+                lines.push((Stream::Out, self.text.clone()));
+            }
+            OutputFormat::Text => {}
+            OutputFormat::Json | OutputFormat::StreamJson => {
+                lines.push((Stream::Out, self.result(error.as_deref()).to_string()));
+            }
+        }
+        lines
+    }
+
+    fn result(&self, error: Option<&str>) -> Value {
+        let refused: Vec<Value> = self
+            .refused
+            .iter()
+            .map(|(call, reason)| json!({"call": call, "reason": reason}))
+            .collect();
+        // No price is known without a catalogue of models, and an unknown cost is not zero.
+        json!({
+            "type": "result",
+            "text": self.text,
+            "session_id": self.session,
+            "usage": self.usage,
+            "cost": null,
+            "turns": self.turn,
+            "exit": self.exit(),
+            "refused": refused,
+            "error": error,
+        })
+    }
+
+    /// A line of the event stream, where that was asked for.
+    fn line(&self, value: Value) -> Lines {
+        match self.format {
+            OutputFormat::StreamJson => vec![(Stream::Out, value.to_string())],
+            OutputFormat::Text | OutputFormat::Json => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use chrono::DateTime;
+
+    use super::*;
+    use crate::domain::{CallId, CallInput, EntryId, Message, StopReason};
+
+    fn response(text: &str) -> Event {
+        let mut entry = MessageEntry::new(Message {
+            role: Role::Assistant,
+            content: vec![Block::Text { text: text.into() }],
+        });
+        entry.stop_reason = Some(StopReason::EndTurn);
+        Event::Recorded(Arc::new(Record {
+            id: EntryId::generate(),
+            timestamp: DateTime::UNIX_EPOCH,
+            turn: TurnId(1),
+            entry: Entry::Message(entry),
+        }))
+    }
+
+    fn ended(outcome: TurnOutcome) -> Event {
+        Event::TurnEnded { turn: TurnId(1), outcome, usage: Usage::default() }
+    }
+
+    fn play(format: OutputFormat, events: &[Event]) -> (Report, Vec<String>, Vec<String>) {
+        let mut report = Report::new(format);
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        for (stream, line) in events.iter().flat_map(|event| report.take(event)) {
+            match stream {
+                Stream::Out => out.push(line),
+                Stream::Err => err.push(line),
+            }
+        }
+        (report, out, err)
+    }
+
+    #[test]
+    fn text_is_the_last_answer_alone() {
+        let events = [response("looking"), response("here"), ended(TurnOutcome::Answered)];
+        let (report, out, err) = play(OutputFormat::Text, &events);
+        assert_eq!((out, err), (vec!["here".to_owned()], vec![]));
+        assert_eq!(report.exit(), 0);
+    }
+
+    #[test]
+    fn a_failure_goes_to_standard_error_and_exits_with_one() {
+        let events = [ended(TurnOutcome::Failed("No server answers.".into()))];
+        let (report, out, err) = play(OutputFormat::Text, &events);
+        assert_eq!((out, err), (vec![], vec!["No server answers.".to_owned()]));
+        assert_eq!(report.exit(), 1);
+    }
+
+    #[test]
+    fn refused_calls_are_listed_and_exit_with_four() {
+        let call = ToolCall {
+            id: CallId::new("c"),
+            name: "Bash".into(),
+            input: CallInput::Valid(json!({"command": "rm x"})),
+        };
+        let events = [
+            Event::CallRefused { call, reason: "nobody to ask".into() },
+            response("could not"),
+            ended(TurnOutcome::Answered),
+        ];
+        let (report, out, _) = play(OutputFormat::Json, &events);
+        assert_eq!(report.exit(), 4);
+        let result: Value = serde_json::from_str(&out[0]).unwrap();
+        assert_eq!(result["exit"], 4);
+        assert_eq!(result["refused"][0]["call"]["input"]["command"], "rm x");
+    }
+
+    #[test]
+    fn the_event_stream_is_one_object_a_line_and_ends_with_the_result() {
+        let session = SessionId::generate();
+        let events = [
+            Event::SessionOpened { session, records: Arc::default() },
+            response("hi"),
+            ended(TurnOutcome::Answered),
+        ];
+        let (_, out, _) = play(OutputFormat::StreamJson, &events);
+        let kinds: Vec<String> = out
+            .iter()
+            .map(|line| {
+                let value: Value = serde_json::from_str(line).unwrap();
+                value["type"].as_str().unwrap().to_owned()
+            })
+            .collect();
+        assert_eq!(kinds, ["session", "message", "result"]);
+    }
+}
