@@ -12,6 +12,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use rustix::fs::{Access, Gid, OFlags, Uid, XattrFlags};
@@ -20,9 +21,13 @@ use rustix::io::Errno;
 use crate::domain::ContentHash;
 use crate::tools::{FileError, FileState, Files};
 
-/// Files on this machine.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DiskFiles;
+/// Files on this machine. All agents of a process share one.
+#[derive(Debug, Clone, Default)]
+pub struct DiskFiles {
+    /// Held from the last look at a file until it is replaced, so that of two agents that change
+    /// the same content one is refused.
+    replacing: Arc<Mutex<()>>,
+}
 
 #[async_trait]
 impl Files for DiskFiles {
@@ -40,8 +45,8 @@ impl Files for DiskFiles {
         bytes: &[u8],
         expected: Option<Option<ContentHash>>,
     ) -> Result<(), FileError> {
-        let bytes = bytes.to_owned();
-        off_thread("write", path, move |path| write(path, &bytes, expected)).await
+        let (bytes, replacing) = (bytes.to_owned(), self.replacing.clone());
+        off_thread("write", path, move |path| write(path, &bytes, expected, &replacing)).await
     }
 }
 
@@ -132,6 +137,7 @@ fn write(
     path: &Path,
     bytes: &[u8],
     expected: Option<Option<ContentHash>>,
+    replacing: &Mutex<()>,
 ) -> Result<(), FileError> {
     let target = link_target(path).map_err(failed("write", path))?;
     let folder = target.parent().unwrap_or(Path::new("/"));
@@ -152,20 +158,23 @@ fn write(
     // From here on, dropping `temporary` removes it.
     let temporary = temporary_file(folder, replaced.as_ref(), bytes)
         .map_err(failed("write a temporary file beside", path))?;
-    let persisted = match expected {
+    let guard = replacing.lock().unwrap_or_else(PoisonError::into_inner);
+    match expected {
         Some(None) => {
             temporary.persist_noclobber(&target).map_err(|failure| match failure.error.kind() {
                 io::ErrorKind::AlreadyExists => FileError::Changed(path.to_owned()),
                 _ => failed("write", path)(failure.error),
-            })
+            })?;
         }
         Some(Some(hash)) => {
             ensure_unchanged(path, &target, &hash)?;
-            temporary.persist(&target).map_err(|failure| failed("write", path)(failure.error))
+            temporary.persist(&target).map_err(|failure| failed("write", path)(failure.error))?;
         }
-        None => temporary.persist(&target).map_err(|failure| failed("write", path)(failure.error)),
-    };
-    persisted?;
+        None => {
+            temporary.persist(&target).map_err(|failure| failed("write", path)(failure.error))?;
+        }
+    }
+    drop(guard);
     // The rename itself is durable only once the folder is.
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("sync", folder))
 }
@@ -300,10 +309,10 @@ mod tests {
             (at("file"), FileState::File(b"x".to_vec())),
         ];
         for (path, expected) in cases {
-            assert_eq!(DiskFiles.read(&path, 10).await.unwrap(), expected, "{path:?}");
+            assert_eq!(DiskFiles::default().read(&path, 10).await.unwrap(), expected, "{path:?}");
         }
-        assert!(DiskFiles.write(&at("fifo"), b"", None).await.is_err());
-        assert!(DiskFiles.write(dir.path(), b"", None).await.is_err());
+        assert!(DiskFiles::default().write(&at("fifo"), b"", None).await.is_err());
+        assert!(DiskFiles::default().write(dir.path(), b"", None).await.is_err());
     }
 
     #[tokio::test]
@@ -311,17 +320,20 @@ mod tests {
         let dir = TempDir::new().unwrap();
         let path = dir.path().join("f");
         fs::write(&path, "12345").unwrap();
-        assert_eq!(DiskFiles.read(&path, 5).await.unwrap(), FileState::File(b"12345".to_vec()));
-        assert_eq!(DiskFiles.read(&path, 4).await.unwrap(), FileState::TooBig(5));
-        assert_eq!(DiskFiles.read_at(&path, 1, 3).await.unwrap(), b"234");
-        assert_eq!(DiskFiles.read_at(&path, 9, 3).await.unwrap(), b"");
+        assert_eq!(
+            DiskFiles::default().read(&path, 5).await.unwrap(),
+            FileState::File(b"12345".to_vec())
+        );
+        assert_eq!(DiskFiles::default().read(&path, 4).await.unwrap(), FileState::TooBig(5));
+        assert_eq!(DiskFiles::default().read_at(&path, 1, 3).await.unwrap(), b"234");
+        assert_eq!(DiskFiles::default().read_at(&path, 9, 3).await.unwrap(), b"");
     }
 
     #[tokio::test]
     async fn a_write_makes_folders_and_leaves_nothing_else() {
         let dir = TempDir::new().unwrap();
         let path = dir.path().join("a/b/f");
-        DiskFiles.write(&path, b"new", Some(None)).await.unwrap();
+        DiskFiles::default().write(&path, b"new", Some(None)).await.unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(names(&dir.path().join("a/b")), ["f"]);
     }
@@ -330,7 +342,7 @@ mod tests {
     async fn a_new_file_has_the_mode_that_any_program_would_give_it() {
         let dir = TempDir::new().unwrap();
         fs::write(dir.path().join("plain"), "").unwrap();
-        DiskFiles.write(&dir.path().join("ours"), b"", None).await.unwrap();
+        DiskFiles::default().write(&dir.path().join("ours"), b"", None).await.unwrap();
         let mode = |name: &str| fs::metadata(dir.path().join(name)).unwrap().mode();
         assert_eq!(mode("ours"), mode("plain"));
     }
@@ -342,9 +354,23 @@ mod tests {
         fs::write(&path, "old").unwrap();
         for mode in [0o755, 0o600, 0o664] {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-            DiskFiles.write(&path, b"new", None).await.unwrap();
+            DiskFiles::default().write(&path, b"new", None).await.unwrap();
             assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode);
         }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_may_not_be_written_is_not_replaced() {
+        // Root may write all files.
+        if rustix::process::geteuid().is_root() {
+            return;
+        }
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("f");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
+        assert!(DiskFiles::default().write(&path, b"new", None).await.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
     }
 
     #[tokio::test]
@@ -354,12 +380,12 @@ mod tests {
         let (target, link) = (dir.path().join("sub/target"), dir.path().join("link"));
         symlink("sub/target", &link).unwrap();
         for content in [b"new".as_slice(), b"newer"] {
-            DiskFiles.write(&link, content, None).await.unwrap();
+            DiskFiles::default().write(&link, content, None).await.unwrap();
             assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
             assert_eq!(fs::read(&target).unwrap(), content);
         }
         symlink("loop", dir.path().join("loop")).unwrap();
-        assert!(DiskFiles.write(&dir.path().join("loop"), b"", None).await.is_err());
+        assert!(DiskFiles::default().write(&dir.path().join("loop"), b"", None).await.is_err());
     }
 
     #[tokio::test]
@@ -368,7 +394,7 @@ mod tests {
         let (ours, theirs) = (dir.path().join("x"), dir.path().join("bashrc"));
         fs::write(&theirs, "old").unwrap();
         fs::hard_link(&theirs, &ours).unwrap();
-        DiskFiles.write(&ours, b"new", None).await.unwrap();
+        DiskFiles::default().write(&ours, b"new", None).await.unwrap();
         assert_eq!(
             (fs::read(&ours).unwrap(), fs::read(&theirs).unwrap()),
             (b"new".to_vec(), b"old".to_vec())
@@ -381,18 +407,37 @@ mod tests {
         let path = dir.path().join("f");
         fs::write(&path, "theirs").unwrap();
         for expected in [None, Some(ContentHash::of(b"mine"))] {
-            let result = DiskFiles.write(&path, b"new", Some(expected)).await;
+            let result = DiskFiles::default().write(&path, b"new", Some(expected)).await;
             assert!(matches!(result, Err(FileError::Changed(_))));
         }
         let gone = dir.path().join("gone");
-        let result = DiskFiles.write(&gone, b"new", Some(Some(ContentHash::of(b"mine")))).await;
+        let result =
+            DiskFiles::default().write(&gone, b"new", Some(Some(ContentHash::of(b"mine")))).await;
         assert!(matches!(result, Err(FileError::Changed(_))));
         assert_eq!(fs::read(&path).unwrap(), b"theirs");
         assert_eq!(names(dir.path()), ["f"], "no temporary file stays behind");
 
         let hash = ContentHash::of(b"theirs");
-        DiskFiles.write(&path, b"new", Some(Some(hash))).await.unwrap();
+        DiskFiles::default().write(&path, b"new", Some(Some(hash))).await.unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn r16_of_many_writers_one_wins() {
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("f");
+        fs::write(&path, "old").unwrap();
+        let files = DiskFiles::default();
+        let writers = (0..16_u8).map(|number| {
+            let (files, path) = (files.clone(), path.clone());
+            let expected = Some(Some(ContentHash::of(b"old")));
+            tokio::spawn(async move { files.write(&path, &[number], expected).await.is_ok() })
+        });
+        let mut winners = 0;
+        for writer in writers.collect::<Vec<_>>() {
+            winners += usize::from(writer.await.unwrap());
+        }
+        assert_eq!(winners, 1);
     }
 
     #[tokio::test]
@@ -405,7 +450,7 @@ mod tests {
         if rustix::fs::fsetxattr(&file, name, b"yes", XattrFlags::empty()).is_err() {
             return;
         }
-        DiskFiles.write(&path, b"new", None).await.unwrap();
+        DiskFiles::default().write(&path, b"new", None).await.unwrap();
         let mut value = [0; 3];
         rustix::fs::fgetxattr(File::open(&path).unwrap(), name, &mut value).unwrap();
         assert_eq!(&value, b"yes");

@@ -30,10 +30,10 @@ pub(super) fn ends(text: &str, limit: usize) -> Option<Ends<'_>> {
         return None;
     }
     let half = limit / 2;
-    let head_end = boundary(text, half);
+    let is_boundary = |at: &usize| text.is_char_boundary(*at);
+    let head_end = (0..=half).rev().find(is_boundary).unwrap_or(0);
     let head_end = text[..head_end].rfind('\n').map_or(head_end, |newline| newline + 1);
-    // Up to three bytes later, never in the middle of a character.
-    let tail_start = boundary(text, (text.len() - half + 3).min(text.len()));
+    let tail_start = (text.len() - half..text.len()).find(is_boundary).unwrap_or(text.len());
     let tail_start = match text[tail_start..].find('\n') {
         // A whole tail of one line is more use than none.
         Some(newline) if tail_start + newline + 1 < text.len() => tail_start + newline + 1,
@@ -44,11 +44,6 @@ pub(super) fn ends(text: &str, limit: usize) -> Option<Ends<'_>> {
         tail: &text[tail_start..],
         hidden: &text[head_end..tail_start],
     })
-}
-
-/// The last place between characters up to `at`.
-fn boundary(text: &str, at: usize) -> usize {
-    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 /// A number of bytes as people read it.

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::change::{self, Change, Current};
 use super::input::{Input, Shape};
-use super::{Place, Tool, ToolContext, ToolError, off_thread, paths, text};
+use super::{Place, Tool, ToolContext, ToolError, off_thread, paths, stopped, text};
 use crate::domain::{Access, Diff, ToolOutput, ToolSpec};
 use matching::{Mismatch, Quality, Scope};
 
@@ -70,7 +70,11 @@ impl Tool for Edit {
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let wanted = wanted(&input, &context.place)?;
-        let (change, quality) = planned(context, wanted).await?;
+        let planned = planned(context, wanted).await;
+        if context.cancel.is_cancelled() {
+            return Ok(stopped());
+        }
+        let (change, quality) = planned?;
         let mut output = change.commit(context, SHAPE.tool, &input).await?;
         match quality {
             Quality::Exact => {}

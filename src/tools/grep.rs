@@ -97,6 +97,7 @@ impl Tool for Grep {
                     "glob": {"type": "string", "description": "*.{ts,tsx}"},
                     "type": {"type": "string", "description": "rust, py, js, ..."},
                     "output_mode": {
+                        "type": "string",
                         "enum": ["files_with_matches", "content", "count"],
                         "description": "default: file names only",
                     },

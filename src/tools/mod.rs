@@ -113,11 +113,11 @@ pub struct FileChange {
 pub struct ToolError(pub String);
 
 impl Place {
-    /// `path` as an absolute path without `.` and `..`, with a leading `~/` taken from the home
-    /// folder. A name in the `$'…'` form that [`Place::show`] gives is read back. Purely lexical.
+    /// `path` as an absolute path without `.` and `..`, with a leading `~` taken for the home folder. A name in the `$'…'` form that [`Place::show`] gives is read back. Purely lexical.
     pub fn resolve(&self, path: &str) -> PathBuf {
         let joined = match (path.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
+            (None, Some(home)) if path == "~" => home.clone(),
             _ => self.cwd.join(paths::unquoted(path)),
         };
         paths::clean(&joined)
@@ -165,4 +165,30 @@ async fn off_thread<T: Send + 'static>(
 /// What a call that the person stopped comes to.
 fn stopped() -> ToolOutput {
     ToolOutput { status: ToolStatus::Cancelled, ..ToolOutput::text("Stopped by the user.") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_resolved_without_looking() {
+        let place = Place { cwd: "/w/app".into(), home: Some("/home/u".into()) };
+        let cases = [
+            ("src/../a.rs", "/w/app/a.rs"),
+            ("./src//b", "/w/app/src/b"),
+            ("../../../../etc", "/etc"),
+            ("/etc/./passwd", "/etc/passwd"),
+            ("~/x", "/home/u/x"),
+            ("~", "/home/u"),
+            ("~x", "/w/app/~x"),
+            ("", "/w/app"),
+        ];
+        for (path, resolved) in cases {
+            assert_eq!(place.resolve(path), PathBuf::from(resolved), "{path}");
+        }
+        assert_eq!(place.show(Path::new("/w/app/src/a.rs")), "src/a.rs");
+        assert_eq!(place.show(Path::new("/w/app")), ".");
+        assert_eq!(place.show(Path::new("/w/app-secrets/k")), "/w/app-secrets/k");
+    }
 }

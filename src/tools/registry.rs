@@ -70,7 +70,6 @@ mod tests {
     fn specs_serialise_to_under_3600_bytes() {
         let json = serde_json::to_string(&Registry::standard().specs()).unwrap();
         assert!(json.len() < 3600, "{} bytes", json.len());
-        eprintln!("{} {json}", json.len());
     }
 
     #[test]

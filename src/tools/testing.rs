@@ -36,7 +36,7 @@ impl Bench {
         let processes = Arc::new(FakeProcesses::default());
         let context = ToolContext {
             place: Place { cwd: dir.path().to_owned(), home: None },
-            files: Arc::new(DiskFiles),
+            files: Arc::new(DiskFiles::default()),
             processes: processes.clone(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),

@@ -29,7 +29,10 @@ impl Tool for TodoWrite {
                     "type": "object",
                     "properties": {
                         "content": {"type": "string", "description": "Run the tests"},
-                        "status": {"enum": ["pending", "in_progress", "completed"]},
+                        "status": {
+                            "type": "string",
+                            "enum": ["pending", "in_progress", "completed"],
+                        },
                         "activeForm": {"type": "string", "description": "Running the tests"},
                     },
                     "required": ["content", "status", "activeForm"],

@@ -12,7 +12,7 @@ use super::change::{self, Change, Current};
 use super::edit::placeholder_in;
 use super::input::{Input, Shape};
 use super::text::{self, Encoding};
-use super::{Place, Tool, ToolContext, ToolError};
+use super::{Place, Tool, ToolContext, ToolError, stopped};
 use crate::domain::{Access, Diff, ToolOutput, ToolSpec};
 
 /// The Write tool.
@@ -58,7 +58,11 @@ impl Tool for Write {
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        let change = planned(context, wanted(&input, &context.place)?).await?;
+        let planned = planned(context, wanted(&input, &context.place)?).await;
+        if context.cancel.is_cancelled() {
+            return Ok(stopped());
+        }
+        let change = planned?;
         if change.before.as_ref() == Some(&change.after) {
             let shown = context.place.show(&change.path);
             return Ok(ToolOutput::text(format!("{shown} has exactly this content already."))
@@ -109,7 +113,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::domain::Display;
+    use crate::domain::{Display, ToolStatus};
     use crate::tools::testing::Bench;
 
     fn input(path: &str, content: &str) -> Value {
@@ -192,6 +196,15 @@ mod tests {
         let error = bench.run(&Write, input("f", "A\n// ... rest of the code\n")).await;
         assert!(error.unwrap_err().0.contains("`// ... rest of the code`"));
         assert_eq!(bench.bytes("f"), b"a\nb\nc\n");
+    }
+
+    #[tokio::test]
+    async fn a_stopped_call_writes_nothing() {
+        let bench = Bench::new();
+        bench.context.cancel.cancel();
+        let output = bench.run(&Write, input("f", "new\n")).await.unwrap();
+        assert_eq!(output.status, ToolStatus::Cancelled);
+        assert!(!bench.path("f").exists());
     }
 
     #[tokio::test]

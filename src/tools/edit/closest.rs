@@ -51,7 +51,8 @@ fn closest(old: &[&str], there: &[&str]) -> Option<usize> {
     let starts = (0..keys.len()).map(|place| place.saturating_sub(longest));
     let scored = starts.map(|start| {
         let same = |(offset, line): (usize, &String)| {
-            !line.is_empty() && keys.get(start + offset) == Some(line)
+            // A lone brace is everywhere.
+            line.contains(char::is_alphanumeric) && keys.get(start + offset) == Some(line)
         };
         let equal = wanted.iter().enumerate().filter(|pair| same(*pair)).count();
         let alike = keys.get(start + longest).map_or(0.0, |line| bounded(telling, line));
@@ -61,9 +62,10 @@ fn closest(old: &[&str], there: &[&str]) -> Option<usize> {
     (score >= ALIKE).then_some(start)
 }
 
-/// Likeness, but not of minified lines.
+/// Likeness, but not of minified lines, nor of lines too different in length to be alike.
 fn bounded(a: &str, b: &str) -> f32 {
-    if a.len().max(b.len()) > 2000 { 0.0 } else { likeness(a, b) }
+    let (short, long) = (a.len().min(b.len()), a.len().max(b.len()));
+    if long > 2000 || short * 4 < long { 0.0 } else { likeness(a, b) }
 }
 
 fn describe(hint: &mut String, old: &[&str], there: &[&str], start: usize) {

