@@ -138,8 +138,10 @@ async fn planned(context: &ToolContext, wanted: Wanted) -> Result<(Change, Quali
 fn replaced(before: Vec<u8>, wanted: Wanted, shown: &str) -> Result<(Change, Quality), ToolError> {
     let Wanted { path, old, new, scope } = wanted;
     let Some((old_text, encoding)) = text::decode(&before) else {
-        let kind = text::binary_kind(&before).unwrap_or("file in no encoding that can be kept");
-        return Err(ToolError(format!("{shown} is a {kind}; Edit changes text files only.")));
+        let kind = text::binary_kind(&before).unwrap_or("unknown encoding");
+        return Err(ToolError(format!(
+            "{shown} is no text file ({kind}). Edit changes text files only."
+        )));
     };
     let (quality, replacements) = matching::find(&old_text, &old, &new, scope)
         .map_err(|mismatch| explained(&mismatch, &old_text, &old, &new, shown))?;

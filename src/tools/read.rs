@@ -188,11 +188,13 @@ fn is_utf16(bytes: &[u8]) -> bool {
 }
 
 fn binary(bytes: &[u8], size: u64, shown: &str) -> ToolOutput {
-    let kind = text::binary_kind(bytes).unwrap_or("file in no encoding that can be shown");
+    let kind = text::binary_kind(bytes).unwrap_or("unknown encoding");
     let size = cut::size(size);
-    ToolOutput::text(format!("{shown} is a {kind} of {size}; Read shows text files only."))
-        .with_output(json!({"kind": kind, "size": size}))
-        .with_summary(format!("{kind}, {size}"))
+    ToolOutput::text(format!(
+        "{shown} is no text file ({kind}, {size}). Read shows text files only."
+    ))
+    .with_output(json!({"kind": kind, "size": size}))
+    .with_summary(format!("{kind}, {size}"))
 }
 
 impl Excerpt {
@@ -318,7 +320,10 @@ mod tests {
         bench.put("a.png", b"\x89PNG\r\n\x1a\n\0\0\0");
         bench.put("empty", "");
         let image = read(&bench, json!({"file_path": "a.png"})).await;
-        assert_eq!(image, "a.png is a PNG image of 11 bytes; Read shows text files only.");
+        assert_eq!(
+            image,
+            "a.png is no text file (PNG image, 11 bytes). Read shows text files only."
+        );
         assert_eq!(read(&bench, json!({"file_path": "empty"})).await, "empty is empty.");
     }
 

@@ -136,7 +136,7 @@ async fn r51_what_the_encoding_lacks_is_refused() {
     let error = edited(b"caf\xe9 word\n", input("word", "日")).await.unwrap_err();
     assert!(error.contains("its encoding has no character '日'"), "{error}");
     let error = edited(b"\x7fELF\x02\x01 word\0\0\0", input("word", "text")).await.unwrap_err();
-    assert!(error.starts_with("f is a ELF program"), "{error}");
+    assert!(error.starts_with("f is no text file (ELF program)"), "{error}");
 }
 
 #[tokio::test]
