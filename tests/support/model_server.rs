@@ -308,7 +308,8 @@ impl Reply {
         let mut payloads = vec![chunk(json!({"role": "assistant", "content": ""}), None)];
         payloads.extend(deltas.into_iter().map(|delta| chunk(delta, None)));
         payloads.push(chunk(json!({}), Some(reason)));
-        payloads.push(json!({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 10,
+        payloads
+            .push(json!({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 10,
             "total_tokens": 110, "prompt_tokens_details": {"cached_tokens": 60}}}));
         let mut pieces: Vec<String> =
             payloads.iter().map(|payload| format!("data: {payload}\n\n")).collect();
@@ -624,7 +625,8 @@ fn check_calls(messages: &[Value], wrong: &mut Vec<String>) {
 }
 
 fn check_prefix(body: &Value, history: &[Value], wrong: &mut Vec<String>) {
-    let same: Vec<&Value> = history.iter().filter(|old| first_word(old) == first_word(body)).collect();
+    let same: Vec<&Value> =
+        history.iter().filter(|old| first_word(old) == first_word(body)).collect();
     let Some(last) = same.last() else { return };
     if last["tools"].to_string() != body["tools"].to_string() {
         wrong.push("its tools are not those of the request before it".to_owned());

@@ -1,0 +1,443 @@
+//! The chat-completions provider over real sockets against the scripted server, and its decoder
+//! against recorded streams of real servers where they are at hand.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in a test, failing loudly is the point"
+)]
+
+mod support;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use secrecy::SecretString;
+use serde_json::json;
+use slug_code::domain::{
+    Block, CallId, CallInput, Message, Role, StopReason, ToolCall, ToolSpec, Usage,
+};
+use slug_code::providers::chat::ChatCompletions;
+use slug_code::providers::http::{Endpoint, Http, PlainHttp};
+use slug_code::providers::{
+    ModelInfo, Prefill, Provider, ProviderError, Recovery, Request, StreamEvent,
+};
+use support::model_server::{Gate, ModelServer, Reply, wait_until};
+use tokio_util::sync::CancellationToken;
+
+#[path = "providers/recorded.rs"]
+mod recorded;
+
+/// What came of an answer.
+#[derive(Debug, Default, PartialEq)]
+struct Heard {
+    events: Vec<StreamEvent>,
+    text: String,
+    thinking: String,
+    calls: Vec<(String, String, String)>,
+    usage: Option<Usage>,
+    finished: Option<StopReason>,
+    error: Option<ProviderError>,
+}
+
+impl Heard {
+    fn add(&mut self, event: Result<StreamEvent, ProviderError>) {
+        assert!(self.finished.is_none() && self.error.is_none(), "something after the end");
+        let event = match event {
+            Ok(event) => event,
+            Err(error) => {
+                self.error = Some(error);
+                return;
+            }
+        };
+        match event.clone() {
+            StreamEvent::Text(text) => self.text += &text,
+            StreamEvent::Thinking(text) => self.thinking += &text,
+            StreamEvent::ToolUseStarted { index, id, name } => {
+                assert_eq!(index, self.calls.len(), "calls are numbered in order");
+                self.calls.push((id.as_str().to_owned(), name, String::new()));
+            }
+            StreamEvent::ToolInputDelta { index, json } => self.calls[index].2 += &json,
+            StreamEvent::Usage(usage) => self.usage = Some(usage),
+            StreamEvent::Finished(reason) => self.finished = Some(reason),
+            StreamEvent::Started | StreamEvent::Prefill(_) | StreamEvent::Signature(_) => {}
+        }
+        self.events.push(event);
+    }
+
+    fn error(self) -> ProviderError {
+        self.error.expect("an error")
+    }
+}
+
+fn endpoint(server: &ModelServer) -> Endpoint {
+    Endpoint::parse(&server.endpoint(), PlainHttp::LoopbackOnly).unwrap()
+}
+
+fn provider(server: &ModelServer) -> ChatCompletions {
+    ChatCompletions::new(Arc::new(Http::new()), endpoint(server), None)
+}
+
+fn request(messages: Vec<Message>) -> Request {
+    Request {
+        model: "test-model".into(),
+        system: "Be brief.".into(),
+        messages,
+        tools: Arc::new([ToolSpec {
+            name: "Read".into(),
+            description: "Reads a file.".into(),
+            input_schema: json!({"type": "object", "properties": {"file_path": {"type": "string"}}}),
+        }]),
+        max_tokens: 100,
+        temperature: None,
+    }
+}
+
+async fn ask(provider: &ChatCompletions, messages: Vec<Message>) -> Heard {
+    let mut stream = provider.stream(request(messages), CancellationToken::new());
+    let mut heard = Heard::default();
+    while let Some(event) = stream.next().await {
+        heard.add(event);
+    }
+    heard
+}
+
+async fn hello(server: &ModelServer) -> Heard {
+    ask(&provider(server), vec![Message::user("hi")]).await
+}
+
+#[tokio::test]
+async fn an_answer_streams_from_socket_to_events() {
+    let server = ModelServer::start();
+    server.reply(Reply::thinking("hm", "Hello"));
+    let heard = hello(&server).await;
+    assert_eq!(heard.events.first(), Some(&StreamEvent::Started));
+    assert_eq!((heard.thinking.as_str(), heard.text.as_str()), ("hm", "Hello"));
+    assert_eq!(heard.usage, Some(Usage { input: 100, output: 10, cache_read: 60 }));
+    assert_eq!(heard.finished, Some(StopReason::EndTurn));
+    server.assert_clean();
+}
+
+#[tokio::test]
+async fn a_tool_loop_sends_what_a_strict_server_takes() {
+    let server = ModelServer::start();
+    let provider = provider(&server);
+    let mut messages = vec![Message::user("Look around")];
+    for turn in 0..5 {
+        let id = format!("c{turn}");
+        let path = json!({"file_path": "é\n"});
+        server.reply(Reply::calls(
+            "Looking.",
+            &[(&id, "Read", path), (&format!("{id}b"), "Read", json!({}))],
+        ));
+        let heard = ask(&provider, messages.clone()).await;
+        assert_eq!(heard.finished, Some(StopReason::ToolUse));
+        let mut content = vec![
+            Block::Thinking { thinking: format!("thought {turn}"), signature: None },
+            Block::Text { text: heard.text.clone() },
+        ];
+        let mut results = Vec::new();
+        for (id, name, arguments) in heard.calls {
+            let input = match turn {
+                3 => CallInput::Invalid("{\"cut".into()),
+                _ => CallInput::parse(&arguments),
+            };
+            let tool_use_id = CallId::new(id);
+            content.push(Block::ToolUse(ToolCall { id: tool_use_id.clone(), name, input }));
+            results.push(Block::ToolResult {
+                tool_use_id,
+                content: "x".into(),
+                is_error: turn == 3,
+            });
+        }
+        messages.push(Message { role: Role::Assistant, content });
+        messages.push(Message { role: Role::User, content: results });
+    }
+    server.reply(Reply::text("All done."));
+    assert_eq!(ask(&provider, messages).await.text, "All done.");
+    server.assert_clean();
+    let chats = server.chats();
+    assert_eq!(chats.len(), 6);
+    for pair in chats.windows(2) {
+        let open = &pair[0].raw[..pair[0].raw.len() - 2];
+        assert!(pair[1].raw.starts_with(open), "the whole body grows at its end alone");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pieces_arrive_as_they_are_sent() {
+    let server = ModelServer::start();
+    let gate = Gate::closed();
+    server.reply(Reply::words(["one ", "two"]).gated(&gate));
+    let mut stream =
+        provider(&server).stream(request(vec![Message::user("hi")]), CancellationToken::new());
+    assert_eq!(stream.next().await.unwrap(), Ok(StreamEvent::Started));
+    gate.let_through(2);
+    assert_eq!(stream.next().await.unwrap(), Ok(StreamEvent::Text("one ".into())));
+    gate.let_through(1);
+    assert_eq!(stream.next().await.unwrap(), Ok(StreamEvent::Text("two".into())));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelling_closes_the_connection_in_every_phase() {
+    let gate = Gate::closed();
+    let table = [
+        ("before the head", Reply::text("x").head_gated(&gate), 0),
+        ("before the first piece", Reply::text("x").gated(&gate), 1),
+        ("in the midst", Reply::text("one two three").hanging_after(3), 3),
+    ];
+    for (phase, reply, events) in table {
+        let server = ModelServer::start();
+        server.reply(reply);
+        let cancel = CancellationToken::new();
+        let mut stream =
+            provider(&server).stream(request(vec![Message::user("hi")]), cancel.clone());
+        let listening = tokio::spawn(async move {
+            let mut count = 0;
+            while let Some(event) = stream.next().await {
+                event.unwrap();
+                count += 1;
+            }
+            count
+        });
+        server.wait_for_requests(1);
+        // The listener has to have heard what there is before it is stopped.
+        assert!(wait_until(|| server.busy() == 1), "{phase}");
+        tokio::time::sleep(Duration::from_millis(if events > 0 { 100 } else { 0 })).await;
+        let stopped = Instant::now();
+        cancel.cancel();
+        assert_eq!(listening.await.unwrap(), events, "{phase}");
+        assert!(stopped.elapsed() < Duration::from_millis(100), "{phase}");
+        assert!(server.wait_until_idle(), "{phase}: the server still sends");
+        assert_eq!(server.given_up(), 1, "{phase}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_an_error_to_retry() {
+    let table = [
+        Reply::text("one two").closing_after(2),
+        Reply::text("one two").resetting_after(2),
+        Reply::stream(["data: {\"choices\":[{\"delta\":{\"content\":\"one \"}}]}\n\n"]),
+    ];
+    for reply in table {
+        let server = ModelServer::start();
+        server.reply(reply);
+        let heard = hello(&server).await;
+        assert_eq!(heard.text, "one ");
+        assert_eq!(heard.finished, None);
+        assert_eq!(heard.error().recovery, Recovery::Retry);
+    }
+}
+
+#[tokio::test]
+async fn a_complete_answer_stays_complete_when_the_connection_breaks() {
+    let server = ModelServer::start();
+    server.reply(Reply::text("x").resetting_after(3));
+    let heard = hello(&server).await;
+    assert_eq!((heard.text.as_str(), heard.finished), ("x", Some(StopReason::EndTurn)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_connection_does_not_hold_up_the_end() {
+    let server = ModelServer::start();
+    let reply = Reply::text("x");
+    server.reply(reply.hanging_after(5));
+    let started = Instant::now();
+    assert_eq!(hello(&server).await.finished, Some(StopReason::EndTurn));
+    assert!(started.elapsed() < Duration::from_secs(3));
+    assert!(server.wait_until_idle());
+}
+
+#[tokio::test]
+async fn refusals_come_with_what_to_do() {
+    let table = [
+        (
+            Reply::error(429, "slow down").with_header("retry-after", "7"),
+            Recovery::RetryAfter(Duration::from_secs(7)),
+            "slow down",
+        ),
+        (Reply::error(500, "boom"), Recovery::Retry, "boom"),
+        (
+            Reply::error(400, "prompt is too long: 9 tokens > 8 maximum"),
+            Recovery::Compact,
+            "/compact",
+        ),
+        (Reply::error(401, "no"), Recovery::AskPerson, "wants a key"),
+        (Reply::error(404, "The model `test-model` does not exist"), Recovery::AskPerson, "/model"),
+        (
+            Reply::raw(502, "text/html", ["<html><title>Bad Gateway</title>"]),
+            Recovery::Retry,
+            "Bad Gateway",
+        ),
+        (Reply::raw(422, "text/plain", ["x".repeat(1 << 20)]), Recovery::GiveUp, "xxx…"),
+        (
+            Reply::raw(302, "text/plain", ["x"]).with_header("location", "http://127.0.0.1:1/v1"),
+            Recovery::AskPerson,
+            "http://127.0.0.1:1/v1",
+        ),
+        (
+            Reply::json(200, &json!({"error": {"message": "Context size has been exceeded."}})),
+            Recovery::Compact,
+            "/compact",
+        ),
+        (
+            Reply::raw(200, "text/html", ["<!doctype html><title>Sign in</title>"]),
+            Recovery::Retry,
+            "Sign in",
+        ),
+    ];
+    for (reply, recovery, says) in table {
+        let server = ModelServer::start();
+        server.reply(reply);
+        let error = hello(&server).await.error();
+        assert_eq!(error.recovery, recovery, "{error}");
+        assert!(error.message.contains(says), "{error}");
+        assert!(error.message.len() < 2000, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn no_server_is_told_with_a_remedy() {
+    let server = ModelServer::start();
+    let there = endpoint(&server);
+    drop(server);
+    // Until the listener's thread has seen the end, one more connection may be taken.
+    let refused = || std::net::TcpStream::connect((there.host(), port(&there))).is_err();
+    assert!(wait_until(refused));
+    let provider = ChatCompletions::new(Arc::new(Http::new()), there.clone(), None);
+    let error = ask(&provider, vec![Message::user("hi")]).await.error();
+    assert_eq!(
+        error.message,
+        format!(
+            "No server answers at {there}. Start one, or set `endpoint` in ~/.slug/config.toml."
+        )
+    );
+    assert_eq!(error.recovery, Recovery::AskPerson);
+    assert_eq!(provider.models().await, Err(error));
+}
+
+fn port(endpoint: &Endpoint) -> u16 {
+    endpoint.join("").port().unwrap()
+}
+
+#[tokio::test]
+async fn the_key_goes_to_its_origin_and_into_no_message() {
+    let (server, other) = (ModelServer::start(), ModelServer::start());
+    let key = Some(SecretString::from("sk-secret"));
+    let provider = ChatCompletions::new(Arc::new(Http::new()), endpoint(&server), key);
+    let elsewhere = format!("{}/chat/completions", other.endpoint());
+    server.reply(Reply::json(307, &json!({})).with_header("location", &elsewhere));
+    server.reply(Reply::error(401, "the key sk-secret is wrong"));
+    let moved = ask(&provider, vec![Message::user("hi")]).await.error();
+    assert!(moved.message.contains(&elsewhere), "{moved}");
+    let refused = ask(&provider, vec![Message::user("hi")]).await.error();
+    assert!(!refused.message.contains("sk-secret"), "{refused}");
+    assert_eq!(server.chats()[0].headers["authorization"], "Bearer sk-secret");
+    assert!(other.requests().is_empty());
+}
+
+#[tokio::test]
+async fn models_are_listed_with_the_window_that_is_served() {
+    let server = ModelServer::start();
+    let list = json!({"data": [{"id": "a", "max_model_len": 32768}, {"id": "b"}]});
+    server.answer("GET /v1/models", Reply::json(200, &list));
+    let models = provider(&server).models().await.unwrap();
+    assert_eq!(
+        models,
+        [
+            ModelInfo { id: "a".into(), context_window: Some(32768) },
+            ModelInfo { id: "b".into(), context_window: None },
+        ]
+    );
+    assert_eq!(server.requests().len(), 1, "only llama.cpp is asked for its props");
+}
+
+#[tokio::test]
+async fn llama_cpp_is_asked_for_its_window_and_its_progress() {
+    let server = ModelServer::start();
+    let list =
+        json!({"data": [{"id": "a", "owned_by": "llamacpp", "meta": {"n_ctx_train": 32768}}]});
+    server.answer("GET /v1/models", Reply::json(200, &list));
+    let props = json!({"default_generation_settings": {"n_ctx": 8192}});
+    server.answer("GET /props", Reply::json(200, &props));
+    let provider = provider(&server);
+    let models = provider.models().await.unwrap();
+    assert_eq!(models, [ModelInfo { id: "a".into(), context_window: Some(8192) }]);
+
+    let progress = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\
+        null}}],\"prompt_progress\":{\"total\":637,\"cache\":5,\"processed\":300,\"time_ms\":1}}\n\n:\n\n";
+    let end = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    server.reply(Reply::stream([progress, end]));
+    let heard = ask(&provider, vec![Message::user("hi")]).await;
+    let prefill = Prefill { processed: 300, total: 637, cached: 5 };
+    assert!(heard.events.contains(&StreamEvent::Prefill(prefill)), "{heard:?}");
+    assert_eq!(server.chats()[0].body["return_progress"], json!(true));
+}
+
+#[tokio::test]
+async fn progress_is_asked_of_no_server_that_has_not_shown_to_be_llama_cpp() {
+    let server = ModelServer::start();
+    let provider = provider(&server);
+    server.reply(Reply::text("x").with_header("Server", "llama.cpp"));
+    server.reply(Reply::text("y"));
+    for _ in 0..2 {
+        ask(&provider, vec![Message::user("hi")]).await;
+    }
+    let asked: Vec<bool> =
+        server.chats().iter().map(|chat| chat.body.get("return_progress").is_some()).collect();
+    assert_eq!(asked, [false, true]);
+}
+
+#[tokio::test]
+async fn a_list_that_is_none_is_told_with_a_remedy() {
+    let server = ModelServer::start();
+    for reply in [Reply::raw(200, "text/html", ["<html>"]), Reply::json(200, &json!({"ok": true}))]
+    {
+        server.answer("GET /v1/models", reply);
+        let error = provider(&server).models().await.unwrap_err();
+        assert!(error.message.contains("/v1"), "{error}");
+        assert_eq!(error.recovery, Recovery::AskPerson);
+    }
+}
+
+#[test]
+fn the_scripted_server_sees_what_is_wrong_with_a_request() {
+    let server = ModelServer::start();
+    let send = |messages: serde_json::Value, tools: serde_json::Value| {
+        let body = json!({"messages": messages, "tools": tools}).to_string();
+        let address = server.endpoint().replace("http://", "").replace("/v1", "");
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        let head = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
+        std::io::Write::write_all(&mut stream, (head + &body).as_bytes()).unwrap();
+        let sent = server.chats().len() + 1;
+        server.wait_for_requests(sent);
+    };
+    let system = json!({"role": "system", "content": "s"});
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let calls = json!({"role": "assistant", "content": null, "tool_calls":
+        [{"id": "a", "function": {"name": "Read", "arguments": "{"}}]});
+    let tools = json!([{"type": "function"}]);
+    send(json!([system, user("x")]), tools.clone());
+    server.assert_clean();
+    send(json!([system, user("x"), calls, user("y"), user("z"), system]), json!([]));
+    send(json!([user("x"), {"role": "tool", "tool_call_id": "b", "content": "r"}]), tools);
+    let complaints = server.complaints().join("\n");
+    for wrong in [
+        "chat request 2: its tools are empty",
+        "two user messages in a row",
+        "a second system message",
+        "{\"a\"} have no result",
+        "the arguments `{` are no object",
+        "its tools are not those",
+        "chat request 3: message 1 answers `b`, which is no open call",
+        "chat request 3: no earlier request is its beginning",
+    ] {
+        assert!(complaints.contains(wrong), "{wrong}\nnot in:\n{complaints}");
+    }
+}

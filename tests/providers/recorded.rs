@@ -1,0 +1,198 @@
+//! The decoder against recorded streams of real servers, with what the vendors' own libraries
+//! decode from the same bytes.
+//!
+//! The recordings are not part of the project. Where `SLUG_FACTS` names a folder that has them in
+//! `streams/`, all chat-completions streams are read whole, byte by byte and in odd pieces; without
+//! it there is nothing to do.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use futures_util::{StreamExt, stream};
+use serde_json::Value;
+use slug_code::domain::{CallInput, StopReason, Usage};
+use slug_code::providers::chat;
+use slug_code::providers::failure::Site;
+
+use super::Heard;
+
+#[tokio::test]
+async fn recorded_streams_decode_as_the_vendors_libraries_do() {
+    let Some(streams) = streams() else { return };
+    let index = fs::read_to_string(streams.join("INDEX.tsv")).unwrap();
+    let mut count = 0;
+    let mut differences = Vec::new();
+    for row in index.lines().skip(1) {
+        let mut cells = row.split('\t');
+        let (file, protocol, grade) =
+            (cells.next().unwrap(), cells.next().unwrap(), cells.next().unwrap());
+        if protocol != "openai-chat" {
+            continue;
+        }
+        count += 1;
+        let bytes = fs::read(streams.join(file)).unwrap();
+        let expected = streams.join(file).with_extension("expected.json");
+        let expected: Value = serde_json::from_slice(&fs::read(expected).unwrap()).unwrap();
+        let whole = decode(&bytes, bytes.len().max(1)).await;
+        let differs: Vec<String> = compare(&whole, &expected["normal"], grade);
+        differences.extend(differs.into_iter().map(|what| format!("{file}: {what}")));
+        // Generated ids differ from run to run.
+        let said = |heard: &Heard| {
+            let calls: Vec<_> =
+                heard.calls.iter().map(|(_, name, json)| (name.clone(), json.clone())).collect();
+            (heard.text.clone(), heard.thinking.clone(), calls, heard.usage, heard.finished)
+        };
+        for size in [1, 7, 1021] {
+            let pieces = decode(&bytes, size).await;
+            assert_eq!(said(&pieces), said(&whole), "{file} in pieces of {size}");
+            assert_eq!(pieces.error, whole.error, "{file} in pieces of {size}");
+        }
+    }
+    assert!(count > 60, "only {count} streams in {}", streams.display());
+    assert!(differences.is_empty(), "of {count} streams:\n{}", differences.join("\n"));
+}
+
+#[tokio::test]
+async fn recordings_of_llama_cpp_decode() {
+    let Some(streams) = streams() else { return };
+    let folder = streams.with_file_name("llama-server");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let other = name.contains("-anth-") || name.contains("-resp-") || name.contains("-cancel-");
+        if other || path.extension().is_none_or(|extension| extension != "sse") {
+            continue;
+        }
+        let heard = decode(&fs::read(&path).unwrap(), 4096).await;
+        assert_eq!(heard.error, None, "{name}");
+        assert!(heard.finished.is_some(), "{name}");
+        for (_, tool, json) in &heard.calls {
+            let whole = matches!(CallInput::parse(json), CallInput::Valid(_));
+            assert!(
+                whole || heard.finished == Some(StopReason::MaxTokens),
+                "{name}: {tool} {json}"
+            );
+        }
+        count += 1;
+    }
+    assert!(count > 20, "only {count} recordings");
+}
+
+fn streams() -> Option<PathBuf> {
+    let facts = std::env::var_os("SLUG_FACTS")?;
+    let streams = Path::new(&facts).join("streams");
+    assert!(streams.is_dir(), "SLUG_FACTS has no folder `streams`");
+    Some(streams)
+}
+
+async fn decode(bytes: &[u8], size: usize) -> Heard {
+    let chunks: Vec<_> = bytes.chunks(size).map(|chunk| Ok(chunk.to_vec())).collect();
+    let mut events = Box::pin(chat::decode(stream::iter(chunks), Site::default(), HashSet::new()));
+    let mut heard = Heard::default();
+    while let Some(event) = events.next().await {
+        heard.add(event);
+    }
+    heard
+}
+
+/// What is different. Where slug means to differ from the libraries, the expectation is changed.
+fn compare(heard: &Heard, normal: &Value, grade: &str) -> Vec<String> {
+    let mut differs = Vec::new();
+    if grade == "X" {
+        return differs;
+    }
+    let (thinking, text) = words(normal);
+    let mut note = |what: &str, seen: String, expected: String| {
+        if seen != expected {
+            differs.push(format!("{what} is {seen}, not {expected}"));
+        }
+    };
+    note("text", heard.text.clone(), text);
+    note("thinking", heard.thinking.clone(), thinking);
+    if grade == "E" {
+        note("error", format!("{}", heard.error.is_some()), "true".into());
+        return differs;
+    }
+    note("error", format!("{:?}", heard.error), "None".into());
+    let calls = normal["tool_calls"].as_array().cloned().unwrap_or_default();
+    note("calls", format!("{:?}", calls_of(heard)), format!("{:?}", calls_in(&calls)));
+    note("usage", format!("{:?}", heard.usage), format!("{:?}", usage_in(&normal["usage"])));
+    let reason = reason_in(normal, &calls);
+    note("stop reason", format!("{:?}", heard.finished), format!("{:?}", Some(reason)));
+    differs
+}
+
+/// Thinking and text. The libraries leave inline `<think>` in the text, know nothing of
+/// `reasoning_details`, and keep a refusal apart.
+fn words(normal: &Value) -> (String, String) {
+    let mut thinking = normal["thinking"].as_str().unwrap_or_default().to_owned();
+    let mut text = normal["text"].as_str().unwrap_or_default().to_owned();
+    if thinking.is_empty() {
+        let details = normal["reasoning_details"].as_array().into_iter().flatten();
+        let said = details.filter_map(|detail| {
+            detail.get("text").or_else(|| detail.get("summary")).and_then(Value::as_str)
+        });
+        thinking = said.collect();
+    }
+    if let Some((thought, said)) =
+        text.trim_start().strip_prefix("<think>").and_then(|rest| rest.split_once("</think>"))
+    {
+        thinking.push_str(thought);
+        text = said.trim_start().to_owned();
+    }
+    text.push_str(normal["refusal"].as_str().unwrap_or_default());
+    (thinking, text)
+}
+
+fn calls_of(heard: &Heard) -> Vec<(String, String, String)> {
+    let input = |json: &str| match CallInput::parse(json) {
+        CallInput::Valid(value) => value.to_string(),
+        CallInput::Invalid(raw) => raw,
+    };
+    heard.calls.iter().map(|(id, name, json)| (id.clone(), name.clone(), input(json))).collect()
+}
+
+fn calls_in(calls: &[Value]) -> Vec<(String, String, String)> {
+    let string = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let read = |call: &Value| {
+        let arguments = match call["arguments_ok"].as_bool() {
+            Some(false) => string(&call["arguments_raw"]),
+            Some(true) | None => call["arguments"].to_string(),
+        };
+        (string(&call["id"]), string(&call["name"]), arguments)
+    };
+    calls.iter().map(read).collect()
+}
+
+/// Slug counts reasoning as output where the server counts it apart.
+fn usage_in(usage: &Value) -> Option<Usage> {
+    let count = |path: &str| usage.pointer(path).and_then(Value::as_u64);
+    let input = count("/prompt_tokens")?;
+    let said = count("/completion_tokens")?;
+    let thought = count("/completion_tokens_details/reasoning_tokens").unwrap_or(0);
+    let apart = count("/total_tokens") == Some(input + said + thought);
+    let cached = count("/prompt_tokens_details/cached_tokens").or_else(|| count("/cached_tokens"));
+    Some(Usage {
+        input,
+        output: if apart { said + thought } else { said },
+        cache_read: cached.unwrap_or(0),
+    })
+}
+
+/// The provider's word in slug's terms: calls count whatever the word is, broken ones and refusals
+/// too.
+fn reason_in(normal: &Value, calls: &[Value]) -> StopReason {
+    let is_cut = calls.last().is_some_and(|call| call["arguments_ok"] == false);
+    match normal["stop_reason"].as_str() {
+        Some("length") => StopReason::MaxTokens,
+        Some("content_filter") => StopReason::Refusal,
+        _ if normal["refusal"].as_str().is_some_and(|refusal| !refusal.is_empty()) => {
+            StopReason::Refusal
+        }
+        _ if is_cut => StopReason::MaxTokens,
+        _ if !calls.is_empty() => StopReason::ToolUse,
+        _ => StopReason::EndTurn,
+    }
+}
