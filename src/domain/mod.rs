@@ -7,6 +7,7 @@ mod diff;
 mod ids;
 mod message;
 mod mode;
+pub mod sanitize;
 mod todo;
 mod tool;
 mod usage;

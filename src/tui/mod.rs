@@ -2,3 +2,4 @@
 //! its effects, `view` draws the model from laid-out lines.
 
 pub mod layout;
+pub mod theme;

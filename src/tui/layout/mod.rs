@@ -1,7 +1,21 @@
 //! From text to lines that fit a width: wrapping, Markdown, highlighting, diffs, terminal output.
 //!
 //! Lines hold roles, not colours: they get their colours when painted, so that a change of theme
-//! lays nothing out again. All text that comes in has been made harmless by `domain::sanitize`.
+//! lays nothing out again. Every function here makes its text harmless with `domain::sanitize` as
+//! it cuts it into spans, whatever its caller did before.
+
+pub mod ansi;
+mod bounded;
+pub mod cache;
+mod code;
+pub mod diff;
+pub mod highlight;
+pub mod markdown;
+pub mod plain;
+pub mod wrap;
+
+pub use cache::{Fold, Layouts};
+pub use highlight::Highlighter;
 
 /// One row of the screen, laid out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +29,42 @@ pub struct Line {
     pub gutter: u16,
     /// How the line follows from the one above, for copying without wrap breaks.
     pub join: Join,
+}
+
+/// A block laid out, and whether colours may still change it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Laid {
+    /// Its lines.
+    pub lines: Vec<Line>,
+    /// Whether its code has its colours.
+    pub colours: Colours,
+}
+
+/// Whether code has been highlighted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Colours {
+    /// As far as it ever will be.
+    #[default]
+    Final,
+    /// Not all of it: lay it out again when the highlighter's generation has changed.
+    Pending,
+}
+
+impl Span {
+    /// A run of text that holds no control character.
+    pub fn new(text: impl Into<String>, role: Role) -> Self {
+        Self { text: text.into(), role }
+    }
+}
+
+impl Colours {
+    /// Pending if either is.
+    pub fn and(self, other: Self) -> Self {
+        match self {
+            Self::Final => other,
+            Self::Pending => Self::Pending,
+        }
+    }
 }
 
 /// How a line follows from the one above.
@@ -93,6 +143,10 @@ pub enum Role {
     Removed,
     /// The changed words of a removed line.
     RemovedWord,
+    /// Highlighted code of an added line.
+    AddedSyntax(Syntax),
+    /// Highlighted code of a removed line.
+    RemovedSyntax(Syntax),
     /// Line numbers.
     LineNumber,
     /// Characters that were made visible: escapes, controls, bidi marks.

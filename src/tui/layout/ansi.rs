@@ -1,0 +1,487 @@
+//! The output of commands: colours are kept, everything else a terminal would obey is not.
+//!
+//! A line ends up as a terminal would show it after carriage returns, backspaces and the few
+//! sequences that move or erase within a line, so that a progress bar is its last state. Other
+//! sequences are shown as visible escapes. Lines are cut after [`MAX_COLUMNS`], and a huge line
+//! is read only where it shows.
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use super::wrap::{Breaks, Frame, Piece, escape, wrap};
+use super::{Ansi, AnsiColor, Line, Role, Span};
+use crate::domain::sanitize::{Sequence, Sequences};
+
+/// Columns of a line that are shown.
+pub const MAX_COLUMNS: usize = 4_096;
+/// Bytes of a line that are read.
+const MAX_BYTES: usize = 64 * 1024;
+/// Terminals have a stop every 8 columns.
+const TAB: usize = 8;
+
+/// How much of an output is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Every line.
+    All,
+    /// So many lines at the start and at the end, with the number of lines between them.
+    Ends {
+        /// Lines at the start.
+        head: usize,
+        /// Lines at the end.
+        tail: usize,
+    },
+}
+
+/// Lays out an output.
+pub fn render(output: &str, keep: Keep, width: u16) -> Vec<Line> {
+    let body = output.strip_suffix('\n').unwrap_or(output);
+    let mut painter = Painter { width, style: Ansi::default(), out: Vec::new() };
+    let (head, tail) = match keep {
+        Keep::All => (usize::MAX, 0),
+        Keep::Ends { head, tail } => (head, tail),
+    };
+    let total = body.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let hidden = total.saturating_sub(head.saturating_add(tail));
+    if hidden < 2 {
+        painter.lines(body, 0);
+        return painter.out;
+    }
+    let start = match head {
+        0 => 0,
+        _ => body.match_indices('\n').nth(head - 1).map_or(body.len(), |(at, _)| at + 1),
+    };
+    if head > 0 {
+        painter.lines(&body[..start - 1], 0);
+    }
+    painter.out.push(hidden_line(hidden, start));
+    painter.style = Ansi::default();
+    if tail > 0 {
+        let end = body.rmatch_indices('\n').nth(tail - 1).map_or(0, |(at, _)| at + 1);
+        painter.lines(&body[end..], end);
+    }
+    painter.out
+}
+
+/// Keeps the first `head` and the last `tail` lines, and says how many it left out. Leaves out
+/// nothing where that would save no line.
+pub fn fold(mut lines: Vec<Line>, head: usize, tail: usize) -> Vec<Line> {
+    let hidden = lines.len().saturating_sub(head + tail);
+    if hidden > 1 {
+        let source = lines[head].source;
+        lines.splice(head..head + hidden, [hidden_line(hidden, source)]);
+    }
+    lines
+}
+
+fn hidden_line(count: usize, source: usize) -> Line {
+    let text = format!("… {count} lines hidden");
+    let gutter = u16::try_from(text.len()).unwrap_or(u16::MAX);
+    Line { spans: vec![Span::new(text, Role::Muted)], source, gutter, ..Line::default() }
+}
+
+struct Painter {
+    width: u16,
+    /// What the last SGR sequence asked for; it goes on in the next line.
+    style: Ansi,
+    out: Vec<Line>,
+}
+
+/// What stands in one column.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Glyph {
+    /// A part of the line.
+    Text { start: usize, end: usize },
+    /// The second half of a wide character.
+    Tail,
+    /// Nothing was written here.
+    Blank,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Cell {
+    glyph: Glyph,
+    role: Role,
+}
+
+impl Painter {
+    fn lines(&mut self, text: &str, source: usize) {
+        let mut at = source;
+        for line in text.split('\n') {
+            self.line(line, at);
+            at += line.len() + 1;
+        }
+    }
+
+    fn line(&mut self, line: &str, source: usize) {
+        let shown = shown_part(line);
+        let text = &line[shown.clone()];
+        let mut row = Row { text, cells: Vec::new(), cursor: 0, hidden: line.len() - shown.end };
+        let mut sequences = Sequences::new(text);
+        let mut at = 0;
+        while at < text.len() {
+            at = self.step(&mut row, &mut sequences, at);
+        }
+        let from = source + shown.start;
+        let mut pieces = row.pieces(from);
+        if row.hidden > 0 {
+            let text = format!(" … {} more bytes", row.hidden).into();
+            let end = from + text_len(&pieces, from);
+            pieces.push(Piece { text, role: Role::Muted, source: end..end });
+        }
+        let frame = Frame {
+            breaks: Breaks::Anywhere,
+            tab: TAB,
+            source,
+            ..Frame::prose(self.width)
+        };
+        wrap(&pieces, &frame, &mut self.out);
+    }
+
+    /// Takes one character or sequence; returns where the next begins.
+    fn step(&mut self, row: &mut Row<'_>, sequences: &mut Sequences<'_>, at: usize) -> usize {
+        let rest = &row.text[at..];
+        match rest.as_bytes()[0] {
+            b'\r' => row.cursor = 0,
+            0x8 => row.cursor = row.cursor.saturating_sub(1),
+            b'\t' => row.cursor = (row.cursor / TAB + 1) * TAB,
+            b' '..=b'~' if rest.as_bytes().get(1).is_none_or(u8::is_ascii) => {
+                row.put(at..at + 1, 1, role(self.style));
+            }
+            0x1b => return self.sequence(row, sequences, at),
+            0..=0x1f | 0x7f => row.put(at..at + 1, 1, Role::Escaped),
+            0xc2 if rest.as_bytes().get(1).is_some_and(|byte| *byte < 0xa0) => {
+                return self.sequence(row, sequences, at);
+            }
+            _ => {
+                let cluster = rest.graphemes(true).next().unwrap_or(rest);
+                row.put(at..at + cluster.len(), cluster.width(), role(self.style));
+                return at + cluster.len();
+            }
+        }
+        at + 1
+    }
+
+    fn sequence(&mut self, row: &mut Row<'_>, sequences: &mut Sequences<'_>, at: usize) -> usize {
+        let (sequence, length) = sequences.at(at);
+        let count = |parameters: &str| parameters.parse::<usize>().unwrap_or(1).max(1);
+        match sequence {
+            Sequence::Csi(parameters, 'm') => sgr(parameters, &mut self.style),
+            Sequence::Csi("" | "0", 'K') => row.cells.truncate(row.cursor),
+            Sequence::Csi("1", 'K') => row.erase(row.cursor + 1),
+            Sequence::Csi("2", 'K') => row.erase(usize::MAX),
+            Sequence::Csi(columns, 'C') => row.cursor += count(columns).min(MAX_COLUMNS),
+            Sequence::Csi(columns, 'D') => row.cursor = row.cursor.saturating_sub(count(columns)),
+            Sequence::Csi(column, 'G') => row.cursor = count(column) - 1,
+            // Whether the cursor shows is no matter here.
+            Sequence::Csi("?25", 'h' | 'l') => {}
+            Sequence::Csi(..) | Sequence::Other => {
+                let end = at + length;
+                for (offset, c) in row.text[at..end].char_indices() {
+                    row.put(at + offset..at + offset + c.len_utf8(), 1, Role::Escaped);
+                }
+                return end;
+            }
+        }
+        at + length
+    }
+}
+
+/// One line as a terminal sees it.
+struct Row<'t> {
+    text: &'t str,
+    cells: Vec<Cell>,
+    cursor: usize,
+    /// Bytes that are not shown.
+    hidden: usize,
+}
+
+impl<'t> Row<'t> {
+    /// Writes at the cursor.
+    fn put(&mut self, range: Range<usize>, width: usize, role: Role) {
+        if width == 0 && self.extend_last(&range) {
+            return;
+        }
+        if self.cursor + width > MAX_COLUMNS {
+            self.hidden += range.len();
+            return;
+        }
+        let end = self.cursor + width.max(1);
+        if self.cells.len() < end {
+            let blank = Cell { glyph: Glyph::Blank, role: Role::Text };
+            self.cells.resize(end, blank);
+        }
+        let glyph = Glyph::Text { start: range.start, end: range.end };
+        self.cells[self.cursor] = Cell { glyph, role };
+        self.cells[self.cursor + 1..end].fill(Cell { glyph: Glyph::Tail, role });
+        self.cursor = end;
+    }
+
+    /// Adds a mark without width to the character before it.
+    fn extend_last(&mut self, range: &Range<usize>) -> bool {
+        let last = self.cursor.checked_sub(1).and_then(|at| self.cells.get_mut(at));
+        match last {
+            Some(Cell { glyph: Glyph::Text { end, .. }, .. }) if *end == range.start => {
+                *end = range.end;
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    fn erase(&mut self, end: usize) {
+        let end = end.min(self.cells.len());
+        self.cells[..end].fill(Cell { glyph: Glyph::Blank, role: Role::Text });
+    }
+
+    /// The line's text, runs of one role together. Blanks at its end are left out.
+    fn pieces(&self, source: usize) -> Vec<Piece<'t>> {
+        let text = self.text;
+        let shown = self.cells.iter().rposition(|cell| cell.glyph != Glyph::Blank);
+        let cells = &self.cells[..shown.map_or(0, |last| last + 1)];
+        let mut runs: Vec<(Glyph, Role)> = Vec::new();
+        for cell in cells {
+            match (runs.last_mut(), cell.glyph) {
+                (_, Glyph::Tail) => {}
+                (Some((Glyph::Text { end, .. }, role)), Glyph::Text { start, end: next })
+                    if *end == start && *role == cell.role =>
+                {
+                    *end = next;
+                }
+                (_, Glyph::Text { .. } | Glyph::Blank) => runs.push((cell.glyph, cell.role)),
+            }
+        }
+        let mut pieces = Vec::with_capacity(runs.len());
+        let mut here = source;
+        for (glyph, role) in runs {
+            match glyph {
+                Glyph::Text { start, end } => {
+                    escape(&text[start..end], role, source + start, &mut pieces);
+                    here = source + end;
+                }
+                Glyph::Tail | Glyph::Blank => {
+                    let source = here..here;
+                    pieces.push(Piece { text: " ".into(), role: Role::Text, source });
+                }
+            }
+        }
+        pieces
+    }
+}
+
+/// Where the last piece ends, behind the start of its line.
+fn text_len(pieces: &[Piece<'_>], from: usize) -> usize {
+    pieces.last().map_or(0, |piece| piece.source.end.saturating_sub(from))
+}
+
+/// The part of a huge line that is read: the start of what the last carriage return left.
+fn shown_part(line: &str) -> Range<usize> {
+    if line.len() <= MAX_BYTES {
+        return 0..line.len();
+    }
+    let end = line.trim_end_matches('\r').len();
+    let start = line[..end].rfind('\r').map_or(0, |at| at + 1);
+    let mut stop = (start + MAX_BYTES).min(end);
+    while !line.is_char_boundary(stop) {
+        stop -= 1;
+    }
+    start..if stop == end { line.len() } else { stop }
+}
+
+fn role(style: Ansi) -> Role {
+    if style == Ansi::default() { Role::Text } else { Role::Ansi(style) }
+}
+
+/// Applies the parameters of a "select graphic rendition" sequence (ECMA-48, 8.3.117).
+fn sgr(parameters: &str, style: &mut Ansi) {
+    let mut fields = parameters.split(';');
+    while let Some(field) = fields.next() {
+        let (code, sub) = field.split_once(':').unwrap_or((field, ""));
+        let code = if code.is_empty() { Some(0) } else { code.parse::<u8>().ok() };
+        match code {
+            Some(0) => *style = Ansi::default(),
+            Some(1) => style.bold = true,
+            Some(2) => style.dim = true,
+            Some(3) => style.italic = true,
+            Some(4) => style.underline = sub != "0",
+            Some(7) => style.reverse = true,
+            Some(21) => style.underline = true,
+            Some(22) => (style.bold, style.dim) = (false, false),
+            Some(23) => style.italic = false,
+            Some(24) => style.underline = false,
+            Some(27) => style.reverse = false,
+            Some(code @ 30..=37) => style.foreground = Some(AnsiColor::Indexed(code - 30)),
+            Some(code @ 90..=97) => style.foreground = Some(AnsiColor::Indexed(code - 82)),
+            Some(code @ 40..=47) => style.background = Some(AnsiColor::Indexed(code - 40)),
+            Some(code @ 100..=107) => style.background = Some(AnsiColor::Indexed(code - 92)),
+            Some(39) => style.foreground = None,
+            Some(49) => style.background = None,
+            Some(code @ (38 | 48)) => {
+                let color = if sub.is_empty() { next_color(&mut fields) } else { sub_color(sub) };
+                if code == 38 {
+                    style.foreground = color.or(style.foreground);
+                } else {
+                    style.background = color.or(style.background);
+                }
+            }
+            Some(_) | None => {}
+        }
+    }
+}
+
+/// A colour in the fields that follow: `5;N` or `2;R;G;B`.
+fn next_color<'p>(fields: &mut impl Iterator<Item = &'p str>) -> Option<AnsiColor> {
+    let kind = fields.next()?;
+    let mut number = || fields.next().and_then(|field| field.parse::<u8>().ok());
+    match kind {
+        "5" => Some(AnsiColor::Indexed(number()?)),
+        "2" => Some(AnsiColor::Rgb(number()?, number()?, number()?)),
+        _ => None,
+    }
+}
+
+/// A colour in the same field: `5:N`, `2:R:G:B` or `2:SPACE:R:G:B`.
+fn sub_color(sub: &str) -> Option<AnsiColor> {
+    let fields: Vec<&str> = sub.split(':').collect();
+    let number = |field: &str| field.parse::<u8>().ok();
+    match fields.as_slice() {
+        ["5", index] => Some(AnsiColor::Indexed(number(index)?)),
+        ["2", r, g, b] | ["2", _, r, g, b] => {
+            Some(AnsiColor::Rgb(number(r)?, number(g)?, number(b)?))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(lines: &[Line]) -> Vec<String> {
+        let line = |line: &Line| line.spans.iter().map(|span| span.text.as_str()).collect();
+        lines.iter().map(line).collect()
+    }
+
+    fn shown(output: &str) -> Vec<String> {
+        text(&render(output, Keep::All, 40))
+    }
+
+    #[test]
+    fn a_line_is_what_a_terminal_would_show_last() {
+        let table = [
+            ("10%\r50%\r100%\n", "100%"),
+            ("loading...\rdone", "doneing..."),
+            ("loading...\r\u{1b}[Kdone", "done"),
+            ("loading...\u{1b}[2K\u{1b}[1Gdone", "done"),
+            ("abc\u{8}\u{8}X", "aXc"),
+            ("a\u{8}\u{8}\u{8}b", "b"),
+            ("line\r\n", "line"),
+            ("a\tb", "a       b"),
+            ("12345678\rab\tc", "ab345678c"),
+            ("x\u{1b}[3Cy", "x   y"),
+            ("\u{1b}[?25lspin\u{1b}[?25h", "spin"),
+            ("日本\r語", "語本"),
+            ("e\u{301}x", "e\u{301}x"),
+        ];
+        for (output, line) in table {
+            assert_eq!(shown(output), [line], "{output:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_made_visible() {
+        let table = [
+            ("\u{1b}[2J\u{1b}[H", "␛[2J␛[H"),
+            ("\u{1b}]0;T\u{7}x", "␛]0;T␇x"),
+            ("\u{1b}]52;c;QUJD\u{7}", "␛]52;c;QUJD␇"),
+            ("\u{1b}]8;;http://e\u{1b}\\x", "␛]8;;http://e␛\\x"),
+            ("\u{9b}2J", "\\u{9b}2J"),
+            ("\u{1b}[6n\u{1b}[c", "␛[6n␛[c"),
+            ("a\u{0}\u{7f}\u{202e}b", "a␀␡‹U+202E›b"),
+            ("end\u{1b}", "end␛"),
+        ];
+        for (output, line) in table {
+            assert_eq!(shown(output), [line], "{output:?}");
+        }
+    }
+
+    #[test]
+    fn colours_are_kept_and_go_on_in_the_next_line() {
+        let lines = render("\u{1b}[1;31mred\nstill\u{1b}[0m not", Keep::All, 40);
+        let red = Ansi { foreground: Some(AnsiColor::Indexed(1)), bold: true, ..Ansi::default() };
+        assert_eq!(lines[0].spans, [Span::new("red", Role::Ansi(red))]);
+        let second = [Span::new("still", Role::Ansi(red)), Span::new(" not", Role::Text)];
+        assert_eq!(lines[1].spans, second);
+    }
+
+    #[test]
+    fn sgr_knows_all_forms_of_colour() {
+        let table = [
+            ("38;5;200", Some(AnsiColor::Indexed(200))),
+            ("38;2;1;2;3", Some(AnsiColor::Rgb(1, 2, 3))),
+            ("38:2::1:2:3", Some(AnsiColor::Rgb(1, 2, 3))),
+            ("38:5:9", Some(AnsiColor::Indexed(9))),
+            ("94", Some(AnsiColor::Indexed(12))),
+            ("31;39", None),
+            ("31;", None),
+            ("38;5", None),
+        ];
+        for (parameters, foreground) in table {
+            let mut style = Ansi::default();
+            sgr(parameters, &mut style);
+            assert_eq!(style.foreground, foreground, "{parameters}");
+        }
+    }
+
+    #[test]
+    fn the_middle_of_long_output_is_counted() {
+        let output: String = (1..=10).map(|n| format!("{n}\n")).collect();
+        let ends = Keep::Ends { head: 2, tail: 3 };
+        let lines = render(&output, ends, 40);
+        assert_eq!(text(&lines), ["1", "2", "… 5 lines hidden", "8", "9", "10"]);
+        assert_eq!(lines[3].source, output.find('8').unwrap());
+        let short: String = (1..=6).map(|n| format!("{n}\n")).collect();
+        assert_eq!(render(&short, ends, 40).len(), 6);
+        assert_eq!(text(&render(&output, Keep::Ends { head: 0, tail: 1 }, 40)), ["… 9 lines hidden", "10"]);
+    }
+
+    #[test]
+    fn lines_fold_in_the_same_way() {
+        let lines = render("1\n2\n3\n4\n5", Keep::All, 40);
+        assert_eq!(text(&fold(lines.clone(), 1, 1)), ["1", "… 3 lines hidden", "5"]);
+        assert_eq!(fold(lines.clone(), 2, 2), lines);
+    }
+
+    #[test]
+    fn a_huge_line_is_cut_and_says_so() {
+        let lines = render(&"x".repeat(10_000_000), Keep::All, 100);
+        let last = text(&lines).pop().unwrap();
+        assert!(last.ends_with("… 9995904 more bytes"), "{last}");
+        assert_eq!(lines.len(), 42);
+        let spinner = "working |\r".repeat(1_000_000) + "done";
+        assert_eq!(text(&render(&spinner, Keep::All, 100)), ["done"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_output_is_harmless_and_fits(
+            parts in prop::collection::vec(prop_oneof![
+                Just("\u{1b}[".to_owned()), Just("\u{1b}]".into()), Just("\r".into()), Just("\n".into()),
+                Just("\u{8}".into()), Just("\t".into()), Just("\u{9b}".into()), Just("日".into()), Just("\u{301}".into()),
+                "[0-9;:mKGCDJ]{1,6}", ".{0,8}",
+            ], 0..20),
+            width in 4u16..60,
+        ) {
+            for line in render(&parts.concat(), Keep::All, width) {
+                let columns: usize =
+                    line.spans.iter().map(|span| super::super::wrap::display_width(&span.text)).sum();
+                prop_assert!(columns <= usize::from(width));
+                prop_assert!(line.spans.iter().all(|span| !span.text.chars().any(char::is_control)));
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Laid-out lines by block, so that a frame costs what is visible.
+//!
+//! Bounded in bytes. Holds nothing that could not be made again: dropping it all changes no
+//! pixel. A block keeps one layout for each width and fold state; a new revision takes the place
+//! of the old one, and code whose colours have come is laid out once more.
+
+use std::sync::Arc;
+
+use super::bounded::Bounded;
+use super::{Colours, Highlighter, Laid, Line, Span, markdown};
+
+/// Bytes of lines that are kept unless told otherwise.
+const LIMIT: usize = 12 * 1024 * 1024;
+
+/// Whether a block shows all of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fold {
+    /// All of it.
+    Open,
+    /// Its head alone.
+    Folded,
+}
+
+/// What lines are the lines of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// The block.
+    pub block: u64,
+    /// Which version of its content.
+    pub revision: u64,
+    /// The width they fit, in columns.
+    pub width: u16,
+    /// Whether it shows all of itself.
+    pub fold: Fold,
+}
+
+/// The layouts of the blocks that were shown last, and of the one that is streaming.
+#[derive(Debug)]
+pub struct Layouts {
+    done: Bounded<(u64, u16, Fold), Entry>,
+    open: Option<Open>,
+    misses: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    revision: u64,
+    /// The generation of the highlighter, where more colours may come.
+    pending: Option<u64>,
+    lines: Arc<[Line]>,
+}
+
+#[derive(Debug)]
+struct Open {
+    block: u64,
+    stream: markdown::Streaming,
+}
+
+impl Default for Layouts {
+    fn default() -> Self {
+        Self::new(LIMIT)
+    }
+}
+
+impl Layouts {
+    /// Keeps at most this many bytes of lines.
+    pub fn new(limit: usize) -> Self {
+        Self { done: Bounded::new(limit), open: None, misses: 0 }
+    }
+
+    /// The lines of a block; `lay` makes them where they are not there.
+    pub fn get(
+        &mut self,
+        key: Key,
+        highlighter: &Highlighter,
+        lay: impl FnOnce() -> Laid,
+    ) -> Arc<[Line]> {
+        let generation = highlighter.generation();
+        let place = (key.block, key.width, key.fold);
+        if let Some(entry) = self.done.get(&place)
+            && entry.revision == key.revision
+            && entry.pending.is_none_or(|pending| pending == generation)
+        {
+            return Arc::clone(&entry.lines);
+        }
+        self.misses += 1;
+        let laid = lay();
+        let pending = match laid.colours {
+            Colours::Final => None,
+            Colours::Pending => Some(generation),
+        };
+        let lines: Arc<[Line]> = laid.lines.into();
+        let entry = Entry { revision: key.revision, pending, lines: Arc::clone(&lines) };
+        self.done.insert(place, entry, lines.iter().map(size).sum());
+        lines
+    }
+
+    /// The lines of the Markdown block that is streaming, of which `text` is all so far. Costs
+    /// what is new; a block whose text did not grow at its end begins anew.
+    pub fn streaming(
+        &mut self,
+        block: u64,
+        text: &str,
+        width: u16,
+        highlighter: &Highlighter,
+    ) -> &[Line] {
+        let continues = self.open.as_ref().is_some_and(|open| {
+            open.block == block && continues(open.stream.text(), text)
+        });
+        if !continues {
+            self.open = None;
+        }
+        let new = || Open { block, stream: markdown::Streaming::default() };
+        let stream = &mut self.open.get_or_insert_with(new).stream;
+        let known = stream.text().len();
+        stream.push(&text[known..]);
+        stream.lines(width, highlighter)
+    }
+
+    /// Forgets the block that was streaming: it is finished, or gone.
+    pub fn finish_streaming(&mut self) {
+        self.open = None;
+    }
+
+    /// How often lines had to be made.
+    pub fn misses(&self) -> u64 {
+        self.misses
+    }
+
+    /// Bytes of the lines that are kept, about.
+    pub fn bytes(&self) -> usize {
+        self.done.bytes()
+    }
+}
+
+/// Whether `text` begins with what is known of it. Only the end of that is compared: the text of
+/// a block does not change but by growing, and this is asked in every frame.
+fn continues(known: &str, text: &str) -> bool {
+    let from = known.len().saturating_sub(64);
+    text.as_bytes().get(from..known.len()) == Some(&known.as_bytes()[from..])
+        && text.is_char_boundary(known.len())
+}
+
+fn size(line: &Line) -> usize {
+    let spans = line.spans.iter().map(|span| size_of::<Span>() + span.text.capacity());
+    size_of::<Line>() + spans.sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::super::{Role, plain};
+    use super::*;
+
+    fn key(block: u64, revision: u64) -> Key {
+        Key { block, revision, width: 20, fold: Fold::Open }
+    }
+
+    fn laid(text: &str) -> Laid {
+        Laid { lines: plain::render(text, Role::Text, 20), colours: Colours::Final }
+    }
+
+    #[test]
+    fn a_block_is_laid_out_once_for_each_width_and_revision() {
+        let (mut layouts, off) = (Layouts::default(), Highlighter::off());
+        for key in [
+            key(1, 0),
+            key(1, 0),
+            key(1, 1),
+            Key { width: 30, ..key(1, 1) },
+            Key { fold: Fold::Folded, ..key(1, 1) },
+            key(1, 1),
+        ] {
+            layouts.get(key, &off, || laid("text"));
+        }
+        assert_eq!(layouts.misses(), 4);
+    }
+
+    #[test]
+    fn it_stays_within_its_bytes() {
+        let (mut layouts, off) = (Layouts::new(10_000), Highlighter::off());
+        for block in 0..1_000 {
+            layouts.get(key(block, 0), &off, || laid(&"text ".repeat(20)));
+            assert!(layouts.bytes() <= 10_000);
+        }
+        layouts.get(key(999, 0), &off, || panic!("the newest is there"));
+    }
+
+    #[test]
+    fn colours_that_come_later_lay_it_out_once_more() {
+        let (told, news) = channel();
+        let highlighter = Highlighter::new(move || drop(told.send(())));
+        let mut layouts = Layouts::default();
+        let source = "```rust\nfn main() {}\n```";
+        let mut lines = |highlighter: &Highlighter| {
+            let lines = layouts.get(key(1, 0), highlighter, || markdown::render(source, 20, highlighter));
+            (lines, layouts.misses())
+        };
+        let (plain, _) = lines(&highlighter);
+        while lines(&highlighter).0 == plain {
+            news.recv_timeout(Duration::from_secs(60)).unwrap();
+        }
+        let (coloured, misses) = lines(&highlighter);
+        assert!(coloured.iter().flat_map(|line| &line.spans).any(|span| matches!(span.role, Role::Syntax(_))));
+        highlighter.highlight("python", "x = 1");
+        news.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert_eq!(lines(&highlighter).1, misses);
+    }
+
+    #[test]
+    fn the_block_that_streams_may_be_replaced_by_another() {
+        let (mut layouts, off) = (Layouts::default(), Highlighter::off());
+        for (block, text) in [(1, "# a"), (1, "# a\n\nb"), (2, "c"), (2, "other"), (1, "")] {
+            let lines = layouts.streaming(block, text, 20, &off).to_vec();
+            assert_eq!(lines, markdown::render(text, 20, &off).lines, "{block} {text}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Diffs as they stand on the screen.
+
+use super::*;
+
+fn text(line: &Line) -> String {
+    let text: String = line.spans.iter().map(|span| span.text.as_str()).collect();
+    text.trim_end().to_owned()
+}
+
+fn shown(old: &str, new: &str, width: u16) -> String {
+    let diff = Diff::between("cart.unknown", old, new);
+    let lines = render(&diff, width, &Highlighter::off()).lines;
+    lines.iter().map(|line| text(line) + "\n").collect()
+}
+
+const OLD: &str = "one\nfn total(&self) {\n    self.lines.reduce(add).unwrap()\n}\n";
+const NEW: &str = "one\nfn total(&self) {\n    self.lines.sum()\n}\n";
+
+#[test]
+fn unified_lines_have_both_numbers_and_a_sign() {
+    insta::assert_snapshot!(shown(OLD, NEW, 60), @r"
+       1    1   one
+       2    2   fn total(&self) {
+       3      -     self.lines.reduce(add).unwrap()
+            3 +     self.lines.sum()
+       4    4   }
+    ");
+}
+
+#[test]
+fn wide_screens_show_both_sides() {
+    let rows = shown(OLD, NEW, 140);
+    let row: Vec<&str> = rows.lines().nth(2).unwrap().split('│').map(str::trim).collect();
+    assert_eq!(row, ["3 -     self.lines.reduce(add).unwrap()", "3 +     self.lines.sum()"]);
+    assert_eq!(rows.lines().count(), 4);
+}
+
+#[test]
+fn a_run_that_has_no_partner_stands_alone() {
+    let rows = shown("a\n", "a\nb\nc\n", 140);
+    let second: Vec<&str> = rows.lines().nth(1).unwrap().split('│').map(str::trim).collect();
+    assert_eq!(second, ["", "2 + b"]);
+}
+
+#[test]
+fn changed_words_are_marked() {
+    let diff = Diff::between("f", "let a = old;\n", "let a = new;\n");
+    let lines = render(&diff, 60, &Highlighter::off()).lines;
+    let marked = |line: &Line, role| {
+        line.spans.iter().filter(|span| span.role == role).map(|span| span.text.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(marked(&lines[0], Role::RemovedWord), ["old"]);
+    assert_eq!(marked(&lines[1], Role::AddedWord), ["new"]);
+    assert_eq!(marked(&lines[1], Role::Added), ["+ ", "let a = ", ";"]);
+}
+
+#[test]
+fn places_apart_are_separated() {
+    let old: String = (1..=30).map(|n| format!("line {n}\n")).collect();
+    let new = old.replace("line 3\n", "LINE 3\n").replace("line 25\n", "LINE 25\n");
+    let rows = shown(&old, &new, 60);
+    assert_eq!(rows.lines().filter(|row| row.trim() == "⋯").count(), 1);
+    assert!(rows.contains("  22   22   line 22"), "{rows}");
+}
+
+#[test]
+fn long_lines_wrap_behind_the_numbers() {
+    let diff = Diff::between("f", "", &format!("{}\n", "x".repeat(100)));
+    let lines = render(&diff, 60, &Highlighter::off()).lines;
+    assert_eq!(lines.len(), 3);
+    assert!(lines.iter().all(|line| line.gutter == 12));
+    assert_eq!(lines[1].join, super::super::Join::Nothing);
+}
+
+#[test]
+fn narrow_screens_drop_the_numbers() {
+    assert_eq!(shown("a\n", "b\n", 20), "- a\n+ b\n");
+}
+
+#[test]
+fn hidden_characters_of_a_file_are_shown() {
+    assert_eq!(shown("", "if \u{202e}x\u{1b}[2J\n", 60).trim(), "1 + if ‹U+202E›x␛[2J");
+}

@@ -1,0 +1,280 @@
+//! Highlighting, off the UI thread: code shows plain until its colours are there.
+//!
+//! Asking never waits. What is not known yet is queued for one worker thread, which loads the
+//! syntaxes when the first code comes, raises the generation whenever it has something new, and
+//! says so through the callback. Code that grows, as a block that is streaming does, is continued
+//! where it was left. Results are tokens, not colours, and their cache is bounded.
+
+mod tokens;
+mod worker;
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use super::bounded::Bounded;
+use super::{Colours, Syntax};
+
+/// Code above this many bytes stays plain.
+const MAX_BYTES: usize = 512 * 1024;
+/// Code above this many lines stays plain.
+const MAX_LINES: usize = 10_000;
+/// Code with a line above this many bytes stays plain.
+const MAX_LINE: usize = 4 * 1024;
+/// Bytes of results that are kept.
+const CACHE_BYTES: usize = 8 * 1024 * 1024;
+/// Blocks that wait at most; beyond, the oldest are dropped and asked for again when shown.
+const MAX_QUEUE: usize = 64;
+/// Blocks that can be continued.
+const MAX_RECENT: usize = 4;
+
+/// A run of one kind in a line of code. It begins where the one before ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Token {
+    /// Where it ends in its line, in bytes.
+    pub end: u32,
+    /// What it is.
+    pub syntax: Syntax,
+}
+
+/// What is known of a piece of code.
+#[derive(Debug, Clone, Default)]
+pub struct Highlighted {
+    lines: Option<Arc<[Arc<[Token]>]>>,
+    /// Whether more will come.
+    pub colours: Colours,
+}
+
+impl Highlighted {
+    /// How many lines from the first on are known.
+    pub fn len(&self) -> usize {
+        self.lines.as_ref().map_or(0, |lines| lines.len())
+    }
+
+    /// Whether no line is known.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The tokens of a line; none where it is not known.
+    pub fn line(&self, index: usize) -> &[Token] {
+        self.lines.as_ref().and_then(|lines| lines.get(index)).map_or(&[], |tokens| tokens)
+    }
+}
+
+/// Gives code its colours. Owns the worker thread, and joins it when dropped.
+pub struct Highlighter {
+    shared: Option<Arc<Shared>>,
+}
+
+/// What both threads see.
+struct Shared {
+    state: Mutex<State>,
+    wake: Condvar,
+    generation: AtomicU64,
+    closing: AtomicBool,
+    hasher: RandomState,
+    notify: Box<dyn Fn() + Send + Sync>,
+}
+
+struct State {
+    worker: Worker,
+    queue: VecDeque<Job>,
+    /// What the worker is at.
+    current: Option<Key>,
+    done: Bounded<Key, Highlighted>,
+    /// The last results, for code that has grown since. The newest is the last.
+    recent: VecDeque<Recent>,
+}
+
+enum Worker {
+    /// Not started: no code has been asked for.
+    Idle,
+    Running(JoinHandle<()>),
+    /// The system gave no thread.
+    Failed,
+}
+
+/// Code by the hash and the length of it and its language.
+type Key = (u64, usize);
+
+#[derive(Clone)]
+struct Job {
+    key: Key,
+    language: Arc<str>,
+    code: Arc<str>,
+}
+
+struct Recent {
+    language: Arc<str>,
+    code: Arc<str>,
+    lines: Arc<[Arc<[Token]>]>,
+}
+
+impl Highlighter {
+    /// A highlighter that calls `notify`, from its own thread, when more is known than before.
+    pub fn new(notify: impl Fn() + Send + Sync + 'static) -> Self {
+        let state = State {
+            worker: Worker::Idle,
+            queue: VecDeque::new(),
+            current: None,
+            done: Bounded::new(CACHE_BYTES),
+            recent: VecDeque::new(),
+        };
+        Self {
+            shared: Some(Arc::new(Shared {
+                state: Mutex::new(state),
+                wake: Condvar::new(),
+                generation: AtomicU64::new(0),
+                closing: AtomicBool::new(false),
+                hasher: RandomState::new(),
+                notify: Box::new(notify),
+            })),
+        }
+    }
+
+    /// One that leaves all code plain, for screens without colours.
+    pub fn off() -> Self {
+        Self { shared: None }
+    }
+
+    /// Rises whenever more is known than before.
+    pub fn generation(&self) -> u64 {
+        self.shared.as_ref().map_or(0, |shared| shared.generation.load(Ordering::Acquire))
+    }
+
+    /// What is known of `code`, at once; the rest is queued. `language` is the word after a
+    /// fence, a file extension or a file name.
+    pub fn highlight(&self, language: &str, code: &str) -> Highlighted {
+        let Some(shared) = &self.shared else { return Highlighted::default() };
+        if tokens::is_plain(language) || exceeds_limits(code) {
+            return Highlighted::default();
+        }
+        let key = (shared.hasher.hash_one((language, code)), language.len() + code.len());
+        let mut state = shared.lock();
+        if let Some(done) = state.done.get(&key) {
+            return done.clone();
+        }
+        let lines = state.prefix(language, code);
+        if matches!(state.worker, Worker::Idle) {
+            state.worker = Shared::start(shared);
+        }
+        if matches!(state.worker, Worker::Failed) {
+            return Highlighted::default();
+        }
+        if state.current != Some(key) {
+            state.enqueue(Job { key, language: language.into(), code: code.into() });
+            shared.wake.notify_one();
+        }
+        Highlighted { lines, colours: Colours::Pending }
+    }
+}
+
+impl std::fmt::Debug for Highlighter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Highlighter").field("generation", &self.generation()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Highlighter {
+    fn drop(&mut self) {
+        let Some(shared) = &self.shared else { return };
+        let worker = {
+            let mut state = shared.lock();
+            shared.closing.store(true, Ordering::Release);
+            std::mem::replace(&mut state.worker, Worker::Failed)
+        };
+        shared.wake.notify_all();
+        if let Worker::Running(thread) = worker
+            && thread.join().is_err()
+        {
+            tracing::error!("the highlighting thread panicked");
+        }
+    }
+}
+
+impl Shared {
+    fn start(shared: &Arc<Self>) -> Worker {
+        let own = Arc::clone(shared);
+        let thread = std::thread::Builder::new().name("highlight".into());
+        match thread.spawn(move || worker::run(&own)) {
+            Ok(thread) => Worker::Running(thread),
+            Err(error) => {
+                tracing::warn!(%error, "no thread for highlighting; code stays plain");
+                Worker::Failed
+            }
+        }
+    }
+
+    /// The state. A panic elsewhere cannot leave it half changed in a way that matters.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next block, newest first; none when the owner is gone. Waits for either.
+    fn next(&self) -> Option<Job> {
+        let mut state = self.lock();
+        state.current = None;
+        loop {
+            if self.closing.load(Ordering::Acquire) {
+                return None;
+            }
+            if let Some(job) = state.queue.pop_back() {
+                state.current = Some(job.key);
+                return Some(job);
+            }
+            state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Makes the lines known so far known to the screen.
+    fn publish(&self, job: &Job, lines: Arc<[Arc<[Token]>]>, colours: Colours) {
+        {
+            let mut state = self.lock();
+            if colours == Colours::Final {
+                let bytes = lines.iter().map(|line| 32 + line.len() * size_of::<Token>()).sum();
+                let done = Highlighted { lines: Some(Arc::clone(&lines)), colours };
+                state.done.insert(job.key, done, bytes);
+            }
+            let (language, code) = (Arc::clone(&job.language), Arc::clone(&job.code));
+            state.remember(Recent { language, code, lines });
+        }
+        self.generation.fetch_add(1, Ordering::Release);
+        (self.notify)();
+    }
+}
+
+impl State {
+    /// The lines known of the longest recent code that `code` begins with.
+    fn prefix(&self, language: &str, code: &str) -> Option<Arc<[Arc<[Token]>]>> {
+        let known = self.recent.iter().filter(|recent| *recent.language == *language);
+        let known = known.filter(|recent| code.starts_with(&*recent.code));
+        known.max_by_key(|recent| recent.lines.len()).map(|recent| Arc::clone(&recent.lines))
+    }
+
+    fn remember(&mut self, new: Recent) {
+        self.recent.retain(|old| old.language != new.language || !new.code.starts_with(&*old.code));
+        if self.recent.len() == MAX_RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(new);
+    }
+
+    fn enqueue(&mut self, job: Job) {
+        self.queue.retain(|old| old.language != job.language || !job.code.starts_with(&*old.code));
+        if self.queue.len() == MAX_QUEUE {
+            self.queue.pop_front();
+        }
+        self.queue.push_back(job);
+    }
+}
+
+fn exceeds_limits(code: &str) -> bool {
+    code.len() > MAX_BYTES
+        || code.split('\n').enumerate().any(|(at, line)| at >= MAX_LINES || line.len() > MAX_LINE)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! The worker thread: takes blocks one after another, and continues those that have grown.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use syntect::parsing::SyntaxSet;
+
+use super::tokens::{Classifier, Lexer, find};
+use super::{Colours, Job, MAX_RECENT, Shared, Token};
+
+/// How often a long block shows what there is.
+const PUBLISH_EVERY: Duration = Duration::from_millis(100);
+
+/// Code read up to the end of a line.
+struct Progress {
+    language: Arc<str>,
+    code: String,
+    lexer: Lexer,
+    lines: Vec<Arc<[Token]>>,
+}
+
+/// Works until the owner is gone.
+pub(super) fn run(shared: &Shared) {
+    let syntaxes = two_face::syntax::extra_newlines();
+    let mut classifier = Classifier::new();
+    let mut recent: VecDeque<Progress> = VecDeque::new();
+    while let Some(job) = shared.next() {
+        let continued = recent.iter().position(|progress| progress.is_start_of(&job));
+        let progress = match continued.and_then(|index| recent.remove(index)) {
+            Some(progress) => progress,
+            None => match find(&syntaxes, &job.language) {
+                Some(syntax) => Progress::new(&job, Lexer::new(syntax)),
+                None => {
+                    shared.publish(&job, [].into(), Colours::Final);
+                    continue;
+                }
+            },
+        };
+        let Some(progress) = progress.finish(&job, shared, &syntaxes, &mut classifier) else {
+            return;
+        };
+        if recent.len() == MAX_RECENT {
+            recent.pop_front();
+        }
+        recent.push_back(progress);
+    }
+}
+
+impl Progress {
+    fn new(job: &Job, lexer: Lexer) -> Self {
+        Self { language: Arc::clone(&job.language), code: String::new(), lexer, lines: Vec::new() }
+    }
+
+    fn is_start_of(&self, job: &Job) -> bool {
+        self.language == job.language && job.code.starts_with(&self.code)
+    }
+
+    /// Reads the rest of the job; none when the owner is gone meanwhile.
+    fn finish(
+        mut self,
+        job: &Job,
+        shared: &Shared,
+        syntaxes: &SyntaxSet,
+        classifier: &mut Classifier,
+    ) -> Option<Self> {
+        let mut published = Instant::now();
+        let mut open = None;
+        for line in job.code[self.code.len()..].split_inclusive('\n') {
+            if shared.closing.load(Ordering::Acquire) {
+                return None;
+            }
+            if line.ends_with('\n') {
+                self.lines.push(self.lexer.line(line, syntaxes, classifier));
+                self.code.push_str(line);
+            } else {
+                // The line may go on in the next version, so its end state is not kept.
+                open = Some(self.lexer.clone().line(line, syntaxes, classifier));
+            }
+            if published.elapsed() >= PUBLISH_EVERY {
+                let so_far = Job { code: self.code.as_str().into(), ..job.clone() };
+                shared.publish(&so_far, self.lines.as_slice().into(), Colours::Pending);
+                published = Instant::now();
+            }
+        }
+        let lines = self.lines.iter().cloned().chain(open).collect();
+        shared.publish(job, lines, Colours::Final);
+        Some(self)
+    }
+}

@@ -1,0 +1,522 @@
+//! Block structure: from events to lines, with the decoration of the lists and quotes around them.
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
+
+use super::Spanned;
+use super::inline::Inline;
+use super::table::Table;
+use crate::tui::layout::highlight::{Highlighted, Highlighter};
+use crate::tui::layout::wrap::{Breaks, Frame, display_width, escape, truncate, wrap};
+use crate::tui::layout::{Colours, Laid, Line, Role, Span, code};
+
+const QUOTE_BAR: &str = "▌ ";
+const CODE_BAR: &str = "│ ";
+const CODE_TOP: &str = "╭ ";
+const BULLETS: [&str; 3] = ["•", "◦", "‣"];
+
+/// Lays events out one after another.
+pub(super) struct Renderer<'e> {
+    source: &'e str,
+    width: u16,
+    highlighter: &'e Highlighter,
+    pub(super) out: Vec<Line>,
+    colours: Colours,
+    containers: Vec<Container>,
+    /// Nothing stands yet in the innermost container, so that no blank line is needed.
+    pub(super) fresh: bool,
+    leaf: Leaf<'e>,
+}
+
+/// What a block stands in.
+#[derive(Debug, Clone)]
+enum Container {
+    Quote,
+    List {
+        /// The number of the next item, in a numbered list.
+        next: Option<u64>,
+    },
+    Item {
+        marker: String,
+        /// Whether the marker has been put before a line.
+        shown: bool,
+    },
+}
+
+/// The block being read.
+enum Leaf<'e> {
+    None,
+    Text { inline: Inline<'e>, source: usize },
+    Code { label: &'e str, code: Code },
+    Html { code: Code },
+    Table { table: Table<'e>, source: usize },
+}
+
+/// The text of a block that is shown line by line.
+#[derive(Debug, Default)]
+pub(super) struct Code {
+    pub(super) text: String,
+    /// Which byte of the text is which of the source, wherever that jumps.
+    places: Vec<(usize, usize)>,
+    source: usize,
+}
+
+impl Code {
+    pub(super) fn push(&mut self, text: &str, source: usize) {
+        self.places.push((self.text.len(), source));
+        self.text.push_str(text);
+    }
+
+    /// Each line, where it begins in the text, and where in the source.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (&str, usize)> {
+        let mut at = 0;
+        code::split(&self.text).map(move |line| {
+            let place = self.places.partition_point(|(start, _)| *start <= at);
+            let place = place.checked_sub(1).and_then(|index| self.places.get(index));
+            let source = place.map_or(self.source, |(start, source)| source + (at - start));
+            at += line.len() + 1;
+            (line, source)
+        })
+    }
+}
+
+impl<'e> Renderer<'e> {
+    /// A renderer for events whose ranges lie in `source`.
+    pub(super) fn new(source: &'e str, width: u16, highlighter: &'e Highlighter) -> Self {
+        Self {
+            source,
+            width,
+            highlighter,
+            out: Vec::new(),
+            colours: Colours::Final,
+            containers: Vec::new(),
+            fresh: true,
+            leaf: Leaf::None,
+        }
+    }
+
+    /// Continues below `out`.
+    pub(super) fn below(mut self, out: Vec<Line>, fresh: bool) -> Self {
+        (self.out, self.fresh) = (out, fresh);
+        self
+    }
+
+    /// Continues a top-level list whose next item has this number. Its start is in no event.
+    pub(super) fn in_list(mut self, next: Option<u64>) -> Self {
+        self.containers.push(Container::List { next });
+        self
+    }
+
+    /// The number of the next item of the top-level list that is open.
+    pub(super) fn next_item(&self) -> Option<u64> {
+        match self.containers.first() {
+            Some(Container::List { next }) => *next,
+            Some(Container::Quote | Container::Item { .. }) | None => None,
+        }
+    }
+
+    pub(super) fn colours(&self) -> Colours {
+        self.colours
+    }
+
+    pub(super) fn events(&mut self, events: &'e [Spanned<'e>]) {
+        for spanned in events {
+            self.event(spanned);
+        }
+    }
+
+    pub(super) fn finish(self) -> Laid {
+        Laid { lines: self.out, colours: self.colours }
+    }
+
+    fn event(&mut self, spanned: &'e Spanned<'e>) {
+        let (event, range) = spanned;
+        match (event, &mut self.leaf) {
+            (Event::Start(tag), _) if is_block(tag) => self.start(tag, range.start),
+            (Event::End(tag), _) if is_block_end(*tag) => self.end(*tag),
+            (Event::Rule, _) => {
+                self.end_text();
+                self.rule(range.start);
+            }
+            (Event::TaskListMarker(done), _) => self.task(*done),
+            (Event::Text(text), Leaf::Code { code, .. })
+            | (Event::Text(text) | Event::Html(text), Leaf::Html { code }) => {
+                code.push(text, range.start);
+            }
+            (_, Leaf::Table { table, .. }) => {
+                if let Some(cell) = table.cell() {
+                    cell.event(spanned);
+                }
+            }
+            (_, Leaf::Text { inline, .. }) => inline.event(spanned),
+            // The text of an item of a tight list stands in no paragraph.
+            (_, Leaf::None | Leaf::Code { .. } | Leaf::Html { .. }) => {
+                self.begin_text(range.start, self.base());
+                if let Leaf::Text { inline, .. } = &mut self.leaf {
+                    inline.event(spanned);
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, tag: &'e Tag<'e>, at: usize) {
+        match tag {
+            Tag::TableHead | Tag::TableRow => {
+                if let Leaf::Table { table, .. } = &mut self.leaf {
+                    table.begin_row(at);
+                }
+                return;
+            }
+            Tag::TableCell => {
+                let base = self.base();
+                if let Leaf::Table { table, .. } = &mut self.leaf {
+                    table.begin_cell(base);
+                }
+                return;
+            }
+            _ => self.end_text(),
+        }
+        match tag {
+            Tag::Heading { level, .. } => self.begin_text(at, Role::Heading(depth(*level))),
+            Tag::BlockQuote(_) => self.enter(Container::Quote, at),
+            Tag::CodeBlock(kind) => {
+                self.separate(at);
+                let label = match kind {
+                    CodeBlockKind::Fenced(info) => info,
+                    CodeBlockKind::Indented => "",
+                };
+                let code = Code { source: at, ..Code::default() };
+                self.leaf = Leaf::Code { label, code };
+            }
+            Tag::HtmlBlock => {
+                self.separate(at);
+                self.leaf =
+                    Leaf::Html { code: Code { source: at, ..Code::default() } };
+            }
+            Tag::List(start) => self.enter(Container::List { next: *start }, at),
+            Tag::Item => {
+                let marker = self.marker();
+                self.enter(Container::Item { marker, shown: false }, at);
+            }
+            Tag::Table(alignments) => {
+                self.separate(at);
+                let source = at;
+                self.leaf = Leaf::Table { table: Table::new(alignments), source };
+            }
+            // A paragraph; the others are not turned on and are shown as one.
+            _ => self.begin_text(at, self.base()),
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::TableHead | TagEnd::TableRow => return,
+            TagEnd::TableCell => {
+                if let Leaf::Table { table, .. } = &mut self.leaf {
+                    table.end_cell();
+                }
+                return;
+            }
+            _ => {}
+        }
+        match std::mem::replace(&mut self.leaf, Leaf::None) {
+            Leaf::None => {}
+            Leaf::Text { inline, source } => self.text(&inline, source),
+            Leaf::Code { label, code } => self.code(label, &code),
+            Leaf::Html { code } => self.html(&code),
+            Leaf::Table { table, source } => {
+                let frame = self.frame(source);
+                table.lay(&frame, &mut self.out);
+            }
+        }
+        match tag {
+            TagEnd::List(_) | TagEnd::Item | TagEnd::BlockQuote(_) => self.leave(),
+            _ => {}
+        }
+    }
+
+    fn begin_text(&mut self, at: usize, base: Role) {
+        self.separate(at);
+        self.leaf = Leaf::Text { inline: Inline::new(base), source: at };
+    }
+
+    /// Ends text that has no end of its own, as in the items of tight lists.
+    fn end_text(&mut self) {
+        if let Leaf::Text { inline, source } = std::mem::replace(&mut self.leaf, Leaf::None) {
+            self.text(&inline, source);
+        }
+    }
+
+    fn text(&mut self, inline: &Inline<'_>, source: usize) {
+        let frame = self.frame(source);
+        wrap(&inline.pieces, &frame, &mut self.out);
+    }
+
+    fn code(&mut self, label: &str, code: &Code) {
+        let language = code::language(label);
+        let frame = self.frame(code.source);
+        let mut frame = self.code_top(&language, frame);
+        if code.text.is_empty() {
+            wrap(&[], &frame, &mut self.out);
+            return;
+        }
+        let known = highlight(self.highlighter, &language, &code.text);
+        self.colours = self.colours.and(known.colours);
+        for (index, (line, source)) in code.lines().enumerate() {
+            code_line(line, source, index, &language, &known, &frame, &mut self.out);
+            frame.first.clone_from(&frame.rest);
+        }
+    }
+
+    /// The line with the language above the code, if it has one; returns the frame of the code.
+    pub(super) fn code_top(&mut self, language: &str, frame: Frame) -> Frame {
+        let mut frame = Frame { breaks: Breaks::Anywhere, ..frame };
+        if !language.is_empty() {
+            let mut spans = frame.first;
+            let taken: usize = spans.iter().map(|span| display_width(&span.text)).sum();
+            let width = usize::from(self.width).saturating_sub(taken);
+            if width > CODE_TOP.len() {
+                let room = width - display_width(CODE_TOP);
+                spans.push(Span::new(CODE_TOP, Role::Border));
+                spans.push(Span::new(truncate(language, room), Role::Muted));
+            }
+            // All of it is decoration: it is not in the code.
+            let gutter = spans.iter().map(|span| display_width(&span.text)).sum::<usize>();
+            let gutter = u16::try_from(gutter).unwrap_or(u16::MAX);
+            self.out.push(Line { spans, source: frame.source, gutter, ..Line::default() });
+            frame.first = frame.rest.clone();
+        }
+        frame.first.push(Span::new(CODE_BAR, Role::Border));
+        frame.rest.push(Span::new(CODE_BAR, Role::Border));
+        frame
+    }
+
+    fn html(&mut self, code: &Code) {
+        let mut frame = self.frame(code.source);
+        for (line, source) in code.lines() {
+            let mut pieces = Vec::new();
+            escape(line, Role::Muted, source, &mut pieces);
+            wrap(&pieces, &Frame { source, ..frame.clone() }, &mut self.out);
+            frame.first.clone_from(&frame.rest);
+        }
+    }
+
+    fn rule(&mut self, at: usize) {
+        self.separate(at);
+        let frame = self.frame(at);
+        let taken: usize = frame.rest.iter().map(|span| display_width(&span.text)).sum();
+        let width = usize::from(self.width).saturating_sub(taken);
+        let mut spans = frame.first;
+        spans.push(Span::new("─".repeat(width), Role::Border));
+        self.out.push(Line { spans, source: frame.source, gutter: self.width, ..Line::default() });
+    }
+
+    /// Puts the box of a task into the marker of its item.
+    fn task(&mut self, done: bool) {
+        if let Some(Container::Item { marker, shown: false }) = self.containers.last_mut() {
+            let tick = if done { "[x] " } else { "[ ] " };
+            if marker.starts_with(|c: char| c.is_ascii_digit()) {
+                marker.push_str(tick);
+            } else {
+                *marker = tick.into();
+            }
+        }
+    }
+
+    /// The marker of the item that begins.
+    fn marker(&mut self) -> String {
+        let lists = self.containers.iter().filter(|at| matches!(at, Container::List { .. }));
+        let bullet = BULLETS[lists.count().saturating_sub(1) % BULLETS.len()];
+        match self.containers.last_mut() {
+            Some(Container::List { next: Some(number) }) => {
+                let marker = format!("{number}. ");
+                *number = number.saturating_add(1);
+                marker
+            }
+            Some(Container::List { next: None } | Container::Quote | Container::Item { .. })
+            | None => format!("{bullet} "),
+        }
+    }
+
+    fn enter(&mut self, container: Container, at: usize) {
+        self.separate(at);
+        self.containers.push(container);
+        self.fresh = true;
+    }
+
+    /// Leaves the innermost container, which shows even when it is empty.
+    fn leave(&mut self) {
+        let unseen = match self.containers.last() {
+            Some(Container::Item { shown, .. }) => !shown,
+            Some(Container::Quote) => self.fresh,
+            Some(Container::List { .. }) | None => false,
+        };
+        if unseen {
+            let source = self.out.last().map_or(0, |line| line.source);
+            let frame = self.frame(source);
+            wrap(&[], &frame, &mut self.out);
+        }
+        self.containers.pop();
+        self.fresh = false;
+    }
+
+    /// Begins a block at `at` of the events' source, with a blank line above it where one is due.
+    pub(super) fn separate(&mut self, at: usize) {
+        let fresh = std::mem::replace(&mut self.fresh, false);
+        let due = match self.containers.last() {
+            Some(Container::List { .. } | Container::Item { .. }) => self.blank_above(at),
+            Some(Container::Quote) | None => true,
+        };
+        if fresh || !due {
+            return;
+        }
+        let source = at;
+        let frame = self.frame_of(source, Marks::Hidden);
+        let mut spans = frame.rest;
+        while spans.last().is_some_and(|span| span.text.trim().is_empty()) {
+            spans.pop();
+        }
+        if let Some(last) = spans.last_mut() {
+            last.text.truncate(last.text.trim_end().len());
+        }
+        let gutter: usize = spans.iter().map(|span| display_width(&span.text)).sum();
+        let gutter = u16::try_from(gutter).unwrap_or(u16::MAX);
+        self.out.push(Line { spans, source, gutter, ..Line::default() });
+    }
+
+    /// Whether the line above the one at `at` is blank, but for quote marks.
+    fn blank_above(&self, at: usize) -> bool {
+        let before = &self.source[..at.min(self.source.len())];
+        let Some(above) = before.rfind('\n') else { return false };
+        let line = before[..above].rsplit('\n').next().unwrap_or_default();
+        line.chars().all(|c| c.is_whitespace() || c == '>')
+    }
+
+    /// The role of text where nothing else is said.
+    fn base(&self) -> Role {
+        let quoted = self.containers.iter().any(|container| matches!(container, Container::Quote));
+        if quoted { Role::Quote } else { Role::Text }
+    }
+
+    /// The decoration for the next block; the markers of its items are shown with it.
+    fn frame(&mut self, source: usize) -> Frame {
+        let frame = self.frame_of(source, Marks::Shown);
+        for container in &mut self.containers {
+            if let Container::Item { shown, .. } = container {
+                *shown = true;
+            }
+        }
+        frame
+    }
+
+    fn frame_of(&self, source: usize, marks: Marks) -> Frame {
+        let mut frame = Frame { source, ..Frame::prose(self.width) };
+        // Deep nesting may take two thirds of the width; then the outer levels stop indenting.
+        let mut room = usize::from(self.width) * 2 / 3;
+        for container in self.containers.iter().rev() {
+            let (text, role) = match container {
+                Container::List { .. } => continue,
+                Container::Quote => (QUOTE_BAR, Role::Quote),
+                Container::Item { marker, .. } => (marker.as_str(), Role::ListMarker),
+            };
+            let width = display_width(text);
+            let Some(left) = room.checked_sub(width) else { break };
+            room = left;
+            let blank = Span::new(" ".repeat(width), Role::Text);
+            let (first, rest) = match container {
+                Container::Item { shown: false, .. } if marks == Marks::Shown => {
+                    (Span::new(text, role), blank)
+                }
+                Container::Item { .. } | Container::List { .. } => (blank.clone(), blank),
+                Container::Quote => (Span::new(text, role), Span::new(text, role)),
+            };
+            frame.first.push(first);
+            frame.rest.push(rest);
+        }
+        frame.first.reverse();
+        frame.rest.reverse();
+        frame
+    }
+}
+
+/// Whether the markers of items whose first line this is are shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Marks {
+    Shown,
+    Hidden,
+}
+
+/// The colours of a code block. Those of a diff are its own.
+pub(super) fn highlight(highlighter: &Highlighter, language: &str, code: &str) -> Highlighted {
+    if is_diff(language) {
+        return Highlighted::default();
+    }
+    highlighter.highlight(language, code)
+}
+
+fn is_diff(language: &str) -> bool {
+    matches!(language, "diff" | "patch")
+}
+
+/// Lays out one line of a code block.
+pub(super) fn code_line(
+    line: &str,
+    source: usize,
+    index: usize,
+    language: &str,
+    known: &Highlighted,
+    frame: &Frame,
+    out: &mut Vec<Line>,
+) {
+    let plain = match line.as_bytes().first() {
+        Some(b'+') if is_diff(language) => Role::Added,
+        Some(b'-') if is_diff(language) => Role::Removed,
+        Some(b'@') if is_diff(language) => Role::Muted,
+        Some(_) | None => Role::CodeBlock,
+    };
+    let tokens = known.line(index).iter();
+    let runs = tokens.map(|token| (token.end as usize, Role::Syntax(token.syntax)));
+    code::line(line, runs, plain, source, frame, out);
+}
+
+/// The frame of a top-level code block that goes on.
+pub(super) fn code_frame(width: u16) -> Frame {
+    let bar = vec![Span::new(CODE_BAR, Role::Border)];
+    Frame { first: bar.clone(), rest: bar, breaks: Breaks::Anywhere, ..Frame::prose(width) }
+}
+
+fn is_block(tag: &Tag<'_>) -> bool {
+    !matches!(
+        tag,
+        Tag::Emphasis
+            | Tag::Strong
+            | Tag::Strikethrough
+            | Tag::Link { .. }
+            | Tag::Image { .. }
+            | Tag::Superscript
+            | Tag::Subscript
+    )
+}
+
+fn is_block_end(tag: TagEnd) -> bool {
+    !matches!(
+        tag,
+        TagEnd::Emphasis
+            | TagEnd::Strong
+            | TagEnd::Strikethrough
+            | TagEnd::Link
+            | TagEnd::Image
+            | TagEnd::Superscript
+            | TagEnd::Subscript
+    )
+}
+
+fn depth(level: HeadingLevel) -> u8 {
+    match level {
+        HeadingLevel::H1 => 1,
+        HeadingLevel::H2 => 2,
+        HeadingLevel::H3 => 3,
+        HeadingLevel::H4 => 4,
+        HeadingLevel::H5 => 5,
+        HeadingLevel::H6 => 6,
+    }
+}

@@ -1,0 +1,163 @@
+//! Running text: collects the pieces of one paragraph, heading or table cell.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
+
+use super::Spanned;
+use crate::tui::layout::Role;
+use crate::tui::layout::wrap::{Piece, escape};
+
+/// What stands before the description of an image.
+const IMAGE: &str = "[image: ";
+
+/// The text so far, and what it is inside of.
+#[derive(Debug)]
+pub(super) struct Inline<'e> {
+    pub(super) pieces: Vec<Piece<'e>>,
+    base: Role,
+    strong: u32,
+    emphasis: u32,
+    struck: u32,
+    links: Vec<Link<'e>>,
+    images: Vec<&'e CowStr<'e>>,
+}
+
+/// A link that is open.
+#[derive(Debug)]
+struct Link<'e> {
+    address: &'e CowStr<'e>,
+    /// The piece that its text begins with.
+    from: usize,
+}
+
+impl<'e> Inline<'e> {
+    /// Text whose role is `base` where nothing else is said.
+    pub(super) fn new(base: Role) -> Self {
+        Self {
+            pieces: Vec::new(),
+            base,
+            strong: 0,
+            emphasis: 0,
+            struck: 0,
+            links: Vec::new(),
+            images: Vec::new(),
+        }
+    }
+
+    /// Takes an event; block events change nothing.
+    pub(super) fn event(&mut self, (event, range): &'e Spanned<'e>) {
+        match event {
+            Event::Start(tag) => self.start(tag, range),
+            Event::End(tag) => self.end(*tag, range),
+            Event::Text(text) => self.text(text, self.role(), range),
+            Event::Code(text) => self.text(text, Role::Code, range),
+            Event::InlineHtml(html) if is_break(html) => self.mark("\n", self.role(), range),
+            Event::InlineHtml(html) | Event::Html(html) => self.text(html, Role::Muted, range),
+            Event::SoftBreak => self.mark(" ", self.role(), range),
+            Event::HardBreak => self.mark("\n", self.role(), range),
+            // Not turned on, or for the list item.
+            Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
+                self.text(text, self.role(), range);
+            }
+            Event::Rule | Event::TaskListMarker(_) => {}
+        }
+    }
+
+    fn start(&mut self, tag: &'e Tag<'e>, range: &Range<usize>) {
+        match tag {
+            Tag::Strong => self.strong += 1,
+            Tag::Emphasis => self.emphasis += 1,
+            Tag::Strikethrough => self.struck += 1,
+            Tag::Link { dest_url, .. } => {
+                self.links.push(Link { address: dest_url, from: self.pieces.len() });
+            }
+            Tag::Image { dest_url, .. } => {
+                self.images.push(dest_url);
+                self.mark(IMAGE, Role::Muted, &(range.start..range.start));
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd, range: &Range<usize>) {
+        match tag {
+            TagEnd::Strong => self.strong = self.strong.saturating_sub(1),
+            TagEnd::Emphasis => self.emphasis = self.emphasis.saturating_sub(1),
+            TagEnd::Strikethrough => self.struck = self.struck.saturating_sub(1),
+            TagEnd::Link => {
+                if let Some(link) = self.links.pop() {
+                    self.address(&link, range.end);
+                }
+            }
+            TagEnd::Image => {
+                if let Some(address) = self.images.pop() {
+                    let end = range.end..range.end;
+                    match self.pieces.last_mut() {
+                        Some(last) if last.text == IMAGE => last.text = "[image]".into(),
+                        Some(_) | None => self.mark("]", Role::Muted, &end),
+                    }
+                    if !address.is_empty() {
+                        self.mark(" ", self.role(), &end);
+                        self.text(address, Role::Link, &end);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Shows where a link goes, unless its text says that already.
+    fn address(&mut self, link: &Link<'e>, end: usize) {
+        let shown: String = self.pieces[link.from..].iter().map(|piece| &*piece.text).collect();
+        let address: &str = link.address;
+        if address.is_empty() || shown == address || Some(&*shown) == address.strip_prefix("mailto:")
+        {
+            return;
+        }
+        let end = end..end;
+        self.mark(" (", Role::Muted, &end);
+        self.text(address, Role::Link, &end);
+        self.mark(")", Role::Muted, &end);
+    }
+
+    /// Adds text of the source, or decoded from it: entities can name any character.
+    fn text(&mut self, text: &'e str, role: Role, range: &Range<usize>) {
+        let from = self.pieces.len();
+        escape(text, role, 0, &mut self.pieces);
+        // Inside a code span or after an entity the text is not the source, only about as long.
+        for piece in &mut self.pieces[from..] {
+            let start = (range.start + piece.source.start).min(range.end);
+            piece.source = start..(start + piece.text.len()).min(range.end);
+            if piece.text.contains('\n') {
+                piece.text = Cow::Owned(piece.text.replace('\n', " "));
+            }
+        }
+    }
+
+    fn mark(&mut self, text: &'static str, role: Role, range: &Range<usize>) {
+        self.pieces.push(Piece { text: Cow::Borrowed(text), role, source: range.clone() });
+    }
+
+    fn role(&self) -> Role {
+        if !self.images.is_empty() {
+            return Role::Muted;
+        }
+        match (self.links.is_empty(), self.struck, self.strong, self.emphasis) {
+            (false, ..) => Role::Link,
+            (true, 1.., ..) => Role::Strikethrough,
+            _ if matches!(self.base, Role::Heading(_)) => self.base,
+            (true, 0, 1.., 1..) => Role::StrongEmphasis,
+            (true, 0, 1.., 0) => Role::Strong,
+            (true, 0, 0, 1..) => Role::Emphasis,
+            (true, 0, 0, 0) => self.base,
+        }
+    }
+}
+
+/// `<br>`, which tables need and models write.
+fn is_break(html: &str) -> bool {
+    let name = html.trim_start_matches('<').trim_end_matches('>').trim_end_matches('/').trim_end();
+    name.eq_ignore_ascii_case("br")
+}

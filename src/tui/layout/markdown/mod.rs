@@ -1,0 +1,40 @@
+//! Markdown (CommonMark with tables, strikethrough and task lists) as lines that fit a width.
+//!
+//! Blocks stand one blank line apart; inside list items the source decides, so that tight lists
+//! stay tight and the layout of an item depends on nothing below it. Code has a bar on its left
+//! and its language above; tables shrink, then wrap, then become records. Links show the whole
+//! address, nothing is ever fetched, and HTML is text.
+//!
+//! [`render`] lays out a whole text, [`Streaming`] one that grows. For every prefix both give the
+//! same lines.
+
+mod blocks;
+mod inline;
+mod stream;
+mod table;
+
+use pulldown_cmark::{Event, Options, Parser};
+
+pub use stream::Streaming;
+
+use super::{Highlighter, Laid};
+
+/// Lays out a whole text.
+pub fn render(text: &str, width: u16, highlighter: &Highlighter) -> Laid {
+    let events: Vec<_> = parser(text).into_offset_iter().collect();
+    let mut renderer = blocks::Renderer::new(text, width, highlighter);
+    renderer.events(&events);
+    renderer.finish()
+}
+
+/// An event and what it stands for in the source, in bytes.
+type Spanned<'e> = (Event<'e>, std::ops::Range<usize>);
+
+fn parser(text: &str) -> Parser<'_> {
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    Parser::new_ext(text, options)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,550 @@
+//! Markdown that is still being written.
+//!
+//! What can no longer change is frozen: whole blocks once another has begun below them, the items
+//! of an open list but for the last, the lines of an open code block. Only the rest is laid out
+//! again. Freezing looks at complete lines alone, since half a line can turn out to be anything,
+//! and never happens while the text has link definitions, which change blocks far above them.
+//! Frozen code that has no colours yet is laid out again when they come.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, Tag};
+
+use super::blocks::{Code, Renderer, code_frame, code_line, highlight};
+use super::{Spanned, parser};
+use crate::tui::layout::highlight::{Highlighted, Highlighter};
+use crate::tui::layout::wrap::Frame;
+use crate::tui::layout::{Colours, Line, code};
+
+/// A text that grows at its end, and its lines.
+#[derive(Debug, Default)]
+pub struct Streaming {
+    source: String,
+    layout: Layout,
+    /// Text came after the last layout.
+    grown: bool,
+    generation: u64,
+}
+
+#[derive(Debug, Default)]
+struct Layout {
+    width: u16,
+    /// The frozen lines, then the open ones.
+    lines: Vec<Line>,
+    frozen: Frozen,
+    /// Frozen parts without all their colours.
+    waiting: Vec<Waiting>,
+}
+
+/// How far the layout is final, and what goes on after that.
+#[derive(Debug, Default)]
+struct Frozen {
+    source: usize,
+    lines: usize,
+    /// Complete lines up to here have been looked at.
+    examined: usize,
+    /// Whether a block stands above.
+    above: bool,
+    resume: Resume,
+}
+
+/// What the open part begins with.
+#[derive(Debug, Default)]
+enum Resume {
+    #[default]
+    Block,
+    /// The next item of a list, with its number.
+    List(Option<u64>),
+    /// More lines of a code block.
+    Fence(Box<Fence>),
+}
+
+/// A code block of which only the end is open.
+#[derive(Debug, Default)]
+struct Fence {
+    start: usize,
+    /// The line with the fence, to read the rest as it was begun.
+    opening: String,
+    language: String,
+    code: String,
+    rows: Vec<Row>,
+    /// How many of its lines are laid out with their colours.
+    coloured: usize,
+    known: Highlighted,
+    /// The generation at which the colours were last asked for.
+    asked: u64,
+    above: bool,
+}
+
+/// A line of code: where it begins in the code, the source, and the layout.
+#[derive(Debug)]
+struct Row {
+    code: Range<usize>,
+    source: usize,
+    line: usize,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    source: Range<usize>,
+    lines: Range<usize>,
+    above: bool,
+    /// The part is items of a list, the first of which has this number.
+    list: Option<Option<u64>>,
+}
+
+impl Streaming {
+    /// Adds text at the end.
+    pub fn push(&mut self, text: &str) {
+        self.source.push_str(text);
+        self.grown |= !text.is_empty();
+    }
+
+    /// All the text so far.
+    pub fn text(&self) -> &str {
+        &self.source
+    }
+
+    /// The lines of the text so far. Costs as much as what is new.
+    pub fn lines(&mut self, width: u16, highlighter: &Highlighter) -> &[Line] {
+        let generation = highlighter.generation();
+        let recolour = generation != self.generation;
+        let resized = width != self.layout.width;
+        if resized {
+            self.layout = Layout { width, ..Layout::default() };
+        }
+        if self.grown || recolour || resized {
+            let layout = &mut self.layout;
+            layout.lines.truncate(layout.frozen.lines);
+            if recolour {
+                layout.recolour(&self.source, highlighter);
+            }
+            layout.freeze(&self.source, highlighter);
+            layout.lay_open(&self.source, highlighter);
+        }
+        (self.grown, self.generation) = (false, generation);
+        &self.layout.lines
+    }
+}
+
+impl Layout {
+    /// Forgets what was frozen.
+    fn thaw(&mut self) {
+        let examined = self.frozen.examined;
+        self.frozen = Frozen { examined, ..Frozen::default() };
+        self.lines.clear();
+        self.waiting.clear();
+    }
+
+    /// Lays out for good what can no longer change.
+    fn freeze(&mut self, source: &str, highlighter: &Highlighter) {
+        let end = source.rfind('\n').map_or(0, |at| at + 1);
+        if end <= self.frozen.examined {
+            return;
+        }
+        self.frozen.examined = end;
+        let text = self.frozen.open_text(&source[..end]);
+        let tail = Tail::parse(&text, &self.frozen);
+        if tail.defines_links || tail.misread(&self.frozen) {
+            self.thaw();
+            return;
+        }
+        let mut blocks = tail.blocks.as_slice();
+        if let Some(mut fence) = self.frozen.take_fence() {
+            let more = match blocks {
+                [] => None,
+                // Perhaps closed, when it does not surely go on: the next block will tell.
+                [only] => tail.ends_in_open_fence(only, source, end).then_some((only, None)),
+                [first, next, ..] => Some((first, Some(next))),
+            };
+            if let Some((block, next)) = more {
+                self.extend(&mut fence, tail.code(block), highlighter);
+                self.frozen.source = end;
+                if let Some(next) = next {
+                    self.close(*fence, line_start(source, tail.start(next)));
+                    blocks = &blocks[1..];
+                } else {
+                    self.frozen.resume = Resume::Fence(fence);
+                    return;
+                }
+            } else {
+                self.frozen.resume = Resume::Fence(fence);
+                return;
+            }
+        }
+        let Some((last, done)) = blocks.split_last() else { return };
+        for block in done {
+            self.freeze_block(source, &tail, block.clone(), highlighter);
+        }
+        self.freeze_part(source, &tail, last, end, highlighter);
+    }
+
+    /// Freezes a range of events; what follows is not part of the same list.
+    fn freeze_block(
+        &mut self,
+        source: &str,
+        tail: &Tail<'_>,
+        block: Range<usize>,
+        highlighter: &Highlighter,
+    ) {
+        let next = tail.events.get(block.end).map(|(_, range)| line_start(source, range.start));
+        self.freeze_events(source, &tail.events[block], next, highlighter);
+        self.frozen.resume = Resume::Block;
+    }
+
+    /// Lays out events for good; the open part then begins at `next`. Returns the number of the
+    /// item after them, if they leave a list open.
+    fn freeze_events(
+        &mut self,
+        source: &str,
+        events: &[Spanned<'_>],
+        next: Option<usize>,
+        highlighter: &Highlighter,
+    ) -> Option<u64> {
+        let (above, from) = (self.frozen.above, self.lines.len());
+        let list = self.frozen.list();
+        let start = self.frozen.source;
+        let end = next.unwrap_or(source.len());
+        let out = std::mem::take(&mut self.lines);
+        let mut renderer = below(source, self.width, highlighter, out, above, list);
+        renderer.events(if list.is_some() { &events[1..] } else { events });
+        self.frozen.above = !renderer.fresh;
+        let (number, colours) = (renderer.next_item(), renderer.colours());
+        self.lines = renderer.finish().lines;
+        if colours == Colours::Pending {
+            let lines = from..self.lines.len();
+            self.waiting.push(Waiting { source: start..end, lines, above, list });
+        }
+        self.frozen.source = end;
+        self.frozen.lines = self.lines.len();
+        number
+    }
+
+    /// Freezes of the last block what can be frozen: items of a list, lines of code.
+    fn freeze_part(
+        &mut self,
+        source: &str,
+        tail: &Tail<'_>,
+        last: &Range<usize>,
+        end: usize,
+        highlighter: &Highlighter,
+    ) {
+        match &tail.events[last.start].0 {
+            Event::Start(Tag::List(_)) => {
+                let Some(item) = tail.last_item(last) else { return };
+                let at = line_start(source, tail.events[item].1.start);
+                // Deeper than that, it would read as code when it stands alone.
+                if item > last.start + 1 && indentation(&source[at..]) < 4 {
+                    let events = &tail.events[last.start..item];
+                    let number = self.freeze_events(source, events, Some(at), highlighter);
+                    self.frozen.resume = Resume::List(number);
+                }
+            }
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info)))
+                if tail.ends_in_open_fence(last, source, end) =>
+            {
+                let code = tail.code(last);
+                if code.text.is_empty() {
+                    return;
+                }
+                let language = code::language(info).into_owned();
+                self.open_fence(source, tail.start(last), language, code, highlighter);
+                self.frozen.source = end;
+            }
+            _ => {}
+        }
+    }
+
+    /// Begins a code block of which only the end is open.
+    fn open_fence(
+        &mut self,
+        source: &str,
+        start: usize,
+        language: String,
+        code: Code,
+        highlighter: &Highlighter,
+    ) {
+        let at = line_start(source, start);
+        let opening = source[at..].split_inclusive('\n').next().unwrap_or_default().to_owned();
+        let above = self.frozen.above;
+        let out = std::mem::take(&mut self.lines);
+        let mut renderer = below(source, self.width, highlighter, out, above, None);
+        renderer.separate(start);
+        renderer.code_top(&language, Frame { source: start, ..Frame::prose(self.width) });
+        self.lines = renderer.finish().lines;
+        self.frozen.above = true;
+        let mut fence =
+            Fence { start: at, opening, language, above, ..Fence::default() };
+        self.extend(&mut fence, code, highlighter);
+        self.frozen.resume = Resume::Fence(Box::new(fence));
+    }
+
+    /// Adds complete lines to a code block.
+    fn extend(&mut self, fence: &mut Fence, new: Code, highlighter: &Highlighter) {
+        let mut at = fence.code.len();
+        for (line, source) in new.lines() {
+            fence.rows.push(Row { code: at..at + line.len(), source, line: usize::MAX });
+            at += line.len() + 1;
+        }
+        fence.code.push_str(&new.text);
+        self.colour(fence, highlighter);
+    }
+
+    /// Lays out the lines of a code block that are new, or have got their colours.
+    fn colour(&mut self, fence: &mut Fence, highlighter: &Highlighter) {
+        let generation = highlighter.generation();
+        if fence.known.colours == Colours::Final || fence.asked != generation {
+            fence.known = highlight(highlighter, &fence.language, &fence.code);
+            fence.asked = generation;
+        }
+        let laid = fence.rows.partition_point(|row| row.line != usize::MAX);
+        let from = if fence.known.len() > fence.coloured { fence.coloured } else { laid };
+        if from < laid {
+            self.lines.truncate(fence.rows[from].line);
+        }
+        let frame = code_frame(self.width);
+        for (index, row) in fence.rows.iter_mut().enumerate().skip(from) {
+            row.line = self.lines.len();
+            let line = &fence.code[row.code.clone()];
+            let known = &fence.known;
+            code_line(line, row.source, index, &fence.language, known, &frame, &mut self.lines);
+        }
+        fence.coloured = match fence.known.colours {
+            Colours::Final => fence.rows.len(),
+            Colours::Pending => fence.known.len().min(fence.rows.len()),
+        };
+        self.frozen.lines = self.lines.len();
+    }
+
+    /// Ends a code block; the next block begins at `next`.
+    fn close(&mut self, fence: Fence, next: usize) {
+        if fence.coloured < fence.rows.len() {
+            // The blank line above and the language belong to the part too.
+            let top = fence.rows.first().map_or(self.lines.len(), |row| row.line);
+            let top = top - usize::from(fence.above) - usize::from(!fence.language.is_empty());
+            let (source, lines) = (fence.start..next, top..self.lines.len());
+            self.waiting.push(Waiting { source, lines, above: fence.above, list: None });
+        }
+        self.frozen.source = next;
+        self.frozen.resume = Resume::Block;
+    }
+
+    /// Lays out the open part below the frozen lines.
+    fn lay_open(&mut self, source: &str, highlighter: &Highlighter) {
+        let text = self.frozen.open_text(source);
+        let mut tail = Tail::parse(&text, &self.frozen);
+        let whole;
+        if self.frozen.source > 0 && (tail.defines_links || tail.misread(&self.frozen)) {
+            self.thaw();
+            whole = self.frozen.open_text(source);
+            tail = Tail::parse(&whole, &self.frozen);
+        }
+        let mut events = tail.events.as_slice();
+        if let (Resume::Fence(fence), Some(first)) = (&self.frozen.resume, tail.blocks.first()) {
+            let frame = code_frame(self.width);
+            let known = Highlighted::default();
+            for (line, at) in tail.code(first).lines() {
+                let index = fence.rows.len();
+                code_line(line, at, index, &fence.language, &known, &frame, &mut self.lines);
+            }
+            events = &events[first.end..];
+        }
+        let out = std::mem::take(&mut self.lines);
+        let list = self.frozen.list();
+        let mut renderer = below(source, self.width, highlighter, out, self.frozen.above, list);
+        renderer.events(if list.is_some() { events.get(1..).unwrap_or_default() } else { events });
+        self.lines = renderer.finish().lines;
+    }
+
+    /// Gives frozen code its colours, where there are some now.
+    fn recolour(&mut self, source: &str, highlighter: &Highlighter) {
+        if let Some(mut fence) = self.frozen.take_fence() {
+            self.colour(&mut fence, highlighter);
+            self.frozen.resume = Resume::Fence(fence);
+        }
+        let mut still = Vec::new();
+        for part in std::mem::take(&mut self.waiting) {
+            let text = &source[part.source.clone()];
+            let place = Frozen { source: part.source.start, ..Frozen::default() };
+            let tail = Tail::parse(text, &place);
+            let mut renderer =
+                below(source, self.width, highlighter, Vec::new(), part.above, part.list);
+            let skip = usize::from(part.list.is_some()).min(tail.events.len());
+            renderer.events(&tail.events[skip..]);
+            let laid = renderer.finish();
+            if laid.lines.len() != part.lines.len() {
+                // Colours never change how code breaks; should they, all is laid out again.
+                self.thaw();
+                self.frozen.examined = 0;
+                return;
+            }
+            self.lines.splice(part.lines.clone(), laid.lines);
+            if laid.colours == Colours::Pending {
+                still.push(part);
+            }
+        }
+        self.waiting = still;
+    }
+}
+
+impl Frozen {
+    /// The text of the open part. The rest of a code block is read below its fence.
+    fn open_text<'s>(&self, source: &'s str) -> Cow<'s, str> {
+        let rest = &source[self.source..];
+        match &self.resume {
+            Resume::Block | Resume::List(_) => Cow::Borrowed(rest),
+            Resume::Fence(fence) => Cow::Owned([&fence.opening, rest].concat()),
+        }
+    }
+
+    fn list(&self) -> Option<Option<u64>> {
+        match self.resume {
+            Resume::List(next) => Some(next),
+            Resume::Block | Resume::Fence(_) => None,
+        }
+    }
+
+    fn take_fence(&mut self) -> Option<Box<Fence>> {
+        match std::mem::take(&mut self.resume) {
+            Resume::Fence(fence) => Some(fence),
+            other @ (Resume::Block | Resume::List(_)) => {
+                self.resume = other;
+                None
+            }
+        }
+    }
+}
+
+/// The open part, read.
+struct Tail<'t> {
+    /// With ranges in the whole source.
+    events: Vec<Spanned<'t>>,
+    /// The events of each top-level block.
+    blocks: Vec<Range<usize>>,
+    defines_links: bool,
+}
+
+impl<'t> Tail<'t> {
+    fn parse(text: &'t str, frozen: &Frozen) -> Self {
+        let repeated = match &frozen.resume {
+            Resume::Fence(fence) => fence.opening.len(),
+            Resume::Block | Resume::List(_) => 0,
+        };
+        let parser = parser(text);
+        let defines_links = parser.reference_definitions().iter().next().is_some();
+        let place = |at: usize| (frozen.source + at).saturating_sub(repeated);
+        let events: Vec<_> = parser
+            .into_offset_iter()
+            .map(|(event, range)| (event, place(range.start)..place(range.end)))
+            .collect();
+        let blocks = top_level(&events);
+        Self { events, blocks, defines_links }
+    }
+
+    /// Whether the text no longer begins with what it was cut inside of. It always does; were
+    /// the parser ever to see that differently, all is laid out again.
+    fn misread(&self, frozen: &Frozen) -> bool {
+        let first = self.events.first().map(|(event, _)| event);
+        match frozen.resume {
+            Resume::Block => false,
+            Resume::List(_) => !matches!(first, Some(Event::Start(Tag::List(_)))),
+            Resume::Fence(_) => !matches!(first, Some(Event::Start(Tag::CodeBlock(_)))),
+        }
+    }
+
+    fn start(&self, block: &Range<usize>) -> usize {
+        self.events[block.start].1.start
+    }
+
+    /// The text of a code block.
+    fn code(&self, block: &Range<usize>) -> Code {
+        let mut code = Code::default();
+        for (event, range) in &self.events[block.clone()] {
+            if let Event::Text(text) = event {
+                code.push(text, range.start);
+            }
+        }
+        code
+    }
+
+    /// The event that starts the last item of a top-level list.
+    fn last_item(&self, list: &Range<usize>) -> Option<usize> {
+        let mut depth = 0_u32;
+        let mut last = None;
+        for index in list.clone() {
+            match &self.events[index].0 {
+                Event::Start(Tag::Item) if depth == 1 => {
+                    last = Some(index);
+                    depth += 1;
+                }
+                Event::Start(_) => depth += 1,
+                Event::End(_) => depth -= 1,
+                _ => {}
+            }
+        }
+        last
+    }
+
+    /// Whether the block is fenced code that surely goes on after `end`.
+    fn ends_in_open_fence(&self, block: &Range<usize>, source: &str, end: usize) -> bool {
+        let (event, range) = &self.events[block.start];
+        let fenced = matches!(event, Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))));
+        let last = source[..end].trim_end_matches('\n').rsplit('\n').next().unwrap_or_default();
+        let last = last.trim();
+        let closing = last.len() >= 3
+            && (last.bytes().all(|byte| byte == b'`') || last.bytes().all(|byte| byte == b'~'));
+        fenced && range.end == end && !closing
+    }
+}
+
+/// The events of each block that stands in no other.
+fn top_level(events: &[Spanned<'_>]) -> Vec<Range<usize>> {
+    let mut blocks = Vec::new();
+    let (mut depth, mut start) = (0_u32, 0);
+    for (index, (event, _)) in events.iter().enumerate() {
+        match event {
+            Event::Start(_) => {
+                if depth == 0 {
+                    start = index;
+                }
+                depth += 1;
+            }
+            Event::End(_) => {
+                depth -= 1;
+                if depth == 0 {
+                    blocks.push(start..index + 1);
+                }
+            }
+            _ if depth == 0 => blocks.push(index..index + 1),
+            _ => {}
+        }
+    }
+    blocks
+}
+
+/// A renderer for what stands below `out`.
+fn below<'e>(
+    source: &'e str,
+    width: u16,
+    highlighter: &'e Highlighter,
+    out: Vec<Line>,
+    above: bool,
+    list: Option<Option<u64>>,
+) -> Renderer<'e> {
+    let renderer = Renderer::new(source, width, highlighter).below(out, !above);
+    match list {
+        Some(next) => renderer.in_list(next),
+        None => renderer,
+    }
+}
+
+fn line_start(source: &str, at: usize) -> usize {
+    source[..at].rfind('\n').map_or(0, |before| before + 1)
+}
+
+/// Columns of white space at the start of a line.
+fn indentation(line: &str) -> usize {
+    let blank = line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t'));
+    blank.fold(0, |column, byte| if byte == b'\t' { column / 4 * 4 + 4 } else { column + 1 })
+}

@@ -1,0 +1,211 @@
+//! Tables: columns keep their natural width where they can, shrink and wrap where they cannot,
+//! and become records (`header  value`) where a column would be narrower than a word.
+
+use pulldown_cmark::Alignment;
+
+use super::inline::Inline;
+use crate::tui::layout::wrap::{Frame, Piece, display_width, wrap};
+use crate::tui::layout::{Line, Role, Span};
+
+/// Narrower than this a column is not worth reading.
+const MIN_COLUMN: usize = 6;
+/// Between two columns.
+const SEPARATOR: &str = " │ ";
+
+/// A table being read.
+#[derive(Debug)]
+pub(super) struct Table<'e> {
+    alignments: &'e [Alignment],
+    /// The first row is the head.
+    rows: Vec<Row<'e>>,
+    cell: Option<Inline<'e>>,
+}
+
+#[derive(Debug)]
+struct Row<'e> {
+    cells: Vec<Vec<Piece<'e>>>,
+    source: usize,
+}
+
+impl<'e> Table<'e> {
+    pub(super) fn new(alignments: &'e [Alignment]) -> Self {
+        Self { alignments, rows: Vec::new(), cell: None }
+    }
+
+    pub(super) fn begin_row(&mut self, source: usize) {
+        self.rows.push(Row { cells: Vec::new(), source });
+    }
+
+    pub(super) fn begin_cell(&mut self, base: Role) {
+        let base = if self.rows.len() == 1 { Role::Strong } else { base };
+        self.cell = Some(Inline::new(base));
+    }
+
+    pub(super) fn end_cell(&mut self) {
+        if let (Some(cell), Some(row)) = (self.cell.take(), self.rows.last_mut()) {
+            row.cells.push(cell.pieces);
+        }
+    }
+
+    /// The cell being read.
+    pub(super) fn cell(&mut self) -> Option<&mut Inline<'e>> {
+        self.cell.as_mut()
+    }
+
+    /// Lays the table out inside `frame`.
+    pub(super) fn lay(&self, frame: &Frame, out: &mut Vec<Line>) {
+        let decoration: usize = frame.rest.iter().map(|span| display_width(&span.text)).sum();
+        let width = usize::from(frame.width).saturating_sub(decoration);
+        let start = out.len();
+        match self.columns(width) {
+            Some(columns) => self.grid(&columns, out),
+            None => self.records(u16::try_from(width).unwrap_or(u16::MAX), out),
+        }
+        for (index, line) in out[start..].iter_mut().enumerate() {
+            let spans = if index == 0 { &frame.first } else { &frame.rest };
+            line.spans.splice(0..0, spans.iter().cloned());
+            line.gutter += u16::try_from(decoration).unwrap_or(0);
+        }
+    }
+
+    /// The width of each column; none if they do not fit.
+    fn columns(&self, width: usize) -> Option<Vec<usize>> {
+        let count = self.alignments.len();
+        let mut natural = vec![1; count];
+        for row in &self.rows {
+            for (column, cell) in natural.iter_mut().zip(&row.cells) {
+                *column = (*column).max(cell_width(cell));
+            }
+        }
+        let room = width.checked_sub(display_width(SEPARATOR) * count.saturating_sub(1))?;
+        if natural.iter().sum::<usize>() > room && room < MIN_COLUMN * count {
+            return None;
+        }
+        Some(shrink(&natural, room))
+    }
+
+    fn grid(&self, columns: &[usize], out: &mut Vec<Line>) {
+        let rows: Vec<Vec<Vec<Line>>> = self.rows.iter().map(|row| lay_row(row, columns)).collect();
+        // Rows of several lines are told apart by rules between them.
+        let tall = rows.iter().skip(1).flatten().any(|cell| cell.len() > 1);
+        for (index, (row, cells)) in self.rows.iter().zip(&rows).enumerate() {
+            let height = cells.iter().map(Vec::len).max().unwrap_or(1).max(1);
+            for at in 0..height {
+                out.push(self.grid_line(columns, cells, at, row.source));
+            }
+            if index == 0 || (tall && index + 1 < rows.len()) {
+                out.push(rule(columns, row.source));
+            }
+        }
+    }
+
+    fn grid_line(&self, columns: &[usize], cells: &[Vec<Line>], at: usize, source: usize) -> Line {
+        let mut spans = Vec::new();
+        for (index, width) in columns.iter().enumerate() {
+            if index > 0 {
+                spans.push(Span::new(SEPARATOR, Role::Border));
+            }
+            let line = cells.get(index).and_then(|cell| cell.get(at));
+            let text = line.map_or(&[][..], |line| &line.spans);
+            let taken: usize = text.iter().map(|span| display_width(&span.text)).sum();
+            let free = width.saturating_sub(taken);
+            let before = match self.alignments.get(index) {
+                Some(Alignment::Right) => free,
+                Some(Alignment::Center) => free / 2,
+                Some(Alignment::Left | Alignment::None) | None => 0,
+            };
+            pad(before, &mut spans);
+            spans.extend_from_slice(text);
+            if index + 1 < columns.len() {
+                pad(free - before, &mut spans);
+            }
+        }
+        Line { spans, source, ..Line::default() }
+    }
+
+    /// One line for each cell, with the head's text before it.
+    fn records(&self, width: u16, out: &mut Vec<Line>) {
+        let head = self.rows.first();
+        let rows = if self.rows.len() > 1 { &self.rows[1..] } else { &self.rows[..] };
+        for (index, row) in rows.iter().enumerate() {
+            if index > 0 {
+                out.push(rule(&[usize::from(width)], row.source));
+            }
+            for (column, cell) in row.cells.iter().enumerate() {
+                let title = head.filter(|_| self.rows.len() > 1);
+                let title = title.and_then(|head| head.cells.get(column));
+                let mut pieces = title.cloned().unwrap_or_default();
+                if !pieces.is_empty() && !cell.is_empty() {
+                    let source = row.source..row.source;
+                    pieces.push(Piece { text: ": ".into(), role: Role::Muted, source });
+                }
+                pieces.extend_from_slice(cell);
+                let frame = Frame {
+                    rest: vec![Span::new("  ", Role::Text)],
+                    source: row.source,
+                    ..Frame::prose(width)
+                };
+                let from = out.len();
+                wrap(&pieces, &frame, out);
+                // The head's text stands far above; the anchor is the row.
+                for line in &mut out[from..] {
+                    line.source = row.source;
+                }
+            }
+        }
+    }
+}
+
+/// The widest line of a cell.
+fn cell_width(cell: &[Piece<'_>]) -> usize {
+    let text: String = cell.iter().map(|piece| &*piece.text).collect();
+    text.split('\n').map(display_width).max().unwrap_or(0)
+}
+
+/// Shares `room` among columns: those that need less than an equal share keep what they need,
+/// and the others share the rest.
+fn shrink(natural: &[usize], room: usize) -> Vec<usize> {
+    let mut columns = natural.to_vec();
+    if natural.iter().sum::<usize>() <= room {
+        return columns;
+    }
+    let mut open: Vec<usize> = (0..natural.len()).collect();
+    let mut left = room;
+    loop {
+        let share = left / open.len().max(1);
+        let (small, large): (Vec<usize>, Vec<usize>) =
+            open.iter().partition(|index| natural[**index] <= share);
+        if small.is_empty() || large.is_empty() {
+            let extra = left - share * open.len();
+            for (at, index) in open.iter().enumerate() {
+                columns[*index] = share + usize::from(at < extra);
+            }
+            return columns;
+        }
+        left -= small.iter().map(|index| natural[*index]).sum::<usize>();
+        open = large;
+    }
+}
+
+fn lay_row(row: &Row<'_>, columns: &[usize]) -> Vec<Vec<Line>> {
+    let cells = row.cells.iter().zip(columns);
+    let lay = |(cell, width): (&Vec<Piece<'_>>, &usize)| {
+        let mut lines = Vec::new();
+        wrap(cell, &Frame::prose(u16::try_from(*width).unwrap_or(u16::MAX)), &mut lines);
+        lines
+    };
+    cells.map(lay).collect()
+}
+
+fn rule(columns: &[usize], source: usize) -> Line {
+    let parts: Vec<String> = columns.iter().map(|width| "─".repeat(*width)).collect();
+    let text = parts.join("─┼─");
+    let gutter = u16::try_from(display_width(&text)).unwrap_or(u16::MAX);
+    Line { spans: vec![Span::new(text, Role::Border)], source, gutter, ..Line::default() }
+}
+
+fn pad(columns: usize, spans: &mut Vec<Span>) {
+    if columns > 0 {
+        spans.push(Span::new(" ".repeat(columns), Role::Text));
+    }
+}

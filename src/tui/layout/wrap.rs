@@ -1,0 +1,536 @@
+//! Breaks styled text into lines that fit a width, by grapheme clusters and display columns.
+//!
+//! Lines break at a space, else beside a wide character, else inside a word. Nothing is lost: the
+//! texts of the lines, joined as their [`Join`]s say, are the source again, but for tabs (shown as
+//! spaces) and a space at the end of a source line that had no room. A cluster wider than the
+//! whole line is shown as `�`. The cost is linear in the text.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use super::{Join, Line, Role, Span};
+use crate::domain::sanitize::{self, Kind};
+
+/// A run of text in one role, and where it stands in the source. May hold line feeds and tabs,
+/// but no other control character: [`escape`] makes such pieces of any text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// The text.
+    pub text: Cow<'a, str>,
+    /// What it is.
+    pub role: Role,
+    /// The part of the source that it stands for, in bytes.
+    pub source: Range<usize>,
+}
+
+/// What stands around the text, and how it is broken.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    /// Width of the whole line, in columns.
+    pub width: u16,
+    /// Decoration on the left of the first line.
+    pub first: Vec<Span>,
+    /// Decoration on the left of the others.
+    pub rest: Vec<Span>,
+    /// Where a line may break.
+    pub breaks: Breaks,
+    /// Columns from one tab stop to the next.
+    pub tab: usize,
+    /// Where the text begins in the source: the place of a line that has no text.
+    pub source: usize,
+}
+
+/// Where a line may break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Breaks {
+    /// Between words where that is possible: prose.
+    Words,
+    /// Where it is full, as a terminal does it: code and the output of commands.
+    Anywhere,
+}
+
+impl Frame {
+    /// No decoration, broken between words, tab stops every 4 columns.
+    pub fn prose(width: u16) -> Self {
+        Self {
+            width,
+            first: Vec::new(),
+            rest: Vec::new(),
+            breaks: Breaks::Words,
+            tab: 4,
+            source: 0,
+        }
+    }
+}
+
+/// Columns that a text takes on the screen, counted as it is painted: cluster by cluster.
+pub fn display_width(text: &str) -> usize {
+    if text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
+        return text.len();
+    }
+    text.graphemes(true).map(UnicodeWidthStr::width).sum()
+}
+
+/// Cuts harmless pieces out of any text; what had to be made visible gets [`Role::Escaped`].
+pub fn escape<'a>(text: &'a str, role: Role, source: usize, out: &mut Vec<Piece<'a>>) {
+    out.extend(sanitize::pieces(text).map(|piece| Piece {
+        text: piece.text,
+        role: match piece.kind {
+            Kind::Plain => role,
+            Kind::Escaped => Role::Escaped,
+        },
+        source: source + piece.source.start..source + piece.source.end,
+    }));
+}
+
+/// The start of `text` that fits `width` columns, with `…` where something was cut.
+pub fn truncate(text: &str, width: usize) -> Cow<'_, str> {
+    if display_width(text) <= width {
+        return Cow::Borrowed(text);
+    }
+    let mut column = 0;
+    let kept = text.graphemes(true).take_while(|cluster| {
+        column += cluster.width();
+        column < width
+    });
+    let mut kept: String = kept.collect();
+    if width > 0 {
+        kept.push('…');
+    }
+    Cow::Owned(kept)
+}
+
+/// Lays the pieces out below what `out` already holds: at least one line, the first of them on a
+/// line of its own.
+pub fn wrap(pieces: &[Piece<'_>], frame: &Frame, out: &mut Vec<Line>) {
+    let mut wrapper = Wrapper {
+        frame,
+        pieces,
+        out,
+        line: Line::default(),
+        decoration: 0,
+        available: 0,
+        column: 0,
+        solid: false,
+        space: Space::None,
+        word: Vec::new(),
+        word_width: 0,
+        placed: None,
+        here: frame.source,
+    };
+    wrapper.begin(&frame.first, Join::Newline);
+    for index in 0..pieces.len() {
+        wrapper.piece(index);
+    }
+    wrapper.commit();
+    wrapper.emit();
+}
+
+struct Wrapper<'a, 'o> {
+    frame: &'a Frame,
+    pieces: &'a [Piece<'a>],
+    out: &'o mut Vec<Line>,
+    /// The line being filled.
+    line: Line,
+    /// How many of its spans are decoration.
+    decoration: usize,
+    /// Columns for text on it, and how many are taken.
+    available: usize,
+    column: usize,
+    /// Whether it holds more than spaces.
+    solid: bool,
+    space: Space,
+    /// The word not yet placed.
+    word: Vec<Fragment>,
+    word_width: usize,
+    /// The source of the line's first character.
+    placed: Option<usize>,
+    /// How far the source has been read.
+    here: usize,
+}
+
+/// The space at the end of the line being filled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Space {
+    None,
+    /// It is on the line, and goes if the line breaks here.
+    Shown,
+    /// The line is full: it stands for the break, if more follows.
+    Swallowed,
+}
+
+/// A part of a piece.
+struct Fragment {
+    piece: usize,
+    range: Range<usize>,
+    width: usize,
+}
+
+impl<'a> Wrapper<'a, '_> {
+    fn piece(&mut self, piece: usize) {
+        let text: &'a str = &self.pieces[piece].text;
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            self.here = self.source(piece, at);
+            match bytes[at] {
+                b'\n' => {
+                    self.commit();
+                    self.here = self.source(piece, at + 1);
+                    self.next_line(Join::Newline);
+                    at += 1;
+                }
+                b' ' => {
+                    self.commit();
+                    self.space(piece);
+                    at += 1;
+                }
+                b'\t' => {
+                    self.commit();
+                    self.tab(piece);
+                    at += 1;
+                }
+                _ => at = self.cluster(piece, text, at),
+            }
+        }
+    }
+
+    /// Takes a run of ASCII or one cluster; returns where it ends.
+    fn cluster(&mut self, piece: usize, text: &str, at: usize) -> usize {
+        let bytes = text.as_bytes();
+        let mut end = at + bytes[at..].iter().take_while(|byte| byte.is_ascii_graphic()).count();
+        // The last one may carry a mark that is not ASCII.
+        if end < bytes.len() && !bytes[end].is_ascii() {
+            end = end.saturating_sub(1).max(at);
+        }
+        if end > at {
+            self.push(Fragment { piece, range: at..end, width: end - at });
+            return end;
+        }
+        let cluster = text[at..].graphemes(true).next().unwrap_or(&text[at..]);
+        let (range, width) = (at..at + cluster.len(), cluster.width());
+        let end = range.end;
+        if width > 1 {
+            self.commit();
+            self.push(Fragment { piece, range, width });
+            self.commit();
+        } else {
+            self.push(Fragment { piece, range, width });
+        }
+        end
+    }
+
+    fn push(&mut self, fragment: Fragment) {
+        self.word_width += fragment.width;
+        match self.word.last_mut() {
+            Some(last) if last.piece == fragment.piece && last.range.end == fragment.range.start => {
+                last.range.end = fragment.range.end;
+                last.width += fragment.width;
+            }
+            Some(_) | None => self.word.push(fragment),
+        }
+        if self.frame.breaks == Breaks::Anywhere {
+            self.commit();
+        }
+    }
+
+    /// Places the word: on this line, on the next, or, if it is too long, on several.
+    fn commit(&mut self) {
+        if self.word.is_empty() {
+            return;
+        }
+        let fits = self.column + self.word_width <= self.available;
+        let moves = self.frame.breaks == Breaks::Words && self.solid && !fits;
+        if self.space == Space::Swallowed || moves {
+            self.break_line();
+        }
+        let word = std::mem::take(&mut self.word);
+        let fits = self.column + self.word_width <= self.available;
+        for fragment in &word {
+            if fits {
+                self.place(fragment.piece, fragment.range.clone(), fragment.width);
+            } else {
+                self.fill(fragment);
+            }
+        }
+        self.word = word;
+        self.word.clear();
+        self.word_width = 0;
+    }
+
+    /// Places a fragment cluster by cluster, on as many lines as it takes.
+    fn fill(&mut self, fragment: &Fragment) {
+        let text: &'a str = &self.pieces[fragment.piece].text;
+        let mut at = fragment.range.start;
+        while at < fragment.range.end {
+            let run = (self.available - self.column).min(fragment.range.end - at);
+            let bytes = text.as_bytes();
+            let ascii = bytes[at..at + run].iter().take_while(|byte| byte.is_ascii()).count();
+            // A character before one that is not ASCII may be part of its cluster.
+            let marked = bytes.get(at + ascii).is_some_and(|byte| !byte.is_ascii());
+            let ascii = ascii - usize::from(marked && ascii > 0);
+            if ascii > 0 {
+                self.place(fragment.piece, at..at + ascii, ascii);
+                at += ascii;
+                continue;
+            }
+            let cluster = text[at..fragment.range.end].graphemes(true).next().unwrap_or_default();
+            let width = cluster.width();
+            if self.column > 0 && self.column + width > self.available {
+                self.break_line();
+            }
+            self.place(fragment.piece, at..at + cluster.len(), width);
+            at += cluster.len().max(1);
+        }
+    }
+
+    fn place(&mut self, piece: usize, range: Range<usize>, width: usize) {
+        let source = self.source(piece, range.start);
+        self.placed.get_or_insert(source);
+        let Piece { text, role, .. } = &self.pieces[piece];
+        if width > self.available {
+            self.append("�", *role);
+            self.column += 1;
+        } else {
+            self.append(&text[range], *role);
+            self.column += width;
+        }
+        (self.solid, self.space) = (true, Space::None);
+    }
+
+    fn append(&mut self, text: &str, role: Role) {
+        match self.line.spans[self.decoration..].last_mut() {
+            Some(span) if span.role == role => span.text.push_str(text),
+            Some(_) | None => self.line.spans.push(Span::new(text, role)),
+        }
+    }
+
+    fn space(&mut self, piece: usize) {
+        if self.space == Space::Swallowed {
+            self.next_line(Join::Space);
+        }
+        if self.column < self.available {
+            self.put_blank(piece, 1);
+            self.space = Space::Shown;
+        } else {
+            self.space = Space::Swallowed;
+        }
+    }
+
+    fn tab(&mut self, piece: usize) {
+        if self.space == Space::Swallowed {
+            self.next_line(Join::Space);
+        }
+        let stop = self.frame.tab.max(1);
+        let room = self.available - self.column;
+        match (stop - self.column % stop).min(room) {
+            0 => self.space = Space::Swallowed,
+            columns => {
+                self.put_blank(piece, columns);
+                self.space = Space::None;
+            }
+        }
+    }
+
+    fn put_blank(&mut self, piece: usize, columns: usize) {
+        self.placed.get_or_insert(self.here);
+        for _ in 0..columns {
+            self.append(" ", self.pieces[piece].role);
+        }
+        self.column += columns;
+    }
+
+    /// Goes to the next line because this one is full.
+    fn break_line(&mut self) {
+        match self.space {
+            Space::None => self.next_line(Join::Nothing),
+            Space::Swallowed => self.next_line(Join::Space),
+            Space::Shown => {
+                if let Some(span) = self.line.spans.last_mut() {
+                    span.text.pop();
+                    if span.text.is_empty() {
+                        self.line.spans.pop();
+                    }
+                }
+                self.next_line(Join::Space);
+            }
+        }
+    }
+
+    fn next_line(&mut self, join: Join) {
+        self.emit();
+        let frame = self.frame;
+        self.begin(&frame.rest, join);
+    }
+
+    fn emit(&mut self) {
+        let mut line = std::mem::take(&mut self.line);
+        line.source = self.placed.take().unwrap_or(self.here);
+        self.out.push(line);
+    }
+
+    /// Begins a line. Decoration that would leave no room for text is left out.
+    fn begin(&mut self, decoration: &[Span], join: Join) {
+        let width = usize::from(self.frame.width).max(2);
+        let taken: usize = decoration.iter().map(|span| display_width(&span.text)).sum();
+        let (spans, taken) =
+            if taken + 2 > width { (Vec::new(), 0) } else { (decoration.to_vec(), taken) };
+        self.decoration = spans.len();
+        self.line =
+            Line { spans, source: 0, gutter: u16::try_from(taken).unwrap_or(u16::MAX), join };
+        self.available = width - taken;
+        self.column = 0;
+        self.solid = false;
+        self.space = Space::None;
+    }
+
+    /// The place in the source of a byte of a piece.
+    fn source(&self, piece: usize, at: usize) -> usize {
+        let source = &self.pieces[piece].source;
+        (source.start + at).min(source.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn lines(text: &str, frame: &Frame) -> Vec<Line> {
+        let mut pieces = Vec::new();
+        escape(text, Role::Text, 0, &mut pieces);
+        let mut out = Vec::new();
+        wrap(&pieces, frame, &mut out);
+        out
+    }
+
+    fn text(line: &Line) -> String {
+        line.spans.iter().map(|span| span.text.as_str()).collect()
+    }
+
+    fn shown(source: &str, width: u16) -> Vec<String> {
+        lines(source, &Frame::prose(width)).iter().map(text).collect()
+    }
+
+    /// The source again, from lines without decoration.
+    fn joined(lines: &[Line]) -> String {
+        let mut out = String::new();
+        for (index, line) in lines.iter().enumerate() {
+            out.push_str(match line.join {
+                Join::Newline if index == 0 => "",
+                Join::Newline => "\n",
+                Join::Space => " ",
+                Join::Nothing => "",
+            });
+            out.push_str(&text(line));
+        }
+        out
+    }
+
+    #[test]
+    fn lines_break_at_spaces_else_inside_words() {
+        assert_eq!(shown("the quick brown fox", 10), ["the quick", "brown fox"]);
+        assert_eq!(shown("a incomprehensible b", 8), ["a", "incompre", "hensible", "b"]);
+        assert_eq!(shown("    deeplyindented", 8), ["    deep", "lyindent", "ed"]);
+        assert_eq!(shown("exactly8 more", 8), ["exactly8", "more"]);
+        assert_eq!(shown("one\n\ntwo", 8), ["one", "", "two"]);
+        assert_eq!(shown("", 8), [""]);
+        assert_eq!(shown("trailing ", 8), ["trailing"]);
+    }
+
+    #[test]
+    fn wide_characters_and_joined_emoji_are_whole() {
+        assert_eq!(shown("日本語のテキスト", 7), ["日本語", "のテキ", "スト"]);
+        assert_eq!(shown("see 日本語", 7), ["see 日", "本語"]);
+        let family = "👩\u{200d}👩\u{200d}👧";
+        assert_eq!(shown(&family.repeat(3), 5), [family.repeat(2), family.to_owned()]);
+        assert_eq!(shown("cafe\u{301} noir", 4), ["cafe\u{301}", "noir"]);
+        assert_eq!(shown("1\u{fe0f}\u{20e3}2\u{fe0f}\u{20e3}", 2), ["1\u{fe0f}\u{20e3}", "2\u{fe0f}\u{20e3}"]);
+    }
+
+    #[test]
+    fn tabs_reach_the_next_stop() {
+        assert_eq!(shown("a\tb\n\tc", 20), ["a   b", "    c"]);
+    }
+
+    #[test]
+    fn decoration_stands_before_each_line_and_hangs() {
+        let frame = Frame {
+            first: vec![Span::new("1. ", Role::ListMarker)],
+            rest: vec![Span::new("   ", Role::Text)],
+            ..Frame::prose(9)
+        };
+        let lines = lines("one two three", &frame);
+        assert_eq!(lines.iter().map(text).collect::<Vec<_>>(), ["1. one", "   two", "   three"]);
+        assert!(lines.iter().all(|line| line.gutter == 3));
+        assert_eq!(lines.iter().map(|line| line.source).collect::<Vec<_>>(), [0, 4, 8]);
+        assert_eq!(lines[1].join, Join::Space);
+    }
+
+    #[test]
+    fn what_was_made_visible_has_its_own_role() {
+        let lines = lines("a\u{1b}b", &Frame::prose(9));
+        let roles: Vec<Role> = lines[0].spans.iter().map(|span| span.role).collect();
+        assert_eq!(roles, [Role::Text, Role::Escaped, Role::Text]);
+        assert_eq!(text(&lines[0]), "a␛b");
+    }
+
+    #[test]
+    fn a_cut_text_says_so() {
+        assert_eq!(truncate("short", 5), "short");
+        assert_eq!(truncate("longer", 5), "long…");
+        assert_eq!(truncate("日本語", 5), "日本…");
+        assert_eq!(truncate("日本語", 0), "");
+    }
+
+    #[test]
+    fn a_megabyte_without_a_space_is_linear() {
+        let lines = lines(&"é".repeat(500_000), &Frame::prose(80));
+        assert_eq!(lines.len(), 6_250);
+    }
+
+    fn prose() -> impl Strategy<Value = String> {
+        let word = prop::sample::select(vec![
+            "a", "bc", "word", "longerword", " ", "  ", "\n", "日", "本語", "é", "e\u{301}",
+            "👩\u{200d}👩\u{200d}👧", "🇩🇪", "1\u{fe0f}\u{20e3}", "ไทยไทย", "\u{1b}", "x.y/z", "—",
+        ]);
+        prop_oneof![
+            prop::collection::vec(word, 0..30).prop_map(|words| words.concat()),
+            "[^\t]{0,60}".prop_map(|text| text),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_nothing_doubled(source in prose(), width in 4u16..30, anywhere: bool) {
+            let source = sanitize::sanitize(&source).replace('\t', " ");
+            let breaks = if anywhere { Breaks::Anywhere } else { Breaks::Words };
+            let lines = lines(&source, &Frame { breaks, ..Frame::prose(width) });
+            let trimmed = |text: &str| -> Vec<String> {
+                text.split('\n').map(|line| line.trim_end_matches(' ').to_owned()).collect()
+            };
+            prop_assert_eq!(trimmed(&joined(&lines)), trimmed(&source));
+        }
+
+        #[test]
+        fn no_line_is_wider_than_the_width(source in ".{0,60}", width in 2u16..30, indent in 0usize..8) {
+            let decoration = vec![Span::new(" ".repeat(indent), Role::Text)];
+            let frame = Frame { first: decoration.clone(), rest: decoration, ..Frame::prose(width) };
+            for line in lines(&source, &frame) {
+                let columns: usize = line.spans.iter().map(|span| display_width(&span.text)).sum();
+                prop_assert!(columns <= usize::from(width), "{:?}", line);
+                prop_assert!(line.spans.iter().all(|span| !span.text.chars().any(char::is_control)));
+            }
+        }
+
+        #[test]
+        fn sources_never_go_back(source in prose(), width in 4u16..30) {
+            let lines = lines(&source, &Frame::prose(width));
+            prop_assert!(lines.windows(2).all(|pair| pair[0].source <= pair[1].source));
+        }
+    }
+}
