@@ -342,7 +342,13 @@ mod tests {
 
     #[test]
     fn scripts_and_emoji_keep_their_joiners() {
-        for text in ["👩\u{200d}👩\u{200d}👧", "❤\u{fe0f}\u{200d}🔥", "1\u{fe0f}\u{20e3}", "می\u{200c}خواهم", "क\u{94d}\u{200d}ष"] {
+        for text in [
+            "👩\u{200d}👩\u{200d}👧",
+            "❤\u{fe0f}\u{200d}🔥",
+            "1\u{fe0f}\u{20e3}",
+            "می\u{200c}خواهم",
+            "क\u{94d}\u{200d}ष",
+        ] {
             assert!(matches!(sanitize(text), Cow::Borrowed(_)), "{text:?}");
         }
     }
@@ -379,9 +385,33 @@ mod tests {
 
     fn nasty() -> impl Strategy<Value = String> {
         let odd = prop::sample::select(vec![
-            "\r", "\n", "\r\n", "\t", "\u{1b}", "\u{1b}[1m", "\u{1b}]0;", "\u{7}", "\u{9b}", "\u{9c}",
-            "\u{202e}", "\u{200d}", "\u{200c}", "\u{fe0f}", "\u{e0041}", "\u{e0101}", "👩", "❤", "日", "1", "a",
-            "क", "م", "\u{301}", "\u{7f}", " ", "\u{8}",
+            "\r",
+            "\n",
+            "\r\n",
+            "\t",
+            "\u{1b}",
+            "\u{1b}[1m",
+            "\u{1b}]0;",
+            "\u{7}",
+            "\u{9b}",
+            "\u{9c}",
+            "\u{202e}",
+            "\u{200d}",
+            "\u{200c}",
+            "\u{fe0f}",
+            "\u{e0041}",
+            "\u{e0101}",
+            "👩",
+            "❤",
+            "日",
+            "1",
+            "a",
+            "क",
+            "م",
+            "\u{301}",
+            "\u{7f}",
+            " ",
+            "\u{8}",
         ]);
         prop_oneof![
             prop::collection::vec(odd, 0..12).prop_map(|parts| parts.concat()),

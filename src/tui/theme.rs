@@ -134,9 +134,7 @@ impl Theme {
     /// The built-in theme of this name.
     pub fn from_name(name: &str, depth: ColorDepth) -> Result<Self, UnknownTheme> {
         let palette = [&DARK, &LIGHT].into_iter().find(|palette| palette.name == name);
-        palette
-            .map(|palette| Self { palette, depth })
-            .ok_or_else(|| UnknownTheme(name.to_owned()))
+        palette.map(|palette| Self { palette, depth }).ok_or_else(|| UnknownTheme(name.to_owned()))
     }
 
     /// The names of the built-in themes.
@@ -151,13 +149,7 @@ impl Theme {
 
     /// How text in this role looks.
     pub fn style(&self, role: Role) -> Style {
-        let style = match role {
-            Role::Ansi(ansi) => self.ansi(ansi),
-            Role::Syntax(syntax) => self.syntax(syntax),
-            Role::AddedSyntax(syntax) => self.changed_code(syntax, Role::Added),
-            Role::RemovedSyntax(syntax) => self.changed_code(syntax, Role::Removed),
-            _ => self.plain(role),
-        };
+        let style = self.full(role);
         match self.depth {
             ColorDepth::None => Style { fg: None, bg: None, ..style },
             ColorDepth::Palette | ColorDepth::TrueColor => style,
@@ -169,8 +161,8 @@ impl Theme {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    /// The roles that hold no role or colour of their own.
-    fn plain(&self, role: Role) -> Style {
+    /// How it would look, were there colours.
+    fn full(&self, role: Role) -> Style {
         let palette = self.palette;
         let style = Style::new();
         match role {
@@ -199,7 +191,10 @@ impl Theme {
             Role::RemovedWord => self.word(palette.removed, palette.removed_word_background),
             Role::Escaped => style.fg(palette.error).add_modifier(Modifier::REVERSED),
             Role::Match => style.add_modifier(Modifier::REVERSED | Modifier::BOLD),
-            Role::Ansi(_) | Role::Syntax(_) | Role::AddedSyntax(_) | Role::RemovedSyntax(_) => style,
+            Role::Ansi(ansi) => self.ansi(ansi),
+            Role::Syntax(syntax) => self.syntax(syntax),
+            Role::AddedSyntax(syntax) => self.changed_code(syntax, Role::Added),
+            Role::RemovedSyntax(syntax) => self.changed_code(syntax, Role::Removed),
         }
     }
 
@@ -221,7 +216,7 @@ impl Theme {
     /// Code of a changed line: in its own colours on the background of the line, or, where no
     /// background can be had, in the colour of the line.
     fn changed_code(&self, syntax: Syntax, line: Role) -> Style {
-        let line = self.plain(line);
+        let line = self.full(line);
         match self.depth {
             ColorDepth::TrueColor => Style { bg: line.bg, ..self.syntax(syntax) },
             ColorDepth::Palette | ColorDepth::None => line,
@@ -296,21 +291,55 @@ mod tests {
     use super::*;
 
     fn roles() -> Vec<Role> {
-        use Syntax::{Attribute, Comment, Function, Keyword, Number, Punctuation, String, Type, Variable};
+        use Syntax::{
+            Attribute, Comment, Function, Keyword, Number, Punctuation, String, Type, Variable,
+        };
         let mut roles = vec![
-            Role::Text, Role::Muted, Role::Border, Role::User, Role::Assistant, Role::Thinking,
-            Role::Tool, Role::System, Role::Success, Role::Warning, Role::Error, Role::Code,
-            Role::CodeBlock, Role::Strong, Role::Emphasis, Role::StrongEmphasis,
-            Role::Strikethrough, Role::Link, Role::ListMarker, Role::Quote, Role::Added,
-            Role::AddedWord, Role::Removed, Role::RemovedWord, Role::LineNumber, Role::Escaped,
+            Role::Text,
+            Role::Muted,
+            Role::Border,
+            Role::User,
+            Role::Assistant,
+            Role::Thinking,
+            Role::Tool,
+            Role::System,
+            Role::Success,
+            Role::Warning,
+            Role::Error,
+            Role::Code,
+            Role::CodeBlock,
+            Role::Strong,
+            Role::Emphasis,
+            Role::StrongEmphasis,
+            Role::Strikethrough,
+            Role::Link,
+            Role::ListMarker,
+            Role::Quote,
+            Role::Added,
+            Role::AddedWord,
+            Role::Removed,
+            Role::RemovedWord,
+            Role::LineNumber,
+            Role::Escaped,
             Role::Match,
         ];
         roles.extend((1..=6).map(Role::Heading));
-        for syntax in [Keyword, Function, Type, String, Number, Comment, Punctuation, Attribute, Variable] {
-            roles.extend([Role::Syntax(syntax), Role::AddedSyntax(syntax), Role::RemovedSyntax(syntax)]);
+        for syntax in
+            [Keyword, Function, Type, String, Number, Comment, Punctuation, Attribute, Variable]
+        {
+            roles.extend([
+                Role::Syntax(syntax),
+                Role::AddedSyntax(syntax),
+                Role::RemovedSyntax(syntax),
+            ]);
         }
         let colour = Some(AnsiColor::Rgb(1, 2, 3));
-        roles.push(Role::Ansi(Ansi { foreground: colour, background: colour, bold: true, ..Ansi::default() }));
+        roles.push(Role::Ansi(Ansi {
+            foreground: colour,
+            background: colour,
+            bold: true,
+            ..Ansi::default()
+        }));
         roles
     }
 

@@ -74,11 +74,11 @@ mod tests {
             cache.insert(key, key, 10);
         }
         cache.insert(3, 3, 10);
-        assert_eq!((cache.get(&0), cache.bytes()), (None, 30));
-        assert_eq!(cache.get(&1), Some(&1));
+        assert_eq!((cache.get(&0).copied(), cache.bytes()), (None, 30));
+        assert_eq!(cache.get(&1).copied(), Some(1));
         cache.insert(4, 4, 10);
-        assert_eq!(cache.get(&1), Some(&1));
-        assert_eq!(cache.get(&2), None);
+        assert_eq!(cache.get(&1).copied(), Some(1));
+        assert_eq!(cache.get(&2).copied(), None);
     }
 
     #[test]
@@ -86,7 +86,7 @@ mod tests {
         let mut cache = Bounded::new(30);
         cache.insert(1, "a", 10);
         cache.insert(1, "b", 20);
-        assert_eq!((cache.get(&1), cache.bytes()), (Some(&"b"), 20));
+        assert_eq!((cache.get(&1).copied(), cache.bytes()), (Some("b"), 20));
     }
 
     #[test]
@@ -94,6 +94,6 @@ mod tests {
         let mut cache = Bounded::new(30);
         cache.insert(1, 1, 10);
         cache.insert(2, 2, 100);
-        assert_eq!((cache.get(&1), cache.get(&2)), (None, Some(&2)));
+        assert_eq!((cache.get(&1).copied(), cache.get(&2).copied()), (None, Some(2)));
     }
 }

@@ -104,9 +104,10 @@ impl Layouts {
         width: u16,
         highlighter: &Highlighter,
     ) -> &[Line] {
-        let continues = self.open.as_ref().is_some_and(|open| {
-            open.block == block && continues(open.stream.text(), text)
-        });
+        let continues = self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.block == block && continues(open.stream.text(), text));
         if !continues {
             self.open = None;
         }
@@ -191,11 +192,12 @@ mod tests {
     #[test]
     fn colours_that_come_later_lay_it_out_once_more() {
         let (told, news) = channel();
-        let highlighter = Highlighter::new(move || drop(told.send(())));
+        let highlighter = Highlighter::new(move || told.send(()).unwrap_or_default());
         let mut layouts = Layouts::default();
         let source = "```rust\nfn main() {}\n```";
         let mut lines = |highlighter: &Highlighter| {
-            let lines = layouts.get(key(1, 0), highlighter, || markdown::render(source, 20, highlighter));
+            let lines =
+                layouts.get(key(1, 0), highlighter, || markdown::render(source, 20, highlighter));
             (lines, layouts.misses())
         };
         let (plain, _) = lines(&highlighter);
@@ -203,7 +205,12 @@ mod tests {
             news.recv_timeout(Duration::from_secs(60)).unwrap();
         }
         let (coloured, misses) = lines(&highlighter);
-        assert!(coloured.iter().flat_map(|line| &line.spans).any(|span| matches!(span.role, Role::Syntax(_))));
+        assert!(
+            coloured
+                .iter()
+                .flat_map(|line| &line.spans)
+                .any(|span| matches!(span.role, Role::Syntax(_)))
+        );
         highlighter.highlight("python", "x = 1");
         news.recv_timeout(Duration::from_secs(60)).unwrap();
         assert_eq!(lines(&highlighter).1, misses);

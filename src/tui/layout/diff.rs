@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::highlight::Highlighted;
 use super::wrap::{Breaks, Frame, display_width};
-use super::{Colours, Highlighter, Laid, Line, Role, Span, Syntax, code};
+use super::{Highlighter, Laid, Line, Role, Span, Syntax, code};
 use crate::domain::{Diff, DiffLine, Hunk, LineTag};
 
 /// From this width on, old and new stand side by side.
@@ -51,8 +51,9 @@ struct Entry<'d> {
     /// Its numbers in the old and the new file.
     old: Option<usize>,
     new: Option<usize>,
-    /// Which line of the highlighted code of its side it is.
-    index: usize,
+    /// Which lines of the highlighted code of the sides it is.
+    old_row: usize,
+    new_row: usize,
     /// The words that changed.
     changed: Vec<Range<usize>>,
     source: usize,
@@ -84,9 +85,10 @@ enum Numbers {
 
 impl CodeColours {
     fn of(diff: &Diff, highlighter: &Highlighter) -> Self {
-        let language = diff.path.file_name().map_or_else(String::new, |name| {
-            name.to_string_lossy().into_owned()
-        });
+        let language = diff
+            .path
+            .file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let side = |without: LineTag| {
             let lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines);
             let lines = lines.filter(|line| line.tag != without);
@@ -108,7 +110,8 @@ impl Place {
                 line,
                 old: in_old.then_some(old),
                 new: in_new.then_some(new),
-                index: if in_new { self.new } else { self.old },
+                old_row: self.old,
+                new_row: self.new,
                 changed: Vec::new(),
                 source: self.source,
             });
@@ -189,17 +192,15 @@ impl Painter<'_> {
 
     /// Lays out one line behind its numbers and its sign.
     fn line(&self, entry: &Entry<'_>, numbers: Numbers, width: u16, out: &mut Vec<Line>) {
-        let side = match (entry.line.tag, numbers) {
-            (LineTag::Removed, _) | (LineTag::Context, Numbers::Old) => &self.colours.old,
-            (LineTag::Added | LineTag::Context, _) => &self.colours.new,
-        };
-        // A context line is on both sides, at another place on each.
-        let index = match (entry.line.tag, numbers) {
-            (LineTag::Context, Numbers::Old) => None,
-            (LineTag::Context | LineTag::Added | LineTag::Removed, _) => Some(entry.index),
+        let tokens = match (entry.line.tag, numbers) {
+            (LineTag::Removed, _) | (LineTag::Context, Numbers::Old) => {
+                self.colours.old.line(entry.old_row)
+            }
+            (LineTag::Added, _) | (LineTag::Context, Numbers::Both | Numbers::New) => {
+                self.colours.new.line(entry.new_row)
+            }
         };
         let (plain, changed, coloured) = roles(entry.line.tag);
-        let tokens = index.map_or(&[][..], |index| side.line(index));
         let tokens = tokens.iter().map(|token| (token.end as usize, coloured(token.syntax)));
         let runs = overlay(tokens, &entry.changed, changed, plain, entry.line.text.len());
         let first = self.gutter(entry, numbers, width);
@@ -217,7 +218,9 @@ impl Painter<'_> {
         let digits = self.digits;
         let number = |line: Option<usize>| line.map_or(String::new(), |line| line.to_string());
         let numbers = match numbers {
-            Numbers::Both => format!("{:>digits$} {:>digits$} ", number(entry.old), number(entry.new)),
+            Numbers::Both => {
+                format!("{:>digits$} {:>digits$} ", number(entry.old), number(entry.new))
+            }
             Numbers::Old => format!("{:>digits$} ", number(entry.old)),
             Numbers::New => format!("{:>digits$} ", number(entry.new)),
         };

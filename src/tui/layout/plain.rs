@@ -26,10 +26,7 @@ mod tests {
         let spans: Vec<&[Span]> = lines.iter().map(|line| line.spans.as_slice()).collect();
         assert_eq!(
             spans,
-            [
-                [Span::new("* not a *list*", Role::User)],
-                [Span::new("    kept", Role::User)]
-            ]
+            [[Span::new("* not a *list*", Role::User)], [Span::new("    kept", Role::User)]]
         );
     }
 

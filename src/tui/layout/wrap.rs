@@ -226,7 +226,9 @@ impl<'a> Wrapper<'a, '_> {
     fn push(&mut self, fragment: Fragment) {
         self.word_width += fragment.width;
         match self.word.last_mut() {
-            Some(last) if last.piece == fragment.piece && last.range.end == fragment.range.start => {
+            Some(last)
+                if last.piece == fragment.piece && last.range.end == fragment.range.start =>
+            {
                 last.range.end = fragment.range.end;
                 last.width += fragment.width;
             }
@@ -449,7 +451,10 @@ mod tests {
         let family = "👩\u{200d}👩\u{200d}👧";
         assert_eq!(shown(&family.repeat(3), 5), [family.repeat(2), family.to_owned()]);
         assert_eq!(shown("cafe\u{301} noir", 4), ["cafe\u{301}", "noir"]);
-        assert_eq!(shown("1\u{fe0f}\u{20e3}2\u{fe0f}\u{20e3}", 2), ["1\u{fe0f}\u{20e3}", "2\u{fe0f}\u{20e3}"]);
+        assert_eq!(
+            shown("1\u{fe0f}\u{20e3}2\u{fe0f}\u{20e3}", 2),
+            ["1\u{fe0f}\u{20e3}", "2\u{fe0f}\u{20e3}"]
+        );
     }
 
     #[test]
@@ -495,8 +500,24 @@ mod tests {
 
     fn prose() -> impl Strategy<Value = String> {
         let word = prop::sample::select(vec![
-            "a", "bc", "word", "longerword", " ", "  ", "\n", "日", "本語", "é", "e\u{301}",
-            "👩\u{200d}👩\u{200d}👧", "🇩🇪", "1\u{fe0f}\u{20e3}", "ไทยไทย", "\u{1b}", "x.y/z", "—",
+            "a",
+            "bc",
+            "word",
+            "longerword",
+            " ",
+            "  ",
+            "\n",
+            "日",
+            "本語",
+            "é",
+            "e\u{301}",
+            "👩\u{200d}👩\u{200d}👧",
+            "🇩🇪",
+            "1\u{fe0f}\u{20e3}",
+            "ไทยไทย",
+            "\u{1b}",
+            "x.y/z",
+            "—",
         ]);
         prop_oneof![
             prop::collection::vec(word, 0..30).prop_map(|words| words.concat()),

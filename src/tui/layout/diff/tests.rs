@@ -47,7 +47,11 @@ fn changed_words_are_marked() {
     let diff = Diff::between("f", "let a = old;\n", "let a = new;\n");
     let lines = render(&diff, 60, &Highlighter::off()).lines;
     let marked = |line: &Line, role| {
-        line.spans.iter().filter(|span| span.role == role).map(|span| span.text.clone()).collect::<Vec<_>>()
+        line.spans
+            .iter()
+            .filter(|span| span.role == role)
+            .map(|span| span.text.clone())
+            .collect::<Vec<_>>()
     };
     assert_eq!(marked(&lines[0], Role::RemovedWord), ["old"]);
     assert_eq!(marked(&lines[1], Role::AddedWord), ["new"]);

@@ -42,12 +42,7 @@ fn words(line: &str) -> Vec<(usize, &str)> {
 }
 
 /// Adds the range of some words; it joins the one before if only spaces lie between.
-fn add(
-    ranges: &mut Vec<Range<usize>>,
-    line: &str,
-    words: &[(usize, &str)],
-    changed: Range<usize>,
-) {
+fn add(ranges: &mut Vec<Range<usize>>, line: &str, words: &[(usize, &str)], changed: Range<usize>) {
     let start = |index: usize| words.get(index).map_or(line.len(), |(at, _)| *at);
     let range = start(changed.start)..start(changed.end);
     if range.is_empty() {

@@ -174,7 +174,9 @@ impl Highlighter {
 
 impl std::fmt::Debug for Highlighter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Highlighter").field("generation", &self.generation()).finish_non_exhaustive()
+        f.debug_struct("Highlighter")
+            .field("generation", &self.generation())
+            .finish_non_exhaustive()
     }
 }
 

@@ -189,8 +189,7 @@ impl<'e> Renderer<'e> {
             }
             Tag::HtmlBlock => {
                 self.separate(at);
-                self.leaf =
-                    Leaf::Html { code: Code { source: at, ..Code::default() } };
+                self.leaf = Leaf::Html { code: Code { source: at, ..Code::default() } };
             }
             Tag::List(start) => self.enter(Container::List { next: *start }, at),
             Tag::Item => {

@@ -112,7 +112,9 @@ impl<'e> Inline<'e> {
     fn address(&mut self, link: &Link<'e>, end: usize) {
         let shown: String = self.pieces[link.from..].iter().map(|piece| &*piece.text).collect();
         let address: &str = link.address;
-        if address.is_empty() || shown == address || Some(&*shown) == address.strip_prefix("mailto:")
+        if address.is_empty()
+            || shown == address
+            || Some(&*shown) == address.strip_prefix("mailto:")
         {
             return;
         }

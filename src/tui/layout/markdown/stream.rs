@@ -274,8 +274,7 @@ impl Layout {
         renderer.code_top(&language, Frame { source: start, ..Frame::prose(self.width) });
         self.lines = renderer.finish().lines;
         self.frozen.above = true;
-        let mut fence =
-            Fence { start: at, opening, language, above, ..Fence::default() };
+        let mut fence = Fence { start: at, opening, language, above, ..Fence::default() };
         self.extend(&mut fence, code, highlighter);
         self.frozen.resume = Resume::Fence(Box::new(fence));
     }
@@ -539,8 +538,9 @@ fn below<'e>(
     }
 }
 
+/// Where the line of `at` begins. To the parser a lone carriage return ends a line too.
 fn line_start(source: &str, at: usize) -> usize {
-    source[..at].rfind('\n').map_or(0, |before| before + 1)
+    source[..at].rfind(['\n', '\r']).map_or(0, |before| before + 1)
 }
 
 /// Columns of white space at the start of a line.

@@ -1,0 +1,239 @@
+//! Markdown as it stands on the screen, and the law of streaming: for every prefix of a text,
+//! laid out as it grew or at once, the lines are the same.
+
+mod corpus;
+mod law;
+
+use super::*;
+use crate::tui::layout::{Line, Role};
+
+fn text(line: &Line) -> String {
+    line.spans.iter().map(|span| span.text.as_str()).collect()
+}
+
+/// The screen, with spaces at the ends of lines left out.
+fn shown(source: &str, width: u16) -> String {
+    let lines = render(source, width, &Highlighter::off()).lines;
+    lines.iter().map(|line| text(line).trim_end().to_owned() + "\n").collect()
+}
+
+fn role_of(source: &str, part: &str) -> Role {
+    let lines = render(source, 80, &Highlighter::off()).lines;
+    let mut spans = lines.iter().flat_map(|line| &line.spans);
+    let span = spans.find(|span| span.text.contains(part));
+    span.unwrap_or_else(|| panic!("{part:?} in {lines:?}")).role
+}
+
+#[test]
+fn blocks_stand_one_blank_line_apart() {
+    let source =
+        "# Title\nText that\nflows.\n\n\n\n- one\n- two\n\n> quote\n***\nSetext\n------\nend";
+    insta::assert_snapshot!(shown(source, 30), @r"
+    Title
+
+    Text that flows.
+
+    • one
+    • two
+
+    ▌ quote
+
+    ──────────────────────────────
+
+    Setext
+
+    end
+    ");
+}
+
+#[test]
+fn lists_nest_and_are_as_loose_as_they_are_written() {
+    let source = "1. one\n   - a\n   - b\n     1. deep\n2. two\n\n   more of two\n\n3. three\n9. four\n\n- [x] done\n- [ ] open\n1) other\n";
+    insta::assert_snapshot!(shown(source, 30), @r"
+    1. one
+       ◦ a
+       ◦ b
+         1. deep
+    2. two
+
+       more of two
+
+    3. three
+    4. four
+
+    [x] done
+    [ ] open
+
+    1. other
+    ");
+}
+
+#[test]
+fn text_hangs_under_its_marker() {
+    let source = "- a long item that wraps\n  - another long one in it\n";
+    insta::assert_snapshot!(shown(source, 16), @r"
+    • a long item
+      that wraps
+      ◦ another long
+        one in it
+    ");
+}
+
+#[test]
+fn code_has_a_bar_and_its_language() {
+    let source =
+        "Run:\n```sh\ncargo test\n\n\tls\n```\n\n    indented\n\n- item\n  ```\n  in item\n  ```\n";
+    insta::assert_snapshot!(shown(source, 30), @r"
+    Run:
+
+    ╭ sh
+    │ cargo test
+    │
+    │     ls
+
+    │ indented
+
+    • item
+      │ in item
+    ");
+}
+
+#[test]
+fn code_breaks_where_the_line_is_full() {
+    insta::assert_snapshot!(shown("```\nlet x = abcdef;\n```", 10), @r"
+    │ let x =
+    │ abcdef;
+    ");
+}
+
+#[test]
+fn quotes_have_a_bar_on_every_line() {
+    let source = "> a quote that is long\n>\n> - item\n>   > inner\n";
+    insta::assert_snapshot!(shown(source, 14), @r"
+    ▌ a quote that
+    ▌ is long
+    ▌
+    ▌ • item
+    ▌   ▌ inner
+    ");
+}
+
+const TABLE: &str = "| Name | Count | Note |\n|:--|--:|:-:|\n| apple | 5 | fresh from the tree |\n| fig | 12 | x |\n";
+
+#[test]
+fn tables_align_their_columns() {
+    insta::assert_snapshot!(shown(TABLE, 60), @r"
+    Name  │ Count │        Note
+    ──────┼───────┼────────────────────
+    apple │     5 │ fresh from the tree
+    fig   │    12 │          x
+    ");
+}
+
+#[test]
+fn tables_shrink_and_wrap() {
+    insta::assert_snapshot!(shown(TABLE, 28), @r"
+    Name  │ Count │     Note
+    ──────┼───────┼─────────────
+    apple │     5 │  fresh from
+          │       │   the tree
+    ──────┼───────┼─────────────
+    fig   │    12 │      x
+    ");
+}
+
+#[test]
+fn tables_become_records_where_nothing_else_fits() {
+    insta::assert_snapshot!(shown(TABLE, 14), @r"
+    Name: apple
+    Count: 5
+    Note: fresh
+      from the
+      tree
+    ──────────────
+    Name: fig
+    Count: 12
+    Note: x
+    ");
+}
+
+#[test]
+fn links_and_images_show_the_whole_address() {
+    let source = "[docs](https://evil.example/?q=1) <https://a.example> [m@a.b](mailto:m@a.b) [a][r] ![pic](http://i/x.png) ![](y)\n\n[r]: /local 'title'";
+    insta::assert_snapshot!(shown(source, 120), @"docs (https://evil.example/?q=1) https://a.example m@a.b a (/local) [image: pic] http://i/x.png [image] y");
+}
+
+#[test]
+fn text_in_a_line_has_its_roles() {
+    let source = "a **b** *c* ***d*** `e` ~~f~~ [g](h) <u>i\n\n> j\n\n## k `l`\n\n|m|\n|-|\n|n|\n";
+    for (part, role) in [
+        ("a ", Role::Text),
+        ("b", Role::Strong),
+        ("c", Role::Emphasis),
+        ("d", Role::StrongEmphasis),
+        ("e", Role::Code),
+        ("f", Role::Strikethrough),
+        ("g", Role::Link),
+        ("<u>", Role::Muted),
+        ("j", Role::Quote),
+        ("k ", Role::Heading(2)),
+        ("l", Role::Code),
+        ("m", Role::Strong),
+        ("n", Role::Text),
+    ] {
+        assert_eq!(role_of(source, part), role, "{part}");
+    }
+    assert_eq!(role_of("```diff\n+new\n-old\n```", "+new"), Role::Added);
+}
+
+#[test]
+fn breaks_are_kept_where_they_are_meant() {
+    assert_eq!(shown("a  \nb\\\nc\nd<br>e", 20), "a\nb\nc d\ne\n");
+}
+
+#[test]
+fn html_is_text() {
+    assert_eq!(
+        shown("<div onclick=x>\nhi\n</div>\n\na <b>c</b>", 40),
+        "<div onclick=x>\nhi\n</div>\n\na <b>c</b>\n"
+    );
+}
+
+#[test]
+fn entities_cannot_name_what_must_not_be_shown() {
+    assert_eq!(shown("a&#27;[2J &#x202E;b\n\n```&#27;x\n```", 40), "a␛[2J ‹U+202E›b\n\n╭ ␛x\n│\n");
+    assert_eq!(role_of("a&#27;", "␛"), Role::Escaped);
+}
+
+#[test]
+fn line_ends_of_windows_are_line_ends() {
+    assert_eq!(
+        shown("# a\r\n\r\n```\r\nb\r\n\r\nc\r\n```\r\n- d\r\n\r\n- e\r\n", 40),
+        "a\n\n│ b\n│\n│ c\n\n• d\n\n• e\n"
+    );
+}
+
+#[test]
+fn deep_nesting_leaves_room_for_text() {
+    let source: String = (0..30).map(|depth| " ".repeat(depth * 2) + "- level\n").collect();
+    let shown = shown(&source, 20);
+    assert_eq!(shown.lines().filter(|line| line.contains("level")).count(), 30);
+}
+
+#[test]
+fn sources_lead_back_to_the_text() {
+    let source =
+        "# One\n\nTwo *three*\n\n- four\n\n```rust\nfive\nsix\n```\n\n|seven|\n|-|\n|eight|\n";
+    let lines = render(source, 40, &Highlighter::off()).lines;
+    for line in &lines {
+        let text = text(line);
+        let Some(word) = text
+            .split(|c: char| !c.is_ascii_lowercase() && c != 'O' && c != 'T')
+            .find(|word| word.len() > 2)
+        else {
+            continue;
+        };
+        let found = source[line.source..].find(word);
+        assert!(found.is_some_and(|at| at <= 4), "{word} at {} in {lines:?}", line.source);
+    }
+}

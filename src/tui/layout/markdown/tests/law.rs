@@ -1,0 +1,183 @@
+//! Incremental lines are the lines of a fresh layout.
+
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::corpus::CORPUS;
+use super::*;
+use crate::tui::layout::Colours;
+
+fn fresh(text: &str, width: u16) -> Vec<Line> {
+    render(text, width, &Highlighter::off()).lines
+}
+
+#[track_caller]
+fn agree(streaming: &mut Streaming, width: u16) {
+    let text = streaming.text().to_owned();
+    let lines = streaming.lines(width, &Highlighter::off());
+    let expected = fresh(&text, width);
+    if lines != expected {
+        let show =
+            |lines: &[Line]| lines.iter().map(|line| super::text(line) + "\n").collect::<String>();
+        assert_eq!(show(lines), show(&expected), "after {text:?}");
+        assert_eq!(lines, expected, "after {text:?}");
+    }
+}
+
+#[test]
+fn every_prefix_of_every_text_agrees() {
+    for text in CORPUS {
+        let mut streaming = Streaming::default();
+        for c in text.chars() {
+            streaming.push(c.encode_utf8(&mut [0; 4]));
+            agree(&mut streaming, 40);
+        }
+    }
+}
+
+#[test]
+fn texts_one_after_another_agree() {
+    for separator in ["", "\n", "\n\n"] {
+        let whole = CORPUS.join(separator);
+        let mut streaming = Streaming::default();
+        for (index, c) in whole.chars().enumerate() {
+            streaming.push(c.encode_utf8(&mut [0; 4]));
+            if index % 97 == 0 {
+                agree(&mut streaming, 60);
+            }
+        }
+        agree(&mut streaming, 60);
+    }
+}
+
+#[test]
+fn a_change_of_width_lays_out_all_again() {
+    let mut streaming = Streaming::default();
+    for (index, text) in CORPUS.iter().enumerate() {
+        streaming.push(text);
+        agree(&mut streaming, if index % 2 == 0 { 30 } else { 90 });
+    }
+}
+
+#[test]
+fn nothing_frozen_is_laid_out_twice() {
+    let mut streaming = Streaming::default();
+    streaming.push("first paragraph\n\nsecond\n\n");
+    streaming.lines(40, &Highlighter::off());
+    let frozen = |streaming: &mut Streaming| {
+        streaming.lines(40, &Highlighter::off())[0].spans[0].text.as_ptr()
+    };
+    let before = frozen(&mut streaming);
+    streaming.push("third\n\n- list\n");
+    assert_eq!(frozen(&mut streaming), before);
+}
+
+#[test]
+fn colours_come_while_it_streams_and_are_those_of_the_whole() {
+    let (told, news) = channel();
+    let highlighter = Highlighter::new(move || told.send(()).unwrap_or_default());
+    let text = "- item\n\n```rust\nfn main() {\n    let x = \"1\";\n}\n```\n\ntext\n\n1. one\n   ```py\n   def f(): pass\n   ```\n2. two\n\n```c\nint x;\n/* open\n";
+    let mut streaming = Streaming::default();
+    for part in text.split_inclusive('\n') {
+        streaming.push(part);
+        streaming.lines(40, &highlighter);
+    }
+    loop {
+        let whole = render(text, 40, &highlighter);
+        if whole.colours == Colours::Final && streaming.lines(40, &highlighter) == whole.lines {
+            break;
+        }
+        news.recv_timeout(Duration::from_secs(60)).expect("all colours come");
+    }
+    let coloured = streaming.lines(40, &highlighter).iter().flat_map(|line| &line.spans);
+    assert!(coloured.filter(|span| matches!(span.role, Role::Syntax(_))).count() > 10);
+}
+
+/// Pieces of Markdown put together at random.
+fn fragments() -> impl Strategy<Value = String> {
+    let fragment = prop::sample::select(vec![
+        "text ",
+        "word",
+        "\n",
+        "\n",
+        "\n\n",
+        "- ",
+        "  - ",
+        "1. ",
+        "2) ",
+        "> ",
+        "# ",
+        "    ",
+        "  ",
+        "\t",
+        "```\n",
+        "```rust\n",
+        "~~~\n",
+        "````",
+        "`",
+        "**",
+        "*",
+        "_",
+        "~~",
+        "| a | b |\n",
+        "|---|---|\n",
+        "|",
+        "---\n",
+        "===\n",
+        "***\n",
+        "[a]",
+        "[a]: /x\n",
+        "[b](c)",
+        "![i](j)",
+        "<div>\n",
+        "</div>\n",
+        "<!--",
+        "-->",
+        "<br>",
+        "\\",
+        "&amp;",
+        "[x] ",
+        "[ ] ",
+        "é",
+        "日本",
+        "\r\n",
+        "\r",
+        "\u{1b}[1m",
+        "<pre>\n",
+        "+ ",
+        ":",
+        "=",
+        "-",
+    ]);
+    prop::collection::vec(fragment, 0..40).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_in_any_parts_agrees(text in fragments(), cuts in prop::collection::vec(1usize..12, 1..60), width in 8u16..50) {
+        let mut streaming = Streaming::default();
+        let mut rest = text.as_str();
+        for cut in cuts {
+            let end = rest.char_indices().nth(cut).map_or(rest.len(), |(at, _)| at);
+            streaming.push(&rest[..end]);
+            rest = &rest[end..];
+            agree(&mut streaming, width);
+        }
+        streaming.push(rest);
+        agree(&mut streaming, width);
+    }
+
+    #[test]
+    fn any_text_fits_and_is_harmless(text in prop_oneof![fragments(), ".{0,60}"], width in 4u16..40) {
+        for line in fresh(&text, width) {
+            let columns: usize = line.spans.iter()
+                .map(|span| crate::tui::layout::wrap::display_width(&span.text)).sum();
+            prop_assert!(columns <= usize::from(width), "{line:?}");
+            prop_assert!(line.spans.iter().all(|span| !span.text.chars().any(char::is_control)), "{line:?}");
+        }
+    }
+}
