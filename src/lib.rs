@@ -8,6 +8,7 @@ pub mod context;
 pub mod doctor;
 pub mod domain;
 pub mod headless;
+pub mod launch;
 pub mod permissions;
 pub mod platform;
 pub mod providers;

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use crate::domain::{ContentHash, Message, StopReason, ToolCall, TurnId, Usage};
+use crate::domain::{ContentHash, Message, StopReason, TurnId, Usage};
 use crate::providers::retry::{self, Next};
 use crate::providers::{ProviderError, Recovery, StreamEvent};
 use crate::session::{Entry, MessageEntry, TurnOutcome};

@@ -71,27 +71,32 @@ pub(super) struct Agent {
 
 /// Starts an agent on a task of its own.
 pub fn spawn(setup: Setup, start: Start) -> AgentHandle {
-    let (commands, inbox) = mpsc::channel(COMMANDS);
-    let (outbox, events) = mpsc::channel(EVENTS);
-    let stop = Stop::new();
-    let powers = Powers::new(setup.workspace.clone(), setup.project, setup.mode);
-    let agent = Agent {
-        model: setup.model.clone(),
-        open: Open::new(),
-        commands: inbox,
-        events: Events::new(outbox),
-        stop: stop.clone(),
-        powers: Arc::new(powers),
-        asks: Arc::default(),
-        models: Models::default(),
-        warned: HashSet::new(),
-        setup,
-    };
+    let (agent, events, commands) = Agent::new(setup);
+    let stop = agent.stop.clone();
     let task = tokio::spawn(agent.run(start));
     AgentHandle { commands, events, stop, task }
 }
 
 impl Agent {
+    /// An agent with an empty session, and both ends of its ways to a front end.
+    pub(super) fn new(setup: Setup) -> (Self, mpsc::Receiver<Event>, mpsc::Sender<Command>) {
+        let (commands, inbox) = mpsc::channel(COMMANDS);
+        let (outbox, events) = mpsc::channel(EVENTS);
+        let agent = Self {
+            model: setup.model.clone(),
+            open: Open::new(),
+            commands: inbox,
+            events: Events::new(outbox),
+            stop: Stop::new(),
+            powers: Arc::new(Powers::new(setup.workspace.clone(), setup.project, setup.mode)),
+            asks: Arc::default(),
+            models: Models::default(),
+            warned: HashSet::new(),
+            setup,
+        };
+        (agent, events, commands)
+    }
+
     async fn run(mut self, start: Start) {
         self.events.tell(Event::ModeChanged(self.powers.mode())).await;
         for warning in self.powers.warnings() {

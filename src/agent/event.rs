@@ -22,12 +22,12 @@ pub enum Event {
         /// Its log.
         records: Arc<Vec<Record>>,
     },
-    /// The model that answers and the window that is served, in tokens, where it is known.
+    /// The model that answers.
     ModelChanged {
         /// The model's name.
         model: String,
-        /// The served window.
-        window: Option<u64>,
+        /// How much it can read at once.
+        window: Window,
         /// Whether the server is on this machine.
         local: bool,
     },
@@ -193,6 +193,15 @@ pub enum Event {
         /// Up to where; all of it where absent.
         upto: Option<EntryId>,
     },
+}
+
+/// How much a model can read at once, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Window {
+    /// The server says so.
+    Served(u64),
+    /// The configuration says so, or nobody does.
+    Assumed(u64),
 }
 
 /// Whether a model has to be chosen.

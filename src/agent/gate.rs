@@ -72,8 +72,19 @@ pub(super) struct Waits {
     pub(super) before_running: Vec<CancellationToken>,
 }
 
-/// Takes one call from its arguments to its result in the log.
-pub(super) async fn execute_with_permission(gate: &Gate, call: &ToolCall, waits: Waits) {
+impl Waits {
+    /// For a call that comes alone.
+    pub(super) fn none() -> Self {
+        Self { before_asking: Vec::new(), before_running: Vec::new() }
+    }
+}
+
+/// Takes one call from its arguments to its result, which is in the log when this returns.
+pub(super) async fn execute_with_permission(
+    gate: &Gate,
+    call: &ToolCall,
+    waits: Waits,
+) -> ToolOutput {
     let started = Instant::now();
     let (run, output) = match pass(gate, call, waits).await {
         Passed::Approved { approved, tool, input } => {
@@ -84,7 +95,8 @@ pub(super) async fn execute_with_permission(gate: &Gate, call: &ToolCall, waits:
         }
         Passed::Stopped(output) => (started, output),
     };
-    settle(gate, call, output, run.elapsed()).await;
+    settle(gate, call, output.clone(), run.elapsed()).await;
+    output
 }
 
 /// Answers a call without running it.
@@ -475,12 +487,11 @@ async fn record(
     gate.journal.write(gate.turn, Entry::Permission(entry)).await;
 }
 
-/// Saves rules to the settings file. Where that fails they hold for this session, and the person
-/// is told.
+/// Saves rules to the settings file. What cannot be saved holds for this session where it can, and
+/// the person is told.
 async fn save(gate: &Gate, kind: RuleKind, rules: &[String]) -> Option<RuleSource> {
     if let Err(error) = gate.powers.save(kind, rules) {
         gate.events.notice(NoticeLevel::Error, error.to_string()).await;
-        gate.powers.add_for_session(kind, rules);
         return None;
     }
     let rule = rules.first()?.clone();

@@ -22,13 +22,15 @@ mod response;
 mod sessions;
 mod setup;
 mod shell;
+mod single;
 mod stop;
 mod turn;
 
 pub use command::{Command, SteerId};
 pub use driver::{AgentHandle, Start, spawn};
-pub use event::{Event, ModelChoice, NoticeLevel};
+pub use event::{Event, ModelChoice, NoticeLevel, Window};
 pub use gate::Person;
 pub use models::ANY_MODEL;
 pub use setup::Setup;
+pub use single::run_call;
 pub use stop::Stop;

@@ -11,7 +11,7 @@ use crate::session::{Entry, TurnOutcome};
 
 use super::driver::Agent;
 use super::gate::Person;
-use super::{Event, ModelChoice, NoticeLevel};
+use super::{Event, ModelChoice, NoticeLevel, Window};
 
 /// The name that stands for whatever model the server has.
 pub const ANY_MODEL: &str = "default";
@@ -120,7 +120,8 @@ impl Agent {
 
     pub(super) async fn tell_model(&self) {
         let Some(model) = self.model.clone() else { return };
-        let window = self.models.window(&model).or(self.setup.window);
+        let assumed = Window::Assumed(self.setup.window);
+        let window = self.models.window(&model).map_or(assumed, Window::Served);
         let local = self.setup.provider.is_local();
         self.events.tell(Event::ModelChanged { model, window, local }).await;
     }

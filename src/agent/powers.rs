@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use crate::domain::{Mode, RuleFile, RuleKind};
 use crate::permissions::store::{ProjectFiles, SaveError, load, rule_file, save_rule};
 use crate::permissions::{Decision, Query, RuleError, RuleSet, Workspace, decide};
+use crate::trust::{TrustError, TrustStore};
 
 /// Rules and mode, shared by the driver and its running calls.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub(super) enum PowerError {
     Rule(#[from] RuleError),
     #[error("{0} The rule holds until slug ends.")]
     Save(#[from] SaveError),
+    #[error("The rule is saved, but this folder's trust is not: {0}")]
+    Trust(#[from] TrustError),
 }
 
 impl Powers {
@@ -101,6 +104,7 @@ impl Powers {
                 return Err(error.into());
             }
         }
+        self.keep_trust(&file)?;
         let mut fresh = load(&self.workspace, self.project);
         let mut inner = self.lock();
         for (kind, rule) in &inner.of_session {
@@ -110,6 +114,19 @@ impl Powers {
         drop(inner);
         self.changed();
         Ok(())
+    }
+
+    /// A rule that slug itself has just written into a trusted folder is no change to ask about.
+    fn keep_trust(&self, file: &RuleFile) -> Result<(), PowerError> {
+        let folder = self.workspace.root();
+        let Ok(inside) = file.0.strip_prefix(folder) else { return Ok(()) };
+        let content = std::fs::read(&file.0).map_err(|source| TrustError::Io {
+            doing: "read",
+            path: file.0.clone(),
+            source,
+        })?;
+        let mut trust = TrustStore::open(self.workspace.slug_home(), self.workspace.home())?;
+        Ok(trust.keep_own_change(folder, inside, &content)?)
     }
 
     fn changed(&self) {

@@ -24,7 +24,7 @@ pub struct Setup {
     /// The model that was asked for by name; `None` takes what the server offers.
     pub model: Option<String>,
     /// The window to assume where the server does not say, in tokens.
-    pub window: Option<u64>,
+    pub window: u64,
     /// Limit of one response, in tokens.
     pub max_tokens: u32,
     /// Sent only when set.

@@ -10,8 +10,9 @@ use std::io::Write;
 use tokio::sync::mpsc;
 
 use crate::agent::{Command, Event};
+use crate::cli::OutputFormat;
 
-pub use report::{OutputFormat, Report};
+pub use report::Report;
 
 use report::Stream;
 

@@ -3,20 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::agent::{Event, NoticeLevel};
+use crate::cli::{Exit, OutputFormat};
 use crate::domain::{Block, Role, SessionId, ToolCall, TurnId, Usage};
 use crate::session::{Entry, MessageEntry, Record, TurnOutcome};
-
-/// How the answer is printed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum OutputFormat {
-    /// The answer's text.
-    #[default]
-    Text,
-    /// One object when all is over.
-    Json,
-    /// One object a line as things happen, the last one as `json` prints it.
-    StreamJson,
-}
 
 /// What has happened so far, and what is left to say of it.
 #[derive(Debug)]
@@ -57,13 +46,13 @@ impl Report {
         self.outcome.is_some()
     }
 
-    /// 0 answered, 1 failed, 4 answered though calls were refused for want of permission.
-    pub fn exit(&self) -> u8 {
+    /// How the run ends.
+    pub fn exit(&self) -> Exit {
         match &self.outcome {
-            Some(TurnOutcome::Answered) if self.refused.is_empty() => 0,
-            Some(TurnOutcome::Answered) => 4,
+            Some(TurnOutcome::Answered) if self.refused.is_empty() => Exit::Answered,
+            Some(TurnOutcome::Answered) => Exit::Refused,
             Some(TurnOutcome::Interrupted | TurnOutcome::RoundLimit | TurnOutcome::Failed(_))
-            | None => 1,
+            | None => Exit::Failed,
         }
     }
 
@@ -207,7 +196,7 @@ impl Report {
             "usage": self.usage,
             "cost": null,
             "turns": self.turn,
-            "exit": self.exit(),
+            "exit": self.exit().code(),
             "refused": refused,
             "error": error,
         })
@@ -266,7 +255,7 @@ mod tests {
         let events = [response("looking"), response("here"), ended(TurnOutcome::Answered)];
         let (report, out, err) = play(OutputFormat::Text, &events);
         assert_eq!((out, err), (vec!["here".to_owned()], vec![]));
-        assert_eq!(report.exit(), 0);
+        assert_eq!(report.exit(), Exit::Answered);
     }
 
     #[test]
@@ -274,7 +263,7 @@ mod tests {
         let events = [ended(TurnOutcome::Failed("No server answers.".into()))];
         let (report, out, err) = play(OutputFormat::Text, &events);
         assert_eq!((out, err), (vec![], vec!["No server answers.".to_owned()]));
-        assert_eq!(report.exit(), 1);
+        assert_eq!(report.exit(), Exit::Failed);
     }
 
     #[test]
@@ -290,7 +279,7 @@ mod tests {
             ended(TurnOutcome::Answered),
         ];
         let (report, out, _) = play(OutputFormat::Json, &events);
-        assert_eq!(report.exit(), 4);
+        assert_eq!(report.exit(), Exit::Refused);
         let result: Value = serde_json::from_str(&out[0]).unwrap();
         assert_eq!(result["exit"], 4);
         assert_eq!(result["refused"][0]["call"]["input"]["command"], "rm x");

@@ -201,7 +201,7 @@ impl Approved {
 }
 
 fn binding(tool: &str, input: &Value, cwd: Option<&std::path::Path>) -> ContentHash {
-    let mut text = serde_json::Value::String(tool.to_owned()).to_string();
+    let mut text = Value::String(tool.to_owned()).to_string();
     write_canonical(input, &mut text);
     if let Some(cwd) = cwd {
         text.push_str(&format!("{cwd:?}"));

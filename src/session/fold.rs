@@ -142,7 +142,7 @@ impl Conversation {
     }
 
     fn say(&mut self, id: EntryId, said: &MessageEntry) {
-        let message = said.message();
+        let message = as_sent(said);
         if let Some(usage) = said.usage {
             self.usage += usage;
         }

@@ -1,0 +1,145 @@
+//! Puts an agent's setup together.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use chrono::Local;
+
+use crate::agent::{Person, Setup};
+use crate::cli::Cli;
+use crate::config::{Config, ModelChoice, Reach};
+use crate::context::{self, Git};
+use crate::permissions::store::ProjectFiles;
+use crate::platform::debug_log::DebugLog;
+use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
+use crate::platform::files::DiskFiles;
+use crate::platform::process::{ProcessHost, Programs};
+use crate::platform::redact::Redactor;
+use crate::providers::Provider;
+use crate::providers::chat::ChatCompletions;
+use crate::providers::demo::{self, Demo, Script, Tempo};
+use crate::providers::http::{Endpoint, Http, PlainHttp};
+use crate::session::Store;
+use crate::tools::{Place, Registry};
+
+use super::ground::Ground;
+
+/// What a run is made of.
+pub(super) struct Parts {
+    /// For [`crate::agent::spawn`].
+    pub(super) setup: Setup,
+    /// Owns what commands have left running.
+    pub(super) processes: Arc<ProcessHost>,
+}
+
+/// Who answers, and who is asked.
+pub(super) struct Sides {
+    /// The models.
+    pub(super) provider: Arc<dyn Provider>,
+    /// The person.
+    pub(super) person: Person,
+}
+
+/// The setup of an agent for this run.
+pub(super) fn parts(
+    cli: &Cli,
+    ground: &Ground,
+    config: &Config,
+    project: ProjectFiles,
+    sides: Sides,
+    redactor: &Redactor,
+) -> anyhow::Result<Parts> {
+    if let Some(key) = &config.api_key {
+        redactor.learn(&key.value);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let programs = Programs::find(&path, &ground.cwd)?;
+    let rules = EnvironmentRules::default();
+    let environment = ChildEnvironment::from_variables(std::env::vars_os(), &rules);
+    let processes = Arc::new(ProcessHost::new(programs, environment)?);
+    let (git, instruction_folders) = match project {
+        ProjectFiles::Trusted => {
+            let folders: Vec<PathBuf> =
+                std::iter::once(&ground.cwd).chain(&ground.added).cloned().collect();
+            let instructions = context::project_folders(&ground.cwd, ground.user_home.as_deref());
+            (Git::find(&path, &folders), instructions)
+        }
+        ProjectFiles::Untrusted => (None, Vec::new()),
+    };
+    let statics = config.statics.iter();
+    let contexts = context::providers(context::Setup {
+        cwd: ground.cwd.clone(),
+        user_home: ground.user_home.clone(),
+        statics: statics.map(|(name, text)| (name.clone(), text.value.clone())).collect(),
+        git,
+    });
+    let debug = if cli.debug_log {
+        DebugLog::start(&ground.home.debug(), redactor.clone(), Local::now())
+            .context("The debug log cannot be begun")?
+    } else {
+        DebugLog::off()
+    };
+    let store = store(ground);
+    let setup = Setup {
+        provider: sides.provider,
+        provider_name: config.provider.value.to_string(),
+        model: match &config.model.value {
+            ModelChoice::Named(name) => Some(name.clone()),
+            ModelChoice::Served => None,
+        },
+        window: config.context_window.value,
+        max_tokens: config.max_tokens.value,
+        temperature: config.temperature.as_ref().map(|temperature| temperature.value),
+        max_tool_rounds: config.max_tool_rounds.value,
+        system_prompt: config.system_prompt.as_ref().map(|prompt| prompt.value.clone()),
+        place: Place { cwd: ground.cwd.clone(), home: ground.user_home.clone() },
+        workspace: Arc::new(ground.workspace()),
+        registry: Arc::new(Registry::standard()),
+        files: Arc::new(DiskFiles::default()),
+        processes: processes.clone(),
+        project,
+        mode: config.mode.value,
+        person: sides.person,
+        blobs: store.blobs().clone(),
+        store,
+        home: ground.home.root().to_owned(),
+        instruction_folders,
+        contexts,
+        debug,
+    };
+    Ok(Parts { setup, processes })
+}
+
+/// The sessions below slug's home.
+pub(super) fn store(ground: &Ground) -> Store {
+    let home = &ground.home;
+    Store::new(home.sessions(), home.trash(), home.blobs())
+}
+
+/// The scripted model of `--demo`.
+pub(super) fn demo(script: Option<&PathBuf>) -> anyhow::Result<Arc<dyn Provider>> {
+    let script = match script {
+        Some(file) => {
+            let text = std::fs::read_to_string(file)
+                .with_context(|| format!("Cannot read the script {}", file.display()))?;
+            Script::parse(&text, file)?
+        }
+        None => demo::built_in()?,
+    };
+    Ok(Arc::new(Demo::new(script, Tempo::AsWritten)))
+}
+
+/// The server that the configuration names.
+pub(super) fn server(ground: &Ground, config: &Config) -> anyhow::Result<Arc<dyn Provider>> {
+    let endpoint = &config.endpoint.value;
+    let plain = match endpoint.reach() {
+        Reach::PlainRemote if ground.trust()?.origin_allowed(endpoint.origin().as_str()) => {
+            PlainHttp::Allowed
+        }
+        Reach::PlainRemote | Reach::Loopback | Reach::Encrypted => PlainHttp::LoopbackOnly,
+    };
+    let key = config.api_key.as_ref().map(|key| key.value.clone());
+    let endpoint = Endpoint::parse(endpoint.as_str(), plain)?;
+    Ok(Arc::new(ChatCompletions::new(Arc::new(Http::new()), endpoint, key)))
+}

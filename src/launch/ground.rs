@@ -1,0 +1,109 @@
+//! What a run stands on: its folder, slug's home, and what the configuration says.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::cli::Cli;
+use crate::config::{self, Config, ConfigError, Environment, Files, UserFile};
+use crate::permissions::Workspace;
+use crate::permissions::store::ProjectFiles;
+use crate::platform::paths::Home;
+use crate::trust::{Status, TrustStore};
+
+/// Where slug works and where it keeps its things.
+pub(super) struct Ground {
+    /// The working folder, without symbolic links.
+    pub(super) cwd: PathBuf,
+    /// The folders that `--add-dir` names.
+    pub(super) added: Vec<PathBuf>,
+    /// The person's home folder.
+    pub(super) user_home: Option<PathBuf>,
+    /// slug's own folder.
+    pub(super) home: Home,
+    /// What was not as it should be, for the person.
+    pub(super) notices: Vec<String>,
+    /// The environment variables that count as configuration.
+    pub(super) environment: Environment,
+}
+
+impl Ground {
+    pub(super) fn find(cli: &Cli) -> anyhow::Result<Self> {
+        let cwd = match &cli.directory {
+            Some(folder) => folder.clone(),
+            None => std::env::current_dir().context("The current folder is gone")?,
+        };
+        let cwd = folder(&cwd)?;
+        let added = cli.add_dir.iter().map(|path| folder(path)).collect::<anyhow::Result<_>>()?;
+        let chosen = std::env::var_os("SLUG_HOME").map(PathBuf::from);
+        let home = Home::find(chosen.as_deref(), &cwd)?;
+        let narrowed = home.ensure().with_context(|| {
+            let root = home.root().display();
+            format!("slug's folder {root} cannot be made. SLUG_HOME names another")
+        })?;
+        Ok(Self {
+            cwd,
+            added,
+            user_home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
+            home,
+            notices: narrowed.iter().map(ToString::to_string).collect(),
+            environment: Environment::read(|name| std::env::var_os(name))?,
+        })
+    }
+
+    /// The same ground with another working folder.
+    pub(super) fn moved_to(&self, cwd: PathBuf) -> Self {
+        Self {
+            cwd,
+            added: Vec::new(),
+            user_home: self.user_home.clone(),
+            home: self.home.clone(),
+            notices: self.notices.clone(),
+            environment: self.environment.clone(),
+        }
+    }
+
+    /// Whether the folder's own files count: by this run's flag or the person's stored word.
+    pub(super) fn project(&self, cli: &Cli) -> anyhow::Result<ProjectFiles> {
+        if cli.trust_workspace {
+            return Ok(ProjectFiles::Trusted);
+        }
+        Ok(match self.trust()?.status(&self.cwd) {
+            Status::Trusted => ProjectFiles::Trusted,
+            Status::Unknown | Status::Changed(_) => ProjectFiles::Untrusted,
+        })
+    }
+
+    pub(super) fn trust(&self) -> anyhow::Result<TrustStore> {
+        Ok(TrustStore::open(self.home.root(), self.user_home.as_deref())?)
+    }
+
+    pub(super) fn config(
+        &self,
+        cli: &Cli,
+        project: ProjectFiles,
+    ) -> Result<Config, Vec<ConfigError>> {
+        let user = match &cli.config {
+            Some(file) => UserFile::Named(file),
+            None => UserFile::Home(self.home.root()),
+        };
+        let project = match project {
+            ProjectFiles::Trusted => Some(self.cwd.as_path()),
+            ProjectFiles::Untrusted => None,
+        };
+        config::load(Files { user, project }, &self.environment, &cli.flags())
+    }
+
+    pub(super) fn workspace(&self) -> Workspace {
+        let (home, slug_home) = (self.user_home.clone(), self.home.root().to_owned());
+        Workspace::new(self.cwd.clone(), self.added.clone(), home, slug_home)
+    }
+}
+
+fn folder(path: &Path) -> anyhow::Result<PathBuf> {
+    let real = path.canonicalize().with_context(|| format!("Cannot open {}", path.display()))?;
+    if !real.is_dir() {
+        bail!("{} is not a folder.", path.display());
+    }
+    Ok(real)
+}

@@ -1,0 +1,136 @@
+//! `slug -p`: one question, its answer, and an exit status for a script.
+
+use std::io::{IsTerminal, Read};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use crate::agent::{self, AgentHandle, Person, Start};
+use crate::cli::{Cli, Exit};
+use crate::headless;
+use crate::permissions::store::ProjectFiles;
+use crate::platform::redact::Redactor;
+use crate::platform::signals::{Signal, Signals, raise_again};
+use crate::platform::{child, logging};
+use crate::trust;
+
+use super::build::{self, Parts, Sides};
+use super::ground::Ground;
+use super::print;
+
+/// The most of standard input that is read as context, in bytes.
+const INPUT_LIMIT: u64 = 4 << 20;
+/// How long a run that was stopped may take to put its things in order.
+const WIND_UP: Duration = Duration::from_secs(3);
+
+pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> anyhow::Result<Exit> {
+    let scratch = super::screen::scratch(cli)?;
+    let moved = scratch.as_ref().map(|scratch| ground.moved_to(scratch.path().to_owned()));
+    let ground = moved.as_ref().unwrap_or(ground);
+    let project = ground.project(cli)?;
+    let config = match ground.config(cli, project) {
+        Ok(config) => config,
+        Err(errors) => {
+            print::config_errors(&errors);
+            return Ok(Exit::of_config(&errors));
+        }
+    };
+    let text = prompt_text(prompt)?;
+    for notice in ground.notices.iter().chain(&config.warnings) {
+        print::complain(notice);
+    }
+    if project == ProjectFiles::Untrusted && !trust::inventory(&ground.cwd).is_empty() {
+        print::complain(
+            "this folder is not trusted: its settings and instruction files are left out \
+             (--trust-workspace takes them for this run)",
+        );
+    }
+    let redactor = Redactor::default();
+    let filter = std::env::var("RUST_LOG").ok();
+    let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
+    if let Err(error) = &log {
+        print::complain(&error.to_string());
+    }
+    let provider = match &cli.demo {
+        Some(script) => build::demo(script.as_ref())?,
+        None => build::server(ground, &config)?,
+    };
+    let sides = Sides { provider, person: Person::Absent };
+    let Parts { setup, processes } = build::parts(cli, ground, &config, project, sides, &redactor)?;
+    let start = start(cli, ground)?;
+    let mut signals = Signals::listen()?;
+    let AgentHandle { commands, mut events, stop, task } = agent::spawn(setup, start);
+
+    let mut streams = (std::io::stdout(), std::io::stderr());
+    let mut signal: Option<Signal> = None;
+    let report = {
+        let streams: (&mut dyn std::io::Write, &mut dyn std::io::Write) =
+            (&mut streams.0, &mut streams.1);
+        let answering = headless::run(text, cli.output_format, &commands, &mut events, streams);
+        tokio::pin!(answering);
+        loop {
+            tokio::select! {
+                report = &mut answering => break Some(report),
+                got = signals.next(), if signal.is_none() => {
+                    if got.is_ending() {
+                        signal = Some(got);
+                        stop.everything();
+                    }
+                }
+                () = tokio::time::sleep(WIND_UP), if signal.is_some() => break None,
+            }
+        }
+    };
+    drop((commands, events));
+    // The session is saved and the children are gone before slug is.
+    let saved = tokio::time::timeout(WIND_UP, task).await;
+    processes.end_all().await;
+    if let Some(signal) = signal {
+        drop((log, scratch));
+        raise_again(signal, &child::program()?);
+    }
+    if saved.is_err() {
+        bail!("The session could not be saved in time.");
+    }
+    match report {
+        Some(report) => Ok(report?.exit()),
+        None => bail!("Stopped."),
+    }
+}
+
+/// What the agent opens first.
+pub(super) fn start(cli: &Cli, ground: &Ground) -> anyhow::Result<Start> {
+    if let Some(session) = cli.resume {
+        return Ok(Start::Resume(session));
+    }
+    if let Some(session) = cli.fork_session {
+        return Ok(Start::Fork(session));
+    }
+    if !cli.continue_newest {
+        return Ok(Start::New);
+    }
+    match build::store(ground).newest_in(&ground.cwd)? {
+        Some(session) => Ok(Start::Resume(session)),
+        None => bail!("There is no session of this folder to continue. `slug` begins one."),
+    }
+}
+
+/// The text of the flag, with standard input behind it where that is not a terminal.
+fn prompt_text(prompt: Option<&str>) -> anyhow::Result<String> {
+    let stdin = std::io::stdin();
+    let mut input = String::new();
+    if !stdin.is_terminal() {
+        let mut bytes = Vec::new();
+        stdin.lock().take(INPUT_LIMIT + 1).read_to_end(&mut bytes).context("Standard input")?;
+        if bytes.len() as u64 > INPUT_LIMIT {
+            bail!("Standard input is larger than 4 MB. Write it to a file and name that instead.");
+        }
+        input = String::from_utf8_lossy(&bytes).into_owned();
+    }
+    match (prompt, input.trim()) {
+        (None, "") => bail!("There is nothing to ask: give a text after -p, or on standard input."),
+        (None, input) => Ok(input.to_owned()),
+        (Some(prompt), "") => Ok(prompt.to_owned()),
+        (Some(prompt), input) => Ok(format!("{prompt}\n\n<stdin>\n{input}\n</stdin>")),
+    }
+}

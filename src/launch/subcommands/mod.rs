@@ -1,0 +1,82 @@
+//! The subcommands: each prints what a room knows, as text or as JSON.
+
+mod permissions;
+mod sessions;
+mod tools;
+
+use std::io::stdout;
+
+use crate::cli::{Cli, Command, Exit};
+use crate::config::{self, ConfigError};
+use crate::context::{FIXED_PROMPT, Git, PromptReport};
+use crate::doctor::{self, Checkup, State, Terminal};
+use crate::providers::Provider;
+use crate::tools::Registry;
+
+use super::build;
+use super::ground::Ground;
+use super::print;
+
+pub(super) async fn run(cli: &Cli, ground: &Ground, command: &Command) -> anyhow::Result<Exit> {
+    match command {
+        Command::Config { format } => {
+            let config = match ground.config(cli, ground.project(cli)?) {
+                Ok(config) => config,
+                Err(errors) => return Ok(wrong(&errors)),
+            };
+            if format.json {
+                config::write_json(&config, &mut stdout())?;
+            } else {
+                config::write_text(&config, &mut stdout())?;
+            }
+            Ok(Exit::Answered)
+        }
+        Command::Tools(command) => tools::run(cli, ground, command).await,
+        Command::Sessions(command) => sessions::run(ground, command),
+        Command::Permissions(command) => permissions::run(cli, ground, command),
+        Command::Prompt { format } => {
+            let tools = Registry::standard().specs();
+            let report = PromptReport { prompt: FIXED_PROMPT, tools: &tools };
+            if format.json {
+                report.write_json(&mut stdout())?;
+            } else {
+                report.write_text(&mut stdout())?;
+            }
+            Ok(Exit::Answered)
+        }
+        Command::Doctor { format } => examine(cli, ground, format.json).await,
+        // These two need no ground and are answered before there is one.
+        Command::Completions { .. } | Command::Man => Ok(Exit::Answered),
+    }
+}
+
+/// Says what is wrong with the configuration.
+fn wrong(errors: &[ConfigError]) -> Exit {
+    print::config_errors(errors);
+    Exit::of_config(errors)
+}
+
+async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit> {
+    let config = ground.config(cli, ground.project(cli)?);
+    let provider = config.as_ref().ok().and_then(|config| build::server(ground, config).ok());
+    let git = Git::find(&std::env::var_os("PATH").unwrap_or_default(), &[ground.cwd.clone()]);
+    let findings = doctor::examine(&Checkup {
+        config: config.as_ref().map_err(Vec::as_slice),
+        provider: provider.as_deref().map(|provider| provider as &dyn Provider),
+        home: ground.home.root(),
+        cwd: &ground.cwd,
+        user_home: ground.user_home.as_deref(),
+        git: git.as_ref(),
+        terminal: &Terminal::read(|name| std::env::var_os(name)),
+    })
+    .await;
+    if json {
+        doctor::write_json(&findings, &mut stdout())?;
+    } else {
+        doctor::write_text(&findings, &mut stdout())?;
+    }
+    Ok(match doctor::worst(&findings) {
+        State::Ok | State::Warn => Exit::Answered,
+        State::Fail => Exit::Failed,
+    })
+}

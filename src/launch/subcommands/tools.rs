@@ -1,0 +1,82 @@
+//! `slug tools`: the registry, and one call through the gate.
+
+use std::io::{Write, stdout};
+
+use serde_json::json;
+
+use crate::agent::{Person, run_call};
+use crate::cli::{Cli, Exit, ToolsCommand};
+use crate::domain::{CallId, CallInput, ToolCall, ToolStatus};
+use crate::launch::build::{self, Parts, Sides};
+use crate::launch::ground::Ground;
+use crate::launch::print;
+use crate::platform::redact::Redactor;
+use crate::session::Store;
+use crate::tools::Registry;
+
+pub(super) async fn run(
+    cli: &Cli,
+    ground: &Ground,
+    command: &ToolsCommand,
+) -> anyhow::Result<Exit> {
+    match command {
+        ToolsCommand::List { format } => {
+            let tools = Registry::standard().specs();
+            let mut out = stdout().lock();
+            if format.json {
+                writeln!(out, "{}", json!(&*tools))?;
+            } else {
+                for tool in &*tools {
+                    let first = tool.description.lines().next().unwrap_or_default();
+                    writeln!(out, "{:10} {first}", tool.name)?;
+                }
+            }
+            Ok(Exit::Answered)
+        }
+        ToolsCommand::Run { name, input, format } => {
+            let call = ToolCall {
+                id: CallId::generate(),
+                name: name.clone(),
+                input: CallInput::Valid(input.clone()),
+            };
+            call_one(cli, ground, call, format.json).await
+        }
+    }
+}
+
+async fn call_one(cli: &Cli, ground: &Ground, call: ToolCall, json: bool) -> anyhow::Result<Exit> {
+    let project = ground.project(cli)?;
+    let config = match ground.config(cli, project) {
+        Ok(config) => config,
+        Err(errors) => return Ok(super::wrong(&errors)),
+    };
+    let sides = Sides { provider: build::server(ground, &config)?, person: Person::Absent };
+    let Parts { mut setup, processes } =
+        build::parts(cli, ground, &config, project, sides, &Redactor::default())?;
+    // A call by itself is no session to come back to; it is on record while it runs.
+    let scratch = tempfile::tempdir()?;
+    let folder = |name: &str| scratch.path().join(name);
+    setup.store = Store::new(folder("sessions"), folder("trash"), folder("blobs"));
+    setup.blobs = setup.store.blobs().clone();
+    let output = run_call(setup, call).await;
+    processes.end_all().await;
+    let Some(output) = output else {
+        print::complain("The call could not be put on record, so it was not made.");
+        return Ok(Exit::Failed);
+    };
+    if json {
+        let status = output.status;
+        writeln!(
+            stdout(),
+            "{}",
+            json!({"status": status, "output": output.output, "text": output.observation})
+        )?;
+    } else {
+        writeln!(stdout(), "{}", output.observation)?;
+    }
+    Ok(match output.status {
+        ToolStatus::Done => Exit::Answered,
+        ToolStatus::Failed | ToolStatus::Cancelled => Exit::Failed,
+        ToolStatus::Denied => Exit::Refused,
+    })
+}

@@ -1,0 +1,230 @@
+//! `~/.slug/trust.json`: the answers, with mode 0600.
+//!
+//! Read again before each change, so that two running slugs do not lose each other's answers. A
+//! file that cannot be read is an error, never an empty store that the next answer would save.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::ContentHash;
+
+use super::inventory::powers;
+
+/// The stored answers.
+#[derive(Debug, Clone)]
+pub struct TrustStore {
+    file: PathBuf,
+    home: Option<PathBuf>,
+    answers: Answers,
+}
+
+/// What the person said of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Status {
+    /// Yes, and nothing that gives it powers has changed.
+    Trusted,
+    /// Nothing, or no.
+    Unknown,
+    /// Yes, but these files have changed or are new since, relative to the folder.
+    Changed(Vec<PathBuf>),
+}
+
+/// Why trust could not be read, given or kept.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// Everything would be below it.
+    #[error(
+        "{0} cannot be trusted: too much lies below it. Start slug in the project's own folder."
+    )]
+    TooWide(PathBuf),
+    /// The operating system says no.
+    #[error("cannot {doing} {path}: {source}")]
+    Io {
+        /// "read", "write", …
+        doing: &'static str,
+        /// Which file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The store holds something else.
+    #[error("{file} is not readable ({source}). Repair it, or delete it to be asked again.")]
+    Broken {
+        /// The store.
+        file: PathBuf,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Answers {
+    folders: Vec<Folder>,
+    /// Origins to which a key may go over plain http.
+    http_origins: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Folder {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+    contents: BTreeMap<PathBuf, ContentHash>,
+}
+
+impl TrustStore {
+    /// Reads the store in `slug_home`; a missing one is empty. `home` is the person's home folder.
+    pub fn open(slug_home: &Path, home: Option<&Path>) -> Result<Self, TrustError> {
+        let file = slug_home.join("trust.json");
+        let answers = read(&file)?;
+        Ok(Self { file, home: home.map(Path::to_owned), answers })
+    }
+
+    /// What the person said of this folder, against what is in it now.
+    pub fn status(&self, folder: &Path) -> Status {
+        let Ok(now) = Folder::look(folder) else { return Status::Unknown };
+        let Some(then) = self.answers.folders.iter().find(|then| then.is_same(&now)) else {
+            return Status::Unknown;
+        };
+        let changed: Vec<PathBuf> = now
+            .contents
+            .into_iter()
+            .filter(|(path, hash)| then.contents.get(path) != Some(hash))
+            .map(|(path, _)| path)
+            .collect();
+        if changed.is_empty() { Status::Trusted } else { Status::Changed(changed) }
+    }
+
+    /// Keeps a yes for a folder with what is in it now.
+    pub fn grant(&mut self, folder: &Path) -> Result<(), TrustError> {
+        let now = Folder::look(folder)?;
+        let home = self.home.as_deref().map(|home| home.canonicalize().unwrap_or(home.to_owned()));
+        if now.path.parent().is_none() || home.as_ref() == Some(&now.path) {
+            return Err(TrustError::TooWide(now.path));
+        }
+        self.change(|answers| {
+            answers.folders.retain(|then| then.path != now.path);
+            answers.folders.push(now);
+        })
+    }
+
+    /// Takes note that slug itself has just written `file` (relative to the folder) with `content`
+    /// on the person's word, so that it is not asked about. Nothing happens in a folder that is not
+    /// trusted.
+    pub fn keep_own_change(
+        &mut self,
+        folder: &Path,
+        file: &Path,
+        content: &[u8],
+    ) -> Result<(), TrustError> {
+        let now = Folder::look(folder)?;
+        self.change(|answers| {
+            if let Some(then) = answers.folders.iter_mut().find(|then| then.is_same(&now)) {
+                then.contents.insert(file.to_owned(), ContentHash::of(content));
+            }
+        })
+    }
+
+    /// Takes a yes back.
+    pub fn forget(&mut self, folder: &Path) -> Result<(), TrustError> {
+        let path = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        self.change(|answers| answers.folders.retain(|then| then.path != path))
+    }
+
+    /// The folders with a yes, in the order in which they got it.
+    pub fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.answers.folders.iter().map(|folder| folder.path.as_path())
+    }
+
+    /// Whether a key may go to this origin (`http://host:port`) over plain http.
+    pub fn origin_allowed(&self, origin: &str) -> bool {
+        let origin = normal_origin(origin);
+        self.answers.http_origins.contains(&origin)
+    }
+
+    /// Keeps a yes for an origin.
+    pub fn allow_origin(&mut self, origin: &str) -> Result<(), TrustError> {
+        let origin = normal_origin(origin);
+        self.change(|answers| {
+            if !answers.http_origins.contains(&origin) {
+                answers.http_origins.push(origin);
+            }
+        })
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Answers)) -> Result<(), TrustError> {
+        let mut answers = read(&self.file)?;
+        change(&mut answers);
+        write(&self.file, &answers)?;
+        self.answers = answers;
+        Ok(())
+    }
+}
+
+impl Folder {
+    fn look(folder: &Path) -> Result<Self, TrustError> {
+        let io = |source| TrustError::Io { doing: "look at", path: folder.to_owned(), source };
+        let path = folder.canonicalize().map_err(io)?;
+        let (device, inode) = identity(&std::fs::metadata(&path).map_err(io)?);
+        let contents = powers(&path).into_iter().collect();
+        Ok(Self { path, device, inode, contents })
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.path, self.device, self.inode) == (&other.path, other.device, other.inode)
+    }
+}
+
+/// Scheme and host do not depend on case, and a path is no part of an origin.
+fn normal_origin(origin: &str) -> String {
+    origin.trim_end_matches('/').to_ascii_lowercase()
+}
+
+#[cfg(unix)]
+fn identity(metadata: &std::fs::Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
+
+/// Without inodes the path alone has to do.
+#[cfg(not(unix))]
+fn identity(_metadata: &std::fs::Metadata) -> (u64, u64) {
+    (0, 0)
+}
+
+fn read(file: &Path) -> Result<Answers, TrustError> {
+    match std::fs::read(file) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map_err(|source| TrustError::Broken { file: file.to_owned(), source }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Answers::default()),
+        Err(source) => Err(TrustError::Io { doing: "read", path: file.to_owned(), source }),
+    }
+}
+
+fn write(file: &Path, answers: &Answers) -> Result<(), TrustError> {
+    let io = |source| TrustError::Io { doing: "write", path: file.to_owned(), source };
+    let folder = file.parent().unwrap_or(Path::new("."));
+    make_private_folder(folder).map_err(io)?;
+    let bytes = serde_json::to_vec_pretty(answers).map_err(|error| io(error.into()))?;
+    // tempfile makes the file with mode 0600.
+    let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
+    temporary.write_all(&bytes).map_err(io)?;
+    temporary.as_file().sync_all().map_err(io)?;
+    temporary.persist(file).map_err(|error| io(error.error))?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn make_private_folder(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(not(unix))]
+fn make_private_folder(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)
+}

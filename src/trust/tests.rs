@@ -1,0 +1,214 @@
+//! What a yes covers, and what is asked again.
+
+use std::path::{Path, PathBuf};
+
+use super::{ItemKind, Status, TrustError, TrustStore, inventory};
+
+struct Scene {
+    _folder: tempfile::TempDir,
+    home: PathBuf,
+    project: PathBuf,
+}
+
+fn scene() -> Scene {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap().join("home");
+    let project = home.join("app");
+    std::fs::create_dir_all(project.join(".slug/rules")).unwrap();
+    Scene { _folder: folder, home, project }
+}
+
+impl Scene {
+    fn store(&self) -> TrustStore {
+        TrustStore::open(&self.home.join(".slug"), Some(&self.home)).unwrap()
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        std::fs::write(self.project.join(file), text).unwrap();
+    }
+}
+
+#[test]
+fn a_folder_is_unknown_until_it_is_granted_and_after_it_is_forgotten() {
+    let scene = scene();
+    let mut store = scene.store();
+    assert_eq!(store.status(&scene.project), Status::Unknown);
+    store.grant(&scene.project).unwrap();
+    assert_eq!(scene.store().status(&scene.project), Status::Trusted);
+    assert_eq!(scene.store().folders().collect::<Vec<_>>(), [scene.project.as_path()]);
+    store.forget(&scene.project).unwrap();
+    assert_eq!(scene.store().status(&scene.project), Status::Unknown);
+}
+
+#[test]
+fn s60_trust_is_not_inherited_and_the_widest_folders_are_refused() {
+    let scene = scene();
+    let mut store = scene.store();
+    let inner = scene.project.join("vendor/evil");
+    std::fs::create_dir_all(&inner).unwrap();
+    store.grant(&scene.project).unwrap();
+    assert_eq!(store.status(&inner), Status::Unknown);
+    for wide in [scene.home.as_path(), Path::new("/")] {
+        assert!(matches!(store.grant(wide), Err(TrustError::TooWide(_))));
+        assert_eq!(store.status(wide), Status::Unknown);
+    }
+    assert!(matches!(store.grant(&scene.project.join("../.")), Err(TrustError::TooWide(_))));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_took_the_name_is_another_folder() {
+    let scene = scene();
+    let mut store = scene.store();
+    store.grant(&scene.project).unwrap();
+    std::fs::rename(&scene.project, scene.home.join("moved")).unwrap();
+    std::fs::create_dir(&scene.project).unwrap();
+    assert_eq!(store.status(&scene.project), Status::Unknown);
+    assert_eq!(store.status(&scene.home.join("moved")), Status::Unknown);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_stands_for_where_it_leads() {
+    let scene = scene();
+    let mut store = scene.store();
+    let link = scene.home.join("link");
+    std::os::unix::fs::symlink(&scene.project, &link).unwrap();
+    store.grant(&link).unwrap();
+    assert_eq!(store.status(&scene.project), Status::Trusted);
+}
+
+#[test]
+fn changed_and_new_powers_are_asked_again() {
+    let scene = scene();
+    let mut store = scene.store();
+    scene.write(".slug/settings.json", "{}");
+    store.grant(&scene.project).unwrap();
+    scene.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
+    scene.write(".slug/config.toml", "model = \"x\"");
+    let changed = vec![".slug/config.toml".into(), ".slug/settings.json".into()];
+    assert_eq!(store.status(&scene.project), Status::Changed(changed));
+    store.grant(&scene.project).unwrap();
+    assert_eq!(store.status(&scene.project), Status::Trusted);
+}
+
+#[test]
+fn changed_instructions_and_removed_powers_are_not_asked_again() {
+    let scene = scene();
+    let mut store = scene.store();
+    scene.write("SLUG.md", "one");
+    scene.write(".slug/settings.json", "{}");
+    store.grant(&scene.project).unwrap();
+    scene.write("SLUG.md", "two");
+    scene.write(".slug/rules/new.md", "three");
+    std::fs::remove_file(scene.project.join(".slug/settings.json")).unwrap();
+    assert_eq!(store.status(&scene.project), Status::Trusted);
+}
+
+#[test]
+fn what_slug_wrote_itself_is_not_asked_about() {
+    let scene = scene();
+    let mut store = scene.store();
+    let file = Path::new(".slug/settings.local.json");
+    store.keep_own_change(&scene.project, file, b"{}").unwrap();
+    assert_eq!(store.status(&scene.project), Status::Unknown);
+    store.grant(&scene.project).unwrap();
+    scene.write(".slug/settings.local.json", "{}");
+    assert!(matches!(store.status(&scene.project), Status::Changed(_)));
+    store.keep_own_change(&scene.project, file, b"{}").unwrap();
+    assert_eq!(store.status(&scene.project), Status::Trusted);
+}
+
+#[test]
+fn the_question_names_every_rule_key_and_instruction_file() {
+    let scene = scene();
+    scene.write(
+        ".slug/settings.json",
+        r#"{"permissions":{"allow":["Bash(npm *)"],"deny":["Read(.env)"]}}"#,
+    );
+    scene.write(".slug/settings.local.json", "{");
+    scene.write(".slug/config.toml", "model = \"x\"\n[ui]\ntheme = \"dark\"\n");
+    scene.write("AGENTS.md", "a\nb\n");
+    scene.write("CLAUDE.md", "not read beside AGENTS.md");
+    scene.write(".slug/rules/b.md", "x");
+    scene.write(".slug/rules/a.md", "x");
+    scene.write(".slug/rules/c.txt", "x");
+    let items = inventory(&scene.project);
+    let found: Vec<(&str, ItemKind)> =
+        items.iter().map(|item| (item.path.to_str().unwrap(), item.kind)).collect();
+    use ItemKind::{Configuration, Instructions, Settings};
+    assert_eq!(
+        found,
+        [
+            (".slug/settings.json", Settings),
+            (".slug/settings.local.json", Settings),
+            (".slug/config.toml", Configuration),
+            ("AGENTS.md", Instructions),
+            (".slug/rules/a.md", Instructions),
+            (".slug/rules/b.md", Instructions),
+        ]
+    );
+    assert_eq!(items[0].lines, ["deny Read(.env)", "allow Bash(npm *)"]);
+    assert!(items[1].lines[0].starts_with("not readable"));
+    assert_eq!(items[2].lines, ["model = \"x\"", "ui.theme = \"dark\""]);
+    assert_eq!(items[3].lines, ["2 lines of instructions"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn s57_looking_at_a_folder_runs_nothing_and_never_blocks() {
+    use std::os::unix::fs::symlink;
+    let scene = scene();
+    let fifo = scene.project.join("SLUG.md");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &fifo,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+        0,
+    )
+    .unwrap();
+    symlink("/dev/zero", scene.project.join(".slug/settings.json")).unwrap();
+    std::fs::create_dir(scene.project.join(".git")).unwrap();
+    std::fs::write(scene.project.join(".git/config"), "[core]\nfsmonitor=touch marker\n").unwrap();
+    assert_eq!(inventory(&scene.project), []);
+    assert_eq!(scene.store().status(&scene.project), Status::Unknown);
+    assert!(!scene.project.join("marker").exists());
+}
+
+#[test]
+fn plain_http_origins_are_kept_one_by_one() {
+    let scene = scene();
+    let mut store = scene.store();
+    store.allow_origin("http://Box.lan:8000/").unwrap();
+    let store = scene.store();
+    assert!(store.origin_allowed("http://box.lan:8000"));
+    assert!(!store.origin_allowed("http://box.lan:8001"));
+    assert!(!store.origin_allowed("http://box.lan:8000.evil"));
+}
+
+#[test]
+fn two_stores_do_not_lose_each_others_answers() {
+    let scene = scene();
+    let other = scene.home.join("other");
+    std::fs::create_dir(&other).unwrap();
+    let (mut one, mut two) = (scene.store(), scene.store());
+    one.grant(&scene.project).unwrap();
+    two.grant(&other).unwrap();
+    assert_eq!(scene.store().status(&scene.project), Status::Trusted);
+    assert_eq!(scene.store().status(&other), Status::Trusted);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_store_is_private_and_a_broken_one_is_an_error() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = scene();
+    scene.store().grant(&scene.project).unwrap();
+    let file = scene.home.join(".slug/trust.json");
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600);
+    std::fs::write(&file, "{").unwrap();
+    let error = TrustStore::open(&scene.home.join(".slug"), Some(&scene.home)).unwrap_err();
+    assert!(error.to_string().contains("Repair it"), "{error}");
+}
