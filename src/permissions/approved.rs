@@ -4,7 +4,7 @@
 //! said yes to; never for one that is denied. It holds for one call of one tool with these
 //! arguments on these targets.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -200,7 +200,7 @@ impl Approved {
     }
 }
 
-fn binding(tool: &str, input: &Value, cwd: Option<&std::path::Path>) -> ContentHash {
+fn binding(tool: &str, input: &Value, cwd: Option<&Path>) -> ContentHash {
     let mut text = Value::String(tool.to_owned()).to_string();
     write_canonical(input, &mut text);
     if let Some(cwd) = cwd {

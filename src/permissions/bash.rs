@@ -233,8 +233,14 @@ impl Judge<'_> {
     }
 }
 
-/// The rule that a "never" would save: the command with any arguments, its subcommand named.
+/// The rule that a "never" would save: the command with any arguments, its subcommand named; of a
+/// wrapper, what it runs.
 fn refusing_rule(command: &SimpleCommand) -> Option<String> {
+    match &command.inner {
+        Inner::Nothing => {}
+        Inner::Known(inner) => return inner.first().and_then(refusing_rule),
+        Inner::Unknown(_) => return exact_rule(command),
+    }
     let name = command.words.first().and_then(Word::known)?;
     if name.is_empty() || name.contains('=') {
         return None;

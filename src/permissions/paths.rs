@@ -167,7 +167,10 @@ impl Workspace {
                 return Some(Protected::StartUp);
             }
         }
-        by_name(&names(path))
+        // Names above the workspace are not its own: it may lie in a folder called `.slug`.
+        let mut roots = self.roots().chain(self.real_roots.iter().map(PathBuf::as_path));
+        let inside = roots.find_map(|root| path.strip_prefix(root).ok());
+        by_name(&names(inside.unwrap_or(path)))
     }
 }
 

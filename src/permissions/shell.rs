@@ -629,10 +629,11 @@ impl Walker {
     }
 }
 
-/// Every word after the first may be the command.
+/// Every word after the first may be the command, or a script.
 fn rough_words(words: &[Word]) -> Vec<Vec<String>> {
     let texts: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
-    (1..texts.len()).map(|at| texts[at..].to_vec()).collect()
+    let scripts = texts.iter().skip(1).flat_map(|text| rough_commands(text));
+    (1..texts.len()).map(|at| texts[at..].to_vec()).chain(scripts).collect()
 }
 
 fn opens(direction: Direction, target: Word, files: &mut Vec<Redirect>) {
