@@ -10,7 +10,7 @@ use super::query::{CommandFiles, ResolvedRun};
 use super::readonly;
 use super::rules::Effect;
 use super::shell::{Inner, Kind, SimpleCommand, Word};
-use super::words::show;
+use super::words::{RoughCommand, show};
 use super::wrappers::{base_name, has_subcommands, needs_exact_rule, never_allowed};
 
 /// The verdicts on all parts of a command, in the order of its text.
@@ -55,6 +55,7 @@ fn on_the_whole(grounds: &Grounds<'_>, run: &ResolvedRun, no_parts: bool) -> Vec
             .analysis
             .rough
             .iter()
+            .flat_map(RoughCommand::candidates)
             .find_map(|words| grounds.rules.on_rough(kind, words).map(|rule| (words, rule)));
         if let Some((words, rule)) = found {
             let shown: Vec<String> = words.iter().take(12).map(|word| show(word)).collect();

@@ -34,7 +34,8 @@ fn bash() -> &'static str {
 /// A folder with a program `show` that prints its arguments.
 fn stub() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let script = format!("#!{}\nprintf '\\1'\nfor word; do printf '%s\\2' \"$word\"; done\n", bash());
+    let script =
+        format!("#!{}\nprintf '\\1'\nfor word; do printf '%s\\2' \"$word\"; done\n", bash());
     let path = folder.path().join("show");
     std::fs::write(&path, script).unwrap();
     #[cfg(unix)]

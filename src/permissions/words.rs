@@ -70,10 +70,35 @@ pub fn show(text: &str) -> String {
     if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { quote(text) }
 }
 
+/// Words of text that did not parse, and where in them a command may begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoughCommand {
+    words: Vec<String>,
+    starts: Vec<usize>,
+}
+
+impl RoughCommand {
+    /// More words than this of a command are not looked at, so that the work stays in proportion.
+    const MAX_WORDS: usize = 256;
+
+    /// Words of which all but the first may be a command.
+    pub fn anywhere_in(words: &[Word]) -> Self {
+        let words: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
+        Self { starts: (1..words.len()).collect(), words }
+    }
+
+    /// The words from each place where a command may begin.
+    pub fn candidates(&self) -> impl Iterator<Item = &[String]> {
+        self.starts.iter().map(|start| {
+            let end = self.words.len().min(start + Self::MAX_WORDS);
+            &self.words[*start..end]
+        })
+    }
+}
+
 /// Splits text that does not parse into what may be commands, without respect for quotes, so that
-/// a deny rule finds `rm` wherever it may turn out to be one. Each is the words from a place where
-/// a command may begin.
-pub fn rough_commands(text: &str) -> Vec<Vec<String>> {
+/// a deny rule finds `rm` wherever it may turn out to be one.
+pub fn rough_commands(text: &str) -> Vec<RoughCommand> {
     let mut commands = Vec::new();
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();
@@ -114,7 +139,8 @@ pub fn is_unreadable(c: char) -> bool {
 }
 
 /// The scripts that an expansion inside `source` would run: the insides of `$(…)` and of backquotes,
-/// as far as they can be told apart, wherever they stand and however they are quoted.
+/// as far as they can be told apart, wherever they stand and however they are quoted. Those inside
+/// another are part of it.
 pub fn substitutions(source: &str) -> Vec<String> {
     let chars: Vec<char> = source.chars().collect();
     let mut found = Vec::new();
@@ -123,8 +149,9 @@ pub fn substitutions(source: &str) -> Vec<String> {
         match chars[at] {
             '\\' if chars.get(at + 1) != Some(&'`') => at += 1,
             '$' | '<' | '>' if chars.get(at + 1) == Some(&'(') => {
-                found.push(until_closed(&chars[at + 2..]));
-                at += 1;
+                let length = until_closed(&chars[at + 2..]);
+                found.push(chars[at + 2..at + 2 + length].iter().collect());
+                at += 1 + length;
             }
             '`' => {
                 let (script, length) = until_backquote(&chars[at + 1..]);
@@ -146,29 +173,29 @@ fn end_word(word: &mut String, words: &mut Vec<String>) {
     word.clear();
 }
 
-fn end_command(words: &mut Vec<String>, commands: &mut Vec<Vec<String>>) {
-    let mut words = std::mem::take(words);
-    while !words.is_empty() {
-        let leads = wrappers::may_lead(&words[0]);
-        let rest = if leads { words[1..].to_vec() } else { Vec::new() };
-        commands.push(words);
-        words = rest;
+fn end_command(words: &mut Vec<String>, commands: &mut Vec<RoughCommand>) {
+    let words = std::mem::take(words);
+    if words.is_empty() {
+        return;
     }
+    let leading = words.iter().take_while(|word| wrappers::may_lead(word)).count();
+    let starts = (0..words.len().min(leading + 1)).collect();
+    commands.push(RoughCommand { words, starts });
 }
 
 /// Up to the parenthesis that closes, or all of it. Parentheses in quotes and comments are counted,
 /// too, which can cut a script short; the rough split of the whole word covers what is lost.
-fn until_closed(chars: &[char]) -> String {
+fn until_closed(chars: &[char]) -> usize {
     let mut depth = 0_usize;
     for (at, c) in chars.iter().enumerate() {
         match c {
             '(' => depth += 1,
-            ')' if depth == 0 => return chars[..at].iter().collect(),
+            ')' if depth == 0 => return at,
             ')' => depth -= 1,
             _ => {}
         }
     }
-    chars.iter().collect()
+    chars.len()
 }
 
 fn until_backquote(chars: &[char]) -> (String, usize) {
@@ -374,7 +401,10 @@ mod tests {
     #[test]
     fn rough_commands_begin_wherever_one_could() {
         let found = |text: &str, name: &str| {
-            rough_commands(text).iter().any(|words| words.first().is_some_and(|word| word == name))
+            rough_commands(text)
+                .iter()
+                .flat_map(RoughCommand::candidates)
+                .any(|words| words[0] == name)
         };
         for text in [
             "ls 'x; rm y",
@@ -403,7 +433,7 @@ mod tests {
         assert_eq!(substitutions("'a[$(id)]'"), ["id"]);
         assert_eq!(substitutions("`id`"), ["id"]);
         assert_eq!(substitutions(r"\$(id)"), Vec::<String>::new());
-        assert_eq!(substitutions("$(a $(b))"), ["a $(b)", "b"]);
+        assert_eq!(substitutions("$(a $(b))"), ["a $(b)"]);
         assert_eq!(substitutions("${x:-$(id)}"), ["id"]);
     }
 }
