@@ -269,6 +269,9 @@ fn s13_an_assignment_in_front_needs_a_rule_that_spells_it() {
     );
     scene.all(Allow, &["RUST_LOG=debug cargo test --lib"]);
     deny(["Bash(rm *)"]).all(Deny, &["A=1 rm x"]);
+    let wrapped = allow(["Bash(env *)", "Bash(git diff *)"]);
+    wrapped.all(Ask, &["env GIT_EXTERNAL_DIFF=./x git diff"]);
+    wrapped.all(Allow, &["env -i git diff"]);
 }
 
 #[test]

@@ -141,7 +141,7 @@ impl Grounds<'_> {
             && (effect == Effect::Write || protected == Protected::System)
         {
             let spoken = rule(RuleKind::Ask).or_else(|| rule(RuleKind::Allow));
-            return Self::protected(text, effect, protected, self.tool, spoken, deny_rule);
+            return Self::protected(text, effect, protected, self.tool, spoken.as_ref(), deny_rule);
         }
         if let Some(rule) = rule(RuleKind::Ask) {
             return Verdict::asked_by(text, rule).refusable(deny_rule);
@@ -175,7 +175,7 @@ impl Grounds<'_> {
         effect: Effect,
         protected: Protected,
         tool: &str,
-        spoken: Option<RuleSource>,
+        spoken: Option<&RuleSource>,
         deny_rule: Option<String>,
     ) -> Verdict {
         let verb = match effect {

@@ -74,7 +74,7 @@ impl Workspace {
     ) -> Self {
         let root = clean(&root.into());
         let slug_home = clean(&slug_home.into());
-        let added: Vec<PathBuf> = added.iter().map(|path| clean(path)).collect();
+        let added: Vec<PathBuf> = added.into_iter().map(|path| clean(&path)).collect();
         let real = |path: &Path| follow(Path::new("/"), path).unwrap_or_else(|| path.to_owned());
         Self {
             real_roots: std::iter::once(&root).chain(&added).map(|path| real(path)).collect(),
@@ -257,20 +257,37 @@ fn lower(name: &OsStr) -> String {
 /// Files and folders of the home folder that a shell, a login or ssh reads.
 fn is_start_up(names: &[String]) -> bool {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    match names.as_slice() {
-        [
-            ".bashrc" | ".bash_profile" | ".bash_login" | ".bash_logout" | ".bash_aliases"
-            | ".profile" | ".zshrc" | ".zshenv" | ".zprofile" | ".zlogin" | ".zlogout" | ".kshrc"
-            | ".cshrc" | ".tcshrc" | ".inputrc" | ".gitconfig" | ".pam_environment" | ".xprofile"
-            | ".xinitrc" | ".xsession" | ".netrc" | ".tmux.conf" | ".vimrc",
-        ]
-        | [".ssh" | ".gnupg" | ".aws" | ".kube", ..]
-        | [".config", "git" | "fish" | "autostart" | "systemd" | "environment.d" | "nvim", ..]
-        | [".local", "bin", ..]
-        | ["library", "launchagents", ..]
-        | ["bin", ..] => true,
-        _ => false,
-    }
+    matches!(
+        names.as_slice(),
+        [".bashrc"
+            | ".bash_profile"
+            | ".bash_login"
+            | ".bash_logout"
+            | ".bash_aliases"
+            | ".profile"
+            | ".zshrc"
+            | ".zshenv"
+            | ".zprofile"
+            | ".zlogin"
+            | ".zlogout"
+            | ".kshrc"
+            | ".cshrc"
+            | ".tcshrc"
+            | ".inputrc"
+            | ".gitconfig"
+            | ".pam_environment"
+            | ".xprofile"
+            | ".xinitrc"
+            | ".xsession"
+            | ".netrc"
+            | ".tmux.conf"
+            | ".vimrc",]
+            | [".ssh" | ".gnupg" | ".aws" | ".kube", ..]
+            | [".config", "git" | "fish" | "autostart" | "systemd" | "environment.d" | "nvim", ..]
+            | [".local", "bin", ..]
+            | ["library", "launchagents", ..]
+            | ["bin", ..]
+    )
 }
 
 /// Names that mean the same in every folder.

@@ -143,7 +143,7 @@ fn read(file: &Path) -> std::io::Result<Option<String>> {
 }
 
 /// Puts bytes in place of a file in one step, with mode 0600 in a folder with mode 0700.
-pub fn write_private(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn write_private(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     make_private_folder(folder)?;
     // tempfile makes the file with mode 0600.

@@ -246,6 +246,11 @@ pub fn needs_exact_rule(words: &[Word]) -> bool {
     if matches!(name, "ssh" | "exec") || OPAQUE.contains(&name) {
         return true;
     }
+    // A variable can make any program run another one.
+    if matches!(name, "env" | "sudo" | "doas") {
+        let assigns = |word: &Word| !word.text.starts_with('-') && word.text.contains('=');
+        return arguments.iter().any(assigns);
+    }
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let Some((_, flags)) = INTERPRETERS.iter().find(|(known, _)| *known == stem) else {
         return false;
