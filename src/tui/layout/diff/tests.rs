@@ -85,3 +85,29 @@ fn narrow_screens_drop_the_numbers() {
 fn hidden_characters_of_a_file_are_shown() {
     assert_eq!(shown("", "if \u{202e}x\u{1b}[2J\n", 60).trim(), "1 + if ‹U+202E›x␛[2J");
 }
+
+#[test]
+fn changed_words_lie_over_the_colours_of_the_code() {
+    let (keyword, name) = (Role::AddedSyntax(Syntax::Keyword), Role::AddedSyntax(Syntax::Function));
+    let tokens = [(2, keyword), (9, name)];
+    let runs = overlay(tokens.into_iter(), &[1..3, 5..6], Role::AddedWord, Role::Added, 12);
+    let mut at = 0;
+    let mut shown = Vec::new();
+    for (end, role) in runs {
+        if end > at {
+            shown.push((at..end, role));
+            at = end;
+        }
+    }
+    let word = Role::AddedWord;
+    let expected = [
+        (0..1, keyword),
+        (1..2, word),
+        (2..3, word),
+        (3..5, name),
+        (5..6, word),
+        (6..9, name),
+        (9..12, Role::Added),
+    ];
+    assert_eq!(shown, expected);
+}

@@ -3,14 +3,14 @@
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
 
 use super::Spanned;
+use super::code::{self, CODE_BAR, Code};
 use super::inline::Inline;
 use super::table::Table;
-use crate::tui::layout::highlight::{Highlighted, Highlighter};
+use crate::tui::layout::Highlighter;
 use crate::tui::layout::wrap::{Breaks, Frame, display_width, escape, truncate, wrap};
-use crate::tui::layout::{Colours, Laid, Line, Role, Span, code};
+use crate::tui::layout::{Colours, Laid, Line, Role, Span};
 
 const QUOTE_BAR: &str = "▌ ";
-const CODE_BAR: &str = "│ ";
 const CODE_TOP: &str = "╭ ";
 const BULLETS: [&str; 3] = ["•", "◦", "‣"];
 
@@ -49,34 +49,6 @@ enum Leaf<'e> {
     Code { label: &'e str, code: Code },
     Html { code: Code },
     Table { table: Table<'e>, source: usize },
-}
-
-/// The text of a block that is shown line by line.
-#[derive(Debug, Default)]
-pub(super) struct Code {
-    pub(super) text: String,
-    /// Which byte of the text is which of the source, wherever that jumps.
-    places: Vec<(usize, usize)>,
-    source: usize,
-}
-
-impl Code {
-    pub(super) fn push(&mut self, text: &str, source: usize) {
-        self.places.push((self.text.len(), source));
-        self.text.push_str(text);
-    }
-
-    /// Each line, where it begins in the text, and where in the source.
-    pub(super) fn lines(&self) -> impl Iterator<Item = (&str, usize)> {
-        let mut at = 0;
-        code::split(&self.text).map(move |line| {
-            let place = self.places.partition_point(|(start, _)| *start <= at);
-            let place = place.checked_sub(1).and_then(|index| self.places.get(index));
-            let source = place.map_or(self.source, |(start, source)| source + (at - start));
-            at += line.len() + 1;
-            (line, source)
-        })
-    }
 }
 
 impl<'e> Renderer<'e> {
@@ -184,12 +156,12 @@ impl<'e> Renderer<'e> {
                     CodeBlockKind::Fenced(info) => info,
                     CodeBlockKind::Indented => "",
                 };
-                let code = Code { source: at, ..Code::default() };
+                let code = Code::at(at);
                 self.leaf = Leaf::Code { label, code };
             }
             Tag::HtmlBlock => {
                 self.separate(at);
-                self.leaf = Leaf::Html { code: Code { source: at, ..Code::default() } };
+                self.leaf = Leaf::Html { code: Code::at(at) };
             }
             Tag::List(start) => self.enter(Container::List { next: *start }, at),
             Tag::Item => {
@@ -252,16 +224,16 @@ impl<'e> Renderer<'e> {
 
     fn code(&mut self, label: &str, code: &Code) {
         let language = code::language(label);
-        let frame = self.frame(code.source);
+        let frame = self.frame(code.source());
         let mut frame = self.code_top(&language, frame);
         if code.text.is_empty() {
             wrap(&[], &frame, &mut self.out);
             return;
         }
-        let known = highlight(self.highlighter, &language, &code.text);
+        let known = code::highlight(self.highlighter, &language, &code.text);
         self.colours = self.colours.and(known.colours);
         for (index, (line, source)) in code.lines().enumerate() {
-            code_line(line, source, index, &language, &known, &frame, &mut self.out);
+            code::line(line, source, index, &language, &known, &frame, &mut self.out);
             frame.first.clone_from(&frame.rest);
         }
     }
@@ -290,7 +262,7 @@ impl<'e> Renderer<'e> {
     }
 
     fn html(&mut self, code: &Code) {
-        let mut frame = self.frame(code.source);
+        let mut frame = self.frame(code.source());
         for (line, source) in code.lines() {
             let mut pieces = Vec::new();
             escape(line, Role::Muted, source, &mut pieces);
@@ -442,45 +414,6 @@ impl<'e> Renderer<'e> {
 enum Marks {
     Shown,
     Hidden,
-}
-
-/// The colours of a code block. Those of a diff are its own.
-pub(super) fn highlight(highlighter: &Highlighter, language: &str, code: &str) -> Highlighted {
-    if is_diff(language) {
-        return Highlighted::default();
-    }
-    highlighter.highlight(language, code)
-}
-
-fn is_diff(language: &str) -> bool {
-    matches!(language, "diff" | "patch")
-}
-
-/// Lays out one line of a code block.
-pub(super) fn code_line(
-    line: &str,
-    source: usize,
-    index: usize,
-    language: &str,
-    known: &Highlighted,
-    frame: &Frame,
-    out: &mut Vec<Line>,
-) {
-    let plain = match line.as_bytes().first() {
-        Some(b'+') if is_diff(language) => Role::Added,
-        Some(b'-') if is_diff(language) => Role::Removed,
-        Some(b'@') if is_diff(language) => Role::Muted,
-        Some(_) | None => Role::CodeBlock,
-    };
-    let tokens = known.line(index).iter();
-    let runs = tokens.map(|token| (token.end as usize, Role::Syntax(token.syntax)));
-    code::line(line, runs, plain, source, frame, out);
-}
-
-/// The frame of a top-level code block that goes on.
-pub(super) fn code_frame(width: u16) -> Frame {
-    let bar = vec![Span::new(CODE_BAR, Role::Border)];
-    Frame { first: bar.clone(), rest: bar, breaks: Breaks::Anywhere, ..Frame::prose(width) }
 }
 
 fn is_block(tag: &Tag<'_>) -> bool {

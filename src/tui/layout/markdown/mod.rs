@@ -9,6 +9,7 @@
 //! same lines.
 
 mod blocks;
+mod code;
 mod inline;
 mod stream;
 mod table;

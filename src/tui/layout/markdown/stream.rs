@@ -6,16 +6,22 @@
 //! and never happens while the text has link definitions, which change blocks far above them.
 //! Frozen code that has no colours yet is laid out again when they come.
 
+mod fence;
+mod tail;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
-use super::blocks::{Code, Renderer, code_frame, code_line, highlight};
-use super::{Spanned, parser};
-use crate::tui::layout::highlight::{Highlighted, Highlighter};
+use self::fence::Fence;
+use self::tail::{Tail, indentation, line_start};
+use super::Spanned;
+use super::blocks::Renderer;
+use super::code::{self, Code};
+use crate::tui::layout::highlight::Highlighter;
 use crate::tui::layout::wrap::Frame;
-use crate::tui::layout::{Colours, Line, code};
+use crate::tui::layout::{Colours, Line};
 
 /// A text that grows at its end, and its lines.
 #[derive(Debug, Default)]
@@ -58,31 +64,6 @@ enum Resume {
     List(Option<u64>),
     /// More lines of a code block.
     Fence(Box<Fence>),
-}
-
-/// A code block of which only the end is open.
-#[derive(Debug, Default)]
-struct Fence {
-    start: usize,
-    /// The line with the fence, to read the rest as it was begun.
-    opening: String,
-    language: String,
-    code: String,
-    rows: Vec<Row>,
-    /// How many of its lines are laid out with their colours.
-    coloured: usize,
-    known: Highlighted,
-    /// The generation at which the colours were last asked for.
-    asked: u64,
-    above: bool,
-}
-
-/// A line of code: where it begins in the code, the source, and the layout.
-#[derive(Debug)]
-struct Row {
-    code: Range<usize>,
-    source: usize,
-    line: usize,
 }
 
 #[derive(Debug)]
@@ -150,34 +131,46 @@ impl Layout {
             self.thaw();
             return;
         }
-        let mut blocks = tail.blocks.as_slice();
-        if let Some(mut fence) = self.frozen.take_fence() {
-            let more = match blocks {
-                [] => None,
-                // Perhaps closed, when it does not surely go on: the next block will tell.
-                [only] => tail.ends_in_open_fence(only, source, end).then_some((only, None)),
-                [first, next, ..] => Some((first, Some(next))),
-            };
-            if let Some((block, next)) = more {
-                self.extend(&mut fence, tail.code(block), highlighter);
-                self.frozen.source = end;
-                if let Some(next) = next {
-                    self.close(*fence, line_start(source, tail.start(next)));
-                    blocks = &blocks[1..];
-                } else {
-                    self.frozen.resume = Resume::Fence(fence);
-                    return;
-                }
-            } else {
-                self.frozen.resume = Resume::Fence(fence);
-                return;
-            }
-        }
+        let closed = match self.frozen.resume {
+            Resume::Block | Resume::List(_) => 0,
+            Resume::Fence(_) => self.freeze_code(source, &tail, end, highlighter),
+        };
+        let blocks = tail.blocks.get(closed..).unwrap_or_default();
         let Some((last, done)) = blocks.split_last() else { return };
         for block in done {
             self.freeze_block(source, &tail, block.clone(), highlighter);
         }
         self.freeze_part(source, &tail, last, end, highlighter);
+    }
+
+    /// Freezes more lines of the open code block. Returns how many blocks are done with: all of
+    /// them, unless another block has begun below the code.
+    fn freeze_code(
+        &mut self,
+        source: &str,
+        tail: &Tail<'_>,
+        end: usize,
+        highlighter: &Highlighter,
+    ) -> usize {
+        let Some(mut fence) = self.frozen.take_fence() else { return 0 };
+        let (block, next) = match tail.blocks.as_slice() {
+            [block, next, ..] => (block, Some(next)),
+            [block] if tail.ends_in_open_fence(block, source, end) => (block, None),
+            // Perhaps closed: the next block will tell.
+            [] | [_] => {
+                self.frozen.resume = Resume::Fence(fence);
+                return tail.blocks.len();
+            }
+        };
+        fence.extend(&tail.code(block), self.width, highlighter, &mut self.lines);
+        self.frozen.lines = self.lines.len();
+        if let Some(next) = next {
+            self.close(&fence, line_start(source, tail.start(next)));
+        } else {
+            self.frozen.source = end;
+            self.frozen.resume = Resume::Fence(fence);
+        }
+        1
     }
 
     /// Freezes a range of events; what follows is not part of the same list.
@@ -249,7 +242,7 @@ impl Layout {
                     return;
                 }
                 let language = code::language(info).into_owned();
-                self.open_fence(source, tail.start(last), language, code, highlighter);
+                self.open_fence(source, tail.start(last), language, &code, highlighter);
                 self.frozen.source = end;
             }
             _ => {}
@@ -262,7 +255,7 @@ impl Layout {
         source: &str,
         start: usize,
         language: String,
-        code: Code,
+        code: &Code,
         highlighter: &Highlighter,
     ) {
         let at = line_start(source, start);
@@ -274,54 +267,17 @@ impl Layout {
         renderer.code_top(&language, Frame { source: start, ..Frame::prose(self.width) });
         self.lines = renderer.finish().lines;
         self.frozen.above = true;
-        let mut fence = Fence { start: at, opening, language, above, ..Fence::default() };
-        self.extend(&mut fence, code, highlighter);
+        let mut fence = Fence::new(at, opening, language, above);
+        fence.extend(code, self.width, highlighter, &mut self.lines);
+        self.frozen.lines = self.lines.len();
         self.frozen.resume = Resume::Fence(Box::new(fence));
     }
 
-    /// Adds complete lines to a code block.
-    fn extend(&mut self, fence: &mut Fence, new: Code, highlighter: &Highlighter) {
-        let mut at = fence.code.len();
-        for (line, source) in new.lines() {
-            fence.rows.push(Row { code: at..at + line.len(), source, line: usize::MAX });
-            at += line.len() + 1;
-        }
-        fence.code.push_str(&new.text);
-        self.colour(fence, highlighter);
-    }
-
-    /// Lays out the lines of a code block that are new, or have got their colours.
-    fn colour(&mut self, fence: &mut Fence, highlighter: &Highlighter) {
-        let generation = highlighter.generation();
-        if fence.known.colours == Colours::Final || fence.asked != generation {
-            fence.known = highlight(highlighter, &fence.language, &fence.code);
-            fence.asked = generation;
-        }
-        let laid = fence.rows.partition_point(|row| row.line != usize::MAX);
-        let from = if fence.known.len() > fence.coloured { fence.coloured } else { laid };
-        if from < laid {
-            self.lines.truncate(fence.rows[from].line);
-        }
-        let frame = code_frame(self.width);
-        for (index, row) in fence.rows.iter_mut().enumerate().skip(from) {
-            row.line = self.lines.len();
-            let line = &fence.code[row.code.clone()];
-            let known = &fence.known;
-            code_line(line, row.source, index, &fence.language, known, &frame, &mut self.lines);
-        }
-        fence.coloured = match fence.known.colours {
-            Colours::Final => fence.rows.len(),
-            Colours::Pending => fence.known.len().min(fence.rows.len()),
-        };
-        self.frozen.lines = self.lines.len();
-    }
-
     /// Ends a code block; the next block begins at `next`.
-    fn close(&mut self, fence: Fence, next: usize) {
-        if fence.coloured < fence.rows.len() {
+    fn close(&mut self, fence: &Fence, next: usize) {
+        if let Some(code) = fence.uncoloured() {
             // The blank line above and the language belong to the part too.
-            let top = fence.rows.first().map_or(self.lines.len(), |row| row.line);
-            let top = top - usize::from(fence.above) - usize::from(!fence.language.is_empty());
+            let top = code - usize::from(fence.above) - usize::from(!fence.language.is_empty());
             let (source, lines) = (fence.start..next, top..self.lines.len());
             self.waiting.push(Waiting { source, lines, above: fence.above, list: None });
         }
@@ -341,12 +297,7 @@ impl Layout {
         }
         let mut events = tail.events.as_slice();
         if let (Resume::Fence(fence), Some(first)) = (&self.frozen.resume, tail.blocks.first()) {
-            let frame = code_frame(self.width);
-            let known = Highlighted::default();
-            for (line, at) in tail.code(first).lines() {
-                let index = fence.rows.len();
-                code_line(line, at, index, &fence.language, &known, &frame, &mut self.lines);
-            }
+            fence.lay_open(&tail.code(first), self.width, &mut self.lines);
             events = &events[first.end..];
         }
         let out = std::mem::take(&mut self.lines);
@@ -359,7 +310,8 @@ impl Layout {
     /// Gives frozen code its colours, where there are some now.
     fn recolour(&mut self, source: &str, highlighter: &Highlighter) {
         if let Some(mut fence) = self.frozen.take_fence() {
-            self.colour(&mut fence, highlighter);
+            fence.lay(self.width, highlighter, &mut self.lines);
+            self.frozen.lines = self.lines.len();
             self.frozen.resume = Resume::Fence(fence);
         }
         let mut still = Vec::new();
@@ -415,113 +367,6 @@ impl Frozen {
     }
 }
 
-/// The open part, read.
-struct Tail<'t> {
-    /// With ranges in the whole source.
-    events: Vec<Spanned<'t>>,
-    /// The events of each top-level block.
-    blocks: Vec<Range<usize>>,
-    defines_links: bool,
-}
-
-impl<'t> Tail<'t> {
-    fn parse(text: &'t str, frozen: &Frozen) -> Self {
-        let repeated = match &frozen.resume {
-            Resume::Fence(fence) => fence.opening.len(),
-            Resume::Block | Resume::List(_) => 0,
-        };
-        let parser = parser(text);
-        let defines_links = parser.reference_definitions().iter().next().is_some();
-        let place = |at: usize| (frozen.source + at).saturating_sub(repeated);
-        let events: Vec<_> = parser
-            .into_offset_iter()
-            .map(|(event, range)| (event, place(range.start)..place(range.end)))
-            .collect();
-        let blocks = top_level(&events);
-        Self { events, blocks, defines_links }
-    }
-
-    /// Whether the text no longer begins with what it was cut inside of. It always does; were
-    /// the parser ever to see that differently, all is laid out again.
-    fn misread(&self, frozen: &Frozen) -> bool {
-        let first = self.events.first().map(|(event, _)| event);
-        match frozen.resume {
-            Resume::Block => false,
-            Resume::List(_) => !matches!(first, Some(Event::Start(Tag::List(_)))),
-            Resume::Fence(_) => !matches!(first, Some(Event::Start(Tag::CodeBlock(_)))),
-        }
-    }
-
-    fn start(&self, block: &Range<usize>) -> usize {
-        self.events[block.start].1.start
-    }
-
-    /// The text of a code block.
-    fn code(&self, block: &Range<usize>) -> Code {
-        let mut code = Code::default();
-        for (event, range) in &self.events[block.clone()] {
-            if let Event::Text(text) = event {
-                code.push(text, range.start);
-            }
-        }
-        code
-    }
-
-    /// The event that starts the last item of a top-level list.
-    fn last_item(&self, list: &Range<usize>) -> Option<usize> {
-        let mut depth = 0_u32;
-        let mut last = None;
-        for index in list.clone() {
-            match &self.events[index].0 {
-                Event::Start(Tag::Item) if depth == 1 => {
-                    last = Some(index);
-                    depth += 1;
-                }
-                Event::Start(_) => depth += 1,
-                Event::End(_) => depth -= 1,
-                _ => {}
-            }
-        }
-        last
-    }
-
-    /// Whether the block is fenced code that surely goes on after `end`.
-    fn ends_in_open_fence(&self, block: &Range<usize>, source: &str, end: usize) -> bool {
-        let (event, range) = &self.events[block.start];
-        let fenced = matches!(event, Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))));
-        let last = source[..end].trim_end_matches('\n').rsplit('\n').next().unwrap_or_default();
-        let last = last.trim();
-        let closing = last.len() >= 3
-            && (last.bytes().all(|byte| byte == b'`') || last.bytes().all(|byte| byte == b'~'));
-        fenced && range.end == end && !closing
-    }
-}
-
-/// The events of each block that stands in no other.
-fn top_level(events: &[Spanned<'_>]) -> Vec<Range<usize>> {
-    let mut blocks = Vec::new();
-    let (mut depth, mut start) = (0_u32, 0);
-    for (index, (event, _)) in events.iter().enumerate() {
-        match event {
-            Event::Start(_) => {
-                if depth == 0 {
-                    start = index;
-                }
-                depth += 1;
-            }
-            Event::End(_) => {
-                depth -= 1;
-                if depth == 0 {
-                    blocks.push(start..index + 1);
-                }
-            }
-            _ if depth == 0 => blocks.push(index..index + 1),
-            _ => {}
-        }
-    }
-    blocks
-}
-
 /// A renderer for what stands below `out`.
 fn below<'e>(
     source: &'e str,
@@ -536,15 +381,4 @@ fn below<'e>(
         Some(next) => renderer.in_list(next),
         None => renderer,
     }
-}
-
-/// Where the line of `at` begins. To the parser a lone carriage return ends a line too.
-fn line_start(source: &str, at: usize) -> usize {
-    source[..at].rfind(['\n', '\r']).map_or(0, |before| before + 1)
-}
-
-/// Columns of white space at the start of a line.
-fn indentation(line: &str) -> usize {
-    let blank = line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t'));
-    blank.fold(0, |column, byte| if byte == b'\t' { column / 4 * 4 + 4 } else { column + 1 })
 }

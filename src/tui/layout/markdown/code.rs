@@ -1,0 +1,89 @@
+//! Code blocks: their text with its places in the source, and their lines.
+
+use crate::tui::layout::code as lines;
+pub(super) use crate::tui::layout::code::language;
+use crate::tui::layout::highlight::{Highlighted, Highlighter};
+use crate::tui::layout::wrap::{Breaks, Frame};
+use crate::tui::layout::{Line, Role, Span};
+
+/// On the left of every line of code.
+pub(super) const CODE_BAR: &str = "│ ";
+
+/// The text of a block that is shown line by line.
+#[derive(Debug, Default)]
+pub(super) struct Code {
+    pub(super) text: String,
+    /// Which byte of the text is which of the source, wherever that jumps.
+    places: Vec<(usize, usize)>,
+    /// Where the block begins in the source.
+    source: usize,
+}
+
+impl Code {
+    /// The text of a block that begins at `source`.
+    pub(super) fn at(source: usize) -> Self {
+        Self { source, ..Self::default() }
+    }
+
+    /// Where the block begins in the source.
+    pub(super) fn source(&self) -> usize {
+        self.source
+    }
+
+    /// Adds text that stands at `source`.
+    pub(super) fn push(&mut self, text: &str, source: usize) {
+        self.places.push((self.text.len(), source));
+        self.text.push_str(text);
+    }
+
+    /// Each line, and where it begins in the source.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (&str, usize)> {
+        let mut at = 0;
+        lines::split(&self.text).map(move |line| {
+            let place = self.places.partition_point(|(start, _)| *start <= at);
+            let place = place.checked_sub(1).and_then(|index| self.places.get(index));
+            let source = place.map_or(self.source, |(start, source)| source + (at - start));
+            at += line.len() + 1;
+            (line, source)
+        })
+    }
+}
+
+/// The colours of a code block. Those of a diff are its own.
+pub(super) fn highlight(highlighter: &Highlighter, language: &str, code: &str) -> Highlighted {
+    if is_diff(language) {
+        return Highlighted::default();
+    }
+    highlighter.highlight(language, code)
+}
+
+fn is_diff(language: &str) -> bool {
+    matches!(language, "diff" | "patch")
+}
+
+/// Lays out one line of a code block.
+pub(super) fn line(
+    line: &str,
+    source: usize,
+    index: usize,
+    language: &str,
+    known: &Highlighted,
+    frame: &Frame,
+    out: &mut Vec<Line>,
+) {
+    let plain = match line.as_bytes().first() {
+        Some(b'+') if is_diff(language) => Role::Added,
+        Some(b'-') if is_diff(language) => Role::Removed,
+        Some(b'@') if is_diff(language) => Role::Muted,
+        Some(_) | None => Role::CodeBlock,
+    };
+    let tokens = known.line(index).iter();
+    let runs = tokens.map(|token| (token.end as usize, Role::Syntax(token.syntax)));
+    lines::line(line, runs, plain, source, frame, out);
+}
+
+/// The frame of a top-level code block that goes on.
+pub(super) fn frame(width: u16) -> Frame {
+    let bar = vec![Span::new(CODE_BAR, Role::Border)];
+    Frame { first: bar.clone(), rest: bar, breaks: Breaks::Anywhere, ..Frame::prose(width) }
+}

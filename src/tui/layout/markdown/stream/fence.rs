@@ -1,0 +1,97 @@
+//! A code block that is still being written: its complete lines are laid out once, and once more
+//! when they have got their colours.
+
+use std::ops::Range;
+
+use super::super::code::{self, Code};
+use crate::tui::layout::highlight::{Highlighted, Highlighter};
+use crate::tui::layout::{Colours, Line};
+
+/// A code block of which only the end is open.
+#[derive(Debug, Default)]
+pub(super) struct Fence {
+    pub(super) start: usize,
+    /// The line with the fence, to read the rest as it was begun.
+    pub(super) opening: String,
+    pub(super) language: String,
+    code: String,
+    rows: Vec<Row>,
+    /// How many of its lines are laid out with their colours.
+    coloured: usize,
+    known: Highlighted,
+    /// The generation at which the colours were last asked for.
+    asked: u64,
+    /// Whether a block stands above it.
+    pub(super) above: bool,
+}
+
+/// A line of code: where it begins in the code, the source, and the layout.
+#[derive(Debug)]
+struct Row {
+    code: Range<usize>,
+    source: usize,
+    line: usize,
+}
+
+impl Fence {
+    /// A block that begins at `start` with the line `opening`, and has no line of code yet.
+    pub(super) fn new(start: usize, opening: String, language: String, above: bool) -> Self {
+        Self { start, opening, language, above, ..Self::default() }
+    }
+
+    /// Adds complete lines of code below `lines`.
+    pub(super) fn extend(
+        &mut self,
+        new: &Code,
+        width: u16,
+        highlighter: &Highlighter,
+        lines: &mut Vec<Line>,
+    ) {
+        let mut at = self.code.len();
+        for (line, source) in new.lines() {
+            self.rows.push(Row { code: at..at + line.len(), source, line: usize::MAX });
+            at += line.len() + 1;
+        }
+        self.code.push_str(&new.text);
+        self.lay(width, highlighter, lines);
+    }
+
+    /// Lays out the lines that are new, or have got their colours. They are the last of `lines`.
+    pub(super) fn lay(&mut self, width: u16, highlighter: &Highlighter, lines: &mut Vec<Line>) {
+        let generation = highlighter.generation();
+        if self.known.colours == Colours::Final || self.asked != generation {
+            self.known = code::highlight(highlighter, &self.language, &self.code);
+            self.asked = generation;
+        }
+        let laid = self.rows.partition_point(|row| row.line != usize::MAX);
+        let from = if self.known.len() > self.coloured { self.coloured } else { laid };
+        if from < laid {
+            lines.truncate(self.rows[from].line);
+        }
+        let frame = code::frame(width);
+        for (index, row) in self.rows.iter_mut().enumerate().skip(from) {
+            row.line = lines.len();
+            let line = &self.code[row.code.clone()];
+            code::line(line, row.source, index, &self.language, &self.known, &frame, lines);
+        }
+        self.coloured = match self.known.colours {
+            Colours::Final => self.rows.len(),
+            Colours::Pending => self.known.len().min(self.rows.len()),
+        };
+    }
+
+    /// Lays out what may still become another line, without colours.
+    pub(super) fn lay_open(&self, rest: &Code, width: u16, lines: &mut Vec<Line>) {
+        let frame = code::frame(width);
+        let known = Highlighted::default();
+        for (line, source) in rest.lines() {
+            code::line(line, source, 0, &self.language, &known, &frame, lines);
+        }
+    }
+
+    /// Where its first line of code stands, unless all of them have their colours.
+    pub(super) fn uncoloured(&self) -> Option<usize> {
+        let first = self.rows.first()?;
+        (self.coloured < self.rows.len()).then_some(first.line)
+    }
+}
