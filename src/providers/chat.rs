@@ -11,6 +11,7 @@ mod dialect;
 mod models;
 mod request;
 mod think;
+mod wire;
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -20,9 +20,9 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use tokio_util::sync::CancellationToken;
 
+use self::play::Cue;
 use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, cancel};
 
-pub use play::Cue;
 pub use script::{Script, ScriptError};
 
 /// The window that the demo claims to have, in tokens.

@@ -5,6 +5,8 @@
 //! sentences under four statuses. What a server says reaches the person capped and without control
 //! characters, never with the key in it.
 
+mod complaint;
+
 use std::error::Error;
 use std::io;
 use std::time::Duration;
@@ -12,15 +14,12 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::Value;
 
+use self::complaint::Complaint;
 use super::{ProviderError, Recovery};
 
 /// The most characters of a server's own words that are shown.
 const SHOWN: usize = 600;
-
-/// How long to wait for a server that is still loading its model.
-const LOADING: Duration = Duration::from_secs(5);
 
 /// Whom a request goes to, for telling what went wrong with it.
 #[derive(Debug, Clone, Default)]
@@ -170,238 +169,6 @@ fn was_refused(error: &reqwest::Error) -> bool {
         next = error.source();
     }
     false
-}
-
-/// A server's error, whatever its shape.
-struct Complaint {
-    /// What it says, fit to be shown.
-    text: String,
-    /// Text, code and type in lower case, to be searched.
-    all: String,
-    /// The HTTP status, or the one that the body names.
-    status: Option<u16>,
-}
-
-impl Complaint {
-    fn read(body: &str, site: &Site) -> Self {
-        let Ok(json) = serde_json::from_str::<Value>(body) else {
-            let text = plain(&readable(body), site);
-            return Self { all: text.to_lowercase(), text, status: None };
-        };
-        let json = json.get(0).unwrap_or(&json);
-        let error = json.get("error").filter(|error| !error.is_null()).unwrap_or(json);
-        let text = message(error)
-            .or_else(|| message(json))
-            .unwrap_or_else(|| if error.is_null() { String::new() } else { error.to_string() });
-        let mut all = text.to_lowercase();
-        for key in ["code", "type", "status"] {
-            for word in [error.get(key), json.get(key)].into_iter().flatten() {
-                all.push(' ');
-                all.push_str(&word.as_str().map_or_else(|| word.to_string(), str::to_lowercase));
-            }
-        }
-        let status = ["status_code", "code", "raw_status_code"]
-            .iter()
-            .find_map(|key| status_in(error.get(key)?).or_else(|| status_in(json.get(key)?)));
-        Self { text: plain(&text, site), all, status }
-    }
-
-    /// Whether the same request may well succeed later. An error in the midst of an answer counts
-    /// as such unless it names a status that says otherwise.
-    fn is_passing(&self) -> bool {
-        self.status.is_none_or(|status| matches!(status, 408 | 409 | 425 | 429 | 498 | 500..))
-            // The model wrote a call that its server refuses; it may write a better one.
-            || self.all.contains("tool_use_failed")
-    }
-
-    fn has(&self, words: &[&str]) -> bool {
-        words.iter().all(|word| self.all.contains(word))
-    }
-
-    fn has_any(&self, alternatives: &[&[&str]]) -> bool {
-        alternatives.iter().any(|words| self.has(words))
-    }
-
-    /// What is known of the complaint by its text or status; otherwise `recovery`, or giving up.
-    fn meaning_or(&self, site: &Site, recovery: Option<Recovery>) -> ProviderError {
-        let Site { server, model, .. } = site;
-        let says = self.says();
-        let status = self.status;
-        let answered = || match status {
-            Some(status) => format!("{server} answered {status}{says}"),
-            None => format!("{server} reported an error{says}"),
-        };
-        if self.has_any(TOO_LONG) || status == Some(413) {
-            return ProviderError {
-                message: format!(
-                    "The conversation is longer than what {model} can read{says} Use /compact, or \
-                     begin a new session with /new."
-                ),
-                status,
-                recovery: Recovery::Compact,
-            };
-        }
-        if let Some((_, remedy)) = MISTAKES.iter().find(|(words, _)| self.all.contains(words)) {
-            let message = format!("{} {remedy}", answered());
-            return ProviderError { message, status, recovery: Recovery::GiveUp };
-        }
-        if let Some((_, remedy)) = SETTINGS.iter().find(|(words, _)| self.all.contains(words)) {
-            return ask(status, format!("{} {remedy}", answered()));
-        }
-        if status == Some(402) || self.has_any(NO_CREDIT) {
-            return ask(status, format!("{} Check the account's credit and limits.", answered()));
-        }
-        if matches!(status, Some(401 | 403)) || self.has_any(BAD_KEY) {
-            let what = if site.key.is_some() { "refuses the key" } else { "wants a key" };
-            return ask(
-                status,
-                format!(
-                    "{server} {what}{says} Set `api_key` in ~/.slug/config.toml, or SLUG_API_KEY."
-                ),
-            );
-        }
-        if !model.is_empty() && self.has_any(NO_MODEL) {
-            return ask(
-                status,
-                format!("{server} has no model `{model}`{says} Choose another with /model."),
-            );
-        }
-        if let Some(404 | 405) = status {
-            return ask(
-                status,
-                format!(
-                    "There is no chat completions server at {server}{says} Set `endpoint` in \
-                     ~/.slug/config.toml; it usually ends in /v1."
-                ),
-            );
-        }
-        if status == Some(407) {
-            return ask(
-                status,
-                format!(
-                    "The proxy on the way to {server} wants a password{says} Check HTTPS_PROXY."
-                ),
-            );
-        }
-        if status == Some(503) && self.has(&["loading model"]) {
-            return ProviderError {
-                message: format!("{server} is still loading the model."),
-                status,
-                recovery: Recovery::RetryAfter(LOADING),
-            };
-        }
-        let recovery = recovery.unwrap_or(Recovery::GiveUp);
-        ProviderError { message: answered(), status, recovery }
-    }
-
-    /// The server's words as the second half of a sentence.
-    fn says(&self) -> String {
-        match self.text.trim_end_matches('.') {
-            "" => ".".to_owned(),
-            text => format!(": {text}."),
-        }
-    }
-}
-
-/// Each row is a set of words that together say: the conversation is too long.
-const TOO_LONG: &[&[&str]] = &[
-    &["context_length_exceeded"],
-    &["exceeds the context window"],
-    &["maximum context length"],
-    &["maximum model length"],
-    &["exceed_context_size_error"],
-    &["exceeds the available context size"],
-    &["prompt too long"],
-    &["prompt is too long"],
-    &["trying to keep the first", "overflows"],
-    &["n_keep", "n_ctx"],
-    &["context size has been exceeded"],
-    &["total length of all messages is too long"],
-    &["too_many_prompt_tokens"],
-    &["longer than the model's context length"],
-    &["request too large for model"],
-    &["input token count", "exceeds the maximum"],
-    &["max_completion_tokens' is too large"],
-];
-
-/// Failures that a server reports as its own, some with status 500, and that would come again.
-const MISTAKES: &[(&str, &str)] = &[
-    ("failed to parse tool call arguments", "The history has a call that this server cannot read."),
-    ("image input is not supported", "This model reads no images."),
-    ("cannot use both json_schema and grammar", "Begin a new session with /new."),
-];
-
-/// Failures that the person mends by starting the server differently.
-const SETTINGS: &[(&str, &str)] = &[
-    ("requires --jinja", "Start llama-server with --jinja."),
-    (
-        "requires --enable-auto-tool-choice",
-        "Start vLLM with --enable-auto-tool-choice and the --tool-call-parser of this model.",
-    ),
-];
-
-const NO_CREDIT: &[&[&str]] =
-    &[&["insufficient_quota"], &["enforced_spend_limit_reached"], &["exceeded your current quota"]];
-
-const BAD_KEY: &[&[&str]] = &[
-    &["invalid_api_key"],
-    &["api_key_invalid"],
-    &["incorrect api key"],
-    &["invalid api key"],
-    &["api key not valid"],
-    &["authentication_error"],
-];
-
-const NO_MODEL: &[&[&str]] = &[
-    &["model_not_found"],
-    &["model not found"],
-    &["not a valid model"],
-    &["model", "does not exist"],
-    &["model", "not found"],
-];
-
-/// The sentence in an error: a string, or where servers keep it. OpenRouter's own sentence says
-/// less than that of the provider behind it, which it hands on in `metadata.raw`.
-fn message(error: &Value) -> Option<String> {
-    if let Some(text) = error.as_str() {
-        return Some(text.to_owned());
-    }
-    if let Some(raw) = error.pointer("/metadata/raw").and_then(Value::as_str)
-        && !raw.is_empty()
-    {
-        let inner = serde_json::from_str::<Value>(raw).ok();
-        let inner = inner.as_ref().map(|json| json.get("error").unwrap_or(json));
-        return Some(inner.and_then(message).unwrap_or_else(|| raw.to_owned()));
-    }
-    ["message", "detail", "msg"].iter().find_map(|key| match error.get(key)? {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(details) => {
-            Some(details.iter().filter_map(message).collect::<Vec<_>>().join("; "))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
-    })
-}
-
-fn status_in(value: &Value) -> Option<u16> {
-    let number = match value {
-        Value::Number(number) => number.as_u64()?,
-        Value::String(text) => text.parse().ok()?,
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
-    };
-    u16::try_from(number).ok().filter(|status| (400..600).contains(status))
-}
-
-/// A body that is not JSON: of a web page, its title.
-fn readable(body: &str) -> String {
-    let lower = body.to_ascii_lowercase();
-    if !lower.contains("<html") && !lower.contains("<!doctype") {
-        return body.to_owned();
-    }
-    let title = lower.find("<title>").map(|at| at + "<title>".len()).and_then(|start| {
-        let end = lower[start..].find("</title>")?;
-        Some(body[start..start + end].trim())
-    });
-    format!("a web page, not a model's answer ({})", title.unwrap_or("without a title"))
 }
 
 /// `text` on one line, capped, without control characters and without the key.

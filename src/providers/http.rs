@@ -292,11 +292,12 @@ fn build(start: fn() -> ClientBuilder) -> Result<Client, String> {
         Ok(client) => return Ok(client),
         Err(error) => error,
     };
-    let roots: Vec<Certificate> = webpki_root_certs::TLS_SERVER_ROOT_CERTS
-        .iter()
-        .filter_map(|root| Certificate::from_der(root).ok())
-        .collect();
-    configured().tls_certs_only(roots).build().map_err(|_| failure::chain(&first))
+    configured().tls_certs_only(bundled_roots()).build().map_err(|_| failure::chain(&first))
+}
+
+fn bundled_roots() -> Vec<Certificate> {
+    let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
+    roots.filter_map(|root| Certificate::from_der(root).ok()).collect()
 }
 
 fn silent(site: &Site, limit: Option<Duration>) -> ProviderError {
@@ -379,6 +380,62 @@ mod tests {
             query.join("chat/completions").as_str(),
             "https://a.example/openai/v1/chat/completions?api-version=1"
         );
+    }
+
+    /// A server that takes one connection, sends `head` and then nothing.
+    fn stalling(head: &'static str) -> (Endpoint, std::thread::JoinHandle<()>) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _request = std::io::Read::read(&mut stream, &mut [0; 4096]).unwrap();
+            std::io::Write::write_all(&mut stream, head.as_bytes()).unwrap();
+            // Reads until the client has gone.
+            let _ = std::io::copy(&mut stream, &mut std::io::sink());
+        });
+        (parse(&format!("http://{address}/v1")).unwrap(), serving)
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn silence_is_an_error_in_every_phase() {
+        const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n";
+        const BEGUN: &str = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n: ping\n\n";
+        let short = Duration::from_millis(30);
+        let long = Duration::from_secs(3600);
+        let table = [
+            ("no head", "", Some(short), long),
+            ("no first byte", HEAD, Some(short), long),
+            ("no second byte", BEGUN, None, short),
+        ];
+        for (phase, head, first_byte, idle) in table {
+            let (endpoint, serving) = stalling(head);
+            let site = Site { server: endpoint.to_string(), ..Site::default() };
+            let patience = Patience { first_byte, idle };
+            let http = Http::new();
+            let get = http.client(&endpoint).unwrap().get(endpoint.join("x"));
+            let error = match open(get, &site, patience).await {
+                Err(error) => error,
+                Ok((response, deadline)) => {
+                    let mut chunks = Box::pin(body(response, site, patience, deadline));
+                    loop {
+                        if let Err(error) = chunks.next().await.unwrap() {
+                            break error;
+                        }
+                    }
+                }
+            };
+            assert!(error.message.contains("has sent nothing"), "{phase}: {error}");
+            assert_eq!(error.recovery, Recovery::Retry, "{phase}");
+            drop(http);
+            serving.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn the_bundled_roots_make_a_client() {
+        assert!(build(Client::builder).is_ok());
+        assert!(bundled_roots().len() > 50);
+        assert!(Client::builder().tls_certs_only(bundled_roots()).build().is_ok());
     }
 
     #[test]

@@ -136,7 +136,7 @@ impl ModelServer {
                 }
                 let Ok(stream) = stream else { continue };
                 let shared = Arc::clone(&serving);
-                thread::spawn(move || shared.connection(stream));
+                thread::spawn(move || shared.connection(&stream));
             }
         });
         Self { shared, address }
@@ -418,7 +418,7 @@ impl Drop for Counted<'_> {
 
 impl Shared {
     /// Serves one connection, request after request.
-    fn connection(&self, stream: TcpStream) {
+    fn connection(&self, stream: &TcpStream) {
         let _open = Counted::new(&self.connections);
         stream.set_nodelay(true).unwrap();
         let mut reader = BufReader::new(stream.try_clone().unwrap());
@@ -430,7 +430,7 @@ impl Shared {
                 lock(&self.complaints).extend(complaints);
             }
             lock(&self.requests).push(request);
-            match play(&reply, &stream) {
+            match play(&reply, stream) {
                 Played::Kept => {}
                 Played::Closed => return,
                 Played::GivenUp => {
@@ -628,7 +628,9 @@ fn check_prefix(body: &Value, history: &[Value], wrong: &mut Vec<String>) {
     let same: Vec<&Value> =
         history.iter().filter(|old| first_word(old) == first_word(body)).collect();
     let Some(last) = same.last() else { return };
-    if last["tools"].to_string() != body["tools"].to_string() {
+    // As text, because the order of keys counts.
+    let tools = |body: &Value| body["tools"].to_string();
+    if tools(last) != tools(body) {
         wrong.push("its tools are not those of the request before it".to_owned());
     }
     let written = |body: &Value| body["messages"].to_string();

@@ -11,15 +11,15 @@ use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, stream};
-use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::timeout;
 
 use super::calls::Calls;
 use super::think::{Piece, Splitter};
+use super::wire::{self, Choice, Chunk, Said};
 use crate::domain::{CallId, StopReason, Usage};
 use crate::providers::failure::{self, Site};
-use crate::providers::{Prefill, ProviderError, Recovery, StreamEvent, sse};
+use crate::providers::{ProviderError, Recovery, StreamEvent, sse};
 
 /// The most bytes of an answer that is not a stream.
 const WHOLE_ANSWER: usize = 16 << 20;
@@ -220,9 +220,10 @@ impl Decoder {
         delta: Delta,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
-        if let Some(prefill) = prefill(&chunk.prompt_progress) {
+        if let Some(prefill) = chunk.prefill() {
             out.push(StreamEvent::Prefill(prefill));
         }
+        let usage = chunk.usage();
         let choices = chunk.choices.unwrap_or_default();
         let alone = choices.is_empty();
         for choice in choices {
@@ -230,7 +231,7 @@ impl Decoder {
                 self.choice(choice, delta, out)?;
             }
         }
-        if let Some(usage) = usage(&chunk.usage).or_else(|| usage(chunk.x_groq.get("usage")?)) {
+        if let Some(usage) = usage {
             self.closed_by_usage |= alone;
             if self.usage != Some(usage) {
                 self.usage = Some(usage);
@@ -287,9 +288,9 @@ impl Decoder {
                 for part in parts {
                     if let Some(thought) = part.get("thinking") {
                         self.text.leave_tags(&mut pieces);
-                        pieces.push(Piece::Thinking(texts(thought)));
+                        pieces.push(Piece::Thinking(wire::texts(thought)));
                     } else {
-                        self.text.push(&texts(part), &mut pieces);
+                        self.text.push(&wire::texts(part), &mut pieces);
                     }
                 }
             }
@@ -349,88 +350,6 @@ enum Delta {
     OrMessage,
 }
 
-/// What is read of a chunk. Only the outline is typed: any leaf may be of any type.
-#[derive(Deserialize)]
-struct Chunk {
-    choices: Option<Vec<Choice>>,
-    #[serde(default)]
-    usage: Value,
-    #[serde(default)]
-    x_groq: Value,
-    #[serde(default)]
-    prompt_progress: Value,
-    #[serde(default)]
-    error: Value,
-    #[serde(default)]
-    object: Value,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    #[serde(default)]
-    index: Value,
-    delta: Option<Said>,
-    message: Option<Said>,
-    #[serde(default)]
-    finish_reason: Value,
-}
-
-#[derive(Deserialize)]
-struct Said {
-    #[serde(default)]
-    content: Value,
-    #[serde(default)]
-    reasoning_content: Value,
-    #[serde(default)]
-    reasoning: Value,
-    #[serde(default)]
-    reasoning_details: Value,
-    #[serde(default)]
-    refusal: Value,
-    #[serde(default)]
-    tool_calls: Value,
-    #[serde(default)]
-    function_call: Value,
-}
-
-impl Chunk {
-    fn is_error(&self) -> bool {
-        let said = match &self.error {
-            Value::Null => false,
-            Value::String(text) => !text.is_empty(),
-            Value::Object(error) => !error.is_empty(),
-            Value::Bool(_) | Value::Number(_) | Value::Array(_) => true,
-        };
-        said || self.object == "error"
-    }
-}
-
-impl Said {
-    /// The reasoning from the first field that has any: the others, where there are more, repeat
-    /// it.
-    fn reasoning(&self) -> Option<String> {
-        let filled =
-            |field: &Value| field.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-        filled(&self.reasoning_content).or_else(|| filled(&self.reasoning)).or_else(|| {
-            let details: String = self.reasoning_details.as_array()?.iter().map(texts).collect();
-            (!details.is_empty()).then_some(details)
-        })
-    }
-}
-
-/// The text in a part of content or reasoning: itself, its parts', or that of its text field.
-fn texts(part: &Value) -> String {
-    match part {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().map(texts).collect(),
-        Value::Object(fields) => {
-            let text = fields.get("text").or_else(|| fields.get("summary"));
-            text.and_then(Value::as_str).unwrap_or_default().to_owned()
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
-    }
-}
-
 fn emit(pieces: Vec<Piece>, out: &mut Vec<StreamEvent>) {
     for piece in pieces {
         match piece {
@@ -439,28 +358,6 @@ fn emit(pieces: Vec<Piece>, out: &mut Vec<StreamEvent>) {
             Piece::Text(_) | Piece::Thinking(_) => {}
         }
     }
-}
-
-fn prefill(progress: &Value) -> Option<Prefill> {
-    let count = |key| progress.get(key).and_then(Value::as_u64);
-    let (processed, total) = (count("processed")?, count("total")?);
-    Some(Prefill { processed, total, cached: count("cache").unwrap_or(0) })
-}
-
-/// Some count reasoning apart from the completion; then the total tells.
-fn usage(usage: &Value) -> Option<Usage> {
-    let count = |path: &str| usage.pointer(path).and_then(Value::as_u64);
-    let input = count("/prompt_tokens")?;
-    let said = count("/completion_tokens").unwrap_or(0);
-    let thought = count("/completion_tokens_details/reasoning_tokens").unwrap_or(0);
-    let apart = count("/total_tokens") == Some(input + said + thought);
-    let cached =
-        ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"];
-    Some(Usage {
-        input,
-        output: if apart { said + thought } else { said },
-        cache_read: cached.iter().find_map(|path| count(path)).unwrap_or(0),
-    })
 }
 
 #[cfg(test)]

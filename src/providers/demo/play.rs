@@ -14,7 +14,7 @@ const BYTES_A_TOKEN: u64 = 4;
 
 /// A part of the script. Parts are counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Cue {
+pub(super) enum Cue {
     /// The steps of this response.
     Response(usize),
     /// What this response does when the last call failed.

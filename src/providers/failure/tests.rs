@@ -3,6 +3,7 @@
 use chrono::TimeZone;
 use reqwest::header::HeaderValue;
 
+use super::complaint::LOADING;
 use super::*;
 
 fn site() -> Site {
@@ -208,6 +209,7 @@ fn an_error_in_the_midst_of_an_answer_is_passing_unless_it_says_otherwise() {
         ),
         (r#"{"error":{"message":"prompt is too long"}}"#, Recovery::Compact, None),
         ("plain words", Recovery::Retry, None),
+        ("<!doctype html><title>Log in</title>", Recovery::AskPerson, None),
     ];
     for (payload, recovery, status) in table {
         let error = of_stream(&site(), payload);

@@ -3,6 +3,8 @@
 use serde_json::json;
 
 use super::*;
+use crate::domain::Usage;
+use crate::providers::Prefill;
 
 /// What came of an answer.
 #[derive(Debug, Default, PartialEq)]
@@ -114,7 +116,7 @@ fn finish_reasons_are_read_together_with_what_came() {
         (vec![said.clone(), finish("stop")], StopReason::EndTurn),
         (vec![said.clone(), finish("eos")], StopReason::EndTurn),
         (vec![said.clone(), finish("length")], StopReason::MaxTokens),
-        (vec![said.clone(), finish("content_filter")], StopReason::Refusal),
+        (vec![said, finish("content_filter")], StopReason::Refusal),
         (vec![delta(&json!({"refusal": "No."})), finish("stop")], StopReason::Refusal),
         (vec![call("{}"), finish("tool_calls")], StopReason::ToolUse),
         (vec![call("{}"), finish("stop")], StopReason::ToolUse),
@@ -220,34 +222,7 @@ fn only_the_first_choice_counts() {
 }
 
 #[test]
-fn usage_is_read_in_every_form() {
-    let table = [
-        (json!({"prompt_tokens": 9, "completion_tokens": 2}), (9, 2, 0)),
-        (
-            json!({"prompt_tokens": 9, "completion_tokens": 2,
-                   "prompt_tokens_details": {"cached_tokens": 8}}),
-            (9, 2, 8),
-        ),
-        (
-            json!({"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 7}),
-            (9, 2, 7),
-        ),
-        // Reasoning that is part of the completion, and reasoning that is counted apart.
-        (
-            json!({"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14,
-                   "completion_tokens_details": {"reasoning_tokens": 3}}),
-            (9, 5, 0),
-        ),
-        (
-            json!({"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 14,
-                   "completion_tokens_details": {"reasoning_tokens": 3}}),
-            (9, 5, 0),
-        ),
-    ];
-    for (json, (input, output, cache_read)) in table {
-        assert_eq!(usage(&json), Some(Usage { input, output, cache_read }), "{json}");
-    }
-    assert_eq!(usage(&Value::Null), None);
+fn usage_of_groq_is_found_in_its_own_place() {
     let groq =
         json!({"choices": [], "x_groq": {"usage": {"prompt_tokens": 1, "completion_tokens": 2}}});
     let heard = hear(&sse(&[finish("stop"), groq]));

@@ -1,0 +1,264 @@
+//! A server's error: its words, its status, and the tables of what they mean.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Site, plain};
+use crate::providers::{ProviderError, Recovery};
+
+/// How long to wait for a server that is still loading its model.
+pub(super) const LOADING: Duration = Duration::from_secs(5);
+
+/// A server's error, whatever its shape.
+pub(super) struct Complaint {
+    /// What it says, fit to be shown.
+    text: String,
+    /// Text, code and type in lower case, to be searched.
+    all: String,
+    /// The HTTP status, or the one that the body names.
+    pub(super) status: Option<u16>,
+    /// It is a web page, from something that is no model server.
+    is_page: bool,
+}
+
+impl Complaint {
+    /// Reads an error's body; JSON or not.
+    pub(super) fn read(body: &str, site: &Site) -> Self {
+        let Ok(json) = serde_json::from_str::<Value>(body) else {
+            let page = title(body);
+            let text = plain(page.as_deref().unwrap_or(body), site);
+            return Self { all: text.to_lowercase(), text, status: None, is_page: page.is_some() };
+        };
+        let json = json.get(0).unwrap_or(&json);
+        let error = json.get("error").filter(|error| !error.is_null()).unwrap_or(json);
+        let text = message(error)
+            .or_else(|| message(json))
+            .unwrap_or_else(|| if error.is_null() { String::new() } else { error.to_string() });
+        let mut all = text.to_lowercase();
+        for key in ["code", "type", "status"] {
+            for word in [error.get(key), json.get(key)].into_iter().flatten() {
+                all.push(' ');
+                all.push_str(&word.as_str().map_or_else(|| word.to_string(), str::to_lowercase));
+            }
+        }
+        let status = ["status_code", "code", "raw_status_code"]
+            .iter()
+            .find_map(|key| status_in(error.get(key)?).or_else(|| status_in(json.get(key)?)));
+        Self { text: plain(&text, site), all, status, is_page: false }
+    }
+
+    /// Whether the same request may well succeed later. An error in the midst of an answer counts
+    /// as such unless it names a status that says otherwise.
+    pub(super) fn is_passing(&self) -> bool {
+        self.status.is_none_or(|status| matches!(status, 408 | 409 | 425 | 429 | 498 | 500..))
+            // The model wrote a call that its server refuses; it may write a better one.
+            || self.all.contains("tool_use_failed")
+    }
+
+    fn has(&self, words: &[&str]) -> bool {
+        words.iter().all(|word| self.all.contains(word))
+    }
+
+    fn has_any(&self, alternatives: &[&[&str]]) -> bool {
+        alternatives.iter().any(|words| self.has(words))
+    }
+
+    /// What the complaint's words or status mean; otherwise `recovery`, or giving up.
+    pub(super) fn meaning_or(&self, site: &Site, recovery: Option<Recovery>) -> ProviderError {
+        let (recovery, message) = self
+            .by_words(site)
+            .or_else(|| self.by_status(site))
+            .unwrap_or_else(|| (recovery.unwrap_or(Recovery::GiveUp), self.answered(site)));
+        ProviderError { message, status: self.status, recovery }
+    }
+
+    fn by_words(&self, site: &Site) -> Option<(Recovery, String)> {
+        let Site { server, model, .. } = site;
+        let remedy_in = |table: &[(&str, &'static str)]| {
+            table.iter().find(|(words, _)| self.all.contains(words)).map(|(_, remedy)| *remedy)
+        };
+        if self.has_any(TOO_LONG) {
+            Some((Recovery::Compact, self.too_long(site)))
+        } else if let Some(remedy) = remedy_in(MISTAKES) {
+            Some((Recovery::GiveUp, format!("{} {remedy}", self.answered(site))))
+        } else if let Some(remedy) = remedy_in(SETTINGS) {
+            Some((Recovery::AskPerson, format!("{} {remedy}", self.answered(site))))
+        } else if self.has_any(NO_CREDIT) {
+            Some((Recovery::AskPerson, self.no_credit(site)))
+        } else if self.has_any(BAD_KEY) {
+            Some((Recovery::AskPerson, self.bad_key(site)))
+        } else if !model.is_empty() && self.has_any(NO_MODEL) {
+            let says = self.says();
+            let message =
+                format!("{server} has no model `{model}`{says} Choose another with /model.");
+            Some((Recovery::AskPerson, message))
+        } else if self.has(&["loading model"]) {
+            let message = format!("{server} is still loading the model.");
+            Some((Recovery::RetryAfter(LOADING), message))
+        } else {
+            None
+        }
+    }
+
+    fn by_status(&self, site: &Site) -> Option<(Recovery, String)> {
+        let message = match self.status {
+            Some(413) => return Some((Recovery::Compact, self.too_long(site))),
+            Some(402) => self.no_credit(site),
+            Some(401 | 403) => self.bad_key(site),
+            Some(404 | 405) => self.no_server(site),
+            None if self.is_page => self.no_server(site),
+            Some(407) => format!(
+                "The proxy on the way to {} wants a password{} Check HTTPS_PROXY.",
+                site.server,
+                self.says()
+            ),
+            Some(_) | None => return None,
+        };
+        Some((Recovery::AskPerson, message))
+    }
+
+    fn too_long(&self, Site { model, .. }: &Site) -> String {
+        format!(
+            "The conversation is longer than what {model} can read{} Use /compact, or begin a new \
+             session with /new.",
+            self.says()
+        )
+    }
+
+    fn no_credit(&self, site: &Site) -> String {
+        format!("{} Check the account's credit and limits.", self.answered(site))
+    }
+
+    fn bad_key(&self, Site { server, key, .. }: &Site) -> String {
+        let what = if key.is_some() { "refuses the key" } else { "wants a key" };
+        format!(
+            "{server} {what}{} Set `api_key` in ~/.slug/config.toml, or SLUG_API_KEY.",
+            self.says()
+        )
+    }
+
+    fn no_server(&self, Site { server, .. }: &Site) -> String {
+        format!(
+            "There is no chat completions server at {server}{} Set `endpoint` in \
+             ~/.slug/config.toml; it usually ends in /v1.",
+            self.says()
+        )
+    }
+
+    fn answered(&self, Site { server, .. }: &Site) -> String {
+        match self.status {
+            Some(status) => format!("{server} answered {status}{}", self.says()),
+            None => format!("{server} reported an error{}", self.says()),
+        }
+    }
+
+    /// The server's words as the second half of a sentence.
+    fn says(&self) -> String {
+        match self.text.trim_end_matches('.') {
+            "" => ".".to_owned(),
+            text => format!(": {text}."),
+        }
+    }
+}
+
+/// Each row is a set of words that together say: the conversation is too long.
+const TOO_LONG: &[&[&str]] = &[
+    &["context_length_exceeded"],
+    &["exceeds the context window"],
+    &["maximum context length"],
+    &["maximum model length"],
+    &["exceed_context_size_error"],
+    &["exceeds the available context size"],
+    &["prompt too long"],
+    &["prompt is too long"],
+    &["trying to keep the first", "overflows"],
+    &["n_keep", "n_ctx"],
+    &["context size has been exceeded"],
+    &["total length of all messages is too long"],
+    &["too_many_prompt_tokens"],
+    &["longer than the model's context length"],
+    &["request too large for model"],
+    &["input token count", "exceeds the maximum"],
+    &["max_completion_tokens' is too large"],
+];
+
+/// Failures that a server reports as its own, some with status 500, and that would come again.
+const MISTAKES: &[(&str, &str)] = &[
+    ("failed to parse tool call arguments", "The history has a call that this server cannot read."),
+    ("image input is not supported", "This model reads no images."),
+    ("cannot use both json_schema and grammar", "Begin a new session with /new."),
+];
+
+/// Failures that the person mends by starting the server differently.
+const SETTINGS: &[(&str, &str)] = &[
+    ("requires --jinja", "Start llama-server with --jinja."),
+    (
+        "requires --enable-auto-tool-choice",
+        "Start vLLM with --enable-auto-tool-choice and the --tool-call-parser of this model.",
+    ),
+];
+
+const NO_CREDIT: &[&[&str]] =
+    &[&["insufficient_quota"], &["enforced_spend_limit_reached"], &["exceeded your current quota"]];
+
+const BAD_KEY: &[&[&str]] = &[
+    &["invalid_api_key"],
+    &["api_key_invalid"],
+    &["incorrect api key"],
+    &["invalid api key"],
+    &["api key not valid"],
+    &["authentication_error"],
+];
+
+const NO_MODEL: &[&[&str]] = &[
+    &["model_not_found"],
+    &["model not found"],
+    &["not a valid model"],
+    &["model", "does not exist"],
+    &["model", "not found"],
+];
+
+/// The sentence in an error: a string, or where servers keep it. OpenRouter's own sentence says
+/// less than that of the provider behind it, which it hands on in `metadata.raw`.
+fn message(error: &Value) -> Option<String> {
+    if let Some(text) = error.as_str() {
+        return Some(text.to_owned());
+    }
+    if let Some(raw) = error.pointer("/metadata/raw").and_then(Value::as_str)
+        && !raw.is_empty()
+    {
+        let inner = serde_json::from_str::<Value>(raw).ok();
+        let inner = inner.as_ref().map(|json| json.get("error").unwrap_or(json));
+        return Some(inner.and_then(message).unwrap_or_else(|| raw.to_owned()));
+    }
+    ["message", "detail", "msg"].iter().find_map(|key| match error.get(key)? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(details) => {
+            Some(details.iter().filter_map(message).collect::<Vec<_>>().join("; "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    })
+}
+
+fn status_in(value: &Value) -> Option<u16> {
+    let number = match value {
+        Value::Number(number) => number.as_u64()?,
+        Value::String(text) => text.parse().ok()?,
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
+    };
+    u16::try_from(number).ok().filter(|status| (400..600).contains(status))
+}
+
+/// What a web page is called; nothing where the body is none.
+fn title(body: &str) -> Option<String> {
+    let lower = body.to_ascii_lowercase();
+    if !lower.contains("<html") && !lower.contains("<!doctype") {
+        return None;
+    }
+    let title = lower.find("<title>").map(|at| at + "<title>".len()).and_then(|start| {
+        let end = lower[start..].find("</title>")?;
+        Some(body[start..start + end].trim())
+    });
+    Some(format!("it sent a web page ({})", title.unwrap_or("without a title")))
+}
