@@ -54,14 +54,14 @@ pub enum Tempo {
 pub struct Demo {
     script: Arc<Script>,
     tempo: Tempo,
-    /// The responses whose failure has been played.
-    failed: Arc<Mutex<HashSet<Cue>>>,
+    /// The parts that have been asked for, whose failures are not played again.
+    played: Mutex<HashSet<Cue>>,
 }
 
 impl Demo {
     /// Plays `script`.
     pub fn new(script: Script, tempo: Tempo) -> Self {
-        Self { script: Arc::new(script), tempo, failed: Arc::default() }
+        Self { script: Arc::new(script), tempo, played: Mutex::default() }
     }
 }
 
@@ -92,7 +92,7 @@ impl Provider for Demo {
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         let cue = self.script.cue(&request.messages);
-        let first_time = self.failed.lock().unwrap_or_else(PoisonError::into_inner).insert(cue);
+        let first_time = self.played.lock().unwrap_or_else(PoisonError::into_inner).insert(cue);
         let beats = self.script.beats(cue, &request, first_time);
         let tempo = self.tempo;
         let events = stream::iter(beats).then(move |beat| async move {

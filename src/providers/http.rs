@@ -292,6 +292,7 @@ fn build(start: fn() -> ClientBuilder) -> Result<Client, String> {
         Ok(client) => return Ok(client),
         Err(error) => error,
     };
+    tracing::warn!(%first, "no certificates of the system; the bundled ones are used");
     configured().tls_certs_only(bundled_roots()).build().map_err(|_| failure::chain(&first))
 }
 
