@@ -406,6 +406,7 @@ async fn a_list_that_is_none_is_told_with_a_remedy() {
 fn the_scripted_server_sees_what_is_wrong_with_a_request() {
     let server = ModelServer::start();
     let send = |messages: serde_json::Value, tools: serde_json::Value| {
+        let before = server.chats().len();
         let body = json!({"messages": messages, "tools": tools}).to_string();
         let address = server.endpoint().replace("http://", "").replace("/v1", "");
         let mut stream = std::net::TcpStream::connect(address).unwrap();
@@ -414,8 +415,7 @@ fn the_scripted_server_sees_what_is_wrong_with_a_request() {
             body.len()
         );
         std::io::Write::write_all(&mut stream, (head + &body).as_bytes()).unwrap();
-        let sent = server.chats().len() + 1;
-        server.wait_for_requests(sent);
+        server.wait_for_requests(before + 1);
     };
     let system = json!({"role": "system", "content": "s"});
     let user = |text: &str| json!({"role": "user", "content": text});
