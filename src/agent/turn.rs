@@ -133,6 +133,10 @@ enum Steering {
 /// Ways to make the conversation shorter: results to stubs, then old turns left out.
 const COMPACTIONS: u32 = 2;
 
+/// What the model is told of calls in a response that ran into the output limit.
+const CUT: &str = "Not run: the response was cut off at the output limit, so this call may be \
+                   incomplete. Send it again, with less in one response.";
+
 impl Turn {
     /// A turn that has not begun.
     pub fn new(limits: Limits) -> Self {
@@ -216,6 +220,11 @@ impl Turn {
         let mut actions = vec![Action::Record { message, stop, usage }];
         if calls.is_empty() {
             actions.extend(self.answered());
+        } else if stop == StopReason::MaxTokens && self.rounds < self.limits.tool_rounds {
+            // Cut arguments can still be valid JSON, so none of these calls can be trusted.
+            self.rounds += 1;
+            actions.push(Action::Refuse { calls, reason: CUT.to_owned() });
+            actions.extend(self.request());
         } else if self.rounds >= self.limits.tool_rounds {
             let reason = format!(
                 "Not run: this turn has used all its {} rounds of tool calls. Wait for the person.",
@@ -418,6 +427,19 @@ mod tests {
         }));
         let actions = turn.step(Input::Event(StreamEvent::Finished(StopReason::EndTurn)));
         assert_eq!(names(&actions), ["record", "run"]);
+    }
+
+    #[test]
+    fn calls_of_a_response_that_was_cut_off_are_never_run() {
+        let mut turn = turn();
+        turn.step(Input::Begun);
+        turn.step(Input::Event(StreamEvent::ToolUseStarted {
+            index: 0,
+            id: CallId::new("a"),
+            name: "Read".into(),
+        }));
+        let actions = turn.step(Input::Event(StreamEvent::Finished(StopReason::MaxTokens)));
+        assert_eq!(names(&actions), ["record", "refuse", "request"]);
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl Report {
         match event {
             Event::SessionOpened { session, .. } => {
                 self.session = Some(*session);
-                self.line(json!({"type": "session", "id": session}))
+                self.line(&json!({"type": "session", "id": session}))
             }
             Event::TurnStarted { turn } => {
                 self.turn = *turn;
@@ -74,7 +74,7 @@ impl Report {
                     NoticeLevel::Error => "error",
                 };
                 let mut lines = vec![(Stream::Err, text.clone())];
-                lines.extend(self.line(json!({"type": "notice", "level": level, "text": text})));
+                lines.extend(self.line(&json!({"type": "notice", "level": level, "text": text})));
                 lines
             }
             Event::NotSaved { reason } => vec![(Stream::Err, reason.clone())],
@@ -82,8 +82,9 @@ impl Report {
                 let wait = retry_in.as_millis();
                 let said = format!("{reason} Trying again in {:.1} s.", retry_in.as_secs_f32());
                 let mut lines = vec![(Stream::Err, said)];
-                lines
-                    .extend(self.line(json!({"type": "retry", "reason": reason, "wait_ms": wait})));
+                lines.extend(
+                    self.line(&json!({"type": "retry", "reason": reason, "wait_ms": wait})),
+                );
                 lines
             }
             Event::CallRefused { call, reason } => {
@@ -118,7 +119,7 @@ impl Report {
         match entry.role {
             Role::Assistant => {
                 self.text = entry.message().text();
-                self.line(json!({
+                self.line(&json!({
                     "type": "message",
                     "role": "assistant",
                     "content": entry.content,
@@ -136,7 +137,7 @@ impl Report {
         for block in &entry.content {
             match block {
                 Block::ToolResult { tool_use_id, content, is_error } => {
-                    lines.extend(self.line(json!({
+                    lines.extend(self.line(&json!({
                         "type": "tool_result",
                         "tool_use_id": tool_use_id,
                         "name": name,
@@ -203,7 +204,7 @@ impl Report {
     }
 
     /// A line of the event stream, where that was asked for.
-    fn line(&self, value: Value) -> Lines {
+    fn line(&self, value: &Value) -> Lines {
         match self.format {
             OutputFormat::StreamJson => vec![(Stream::Out, value.to_string())],
             OutputFormat::Text | OutputFormat::Json => Vec::new(),

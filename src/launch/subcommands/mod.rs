@@ -59,7 +59,8 @@ fn wrong(errors: &[ConfigError]) -> Exit {
 async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit> {
     let config = ground.config(cli, ground.project(cli)?);
     let provider = config.as_ref().ok().and_then(|config| build::server(ground, config).ok());
-    let git = Git::find(&std::env::var_os("PATH").unwrap_or_default(), &[ground.cwd.clone()]);
+    let git =
+        Git::find(&std::env::var_os("PATH").unwrap_or_default(), std::slice::from_ref(&ground.cwd));
     let findings = doctor::examine(&Checkup {
         config: config.as_ref().map_err(Vec::as_slice),
         provider: provider.as_deref().map(|provider| provider as &dyn Provider),
