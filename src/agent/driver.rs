@@ -22,6 +22,7 @@ use super::gate::Gate;
 use super::models::{ANY_MODEL, Models};
 use super::open::Open;
 use super::powers::Powers;
+use super::repeats::Repeats;
 use super::setup::Setup;
 use super::stop::Stop;
 use super::{Command, Event, ModelChoice, NoticeLevel, request};
@@ -262,6 +263,7 @@ impl Agent {
             workspace: self.setup.workspace.clone(),
             powers: self.powers.clone(),
             asks: self.asks.clone(),
+            repeats: Repeats::default(),
             person: self.setup.person,
             journal,
             blobs: self.setup.blobs.clone(),

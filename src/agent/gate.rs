@@ -28,6 +28,7 @@ use super::events::Events;
 use super::facts::{Fact, Facts};
 use super::journal::Journal;
 use super::powers::Powers;
+use super::repeats::Repeats;
 use super::{Event, NoticeLevel};
 
 /// How long a cancelled tool may take to say what it had done, before it is left behind.
@@ -53,6 +54,7 @@ pub(super) struct Gate {
     pub(super) workspace: Arc<Workspace>,
     pub(super) powers: Arc<Powers>,
     pub(super) asks: Arc<Asks>,
+    pub(super) repeats: Repeats,
     pub(super) person: Person,
     pub(super) journal: Arc<Journal>,
     pub(super) blobs: Blobs,
@@ -90,6 +92,8 @@ pub(super) async fn execute_with_permission(
         Passed::Approved { approved, tool, input } => {
             let started = Instant::now();
             let output = run(gate, call, &approved, &*tool).await;
+            let accesses = tool.access(approved.input(), gate.place()).unwrap_or_default();
+            gate.repeats.note(call, &accesses, &output);
             let output = with_change(output, &approved, input);
             (started, output)
         }
@@ -144,6 +148,9 @@ async fn pass(gate: &Gate, call: &ToolCall, waits: Waits) -> Passed {
         Ok(tool) => tool,
         Err(error) => return Passed::Stopped(ToolOutput::failed(error.to_string())),
     };
+    if let Some(advice) = gate.repeats.advice(call) {
+        return Passed::Stopped(ToolOutput::failed(advice));
+    }
     tokio::select! {
         biased;
         () = gate.context.cancel.cancelled() => Passed::Stopped(stopped()),

@@ -17,6 +17,7 @@ mod models;
 mod normalise;
 mod open;
 mod powers;
+mod repeats;
 mod request;
 mod response;
 mod sessions;

@@ -1,0 +1,121 @@
+//! Calls that lead nowhere: the same call with the same result, again and again.
+//!
+//! Small models fall into such loops and do not get out by themselves. After two identical results
+//! the third identical call is answered with a word to the model instead of being run. Any call
+//! that may have changed something makes every other worth repeating.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::domain::{Access, CallInput, ContentHash, ToolCall, ToolOutput};
+
+/// How often a call may come to the same result within a turn.
+const SAME_RESULTS: u32 = 2;
+
+/// What the calls of one turn have come to.
+#[derive(Debug, Default)]
+pub(super) struct Repeats {
+    seen: Mutex<HashMap<ContentHash, Seen>>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    result: ContentHash,
+    times: u32,
+}
+
+impl Repeats {
+    /// What the model is told instead of running a call that has led nowhere.
+    pub(super) fn advice(&self, call: &ToolCall) -> Option<String> {
+        let times = self.lock().get(&key(call)?)?.times;
+        (times >= SAME_RESULTS).then(|| {
+            format!(
+                "Not run: you made this exact call {times} times in this turn, and its result was \
+                 the same each time. Use that result: go on with something else, or answer now."
+            )
+        })
+    }
+
+    /// Takes note of a result.
+    pub(super) fn note(&self, call: &ToolCall, accesses: &[Access], output: &ToolOutput) {
+        let Some(key) = key(call) else { return };
+        let result = ContentHash::of(output.observation.as_bytes());
+        let mut seen = self.lock();
+        if !output.status.is_error() && !accesses.iter().all(Access::is_read) {
+            seen.retain(|other, _| *other == key);
+        }
+        match seen.get_mut(&key) {
+            Some(before) if before.result == result => before.times += 1,
+            Some(_) | None => {
+                seen.insert(key, Seen { result, times: 1 });
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ContentHash, Seen>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn key(call: &ToolCall) -> Option<ContentHash> {
+    match &call.input {
+        CallInput::Valid(input) => {
+            Some(ContentHash::of(format!("{}\n{input}", call.name).as_bytes()))
+        }
+        CallInput::Invalid(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::CallId;
+
+    fn call(name: &str, path: &str) -> ToolCall {
+        ToolCall {
+            id: CallId::generate(),
+            name: name.into(),
+            input: CallInput::Valid(json!({"file_path": path})),
+        }
+    }
+
+    fn reads() -> Vec<Access> {
+        vec![Access::Read("/w/a".into())]
+    }
+
+    #[test]
+    fn the_third_identical_call_with_identical_results_is_not_worth_running() {
+        let repeats = Repeats::default();
+        let read = call("Read", "a");
+        for _ in 0..2 {
+            assert_eq!(repeats.advice(&read), None);
+            repeats.note(&read, &reads(), &ToolOutput::text("same"));
+        }
+        assert!(repeats.advice(&read).is_some());
+        assert_eq!(repeats.advice(&call("Read", "b")), None);
+    }
+
+    #[test]
+    fn another_result_begins_anew() {
+        let repeats = Repeats::default();
+        let read = call("Read", "a");
+        for text in ["one", "two", "three", "four"] {
+            assert_eq!(repeats.advice(&read), None);
+            repeats.note(&read, &reads(), &ToolOutput::text(text));
+        }
+    }
+
+    #[test]
+    fn after_a_change_everything_else_is_worth_repeating() {
+        let repeats = Repeats::default();
+        let read = call("Read", "a");
+        for _ in 0..2 {
+            repeats.note(&read, &reads(), &ToolOutput::text("same"));
+        }
+        let writes = [Access::Write("/w/b".into())];
+        repeats.note(&call("Write", "b"), &writes, &ToolOutput::text("written"));
+        assert_eq!(repeats.advice(&read), None);
+    }
+}
