@@ -1,1 +1,159 @@
 //! Slash commands: the table and the parser.
+//!
+//! Pure: a line of text becomes a [`SlashCommand`] or an error that says what to type instead.
+//! What a command does is decided by the front end.
+
+use crate::domain::{Mode, UnknownMode};
+
+/// A command that the person typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SlashCommand {
+    /// Shows the keys and commands.
+    Help,
+    /// Begins an empty session.
+    New,
+    /// Lists the sessions.
+    Sessions,
+    /// Forks the open session.
+    Fork,
+    /// Changes the model, or asks which.
+    Model(Option<String>),
+    /// Changes the mode, or asks which.
+    Mode(Option<Mode>),
+    /// Makes the conversation that is sent shorter.
+    Compact,
+    /// Starts over with nothing in the conversation.
+    Clear,
+    /// Copies the last answer.
+    Copy,
+    /// Shows what this session changed.
+    Diff,
+    /// Shows the plan.
+    Todos,
+    /// Sends the last message again.
+    Retry,
+    /// Leaves.
+    Quit,
+}
+
+/// A row of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spec {
+    /// The name without the slash.
+    pub name: &'static str,
+    /// What may follow it.
+    pub argument: Argument,
+    /// What it does, as a phrase for lists.
+    pub help: &'static str,
+}
+
+/// What may follow a command's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Argument {
+    /// Nothing.
+    None,
+    /// A model's name.
+    Model,
+    /// A mode's name.
+    Mode,
+}
+
+/// Why a line is no command.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParseError {
+    /// No command has this name.
+    #[error("There is no command /{0}. Type / to see them all.")]
+    Unknown(String),
+    /// The command takes nothing.
+    #[error("/{0} takes nothing after it.")]
+    NoArgument(&'static str),
+    /// The mode does not exist.
+    #[error(transparent)]
+    Mode(#[from] UnknownMode),
+}
+
+/// All commands, in the order that lists show them.
+pub const TABLE: [Spec; 13] = [
+    Spec { name: "help", argument: Argument::None, help: "keys and commands" },
+    Spec { name: "new", argument: Argument::None, help: "begin an empty session" },
+    Spec { name: "sessions", argument: Argument::None, help: "open a past session" },
+    Spec { name: "fork", argument: Argument::None, help: "go on in a copy of this session" },
+    Spec { name: "model", argument: Argument::Model, help: "change the model" },
+    Spec { name: "mode", argument: Argument::Mode, help: "change how much is asked" },
+    Spec { name: "compact", argument: Argument::None, help: "send less of the older conversation" },
+    Spec { name: "clear", argument: Argument::None, help: "start over; this session is kept" },
+    Spec { name: "copy", argument: Argument::None, help: "copy the last answer" },
+    Spec { name: "diff", argument: Argument::None, help: "what this session changed" },
+    Spec { name: "todos", argument: Argument::None, help: "the plan, step by step" },
+    Spec { name: "retry", argument: Argument::None, help: "send the last message again" },
+    Spec { name: "quit", argument: Argument::None, help: "leave slug" },
+];
+
+/// Reads a line. `None` where it is not meant as a command, as a path (`/usr/bin is full`).
+pub fn parse(line: &str) -> Option<Result<SlashCommand, ParseError>> {
+    let rest = line.trim_end().strip_prefix('/')?;
+    let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    is_name.then(|| command(name, argument.trim()))
+}
+
+/// The row of the command with this name.
+pub fn find(name: &str) -> Option<&'static Spec> {
+    TABLE.iter().find(|spec| spec.name == name)
+}
+
+fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
+    let spec = find(name).ok_or_else(|| ParseError::Unknown(name.to_owned()))?;
+    if spec.argument == Argument::None && !argument.is_empty() {
+        return Err(ParseError::NoArgument(spec.name));
+    }
+    let given = (!argument.is_empty()).then_some(argument);
+    Ok(match spec.name {
+        "help" => SlashCommand::Help,
+        "new" => SlashCommand::New,
+        "sessions" => SlashCommand::Sessions,
+        "fork" => SlashCommand::Fork,
+        "model" => SlashCommand::Model(given.map(str::to_owned)),
+        "mode" => SlashCommand::Mode(given.map(str::parse).transpose()?),
+        "compact" => SlashCommand::Compact,
+        "clear" => SlashCommand::Clear,
+        "copy" => SlashCommand::Copy,
+        "diff" => SlashCommand::Diff,
+        "todos" => SlashCommand::Todos,
+        "retry" => SlashCommand::Retry,
+        "quit" => SlashCommand::Quit,
+        other => return Err(ParseError::Unknown(other.to_owned())),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_become_commands() {
+        let rows = [
+            ("/help", Some(Ok(SlashCommand::Help))),
+            ("/model", Some(Ok(SlashCommand::Model(None)))),
+            ("/model  qwen3 ", Some(Ok(SlashCommand::Model(Some("qwen3".into()))))),
+            ("/mode plan", Some(Ok(SlashCommand::Mode(Some(Mode::Plan))))),
+            ("/mode fast", Some(Err(ParseError::Mode(UnknownMode("fast".into()))))),
+            ("/new now", Some(Err(ParseError::NoArgument("new")))),
+            ("/nwe", Some(Err(ParseError::Unknown("nwe".into())))),
+            ("/usr/bin is full", None),
+            ("/", None),
+            ("say /help", None),
+            ("", None),
+        ];
+        for (line, want) in rows {
+            assert_eq!(parse(line), want, "{line}");
+        }
+    }
+
+    #[test]
+    fn every_row_of_the_table_is_a_command() {
+        for spec in TABLE {
+            assert!(matches!(parse(&format!("/{}", spec.name)), Some(Ok(_))), "{}", spec.name);
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! The permission dialog.
+//!
+//! It never opens under a typing hand: it takes keys only after 300 ms without one, and until
+//! then keys go where they went before, so that nothing typed is taken for an answer. Escape is
+//! always a "no". A command that is longer than the screen can be approved only once its end has
+//! been seen.
+
+use std::time::Duration;
+
+use crossterm::event::KeyEvent;
+use serde_json::Value;
+
+use crate::domain::{Answer, ApprovalRequest};
+
+use super::editor::{Editor, Lines};
+use super::geometry::Extent;
+use super::keymap::{self, ApprovalKey, FieldKey};
+use super::overlay::{Step, scrolled};
+
+/// How long no key may have come before the dialog takes one.
+pub const GUARD: Duration = Duration::from_millis(300);
+
+/// A question on screen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Approval {
+    /// What is asked.
+    pub request: ApprovalRequest,
+    /// The rules an "always" saves, as offered or edited.
+    pub allow_rules: Vec<String>,
+    /// The rule a "never" saves, as offered or edited.
+    pub deny_rule: Option<String>,
+    /// What the keys mean now.
+    pub stage: Stage,
+    /// Rows of the command or diff above the dialog.
+    pub scroll: usize,
+    /// Whether the end of the command has been on screen.
+    pub end: End,
+    /// When the last key came, or the dialog opened: the guard counts from here.
+    pub quiet_since: Duration,
+    /// Where keys go that come too early.
+    pub stray: Stray,
+}
+
+/// What the keys mean.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stage {
+    /// Each is an answer.
+    Choosing,
+    /// They edit a rule.
+    Rule(Slot, Editor),
+    /// They edit the command.
+    Command(Editor),
+    /// They say what to do instead.
+    Instruction(Editor),
+}
+
+/// Which rule is edited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slot {
+    /// This one of those that allow.
+    Allow(usize),
+    /// The one that denies.
+    Deny,
+}
+
+/// Whether the end of what would run has been on screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It has, or there is nothing to scroll.
+    Seen,
+    /// It has not.
+    Unseen,
+}
+
+/// Where keys go that come too early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stray {
+    /// To what is under the dialog: the person was typing there.
+    Below,
+    /// Nowhere: the person was answering the question before.
+    Nowhere,
+}
+
+impl Approval {
+    /// A question that opens now.
+    pub fn new(request: ApprovalRequest, now: Duration, stray: Stray) -> Self {
+        let end = if request.command().is_some() { End::Unseen } else { End::Seen };
+        Self {
+            allow_rules: request.allow_rules.clone(),
+            deny_rule: request.deny_rule.clone(),
+            request,
+            stage: Stage::Choosing,
+            scroll: 0,
+            end,
+            quiet_since: now,
+            stray,
+        }
+    }
+
+    /// Whether it takes keys yet.
+    pub fn is_armed(&self, now: Duration) -> bool {
+        now >= self.quiet_since + GUARD
+    }
+
+    /// Whether what would run can be approved: its end has been seen.
+    pub fn may_approve(&self) -> bool {
+        self.end == End::Seen
+    }
+
+    /// Whether rules can be saved for it.
+    pub fn offers_rules(&self) -> bool {
+        !self.allow_rules.is_empty()
+    }
+
+    /// A key that came too early.
+    pub fn stray_key(&mut self, now: Duration) -> Stray {
+        self.quiet_since = now;
+        self.stray
+    }
+
+    /// What was drawn of it.
+    pub fn drawn(&mut self, extent: Extent) {
+        self.scroll = self.scroll.min(extent.rows.saturating_sub(extent.shown));
+        if self.scroll + extent.shown >= extent.rows {
+            self.end = End::Seen;
+        }
+    }
+
+    /// A key.
+    pub fn key(&mut self, key: KeyEvent, extent: Extent) -> Step {
+        match self.stage {
+            Stage::Choosing => match keymap::find(keymap::APPROVAL, key) {
+                Some(key) => self.choose(key, extent),
+                None => Step::Stay,
+            },
+            Stage::Rule(..) | Stage::Command(_) | Stage::Instruction(_) => self.type_in(key),
+        }
+    }
+
+    /// Text in one piece; only a field takes it.
+    pub fn paste(&mut self, text: &str) {
+        if let Some(editor) = self.field() {
+            editor.insert(text);
+        }
+    }
+
+    fn field(&mut self) -> Option<&mut Editor> {
+        match &mut self.stage {
+            Stage::Choosing => None,
+            Stage::Rule(_, editor) | Stage::Command(editor) | Stage::Instruction(editor) => {
+                Some(editor)
+            }
+        }
+    }
+
+    fn choose(&mut self, key: ApprovalKey, extent: Extent) -> Step {
+        let rules = || self.allow_rules.clone();
+        match key {
+            ApprovalKey::Once if self.may_approve() => self.answer(Answer::Once),
+            ApprovalKey::Session if self.may_approve() && self.offers_rules() => {
+                self.answer(Answer::Session { rules: rules() })
+            }
+            ApprovalKey::Always if self.may_approve() && self.offers_rules() => {
+                self.answer(Answer::Always { rules: rules() })
+            }
+            ApprovalKey::Once | ApprovalKey::Session | ApprovalKey::Always => Step::Stay,
+            ApprovalKey::No => self.answer(Answer::Deny { instruction: None }),
+            ApprovalKey::Never => match self.deny_rule.clone() {
+                Some(rule) => self.answer(Answer::Never { rule }),
+                None => Step::Stay,
+            },
+            ApprovalKey::EditCommand => {
+                if let Some(command) = self.request.command() {
+                    self.stage = Stage::Command(Editor::with_text(Lines::Many, command));
+                }
+                Step::Stay
+            }
+            ApprovalKey::Instruct => {
+                self.stage = Stage::Instruction(Editor::new(Lines::Many));
+                Step::Stay
+            }
+            ApprovalKey::EditRule => {
+                self.edit_slot(self.first_slot());
+                Step::Stay
+            }
+            ApprovalKey::Scroll(how) => {
+                self.scroll = scrolled(self.scroll, how, extent);
+                Step::Stay
+            }
+        }
+    }
+
+    fn type_in(&mut self, key: KeyEvent) -> Step {
+        match keymap::find(keymap::FIELD, key) {
+            Some(FieldKey::Accept) => return self.accept(),
+            Some(FieldKey::Back) => self.stage = Stage::Choosing,
+            Some(FieldKey::Next) => {
+                if let Stage::Rule(slot, _) = self.stage {
+                    self.keep_rule();
+                    self.edit_slot(self.slot_after(slot));
+                }
+            }
+            Some(FieldKey::Newline) => self.paste("\n"),
+            None => {
+                if let Some(editor) = self.field() {
+                    editor.key(key);
+                }
+            }
+        }
+        Step::Stay
+    }
+
+    fn accept(&mut self) -> Step {
+        self.keep_rule();
+        match std::mem::replace(&mut self.stage, Stage::Choosing) {
+            Stage::Choosing | Stage::Rule(..) => Step::Stay,
+            Stage::Command(editor) => self.answer(Answer::Edited { input: self.with_command(editor.text()) }),
+            Stage::Instruction(editor) => {
+                let text = editor.text();
+                let instruction = (!text.trim().is_empty()).then_some(text);
+                self.answer(Answer::Deny { instruction })
+            }
+        }
+    }
+
+    /// Takes over the rule that is being edited. An empty one leaves what was there.
+    fn keep_rule(&mut self) {
+        let Stage::Rule(slot, editor) = &self.stage else { return };
+        let text = editor.text().trim().to_owned();
+        if text.is_empty() {
+            return;
+        }
+        match slot {
+            Slot::Allow(at) => {
+                if let Some(rule) = self.allow_rules.get_mut(*at) {
+                    *rule = text;
+                }
+            }
+            Slot::Deny => self.deny_rule = Some(text),
+        }
+    }
+
+    fn first_slot(&self) -> Option<Slot> {
+        if self.offers_rules() {
+            Some(Slot::Allow(0))
+        } else {
+            self.deny_rule.as_ref().map(|_| Slot::Deny)
+        }
+    }
+
+    fn slot_after(&self, slot: Slot) -> Option<Slot> {
+        match slot {
+            Slot::Allow(at) if at + 1 < self.allow_rules.len() => Some(Slot::Allow(at + 1)),
+            Slot::Allow(_) if self.deny_rule.is_some() => Some(Slot::Deny),
+            Slot::Allow(_) | Slot::Deny => self.first_slot(),
+        }
+    }
+
+    fn edit_slot(&mut self, slot: Option<Slot>) {
+        let Some(slot) = slot else { return };
+        let rule = match slot {
+            Slot::Allow(at) => self.allow_rules.get(at),
+            Slot::Deny => self.deny_rule.as_ref(),
+        };
+        if let Some(rule) = rule {
+            self.stage = Stage::Rule(slot, Editor::with_text(Lines::One, rule));
+        }
+    }
+
+    fn with_command(&self, command: String) -> Value {
+        let mut input = self.request.input.clone();
+        if let Some(slot) = input.get_mut("command") {
+            *slot = Value::String(command);
+        }
+        input
+    }
+
+    fn answer(&self, answer: Answer) -> Step {
+        Step::Answer(self.request.id, answer)
+    }
+}
+
+/// What the dialog reads from a request.
+pub trait Asked {
+    /// The shell command that would run, if it is one.
+    fn command(&self) -> Option<&str>;
+}
+
+impl Asked for ApprovalRequest {
+    fn command(&self) -> Option<&str> {
+        self.input.get("command").and_then(Value::as_str)
+    }
+}

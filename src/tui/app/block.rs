@@ -1,0 +1,269 @@
+//! What the transcript is made of: one block for each thing said or done.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::agent::NoticeLevel;
+use crate::domain::{CallId, Diff, EntryId};
+
+/// Names a block for as long as the transcript is open. Later blocks have greater ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlockId(pub u64);
+
+/// One thing said or done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    /// Its name.
+    pub id: BlockId,
+    /// Changes whenever the body does, so that laid-out lines can be kept.
+    pub revision: u32,
+    /// The log's line that it comes from, once there is one.
+    pub entry: Option<EntryId>,
+    /// What it is.
+    pub body: Body,
+    /// How the person folded it, if they did.
+    pub fold: Option<Fold>,
+}
+
+/// What a block is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// The person said this.
+    User(String),
+    /// The model said this, in Markdown.
+    Assistant(Prose),
+    /// The model's reasoning.
+    Thinking(Thinking),
+    /// A call.
+    Tool(Box<Tool>),
+    /// slug says this.
+    Notice(Notice),
+    /// The person stopped the turn here.
+    Interrupted,
+    /// What is above is no longer sent in full.
+    Compacted,
+}
+
+/// Text of the model's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prose {
+    /// The text.
+    pub text: String,
+    /// How far it is.
+    pub state: TextState,
+}
+
+/// How far a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextState {
+    /// More may come.
+    Streaming,
+    /// It is complete.
+    Done,
+    /// Its response failed, and was asked for again.
+    Dropped,
+}
+
+/// The model's reasoning.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Thinking {
+    /// The text.
+    pub text: String,
+    /// How far it is.
+    pub state: TextState,
+    /// When it began; not known of a past session.
+    pub since: Option<Duration>,
+    /// How long it took; not known of a past session.
+    pub elapsed: Option<Duration>,
+}
+
+/// A call and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    /// The call.
+    pub call: CallId,
+    /// The tool's name.
+    pub name: String,
+    /// What it is about: a path, a command.
+    pub title: String,
+    /// The arguments, once they are complete and valid.
+    pub input: Option<Value>,
+    /// Who asked for it.
+    pub origin: Origin,
+    /// How far it is.
+    pub state: ToolState,
+    /// When it began to run.
+    pub since: Option<Duration>,
+    /// How long it ran.
+    pub elapsed: Option<Duration>,
+    /// A few words for the right edge.
+    pub summary: Option<String>,
+    /// What it shows.
+    pub shows: Shows,
+}
+
+/// Who asked for a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The model.
+    Model,
+    /// The person, with `!`.
+    Person,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolState {
+    /// The model writes its arguments; so many bytes are there.
+    Writing(usize),
+    /// It waits for its turn, or for an answer.
+    Waiting,
+    /// It runs.
+    Running,
+    /// It did what was asked.
+    Done,
+    /// It failed.
+    Failed,
+    /// It was refused.
+    Denied,
+    /// It was stopped, or never came to run.
+    Cancelled,
+}
+
+/// What a call shows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shows {
+    /// Nothing yet.
+    Nothing,
+    /// Output as it comes.
+    Live(Live),
+    /// The result's text.
+    Text(String),
+    /// Output of a command, with colours.
+    Terminal(String),
+    /// A changed file.
+    Diff(Diff),
+}
+
+/// Output as it comes: the last part of it. The whole is kept by the tool.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Live {
+    /// The last lines.
+    pub text: String,
+    /// How many lines before them were let go.
+    pub hidden: usize,
+}
+
+/// Something slug says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notice {
+    /// How bad it is.
+    pub level: NoticeLevel,
+    /// A sentence.
+    pub text: String,
+}
+
+/// How much of a pane is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fold {
+    /// Its head alone.
+    Closed,
+    /// A few lines.
+    Preview,
+    /// Everything, within reason.
+    Open,
+}
+
+const LIVE_LIMIT: usize = 128 * 1024;
+/// A message of the person's with more lines than this is folded.
+const LONG_MESSAGE: usize = 20;
+
+impl Live {
+    /// Adds output, and lets the oldest go beyond 128 KiB.
+    pub fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        if self.text.len() <= LIVE_LIMIT {
+            return;
+        }
+        let half = self.text.ceil_char_boundary(self.text.len() - LIVE_LIMIT / 2);
+        let cut = self.text[half..].find('\n').map_or(half, |end| half + end + 1);
+        self.hidden += self.text[..cut].matches('\n').count();
+        self.text.drain(..cut);
+    }
+}
+
+impl Block {
+    /// Whether it has a head that folds it.
+    pub fn is_pane(&self) -> bool {
+        match &self.body {
+            Body::Thinking(_) => true,
+            Body::Tool(tool) => tool.shows != Shows::Nothing || tool.input.is_some(),
+            Body::User(text) => is_long(text),
+            Body::Assistant(_) | Body::Notice(_) | Body::Interrupted | Body::Compacted => false,
+        }
+    }
+
+    /// How much of it is shown when nobody has folded it.
+    pub fn natural_fold(&self) -> Fold {
+        match &self.body {
+            Body::User(text) if is_long(text) => Fold::Preview,
+            Body::User(_)
+            | Body::Assistant(_)
+            | Body::Notice(_)
+            | Body::Interrupted
+            | Body::Compacted => Fold::Open,
+            Body::Thinking(thinking) => match thinking.state {
+                TextState::Streaming => Fold::Open,
+                TextState::Done | TextState::Dropped => Fold::Closed,
+            },
+            Body::Tool(tool) => tool.natural_fold(),
+        }
+    }
+}
+
+impl Tool {
+    fn natural_fold(&self) -> Fold {
+        let wordy = matches!(self.name.as_str(), "Read" | "Glob" | "Grep");
+        match (&self.shows, self.state) {
+            (Shows::Nothing, _) if self.name == "TodoWrite" => Fold::Open,
+            (Shows::Nothing, _) => Fold::Closed,
+            (Shows::Diff(_), _) => Fold::Open,
+            (Shows::Text(_), ToolState::Done) if self.name == "TodoWrite" => Fold::Open,
+            (Shows::Text(_), ToolState::Done | ToolState::Denied | ToolState::Cancelled)
+                if wordy || self.state != ToolState::Done =>
+            {
+                Fold::Closed
+            }
+            (Shows::Live(_) | Shows::Text(_) | Shows::Terminal(_), _) => Fold::Preview,
+        }
+    }
+
+    /// Whether it is over.
+    pub fn is_over(&self) -> bool {
+        match self.state {
+            ToolState::Writing(_) | ToolState::Waiting | ToolState::Running => false,
+            ToolState::Done | ToolState::Failed | ToolState::Denied | ToolState::Cancelled => true,
+        }
+    }
+}
+
+fn is_long(text: &str) -> bool {
+    text.lines().nth(LONG_MESSAGE).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn live_output_is_bounded_and_counts_what_it_lets_go() {
+        let mut live = Live::default();
+        for number in 0..40_000 {
+            live.push(&format!("line {number}\n"));
+        }
+        assert!(live.text.len() <= LIVE_LIMIT);
+        assert_eq!(live.hidden + live.text.lines().count(), 40_000);
+        assert!(live.text.starts_with("line ") && live.text.ends_with("line 39999\n"));
+    }
+}

@@ -1,0 +1,303 @@
+//! What sending, slash commands and choosing a row mean.
+
+use crate::agent::{self, NoticeLevel};
+use crate::commands::{self, Argument, SlashCommand};
+use crate::domain::{Mode, SessionId};
+
+use super::approval::{Approval, Stray};
+use super::block::{Block, Body, Shows};
+use super::complete::{self, Trigger};
+use super::effect::Effect;
+use super::keymap::{self, ChatKey};
+use super::keys;
+use super::model::Model;
+use super::overlay::{Overlay, Page, Reading};
+use super::picker::{Choice, Item, Picker};
+use super::queue::Goes;
+use super::transcript::{BlockId, Origin};
+use super::turn::Turn;
+
+/// Whether there is something that Escape would stop.
+pub fn something_runs(model: &Model) -> bool {
+    // A command of the person's own is the newest call, so a look at the end is enough.
+    let own_command = model.transcript.blocks().iter().rev().take(8).any(|block| {
+        matches!(&block.body, Body::Tool(tool) if tool.origin == Origin::Person && !tool.is_over())
+    });
+    own_command || !model.turn.is_idle()
+}
+
+/// Takes what is typed out of the input and does what it asks for.
+pub fn submit(model: &mut Model, goes: Goes) -> Vec<Effect> {
+    let text = model.composer.expanded();
+    if text.trim().is_empty() {
+        if model.turn.is_idle() { return send_next(model) }
+        return Vec::new();
+    }
+    let command = match commands::parse(&text) {
+        Some(Err(error)) => {
+            model.toast(NoticeLevel::Error, error.to_string());
+            return Vec::new();
+        }
+        Some(Ok(command)) => Some(command),
+        None => None,
+    };
+    model.composer.take();
+    model.completion = None;
+    let mut effects = vec![Effect::AddHistory(text.clone())];
+    effects.extend(match command {
+        Some(command) => run(model, command),
+        None => say(model, text, goes),
+    });
+    effects
+}
+
+/// Sends the first message that waits.
+pub fn send_next(model: &mut Model) -> Vec<Effect> {
+    model.queue.take_next().map_or_else(Vec::new, |text| say(model, text, Goes::AfterTurn))
+}
+
+/// Takes the last waiting message back into the input.
+pub fn take_back(model: &mut Model) -> Vec<Effect> {
+    match model.queue.items().last().map(|item| (item.id, item.goes)) {
+        // It may be on its way already: the agent says whether it came back.
+        Some((id, Goes::NextStep)) => vec![Effect::Agent(agent::Command::Unsteer { id })],
+        Some((_, Goes::AfterTurn)) => {
+            if let Some(item) = model.queue.take_last() {
+                model.composer.load(&item.text);
+            }
+            Vec::new()
+        }
+        None => Vec::new(),
+    }
+}
+
+/// Does what a chosen row means.
+pub fn choose(model: &mut Model, choice: Choice) -> Vec<Effect> {
+    match choice {
+        Choice::Key(key) => keys::chat_action(model, key),
+        Choice::Command(name) => match commands::parse(&format!("/{name}")) {
+            Some(Ok(command)) => run(model, command),
+            Some(Err(_)) | None => Vec::new(),
+        },
+        Choice::Model(name) => run(model, SlashCommand::Model(Some(name))),
+        Choice::Mode(mode) => run(model, SlashCommand::Mode(Some(mode))),
+        Choice::Session(session) => when_idle(model, agent::Command::Resume { session }),
+        Choice::Text(text) => {
+            model.composer.load(&text);
+            Vec::new()
+        }
+    }
+}
+
+/// Puts the next permission question on screen, if none is there.
+pub fn next_question(model: &mut Model, stray: Stray) {
+    let open = model.overlays.iter().any(|overlay| matches!(overlay, Overlay::Approval(_)));
+    if open {
+        return;
+    }
+    if let Some(request) = model.questions.pop_front() {
+        let approval = Approval::new(request, model.now, stray);
+        model.overlays.push(Overlay::Approval(Box::new(approval)));
+    }
+}
+
+/// Asks for what the list under the caret needs.
+pub fn ask_for_completion(model: &mut Model, trigger: Trigger) -> Vec<Effect> {
+    match trigger {
+        Trigger::File => {
+            let id = model.requests.next();
+            model.requests.files = Some(id);
+            vec![Effect::IndexFiles(id)]
+        }
+        Trigger::Argument(spec) if spec.argument == Argument::Model => {
+            let id = model.requests.next();
+            model.requests.models = Some(id);
+            vec![Effect::ListModels(id)]
+        }
+        Trigger::Argument(_) | Trigger::Command => Vec::new(),
+    }
+}
+
+/// Opens the list of every command and key.
+pub fn open_palette(model: &mut Model) {
+    let keys = keymap::CHAT.iter().filter(|row| offered(row.action)).map(|row| Item {
+        label: row.help.to_owned(),
+        detail: String::new(),
+        aside: keymap::keys_of(keymap::CHAT, &row.action),
+        choice: Choice::Key(row.action),
+    });
+    let items = complete::commands().chain(keys).collect();
+    model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Commands", items))));
+}
+
+/// Opens the list of sessions.
+pub fn open_sessions(model: &mut Model) -> Vec<Effect> {
+    let id = model.requests.next();
+    model.overlays.push(Overlay::Picker(Box::new(Picker::waiting("Sessions", id))));
+    vec![Effect::ListSessions(id)]
+}
+
+/// Opens the list of what was sent before.
+pub fn open_history(model: &mut Model) {
+    let entries = model.composer.history.entries().iter().rev();
+    let items = entries.map(|text| Item {
+        label: super::title::first_line(text),
+        detail: String::new(),
+        aside: String::new(),
+        choice: Choice::Text(text.clone()),
+    });
+    let picker = Picker::ready("Sent before", items.collect());
+    model.overlays.push(Overlay::Picker(Box::new(picker)));
+}
+
+/// Goes on to the next mode. The one that asks nothing is never reached by accident.
+pub fn next_mode(model: &mut Model) -> Vec<Effect> {
+    let next = match model.status.mode {
+        Mode::Plan => Mode::Ask,
+        Mode::Ask => Mode::AllowEdits,
+        Mode::AllowEdits | Mode::Yolo => Mode::Plan,
+    };
+    vec![Effect::Agent(agent::Command::SetMode(next))]
+}
+
+/// Copies what a block says.
+pub fn copy_block(model: &Model, block: BlockId) -> Vec<Effect> {
+    let text = model.transcript.get(block).map(source_text).unwrap_or_default();
+    if text.is_empty() { Vec::new() } else { vec![Effect::Copy { text, what: "the pane" }] }
+}
+
+/// Forks the session after the message that a block comes from.
+pub fn fork_at(model: &mut Model, block: BlockId) -> Vec<Effect> {
+    let upto = model.transcript.get(block).and_then(|block| block.entry);
+    match (model.status.session, upto) {
+        (Some(session), Some(entry)) => {
+            when_idle(model, agent::Command::Fork { session, upto: Some(entry) })
+        }
+        (_, None) => told(model, "Only messages that are in the log can be forked from."),
+        (None, _) => told(model, NO_SESSION),
+    }
+}
+
+const NO_SESSION: &str = "No session is open yet. Send a message first.";
+
+/// Runs a slash command.
+fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
+    match command {
+        SlashCommand::Help => keys::chat_action(model, ChatKey::Help),
+        SlashCommand::New | SlashCommand::Clear => when_idle(model, agent::Command::NewSession),
+        SlashCommand::Sessions => open_sessions(model),
+        SlashCommand::Fork => match model.status.session {
+            Some(session) => fork(model, session),
+            None => told(model, NO_SESSION),
+        },
+        SlashCommand::Model(Some(name)) => vec![Effect::Agent(agent::Command::SetModel(name))],
+        SlashCommand::Model(None) => {
+            let id = model.requests.next();
+            model.overlays.push(Overlay::Picker(Box::new(Picker::waiting("Models", id))));
+            vec![Effect::ListModels(id)]
+        }
+        SlashCommand::Mode(Some(mode)) => vec![Effect::Agent(agent::Command::SetMode(mode))],
+        SlashCommand::Mode(None) => {
+            let picker = Picker::ready("Modes", complete::modes().collect());
+            model.overlays.push(Overlay::Picker(Box::new(picker)));
+            Vec::new()
+        }
+        SlashCommand::Compact => when_idle(model, agent::Command::Compact),
+        SlashCommand::Copy => match model.transcript.last_answer() {
+            Some(text) => vec![Effect::Copy { text: text.to_owned(), what: "the last answer" }],
+            None => told(model, "There is no answer to copy yet."),
+        },
+        SlashCommand::Diff => {
+            let diffs = model.transcript.diffs().cloned().collect();
+            read(model, Page::Diffs(diffs))
+        }
+        SlashCommand::Todos => read(model, Page::Todos),
+        SlashCommand::Retry => {
+            let effects = when_idle(model, agent::Command::Retry);
+            start(model, &effects);
+            effects
+        }
+        SlashCommand::Quit => vec![Effect::Quit],
+    }
+}
+
+fn fork(model: &mut Model, session: SessionId) -> Vec<Effect> {
+    when_idle(model, agent::Command::Fork { session, upto: None })
+}
+
+fn read(model: &mut Model, page: Page) -> Vec<Effect> {
+    model.overlays.push(Overlay::Reading(Reading::new(page)));
+    Vec::new()
+}
+
+fn told(model: &mut Model, text: &str) -> Vec<Effect> {
+    model.toast(NoticeLevel::Warning, text);
+    Vec::new()
+}
+
+fn when_idle(model: &mut Model, command: agent::Command) -> Vec<Effect> {
+    if model.turn.is_idle() {
+        return vec![Effect::Agent(command)];
+    }
+    told(model, "A turn is running. Stop it with esc first.")
+}
+
+/// Says something to the model, or queues it while a turn runs.
+fn say(model: &mut Model, text: String, goes: Goes) -> Vec<Effect> {
+    model.scroll.to_tail();
+    let command = text.strip_prefix('!').map(|command| command.trim().to_owned());
+    if !model.turn.is_idle() {
+        // A shell command cannot go into a turn: it waits for its end.
+        let goes = if command.is_some() { Goes::AfterTurn } else { goes };
+        let id = model.queue.push(text.clone(), goes);
+        return match goes {
+            Goes::AfterTurn => Vec::new(),
+            Goes::NextStep => vec![Effect::Agent(agent::Command::Steer { id, text })],
+        };
+    }
+    let effects = match command {
+        Some(command) if command.is_empty() => Vec::new(),
+        Some(command) => vec![Effect::Agent(agent::Command::Shell { command })],
+        None => vec![Effect::Agent(agent::Command::Send { text })],
+    };
+    start(model, &effects);
+    effects
+}
+
+/// From here on a turn is on its way, so that the next message waits for it.
+fn start(model: &mut Model, effects: &[Effect]) {
+    let begins = effects.iter().any(|effect| {
+        matches!(effect, Effect::Agent(agent::Command::Send { .. } | agent::Command::Retry))
+    });
+    if begins {
+        model.turn = Turn::Starting { since: model.now };
+    }
+}
+
+fn offered(key: ChatKey) -> bool {
+    match key {
+        ChatKey::FoldAll | ChatKey::Focus | ChatKey::NextMode => true,
+        // These have a slash command of their own, or make sense as a key alone.
+        ChatKey::Help
+        | ChatKey::Palette
+        | ChatKey::Sessions
+        | ChatKey::Back
+        | ChatKey::Scroll(_) => false,
+    }
+}
+
+fn source_text(block: &Block) -> String {
+    match &block.body {
+        Body::User(text) => text.clone(),
+        Body::Assistant(prose) => prose.text.clone(),
+        Body::Thinking(thinking) => thinking.text.clone(),
+        Body::Notice(notice) => notice.text.clone(),
+        Body::Tool(tool) => match &tool.shows {
+            Shows::Nothing => tool.title.clone(),
+            Shows::Live(live) => live.text.clone(),
+            Shows::Text(text) | Shows::Terminal(text) => text.clone(),
+            Shows::Diff(diff) => super::diff_text::unified(diff),
+        },
+        Body::Interrupted | Body::Compacted => String::new(),
+    }
+}

@@ -1,0 +1,123 @@
+//! The list that opens under `@`, `/` and a command's argument while typing. It holds no text of
+//! its own: what it filters by is the word at the caret.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::commands::{self, Argument, Spec};
+use crate::domain::Mode;
+
+use super::msg::ModelRow;
+use super::picker::{Choice, Item, List, Source};
+
+/// What is being typed at the caret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trigger {
+    /// A path, after `@`.
+    File,
+    /// A command's name, after `/`.
+    Command,
+    /// What follows this command's name.
+    Argument(&'static Spec),
+}
+
+/// An open list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Completion {
+    /// What is being typed.
+    pub trigger: Trigger,
+    /// The bytes that choosing replaces, the sign before them left out.
+    pub word: Range<usize>,
+    /// What there is.
+    pub list: List,
+}
+
+/// What is being typed before byte `caret` of `text`, and which bytes it is.
+pub fn trigger(text: &str, caret: usize) -> Option<(Trigger, Range<usize>)> {
+    let typed = text.get(..caret)?;
+    if let Some(line) = typed.strip_prefix('/').filter(|line| !line.contains('\n')) {
+        return match line.split_once(' ') {
+            None if line.contains('/') => None,
+            None => Some((Trigger::Command, 1..caret)),
+            Some((name, argument)) => {
+                let spec = commands::find(name).filter(|spec| spec.argument != Argument::None)?;
+                let one = !argument.contains(' ');
+                one.then_some((Trigger::Argument(spec), caret - argument.len()..caret))
+            }
+        };
+    }
+    let start = typed.rfind(char::is_whitespace).map_or(0, |space| {
+        space + typed[space..].chars().next().map_or(1, char::len_utf8)
+    });
+    let word = typed[start..].strip_prefix('@')?;
+    Some((Trigger::File, caret - word.len()..caret))
+}
+
+/// The rows for a trigger.
+pub fn source(trigger: Trigger, files: &Arc<Vec<String>>, models: &[ModelRow]) -> Source {
+    match trigger {
+        Trigger::File => Source::Paths(Arc::clone(files)),
+        Trigger::Command => Source::Items(commands().collect()),
+        Trigger::Argument(spec) => match spec.argument {
+            Argument::None => Source::Items(Vec::new()),
+            Argument::Mode => Source::Items(modes().collect()),
+            Argument::Model => Source::Items(models.iter().map(model).collect()),
+        },
+    }
+}
+
+/// All slash commands.
+pub fn commands() -> impl Iterator<Item = Item> {
+    commands::TABLE.iter().map(|spec| Item {
+        label: format!("/{}", spec.name),
+        detail: spec.help.to_owned(),
+        aside: String::new(),
+        choice: Choice::Command(spec.name),
+    })
+}
+
+/// All modes.
+pub fn modes() -> impl Iterator<Item = Item> {
+    Mode::ALL.into_iter().map(|mode| Item {
+        label: mode.name().to_owned(),
+        detail: mode.meaning().to_owned(),
+        aside: String::new(),
+        choice: Choice::Mode(mode),
+    })
+}
+
+/// A model.
+pub fn model(row: &ModelRow) -> Item {
+    Item {
+        label: row.name.clone(),
+        detail: String::new(),
+        aside: row.window.map(super::status::tokens).unwrap_or_default(),
+        choice: Choice::Model(row.name.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_at_the_caret_opens_a_list() {
+        let mode = commands::find("mode").unwrap();
+        let rows: &[(&str, Option<(Trigger, Range<usize>)>)] = &[
+            ("look at @src/ca", Some((Trigger::File, 9..15))),
+            ("@", Some((Trigger::File, 1..1))),
+            ("me@example", None),
+            ("/mo", Some((Trigger::Command, 1..3))),
+            ("/", Some((Trigger::Command, 1..1))),
+            ("/usr/bin", None),
+            ("/mode pl", Some((Trigger::Argument(mode), 6..8))),
+            ("/mode ", Some((Trigger::Argument(mode), 6..6))),
+            ("/help x", None),
+            ("a /mo", None),
+            ("plain", None),
+        ];
+        for (text, want) in rows {
+            assert_eq!(trigger(text, text.len()), *want, "{text}");
+        }
+    }
+}

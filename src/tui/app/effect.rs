@@ -1,0 +1,54 @@
+//! What is to happen outside. Plain data, so that a test can compare it; `executor` carries it
+//! out.
+
+use crate::agent::Command;
+
+use super::select::Selection;
+
+/// Something wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Tells the agent.
+    Agent(Command),
+    /// Stops the running turn, behind no queue.
+    CancelTurn,
+    /// Leaves slug.
+    Quit,
+    /// Gives the terminal back to the shell until slug is continued.
+    Suspend,
+    /// Draws everything anew.
+    Redraw,
+    /// Puts text on the clipboard.
+    Copy {
+        /// The text.
+        text: String,
+        /// What it is, for the notice: "the answer".
+        what: &'static str,
+    },
+    /// Puts what is selected on the clipboard.
+    CopySelection(Selection),
+    /// Keeps what is being typed, over a crash too.
+    SaveDraft {
+        /// All of it; empty when there is nothing to keep.
+        text: String,
+    },
+    /// Adds to the input's history.
+    AddHistory(String),
+    /// Lists the sessions of this folder.
+    ListSessions(RequestId),
+    /// Lists the server's models.
+    ListModels(RequestId),
+    /// Lists the workspace's files.
+    IndexFiles(RequestId),
+    /// Reads branch and changed files.
+    ReadGit(RequestId),
+    /// Opens the text in the person's editor.
+    OpenEditor {
+        /// What is typed so far.
+        text: String,
+    },
+}
+
+/// Ties an answer to what was asked for; an answer to an older request is stale.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequestId(pub u64);

@@ -1,0 +1,205 @@
+//! What the agent's events change. What belongs to a turn that is no longer running is stale.
+
+use std::sync::Arc;
+
+use crate::agent::{Event, NoticeLevel};
+use crate::domain::{ApprovalId, SessionId, TurnId, Usage};
+use crate::session::{Entry, Record, TurnOutcome};
+
+use super::approval::Stray;
+use super::commands;
+use super::effect::Effect;
+use super::model::{Focus, Model};
+use super::overlay::Overlay;
+use super::queue::Queue;
+use super::status::Host;
+use super::transcript::{Ended, Transcript};
+use super::turn::{Phase, Running, Streamed, Turn};
+
+/// Takes an event in.
+pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
+    let now = model.now;
+    match event {
+        Event::SessionOpened { session, records } => return open(model, session, &records),
+        Event::ModelChanged { model: name, window, local } => {
+            model.status.model = name;
+            model.status.window = window;
+            model.status.host = if local { Host::Local } else { Host::Remote };
+        }
+        Event::ModeChanged(mode) => model.status.mode = mode,
+        Event::TitleChanged(title) => model.status.title = Some(title),
+        Event::TurnStarted { turn } => model.turn = Turn::Running(Running::new(turn, now)),
+        Event::Recorded(record) => {
+            note(model, &record);
+            model.transcript.record(&record);
+        }
+        Event::SteerSettled { id, returned } => {
+            model.queue.settle(id);
+            if let Some(text) = returned {
+                model.composer.append(&text);
+            }
+        }
+        Event::RequestSent { turn } => enter(model, turn, Phase::Waiting),
+        Event::Prefill { turn, progress } => enter(model, turn, Phase::Prefill(progress)),
+        Event::Text { turn, text } => {
+            if stream(model, turn, text.len(), Phase::Answering) {
+                model.transcript.text(&text, now);
+            }
+        }
+        Event::Thinking { turn, text } => {
+            if stream(model, turn, text.len(), Phase::Thinking) {
+                model.transcript.thinking(&text, now);
+            }
+        }
+        Event::CallStarted { turn, call, name } => {
+            if stream(model, turn, 0, Phase::Calling(name.clone())) {
+                model.transcript.call_started(&call, &name, now);
+            }
+        }
+        Event::CallInput { turn, call, json } => {
+            if let Some(running) = model.turn.of(turn) {
+                running.stream(json.len(), now);
+                model.transcript.call_input(&call, &json);
+            }
+        }
+        Event::ResponseEnded { turn, stop: _, usage, streamed_for } => {
+            response_ended(model, turn, usage, streamed_for.as_secs_f64());
+        }
+        Event::ResponseDropped { turn, reason, retry_in } => {
+            if let Some(running) = model.turn.of(turn) {
+                running.streamed = Streamed::default();
+                running.enter(Phase::Retrying { at: now + retry_in });
+                model.transcript.response_dropped(now);
+                model.transcript.notice(NoticeLevel::Warning, reason);
+            }
+        }
+        Event::ToolStarted { turn, call } => {
+            enter(model, turn, Phase::Tool(call.name.clone()));
+            model.transcript.tool_started(&call, now);
+        }
+        Event::ToolProgress { turn: _, call, text } => model.transcript.tool_progress(&call, &text),
+        Event::ToolEnded { turn, call, status, display, summary, elapsed } => {
+            enter(model, turn, Phase::Waiting);
+            model.transcript.tool_ended(&call, Ended { status, display, summary, elapsed });
+        }
+        Event::ApprovalAsked(request) => {
+            model.questions.push_back(*request);
+            commands::next_question(model, Stray::Below);
+        }
+        Event::ApprovalWithdrawn(id) => withdraw(model, id),
+        Event::TodosChanged(todos) => model.todos = todos,
+        Event::Notice { level, text } => model.transcript.notice(level, text),
+        Event::TurnEnded { turn, outcome, usage: _ } => return end_turn(model, turn, &outcome),
+        Event::CallRefused { call, reason } => {
+            model.transcript.notice(NoticeLevel::Warning, format!("{}: {reason}", call.name));
+        }
+        Event::NotSaved { reason } => model.transcript.notice(NoticeLevel::Error, reason),
+        Event::Forked { .. } => {
+            model.toast(NoticeLevel::Info, "This is a fork; the session it came from is kept.");
+        }
+    }
+    Vec::new()
+}
+
+fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Vec<Effect> {
+    model.transcript = Transcript::from_records(model.settings.cwd.clone(), records);
+    model.scroll.to_tail();
+    model.selection = None;
+    model.focus = Focus::Input;
+    model.queue = Queue::default();
+    model.turn = Turn::Idle;
+    model.todos = Vec::new();
+    model.questions.clear();
+    model.overlays.retain(|overlay| !matches!(overlay, Overlay::Approval(_)));
+    model.status.session = Some(session);
+    model.status.title = None;
+    model.status.usage = None;
+    model.status.rate = None;
+    for record in records.iter() {
+        note(model, record);
+    }
+    vec![read_git(model)]
+}
+
+/// What a line of the log says beside the transcript.
+fn note(model: &mut Model, record: &Record) {
+    match &record.entry {
+        Entry::Message(message) => {
+            if let Some(usage) = message.usage {
+                model.status.usage = Some(usage);
+            }
+        }
+        Entry::Title { title } => model.status.title = Some(title.clone()),
+        Entry::Todo { todos } => model.todos.clone_from(todos),
+        // How much of the window is used is known again with the next response.
+        Entry::Compaction(_) => model.status.usage = None,
+        Entry::Session(_)
+        | Entry::ToolStarted { .. }
+        | Entry::Permission(_)
+        | Entry::FileChange(_)
+        | Entry::Interrupted
+        | Entry::TurnEnd(_)
+        | Entry::Model { .. }
+        | Entry::Mode { .. } => {}
+    }
+}
+
+fn enter(model: &mut Model, turn: TurnId, phase: Phase) {
+    if let Some(running) = model.turn.of(turn) {
+        running.enter(phase);
+    }
+}
+
+/// Counts a piece of the response. Says whether it belongs to the running turn.
+fn stream(model: &mut Model, turn: TurnId, bytes: usize, phase: Phase) -> bool {
+    let now = model.now;
+    let Some(running) = model.turn.of(turn) else { return false };
+    running.stream(bytes, now);
+    running.enter(phase);
+    true
+}
+
+fn response_ended(model: &mut Model, turn: TurnId, usage: Option<Usage>, seconds: f64) {
+    let Some(running) = model.turn.of(turn) else { return };
+    let estimate = running.streamed.bytes / 4;
+    running.tokens += usage.map_or(estimate, |usage| usage.output);
+    running.streamed = Streamed::default();
+    if let Some(usage) = usage {
+        model.status.usage = Some(usage);
+        model.status.rate = (seconds > 0.0).then(|| usage.output as f64 / seconds);
+    }
+}
+
+fn withdraw(model: &mut Model, id: ApprovalId) {
+    model.questions.retain(|request| request.id != id);
+    model.overlays.retain(
+        |overlay| !matches!(overlay, Overlay::Approval(approval) if approval.request.id == id),
+    );
+    commands::next_question(model, Stray::Below);
+}
+
+fn end_turn(model: &mut Model, turn: TurnId, outcome: &TurnOutcome) -> Vec<Effect> {
+    model.transcript.end_turn(turn, outcome, model.now);
+    if model.turn.running().is_some_and(|running| running.id != turn) {
+        return Vec::new();
+    }
+    model.turn = Turn::Idle;
+    model.queue.miss_step();
+    let mut effects = vec![read_git(model)];
+    match outcome {
+        TurnOutcome::Answered => effects.extend(commands::send_next(model)),
+        // What was typed for a turn that went well waits until the person says so.
+        TurnOutcome::Interrupted | TurnOutcome::RoundLimit | TurnOutcome::Failed(_) => {
+            if !model.queue.items().is_empty() {
+                model.toast(NoticeLevel::Info, "Messages wait: enter sends the first, up edits it");
+            }
+        }
+    }
+    effects
+}
+
+fn read_git(model: &mut Model) -> Effect {
+    let id = model.requests.next();
+    model.requests.git = Some(id);
+    Effect::ReadGit(id)
+}

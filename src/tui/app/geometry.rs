@@ -1,0 +1,100 @@
+//! What `update` needs to know of the screen. The view measures it while it draws.
+
+use super::scroll::Anchor;
+use super::transcript::BlockId;
+
+/// The screen as it was drawn last.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Geometry {
+    /// Columns of the screen.
+    pub width: u16,
+    /// Rows of the screen.
+    pub height: u16,
+    /// Where the transcript is.
+    pub transcript: Area,
+    /// What each row of the transcript shows, from the top.
+    pub rows: Vec<VisibleRow>,
+    /// What the top row shows, also while the view follows the tail.
+    pub top: Anchor,
+    /// Where the position was found to be.
+    pub anchor: Anchor,
+    /// Where the input's text is.
+    pub input: Area,
+    /// Rows of the input above what is shown.
+    pub input_above: usize,
+    /// The open dialog's scrolling part.
+    pub dialog: Option<Extent>,
+    /// The open list's rows.
+    pub list: Option<Area>,
+}
+
+/// A rectangle of cells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Area {
+    /// Its left column.
+    pub x: u16,
+    /// Its top row.
+    pub y: u16,
+    /// Its columns.
+    pub width: u16,
+    /// Its rows.
+    pub height: u16,
+}
+
+/// A row of the transcript on screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VisibleRow {
+    /// The block that it is of.
+    pub block: BlockId,
+    /// Which row of the block.
+    pub row: usize,
+    /// What kind of row.
+    pub kind: RowKind,
+}
+
+/// What kind of row it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowKind {
+    /// The empty row above a block.
+    Gap,
+    /// The line that names a pane; a click folds it.
+    Head,
+    /// What it shows.
+    Body,
+}
+
+/// How much there is of something that scrolls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// Rows in all.
+    pub rows: usize,
+    /// Rows on screen.
+    pub shown: usize,
+}
+
+impl Geometry {
+    /// A screen that has not been drawn yet.
+    pub fn of_size(width: u16, height: u16) -> Self {
+        Self {
+            width,
+            height,
+            transcript: Area { x: 0, y: 2, width, height: height.saturating_sub(6) },
+            rows: Vec::new(),
+            top: Anchor::Tail,
+            anchor: Anchor::Tail,
+            input: Area { x: 3, y: height.saturating_sub(3), width: width.saturating_sub(4).max(1), height: 1 },
+            input_above: 0,
+            dialog: None,
+            list: None,
+        }
+    }
+}
+
+impl Area {
+    /// The row and column of a cell inside, counted from the top left.
+    pub fn inside(&self, column: u16, row: u16) -> Option<(u16, u16)> {
+        let column = column.checked_sub(self.x).filter(|column| *column < self.width)?;
+        let row = row.checked_sub(self.y).filter(|row| *row < self.height)?;
+        Some((column, row))
+    }
+}

@@ -1,0 +1,562 @@
+//! The keys: one table for each place that takes keys, each row with what it says in the help and
+//! in the last line, so that neither can say something else than what the keys do.
+//!
+//! A place's own table is asked before the more general ones: the list under the caret before the
+//! input, the input before the chat.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::editor::Edit;
+
+/// A key with what is held down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Chord {
+    /// The key.
+    pub code: KeyCode,
+    /// What is held down.
+    pub modifiers: KeyModifiers,
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, Copy)]
+pub struct Binding<A: 'static> {
+    /// The keys; the first one is shown.
+    pub keys: &'static [Chord],
+    /// What they do.
+    pub action: A,
+    /// What the help says.
+    pub help: &'static str,
+    /// What the last line says, if it is mentioned there.
+    pub hint: Option<&'static str>,
+}
+
+/// Keys that work wherever the focus is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AlwaysKey {
+    /// Clears the input, then stops the turn, then leaves.
+    Cancel,
+    /// Draws everything anew.
+    Redraw,
+    /// Back to the shell for a while.
+    Suspend,
+}
+
+/// Keys of the chat, whichever part has the focus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ChatKey {
+    /// Shows the keys.
+    Help,
+    /// Lists every command.
+    Palette,
+    /// Lists the sessions.
+    Sessions,
+    /// Folds or unfolds all panes.
+    FoldAll,
+    /// Moves the focus between the input and the panes.
+    Focus,
+    /// Goes to the next mode.
+    NextMode,
+    /// Closes what is open, else stops the turn.
+    Back,
+    /// Moves through the transcript.
+    Scroll(Scrolling),
+}
+
+/// How something scrolls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scrolling {
+    /// One row up.
+    LineUp,
+    /// One row down.
+    LineDown,
+    /// Half a page up.
+    HalfUp,
+    /// Half a page down.
+    HalfDown,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// To the beginning.
+    Top,
+    /// To the end.
+    Bottom,
+}
+
+/// Keys of the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum InputKey {
+    /// Sends what is typed; while a turn runs, after it.
+    Send,
+    /// Begins a new line.
+    Newline,
+    /// Puts what is typed into the running turn.
+    Steer,
+    /// A row up, and at the top the older text.
+    Up,
+    /// A row down, and at the bottom the newer text.
+    Down,
+    /// Searches what was sent before.
+    History,
+    /// Opens the person's editor.
+    OpenEditor,
+    /// Is typed, and means something to the input.
+    Type(char),
+    /// Shows the keys.
+    Help,
+}
+
+/// Keys of the list under the caret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CompletionKey {
+    /// The row above.
+    Previous,
+    /// The row below.
+    Next,
+    /// Takes the row, and runs a command that is complete with it.
+    Accept,
+    /// Takes the row.
+    Complete,
+    /// Closes the list.
+    Dismiss,
+}
+
+/// Keys while the focus is on the panes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PaneKey {
+    /// The pane above.
+    Previous,
+    /// The pane below.
+    Next,
+    /// Folds or unfolds.
+    Toggle,
+    /// Copies the pane's text.
+    Copy,
+    /// Forks the session after this message.
+    Fork,
+    /// Shows the keys.
+    Help,
+    /// Moves through the transcript.
+    Scroll(Scrolling),
+}
+
+/// Keys of a permission question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ApprovalKey {
+    /// Yes, once.
+    Once,
+    /// Yes, for this session.
+    Session,
+    /// Yes, always.
+    Always,
+    /// No, once.
+    No,
+    /// No, always.
+    Never,
+    /// Edits the command first.
+    EditCommand,
+    /// No, with what to do instead.
+    Instruct,
+    /// Edits the rule that is saved.
+    EditRule,
+    /// Moves through the command or the diff.
+    Scroll(Scrolling),
+}
+
+/// Keys of a text field in a dialog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FieldKey {
+    /// Takes what is typed.
+    Accept,
+    /// Leaves it as it was.
+    Back,
+    /// Goes to the next field.
+    Next,
+    /// Begins a new line.
+    Newline,
+}
+
+/// Keys of a list to choose from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ListKey {
+    /// The row above.
+    Previous,
+    /// The row below.
+    Next,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// Takes the row.
+    Accept,
+    /// Closes the list.
+    Back,
+}
+
+/// Keys of something to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ReadingKey {
+    /// Moves through it.
+    Scroll(Scrolling),
+    /// Closes it.
+    Back,
+}
+
+const NONE: KeyModifiers = KeyModifiers::NONE;
+const CTRL: KeyModifiers = KeyModifiers::CONTROL;
+const ALT: KeyModifiers = KeyModifiers::ALT;
+const SHIFT: KeyModifiers = KeyModifiers::SHIFT;
+
+const fn key(code: KeyCode) -> Chord {
+    Chord { code, modifiers: NONE }
+}
+
+const fn char(c: char) -> Chord {
+    Chord { code: KeyCode::Char(c), modifiers: NONE }
+}
+
+const fn ctrl(c: char) -> Chord {
+    Chord { code: KeyCode::Char(c), modifiers: CTRL }
+}
+
+const fn alt(c: char) -> Chord {
+    Chord { code: KeyCode::Char(c), modifiers: ALT }
+}
+
+const fn held(modifiers: KeyModifiers, code: KeyCode) -> Chord {
+    Chord { code, modifiers }
+}
+
+const fn row<A>(keys: &'static [Chord], action: A, help: &'static str) -> Binding<A> {
+    Binding { keys, action, help, hint: None }
+}
+
+const fn hinted<A>(
+    keys: &'static [Chord],
+    action: A,
+    help: &'static str,
+    hint: &'static str,
+) -> Binding<A> {
+    Binding { keys, action, help, hint: Some(hint) }
+}
+
+/// Wherever the focus is.
+pub const ALWAYS: &[Binding<AlwaysKey>] = &[
+    row(&[ctrl('c')], AlwaysKey::Cancel, "clear the input, then stop the turn, then leave"),
+    row(&[ctrl('l')], AlwaysKey::Redraw, "draw the screen anew"),
+    row(&[ctrl('z')], AlwaysKey::Suspend, "back to the shell; `fg` returns"),
+];
+
+/// In the chat.
+pub const CHAT: &[Binding<ChatKey>] = &[
+    hinted(&[key(KeyCode::Esc)], ChatKey::Back, "close what is open, else stop the turn", "stop"),
+    // tmux holds ctrl+b, so there is a second key.
+    hinted(&[ctrl('b'), alt('s')], ChatKey::Sessions, "open a past session", "sessions"),
+    row(&[ctrl('p')], ChatKey::Palette, "every command"),
+    row(&[key(KeyCode::F(1))], ChatKey::Help, "these keys"),
+    hinted(&[key(KeyCode::Tab)], ChatKey::Focus, "between the input and the panes", "panes"),
+    row(&[ctrl('o')], ChatKey::FoldAll, "fold or unfold all panes"),
+    row(
+        &[key(KeyCode::BackTab), held(SHIFT, KeyCode::BackTab)],
+        ChatKey::NextMode,
+        "next mode: plan, ask, allow-edits",
+    ),
+    row(&[key(KeyCode::PageUp)], ChatKey::Scroll(Scrolling::PageUp), "a page up"),
+    row(&[key(KeyCode::PageDown)], ChatKey::Scroll(Scrolling::PageDown), "a page down"),
+    row(&[held(ALT, KeyCode::Up)], ChatKey::Scroll(Scrolling::HalfUp), "half a page up"),
+    row(&[held(ALT, KeyCode::Down)], ChatKey::Scroll(Scrolling::HalfDown), "half a page down"),
+    row(&[held(SHIFT, KeyCode::Up)], ChatKey::Scroll(Scrolling::LineUp), "a line up"),
+    row(&[held(SHIFT, KeyCode::Down)], ChatKey::Scroll(Scrolling::LineDown), "a line down"),
+    row(&[held(CTRL, KeyCode::Home)], ChatKey::Scroll(Scrolling::Top), "to the beginning"),
+    row(&[held(CTRL, KeyCode::End)], ChatKey::Scroll(Scrolling::Bottom), "to the end"),
+];
+
+/// In the input.
+pub const INPUT: &[Binding<InputKey>] = &[
+    hinted(&[key(KeyCode::Enter)], InputKey::Send, "send; while a turn runs, after it", "send"),
+    hinted(
+        &[held(SHIFT, KeyCode::Enter), held(ALT, KeyCode::Enter), ctrl('j')],
+        InputKey::Newline,
+        "new line",
+        "newline",
+    ),
+    row(&[ctrl('s')], InputKey::Steer, "send into the running turn, at its next step"),
+    row(&[key(KeyCode::Up)], InputKey::Up, "a row up, then older texts"),
+    row(&[key(KeyCode::Down)], InputKey::Down, "a row down, then newer texts"),
+    row(&[ctrl('r')], InputKey::History, "search what was sent before"),
+    row(&[ctrl('g')], InputKey::OpenEditor, "write in $EDITOR"),
+    hinted(&[char('@')], InputKey::Type('@'), "name a file", "file"),
+];
+
+/// In the input while it is empty, before the rest.
+pub const EMPTY_INPUT: &[Binding<InputKey>] = &[
+    hinted(&[char('/')], InputKey::Type('/'), "a command", "command"),
+    hinted(&[char('!')], InputKey::Type('!'), "run a shell command", "shell"),
+    hinted(&[char('?')], InputKey::Help, "these keys", "keys"),
+];
+
+/// In every text that can be typed in.
+pub const EDITING: &[Binding<Edit>] = &[
+    row(&[key(KeyCode::Left)], Edit::Left, "a character left"),
+    row(&[key(KeyCode::Right)], Edit::Right, "a character right"),
+    row(&[held(ALT, KeyCode::Left), held(CTRL, KeyCode::Left), alt('b')], Edit::WordLeft, "a word left"),
+    row(
+        &[held(ALT, KeyCode::Right), held(CTRL, KeyCode::Right), alt('f')],
+        Edit::WordRight,
+        "a word right",
+    ),
+    row(&[key(KeyCode::Home), ctrl('a')], Edit::Home, "to the beginning of the line"),
+    row(&[key(KeyCode::End), ctrl('e')], Edit::End, "to the end of the line"),
+    row(
+        &[key(KeyCode::Backspace), held(SHIFT, KeyCode::Backspace), ctrl('h')],
+        Edit::Backspace,
+        "remove the character before",
+    ),
+    row(&[key(KeyCode::Delete), ctrl('d')], Edit::Delete, "remove the character behind"),
+    row(
+        &[ctrl('w'), held(ALT, KeyCode::Backspace), held(CTRL, KeyCode::Backspace)],
+        Edit::KillWordLeft,
+        "remove the word before",
+    ),
+    row(&[alt('d'), held(CTRL, KeyCode::Delete)], Edit::KillWordRight, "remove the word behind"),
+    row(&[ctrl('u')], Edit::KillHome, "remove back to the beginning of the line"),
+    row(&[ctrl('k')], Edit::KillEnd, "remove up to the end of the line"),
+    row(&[ctrl('y')], Edit::Yank, "put back what was removed last"),
+    // Terminals send ctrl+_ as the code that crossterm reads as ctrl+7.
+    row(&[ctrl('_'), ctrl('7'), ctrl('/')], Edit::Undo, "undo"),
+    row(&[alt('_'), alt('/'), held(CTRL.union(SHIFT), KeyCode::Char('_'))], Edit::Redo, "redo"),
+];
+
+/// In the list under the caret.
+pub const COMPLETION: &[Binding<CompletionKey>] = &[
+    hinted(&[key(KeyCode::Enter)], CompletionKey::Accept, "take it", "take"),
+    hinted(&[key(KeyCode::Tab)], CompletionKey::Complete, "put it in and go on", "put in"),
+    row(&[key(KeyCode::Up)], CompletionKey::Previous, "the row above"),
+    row(&[key(KeyCode::Down)], CompletionKey::Next, "the row below"),
+    hinted(&[key(KeyCode::Esc)], CompletionKey::Dismiss, "close the list", "close"),
+];
+
+/// On the panes.
+pub const PANES: &[Binding<PaneKey>] = &[
+    hinted(
+        &[key(KeyCode::Enter), char(' ')],
+        PaneKey::Toggle,
+        "fold or unfold the pane",
+        "fold/unfold",
+    ),
+    hinted(&[key(KeyCode::Up), char('k')], PaneKey::Previous, "the pane above", "above"),
+    hinted(&[key(KeyCode::Down), char('j')], PaneKey::Next, "the pane below", "below"),
+    hinted(&[char('c')], PaneKey::Copy, "copy its text", "copy"),
+    hinted(&[char('f')], PaneKey::Fork, "fork the session after this message", "fork"),
+    row(&[char('u')], PaneKey::Scroll(Scrolling::HalfUp), "half a page up"),
+    row(&[char('d')], PaneKey::Scroll(Scrolling::HalfDown), "half a page down"),
+    row(&[char('g'), key(KeyCode::Home)], PaneKey::Scroll(Scrolling::Top), "to the beginning"),
+    row(&[char('G'), key(KeyCode::End)], PaneKey::Scroll(Scrolling::Bottom), "to the end"),
+    hinted(&[char('?')], PaneKey::Help, "these keys", "keys"),
+];
+
+/// In a permission question.
+pub const APPROVAL: &[Binding<ApprovalKey>] = &[
+    row(&[char('y')], ApprovalKey::Once, "yes, once"),
+    row(&[char('s')], ApprovalKey::Session, "yes, for this session"),
+    row(&[char('a')], ApprovalKey::Always, "yes, always"),
+    row(&[char('n'), key(KeyCode::Esc)], ApprovalKey::No, "no"),
+    row(&[char('d')], ApprovalKey::Never, "no, always"),
+    row(&[char('e')], ApprovalKey::EditCommand, "edit the command"),
+    row(&[char('t')], ApprovalKey::Instruct, "no, and tell it what to do instead"),
+    row(&[key(KeyCode::Tab)], ApprovalKey::EditRule, "edit the rule"),
+    row(&[key(KeyCode::Up)], ApprovalKey::Scroll(Scrolling::LineUp), "a line up"),
+    row(&[key(KeyCode::Down)], ApprovalKey::Scroll(Scrolling::LineDown), "a line down"),
+    hinted(&[key(KeyCode::PageUp)], ApprovalKey::Scroll(Scrolling::PageUp), "a page up", "up"),
+    hinted(
+        &[key(KeyCode::PageDown), char(' ')],
+        ApprovalKey::Scroll(Scrolling::PageDown),
+        "a page down",
+        "down",
+    ),
+    row(&[key(KeyCode::Home)], ApprovalKey::Scroll(Scrolling::Top), "to the beginning"),
+    row(&[key(KeyCode::End)], ApprovalKey::Scroll(Scrolling::Bottom), "to the end"),
+];
+
+/// In a text field of a dialog.
+pub const FIELD: &[Binding<FieldKey>] = &[
+    hinted(&[key(KeyCode::Enter)], FieldKey::Accept, "take what is typed", "take"),
+    hinted(&[key(KeyCode::Esc)], FieldKey::Back, "leave it as it was", "back"),
+    row(&[key(KeyCode::Tab)], FieldKey::Next, "the next rule"),
+    row(
+        &[held(SHIFT, KeyCode::Enter), held(ALT, KeyCode::Enter), ctrl('j')],
+        FieldKey::Newline,
+        "new line",
+    ),
+];
+
+/// In a list to choose from.
+pub const LIST: &[Binding<ListKey>] = &[
+    hinted(&[key(KeyCode::Enter)], ListKey::Accept, "take it", "take"),
+    row(&[key(KeyCode::Up), ctrl('p')], ListKey::Previous, "the row above"),
+    row(&[key(KeyCode::Down), ctrl('n')], ListKey::Next, "the row below"),
+    row(&[key(KeyCode::PageUp)], ListKey::PageUp, "a page up"),
+    row(&[key(KeyCode::PageDown)], ListKey::PageDown, "a page down"),
+    hinted(&[key(KeyCode::Esc)], ListKey::Back, "close the list", "close"),
+];
+
+/// In something to read.
+pub const READING: &[Binding<ReadingKey>] = &[
+    row(&[key(KeyCode::Up), char('k')], ReadingKey::Scroll(Scrolling::LineUp), "a line up"),
+    row(&[key(KeyCode::Down), char('j')], ReadingKey::Scroll(Scrolling::LineDown), "a line down"),
+    hinted(&[key(KeyCode::PageUp), char('u')], ReadingKey::Scroll(Scrolling::PageUp), "a page up", "up"),
+    hinted(
+        &[key(KeyCode::PageDown), char(' '), char('d')],
+        ReadingKey::Scroll(Scrolling::PageDown),
+        "a page down",
+        "down",
+    ),
+    row(&[key(KeyCode::Home), char('g')], ReadingKey::Scroll(Scrolling::Top), "to the beginning"),
+    row(&[key(KeyCode::End), char('G')], ReadingKey::Scroll(Scrolling::Bottom), "to the end"),
+    hinted(
+        &[key(KeyCode::Esc), char('q'), char('?'), key(KeyCode::F(1))],
+        ReadingKey::Back,
+        "close",
+        "close",
+    ),
+];
+
+/// What a key does in one place.
+pub fn find<A: Copy>(table: &[Binding<A>], key: KeyEvent) -> Option<A> {
+    let chord = Chord::of(key);
+    table.iter().find(|row| row.keys.contains(&chord)).map(|row| row.action)
+}
+
+/// The character that a key types, if it types one.
+pub fn typed(key: KeyEvent) -> Option<char> {
+    match key.code {
+        KeyCode::Char(c) if !key.modifiers.intersects(CTRL | ALT | KeyModifiers::SUPER) => Some(c),
+        // AltGr reaches some terminals as both.
+        KeyCode::Char(c) if key.modifiers.contains(CTRL | ALT) => Some(c),
+        _ => None,
+    }
+}
+
+/// What the last line says of a table: key and word.
+pub fn hints<A>(table: &'static [Binding<A>]) -> impl Iterator<Item = (String, &'static str)> {
+    table.iter().filter_map(|row| Some((row.keys.first()?.label(), row.hint?)))
+}
+
+/// Everything the help says: a heading, and rows of keys and what they do.
+pub fn help() -> Vec<(&'static str, Vec<(String, &'static str)>)> {
+    vec![
+        ("Chat", [rows(CHAT), rows(ALWAYS)].concat()),
+        ("Input", [rows(INPUT), rows(EMPTY_INPUT)].concat()),
+        ("Editing", rows(EDITING)),
+        ("List under the input", rows(COMPLETION)),
+        ("Panes", rows(PANES)),
+        ("Permission question", rows(APPROVAL)),
+        ("Fields in a dialog", rows(FIELD)),
+        ("Lists", rows(LIST)),
+    ]
+}
+
+/// The keys of an action, for lists.
+pub fn keys_of<A: PartialEq>(table: &[Binding<A>], action: &A) -> String {
+    table.iter().find(|row| row.action == *action).map(labels).unwrap_or_default()
+}
+
+fn rows<A>(table: &'static [Binding<A>]) -> Vec<(String, &'static str)> {
+    table.iter().map(|row| (labels(row), row.help)).collect()
+}
+
+fn labels<A>(row: &Binding<A>) -> String {
+    let labels: Vec<String> = row.keys.iter().take(2).map(|chord| chord.label()).collect();
+    labels.join(" ")
+}
+
+impl Chord {
+    /// The chord of an event. Shift is part of a character that is typed with it.
+    fn of(key: KeyEvent) -> Self {
+        let mut modifiers = key.modifiers & (CTRL | ALT | SHIFT);
+        let code = match key.code {
+            KeyCode::Char(c) if !modifiers.intersects(CTRL | ALT) => {
+                modifiers.remove(SHIFT);
+                KeyCode::Char(c)
+            }
+            KeyCode::Char(c) if modifiers.contains(ALT) && !c.is_alphanumeric() => {
+                modifiers.remove(SHIFT);
+                KeyCode::Char(c)
+            }
+            KeyCode::Char(c) => KeyCode::Char(c.to_ascii_lowercase()),
+            code => code,
+        };
+        Self { code, modifiers }
+    }
+
+    /// As people write it: `shift+enter`, `ctrl+b`, `esc`.
+    pub fn label(self) -> String {
+        let mut label = String::new();
+        for (modifier, name) in [(CTRL, "ctrl+"), (ALT, "alt+"), (SHIFT, "shift+")] {
+            if self.modifiers.contains(modifier) {
+                label.push_str(name);
+            }
+        }
+        match self.code {
+            KeyCode::Char(' ') => label.push_str("space"),
+            KeyCode::Char(c) => label.push(c),
+            KeyCode::F(number) => label.push_str(&format!("f{number}")),
+            KeyCode::BackTab => label.push_str("shift+tab"),
+            KeyCode::PageUp => label.push_str("pgup"),
+            KeyCode::PageDown => label.push_str("pgdn"),
+            code => label.push_str(&format!("{code:?}").to_lowercase()),
+        }
+        label
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn chords<A>(table: &[Binding<A>]) -> Vec<Chord> {
+        table.iter().flat_map(|row| row.keys.iter().copied()).collect()
+    }
+
+    #[test]
+    fn no_key_means_two_things_in_one_place() {
+        let places = [
+            ("input", [chords(INPUT), chords(EDITING), chords(CHAT), chords(ALWAYS)].concat()),
+            ("empty input", [chords(EMPTY_INPUT), chords(CHAT), chords(ALWAYS)].concat()),
+            ("panes", [chords(PANES), chords(CHAT), chords(ALWAYS)].concat()),
+            ("approval", [chords(APPROVAL), chords(ALWAYS)].concat()),
+            ("field", [chords(FIELD), chords(EDITING), chords(ALWAYS)].concat()),
+            ("list", [chords(LIST), chords(EDITING), chords(ALWAYS)].concat()),
+            ("reading", [chords(READING), chords(ALWAYS)].concat()),
+            ("completion", [chords(COMPLETION), chords(ALWAYS)].concat()),
+        ];
+        for (place, chords) in places {
+            let mut seen = HashSet::new();
+            for chord in chords {
+                assert!(seen.insert(chord), "{place}: {} is bound twice", chord.label());
+            }
+        }
+    }
+
+    #[test]
+    fn every_row_has_a_key_and_a_word_of_help() {
+        for (place, rows) in help() {
+            for (keys, help) in rows {
+                assert!(!keys.is_empty() && !help.is_empty(), "{place}: {keys} {help}");
+            }
+        }
+    }
+
+    #[test]
+    fn shift_belongs_to_the_character() {
+        let event = |code, modifiers| KeyEvent::new(code, modifiers);
+        let upper = event(KeyCode::Char('G'), SHIFT);
+        assert_eq!(find(PANES, upper), Some(PaneKey::Scroll(Scrolling::Bottom)));
+        let newline = event(KeyCode::Enter, SHIFT);
+        assert_eq!(find(INPUT, newline), Some(InputKey::Newline));
+        assert_eq!(typed(upper), Some('G'));
+        assert_eq!(typed(event(KeyCode::Char('g'), CTRL)), None);
+    }
+}

@@ -1,0 +1,399 @@
+//! What a key does: the topmost overlay gets it, else the part of the chat that has the focus.
+
+use crossterm::event::{KeyEvent, KeyEventKind};
+
+use crate::agent::{self, NoticeLevel};
+
+use super::approval::Stray;
+use super::commands;
+use super::complete::{self, Completion, Trigger};
+use super::editor::Edit;
+use super::effect::Effect;
+use super::geometry::Extent;
+use super::keymap::{
+    self, AlwaysKey, ChatKey, CompletionKey, InputKey, PaneKey, Scrolling,
+};
+use super::model::{Focus, Model};
+use super::overlay::{Overlay, Page, Reading, Step};
+use super::picker::{Choice, List};
+use super::queue::Goes;
+use super::scroll::Anchor;
+use super::transcript::BlockId;
+use super::turn::{Phase, Turn};
+
+/// A key.
+pub fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+    if key.kind == KeyEventKind::Release {
+        return Vec::new();
+    }
+    if let Some(key) = keymap::find(keymap::ALWAYS, key) {
+        return always_key(model, key);
+    }
+    model.leaving = None;
+    match overlay_key(model, key) {
+        Some(effects) => effects,
+        None => chat_key(model, key),
+    }
+}
+
+/// Text in one piece, for whatever is being typed.
+pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
+    match model.overlays.last_mut() {
+        Some(Overlay::Approval(approval)) if approval.is_armed(model.now) => approval.paste(text),
+        Some(Overlay::Picker(picker)) => {
+            picker.filter.insert(text);
+            picker.list.set_query(&picker.filter.text());
+        }
+        Some(Overlay::Approval(_) | Overlay::Reading(_)) | None => {
+            model.focus = Focus::Input;
+            model.composer.paste(text);
+            return refresh_completion(model);
+        }
+    }
+    Vec::new()
+}
+
+/// Does what a key of the chat does.
+pub fn chat_action(model: &mut Model, key: ChatKey) -> Vec<Effect> {
+    match key {
+        ChatKey::Help => model.overlays.push(Overlay::Reading(Reading::new(Page::Help))),
+        ChatKey::Palette => commands::open_palette(model),
+        ChatKey::Sessions => return commands::open_sessions(model),
+        ChatKey::FoldAll => {
+            hold(model);
+            model.transcript.toggle_all();
+        }
+        ChatKey::Focus => swap_focus(model),
+        ChatKey::NextMode => return commands::next_mode(model),
+        ChatKey::Back => return back(model),
+        ChatKey::Scroll(how) => scroll(model, how),
+    }
+    Vec::new()
+}
+
+/// Folds or unfolds a pane; the rows above it stay where they are.
+pub fn toggle(model: &mut Model, block: BlockId) {
+    hold(model);
+    model.transcript.toggle(block);
+}
+
+/// Moves through the transcript.
+pub fn scroll(model: &mut Model, how: Scrolling) {
+    let page = i32::from(model.geometry.transcript.height).max(2) - 1;
+    let lines = model.transcript.lines();
+    match how {
+        Scrolling::LineUp => model.scroll.by(-1, lines),
+        Scrolling::LineDown => model.scroll.by(1, lines),
+        Scrolling::HalfUp => model.scroll.by(-(page / 2).max(1), lines),
+        Scrolling::HalfDown => model.scroll.by((page / 2).max(1), lines),
+        Scrolling::PageUp => model.scroll.by(-page, lines),
+        Scrolling::PageDown => model.scroll.by(page, lines),
+        Scrolling::Top => {
+            if let Some(first) = model.transcript.blocks().first() {
+                model.scroll.to(first.id, 0, lines);
+            }
+        }
+        Scrolling::Bottom => model.scroll.to_tail(),
+    }
+}
+
+/// Opens, filters or closes the list under the caret after the text changed.
+pub fn refresh_completion(model: &mut Model) -> Vec<Effect> {
+    let text = model.composer.editor.text();
+    let Some((trigger, word)) = complete::trigger(&text, model.composer.editor.caret()) else {
+        model.completion = None;
+        model.dismissed = None;
+        return Vec::new();
+    };
+    if model.dismissed == Some(word.start) {
+        return Vec::new();
+    }
+    model.dismissed = None;
+    let query = text[word.clone()].to_owned();
+    let mut effects = Vec::new();
+    match &mut model.completion {
+        Some(open) if open.trigger == trigger && open.word.start == word.start => open.word = word,
+        Some(_) | None => {
+            effects = commands::ask_for_completion(model, trigger);
+            let list = List::new(complete::source(trigger, &model.files, &model.models));
+            model.completion = Some(Completion { trigger, word, list });
+        }
+    }
+    if let Some(open) = &mut model.completion {
+        open.list.set_query(&query);
+    }
+    effects
+}
+
+/// Puts rows in that have arrived since the list was opened.
+pub fn refill_completion(model: &mut Model) {
+    if let Some(open) = &mut model.completion {
+        open.list.set_source(complete::source(open.trigger, &model.files, &model.models));
+    }
+}
+
+fn always_key(model: &mut Model, key: AlwaysKey) -> Vec<Effect> {
+    match key {
+        AlwaysKey::Redraw => vec![Effect::Redraw],
+        AlwaysKey::Suspend => vec![Effect::Suspend],
+        AlwaysKey::Cancel => match model.overlays.last() {
+            Some(Overlay::Picker(_) | Overlay::Reading(_)) => {
+                model.overlays.pop();
+                Vec::new()
+            }
+            Some(Overlay::Approval(_)) => stop_turn(model),
+            None => cancel(model),
+        },
+    }
+}
+
+/// Clears the input, then stops the turn, then asks once, then leaves.
+fn cancel(model: &mut Model) -> Vec<Effect> {
+    if !model.composer.is_empty() {
+        let text = model.composer.take();
+        model.completion = None;
+        let blank = text.trim().is_empty();
+        return if blank { Vec::new() } else { vec![Effect::AddHistory(text)] };
+    }
+    if commands::something_runs(model) {
+        return stop_turn(model);
+    }
+    if model.leaving.is_some_and(|until| model.now < until) {
+        return vec![Effect::Quit];
+    }
+    model.toast(NoticeLevel::Info, "ctrl+c again leaves slug");
+    model.leaving = model.toast.as_ref().map(|toast| toast.until);
+    Vec::new()
+}
+
+fn back(model: &mut Model) -> Vec<Effect> {
+    model.selection = None;
+    if commands::something_runs(model) {
+        return stop_turn(model);
+    }
+    model.focus = Focus::Input;
+    Vec::new()
+}
+
+fn stop_turn(model: &mut Model) -> Vec<Effect> {
+    if let Turn::Running(running) = &mut model.turn {
+        running.phase = Phase::Stopping;
+    }
+    vec![Effect::CancelTurn]
+}
+
+/// A key for the topmost overlay. `None` where it goes to the chat.
+fn overlay_key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
+    let now = model.now;
+    let extent = model.geometry.dialog.unwrap_or_default();
+    let page = model.geometry.list.map_or(1, |list| usize::from(list.height));
+    // A dialog that does not take keys yet leaves them to what is below it.
+    let below = match model.overlays.last_mut()? {
+        Overlay::Approval(approval) if !approval.is_armed(now) && !is_no(key) => {
+            Some(approval.stray_key(now))
+        }
+        Overlay::Approval(_) | Overlay::Picker(_) | Overlay::Reading(_) => None,
+    };
+    let depth = match below {
+        None => 1,
+        Some(Stray::Below) => 2,
+        Some(Stray::Nowhere) => return Some(Vec::new()),
+    };
+    let at = model.overlays.len().checked_sub(depth)?;
+    let step = step(model.overlays.get_mut(at)?, key, extent, page);
+    Some(take(model, at, step))
+}
+
+fn is_no(key: KeyEvent) -> bool {
+    key.code == crossterm::event::KeyCode::Esc
+}
+
+fn step(overlay: &mut Overlay, key: KeyEvent, extent: Extent, page: usize) -> Step {
+    match overlay {
+        Overlay::Approval(approval) => approval.key(key, extent),
+        Overlay::Picker(picker) => picker.key(key, page),
+        Overlay::Reading(reading) => reading.key(key, extent),
+    }
+}
+
+/// Does what an overlay's step asks for.
+pub fn take(model: &mut Model, at: usize, step: Step) -> Vec<Effect> {
+    match step {
+        Step::Stay => Vec::new(),
+        Step::Close => {
+            model.overlays.remove(at);
+            Vec::new()
+        }
+        Step::Answer(id, answer) => {
+            model.overlays.remove(at);
+            commands::next_question(model, Stray::Nowhere);
+            vec![Effect::Agent(agent::Command::Answer { id, answer })]
+        }
+        Step::Choose(choice) => {
+            model.overlays.remove(at);
+            commands::choose(model, choice)
+        }
+    }
+}
+
+fn chat_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+    match model.focus {
+        Focus::Pane(block) => match keymap::find(keymap::PANES, key) {
+            Some(key) => pane_key(model, block, key),
+            None => general_key(model, key),
+        },
+        Focus::Input => input_key(model, key),
+    }
+}
+
+fn general_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+    keymap::find(keymap::CHAT, key).map_or_else(Vec::new, |key| chat_action(model, key))
+}
+
+fn input_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+    if model.completion.as_ref().is_some_and(|open| !open.list.is_empty())
+        && let Some(key) = keymap::find(keymap::COMPLETION, key)
+    {
+        return completion_key(model, key);
+    }
+    let empty = model.composer.is_empty();
+    let special = empty.then(|| keymap::find(keymap::EMPTY_INPUT, key)).flatten();
+    if let Some(key) = special.or_else(|| keymap::find(keymap::INPUT, key)) {
+        return typing_key(model, key);
+    }
+    if let Some(edit) = keymap::find(keymap::EDITING, key) {
+        return edit_input(model, edit);
+    }
+    match keymap::typed(key) {
+        Some(c) => type_in(model, c),
+        None => general_key(model, key),
+    }
+}
+
+fn edit_input(model: &mut Model, edit: Edit) -> Vec<Effect> {
+    model.composer.edit(edit);
+    refresh_completion(model)
+}
+
+fn type_in(model: &mut Model, c: char) -> Vec<Effect> {
+    model.composer.type_char(c);
+    refresh_completion(model)
+}
+
+fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
+    let width = model.geometry.input.width;
+    match key {
+        InputKey::Send => return commands::submit(model, Goes::AfterTurn),
+        InputKey::Steer => return commands::submit(model, Goes::NextStep),
+        InputKey::Newline => return type_in(model, '\n'),
+        InputKey::Type(c) => return type_in(model, c),
+        InputKey::Up if model.composer.is_empty() && !model.queue.items().is_empty() => {
+            return commands::take_back(model);
+        }
+        InputKey::Up => model.composer.up(width),
+        InputKey::Down => model.composer.down(width),
+        InputKey::History => commands::open_history(model),
+        InputKey::OpenEditor => {
+            return vec![Effect::OpenEditor { text: model.composer.expanded() }];
+        }
+        InputKey::Help => return chat_action(model, ChatKey::Help),
+    }
+    Vec::new()
+}
+
+fn completion_key(model: &mut Model, key: CompletionKey) -> Vec<Effect> {
+    let Some(open) = &mut model.completion else { return Vec::new() };
+    match key {
+        CompletionKey::Previous => open.list.step(-1),
+        CompletionKey::Next => open.list.step(1),
+        CompletionKey::Dismiss => {
+            model.dismissed = Some(open.word.start);
+            model.completion = None;
+        }
+        CompletionKey::Complete => return complete_word(model, Then::GoOn),
+        CompletionKey::Accept => return complete_word(model, Then::Send),
+    }
+    Vec::new()
+}
+
+/// What follows once a word is put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// More is typed.
+    GoOn,
+    /// A command that is complete is run.
+    Send,
+}
+
+fn complete_word(model: &mut Model, then: Then) -> Vec<Effect> {
+    let Some(open) = model.completion.take() else { return Vec::new() };
+    let (word, ends) = match (open.list.choice(), open.trigger) {
+        (Some(Choice::Command(name)), Trigger::Command) => (name.to_owned(), takes_nothing(name)),
+        (Some(Choice::Mode(mode)), _) => (mode.name().to_owned(), true),
+        (Some(Choice::Model(name)), _) => (name, true),
+        (Some(Choice::Text(path)), _) => (path, false),
+        (Some(Choice::Key(_) | Choice::Session(_) | Choice::Command(_)) | None, _) => {
+            return Vec::new();
+        }
+    };
+    let space = if ends && then == Then::Send { "" } else { " " };
+    let text = format!("{word}{space}");
+    model.composer.editor.replace(open.word.start, open.word.end, &text);
+    if ends && then == Then::Send {
+        return commands::submit(model, Goes::AfterTurn);
+    }
+    refresh_completion(model)
+}
+
+fn takes_nothing(name: &str) -> bool {
+    crate::commands::find(name)
+        .is_some_and(|spec| spec.argument == crate::commands::Argument::None)
+}
+
+fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {
+    match key {
+        PaneKey::Toggle => toggle(model, block),
+        PaneKey::Previous => step_pane(model, block, -1),
+        PaneKey::Next => step_pane(model, block, 1),
+        PaneKey::Copy => return commands::copy_block(model, block),
+        PaneKey::Fork => return commands::fork_at(model, block),
+        PaneKey::Help => return chat_action(model, ChatKey::Help),
+        PaneKey::Scroll(how) => scroll(model, how),
+    }
+    Vec::new()
+}
+
+/// To the lowest block on screen, or back to the input.
+fn swap_focus(model: &mut Model) {
+    model.focus = match model.focus {
+        Focus::Pane(_) => Focus::Input,
+        Focus::Input => {
+            let shown = model.geometry.rows.iter().rev().map(|row| row.block);
+            let pane = shown.clone().find(|id| {
+                model.transcript.get(*id).is_some_and(super::block::Block::is_pane)
+            });
+            match pane.or_else(|| shown.clone().next()) {
+                Some(block) => Focus::Pane(block),
+                None => Focus::Input,
+            }
+        }
+    };
+}
+
+fn step_pane(model: &mut Model, from: BlockId, by: isize) {
+    let at = model.transcript.index(from).saturating_add_signed(by);
+    let Some(block) = model.transcript.blocks().get(at).map(|block| block.id) else { return };
+    model.focus = Focus::Pane(block);
+    let visible = model.geometry.rows.iter().any(|row| row.block == block);
+    if !visible {
+        model.scroll.to(block, 2, model.transcript.lines());
+    }
+}
+
+/// Keeps the top row where it is while something below it changes its height.
+fn hold(model: &mut Model) {
+    let top = model.geometry.top;
+    if top != Anchor::Tail {
+        model.scroll.hold(top, model.transcript.lines());
+    }
+}

@@ -1,0 +1,36 @@
+//! The screen's state and how it changes. Pure: no clock, no I/O, no task. Time arrives as
+//! [`Msg::Tick`], what is to happen leaves as [`Effect`]s, and one component a file has its
+//! state and its update in one place; [`update`] only routes between them.
+
+pub mod approval;
+pub mod block;
+pub mod complete;
+pub mod composer;
+pub mod diff_text;
+pub mod editor;
+pub mod effect;
+pub mod geometry;
+pub mod history;
+pub mod keymap;
+pub mod model;
+pub mod msg;
+pub mod overlay;
+pub mod picker;
+pub mod queue;
+pub mod scroll;
+pub mod select;
+pub mod softwrap;
+pub mod status;
+pub mod title;
+pub mod transcript;
+pub mod turn;
+mod commands;
+mod events;
+mod keys;
+mod mouse;
+mod update;
+
+pub use effect::Effect;
+pub use model::Model;
+pub use msg::Msg;
+pub use update::{update, wake_at};

@@ -1,0 +1,170 @@
+//! All the state of the screen: one component each, and what they share.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::agent::NoticeLevel;
+use crate::domain::{ApprovalRequest, Todo};
+
+use super::complete::Completion;
+use super::composer::Composer;
+use super::effect::RequestId;
+use super::geometry::Geometry;
+use super::msg::ModelRow;
+use super::overlay::Overlay;
+use super::queue::Queue;
+use super::scroll::Scroll;
+use super::select::{Clicks, Selection};
+use super::status::Status;
+use super::transcript::{BlockId, Transcript};
+use super::turn::Turn;
+
+/// The state of the screen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// How long slug runs, as of the last message.
+    pub now: Duration,
+    /// What does not change.
+    pub settings: Settings,
+    /// What the first line tells.
+    pub status: Status,
+    /// What was said and done.
+    pub transcript: Transcript,
+    /// Where in it the view stands.
+    pub scroll: Scroll,
+    /// What is selected in it.
+    pub selection: Option<Selection>,
+    /// The mouse button.
+    pub clicks: Clicks,
+    /// What is being typed.
+    pub composer: Composer,
+    /// The list under the caret.
+    pub completion: Option<Completion>,
+    /// Where a list begins that was closed by hand, so that it stays closed.
+    pub dismissed: Option<usize>,
+    /// What the keys go to.
+    pub focus: Focus,
+    /// What was typed while a turn runs.
+    pub queue: Queue,
+    /// What runs.
+    pub turn: Turn,
+    /// The plan.
+    pub todos: Vec<Todo>,
+    /// What lies over the chat, the topmost last.
+    pub overlays: Vec<Overlay>,
+    /// Permission questions behind the one on screen.
+    pub questions: VecDeque<ApprovalRequest>,
+    /// A short word in the last line.
+    pub toast: Option<Toast>,
+    /// Until when another ctrl+c leaves.
+    pub leaving: Option<Duration>,
+    /// The screen as it was drawn last.
+    pub geometry: Geometry,
+    /// The workspace's files, for `@`.
+    pub files: Arc<Vec<String>>,
+    /// The server's models, for `/model`.
+    pub models: Vec<ModelRow>,
+    /// Requests that are under way.
+    pub requests: Requests,
+}
+
+/// What does not change while slug runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settings {
+    /// The working folder.
+    pub cwd: PathBuf,
+    /// The person's home, shown as `~`.
+    pub home: Option<PathBuf>,
+    /// Whether things may move.
+    pub motion: Motion,
+}
+
+/// Whether things may move.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Motion {
+    /// A little.
+    #[default]
+    Full,
+    /// Not at all, but for what counts seconds.
+    Reduced,
+}
+
+/// What the keys go to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Focus {
+    /// The input.
+    #[default]
+    Input,
+    /// A block of the transcript.
+    Pane(BlockId),
+}
+
+/// A short word in the last line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toast {
+    /// What it says.
+    pub text: String,
+    /// How bad it is.
+    pub level: NoticeLevel,
+    /// When it goes.
+    pub until: Duration,
+}
+
+/// Requests that are under way: only their answers are taken.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Requests {
+    last: RequestId,
+    /// For `@`.
+    pub files: Option<RequestId>,
+    /// For the first line.
+    pub git: Option<RequestId>,
+    /// For `/model`.
+    pub models: Option<RequestId>,
+}
+
+const TOAST_TIME: Duration = Duration::from_secs(4);
+
+impl Requests {
+    /// A new request's name.
+    pub fn next(&mut self) -> RequestId {
+        self.last = RequestId(self.last.0 + 1);
+        self.last
+    }
+}
+
+impl Model {
+    /// A screen of this size with nothing on it yet.
+    pub fn new(settings: Settings, status: Status, composer: Composer, size: (u16, u16)) -> Self {
+        Self {
+            now: Duration::ZERO,
+            transcript: Transcript::new(settings.cwd.clone()),
+            settings,
+            status,
+            scroll: Scroll::default(),
+            selection: None,
+            clicks: Clicks::default(),
+            composer,
+            completion: None,
+            dismissed: None,
+            focus: Focus::Input,
+            queue: Queue::default(),
+            turn: Turn::Idle,
+            todos: Vec::new(),
+            overlays: Vec::new(),
+            questions: VecDeque::new(),
+            toast: None,
+            leaving: None,
+            geometry: Geometry::of_size(size.0, size.1),
+            files: Arc::default(),
+            models: Vec::new(),
+            requests: Requests::default(),
+        }
+    }
+
+    /// Says a short word in the last line.
+    pub fn toast(&mut self, level: NoticeLevel, text: impl Into<String>) {
+        self.toast = Some(Toast { text: text.into(), level, until: self.now + TOAST_TIME });
+    }
+}

@@ -1,0 +1,94 @@
+//! Everything that reaches the screen: keys, time, the agent's events, answers to effects.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{KeyEvent, MouseEvent};
+
+use crate::agent::{self, NoticeLevel};
+use crate::domain::SessionId;
+
+use super::effect::RequestId;
+use super::geometry::Geometry;
+use super::status::Git;
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Msg {
+    /// It is this long since slug started. Comes before every other message.
+    Tick(Duration),
+    /// A key.
+    Key(KeyEvent),
+    /// Text in one piece.
+    Paste(String),
+    /// The mouse.
+    Mouse(MouseEvent),
+    /// The screen has another size.
+    Resized {
+        /// Columns.
+        width: u16,
+        /// Rows.
+        height: u16,
+    },
+    /// A frame was drawn; this is what is where.
+    Drawn(Geometry),
+    /// The agent says.
+    Agent(Box<agent::Event>),
+    /// Answer to `IndexFiles`.
+    FilesIndexed {
+        /// Which request.
+        id: RequestId,
+        /// Paths relative to the workspace.
+        files: Arc<Vec<String>>,
+    },
+    /// Answer to `ListSessions`.
+    SessionsListed {
+        /// Which request.
+        id: RequestId,
+        /// The sessions, newest first, or why there are none.
+        sessions: Result<Vec<SessionRow>, String>,
+    },
+    /// Answer to `ListModels`.
+    ModelsListed {
+        /// Which request.
+        id: RequestId,
+        /// The models, or why there are none.
+        models: Result<Vec<ModelRow>, String>,
+    },
+    /// Answer to `ReadGit`.
+    GitRead {
+        /// Which request.
+        id: RequestId,
+        /// The state; `None` outside of git.
+        git: Option<Git>,
+    },
+    /// The person's editor was closed; its text, or why there is none.
+    EditorClosed(Result<String, String>),
+    /// An effect has come to something that the person should know.
+    Told {
+        /// How bad it is.
+        level: NoticeLevel,
+        /// A sentence.
+        text: String,
+    },
+}
+
+/// A session in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRow {
+    /// Which.
+    pub id: SessionId,
+    /// Its title.
+    pub title: String,
+    /// How long ago it was used: "12m".
+    pub age: String,
+}
+
+/// A model in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelRow {
+    /// Its name on the server.
+    pub name: String,
+    /// The served window in tokens.
+    pub window: Option<u64>,
+}

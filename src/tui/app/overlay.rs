@@ -1,0 +1,91 @@
+//! What lies over the chat: a stack, of which the topmost gets the keys.
+//!
+//! A component here is a state with `fn key(..) -> Step` and a file in `view`; what a [`Step`]
+//! asks for is done by `keys`.
+
+use crossterm::event::KeyEvent;
+
+use crate::domain::{Answer, ApprovalId, Diff};
+
+use super::approval::Approval;
+use super::geometry::Extent;
+use super::keymap::{self, ReadingKey, Scrolling};
+use super::picker::{Choice, Picker};
+
+/// Something over the chat.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Overlay {
+    /// A permission question.
+    Approval(Box<Approval>),
+    /// A list to choose from.
+    Picker(Box<Picker>),
+    /// Something to read.
+    Reading(Reading),
+}
+
+/// What a key in an overlay comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// The overlay goes on.
+    Stay,
+    /// It closes.
+    Close,
+    /// The question is answered.
+    Answer(ApprovalId, Answer),
+    /// A row was chosen.
+    Choose(Choice),
+}
+
+/// Something to read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// What.
+    pub page: Page,
+    /// Rows above the screen.
+    pub scroll: usize,
+}
+
+/// What there is to read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Page {
+    /// Keys and commands.
+    Help,
+    /// What the session changed.
+    Diffs(Vec<Diff>),
+    /// The plan as it stands.
+    Todos,
+}
+
+impl Reading {
+    /// A page from its beginning.
+    pub fn new(page: Page) -> Self {
+        Self { page, scroll: 0 }
+    }
+
+    /// A key.
+    pub fn key(&mut self, key: KeyEvent, extent: Extent) -> Step {
+        match keymap::find(keymap::READING, key) {
+            Some(ReadingKey::Back) => return Step::Close,
+            Some(ReadingKey::Scroll(how)) => self.scroll = scrolled(self.scroll, how, extent),
+            None => {}
+        }
+        Step::Stay
+    }
+}
+
+/// Where a scrolling part stands after a key.
+pub fn scrolled(at: usize, how: Scrolling, extent: Extent) -> usize {
+    let last = extent.rows.saturating_sub(extent.shown);
+    let page = extent.shown.saturating_sub(1).max(1);
+    let to = match how {
+        Scrolling::LineUp => at.saturating_sub(1),
+        Scrolling::LineDown => at + 1,
+        Scrolling::HalfUp => at.saturating_sub(page.div_ceil(2)),
+        Scrolling::HalfDown => at + page.div_ceil(2),
+        Scrolling::PageUp => at.saturating_sub(page),
+        Scrolling::PageDown => at + page,
+        Scrolling::Top => 0,
+        Scrolling::Bottom => last,
+    };
+    to.min(last)
+}

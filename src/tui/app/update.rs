@@ -1,0 +1,135 @@
+//! Routes each message to the component that it is for, and says when time matters next.
+
+use std::time::Duration;
+
+use super::effect::Effect;
+use super::geometry::Geometry;
+use super::model::{Model, Motion};
+use super::msg::Msg;
+use super::overlay::Overlay;
+use super::picker::{Choice, Item};
+use super::turn::Turn;
+use super::{approval, commands, complete, events, keys, mouse};
+
+/// Takes a message in; what it returns is to happen.
+pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+    match msg {
+        Msg::Tick(now) => tick(model, now),
+        Msg::Key(key) => keys::key(model, key),
+        Msg::Paste(text) => keys::paste(model, &text),
+        Msg::Mouse(event) => mouse::mouse(model, event),
+        Msg::Resized { width, height } => {
+            model.geometry.width = width;
+            model.geometry.height = height;
+            model.selection = None;
+            Vec::new()
+        }
+        Msg::Drawn(geometry) => drawn(model, geometry),
+        Msg::Agent(event) => events::event(model, *event),
+        Msg::FilesIndexed { id, files } => {
+            if model.requests.files == Some(id) {
+                model.files = files;
+                model.requests.files = None;
+                keys::refill_completion(model);
+            }
+            Vec::new()
+        }
+        Msg::SessionsListed { id, sessions } => {
+            let items = sessions.map(|rows| {
+                let item = |row: super::msg::SessionRow| Item {
+                    label: row.title,
+                    detail: String::new(),
+                    aside: row.age,
+                    choice: Choice::Session(row.id),
+                };
+                rows.into_iter().map(item).collect()
+            });
+            fill_picker(model, id, items)
+        }
+        Msg::ModelsListed { id, models } => {
+            if model.requests.models == Some(id) {
+                model.requests.models = None;
+                if let Ok(models) = &models {
+                    model.models.clone_from(models);
+                }
+                keys::refill_completion(model);
+            }
+            let items = models.map(|rows| rows.iter().map(complete::model).collect());
+            fill_picker(model, id, items)
+        }
+        Msg::GitRead { id, git } => {
+            if model.requests.git == Some(id) {
+                model.requests.git = None;
+                model.status.git = git;
+            }
+            Vec::new()
+        }
+        Msg::EditorClosed(Ok(text)) => {
+            model.composer.load(text.trim_end_matches('\n'));
+            Vec::new()
+        }
+        Msg::EditorClosed(Err(text)) => {
+            model.toast(crate::agent::NoticeLevel::Error, text);
+            Vec::new()
+        }
+        Msg::Told { level, text } => {
+            model.toast(level, text);
+            Vec::new()
+        }
+    }
+}
+
+/// When something on the screen next changes by itself. Nothing moves: no timer.
+pub fn wake_at(model: &Model) -> Option<Duration> {
+    let beat = match (&model.turn, model.settings.motion) {
+        (Turn::Idle, _) if !commands::something_runs(model) => None,
+        (Turn::Idle | Turn::Starting { .. } | Turn::Running(_), Motion::Full) => Some(250),
+        (Turn::Idle | Turn::Starting { .. } | Turn::Running(_), Motion::Reduced) => Some(1000),
+    };
+    let beat = beat.map(|beat: u128| {
+        let next = (model.now.as_millis() / beat + 1) * beat;
+        Duration::from_millis(u64::try_from(next).unwrap_or(u64::MAX))
+    });
+    let armed = model.overlays.iter().filter_map(|overlay| match overlay {
+        Overlay::Approval(approval) => Some(approval.quiet_since + approval::GUARD),
+        Overlay::Picker(_) | Overlay::Reading(_) => None,
+    });
+    let armed = armed.filter(|at| *at > model.now);
+    [beat, model.toast.as_ref().map(|toast| toast.until), model.composer.wake_at(model.now)]
+        .into_iter()
+        .flatten()
+        .chain(armed)
+        .min()
+}
+
+fn tick(model: &mut Model, now: Duration) -> Vec<Effect> {
+    model.now = now;
+    if model.toast.as_ref().is_some_and(|toast| toast.until <= now) {
+        model.toast = None;
+    }
+    model.composer.tick(now).into_iter().collect()
+}
+
+fn drawn(model: &mut Model, geometry: Geometry) -> Vec<Effect> {
+    model.scroll.found(geometry.anchor);
+    if let (Some(Overlay::Approval(approval)), Some(extent)) =
+        (model.overlays.last_mut(), geometry.dialog)
+    {
+        approval.drawn(extent);
+    }
+    model.geometry = geometry;
+    Vec::new()
+}
+
+fn fill_picker(
+    model: &mut Model,
+    id: super::effect::RequestId,
+    items: Result<Vec<Item>, String>,
+) -> Vec<Effect> {
+    for overlay in &mut model.overlays {
+        if let Overlay::Picker(picker) = overlay {
+            picker.fill(id, items.clone());
+        }
+    }
+    Vec::new()
+}
