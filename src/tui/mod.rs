@@ -4,3 +4,4 @@
 pub mod app;
 pub mod layout;
 pub mod theme;
+pub mod view;

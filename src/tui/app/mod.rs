@@ -30,6 +30,7 @@ mod keys;
 mod mouse;
 mod update;
 
+pub use commands::something_runs;
 pub use effect::Effect;
 pub use model::Model;
 pub use msg::Msg;

@@ -1,0 +1,271 @@
+//! The permission dialog: what would run, what the rules say of it, and the answers.
+//!
+//! What is shown is what runs, with everything made visible. What would run scrolls; the answers
+//! are always on screen.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use serde_json::Value;
+
+use crate::domain::{Outcome, Part};
+use crate::tui::app::Model;
+use crate::tui::app::approval::{Approval, Asked, End, Slot, Stage};
+use crate::tui::app::editor::Editor;
+use crate::tui::app::geometry::{Extent, Geometry};
+use crate::tui::app::softwrap;
+use crate::tui::app::title::home_path;
+use crate::tui::layout::{Line, Role, Span};
+
+use super::blocks::{self, harmless};
+use super::paint::{self, Styles, line, span, truncate};
+
+/// As wide as reads well.
+const WIDE: u16 = 104;
+
+/// Draws the dialog, and returns the caret's cell when something is typed in it.
+pub fn draw(
+    model: &Model,
+    approval: &Approval,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+    geometry: &mut Geometry,
+) -> Option<Position> {
+    let width = area.width.saturating_sub(2).min(WIDE);
+    let room = width.saturating_sub(6).max(1);
+    let what = what(model, approval, room);
+    let answers = answers(model, approval, room, area.height);
+    let fixed = u16::try_from(answers.lines.len()).unwrap_or(u16::MAX).saturating_add(3);
+    let wanted = u16::try_from(what.len()).unwrap_or(u16::MAX).saturating_add(fixed);
+    // The input below stays in sight, since early keys still go there.
+    let most = area.height.saturating_sub(if area.height > 24 { 6 } else { 1 });
+    let height = wanted.min(most);
+    let outer = Rect { height: most.max(height), ..area };
+    let outer = paint::centred(outer, width, height);
+    let waiting = model.questions.len();
+    let count = if waiting > 0 { format!("1 of {}", waiting + 1) } else { String::new() };
+    let inner = paint::frame(&harmless(&approval.request.tool), &count, styles, outer, buffer);
+
+    let shown = usize::from(inner.height.saturating_sub(fixed - 2)).max(1);
+    let scroll = approval.scroll.min(what.len().saturating_sub(shown));
+    for (y, line) in (inner.y..inner.y + inner.height).zip(what.iter().skip(scroll).take(shown)) {
+        paint::spans(&line.spans, styles, Rect { y, height: 1, ..inner }, buffer);
+    }
+    geometry.dialog = Some(Extent { rows: what.len(), shown });
+    let split = inner.y + u16::try_from(shown).unwrap_or(0);
+    if what.len() > shown {
+        let more = what.len() - shown - scroll;
+        let text = match (more, approval.end) {
+            (0, _) => "up scrolls back".to_owned(),
+            (more, End::Seen) => format!("{more} more lines: down"),
+            (more, End::Unseen) => format!("{more} more lines: down to the end, then it can be approved"),
+        };
+        let place = Rect { y: split, height: 1, ..inner };
+        paint::spans(&[span(truncate(&text, inner.width), Role::Warning)], styles, place, buffer);
+    }
+    let top = split + 1;
+    for (y, line) in (top..inner.y + inner.height).zip(&answers.lines) {
+        paint::spans(&line.spans, styles, Rect { y, height: 1, ..inner }, buffer);
+    }
+    let (row, column) = answers.caret?;
+    Some(Position {
+        x: (inner.x + column).min(inner.x + inner.width),
+        y: top + u16::try_from(row).unwrap_or(0),
+    })
+}
+
+/// What would run or change, and what the rules say of its parts.
+fn what(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
+    let request = &approval.request;
+    let home = model.settings.home.as_deref();
+    let mut lines = match (&request.preview, request.command()) {
+        (Some(diff), _) => {
+            let path = line(vec![
+                span(harmless(&home_path(&diff.path, home)), Role::Strong),
+                span(format!("  +{}", diff.added), Role::Added),
+                span(format!(" -{}", diff.removed), Role::Removed),
+            ]);
+            [vec![path], blocks::diff(diff, width)].concat()
+        }
+        (None, Some(command)) => blocks::plain(command, Role::Code, width),
+        (None, None) => arguments(&request.input, width),
+    };
+    lines.push(Line::default());
+    if request.command().is_some() {
+        lines.push(line(vec![
+            span("in  ", Role::Muted),
+            span(harmless(&home_path(&request.cwd, home)), Role::Text),
+        ]));
+    }
+    let widest = request.parts.iter().map(|part| paint::width(&harmless(&part.text))).max();
+    let column = widest.unwrap_or(0).min(width / 2);
+    lines.extend(request.parts.iter().map(|part| of_part(part, column, width, home)));
+    if !request.reason.is_empty() {
+        lines.extend(blocks::plain(&request.reason, Role::Muted, width));
+    }
+    lines
+}
+
+fn of_part(part: &Part, column: u16, width: u16, home: Option<&std::path::Path>) -> Line {
+    let (mark, role, word) = match part.decision {
+        Outcome::Allow => ("✓", Role::Success, "allowed"),
+        Outcome::Ask => ("?", Role::Warning, "no rule"),
+        Outcome::Deny => ("✗", Role::Error, "denied"),
+    };
+    let text = truncate(&harmless(&part.text), column);
+    let pad = usize::from(column.saturating_sub(paint::width(&text))) + 6;
+    let mut why = match &part.rule {
+        Some(source) if part.decision == Outcome::Ask => format!("asked for by {}", source.rule),
+        Some(source) => format!("{word} by {}", source.rule),
+        None => word.to_owned(),
+    };
+    if let Some(file) = part.rule.as_ref().and_then(|source| source.file.as_ref()) {
+        why = format!("{why}     {}", home_path(file, home));
+    }
+    let room = width.saturating_sub(column + 8);
+    line(vec![
+        span(format!("{mark} "), role),
+        span(text, Role::Text),
+        span(" ".repeat(pad), Role::Text),
+        span(truncate(&harmless(&why), room), Role::Muted),
+    ])
+}
+
+/// The arguments of a call that is neither a command nor an edit, a row each.
+fn arguments(input: &Value, width: u16) -> Vec<Line> {
+    let Some(fields) = input.as_object() else {
+        return blocks::plain(&input.to_string(), Role::Code, width);
+    };
+    let mut lines = Vec::new();
+    for (name, value) in fields {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        lines.extend(blocks::plain(&format!("{name}: {value}"), Role::Code, width));
+    }
+    lines
+}
+
+/// The rows below, and where in them the caret stands.
+struct Answers {
+    lines: Vec<Line>,
+    caret: Option<(usize, u16)>,
+}
+
+fn answers(model: &Model, approval: &Approval, width: u16, height: u16) -> Answers {
+    match &approval.stage {
+        Stage::Choosing => {
+            let lines = if height < 20 || width < 60 {
+                short(approval, width)
+            } else {
+                long(model, approval, width)
+            };
+            Answers { lines: with_guard(model, approval, lines), caret: None }
+        }
+        Stage::Rule(slot, editor) => {
+            let words = match slot {
+                Slot::Allow(_) => "The rule that allows it from now on. tab: the next rule.",
+                Slot::Deny => "The rule that denies it from now on. tab: the next rule.",
+            };
+            field(words, editor, width)
+        }
+        Stage::Command(editor) => {
+            field("The command to run instead. It is checked again before it runs.", editor, width)
+        }
+        Stage::Instruction(editor) => field("No. What should it do instead?", editor, width),
+    }
+}
+
+/// Until it takes keys, the answers say so.
+fn with_guard(model: &Model, approval: &Approval, mut lines: Vec<Line>) -> Vec<Line> {
+    if !approval.is_armed(model.now) {
+        for line in &mut lines {
+            for span in &mut line.spans {
+                span.role = Role::Muted;
+            }
+        }
+    }
+    lines
+}
+
+fn answer(key: &str, words: &str, column: usize, role: Role) -> Vec<Span> {
+    let pad = column.saturating_sub(usize::from(paint::width(words)) + 3);
+    vec![
+        span(key.to_owned(), role),
+        span(format!("  {words}{}", " ".repeat(pad)), Role::Text),
+    ]
+}
+
+fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
+    let half = usize::from(width / 2).min(37);
+    let yes = if approval.may_approve() { Role::Success } else { Role::Muted };
+    let row = |left: Vec<Span>, right: Vec<Span>| line([left, right].concat());
+    let blank = || vec![span(" ".repeat(half), Role::Text)];
+    let never = match &approval.deny_rule {
+        Some(rule) => answer("d", &format!("no, always for {}", harmless(rule)), 0, Role::Error),
+        None => Vec::new(),
+    };
+    let session = if approval.offers_rules() {
+        answer("s", "yes, for this session", half, yes)
+    } else {
+        blank()
+    };
+    let mut lines = vec![
+        row(answer("y", "yes, once", half, yes), answer("n", "no", 0, Role::Error)),
+        row(session, never),
+    ];
+    if approval.offers_rules() {
+        let rules: Vec<String> = approval.allow_rules.iter().map(|rule| harmless(rule)).collect();
+        let file = home_path(&approval.request.rule_file.0, model.settings.home.as_deref());
+        let words = format!("yes, always for  {}", rules.join("  "));
+        let tab = "tab edits the rule";
+        let room = usize::from(width).saturating_sub(tab.len() + 3);
+        let words = truncate(&words, u16::try_from(room.saturating_sub(3)).unwrap_or(0));
+        lines.push(row(answer("a", &words, room, yes), vec![span(tab, Role::Muted)]));
+        lines.push(line(vec![span(
+            truncate(&format!("   kept in {file}"), width),
+            Role::Muted,
+        )]));
+    }
+    let edit = if approval.request.command().is_some() {
+        answer("e", "edit the command", half, yes)
+    } else {
+        blank()
+    };
+    lines.push(row(edit, answer("t", "no, and tell it what to do instead", 0, Role::Error)));
+    lines
+}
+
+/// The answers in as few rows as can be, for small screens.
+fn short(approval: &Approval, width: u16) -> Vec<Line> {
+    let mut words = vec!["y yes", "n no"];
+    if approval.offers_rules() {
+        words.extend(["s this session", "a always", "tab rule"]);
+    }
+    if approval.deny_rule.is_some() {
+        words.push("d never");
+    }
+    if approval.request.command().is_some() {
+        words.push("e edit");
+    }
+    words.push("t tell");
+    let mut lines = blocks::plain(&words.join("  "), Role::Text, width);
+    if let Some(rule) = approval.allow_rules.first() {
+        let text = truncate(&format!("a, s: {}", harmless(rule)), width);
+        lines.push(line(vec![span(text, Role::Muted)]));
+    }
+    lines
+}
+
+fn field(words: &str, editor: &Editor, width: u16) -> Answers {
+    let text = editor.text();
+    let rows = softwrap::rows(&text, width.saturating_sub(3).max(1));
+    let (row, column) = softwrap::place(&text, &rows, editor.caret());
+    let first = row.saturating_sub(3);
+    let mut lines = blocks::plain(words, Role::Muted, width);
+    let above = lines.len();
+    for (number, part) in rows.iter().enumerate().skip(first).take(4) {
+        let mark = if number == 0 { "❯ " } else { "  " };
+        lines.push(line(vec![span(mark, Role::User), span(harmless(&text[part.clone()]), Role::Text)]));
+    }
+    Answers { lines, caret: Some((above + row - first, column + 2)) }
+}

@@ -1,0 +1,200 @@
+//! What goes on now, the rule above the input, and the last line with what the keys mean.
+
+use std::time::Duration;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::agent::NoticeLevel;
+use crate::domain::TodoStatus;
+use crate::tui::app::Model;
+use crate::tui::app::geometry::Geometry;
+use crate::tui::app::keymap;
+use crate::tui::app::model::{Focus, Motion};
+use crate::tui::app::overlay::Overlay;
+use crate::tui::app::status::tokens;
+use crate::tui::app::turn::{Certainty, Phase, Running, Turn};
+use crate::tui::layout::{Role, Span};
+
+use super::blocks::harmless;
+use super::heads::clock;
+use super::paint::{self, Styles, span, spans_width, truncate};
+
+/// Rows of the line that says what runs.
+pub fn activity_height(model: &Model) -> u16 {
+    u16::from(!model.turn.is_idle())
+}
+
+/// Draws what the running turn does, for how long, and how much it has written.
+pub fn draw_activity(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+    let Some(since) = model.turn.since() else { return };
+    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    let mut right = vec![span(clock(model.now.saturating_sub(since)), Role::Muted)];
+    if let Turn::Running(running) = &model.turn {
+        right.extend(written(running, model.now));
+    }
+    let room = area.width.saturating_sub(spans_width(&right) + 3);
+    let left = [
+        span(beat(model), Role::Assistant),
+        span(" ", Role::Text),
+        span(truncate(&doing(model), room), Role::Text),
+    ];
+    paint::both_edges(&left, &right, styles, area, buffer);
+}
+
+/// Draws the rule above the input; scrolled up, it says how much is new below.
+pub fn draw_rule(
+    model: &Model,
+    geometry: &Geometry,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    paint::rule(area, styles, buffer);
+    if geometry.anchor == crate::tui::app::scroll::Anchor::Tail {
+        return;
+    }
+    let text = match model.scroll.new_below(model.transcript.lines()) {
+        0 => " more below   ctrl+end ".to_owned(),
+        1 => " 1 new line below   ctrl+end ".to_owned(),
+        new => format!(" {new} new lines below   ctrl+end "),
+    };
+    let wide = paint::width(&text).min(area.width);
+    let place = Rect { x: area.x + (area.width - wide) / 2, width: wide, ..area };
+    paint::spans(&[span(text, Role::System)], styles, place, buffer);
+}
+
+/// Draws the last line: a short word if there is one, else what the keys mean here.
+pub fn draw_hints(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    if let Some(toast) = &model.toast {
+        let role = match toast.level {
+            NoticeLevel::Info => Role::System,
+            NoticeLevel::Warning => Role::Warning,
+            NoticeLevel::Error => Role::Error,
+        };
+        let text = truncate(&harmless(&toast.text), area.width);
+        paint::spans(&[span(text, role)], styles, area, buffer);
+        return;
+    }
+    let (left, right) = hints(model);
+    let mut right = pairs(&right);
+    let mut kept = left.len();
+    // The last hint on the right, the way to all keys, stays longest.
+    while kept > 0 && spans_width(&pairs(&left[..kept])) + spans_width(&right) + 3 > area.width {
+        kept -= 1;
+    }
+    if spans_width(&right) > area.width {
+        right.clear();
+    }
+    paint::both_edges(&pairs(&left[..kept]), &right, styles, area, buffer);
+}
+
+type Hints = Vec<(String, &'static str)>;
+
+/// What the last line says, on its left and on its right.
+fn hints(model: &Model) -> (Hints, Hints) {
+    match model.overlays.last() {
+        Some(Overlay::Approval(approval)) => match approval.stage {
+            crate::tui::app::approval::Stage::Choosing => {
+                (keymap::hints(keymap::APPROVAL).collect(), Vec::new())
+            }
+            crate::tui::app::approval::Stage::Rule(..)
+            | crate::tui::app::approval::Stage::Command(_)
+            | crate::tui::app::approval::Stage::Instruction(_) => {
+                (keymap::hints(keymap::FIELD).collect(), Vec::new())
+            }
+        },
+        Some(Overlay::Picker(_)) => (keymap::hints(keymap::LIST).collect(), Vec::new()),
+        Some(Overlay::Reading(_)) => (keymap::hints(keymap::READING).collect(), Vec::new()),
+        None => chat_hints(model),
+    }
+}
+
+fn chat_hints(model: &Model) -> (Hints, Hints) {
+    let runs = crate::tui::app::something_runs(model);
+    let all = keymap::hints(keymap::CHAT).filter(|(_, word)| runs || *word != "stop");
+    let keys = keymap::hints(keymap::EMPTY_INPUT).filter(|(_, word)| *word == "keys");
+    match model.focus {
+        Focus::Pane(_) => {
+            let panes = keymap::hints(keymap::PANES).filter(|(_, word)| *word != "keys");
+            let back = ("tab".to_owned(), "input");
+            let stop = all.filter(|(_, word)| *word == "stop");
+            (panes.collect(), stop.chain([back]).chain(keys).collect())
+        }
+        Focus::Input if model.completion.is_some() => {
+            (keymap::hints(keymap::COMPLETION).collect(), Vec::new())
+        }
+        Focus::Input => {
+            let typing = keymap::hints(keymap::INPUT);
+            let signs = keymap::hints(keymap::EMPTY_INPUT).filter(|(_, word)| *word != "keys");
+            let all = all.filter(|(_, word)| *word != "panes");
+            (typing.chain(signs).collect(), all.chain(keys).collect())
+        }
+    }
+}
+
+fn pairs(hints: &[(String, &'static str)]) -> Vec<Span> {
+    let mut spans = Vec::new();
+    for (key, word) in hints {
+        if !spans.is_empty() {
+            spans.push(span("  ", Role::Muted));
+        }
+        spans.push(span(key.clone(), Role::Text));
+        spans.push(span(format!(" {word}"), Role::Muted));
+    }
+    spans
+}
+
+/// Moves a little while something runs.
+fn beat(model: &Model) -> &'static str {
+    const BEATS: [&str; 4] = ["◐", "◓", "◑", "◒"];
+    match model.settings.motion {
+        Motion::Reduced => BEATS[0],
+        Motion::Full => BEATS[(model.now.as_millis() / 250 % 4) as usize],
+    }
+}
+
+fn doing(model: &Model) -> String {
+    let Turn::Running(running) = &model.turn else { return "Sending".to_owned() };
+    let step = model.todos.iter().find(|todo| todo.status == TodoStatus::InProgress);
+    match (&running.phase, step) {
+        (Phase::Stopping, _) => "Stopping".to_owned(),
+        (Phase::Retrying { at }, _) => {
+            let left = at.saturating_sub(model.now).as_millis().div_ceil(1000);
+            format!("Trying again in {left} s")
+        }
+        (Phase::Prefill(progress), _) => {
+            let read = format!(
+                "Reading the prompt: {} of {} tokens",
+                tokens(progress.processed),
+                tokens(progress.total)
+            );
+            match progress.cached {
+                0 => read,
+                cached => format!("{read}, {} from the cache", tokens(cached)),
+            }
+        }
+        (Phase::Waiting | Phase::Thinking | Phase::Answering | Phase::Calling(_) | Phase::Tool(_), Some(step)) => {
+            harmless(&step.active_form)
+        }
+        (Phase::Waiting, None) => "Waiting for the model".to_owned(),
+        (Phase::Thinking, None) => "Thinking".to_owned(),
+        (Phase::Answering, None) => "Answering".to_owned(),
+        (Phase::Calling(tool), None) => format!("Preparing {}", harmless(tool)),
+        (Phase::Tool(tool), None) => format!("Running {}", harmless(tool)),
+    }
+}
+
+fn written(running: &Running, now: Duration) -> Vec<Span> {
+    let mut text = String::new();
+    match running.tokens() {
+        (0, _) => {}
+        (count, Certainty::Measured) => text.push_str(&format!("  {} tokens", tokens(count))),
+        (count, Certainty::Estimated) => text.push_str(&format!("  ~{} tokens", tokens(count))),
+    }
+    if let Some(rate) = running.rate(now) {
+        text.push_str(&format!("  ~{rate:.0}/s"));
+    }
+    vec![span(text, Role::Muted)]
+}

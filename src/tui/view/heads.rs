@@ -1,0 +1,138 @@
+//! The line that names a pane. It holds what moves (elapsed time), so it is made for each frame
+//! while the body below it is kept.
+
+use std::time::Duration;
+
+use crate::tui::app::block::{
+    Block, Body, Fold, Origin, Shows, TextState, Thinking, Tool, ToolState,
+};
+use crate::tui::layout::{Role, Span};
+
+use super::blocks::harmless;
+use super::paint::{span, spans_width, truncate};
+
+/// Columns of the tool's name, so that titles stand in a row.
+const NAME: usize = 7;
+
+/// A head: what stands on its left and at its right edge.
+#[derive(Debug, Default)]
+pub struct Head {
+    /// From the left.
+    pub left: Vec<Span>,
+    /// At the right edge.
+    pub right: Vec<Span>,
+}
+
+/// The head of a block, if it has one, fitted to `width`.
+pub fn head(block: &Block, fold: Fold, now: Duration, width: u16) -> Option<Head> {
+    match &block.body {
+        Body::Thinking(thinking) => Some(of_thinking(thinking, fold, now)),
+        Body::Tool(tool) => Some(of_tool(tool, fold, now, width)),
+        Body::User(_)
+        | Body::Assistant(_)
+        | Body::Notice(_)
+        | Body::Interrupted
+        | Body::Compacted => None,
+    }
+}
+
+/// Seconds as a clock: `0:07`, `12:30`, `1:02:03`.
+pub fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        hours => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+/// How long something took: `3 ms`, `4.2s`, `1:05`.
+pub fn took(time: Duration) -> String {
+    match time.as_millis() {
+        millis @ 0..1_000 => format!("{millis} ms"),
+        1_000..60_000 => format!("{:.1}s", time.as_secs_f64()),
+        _ => clock(time),
+    }
+}
+
+fn of_thinking(thinking: &Thinking, fold: Fold, now: Duration) -> Head {
+    let mark = if fold == Fold::Closed { "▸ " } else { "▾ " };
+    let text = match (thinking.state, thinking.elapsed) {
+        (TextState::Streaming, _) => {
+            let since = thinking.since.unwrap_or(now);
+            format!("Thinking {}", clock(now.saturating_sub(since)))
+        }
+        (TextState::Done, Some(elapsed)) => format!("Thought {}", took(elapsed)),
+        (TextState::Done, None) => "Thought".to_owned(),
+        (TextState::Dropped, _) => "Thought, and had to start over".to_owned(),
+    };
+    Head { left: vec![span(mark, Role::Thinking), span(text, Role::Thinking)], right: Vec::new() }
+}
+
+fn of_tool(tool: &Tool, fold: Fold, now: Duration, width: u16) -> Head {
+    let right = right(tool, now);
+    let (mark, mark_role) = mark(tool, fold);
+    let name = format!("{:NAME$} ", harmless(&tool.name));
+    let mut left = vec![span(format!("{mark} "), mark_role), span(name, Role::Tool)];
+    let room = width.saturating_sub(spans_width(&left) + spans_width(&right) + 2);
+    left.push(span(truncate(&harmless(&tool.title), room), Role::Text));
+    Head { left, right }
+}
+
+fn mark(tool: &Tool, fold: Fold) -> (&'static str, Role) {
+    let unfolded = fold == Fold::Open && matches!(tool.shows, Shows::Diff(_) | Shows::Text(_) | Shows::Terminal(_));
+    match tool.state {
+        ToolState::Writing(_) | ToolState::Waiting => ("○", Role::Muted),
+        ToolState::Failed | ToolState::Denied | ToolState::Cancelled => ("✗", Role::Error),
+        ToolState::Running | ToolState::Done if tool.origin == Origin::Person => ("!", Role::User),
+        ToolState::Done if unfolded => ("▾", Role::Tool),
+        ToolState::Running | ToolState::Done => ("●", Role::Tool),
+    }
+}
+
+fn right(tool: &Tool, now: Duration) -> Vec<Span> {
+    let said = tool.summary.as_deref().map(harmless);
+    let elapsed = tool.elapsed.map(took);
+    let with = |word: &str, role: Role| match &said {
+        Some(said) if said.as_str() != word => vec![span(format!("{word}, {said}"), role)],
+        Some(_) | None => vec![span(word, role)],
+    };
+    match tool.state {
+        ToolState::Writing(0) | ToolState::Waiting => vec![span("waiting", Role::Muted)],
+        ToolState::Writing(bytes) => {
+            vec![span(format!("writing {:.1} kB", bytes as f64 / 1000.0), Role::Muted)]
+        }
+        ToolState::Running => {
+            let since = tool.since.unwrap_or(now);
+            vec![span(format!("running {}", clock(now.saturating_sub(since))), Role::Warning)]
+        }
+        ToolState::Done => match (&tool.shows, said, elapsed) {
+            (Shows::Diff(diff), _, _) => vec![
+                span(format!("+{}", diff.added), Role::Added),
+                span(" ", Role::Text),
+                span(format!("-{}", diff.removed), Role::Removed),
+            ],
+            (_, Some(said), _) => vec![span(said, Role::Muted)],
+            (_, None, Some(elapsed)) => vec![span(elapsed, Role::Muted)],
+            (_, None, None) => Vec::new(),
+        },
+        ToolState::Failed => with("failed", Role::Error),
+        ToolState::Denied => with("denied", Role::Error),
+        ToolState::Cancelled => with("cancelled", Role::Warning),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_well() {
+        let at = Duration::from_millis;
+        assert_eq!(took(at(3)), "3 ms");
+        assert_eq!(took(at(4_210)), "4.2s");
+        assert_eq!(took(at(65_000)), "1:05");
+        assert_eq!(clock(at(7_900)), "0:07");
+        assert_eq!(clock(Duration::from_secs(3_723)), "1:02:03");
+    }
+}

@@ -1,0 +1,132 @@
+//! Draws the model. Pure but for its cache of laid-out lines: the same model gives the same
+//! frame. What `update` has to know of the screen goes back as [`Geometry`].
+//!
+//! One file for each part. From 40x12 up everything fits; what matters least goes first.
+
+pub mod approval;
+pub mod blocks;
+pub mod composer;
+pub mod footer;
+pub mod header;
+pub mod heads;
+pub mod layouts;
+pub mod paint;
+pub mod picker;
+pub mod queue;
+pub mod reading;
+pub mod select;
+pub mod transcript;
+pub mod window;
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+
+use super::app::Model;
+use super::app::geometry::{Area, Geometry};
+use super::app::overlay::Overlay;
+use super::app::softwrap;
+use super::layout::Role;
+
+pub use layouts::Layouts;
+pub use paint::Styles;
+
+/// The rows of the screen, from the top.
+#[derive(Debug, Clone, Copy)]
+struct Rows {
+    header: Rect,
+    header_rule: Rect,
+    transcript: Rect,
+    activity: Rect,
+    queue: Rect,
+    rule: Rect,
+    input: Rect,
+    hints: Rect,
+}
+
+/// Draws a frame and says what is where.
+pub fn view(
+    model: &Model,
+    layouts: &mut Layouts,
+    styles: &dyn Styles,
+    frame: &mut Frame<'_>,
+) -> Geometry {
+    let area = frame.area();
+    let mut geometry = Geometry::of_size(area.width, area.height);
+    let typed = softwrap::rows(&model.composer.editor.text(), input_width(area));
+    let rows = Rows::split(model, area, typed.len());
+    layouts.begin_frame();
+
+    let buffer = frame.buffer_mut();
+    buffer.set_style(area, styles.style(Role::Text));
+    header::draw(model, styles, rows.header, buffer);
+    paint::rule(rows.header_rule, styles, buffer);
+    transcript::draw(model, layouts, styles, rows.transcript, buffer, &mut geometry);
+    footer::draw_activity(model, styles, rows.activity, buffer);
+    queue::draw(model, styles, rows.queue, buffer);
+    footer::draw_rule(model, &geometry, styles, rows.rule, buffer);
+    let caret = composer::draw(model, &typed, styles, rows.input, buffer, &mut geometry);
+    footer::draw_hints(model, styles, rows.hints, buffer);
+    picker::draw_completion(model, styles, rows.rule, buffer);
+
+    let mut caret = model.overlays.is_empty().then_some(caret);
+    for overlay in &model.overlays {
+        caret = match overlay {
+            Overlay::Approval(approval) => {
+                approval::draw(model, approval, styles, area, buffer, &mut geometry)
+            }
+            Overlay::Picker(picker) => picker::draw(picker, styles, area, buffer, &mut geometry),
+            Overlay::Reading(reading) => {
+                reading::draw(model, reading, styles, area, buffer, &mut geometry);
+                None
+            }
+        };
+    }
+    if let Some(caret) = caret
+        && area.contains(caret)
+    {
+        frame.set_cursor_position(caret);
+    }
+    geometry
+}
+
+/// Columns of the input's text: the prompt on its left, and a margin for a caret behind the last.
+fn input_width(area: Rect) -> u16 {
+    area.width.saturating_sub(4).max(1)
+}
+
+impl Rows {
+    fn split(model: &Model, area: Rect, typed: usize) -> Self {
+        let tall = u16::from(area.height >= 16);
+        let most = (area.height / 3).max(1);
+        let input = u16::try_from(typed).unwrap_or(most).clamp(1, most);
+        let mut top = area.y;
+        let mut bottom = area.y + area.height;
+        let mut from_top = |height: u16| {
+            let height = height.min(bottom.saturating_sub(top));
+            top += height;
+            Rect { x: area.x, y: top - height, width: area.width, height }
+        };
+        let header = from_top(1);
+        let header_rule = from_top(tall);
+        let mut from_bottom = |height: u16| {
+            let height = height.min(bottom.saturating_sub(top));
+            bottom -= height;
+            Rect { x: area.x, y: bottom, width: area.width, height }
+        };
+        let hints = from_bottom(1);
+        from_bottom(tall);
+        let input = from_bottom(input);
+        let rule = from_bottom(1);
+        let queue = from_bottom(queue::height(model));
+        let activity = from_bottom(footer::activity_height(model));
+        let transcript =
+            Rect { x: area.x, y: top, width: area.width, height: bottom.saturating_sub(top) };
+        Self { header, header_rule, transcript, activity, queue, rule, input, hints }
+    }
+}
+
+impl From<Rect> for Area {
+    fn from(rect: Rect) -> Self {
+        Self { x: rect.x, y: rect.y, width: rect.width, height: rect.height }
+    }
+}

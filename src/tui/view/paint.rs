@@ -1,0 +1,170 @@
+//! Puts lines of roles on the screen.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+use crate::tui::layout::{Line, Role, Span};
+
+/// The style of each role. The theme is one.
+pub trait Styles {
+    /// How text of this role looks.
+    fn style(&self, role: Role) -> Style;
+}
+
+/// A run of text.
+pub fn span(text: impl Into<String>, role: Role) -> Span {
+    Span { text: text.into(), role }
+}
+
+/// A line of spans with nothing before it that is not copied.
+pub fn line(spans: Vec<Span>) -> Line {
+    Line { spans, ..Line::default() }
+}
+
+/// How many columns a text takes.
+pub fn width(text: &str) -> u16 {
+    u16::try_from(text.width()).unwrap_or(u16::MAX)
+}
+
+/// How many columns spans take.
+pub fn spans_width(spans: &[Span]) -> u16 {
+    spans.iter().fold(0, |sum: u16, span| sum.saturating_add(width(&span.text)))
+}
+
+/// The text cut to `columns`, with an ellipsis where something is missing.
+pub fn truncate(text: &str, columns: u16) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut left = columns.saturating_sub(1);
+    let mut kept = String::new();
+    for grapheme in text.graphemes(true) {
+        let Some(rest) = left.checked_sub(width(grapheme)) else { break };
+        left = rest;
+        kept.push_str(grapheme);
+    }
+    if columns > 0 {
+        kept.push('…');
+    }
+    kept
+}
+
+/// Draws spans in the first row of `area`, and returns the column behind them.
+pub fn spans(spans: &[Span], styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> u16 {
+    let mut x = area.x;
+    let end = area.x + area.width;
+    if area.height == 0 {
+        return x;
+    }
+    for span in spans {
+        let left = end.saturating_sub(x);
+        if left == 0 {
+            break;
+        }
+        let style = styles.style(span.role);
+        (x, _) = buffer.set_stringn(x, area.y, &span.text, usize::from(left), style);
+    }
+    x
+}
+
+/// Draws `left` from the left and `right` at the right edge; the left gives way.
+pub fn both_edges(
+    left: &[Span],
+    right: &[Span],
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let wide = spans_width(right);
+    if wide >= area.width {
+        spans(left, styles, area, buffer);
+        return;
+    }
+    let gap = u16::from(wide > 0);
+    let room = Rect { width: area.width - wide - gap, ..area };
+    spans(left, styles, room, buffer);
+    spans(right, styles, Rect { x: area.x + area.width - wide, width: wide, ..area }, buffer);
+}
+
+/// Draws a rule over the whole width.
+pub fn rule(area: Rect, styles: &dyn Styles, buffer: &mut Buffer) {
+    let text = "─".repeat(usize::from(area.width));
+    spans(&[span(text, Role::Border)], styles, area, buffer);
+}
+
+/// Draws a frame with a title on its left and a word on its right, clears what it covers, and
+/// returns what is inside: two columns from the sides.
+pub fn frame(
+    title: &str,
+    aside: &str,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Rect {
+    clear(area, styles, buffer);
+    if area.width < 4 || area.height < 2 {
+        return Rect { width: 0, height: 0, ..area };
+    }
+    let across = usize::from(area.width) - 2;
+    let border = |text: String| span(text, Role::Border);
+    let row = |y: u16| Rect { y, height: 1, ..area };
+    let top = format!("┌{}┐", "─".repeat(across));
+    let bottom = format!("└{}┘", "─".repeat(across));
+    spans(&[border(top)], styles, row(area.y), buffer);
+    for y in area.y + 1..area.y + area.height - 1 {
+        spans(&[border("│".into())], styles, row(y), buffer);
+        let right = Rect { x: area.x + area.width - 1, y, width: 1, height: 1 };
+        spans(&[border("│".into())], styles, right, buffer);
+    }
+    spans(&[border(bottom)], styles, row(area.y + area.height - 1), buffer);
+    let inner = Rect { x: area.x + 2, width: area.width - 4, ..row(area.y) };
+    if !title.is_empty() {
+        let title = format!(" {} ", truncate(title, inner.width.saturating_sub(2)));
+        spans(&[span(title, Role::Strong)], styles, Rect { x: area.x + 1, ..inner }, buffer);
+    }
+    if !aside.is_empty() && width(aside) + width(title) + 6 < area.width {
+        let aside = format!(" {aside} ");
+        let x = area.x + area.width - 2 - width(&aside);
+        spans(&[span(aside, Role::Muted)], styles, Rect { x, ..inner }, buffer);
+    }
+    Rect { x: area.x + 3, y: area.y + 1, width: area.width.saturating_sub(6), height: area.height - 2 }
+}
+
+/// Empties an area.
+pub fn clear(area: Rect, styles: &dyn Styles, buffer: &mut Buffer) {
+    let style = styles.style(Role::Text);
+    let area = area.intersection(*buffer.area());
+    for position in area.positions() {
+        if let Some(cell) = buffer.cell_mut(position) {
+            cell.reset();
+            cell.set_style(style);
+        }
+    }
+}
+
+/// A rectangle of this size in the middle of `area`, or as much of it as fits.
+pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
+    let (width, height) = (width.min(area.width), height.min(area.height));
+    Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height - height) / 2,
+        width,
+        height,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_ends_in_an_ellipsis() {
+        assert_eq!(truncate("abcdef", 6), "abcdef");
+        assert_eq!(truncate("abcdef", 4), "abc…");
+        assert_eq!(truncate("日本語", 4), "日…");
+        assert_eq!(truncate("abc", 0), "");
+    }
+}

@@ -1,0 +1,138 @@
+//! Lists to choose from: over the chat, and under the caret.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Modifier;
+
+use crate::tui::app::Model;
+use crate::tui::app::complete::Trigger;
+use crate::tui::app::geometry::Geometry;
+use crate::tui::app::picker::{List, Loading, Picker};
+use crate::tui::app::softwrap;
+use crate::tui::layout::{Role, Span};
+
+use super::blocks::harmless;
+use super::paint::{self, Styles, span, spans_width, truncate};
+
+/// Rows of the list under the caret.
+const UNDER_CARET: u16 = 8;
+
+/// Draws a list over the chat, and returns the caret's cell in its filter.
+pub fn draw(
+    picker: &Picker,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+    geometry: &mut Geometry,
+) -> Option<Position> {
+    let height = area.height.saturating_sub(4).min(20).max(area.height.min(8));
+    let outer = paint::centred(area, area.width.saturating_sub(4).min(90), height);
+    let count = match picker.state {
+        Loading::Ready => picker.list.len().to_string(),
+        Loading::Waiting(_) | Loading::Failed(_) => String::new(),
+    };
+    let inner = paint::frame(picker.title, &count, styles, outer, buffer);
+    if inner.height < 2 {
+        return None;
+    }
+    let filter = Rect { height: 1, ..inner };
+    let text = picker.filter.text();
+    let shown = if text.is_empty() {
+        span("type to filter", Role::Muted)
+    } else {
+        span(harmless(&text), Role::Text)
+    };
+    paint::spans(&[span("/ ", Role::User), shown], styles, filter, buffer);
+    let rows = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
+    let word = match &picker.state {
+        Loading::Waiting(_) => Some("One moment …".to_owned()),
+        Loading::Failed(reason) => Some(harmless(reason)),
+        Loading::Ready if picker.list.is_empty() => Some("Nothing matches.".to_owned()),
+        Loading::Ready => None,
+    };
+    if let Some(word) = word {
+        for (y, line) in (rows.y..rows.y + rows.height)
+            .zip(super::blocks::plain(&word, Role::Muted, rows.width))
+        {
+            paint::spans(&line.spans, styles, Rect { y, height: 1, ..rows }, buffer);
+        }
+    }
+    draw_rows(&picker.list, styles, rows, buffer);
+    geometry.list = Some(rows.into());
+    let caret = softwrap::columns(text.get(..picker.filter.caret()).unwrap_or_default());
+    Some(Position { x: (filter.x + 2 + caret).min(filter.x + filter.width), y: filter.y })
+}
+
+/// Draws the list under the caret, above the rule over the input.
+pub fn draw_completion(model: &Model, styles: &dyn Styles, rule: Rect, buffer: &mut Buffer) {
+    let Some(open) = model.completion.as_ref().filter(|_| model.overlays.is_empty()) else { return };
+    let loading = open.trigger == Trigger::File && model.requests.files.is_some();
+    let count = u16::try_from(open.list.len()).unwrap_or(UNDER_CARET).min(UNDER_CARET);
+    let height = count.max(u16::from(loading)).min(rule.y.saturating_sub(1));
+    if height == 0 {
+        return;
+    }
+    let area = Rect { y: rule.y - height, height, ..rule };
+    paint::clear(area, styles, buffer);
+    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    if count == 0 {
+        paint::spans(&[span("  Reading the list of files …", Role::Muted)], styles, area, buffer);
+    }
+    draw_rows(&open.list, styles, area, buffer);
+}
+
+/// The first row on screen: the selected one is always among them.
+fn first(list: &List, height: u16) -> usize {
+    (list.selected() + 1).saturating_sub(usize::from(height.max(1)))
+}
+
+fn draw_rows(list: &List, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+    let from = first(list, area.height);
+    for (y, at) in (area.y..area.y + area.height).zip(from..list.len()) {
+        let Some((label, detail, aside)) = list.row(at) else { break };
+        let place = Rect { y, height: 1, ..area };
+        let selected = at == list.selected();
+        let right = [span(harmless(aside), Role::Muted)];
+        let mut left = vec![span(if selected { "❯ " } else { "  " }, Role::User)];
+        left.extend(matched(label, &list.hits(label), area.width.saturating_sub(4)));
+        if !detail.is_empty() {
+            let pad = 12_u16.saturating_sub(spans_width(&left) - 2) + 2;
+            left.push(span(" ".repeat(usize::from(pad)), Role::Text));
+            left.push(span(harmless(detail), Role::Muted));
+        }
+        let room = area.width.saturating_sub(spans_width(&right) + 1);
+        paint::both_edges(&fit(left, room), &right, styles, place, buffer);
+        if selected {
+            buffer.set_style(place, Modifier::BOLD);
+        }
+    }
+}
+
+/// The label with the characters that match the filter marked.
+fn matched(label: &str, hits: &[u32], room: u16) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    for (at, c) in (0_u32..).zip(label.chars()) {
+        let role = if hits.binary_search(&at).is_ok() { Role::Match } else { Role::Text };
+        let text = harmless(c.encode_utf8(&mut [0; 4]));
+        match spans.last_mut() {
+            Some(last) if last.role == role => last.text.push_str(&text),
+            Some(_) | None => spans.push(span(text, role)),
+        }
+    }
+    fit(spans, room)
+}
+
+fn fit(spans: Vec<Span>, room: u16) -> Vec<Span> {
+    let mut left = room;
+    let mut kept = Vec::with_capacity(spans.len());
+    for part in spans {
+        let wide = paint::width(&part.text);
+        if wide > left {
+            kept.push(span(truncate(&part.text, left), part.role));
+            break;
+        }
+        left -= wide;
+        kept.push(part);
+    }
+    kept
+}

@@ -1,0 +1,50 @@
+//! The messages that wait, above the input.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::tui::app::Model;
+use crate::tui::app::queue::Goes;
+use crate::tui::app::title::first_line;
+use crate::tui::layout::Role;
+
+use super::blocks::harmless;
+use super::paint::{self, Styles, span, spans_width, truncate};
+
+const MOST: usize = 3;
+
+/// Rows that the waiting messages take.
+pub fn height(model: &Model) -> u16 {
+    let count = model.queue.items().len();
+    u16::try_from(count.min(MOST) + usize::from(count > MOST)).unwrap_or(0)
+}
+
+/// Draws the waiting messages, the newest last.
+pub fn draw(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+    let items = model.queue.items();
+    let hidden = items.len().saturating_sub(MOST);
+    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    let mut y = area.y;
+    if hidden > 0 {
+        let text = format!("+ {hidden} more");
+        paint::spans(&[span(text, Role::Muted)], styles, Rect { y, height: 1, ..area }, buffer);
+        y += 1;
+    }
+    for (number, item) in items.iter().enumerate().skip(hidden) {
+        if y >= area.y + area.height {
+            break;
+        }
+        let mut right = match item.goes {
+            Goes::NextStep => vec![span("next step", Role::System)],
+            Goes::AfterTurn => vec![span("after this turn", Role::Muted)],
+        };
+        if number + 1 == items.len() {
+            right.push(span("  up takes it back", Role::Muted));
+        }
+        let room = area.width.saturating_sub(spans_width(&right) + 3);
+        let text = truncate(&harmless(&first_line(&item.text)), room);
+        let left = [span("+ ", Role::User), span(text, Role::User)];
+        paint::both_edges(&left, &right, styles, Rect { y, height: 1, ..area }, buffer);
+        y += 1;
+    }
+}

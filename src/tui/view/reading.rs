@@ -1,0 +1,101 @@
+//! Something to read over the chat: the keys, the changes, the plan.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::commands;
+use crate::domain::{Diff, Todo, TodoStatus};
+use crate::tui::app::Model;
+use crate::tui::app::geometry::{Extent, Geometry};
+use crate::tui::app::keymap;
+use crate::tui::app::overlay::{Page, Reading};
+use crate::tui::app::title::shown_path;
+use crate::tui::layout::{Line, Role};
+
+use super::blocks::{self, harmless};
+use super::paint::{self, Styles, line, span};
+
+/// Draws the page.
+pub fn draw(
+    model: &Model,
+    reading: &Reading,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+    geometry: &mut Geometry,
+) {
+    let room = area.width.saturating_sub(10);
+    let (title, lines) = match &reading.page {
+        Page::Help => ("Keys and commands", help()),
+        Page::Diffs(diffs) => ("What this session changed", changes(diffs, model, room)),
+        Page::Todos => ("The plan", plan(&model.todos)),
+    };
+    let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+    let height = rows.saturating_add(2).min(area.height.saturating_sub(2)).max(3);
+    let outer = paint::centred(area, area.width.saturating_sub(4), height);
+    let inner = paint::frame(title, "esc closes", styles, outer, buffer);
+    for (y, line) in (inner.y..inner.y + inner.height).zip(lines.iter().skip(reading.scroll)) {
+        paint::spans(&line.spans, styles, Rect { y, height: 1, ..inner }, buffer);
+    }
+    geometry.dialog = Some(Extent { rows: lines.len(), shown: usize::from(inner.height) });
+}
+
+fn help() -> Vec<Line> {
+    let mut lines = vec![heading("Commands")];
+    for spec in commands::TABLE {
+        lines.push(pair(&format!("/{}", spec.name), spec.help));
+    }
+    for (title, rows) in keymap::help() {
+        lines.push(Line::default());
+        lines.push(heading(title));
+        lines.extend(rows.iter().map(|(keys, help)| pair(keys, help)));
+    }
+    lines
+}
+
+fn changes(diffs: &[Diff], model: &Model, width: u16) -> Vec<Line> {
+    if diffs.is_empty() {
+        return vec![muted("Nothing so far.")];
+    }
+    let mut lines = Vec::new();
+    for diff in diffs {
+        if !lines.is_empty() {
+            lines.push(Line::default());
+        }
+        let path = shown_path(&diff.path.display().to_string(), &model.settings.cwd);
+        lines.push(line(vec![
+            span(harmless(&path), Role::Strong),
+            span(format!("  +{}", diff.added), Role::Added),
+            span(format!(" -{}", diff.removed), Role::Removed),
+        ]));
+        lines.extend(blocks::diff(diff, width));
+    }
+    lines
+}
+
+fn plan(todos: &[Todo]) -> Vec<Line> {
+    if todos.is_empty() {
+        return vec![muted("There is no plan. The model makes one for work of several steps.")];
+    }
+    let step = |todo: &Todo| {
+        let (mark, role) = match todo.status {
+            TodoStatus::Completed => ("✓ ", Role::Success),
+            TodoStatus::InProgress => ("→ ", Role::Strong),
+            TodoStatus::Pending => ("· ", Role::Muted),
+        };
+        line(vec![span(mark, role), span(harmless(&todo.content), role)])
+    };
+    todos.iter().map(step).collect()
+}
+
+fn heading(text: &str) -> Line {
+    line(vec![span(text, Role::Heading(2))])
+}
+
+fn pair(left: &str, right: &str) -> Line {
+    line(vec![span(format!("{left:<24} "), Role::Text), span(right, Role::Muted)])
+}
+
+fn muted(text: &str) -> Line {
+    line(vec![span(text, Role::Muted)])
+}

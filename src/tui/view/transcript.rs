@@ -1,0 +1,153 @@
+//! The conversation: the visible rows, the mark of the focused pane, the selection, the bar that
+//! says where in the session they are.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+
+use crate::tui::app::Model;
+use crate::tui::app::geometry::{Geometry, RowKind, VisibleRow};
+use crate::tui::app::model::Focus;
+use crate::tui::layout::{Line, Role};
+
+use super::heads::{self, Head};
+use super::layouts::Layouts;
+use super::paint::{self, Styles, line, span};
+use super::select;
+use super::window::{Finder, RowAt, Shape, Window};
+
+/// Draws the transcript, and notes what each row shows.
+pub fn draw(
+    model: &Model,
+    layouts: &mut Layouts,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+    geometry: &mut Geometry,
+) {
+    // A margin on either side, and the bar.
+    let text = Rect { x: area.x + 1, width: area.width.saturating_sub(3).max(1), ..area };
+    geometry.transcript = text.into();
+    let window = Finder::new(model, layouts, text.width).window(usize::from(area.height));
+    geometry.top = window.top;
+    geometry.anchor = window.anchor;
+    if window.rows.is_empty() {
+        welcome(model, styles, text, buffer);
+        return;
+    }
+    let selected = select::range(model, layouts, text.width);
+    for (y, at) in (area.y..area.y + area.height).zip(&window.rows) {
+        let place = Rect { y, height: 1, ..text };
+        let row = row(model, layouts, *at, text.width);
+        match &row.content {
+            Content::Empty => {}
+            Content::Head(head) => paint::both_edges(&head.left, &head.right, styles, place, buffer),
+            Content::Body(line) => {
+                paint::spans(&line.spans, styles, place, buffer);
+            }
+        }
+        if let Some((from, to)) = selected.as_ref().and_then(|range| range.columns(row.visible)) {
+            let from = from.min(text.width);
+            let to = to.min(text.width);
+            let marked = Rect { x: text.x + from, width: to - from, ..place };
+            buffer.set_style(marked, Modifier::REVERSED);
+        }
+        if model.focus == Focus::Pane(row.visible.block) && row.visible.kind != RowKind::Gap {
+            let mark = Rect { x: area.x, width: 1, ..place };
+            paint::spans(&[span("▎", Role::User)], styles, mark, buffer);
+        }
+        geometry.rows.push(row.visible);
+    }
+    bar(model, layouts, &window, styles, area, text.width, buffer);
+}
+
+/// A row of the transcript.
+pub struct Row {
+    /// Which.
+    pub visible: VisibleRow,
+    /// What it shows.
+    pub content: Content,
+}
+
+/// What a row shows.
+pub enum Content {
+    /// Nothing.
+    Empty,
+    /// A pane's name.
+    Head(Head),
+    /// A line of the body.
+    Body(Line),
+}
+
+/// A row of a block.
+pub fn row(model: &Model, layouts: &mut Layouts, at: RowAt, width: u16) -> Row {
+    let shape: Shape = Finder::new(model, layouts, width).shape(at.index);
+    let Some(block) = model.transcript.blocks().get(at.index) else {
+        let block = crate::tui::app::block::BlockId(u64::MAX);
+        return Row { visible: VisibleRow { block, row: at.row, kind: RowKind::Gap }, content: Content::Empty };
+    };
+    let fold = model.transcript.fold(block);
+    let (kind, content) = match at.row.checked_sub(shape.gap) {
+        None => (RowKind::Gap, Content::Empty),
+        Some(row) if row < shape.head => {
+            let head = heads::head(block, fold, model.now, width).unwrap_or_default();
+            (RowKind::Head, Content::Head(head))
+        }
+        Some(row) => {
+            let lines = layouts.lines(block, fold, width);
+            let line = lines.get(row - shape.head).cloned().unwrap_or_default();
+            (RowKind::Body, Content::Body(line))
+        }
+    };
+    Row { visible: VisibleRow { block: block.id, row: at.row, kind }, content }
+}
+
+/// Where the visible rows are in the session, counted in blocks: rows that were never laid out
+/// are not counted, so nothing here grows with the session.
+fn bar(
+    model: &Model,
+    layouts: &mut Layouts,
+    window: &Window,
+    styles: &dyn Styles,
+    area: Rect,
+    width: u16,
+    buffer: &mut Buffer,
+) {
+    let (Some(first), Some(last)) = (window.rows.first(), window.rows.last()) else { return };
+    let mut finder = Finder::new(model, layouts, width);
+    let mut share = |at: &RowAt, after: usize| {
+        let rows = finder.shape(at.index).rows.max(1);
+        at.index as f64 + (at.row + after) as f64 / rows as f64
+    };
+    let count = model.transcript.blocks().len() as f64;
+    let (top, bottom) = (share(first, 0) / count, share(last, 1) / count);
+    if top <= 0.0 && bottom >= 1.0 {
+        return;
+    }
+    let height = f64::from(area.height);
+    let size = ((bottom - top) * height).round().clamp(1.0, height) as u16;
+    let room = area.height.saturating_sub(size);
+    let above = if 1.0 - (bottom - top) > 0.0 { top / (1.0 - (bottom - top)) } else { 0.0 };
+    let start = (above * f64::from(room)).round().clamp(0.0, f64::from(room)) as u16;
+    for y in area.y + start..area.y + start + size {
+        let place = Rect { x: area.x + area.width.saturating_sub(1), y, width: 1, height: 1 };
+        paint::spans(&[span("▐", Role::Border)], styles, place, buffer);
+    }
+}
+
+/// What an empty session shows.
+fn welcome(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+    let folder = crate::tui::app::title::home_path(
+        &model.settings.cwd,
+        model.settings.home.as_deref(),
+    );
+    let lines = [
+        line(vec![span(format!("A new session in {folder}"), Role::Strong)]),
+        line(Vec::new()),
+        line(vec![span("Say what you want done. Nothing is changed, run or sent", Role::Muted)]),
+        line(vec![span("without your yes, unless a rule or the mode allows it.", Role::Muted)]),
+    ];
+    for (y, line) in (area.y + 1..area.y + area.height).zip(&lines) {
+        paint::spans(&line.spans, styles, Rect { y, height: 1, ..area }, buffer);
+    }
+}

@@ -1,0 +1,215 @@
+//! Which rows of the transcript are on screen: from the anchor up and down, laying out only the
+//! blocks that it passes.
+
+use crate::tui::app::Model;
+use crate::tui::app::block::{Block, Body};
+use crate::tui::app::scroll::{Anchor, Place};
+
+use super::heads;
+use super::layouts::Layouts;
+
+/// The rows on screen.
+#[derive(Debug)]
+pub struct Window {
+    /// From the top.
+    pub rows: Vec<RowAt>,
+    /// What the top row shows.
+    pub top: Anchor,
+    /// What the position comes to: the tail, once it is on screen.
+    pub anchor: Anchor,
+}
+
+/// A row of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowAt {
+    /// The block's place in the transcript.
+    pub index: usize,
+    /// The row in the block.
+    pub row: usize,
+}
+
+/// What the rows of a block are, from its top.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Empty rows above it.
+    pub gap: usize,
+    /// Rows that name it.
+    pub head: usize,
+    /// Rows in all.
+    pub rows: usize,
+}
+
+/// Finds rows in a transcript at a width.
+pub struct Finder<'a> {
+    model: &'a Model,
+    layouts: &'a mut Layouts,
+    width: u16,
+}
+
+impl<'a> Finder<'a> {
+    /// For a transcript with text of this width.
+    pub fn new(model: &'a Model, layouts: &'a mut Layouts, width: u16) -> Self {
+        Self { model, layouts, width }
+    }
+
+    /// The rows that a view of this height shows.
+    pub fn window(&mut self, height: usize) -> Window {
+        let scroll = &self.model.scroll;
+        let start = match scroll.anchor {
+            Anchor::Tail => None,
+            Anchor::At { block, place } => self.find(block, place),
+        };
+        let start = match (start, scroll.delta) {
+            (None, delta) => self.tail(height).and_then(|tail| self.step(tail, delta.min(0))),
+            (Some(start), delta) => self.step(start, delta),
+        };
+        let Some(start) = start else {
+            return Window { rows: Vec::new(), top: Anchor::Tail, anchor: Anchor::Tail };
+        };
+        let mut rows = self.collect(start, height);
+        let at_tail = self.ends_at_tail(&rows, height);
+        if rows.len() < height
+            && let Some(tail) = self.tail(height)
+        {
+            rows = self.collect(tail, height);
+        }
+        let top = rows.first().map_or(Anchor::Tail, |row| self.anchor(*row));
+        Window { rows, top, anchor: if at_tail { Anchor::Tail } else { top } }
+    }
+
+    /// What the rows of a block are.
+    pub fn shape(&mut self, index: usize) -> Shape {
+        let Some(block) = self.model.transcript.blocks().get(index) else {
+            return Shape { gap: 0, head: 0, rows: 0 };
+        };
+        let fold = self.model.transcript.fold(block);
+        let head = usize::from(heads::head(block, fold, self.model.now, self.width).is_some());
+        let body = self.layouts.lines(block, fold, self.width).len();
+        if head + body == 0 {
+            return Shape { gap: 0, head: 0, rows: 0 };
+        }
+        let above = index.checked_sub(1).and_then(|above| self.model.transcript.blocks().get(above));
+        let gap = usize::from(above.is_some_and(|above| !(is_pane(above) && is_pane(block))));
+        Shape { gap, head, rows: gap + head + body }
+    }
+
+    fn find(&mut self, block: crate::tui::app::block::BlockId, place: Place) -> Option<RowAt> {
+        let blocks = self.model.transcript.blocks();
+        let index = self.model.transcript.index(block).min(blocks.len().checked_sub(1)?);
+        if blocks.get(index).is_none_or(|found| found.id != block) {
+            return Some(RowAt { index, row: 0 });
+        }
+        let shape = self.shape(index);
+        let row = match place {
+            Place::Head(row) => row,
+            Place::Body { source, row } => {
+                let block = blocks.get(index)?;
+                let fold = self.model.transcript.fold(block);
+                let lines = self.layouts.lines(block, fold, self.width);
+                let last = lines.iter().rposition(|line| line.source <= source).unwrap_or(0);
+                let from = lines.get(last).map_or(0, |line| line.source);
+                let first = lines[..last].iter().rposition(|line| line.source != from);
+                let first = first.map_or(0, |before| before + 1);
+                shape.gap + shape.head + (first + row).min(last)
+            }
+        };
+        Some(RowAt { index, row: row.min(shape.rows.saturating_sub(1)) })
+    }
+
+    fn anchor(&mut self, at: RowAt) -> Anchor {
+        let shape = self.shape(at.index);
+        let Some(block) = self.model.transcript.blocks().get(at.index) else { return Anchor::Tail };
+        let place = match at.row.checked_sub(shape.gap + shape.head) {
+            None => Place::Head(at.row),
+            Some(body) => {
+                let fold = self.model.transcript.fold(block);
+                let lines = self.layouts.lines(block, fold, self.width);
+                let source = lines.get(body).map_or(0, |line| line.source);
+                let above = lines.iter().take(body).rev().take_while(|line| line.source == source);
+                Place::Body { source, row: above.count() }
+            }
+        };
+        Anchor::At { block: block.id, place }
+    }
+
+    /// The top row when the last row is at the bottom.
+    fn tail(&mut self, height: usize) -> Option<RowAt> {
+        let mut index = self.model.transcript.blocks().len().checked_sub(1)?;
+        let mut left = height;
+        loop {
+            let rows = self.shape(index).rows;
+            if rows >= left {
+                return Some(RowAt { index, row: rows - left });
+            }
+            left -= rows;
+            match index.checked_sub(1) {
+                Some(above) => index = above,
+                None => return Some(RowAt { index: 0, row: 0 }),
+            }
+        }
+    }
+
+    /// So many rows further, stopping at the ends.
+    fn step(&mut self, mut at: RowAt, delta: i32) -> Option<RowAt> {
+        let mut left = delta.unsigned_abs() as usize;
+        if delta < 0 {
+            while left > at.row {
+                left -= at.row;
+                let Some(above) = at.index.checked_sub(1) else {
+                    return Some(RowAt { index: 0, row: 0 });
+                };
+                at = RowAt { index: above, row: self.shape(above).rows };
+            }
+            at.row -= left;
+            return Some(at);
+        }
+        let count = self.model.transcript.blocks().len();
+        loop {
+            let rows = self.shape(at.index).rows;
+            if at.row + left < rows {
+                at.row += left;
+                return Some(at);
+            }
+            left -= rows - at.row.min(rows);
+            if at.index + 1 >= count {
+                return Some(RowAt { index: at.index, row: rows.saturating_sub(1) });
+            }
+            at = RowAt { index: at.index + 1, row: 0 };
+        }
+    }
+
+    fn collect(&mut self, start: RowAt, height: usize) -> Vec<RowAt> {
+        let mut rows = Vec::with_capacity(height);
+        let (mut index, mut row) = (start.index, start.row);
+        while rows.len() < height && index < self.model.transcript.blocks().len() {
+            let count = self.shape(index).rows;
+            while row < count && rows.len() < height {
+                rows.push(RowAt { index, row });
+                row += 1;
+            }
+            (index, row) = (index + 1, 0);
+        }
+        rows
+    }
+
+    fn ends_at_tail(&mut self, rows: &[RowAt], height: usize) -> bool {
+        if rows.len() < height {
+            return true;
+        }
+        let Some(last) = rows.last() else { return true };
+        let below = last.index + 1..self.model.transcript.blocks().len();
+        last.row + 1 >= self.shape(last.index).rows
+            && below.into_iter().all(|index| self.shape(index).rows == 0)
+    }
+}
+
+fn is_pane(block: &Block) -> bool {
+    match block.body {
+        Body::Thinking(_) | Body::Tool(_) => true,
+        Body::User(_)
+        | Body::Assistant(_)
+        | Body::Notice(_)
+        | Body::Interrupted
+        | Body::Compacted => false,
+    }
+}
