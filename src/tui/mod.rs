@@ -2,6 +2,14 @@
 //! its effects, `view` draws the model from laid-out lines.
 
 pub mod app;
+pub mod executor;
+mod guard;
 pub mod layout;
+pub mod runtime;
 pub mod theme;
 pub mod view;
+
+#[cfg(test)]
+mod scene;
+#[cfg(test)]
+mod tests;

@@ -214,7 +214,9 @@ impl Approval {
         self.keep_rule();
         match std::mem::replace(&mut self.stage, Stage::Choosing) {
             Stage::Choosing | Stage::Rule(..) => Step::Stay,
-            Stage::Command(editor) => self.answer(Answer::Edited { input: self.with_command(editor.text()) }),
+            Stage::Command(editor) => {
+                self.answer(Answer::Edited { input: self.with_command(editor.text()) })
+            }
             Stage::Instruction(editor) => {
                 let text = editor.text();
                 let instruction = (!text.trim().is_empty()).then_some(text);

@@ -30,7 +30,9 @@ pub fn something_runs(model: &Model) -> bool {
 pub fn submit(model: &mut Model, goes: Goes) -> Vec<Effect> {
     let text = model.composer.expanded();
     if text.trim().is_empty() {
-        if model.turn.is_idle() { return send_next(model) }
+        if model.turn.is_idle() {
+            return send_next(model);
+        }
         return Vec::new();
     }
     let command = match commands::parse(&text) {

@@ -46,9 +46,9 @@ pub fn trigger(text: &str, caret: usize) -> Option<(Trigger, Range<usize>)> {
             }
         };
     }
-    let start = typed.rfind(char::is_whitespace).map_or(0, |space| {
-        space + typed[space..].chars().next().map_or(1, char::len_utf8)
-    });
+    let start = typed
+        .rfind(char::is_whitespace)
+        .map_or(0, |space| space + typed[space..].chars().next().map_or(1, char::len_utf8));
     let word = typed[start..].strip_prefix('@')?;
     Some((Trigger::File, caret - word.len()..caret))
 }

@@ -63,11 +63,7 @@ impl Composer {
     /// The text with its chips put back.
     pub fn expanded(&self) -> String {
         self.chips.iter().fold(self.editor.text(), |text, chip| {
-            if text.contains(&chip.label) {
-                text.replace(&chip.label, &chip.content)
-            } else {
-                text
-            }
+            if text.contains(&chip.label) { text.replace(&chip.label, &chip.content) } else { text }
         })
     }
 

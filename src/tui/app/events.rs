@@ -31,7 +31,7 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
         Event::TurnStarted { turn } => model.turn = Turn::Running(Running::new(turn, now)),
         Event::Recorded(record) => {
             note(model, &record);
-            model.transcript.record(&record);
+            model.transcript.record(&record, now);
         }
         Event::SteerSettled { id, returned } => {
             model.queue.settle(id);

@@ -82,7 +82,12 @@ impl Geometry {
             rows: Vec::new(),
             top: Anchor::Tail,
             anchor: Anchor::Tail,
-            input: Area { x: 3, y: height.saturating_sub(3), width: width.saturating_sub(4).max(1), height: 1 },
+            input: Area {
+                x: 3,
+                y: height.saturating_sub(3),
+                width: width.saturating_sub(4).max(1),
+                height: 1,
+            },
             input_above: 0,
             dialog: None,
             list: None,

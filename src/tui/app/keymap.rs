@@ -299,7 +299,11 @@ pub const EMPTY_INPUT: &[Binding<InputKey>] = &[
 pub const EDITING: &[Binding<Edit>] = &[
     row(&[key(KeyCode::Left)], Edit::Left, "a character left"),
     row(&[key(KeyCode::Right)], Edit::Right, "a character right"),
-    row(&[held(ALT, KeyCode::Left), held(CTRL, KeyCode::Left), alt('b')], Edit::WordLeft, "a word left"),
+    row(
+        &[held(ALT, KeyCode::Left), held(CTRL, KeyCode::Left), alt('b')],
+        Edit::WordLeft,
+        "a word left",
+    ),
     row(
         &[held(ALT, KeyCode::Right), held(CTRL, KeyCode::Right), alt('f')],
         Edit::WordRight,
@@ -404,7 +408,12 @@ pub const LIST: &[Binding<ListKey>] = &[
 pub const READING: &[Binding<ReadingKey>] = &[
     row(&[key(KeyCode::Up), char('k')], ReadingKey::Scroll(Scrolling::LineUp), "a line up"),
     row(&[key(KeyCode::Down), char('j')], ReadingKey::Scroll(Scrolling::LineDown), "a line down"),
-    hinted(&[key(KeyCode::PageUp), char('u')], ReadingKey::Scroll(Scrolling::PageUp), "a page up", "up"),
+    hinted(
+        &[key(KeyCode::PageUp), char('u')],
+        ReadingKey::Scroll(Scrolling::PageUp),
+        "a page up",
+        "up",
+    ),
     hinted(
         &[key(KeyCode::PageDown), char(' '), char('d')],
         ReadingKey::Scroll(Scrolling::PageDown),

@@ -10,9 +10,7 @@ use super::complete::{self, Completion, Trigger};
 use super::editor::Edit;
 use super::effect::Effect;
 use super::geometry::Extent;
-use super::keymap::{
-    self, AlwaysKey, ChatKey, CompletionKey, InputKey, PaneKey, Scrolling,
-};
+use super::keymap::{self, AlwaysKey, ChatKey, CompletionKey, InputKey, PaneKey, Scrolling};
 use super::model::{Focus, Model};
 use super::overlay::{Overlay, Page, Reading, Step};
 use super::picker::{Choice, List};
@@ -346,8 +344,7 @@ fn complete_word(model: &mut Model, then: Then) -> Vec<Effect> {
 }
 
 fn takes_nothing(name: &str) -> bool {
-    crate::commands::find(name)
-        .is_some_and(|spec| spec.argument == crate::commands::Argument::None)
+    crate::commands::find(name).is_some_and(|spec| spec.argument == crate::commands::Argument::None)
 }
 
 fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {
@@ -369,9 +366,9 @@ fn swap_focus(model: &mut Model) {
         Focus::Pane(_) => Focus::Input,
         Focus::Input => {
             let shown = model.geometry.rows.iter().rev().map(|row| row.block);
-            let pane = shown.clone().find(|id| {
-                model.transcript.get(*id).is_some_and(super::block::Block::is_pane)
-            });
+            let pane = shown
+                .clone()
+                .find(|id| model.transcript.get(*id).is_some_and(super::block::Block::is_pane));
             match pane.or_else(|| shown.clone().next()) {
                 Some(block) => Focus::Pane(block),
                 None => Focus::Input,

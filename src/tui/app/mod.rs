@@ -4,15 +4,19 @@
 
 pub mod approval;
 pub mod block;
+mod commands;
 pub mod complete;
 pub mod composer;
 pub mod diff_text;
 pub mod editor;
 pub mod effect;
+mod events;
 pub mod geometry;
 pub mod history;
 pub mod keymap;
+mod keys;
 pub mod model;
+mod mouse;
 pub mod msg;
 pub mod overlay;
 pub mod picker;
@@ -24,10 +28,6 @@ pub mod status;
 pub mod title;
 pub mod transcript;
 pub mod turn;
-mod commands;
-mod events;
-mod keys;
-mod mouse;
 mod update;
 
 pub use commands::something_runs;

@@ -8,7 +8,7 @@ use super::keymap::Scrolling;
 use super::keys;
 use super::model::{Focus, Model};
 use super::overlay::{Overlay, scrolled};
-use super::select::{Selection, Spot};
+use super::select::{Selection, Spot, Unit};
 use super::softwrap;
 
 /// Rows a notch of the wheel goes.
@@ -54,7 +54,8 @@ fn wheel(model: &mut Model, rows: i32) {
 fn down(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     model.selection = None;
     if let Some(Overlay::Picker(picker)) = model.overlays.last_mut() {
-        let Some((_, row)) = model.geometry.list.and_then(|list| list.inside(event.column, event.row))
+        let Some((_, row)) =
+            model.geometry.list.and_then(|list| list.inside(event.column, event.row))
         else {
             return Vec::new();
         };
@@ -74,8 +75,11 @@ fn down(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         if let Some(row) = rows.get(usize::from(row) + model.geometry.input_above) {
             model.composer.editor.set_caret(softwrap::at(&text, row, column));
         }
-    } else if let Some((spot, _)) = spot(&model.geometry, event) {
-        let unit = model.clicks.down(event.column, event.row, model.now);
+    } else if let Some((spot, kind)) = spot(&model.geometry, event) {
+        let unit = match kind {
+            RowKind::Head => Unit::Char,
+            RowKind::Gap | RowKind::Body => model.clicks.down(event.column, event.row, model.now),
+        };
         model.selection = Some(Selection { from: spot, to: spot, unit });
     }
     Vec::new()
@@ -97,7 +101,8 @@ fn drag(model: &mut Model, event: MouseEvent) {
         column: event.column.clamp(area.x, (area.x + area.width).saturating_sub(1).max(area.x)),
         ..event
     };
-    if let (Some((spot, _)), Some(selection)) = (spot(&model.geometry, clamped), &mut model.selection)
+    if let (Some((spot, _)), Some(selection)) =
+        (spot(&model.geometry, clamped), &mut model.selection)
     {
         selection.to = spot;
     }
@@ -109,9 +114,11 @@ fn up(model: &mut Model) -> Vec<Effect> {
         return vec![Effect::CopySelection(selection)];
     }
     model.selection = None;
-    let clicked = model.geometry.rows.iter().find(|row| {
-        (row.block, row.row) == (selection.from.block, selection.from.row)
-    });
+    let clicked = model
+        .geometry
+        .rows
+        .iter()
+        .find(|row| (row.block, row.row) == (selection.from.block, selection.from.row));
     if let Some(VisibleRow { block, kind: RowKind::Head, .. }) = clicked.copied() {
         keys::toggle(model, block);
     }

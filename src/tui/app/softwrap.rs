@@ -106,7 +106,7 @@ mod tests {
         let text = "日本語 abc";
         let rows = rows(text, 6);
         assert_eq!(place(text, &rows, 3), (0, 2));
-        assert_eq!(place(text, &rows, text.len()), (rows.len() - 1, 4));
+        assert_eq!(place(text, &rows, text.len()), (rows.len() - 1, 3));
         assert_eq!(at(text, &rows[0], 3), 3);
     }
 

@@ -72,8 +72,7 @@ mod tests {
 
     #[test]
     fn counts_read_well() {
-        let rows =
-            [(0, "0"), (999, "999"), (12_431, "12.4k"), (32_000, "32k"), (131_072, "131k")];
+        let rows = [(0, "0"), (999, "999"), (12_431, "12.4k"), (32_000, "32k"), (131_072, "131k")];
         for (count, want) in rows {
             assert_eq!(tokens(count), want);
         }

@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::agent::NoticeLevel;
-use crate::domain::{
-    self, CallId, CallInput, Diff, Display, Role, ToolCall, ToolStatus, TurnId,
-};
+use crate::domain::{self, CallId, CallInput, Diff, Display, Role, ToolCall, ToolStatus, TurnId};
 use crate::session::{Entry, MessageEntry, Record, ResultInfo, TurnOutcome};
 
 pub use super::block::{
@@ -70,7 +68,7 @@ impl Transcript {
     pub fn from_records(cwd: PathBuf, records: &[Record]) -> Self {
         let mut transcript = Self::new(cwd);
         for record in records {
-            transcript.record(record);
+            transcript.record(record, Duration::ZERO);
         }
         transcript.stop_calls();
         transcript
@@ -296,16 +294,16 @@ impl Transcript {
     }
 
     /// A line of the log.
-    pub fn record(&mut self, record: &Record) {
+    pub fn record(&mut self, record: &Record, now: Duration) {
         match &record.entry {
-            Entry::Message(message) => self.message(record, message),
+            Entry::Message(message) => self.message(record, message, now),
             Entry::Compaction(_) => {
                 self.push(Body::Compacted);
             }
             Entry::Interrupted => {
-                self.end_turn(record.turn, &TurnOutcome::Interrupted, Duration::ZERO);
+                self.end_turn(record.turn, &TurnOutcome::Interrupted, now);
             }
-            Entry::TurnEnd(end) => self.end_turn(record.turn, &end.outcome, Duration::ZERO),
+            Entry::TurnEnd(end) => self.end_turn(record.turn, &end.outcome, now),
             Entry::Session(_)
             | Entry::ToolStarted { .. }
             | Entry::Permission(_)
@@ -317,9 +315,12 @@ impl Transcript {
         }
     }
 
-    fn message(&mut self, record: &Record, message: &MessageEntry) {
+    fn message(&mut self, record: &Record, message: &MessageEntry, now: Duration) {
         match message.role {
-            Role::Assistant => self.response(record, message),
+            Role::Assistant => {
+                self.end_thinking(now);
+                self.response(record, message);
+            }
             Role::User => {
                 let said = message.message();
                 for block in &message.content {
@@ -584,9 +585,7 @@ fn body_of(block: &domain::Block, cwd: &Path) -> Option<Body> {
     let state = TextState::Done;
     match block {
         domain::Block::Text { text } if text.trim().is_empty() => None,
-        domain::Block::Text { text } => {
-            Some(Body::Assistant(Prose { text: text.clone(), state }))
-        }
+        domain::Block::Text { text } => Some(Body::Assistant(Prose { text: text.clone(), state })),
         domain::Block::Thinking { thinking, .. } if thinking.trim().is_empty() => None,
         domain::Block::Thinking { thinking, .. } => Some(Body::Thinking(Thinking {
             text: thinking.clone(),

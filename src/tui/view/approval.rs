@@ -58,8 +58,10 @@ pub fn draw(
         let more = what.len() - shown - scroll;
         let text = match (more, approval.end) {
             (0, _) => "up scrolls back".to_owned(),
-            (more, End::Seen) => format!("{more} more lines: down"),
-            (more, End::Unseen) => format!("{more} more lines: down to the end, then it can be approved"),
+            (more, End::Seen) => format!("{more} more below: down"),
+            (more, End::Unseen) => {
+                format!("{more} more below: down to the end, then it can be approved")
+            }
         };
         let place = Rect { y: split, height: 1, ..inner };
         paint::spans(&[span(truncate(&text, inner.width), Role::Warning)], styles, place, buffer);
@@ -189,14 +191,12 @@ fn with_guard(model: &Model, approval: &Approval, mut lines: Vec<Line>) -> Vec<L
 
 fn answer(key: &str, words: &str, column: usize, role: Role) -> Vec<Span> {
     let pad = column.saturating_sub(usize::from(paint::width(words)) + 3);
-    vec![
-        span(key.to_owned(), role),
-        span(format!("  {words}{}", " ".repeat(pad)), Role::Text),
-    ]
+    vec![span(key.to_owned(), role), span(format!("  {words}{}", " ".repeat(pad)), Role::Text)]
 }
 
 fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
-    let half = usize::from(width / 2).min(37);
+    // The longest answer of the right column has to fit beside the left one.
+    let half = usize::from(width.saturating_sub(38)).clamp(27, 37);
     let yes = if approval.may_approve() { Role::Success } else { Role::Muted };
     let row = |left: Vec<Span>, right: Vec<Span>| line([left, right].concat());
     let blank = || vec![span(" ".repeat(half), Role::Text)];
@@ -221,10 +221,7 @@ fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
         let room = usize::from(width).saturating_sub(tab.len() + 3);
         let words = truncate(&words, u16::try_from(room.saturating_sub(3)).unwrap_or(0));
         lines.push(row(answer("a", &words, room, yes), vec![span(tab, Role::Muted)]));
-        lines.push(line(vec![span(
-            truncate(&format!("   kept in {file}"), width),
-            Role::Muted,
-        )]));
+        lines.push(line(vec![span(truncate(&format!("   kept in {file}"), width), Role::Muted)]));
     }
     let edit = if approval.request.command().is_some() {
         answer("e", "edit the command", half, yes)
@@ -248,7 +245,23 @@ fn short(approval: &Approval, width: u16) -> Vec<Line> {
         words.push("e edit");
     }
     words.push("t tell");
-    let mut lines = blocks::plain(&words.join("  "), Role::Text, width);
+    let mut rows = vec![String::new()];
+    for word in words {
+        let full = rows
+            .last()
+            .is_some_and(|row| !row.is_empty() && row.len() + 2 + word.len() > usize::from(width));
+        if full {
+            rows.push(String::new());
+        }
+        if let Some(row) = rows.last_mut() {
+            if !row.is_empty() {
+                row.push_str("  ");
+            }
+            row.push_str(word);
+        }
+    }
+    let mut lines: Vec<Line> =
+        rows.into_iter().map(|row| line(vec![span(row, Role::Text)])).collect();
     if let Some(rule) = approval.allow_rules.first() {
         let text = truncate(&format!("a, s: {}", harmless(rule)), width);
         lines.push(line(vec![span(text, Role::Muted)]));
@@ -265,7 +278,10 @@ fn field(words: &str, editor: &Editor, width: u16) -> Answers {
     let above = lines.len();
     for (number, part) in rows.iter().enumerate().skip(first).take(4) {
         let mark = if number == 0 { "❯ " } else { "  " };
-        lines.push(line(vec![span(mark, Role::User), span(harmless(&text[part.clone()]), Role::Text)]));
+        lines.push(line(vec![
+            span(mark, Role::User),
+            span(harmless(&text[part.clone()]), Role::Text),
+        ]));
     }
     Answers { lines, caret: Some((above + row - first, column + 2)) }
 }

@@ -39,10 +39,9 @@ pub fn body(block: &Block, fold: Fold, width: u16) -> Vec<Line> {
             marked(mark, role, plain(&notice.text, role, narrower(width, 2)))
         }
         Body::Interrupted => vec![line(vec![span("■ stopped by you", Role::Warning)])],
-        Body::Compacted => vec![line(vec![span(
-            "─ what is above is no longer sent in full",
-            Role::System,
-        )])],
+        Body::Compacted => {
+            vec![line(vec![span("─ what is above is no longer sent in full", Role::System)])]
+        }
     }
 }
 
@@ -106,7 +105,8 @@ fn is_blank(line: &Line) -> bool {
 }
 
 fn user(text: &str, fold: Fold, width: u16) -> Vec<Line> {
-    let mut lines = marked("❯ ", Role::User, plain(text.trim_end(), Role::User, narrower(width, 2)));
+    let mut lines =
+        marked("❯ ", Role::User, plain(text.trim_end(), Role::User, narrower(width, 2)));
     if fold == Fold::Preview || fold == Fold::Closed {
         let hidden = lines.len().saturating_sub(PREVIEW);
         lines.truncate(PREVIEW);
@@ -148,7 +148,9 @@ fn tool_body(tool: &Tool, fold: Fold, width: u16) -> Vec<Line> {
             lines.extend(plan(tool));
         }
         Shows::Live(live) => lines.extend(running(live, most, width)),
-        Shows::Text(text) => lines.extend(cut(text, most, |part| plain(part, result_role(tool), width))),
+        Shows::Text(text) => {
+            lines.extend(cut(text, most, |part| plain(part, result_role(tool), width)))
+        }
         Shows::Terminal(text) => lines.extend(cut(text, most, |part| terminal(part, width))),
         Shows::Diff(diff) => lines.extend(self::diff(diff, width).into_iter().take(MOST * 2)),
     }
@@ -210,7 +212,9 @@ fn cut(text: &str, most: usize, lay: impl Fn(&str) -> Vec<Line>) -> Vec<Line> {
     let start = text.rmatch_indices('\n').nth(most - head - 1).map_or(0, |(at, _)| at + 1);
     let mut lines = lay(&text[..end]);
     lines.push(note(format!("… {} lines", count - most)));
-    lines.extend(lay(&text[start..]).into_iter().map(|line| Line { source: line.source + start, ..line }));
+    lines.extend(
+        lay(&text[start..]).into_iter().map(|line| Line { source: line.source + start, ..line }),
+    );
     lines
 }
 
@@ -262,7 +266,8 @@ pub fn terminal(text: &str, width: u16) -> Vec<Line> {
 
 /// A changed file.
 pub fn diff(diff: &Diff, width: u16) -> Vec<Line> {
-    let last = diff.hunks.last().map_or(0, |hunk| hunk.old_start.max(hunk.new_start) + hunk.lines.len());
+    let last =
+        diff.hunks.last().map_or(0, |hunk| hunk.old_start.max(hunk.new_start) + hunk.lines.len());
     let digits = last.to_string().len();
     let mut lines = Vec::new();
     for (number, hunk) in diff.hunks.iter().enumerate() {
@@ -339,7 +344,8 @@ fn wrap(text: &str, role: Role, width: u16, offset: usize) -> Vec<Line> {
     let mut start = offset;
     for source in text.split('\n') {
         let shown = harmless(source.strip_suffix('\r').unwrap_or(source));
-        for (number, row) in crate::tui::app::softwrap::rows(&shown, width).into_iter().enumerate() {
+        for (number, row) in crate::tui::app::softwrap::rows(&shown, width).into_iter().enumerate()
+        {
             let text = shown[row.clone()].trim_end_matches(' ');
             let join = match number {
                 0 => Join::Newline,
@@ -348,7 +354,12 @@ fn wrap(text: &str, role: Role, width: u16, offset: usize) -> Vec<Line> {
             };
             let spans: Vec<Span> =
                 if text.is_empty() { Vec::new() } else { vec![span(text, role)] };
-            lines.push(Line { spans, source: start + row.start.min(source.len()), gutter: 0, join });
+            lines.push(Line {
+                spans,
+                source: start + row.start.min(source.len()),
+                gutter: 0,
+                join,
+            });
         }
         start += source.len() + 1;
     }
@@ -367,7 +378,8 @@ mod tests {
             growing.update(&text[..end], 9);
             let whole = plain(text[..end].trim_end_matches('\n'), Role::Text, 9);
             let shown = whole.iter().rposition(|line| !line.spans.is_empty()).map_or(0, |n| n + 1);
-            let texts = |lines: &[Line]| lines.iter().map(|line| line.spans.clone()).collect::<Vec<_>>();
+            let texts =
+                |lines: &[Line]| lines.iter().map(|line| line.spans.clone()).collect::<Vec<_>>();
             assert_eq!(texts(growing.lines()), texts(&whole[..shown]), "{:?}", &text[..end]);
         }
     }

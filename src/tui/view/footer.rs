@@ -77,17 +77,25 @@ pub fn draw_hints(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut B
         paint::spans(&[span(text, role)], styles, area, buffer);
         return;
     }
-    let (left, right) = hints(model);
-    let mut right = pairs(&right);
-    let mut kept = left.len();
-    // The last hint on the right, the way to all keys, stays longest.
-    while kept > 0 && spans_width(&pairs(&left[..kept])) + spans_width(&right) + 3 > area.width {
-        kept -= 1;
+    let (mut left, mut right) = hints(model);
+    // What stays longest: the first hint, how to stop, and the way to all keys.
+    while spans_width(&pairs(&left)) + spans_width(&pairs(&right)) + 3 > area.width {
+        let sessions = right.iter().position(|(_, word)| *word == "sessions");
+        match (left.len(), sessions) {
+            (0..=2, Some(at)) => {
+                right.remove(at);
+            }
+            (0, None) => {
+                if right.pop().is_none() {
+                    break;
+                }
+            }
+            (_, _) => {
+                left.pop();
+            }
+        }
     }
-    if spans_width(&right) > area.width {
-        right.clear();
-    }
-    paint::both_edges(&pairs(&left[..kept]), &right, styles, area, buffer);
+    paint::both_edges(&pairs(&left), &pairs(&right), styles, area, buffer);
 }
 
 type Hints = Vec<(String, &'static str)>;
@@ -175,9 +183,14 @@ fn doing(model: &Model) -> String {
                 cached => format!("{read}, {} from the cache", tokens(cached)),
             }
         }
-        (Phase::Waiting | Phase::Thinking | Phase::Answering | Phase::Calling(_) | Phase::Tool(_), Some(step)) => {
-            harmless(&step.active_form)
-        }
+        (
+            Phase::Waiting
+            | Phase::Thinking
+            | Phase::Answering
+            | Phase::Calling(_)
+            | Phase::Tool(_),
+            Some(step),
+        ) => harmless(&step.active_form),
         (Phase::Waiting, None) => "Waiting for the model".to_owned(),
         (Phase::Thinking, None) => "Thinking".to_owned(),
         (Phase::Answering, None) => "Answering".to_owned(),

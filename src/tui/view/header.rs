@@ -101,9 +101,12 @@ fn of_git(git: &Git) -> Vec<Span> {
 fn meter(status: &Status) -> Option<String> {
     let used = status.usage.map(|usage| usage.input + usage.output);
     match (used, status.window) {
-        (Some(used), Some(window)) if window > 0 => {
-            Some(format!("{}/{} {}%", tokens(used), tokens(window), used * 100 / window))
-        }
+        (Some(used), Some(window)) if window > 0 => Some(format!(
+            "{}/{} {}%",
+            tokens(used),
+            tokens(window),
+            (used * 100 + window / 2) / window
+        )),
         (Some(used), _) => Some(tokens(used)),
         (None, Some(window)) => Some(format!("0/{}", tokens(window))),
         (None, None) => None,

@@ -80,7 +80,8 @@ fn of_tool(tool: &Tool, fold: Fold, now: Duration, width: u16) -> Head {
 }
 
 fn mark(tool: &Tool, fold: Fold) -> (&'static str, Role) {
-    let unfolded = fold == Fold::Open && matches!(tool.shows, Shows::Diff(_) | Shows::Text(_) | Shows::Terminal(_));
+    let unfolded = fold == Fold::Open
+        && matches!(tool.shows, Shows::Diff(_) | Shows::Text(_) | Shows::Terminal(_));
     match tool.state {
         ToolState::Writing(_) | ToolState::Waiting => ("○", Role::Muted),
         ToolState::Failed | ToolState::Denied | ToolState::Cancelled => ("✗", Role::Error),

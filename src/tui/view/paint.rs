@@ -130,7 +130,12 @@ pub fn frame(
         let x = area.x + area.width - 2 - width(&aside);
         spans(&[span(aside, Role::Muted)], styles, Rect { x, ..inner }, buffer);
     }
-    Rect { x: area.x + 3, y: area.y + 1, width: area.width.saturating_sub(6), height: area.height - 2 }
+    Rect {
+        x: area.x + 3,
+        y: area.y + 1,
+        width: area.width.saturating_sub(6),
+        height: area.height - 2,
+    }
 }
 
 /// Empties an area.

@@ -51,8 +51,8 @@ pub fn draw(
         Loading::Ready => None,
     };
     if let Some(word) = word {
-        for (y, line) in (rows.y..rows.y + rows.height)
-            .zip(super::blocks::plain(&word, Role::Muted, rows.width))
+        for (y, line) in
+            (rows.y..rows.y + rows.height).zip(super::blocks::plain(&word, Role::Muted, rows.width))
         {
             paint::spans(&line.spans, styles, Rect { y, height: 1, ..rows }, buffer);
         }
@@ -65,7 +65,9 @@ pub fn draw(
 
 /// Draws the list under the caret, above the rule over the input.
 pub fn draw_completion(model: &Model, styles: &dyn Styles, rule: Rect, buffer: &mut Buffer) {
-    let Some(open) = model.completion.as_ref().filter(|_| model.overlays.is_empty()) else { return };
+    let Some(open) = model.completion.as_ref().filter(|_| model.overlays.is_empty()) else {
+        return;
+    };
     let loading = open.trigger == Trigger::File && model.requests.files.is_some();
     let count = u16::try_from(open.list.len()).unwrap_or(UNDER_CARET).min(UNDER_CARET);
     let height = count.max(u16::from(loading)).min(rule.y.saturating_sub(1));

@@ -41,7 +41,9 @@ pub fn draw(
         let row = row(model, layouts, *at, text.width);
         match &row.content {
             Content::Empty => {}
-            Content::Head(head) => paint::both_edges(&head.left, &head.right, styles, place, buffer),
+            Content::Head(head) => {
+                paint::both_edges(&head.left, &head.right, styles, place, buffer)
+            }
             Content::Body(line) => {
                 paint::spans(&line.spans, styles, place, buffer);
             }
@@ -84,7 +86,10 @@ pub fn row(model: &Model, layouts: &mut Layouts, at: RowAt, width: u16) -> Row {
     let shape: Shape = Finder::new(model, layouts, width).shape(at.index);
     let Some(block) = model.transcript.blocks().get(at.index) else {
         let block = crate::tui::app::block::BlockId(u64::MAX);
-        return Row { visible: VisibleRow { block, row: at.row, kind: RowKind::Gap }, content: Content::Empty };
+        return Row {
+            visible: VisibleRow { block, row: at.row, kind: RowKind::Gap },
+            content: Content::Empty,
+        };
     };
     let fold = model.transcript.fold(block);
     let (kind, content) = match at.row.checked_sub(shape.gap) {
@@ -137,10 +142,8 @@ fn bar(
 
 /// What an empty session shows.
 fn welcome(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
-    let folder = crate::tui::app::title::home_path(
-        &model.settings.cwd,
-        model.settings.home.as_deref(),
-    );
+    let folder =
+        crate::tui::app::title::home_path(&model.settings.cwd, model.settings.home.as_deref());
     let lines = [
         line(vec![span(format!("A new session in {folder}"), Role::Strong)]),
         line(Vec::new()),

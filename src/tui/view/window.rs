@@ -88,7 +88,8 @@ impl<'a> Finder<'a> {
         if head + body == 0 {
             return Shape { gap: 0, head: 0, rows: 0 };
         }
-        let above = index.checked_sub(1).and_then(|above| self.model.transcript.blocks().get(above));
+        let above =
+            index.checked_sub(1).and_then(|above| self.model.transcript.blocks().get(above));
         let gap = usize::from(above.is_some_and(|above| !(is_pane(above) && is_pane(block))));
         Shape { gap, head, rows: gap + head + body }
     }

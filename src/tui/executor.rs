@@ -1,0 +1,320 @@
+//! The one place where effects run. What takes time runs in a task that is owned here and ends
+//! with the screen; its answer comes back as a message that carries the request's id.
+//!
+//! Commands for the agent keep their order and are never dropped: while its queue is full they
+//! wait here. Stopping a turn waits for nothing.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::agent::{Command, NoticeLevel};
+
+use super::app::msg::{ModelRow, SessionRow};
+use super::app::status::Git;
+use super::app::{Effect, Msg};
+
+/// The agent's side that the screen reaches.
+#[derive(Clone)]
+pub struct Handles {
+    /// What is asked of the agent.
+    pub commands: mpsc::Sender<Command>,
+    /// Stops the running turn, at once.
+    pub cancel: Arc<dyn Fn() + Send + Sync>,
+    /// Everything else outside of the screen.
+    pub services: Arc<dyn Services>,
+}
+
+/// What the screen needs from the rest of slug. All of it may take its time.
+#[async_trait]
+pub trait Services: Send + Sync + 'static {
+    /// The sessions of this folder, newest first.
+    async fn sessions(&self) -> Result<Vec<SessionRow>, String>;
+    /// The models that the server offers.
+    async fn models(&self) -> Result<Vec<ModelRow>, String>;
+    /// The workspace's files, relative to it, as git would list them.
+    async fn files(&self) -> Vec<String>;
+    /// Branch and changed files; `None` outside of git.
+    async fn git(&self) -> Option<Git>;
+    /// Keeps what is being typed over a crash; empty text forgets it.
+    async fn save_draft(&self, text: String) -> Result<(), String>;
+    /// Adds to the input's history.
+    async fn add_history(&self, text: String) -> Result<(), String>;
+    /// Copies. What has to go through the terminal is written before this returns, since it is
+    /// called between two frames; the future ends when the system's clipboard has answered, with
+    /// a sentence that says what is known of it.
+    fn copy(&self, text: String) -> BoxFuture<'static, Result<String, String>>;
+    /// Has the person edit a text in their own editor and waits for it; the terminal is theirs.
+    fn edit(&self, text: &str) -> Result<String, String>;
+}
+
+/// What the runtime itself has to do, since it owns the terminal.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Own {
+    /// Leave.
+    Quit,
+    /// Give the terminal to the shell.
+    Suspend,
+    /// Draw everything anew.
+    Redraw,
+    /// Give the terminal to the editor.
+    OpenEditor(String),
+    /// Copy what is selected: the runtime has the lines.
+    CopySelection(super::app::select::Selection),
+}
+
+/// Runs effects.
+pub struct Executor {
+    handles: Handles,
+    answers: mpsc::Sender<Msg>,
+    waiting: VecDeque<Command>,
+    /// Questions; they end with the screen.
+    asking: JoinSet<()>,
+    /// What has to be kept; it is waited for.
+    keeping: JoinSet<()>,
+}
+
+impl Executor {
+    /// An executor whose answers go to `answers`.
+    pub fn new(handles: Handles, answers: mpsc::Sender<Msg>) -> Self {
+        Self {
+            handles,
+            answers,
+            waiting: VecDeque::new(),
+            asking: JoinSet::new(),
+            keeping: JoinSet::new(),
+        }
+    }
+
+    /// Runs an effect. What only the runtime can do comes back.
+    pub fn run(&mut self, effect: Effect) -> Option<Own> {
+        // Finished tasks leave here, so that the set does not grow.
+        while self.asking.try_join_next().is_some() {}
+        while self.keeping.try_join_next().is_some() {}
+        let services = Arc::clone(&self.handles.services);
+        match effect {
+            Effect::Agent(command) => self.command(command),
+            Effect::CancelTurn => (self.handles.cancel)(),
+            Effect::Quit => return Some(Own::Quit),
+            Effect::Suspend => return Some(Own::Suspend),
+            Effect::Redraw => return Some(Own::Redraw),
+            Effect::OpenEditor { text } => return Some(Own::OpenEditor(text)),
+            Effect::CopySelection(selection) => return Some(Own::CopySelection(selection)),
+            Effect::Copy { text, what } => self.copy(text, what),
+            Effect::SaveDraft { text } => {
+                self.quietly("keep the draft", async move { services.save_draft(text).await })
+            }
+            Effect::AddHistory(text) => {
+                self.quietly("add to the history", async move { services.add_history(text).await })
+            }
+            Effect::ListSessions(id) => self.answer(async move {
+                Msg::SessionsListed { id, sessions: services.sessions().await }
+            }),
+            Effect::ListModels(id) => self
+                .answer(async move { Msg::ModelsListed { id, models: services.models().await } }),
+            Effect::IndexFiles(id) => self.answer(async move {
+                Msg::FilesIndexed { id, files: Arc::new(services.files().await) }
+            }),
+            Effect::ReadGit(id) => {
+                self.answer(async move { Msg::GitRead { id, git: services.git().await } });
+            }
+        }
+        None
+    }
+
+    /// Copies a text, and says what is known of it.
+    pub fn copy(&mut self, text: String, what: &'static str) {
+        let copying = self.handles.services.copy(text);
+        self.answer(async move {
+            match copying.await {
+                Ok(how) => Msg::Told { level: NoticeLevel::Info, text: format!("{how}: {what}") },
+                Err(text) => Msg::Told { level: NoticeLevel::Error, text },
+            }
+        });
+    }
+
+    /// Has the person edit a text; the terminal is theirs meanwhile.
+    pub fn edit(&self, text: &str) -> Result<String, String> {
+        self.handles.services.edit(text)
+    }
+
+    /// Hands over what waits for room in the agent's queue. Ends when there is nothing to do, so
+    /// it is only to be awaited while [`Self::has_waiting`]. False when the agent is gone.
+    pub async fn hand_over(&mut self) -> bool {
+        let Ok(permit) = self.handles.commands.reserve().await else { return false };
+        if let Some(command) = self.waiting.pop_front() {
+            permit.send(command);
+        }
+        true
+    }
+
+    /// Whether commands wait for room in the agent's queue.
+    pub fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Waits for what has to be kept: drafts and history.
+    pub async fn finish(mut self) {
+        while self.keeping.join_next().await.is_some() {}
+    }
+
+    fn command(&mut self, command: Command) {
+        if self.has_waiting() {
+            self.waiting.push_back(command);
+            return;
+        }
+        match self.handles.commands.try_send(command) {
+            Ok(()) => {}
+            Err(mpsc::error::TrySendError::Full(command)) => self.waiting.push_back(command),
+            // The agent is gone; its event channel is closed too, and ends the screen.
+            Err(mpsc::error::TrySendError::Closed(command)) => {
+                tracing::error!(?command, "the agent is gone");
+            }
+        }
+    }
+
+    fn answer(&mut self, work: impl Future<Output = Msg> + Send + 'static) {
+        let answers = self.answers.clone();
+        self.asking.spawn(async move {
+            let msg = work.await;
+            // Without a receiver the screen is closing, and nobody waits for the answer.
+            let _ = answers.send(msg).await;
+        });
+    }
+
+    /// Work that is only spoken of when it fails.
+    fn quietly(
+        &mut self,
+        doing: &'static str,
+        work: impl Future<Output = Result<(), String>> + Send + 'static,
+    ) {
+        let answers = self.answers.clone();
+        self.keeping.spawn(async move {
+            if let Err(reason) = work.await {
+                let text = format!("Could not {doing}: {reason}");
+                let _ = answers.send(Msg::Told { level: NoticeLevel::Warning, text }).await;
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::domain::Mode;
+    use crate::tui::app::effect::RequestId;
+
+    #[derive(Default)]
+    struct Fakes {
+        drafts: Mutex<Vec<String>>,
+    }
+
+    #[async_trait]
+    impl Services for Fakes {
+        async fn sessions(&self) -> Result<Vec<SessionRow>, String> {
+            Ok(Vec::new())
+        }
+        async fn models(&self) -> Result<Vec<ModelRow>, String> {
+            Err("No server answers.".into())
+        }
+        async fn files(&self) -> Vec<String> {
+            vec!["a.rs".into()]
+        }
+        async fn git(&self) -> Option<Git> {
+            None
+        }
+        async fn save_draft(&self, text: String) -> Result<(), String> {
+            self.drafts.lock().unwrap().push(text);
+            Ok(())
+        }
+        async fn add_history(&self, _: String) -> Result<(), String> {
+            Err("the disk is full".into())
+        }
+        fn copy(&self, _: String) -> BoxFuture<'static, Result<String, String>> {
+            Box::pin(async { Ok("Copied".into()) })
+        }
+        fn edit(&self, text: &str) -> Result<String, String> {
+            Ok(text.to_uppercase())
+        }
+    }
+
+    struct Rig {
+        executor: Executor,
+        commands: mpsc::Receiver<Command>,
+        answers: mpsc::Receiver<Msg>,
+        fakes: Arc<Fakes>,
+        cancelled: Arc<AtomicBool>,
+    }
+
+    fn rig() -> Rig {
+        let (commands_in, commands) = mpsc::channel(1);
+        let (answers_in, answers) = mpsc::channel(8);
+        let fakes = Arc::new(Fakes::default());
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&cancelled);
+        let handles = Handles {
+            commands: commands_in,
+            cancel: Arc::new(move || flag.store(true, Ordering::SeqCst)),
+            services: Arc::clone(&fakes) as Arc<dyn Services>,
+        };
+        let executor = Executor::new(handles, answers_in);
+        Rig { executor, commands, answers, fakes, cancelled }
+    }
+
+    #[tokio::test]
+    async fn commands_keep_their_order_when_the_queue_is_full() {
+        let mut rig = rig();
+        let modes = [Mode::Plan, Mode::Ask, Mode::AllowEdits];
+        for mode in modes {
+            assert_eq!(rig.executor.run(Effect::Agent(Command::SetMode(mode))), None);
+        }
+        let mut got = Vec::new();
+        while got.len() < 3 {
+            got.push(rig.commands.recv().await);
+            if rig.executor.has_waiting() {
+                assert!(rig.executor.hand_over().await);
+            }
+        }
+        assert_eq!(got, modes.map(|mode| Some(Command::SetMode(mode))));
+    }
+
+    #[tokio::test]
+    async fn stopping_waits_behind_no_queue() {
+        let mut rig = rig();
+        rig.executor.run(Effect::Agent(Command::Retry));
+        rig.executor.run(Effect::Agent(Command::Compact));
+        rig.executor.run(Effect::CancelTurn);
+        assert!(rig.cancelled.load(Ordering::SeqCst));
+    }
+
+    #[tokio::test]
+    async fn answers_carry_the_id_of_what_was_asked() {
+        let mut rig = rig();
+        rig.executor.run(Effect::IndexFiles(RequestId(7)));
+        let files = Arc::new(vec!["a.rs".to_owned()]);
+        assert_eq!(rig.answers.recv().await, Some(Msg::FilesIndexed { id: RequestId(7), files }));
+    }
+
+    #[tokio::test]
+    async fn what_fails_is_said() {
+        let mut rig = rig();
+        rig.executor.run(Effect::AddHistory("x".into()));
+        let text = "Could not add to the history: the disk is full".to_owned();
+        assert_eq!(rig.answers.recv().await, Some(Msg::Told { level: NoticeLevel::Warning, text }));
+    }
+
+    #[tokio::test]
+    async fn drafts_are_kept_before_the_screen_goes() {
+        let mut rig = rig();
+        rig.executor.run(Effect::SaveDraft { text: "half".into() });
+        rig.executor.finish().await;
+        assert_eq!(*rig.fakes.drafts.lock().unwrap(), ["half"]);
+    }
+}

@@ -1,0 +1,369 @@
+//! The one loop of the screen: it takes in everything that has arrived, then draws at most once.
+//!
+//! A key is drawn at once; what streams is drawn at most every eight milliseconds. While nothing
+//! happens there is no timer and nothing is drawn. A frame leaves in one write, between the
+//! marks of a synchronized update, so that no terminal shows half of one.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context;
+use crossterm::event::{Event as Input, EventStream};
+use futures_util::{FutureExt, Stream, StreamExt};
+use ratatui::backend::CrosstermBackend;
+use ratatui::{Frame, Terminal};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent;
+use crate::domain::SessionId;
+
+use super::app::composer::Composer;
+use super::app::geometry::Geometry;
+use super::app::model::Settings;
+use super::app::status::Status;
+use super::app::{Effect, Model, Msg, update, wake_at};
+use super::executor::{Executor, Handles, Own};
+use super::guard::Screen;
+use super::view::{Layouts, Styles, select, view};
+
+/// The least time between two frames that no key asked for.
+const FRAME: Duration = Duration::from_millis(8);
+/// As many messages are taken in before a frame is due, however many there are.
+const BATCH: usize = 1024;
+
+const BEGIN_UPDATE: &[u8] = b"\x1b[?2026h";
+const END_UPDATE: &[u8] = b"\x1b[?2026l";
+
+/// What the screen begins with.
+pub struct Start {
+    /// What does not change.
+    pub settings: Settings,
+    /// What the first line tells from the beginning.
+    pub status: Status,
+    /// What was sent before, oldest first.
+    pub history: Vec<String>,
+    /// What was being typed when slug last ended.
+    pub draft: String,
+    /// How it looks.
+    pub styles: Box<dyn Styles + Send>,
+    /// Ends the screen: a signal, or the terminal is gone.
+    pub shutdown: CancellationToken,
+}
+
+/// What the screen ends with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// The session that was open last.
+    pub session: Option<SessionId>,
+}
+
+/// Shows the screen until the person leaves, the agent ends or `shutdown` is cancelled. The
+/// terminal is given back before this returns.
+pub async fn run(
+    start: Start,
+    handles: Handles,
+    events: mpsc::Receiver<agent::Event>,
+) -> anyhow::Result<Left> {
+    let surface = Tty::new().context("cannot take the terminal over")?;
+    play(surface, EventStream::new, start, handles, events).await
+}
+
+/// The terminal as the loop needs it. Tests have one of their own.
+trait Surface {
+    /// Columns and rows.
+    fn size(&self) -> io::Result<(u16, u16)>;
+    /// Draws a frame and puts it on screen.
+    fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()>;
+    /// Forgets what is on screen: the next frame draws everything.
+    fn forget(&mut self) -> io::Result<()>;
+    /// Gives the terminal away for a while.
+    fn lend(&mut self, visitor: &mut dyn FnMut()) -> io::Result<()>;
+    /// Stops slug until the shell continues it.
+    fn suspend(&mut self) -> io::Result<()>;
+}
+
+/// The screen's state with what it is drawn on.
+struct Ui<S> {
+    surface: S,
+    model: Model,
+    layouts: Layouts,
+    styles: Box<dyn Styles + Send>,
+    began: Instant,
+    drawn: Option<Instant>,
+    due: Due,
+}
+
+/// Whether a frame is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    /// Nothing has changed.
+    No,
+    /// By the next interval.
+    Soon,
+    /// At once: a key was pressed.
+    Now,
+}
+
+/// Whether the loop goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    GoOn,
+    Leave,
+}
+
+async fn play<S, K>(
+    surface: S,
+    keys: impl Fn() -> K,
+    start: Start,
+    handles: Handles,
+    mut events: mpsc::Receiver<agent::Event>,
+) -> anyhow::Result<Left>
+where
+    S: Surface,
+    K: Stream<Item = io::Result<Input>> + Unpin,
+{
+    let shutdown = start.shutdown.clone();
+    let mut ui = Ui::new(surface, start)?;
+    ui.draw()?;
+    let (answers_in, mut answers) = mpsc::channel(64);
+    let mut executor = Executor::new(handles, answers_in);
+    let mut input = keys();
+    loop {
+        let waiting = executor.has_waiting();
+        let wake = ui.wake();
+        let first = tokio::select! {
+            biased;
+            () = shutdown.cancelled() => break,
+            key = input.next() => match key {
+                Some(key) => message(key.context("cannot read keys")?),
+                None => break,
+            },
+            event = events.recv() => match event {
+                Some(event) => Some(Msg::Agent(Box::new(event))),
+                None => break,
+            },
+            answer = answers.recv() => answer,
+            alive = executor.hand_over(), if waiting => {
+                if !alive { break; }
+                continue;
+            }
+            () = tokio::time::sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => None,
+        };
+        let mut effects = ui.take(Msg::Tick(ui.began.elapsed()));
+        effects.extend(first.map_or_else(Vec::new, |msg| ui.take(msg)));
+        for _ in 0..BATCH {
+            let next = match input.next().now_or_never() {
+                Some(Some(key)) => message(key.context("cannot read keys")?),
+                Some(None) | None => match (events.try_recv(), answers.try_recv()) {
+                    (Ok(event), answer) => {
+                        effects.extend(ui.take(Msg::Agent(Box::new(event))));
+                        answer.ok()
+                    }
+                    (Err(_), Ok(answer)) => Some(answer),
+                    (Err(_), Err(_)) => break,
+                },
+            };
+            effects.extend(next.map_or_else(Vec::new, |msg| ui.take(msg)));
+        }
+        let mut flow = Flow::GoOn;
+        for effect in effects {
+            let Some(own) = executor.run(effect) else { continue };
+            let done = if matches!(own, Own::Suspend | Own::OpenEditor(_)) {
+                // Nobody may read keys while the terminal is someone else's.
+                drop(input);
+                let done = ui.own(own, &mut executor);
+                input = keys();
+                done
+            } else {
+                ui.own(own, &mut executor)
+            };
+            if done? == Flow::Leave {
+                flow = Flow::Leave;
+            }
+        }
+        if flow == Flow::Leave {
+            break;
+        }
+        ui.draw_if_due()?;
+    }
+    executor.run(Effect::SaveDraft { text: ui.model.composer.expanded() });
+    executor.finish().await;
+    Ok(Left { session: ui.model.status.session })
+}
+
+/// What the terminal says, as a message.
+fn message(input: Input) -> Option<Msg> {
+    match input {
+        Input::Key(key) => Some(Msg::Key(key)),
+        Input::Paste(text) => Some(Msg::Paste(text)),
+        Input::Mouse(mouse) => Some(Msg::Mouse(mouse)),
+        Input::Resize(width, height) => Some(Msg::Resized { width, height }),
+        Input::FocusGained | Input::FocusLost => None,
+    }
+}
+
+impl<S: Surface> Ui<S> {
+    fn new(surface: S, start: Start) -> io::Result<Self> {
+        let size = surface.size()?;
+        let composer = Composer::new(start.history, &start.draft);
+        Ok(Self {
+            surface,
+            model: Model::new(start.settings, start.status, composer, size),
+            layouts: Layouts::default(),
+            styles: start.styles,
+            began: Instant::now(),
+            drawn: None,
+            due: Due::Soon,
+        })
+    }
+
+    /// Takes a message in.
+    fn take(&mut self, msg: Msg) -> Vec<Effect> {
+        let due = match &msg {
+            Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_) | Msg::Resized { .. } => Due::Now,
+            Msg::Drawn(_) => Due::No,
+            Msg::Agent(event) => {
+                if matches!(**event, agent::Event::SessionOpened { .. }) {
+                    self.layouts.clear();
+                }
+                Due::Soon
+            }
+            Msg::Tick(_)
+            | Msg::FilesIndexed { .. }
+            | Msg::SessionsListed { .. }
+            | Msg::ModelsListed { .. }
+            | Msg::GitRead { .. }
+            | Msg::EditorClosed(_)
+            | Msg::Told { .. } => Due::Soon,
+        };
+        self.due = self.due.max(due);
+        update(&mut self.model, msg)
+    }
+
+    /// When the loop has to look again though nothing arrives.
+    fn wake(&self) -> Option<Instant> {
+        let frame =
+            (self.due > Due::No).then(|| self.drawn.map_or_else(Instant::now, |at| at + FRAME));
+        let moves = wake_at(&self.model).map(|at| self.began + at);
+        [frame, moves].into_iter().flatten().min()
+    }
+
+    fn draw_if_due(&mut self) -> io::Result<()> {
+        let rested = self.drawn.is_none_or(|at| at.elapsed() >= FRAME);
+        match self.due {
+            Due::Soon if rested => self.draw(),
+            Due::Now => self.draw(),
+            Due::No | Due::Soon => Ok(()),
+        }
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        let mut geometry: Option<Geometry> = None;
+        let Self { surface, model, layouts, styles, .. } = self;
+        surface.draw(&mut |frame| geometry = Some(view(model, layouts, styles.as_ref(), frame)))?;
+        self.drawn = Some(Instant::now());
+        self.due = Due::No;
+        if let Some(geometry) = geometry {
+            self.take(Msg::Drawn(geometry));
+        }
+        Ok(())
+    }
+
+    /// Does what only the owner of the terminal can do.
+    fn own(&mut self, own: Own, executor: &mut Executor) -> io::Result<Flow> {
+        match own {
+            Own::Quit => return Ok(Flow::Leave),
+            Own::Suspend => self.surface.suspend()?,
+            Own::Redraw => {}
+            Own::OpenEditor(text) => {
+                let mut edited = Ok(text.clone());
+                self.surface.lend(&mut || edited = executor.edit(&text))?;
+                self.take(Msg::EditorClosed(edited));
+            }
+            Own::CopySelection(selection) => {
+                let width = self.model.geometry.transcript.width;
+                let text = select::text(&self.model, &mut self.layouts, width, selection);
+                if !text.is_empty() {
+                    executor.copy(text, "the selection");
+                }
+                return Ok(Flow::GoOn);
+            }
+        }
+        self.surface.forget()?;
+        self.due = Due::Now;
+        Ok(Flow::GoOn)
+    }
+}
+
+/// The real terminal.
+struct Tty {
+    screen: Screen,
+    terminal: Terminal<CrosstermBackend<Batch>>,
+    batch: Batch,
+}
+
+/// Collects a frame, so that it leaves in one write.
+#[derive(Debug, Clone, Default)]
+struct Batch(Arc<Mutex<Vec<u8>>>);
+
+impl Tty {
+    fn new() -> io::Result<Self> {
+        let screen = Screen::enter()?;
+        let batch = Batch::default();
+        let terminal = Terminal::new(CrosstermBackend::new(batch.clone()))?;
+        Ok(Self { screen, terminal, batch })
+    }
+}
+
+impl Surface for Tty {
+    fn size(&self) -> io::Result<(u16, u16)> {
+        let size = self.terminal.size()?;
+        Ok((size.width, size.height))
+    }
+
+    fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
+        self.terminal.draw(|frame| render(frame))?;
+        let mut frame = self.batch.take();
+        frame.splice(0..0, BEGIN_UPDATE.iter().copied());
+        frame.extend_from_slice(END_UPDATE);
+        let mut out = io::stdout().lock();
+        out.write_all(&frame)?;
+        out.flush()
+    }
+
+    fn forget(&mut self) -> io::Result<()> {
+        self.terminal.clear()
+    }
+
+    fn lend(&mut self, visitor: &mut dyn FnMut()) -> io::Result<()> {
+        // The visitor may take hours: other tasks of this thread's runtime move elsewhere.
+        tokio::task::block_in_place(|| self.screen.lend(visitor))
+    }
+
+    fn suspend(&mut self) -> io::Result<()> {
+        self.screen.suspend()
+    }
+}
+
+impl Batch {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Batch {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

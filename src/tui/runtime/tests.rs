@@ -1,0 +1,226 @@
+//! The loop on a screen without a terminal.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use futures_util::stream;
+use ratatui::backend::TestBackend;
+
+use super::*;
+use crate::agent::Command;
+use crate::domain::TurnId;
+use crate::tui::app::msg::{ModelRow, SessionRow};
+use crate::tui::app::status::Git;
+use crate::tui::executor::Services;
+use crate::tui::layout::Role;
+use crate::tui::scene::named;
+
+struct Plain;
+
+impl Styles for Plain {
+    fn style(&self, _: Role) -> ratatui::style::Style {
+        ratatui::style::Style::new()
+    }
+}
+
+#[derive(Default)]
+struct Desk {
+    kept: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl Services for Desk {
+    async fn sessions(&self) -> Result<Vec<SessionRow>, String> {
+        Ok(Vec::new())
+    }
+    async fn models(&self) -> Result<Vec<ModelRow>, String> {
+        Ok(Vec::new())
+    }
+    async fn files(&self) -> Vec<String> {
+        Vec::new()
+    }
+    async fn git(&self) -> Option<Git> {
+        None
+    }
+    async fn save_draft(&self, text: String) -> Result<(), String> {
+        self.kept.lock().unwrap().push(text);
+        Ok(())
+    }
+    async fn add_history(&self, _: String) -> Result<(), String> {
+        Ok(())
+    }
+    fn copy(&self, _: String) -> BoxFuture<'static, Result<String, String>> {
+        Box::pin(async { Ok("Copied".into()) })
+    }
+    fn edit(&self, text: &str) -> Result<String, String> {
+        Ok(format!("{text}, edited"))
+    }
+}
+
+/// A screen that keeps its last frame and counts them.
+struct Glass {
+    terminal: Terminal<TestBackend>,
+    frames: Arc<AtomicUsize>,
+    shown: Arc<Mutex<String>>,
+}
+
+impl Surface for Glass {
+    fn size(&self) -> io::Result<(u16, u16)> {
+        Ok((80, 24))
+    }
+    fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
+        self.terminal.draw(|frame| render(frame)).unwrap();
+        self.frames.fetch_add(1, Ordering::SeqCst);
+        *self.shown.lock().unwrap() = self.terminal.backend().to_string();
+        Ok(())
+    }
+    fn forget(&mut self) -> io::Result<()> {
+        self.terminal.clear().unwrap();
+        Ok(())
+    }
+    fn lend(&mut self, visitor: &mut dyn FnMut()) -> io::Result<()> {
+        visitor();
+        Ok(())
+    }
+    fn suspend(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Rig {
+    keys: mpsc::UnboundedSender<Input>,
+    events: mpsc::Sender<agent::Event>,
+    commands: mpsc::Receiver<Command>,
+    desk: Arc<Desk>,
+    frames: Arc<AtomicUsize>,
+    shown: Arc<Mutex<String>>,
+    shutdown: CancellationToken,
+    task: tokio::task::JoinHandle<anyhow::Result<Left>>,
+}
+
+fn glass() -> Glass {
+    Glass {
+        terminal: Terminal::new(TestBackend::new(80, 24)).unwrap(),
+        frames: Arc::default(),
+        shown: Arc::default(),
+    }
+}
+
+fn start(shutdown: CancellationToken) -> Start {
+    Start {
+        settings: Settings::default(),
+        status: Status::default(),
+        history: Vec::new(),
+        draft: String::new(),
+        styles: Box::new(Plain),
+        shutdown,
+    }
+}
+
+fn rig() -> Rig {
+    let (keys, typed) = mpsc::unbounded_channel();
+    let typed = Arc::new(Mutex::new(typed));
+    let (events, events_out) = mpsc::channel(64);
+    let (commands_in, commands) = mpsc::channel(8);
+    let desk = Arc::new(Desk::default());
+    let shutdown = CancellationToken::new();
+    let glass = glass();
+    let (frames, shown) = (Arc::clone(&glass.frames), Arc::clone(&glass.shown));
+    let start = start(shutdown.clone());
+    let handles = Handles {
+        commands: commands_in,
+        cancel: Arc::new(|| {}),
+        services: Arc::clone(&desk) as Arc<dyn Services>,
+    };
+    let source = move || {
+        let typed = Arc::clone(&typed);
+        Box::pin(stream::poll_fn(move |context| {
+            typed.lock().unwrap().poll_recv(context).map(|key| key.map(Ok))
+        }))
+    };
+    let task = tokio::spawn(play(glass, source, start, handles, events_out));
+    Rig { keys, events, commands, desk, frames, shown, shutdown, task }
+}
+
+impl Rig {
+    fn key(&self, name: &str) {
+        self.keys.send(Input::Key(named(name))).unwrap();
+    }
+
+    /// Waits until the screen shows a text.
+    async fn until(&self, text: &str) {
+        while !self.shown.lock().unwrap().contains(text) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_reaches_the_agent_and_its_event_the_screen() {
+    let mut rig = rig();
+    rig.key("h");
+    rig.key("enter");
+    assert_eq!(rig.commands.recv().await, Some(Command::Send { text: "h".into() }));
+    let turn = TurnId(1);
+    rig.events.send(agent::Event::TurnStarted { turn }).await.unwrap();
+    rig.events.send(agent::Event::Text { turn, text: "good day".into() }).await.unwrap();
+    rig.until("good day").await;
+    rig.key("ctrl+c");
+    rig.shutdown.cancel();
+    rig.task.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn what_is_typed_is_kept_when_the_screen_goes() {
+    let rig = rig();
+    rig.key("h");
+    rig.until("❯ h").await;
+    rig.shutdown.cancel();
+    rig.task.await.unwrap().unwrap();
+    assert_eq!(rig.desk.kept.lock().unwrap().last().unwrap(), "h");
+}
+
+#[test]
+fn an_idle_screen_has_no_timer() {
+    let (start, glass) = (start(CancellationToken::new()), glass());
+    let mut ui = Ui::new(glass, start).unwrap();
+    assert!(ui.wake().is_some());
+    ui.draw().unwrap();
+    assert_eq!(ui.wake(), None);
+    ui.take(Msg::Agent(Box::new(agent::Event::TurnStarted { turn: TurnId(1) })));
+    ui.draw().unwrap();
+    assert!(ui.wake().is_some());
+}
+
+#[tokio::test]
+async fn a_stream_is_drawn_at_most_once_an_interval() {
+    let rig = rig();
+    let turn = TurnId(1);
+    rig.events.send(agent::Event::TurnStarted { turn }).await.unwrap();
+    let began = Instant::now();
+    for number in 0..4000 {
+        let text = format!("{number}\n");
+        rig.events.send(agent::Event::Text { turn, text }).await.unwrap();
+    }
+    rig.until("3999").await;
+    let frames = rig.frames.load(Ordering::SeqCst);
+    let most = began.elapsed().as_millis() / FRAME.as_millis() + 3;
+    assert!(frames as u128 <= most, "{frames} frames, {most} intervals");
+    rig.shutdown.cancel();
+    rig.task.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn the_editor_gets_the_text_and_gives_it_back() {
+    let rig = rig();
+    rig.key("h");
+    rig.key("ctrl+g");
+    rig.until("❯ h, edited").await;
+    rig.events.send(agent::Event::TitleChanged("still here".into())).await.unwrap();
+    rig.until("still here").await;
+    rig.key("ctrl+c");
+    rig.key("ctrl+c");
+    rig.key("ctrl+c");
+    rig.task.await.unwrap().unwrap();
+}

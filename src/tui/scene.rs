@@ -1,0 +1,320 @@
+//! Scenes for tests: a screen, what happens to it, and what it then shows.
+//!
+//! `screen(80, 24).said("hello").key("enter").shows("…")`. Time passes half a second with each
+//! key, so that no guard against fast typing gets in the way; `quick` keys take none.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::DateTime;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::style::{Modifier, Style};
+
+use crate::agent::Event;
+use crate::domain::{
+    ApprovalId, ApprovalRequest, Block, CallId, CallInput, EntryId, Message, Mode, Outcome, Part,
+    Role as Speaker, RuleFile, RuleKind, RuleSource, SessionId, StopReason, ToolCall, ToolStatus,
+    TurnId, Usage,
+};
+use crate::session::{Entry, MessageEntry, Record, ResultInfo, TurnEnd, TurnOutcome};
+
+use super::app::composer::Composer;
+use super::app::model::Settings;
+use super::app::status::{Git, Host, Status};
+use super::app::{Effect, Model, Msg, update};
+use super::layout::Role;
+use super::view::{Layouts, Styles, view};
+
+/// A screen on which things happen.
+pub struct Scene {
+    /// The state.
+    pub model: Model,
+    /// What was asked for since the last look.
+    pub effects: VecDeque<Effect>,
+    layouts: Layouts,
+    terminal: Terminal<TestBackend>,
+    now: Duration,
+}
+
+struct Plain;
+
+impl Styles for Plain {
+    fn style(&self, role: Role) -> Style {
+        match role {
+            Role::Strong => Style::new().add_modifier(Modifier::BOLD),
+            _ => Style::new(),
+        }
+    }
+}
+
+/// A screen of this size, in a project, with nothing said yet.
+pub fn screen(width: u16, height: u16) -> Scene {
+    let settings = Settings {
+        cwd: "/home/me/src/webshop".into(),
+        home: Some("/home/me".into()),
+        ..Settings::default()
+    };
+    let status = Status {
+        project: "webshop".into(),
+        git: Some(Git { branch: "main".into(), added: 2, changed: 1, removed: 0 }),
+        model: "qwen3-coder".into(),
+        window: Some(128_000),
+        host: Host::Local,
+        mode: Mode::Ask,
+        session: Some(session()),
+        ..Status::default()
+    };
+    let composer = Composer::new(vec!["run the tests".into()], "");
+    let mut scene = Scene {
+        model: Model::new(settings, status, composer, (width, height)),
+        effects: VecDeque::new(),
+        layouts: Layouts::default(),
+        terminal: Terminal::new(TestBackend::new(width, height)).unwrap(),
+        now: Duration::from_secs(1),
+    };
+    scene.take(Msg::Tick(scene.now));
+    scene.draw();
+    scene
+}
+
+impl Scene {
+    /// A message.
+    pub fn msg(mut self, msg: Msg) -> Self {
+        self.take(msg);
+        self.draw();
+        self
+    }
+
+    /// An event of the agent's.
+    pub fn event(self, event: Event) -> Self {
+        self.msg(Msg::Agent(Box::new(event)))
+    }
+
+    /// Events of the agent's, one after another.
+    pub fn events(self, events: impl IntoIterator<Item = Event>) -> Self {
+        events.into_iter().fold(self, Self::event)
+    }
+
+    /// Time passes.
+    pub fn after(mut self, millis: u64) -> Self {
+        self.now += Duration::from_millis(millis);
+        self.take(Msg::Tick(self.now));
+        self.draw();
+        self
+    }
+
+    /// A key, half a second after what was before: `y`, `enter`, `ctrl+c`, `shift+tab`.
+    pub fn key(self, name: &str) -> Self {
+        self.after(500).quick(name)
+    }
+
+    /// A key at once.
+    pub fn quick(self, name: &str) -> Self {
+        self.msg(Msg::Key(named(name)))
+    }
+
+    /// Text is typed.
+    pub fn types(self, text: &str) -> Self {
+        text.chars().fold(self.after(500), |scene, c| {
+            scene.msg(Msg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)))
+        })
+    }
+
+    /// A mouse event at a cell.
+    pub fn mouse(self, kind: MouseEventKind, column: u16, row: u16) -> Self {
+        let modifiers = KeyModifiers::NONE;
+        self.msg(Msg::Mouse(MouseEvent { kind, column, row, modifiers }))
+    }
+
+    /// The button goes down at one cell and up at another.
+    pub fn drag(self, from: (u16, u16), to: (u16, u16)) -> Self {
+        let left = MouseButton::Left;
+        self.mouse(MouseEventKind::Down(left), from.0, from.1)
+            .mouse(MouseEventKind::Drag(left), to.0, to.1)
+            .mouse(MouseEventKind::Up(left), to.0, to.1)
+    }
+
+    /// The screen gets another size.
+    pub fn resized(mut self, width: u16, height: u16) -> Self {
+        self.terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        self.msg(Msg::Resized { width, height })
+    }
+
+    /// The text on screen.
+    pub fn text(&self) -> String {
+        self.terminal.backend().to_string()
+    }
+
+    /// The text on screen has this in it.
+    #[track_caller]
+    pub fn shows(self, text: &str) -> Self {
+        assert!(self.text().contains(text), "no {text:?} in\n{}", self.text());
+        self
+    }
+
+    /// The text on screen does not have this in it.
+    #[track_caller]
+    pub fn hides(self, text: &str) -> Self {
+        assert!(!self.text().contains(text), "{text:?} in\n{}", self.text());
+        self
+    }
+
+    /// These are the effects since the last look.
+    #[track_caller]
+    pub fn asks(mut self, wanted: &[Effect]) -> Self {
+        let effects: Vec<Effect> = self.effects.drain(..).collect();
+        assert_eq!(effects, wanted, "{}", self.text());
+        self
+    }
+
+    /// Forgets the effects so far.
+    pub fn quietly(mut self) -> Self {
+        self.effects.clear();
+        self
+    }
+
+    /// The selected text.
+    pub fn selected(&mut self) -> String {
+        let Some(selection) = self.model.selection else { return String::new() };
+        let width = self.model.geometry.transcript.width;
+        super::view::select::text(&self.model, &mut self.layouts, width, selection)
+    }
+
+    fn take(&mut self, msg: Msg) {
+        let effects = update(&mut self.model, msg);
+        self.effects.extend(effects);
+    }
+
+    fn draw(&mut self) {
+        let mut geometry = None;
+        let (model, layouts) = (&self.model, &mut self.layouts);
+        self.terminal.draw(|frame| geometry = Some(view(model, layouts, &Plain, frame))).unwrap();
+        let effects = update(&mut self.model, Msg::Drawn(geometry.unwrap()));
+        assert_eq!(effects, []);
+    }
+}
+
+/// A key by its name.
+pub fn named(name: &str) -> KeyEvent {
+    let mut modifiers = KeyModifiers::NONE;
+    let mut rest = name;
+    for (prefix, modifier) in [
+        ("ctrl+", KeyModifiers::CONTROL),
+        ("alt+", KeyModifiers::ALT),
+        ("shift+", KeyModifiers::SHIFT),
+    ] {
+        if let Some(inner) = rest.strip_prefix(prefix) {
+            modifiers |= modifier;
+            rest = inner;
+        }
+    }
+    let code = match rest {
+        "enter" => KeyCode::Enter,
+        "esc" => KeyCode::Esc,
+        "tab" if modifiers == KeyModifiers::SHIFT => KeyCode::BackTab,
+        "tab" => KeyCode::Tab,
+        "up" => KeyCode::Up,
+        "down" => KeyCode::Down,
+        "left" => KeyCode::Left,
+        "end" => KeyCode::End,
+        "home" => KeyCode::Home,
+        "pgup" => KeyCode::PageUp,
+        "pgdn" => KeyCode::PageDown,
+        "backspace" => KeyCode::Backspace,
+        "space" => KeyCode::Char(' '),
+        one if one.chars().count() == 1 => KeyCode::Char(one.chars().next().unwrap()),
+        other => panic!("no key is called {other}"),
+    };
+    KeyEvent::new(code, modifiers)
+}
+
+/// The turn that scenes play in.
+pub const TURN: TurnId = TurnId(1);
+
+/// The session that scenes play in.
+pub fn session() -> SessionId {
+    "0190a0a0-0000-7000-8000-000000000001".parse().unwrap()
+}
+
+/// A line of the log.
+pub fn record(entry: Entry) -> Record {
+    let timestamp = DateTime::from_timestamp(1_790_000_000, 0).unwrap();
+    Record { id: EntryId::generate(), timestamp, turn: TURN, entry }
+}
+
+/// A message of the person's.
+pub fn user(text: &str) -> Record {
+    record(Entry::Message(MessageEntry::new(Message::user(text))))
+}
+
+/// A finished response.
+pub fn assistant(content: Vec<Block>) -> Record {
+    let message = Message { role: Speaker::Assistant, content };
+    let stop_reason = Some(StopReason::EndTurn);
+    record(Entry::Message(MessageEntry { stop_reason, ..MessageEntry::new(message) }))
+}
+
+/// A result.
+pub fn result(call: &str, content: &str, info: ResultInfo) -> Record {
+    let block = Block::ToolResult {
+        tool_use_id: CallId::new(call),
+        content: content.to_owned(),
+        is_error: info.status.is_error(),
+    };
+    let message = Message { role: Speaker::User, content: vec![block] };
+    record(Entry::Message(MessageEntry { result: Some(info), ..MessageEntry::new(message) }))
+}
+
+/// The end of the turn.
+pub fn turn_end(outcome: TurnOutcome) -> Record {
+    record(Entry::TurnEnd(TurnEnd { outcome, usage: Usage::default() }))
+}
+
+/// A call.
+pub fn call(id: &str, name: &str, input: serde_json::Value) -> ToolCall {
+    ToolCall { id: CallId::new(id), name: name.into(), input: CallInput::Valid(input) }
+}
+
+/// How a call went well.
+pub fn done(name: &str, elapsed_ms: u64) -> ResultInfo {
+    let status = ToolStatus::Done;
+    ResultInfo { name: name.into(), status, summary: None, display: None, elapsed_ms }
+}
+
+/// The event of a line of the log.
+pub fn recorded(record: &Record) -> Event {
+    Event::Recorded(Arc::new(record.clone()))
+}
+
+/// A question about a command of two parts, the first of which a rule allows.
+pub fn question(id: u64, command: &str) -> Event {
+    Event::ApprovalAsked(Box::new(ApprovalRequest {
+        id: ApprovalId(id),
+        turn: TURN,
+        call: CallId::new("c1"),
+        tool: "Bash".into(),
+        input: serde_json::json!({ "command": command }),
+        cwd: "/home/me/src/webshop".into(),
+        reason: String::new(),
+        parts: vec![
+            Part {
+                text: "git status".into(),
+                decision: Outcome::Allow,
+                rule: Some(RuleSource {
+                    rule: "Bash(git status)".into(),
+                    kind: RuleKind::Allow,
+                    file: Some("/home/me/.slug/settings.json".into()),
+                    line: Some(3),
+                }),
+            },
+            Part { text: "rm -rf build/".into(), decision: Outcome::Ask, rule: None },
+        ],
+        allow_rules: vec!["Bash(rm -rf build/)".into()],
+        deny_rule: Some("Bash(rm *)".into()),
+        rule_file: RuleFile("/home/me/.slug/settings.json".into()),
+        preview: None,
+    }))
+}

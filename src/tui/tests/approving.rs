@@ -1,0 +1,141 @@
+//! The permission dialog.
+
+use crate::agent::{Command, Event};
+use crate::domain::{Answer, ApprovalId, ApprovalRequest, Diff};
+use crate::tui::app::Effect;
+use crate::tui::scene::{Scene, TURN, question, screen};
+
+const COMMAND: &str = "git status && rm -rf build/";
+
+fn asked() -> Scene {
+    screen(80, 24).event(Event::TurnStarted { turn: TURN }).event(question(1, COMMAND)).quietly()
+}
+
+fn answered(answer: Answer) -> [Effect; 1] {
+    [Effect::Agent(Command::Answer { id: ApprovalId(1), answer })]
+}
+
+fn rules() -> Vec<String> {
+    vec!["Bash(rm -rf build/)".into()]
+}
+
+#[test]
+fn each_key_is_its_answer() {
+    let rows = [
+        ("y", Answer::Once),
+        ("s", Answer::Session { rules: rules() }),
+        ("a", Answer::Always { rules: rules() }),
+        ("n", Answer::Deny { instruction: None }),
+        ("esc", Answer::Deny { instruction: None }),
+        ("d", Answer::Never { rule: "Bash(rm *)".into() }),
+    ];
+    for (key, answer) in rows {
+        asked().key(key).asks(&answered(answer)).hides("rm -rf");
+    }
+}
+
+#[test]
+fn a_typing_hand_never_answers() {
+    let scene = asked().quick("y").after(200).quick("y").asks(&[]).shows("❯ yy");
+    scene.key("y").asks(&answered(Answer::Once)).shows("❯ yy");
+}
+
+#[test]
+fn the_next_question_waits_for_a_quiet_hand_too() {
+    let scene = asked().event(question(2, "make")).shows("1 of 2").key("y").quick("y");
+    let scene = scene.asks(&answered(Answer::Once)).hides("1 of 2").shows("make");
+    assert!(scene.model.composer.is_empty());
+    scene.key("n").asks(&[Effect::Agent(Command::Answer {
+        id: ApprovalId(2),
+        answer: Answer::Deny { instruction: None },
+    })]);
+}
+
+#[test]
+fn the_rule_can_be_edited() {
+    let scene = asked().key("tab").shows("The rule that allows it");
+    let scene = scene.key("ctrl+u").types("Bash(rm build/*)").key("enter").asks(&[]);
+    let rules = vec!["Bash(rm build/*)".to_owned()];
+    scene.shows("Bash(rm build/*)").key("a").asks(&answered(Answer::Always { rules }));
+}
+
+#[test]
+fn the_command_can_be_edited() {
+    let input = serde_json::json!({"command": "git status"});
+    asked()
+        .key("e")
+        .key("ctrl+u")
+        .types("git status")
+        .key("enter")
+        .asks(&answered(Answer::Edited { input }));
+}
+
+#[test]
+fn a_no_can_say_what_to_do_instead() {
+    let scene = asked().key("t").types("use make clean").key("enter");
+    scene.asks(&answered(Answer::Deny { instruction: Some("use make clean".into()) }));
+    asked().key("t").types("x").key("esc").asks(&[]).shows("yes, once");
+}
+
+#[test]
+fn a_long_command_is_seen_to_its_end_before_it_can_run() {
+    let command: String = (0..60).map(|line| format!("echo {line}\n")).collect();
+    let scene = screen(80, 24).event(question(1, &command)).quietly();
+    scene
+        .key("y")
+        .asks(&[])
+        .shows("then it can be approved")
+        .key("end")
+        .key("y")
+        .asks(&answered(Answer::Once));
+}
+
+#[test]
+fn without_rules_there_is_no_always() {
+    let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    let request = ApprovalRequest { allow_rules: Vec::new(), deny_rule: None, ..*request };
+    let scene = screen(80, 24).event(Event::ApprovalAsked(Box::new(request))).quietly();
+    scene.hides("always").key("a").key("s").key("d").key("tab").asks(&[]);
+}
+
+#[test]
+fn a_withdrawn_question_goes() {
+    asked().shows("rm -rf").event(Event::ApprovalWithdrawn(ApprovalId(1))).hides("rm -rf");
+}
+
+#[test]
+fn hidden_characters_are_shown() {
+    screen(80, 24).event(question(1, "rm \u{202e}sj.bil\x1b[1A")).shows("rm ‹U+202E›sj.bil␛[1A");
+}
+
+#[test]
+fn an_edit_shows_what_it_changes() {
+    let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    let path = "/home/me/src/webshop/src/cart.rs";
+    let request = ApprovalRequest {
+        tool: "Edit".into(),
+        input: serde_json::json!({"file_path": path}),
+        parts: Vec::new(),
+        preview: Some(Diff::between(path, "fn a() {}\nold();\n", "fn a() {}\nnew();\n")),
+        ..*request
+    };
+    let scene = screen(80, 24).event(Event::ApprovalAsked(Box::new(request)));
+    insta::assert_snapshot!(scene.after(400).text());
+}
+
+#[test]
+fn the_dialog_at_80x24() {
+    insta::assert_snapshot!(asked().event(question(2, "make")).after(400).text());
+}
+
+#[test]
+fn the_dialog_at_120x40() {
+    let scene = screen(120, 40).event(question(1, COMMAND)).event(question(2, "make"));
+    insta::assert_snapshot!(scene.after(400).text());
+}
+
+#[test]
+fn the_dialog_on_the_smallest_screen() {
+    let scene = screen(40, 12).event(question(1, COMMAND)).after(400);
+    insta::assert_snapshot!(scene.text());
+}

@@ -1,0 +1,115 @@
+//! What the chat looks like.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::agent::Event;
+use crate::domain::{Block, CallId, Diff, Display, StopReason, ToolStatus, Usage};
+use crate::providers::Prefill;
+use crate::session::ResultInfo;
+use crate::tui::app::wake_at;
+use crate::tui::scene::{Scene, TURN, assistant, call, done, recorded, result, screen, user};
+
+/// The chat of the design: a question, thinking, calls, an answer, a command that runs.
+fn chat(width: u16, height: u16) -> Scene {
+    let old = "fn total(&self) -> Money {\n    self.lines.reduce(Add::add).unwrap()\n}\n";
+    let new = "fn total(&self) -> Money {\n    self.lines.sum()\n}\n";
+    let path = "/home/me/src/webshop/src/cart.rs";
+    let read = call("c1", "Read", json!({"file_path": path, "limit": 120}));
+    let grep = call("c2", "Grep", json!({"pattern": "fn total", "path": "src/"}));
+    let edit = call("c3", "Edit", json!({"file_path": path}));
+    let bash = call("c4", "Bash", json!({"command": "cargo test -p shop cart"}));
+    let found = ResultInfo { summary: Some("4 matches".into()), ..done("Grep", 9) };
+    let display = Some(Display::Diff(Diff::between(path, old, new)));
+    let edited = ResultInfo { display, ..done("Edit", 5) };
+    let thinking = Event::Thinking { turn: TURN, text: "An empty cart has no lines.".into() };
+    let usage = Usage { input: 12_000, output: 400, cache_read: 9_000 };
+    let first = assistant(vec![
+        Block::Thinking { thinking: "An empty cart has no lines.".into(), signature: None },
+        Block::ToolUse(read),
+        Block::ToolUse(grep),
+        Block::ToolUse(edit),
+    ]);
+    let answer = "Checkout panics because `reduce` on an empty iterator yields `None`.";
+    let second = assistant(vec![Block::Text { text: answer.into() }, Block::ToolUse(bash.clone())]);
+    screen(width, height)
+        .event(Event::TurnStarted { turn: TURN })
+        .event(recorded(&user("why does checkout fail when the cart is empty?")))
+        .event(thinking)
+        .after(4200)
+        .event(recorded(&first))
+        .event(Event::ResponseEnded {
+            turn: TURN,
+            stop: StopReason::ToolUse,
+            usage: Some(usage),
+            streamed_for: Duration::from_secs(10),
+        })
+        .event(recorded(&result("c1", "1 fn", done("Read", 3))))
+        .event(recorded(&result("c2", "src/cart.rs:1", found)))
+        .event(recorded(&result("c3", "edited", edited)))
+        .event(recorded(&second))
+        .event(Event::ToolStarted { turn: TURN, call: bash })
+        .event(Event::ToolProgress {
+            turn: TURN,
+            call: CallId::new("c4"),
+            text: "running 14 tests\ntest cart::empty_total_is_zero ... ok\n".into(),
+        })
+        .after(7000)
+        .types("also add a test for a cart with one free item")
+}
+
+#[test]
+fn the_chat_at_80x24() {
+    insta::assert_snapshot!(chat(80, 24).text());
+}
+
+#[test]
+fn the_chat_at_120x40() {
+    insta::assert_snapshot!(chat(120, 40).text());
+}
+
+#[test]
+fn the_chat_on_the_smallest_screen() {
+    insta::assert_snapshot!(chat(40, 12).text());
+}
+
+#[test]
+fn the_keys_at_80x24() {
+    insta::assert_snapshot!(screen(80, 24).key("?").text());
+}
+
+#[test]
+fn any_size_can_be_drawn() {
+    for (width, height) in [(1, 1), (2, 3), (20, 5), (40, 12), (300, 100)] {
+        let scene = chat(80, 24).resized(width, height).key("?").key("esc").key("ctrl+p");
+        let scene = scene.key("esc").event(crate::tui::scene::question(1, "ls"));
+        assert_eq!(scene.model.geometry.width, width);
+    }
+}
+
+#[test]
+fn nothing_moves_when_idle() {
+    let scene = screen(80, 24);
+    assert_eq!(wake_at(&scene.model), None);
+    let scene = scene.event(Event::TurnStarted { turn: TURN });
+    assert!(wake_at(&scene.model).is_some());
+}
+
+#[test]
+fn a_slow_prompt_shows_how_far_it_is() {
+    let progress = Prefill { processed: 3_100, total: 12_400, cached: 2_000 };
+    screen(80, 24)
+        .event(Event::TurnStarted { turn: TURN })
+        .event(Event::Prefill { turn: TURN, progress })
+        .shows("Reading the prompt: 3.1k of 12.4k tokens, 2k from the cache");
+}
+
+#[test]
+fn a_failed_call_says_so_in_words() {
+    let log = [
+        assistant(vec![Block::ToolUse(call("c1", "Bash", json!({"command": "false"})))]),
+        result("c1", "exit 1", ResultInfo { status: ToolStatus::Failed, ..done("Bash", 3) }),
+    ];
+    screen(80, 24).events(log.iter().map(recorded)).shows("✗ Bash").shows("failed");
+}

@@ -1,0 +1,161 @@
+//! The transcript from events and from the log.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::agent::Event;
+use crate::domain::{Block, CallId, Diff, Display, StopReason, ToolStatus, Usage};
+use crate::session::{Entry, Record, ResultInfo, TurnOutcome};
+use crate::tui::app::block::{Body, Thinking, Tool};
+use crate::tui::app::transcript::Transcript;
+use crate::tui::scene::{
+    Scene, TURN, assistant, call, done, recorded, result, screen, turn_end, user,
+};
+
+/// A turn: thinking, text, a read and an edit, the answer. As a log, and as it happens.
+fn turn() -> (Vec<Record>, Vec<Event>) {
+    let read = call("c1", "Read", json!({"file_path": "/home/me/src/webshop/src/cart.rs"}));
+    let edit = call("c2", "Edit", json!({"file_path": "/home/me/src/webshop/src/cart.rs"}));
+    let diff = Diff::between("/home/me/src/webshop/src/cart.rs", "a\nb\n", "a\nc\n");
+    let edited = ResultInfo {
+        summary: Some("+1 -1".into()),
+        display: Some(Display::Diff(diff.clone())),
+        ..done("Edit", 5)
+    };
+    let log = vec![
+        user("why does it fail?"),
+        assistant(vec![
+            Block::Thinking { thinking: "let me see".into(), signature: None },
+            Block::Text { text: "I look.".into() },
+            Block::ToolUse(read.clone()),
+            Block::ToolUse(edit.clone()),
+        ]),
+        result("c1", "1 a\n2 b", done("Read", 3)),
+        result("c2", "edited", edited),
+        assistant(vec![Block::Text { text: "It is fixed.".into() }]),
+        turn_end(TurnOutcome::Answered),
+    ];
+    let text = |text: &str| Event::Text { turn: TURN, text: text.into() };
+    let ended = Event::ResponseEnded {
+        turn: TURN,
+        stop: StopReason::ToolUse,
+        usage: Some(Usage { input: 12_000, output: 400, cache_read: 9_000 }),
+        streamed_for: Duration::from_secs(10),
+    };
+    let tool_ended = |id: &str, display, summary, millis| Event::ToolEnded {
+        turn: TURN,
+        call: CallId::new(id),
+        status: ToolStatus::Done,
+        display,
+        summary,
+        elapsed: Duration::from_millis(millis),
+    };
+    let events = vec![
+        Event::TurnStarted { turn: TURN },
+        recorded(&log[0]),
+        Event::RequestSent { turn: TURN },
+        Event::Thinking { turn: TURN, text: "let me ".into() },
+        Event::Thinking { turn: TURN, text: "see".into() },
+        text("I "),
+        text("look."),
+        Event::CallStarted { turn: TURN, call: CallId::new("c1"), name: "Read".into() },
+        Event::CallInput { turn: TURN, call: CallId::new("c1"), json: "{\"file".into() },
+        Event::CallStarted { turn: TURN, call: CallId::new("c2"), name: "Edit".into() },
+        recorded(&log[1]),
+        ended.clone(),
+        Event::ToolStarted { turn: TURN, call: read },
+        recorded(&log[2]),
+        tool_ended("c1", None, None, 3),
+        Event::ToolStarted { turn: TURN, call: edit },
+        Event::ToolProgress { turn: TURN, call: CallId::new("c2"), text: "…".into() },
+        recorded(&log[3]),
+        tool_ended("c2", Some(Display::Diff(diff)), Some("+1 -1".into()), 5),
+        Event::RequestSent { turn: TURN },
+        text("\n"),
+        text("It is"),
+        recorded(&log[4]),
+        ended,
+        recorded(&log[5]),
+        Event::TurnEnded { turn: TURN, outcome: TurnOutcome::Answered, usage: Usage::default() },
+    ];
+    (log, events)
+}
+
+/// Bodies without the times that only a live turn knows.
+fn bodies(transcript: &Transcript) -> Vec<Body> {
+    let timeless = |body: &Body| match body.clone() {
+        Body::Thinking(thinking) => {
+            Body::Thinking(Thinking { since: None, elapsed: None, ..thinking })
+        }
+        Body::Tool(tool) => Body::Tool(Box::new(Tool { since: None, ..*tool })),
+        other => other,
+    };
+    transcript.blocks().iter().map(|block| timeless(&block.body)).collect()
+}
+
+fn from_log(log: &[Record]) -> Vec<Body> {
+    bodies(&Transcript::from_records("/home/me/src/webshop".into(), log))
+}
+
+fn played(events: Vec<Event>) -> Scene {
+    screen(80, 24).events(events)
+}
+
+#[test]
+fn events_and_log_lead_to_the_same_blocks() {
+    let (log, events) = turn();
+    let blocks = from_log(&log);
+    assert_eq!(blocks.len(), 6);
+    assert_eq!(bodies(&played(events).model.transcript), blocks);
+}
+
+#[test]
+fn an_interrupted_turn_is_the_same_from_both() {
+    let (log, events) = turn();
+    let interrupted = crate::tui::scene::record(Entry::Interrupted);
+    let partial = assistant(vec![Block::Text { text: "I look.".into() }]);
+    let mut live: Vec<Event> = events.into_iter().take(10).collect();
+    live.push(recorded(&partial));
+    live.push(recorded(&interrupted));
+    live.push(recorded(&turn_end(TurnOutcome::Interrupted)));
+    live.push(Event::TurnEnded {
+        turn: TURN,
+        outcome: TurnOutcome::Interrupted,
+        usage: Usage::default(),
+    });
+    let log = [log[0].clone(), partial, interrupted, turn_end(TurnOutcome::Interrupted)];
+    let blocks = from_log(&log);
+    assert_eq!(blocks.len(), 3);
+    assert_eq!(bodies(&played(live).model.transcript), blocks);
+}
+
+#[test]
+fn a_block_keeps_its_name_when_its_line_arrives() {
+    let (_, events) = turn();
+    let streaming = played(events[..7].to_vec());
+    let before: Vec<_> = streaming.model.transcript.blocks().iter().map(|block| block.id).collect();
+    let done = streaming.events(events[7..].to_vec());
+    let after: Vec<_> = done.model.transcript.blocks().iter().map(|block| block.id).collect();
+    assert_eq!(before, after[..before.len()]);
+}
+
+#[test]
+fn what_is_stale_changes_nothing() {
+    let scene = screen(80, 24).event(Event::TurnStarted { turn: TURN });
+    let stale = crate::domain::TurnId(7);
+    let scene = scene.event(Event::Text { turn: stale, text: "old".into() });
+    assert_eq!(scene.model.transcript.blocks().len(), 0);
+}
+
+#[test]
+fn a_dropped_response_is_struck_and_its_calls_go() {
+    let (_, events) = turn();
+    let dropped = Event::ResponseDropped {
+        turn: TURN,
+        reason: "The server closed the connection.".into(),
+        retry_in: Duration::from_secs(4),
+    };
+    let scene = played(events[..9].to_vec()).event(dropped);
+    scene.shows("Thought, and had to start over").hides("Read").shows("Trying again in 4 s");
+}

@@ -1,0 +1,205 @@
+//! The input, the queue, and what sending means.
+
+use std::sync::Arc;
+
+use crate::agent::{Command, Event, SteerId};
+use crate::domain::{Mode, Usage};
+use crate::session::TurnOutcome;
+use crate::tui::app::effect::RequestId;
+use crate::tui::app::msg::ModelRow;
+use crate::tui::app::{Effect, Msg};
+use crate::tui::scene::{Scene, TURN, screen, session};
+
+fn send(text: &str) -> [Effect; 2] {
+    let text = text.to_owned();
+    [Effect::AddHistory(text.clone()), Effect::Agent(Command::Send { text })]
+}
+
+fn running(scene: Scene) -> Scene {
+    scene.event(Event::TurnStarted { turn: TURN }).quietly()
+}
+
+fn ended(outcome: TurnOutcome) -> Event {
+    Event::TurnEnded { turn: TURN, outcome, usage: Usage::default() }
+}
+
+#[test]
+fn enter_sends() {
+    screen(80, 24).types("hello").quietly().quick("enter").asks(&send("hello"));
+}
+
+#[test]
+fn a_newline_does_not() {
+    for key in ["shift+enter", "alt+enter", "ctrl+j"] {
+        let scene = screen(80, 24).types("a").key(key).types("b").quietly().quick("enter");
+        scene.asks(&send("a\nb"));
+    }
+}
+
+#[test]
+fn a_second_message_waits_for_the_first() {
+    let scene = screen(80, 24).types("one").quick("enter").types("two").quick("enter").quietly();
+    running(scene).shows("+ two").event(ended(TurnOutcome::Answered)).asks(&[
+        Effect::ReadGit(RequestId(1)),
+        Effect::Agent(Command::Send { text: "two".into() }),
+    ]);
+}
+
+#[test]
+fn after_a_stop_messages_wait_for_a_word() {
+    running(screen(80, 24))
+        .types("next")
+        .quick("enter")
+        .quietly()
+        .event(ended(TurnOutcome::Interrupted))
+        .asks(&[Effect::ReadGit(RequestId(1))])
+        .key("enter")
+        .asks(&[Effect::Agent(Command::Send { text: "next".into() })]);
+}
+
+#[test]
+fn a_waiting_message_can_be_taken_back() {
+    let scene = running(screen(80, 24)).types("typo").quick("enter").quietly().key("up");
+    assert_eq!(scene.model.composer.editor.text(), "typo");
+    assert!(scene.model.queue.items().is_empty());
+}
+
+#[test]
+fn ctrl_s_steers_the_running_turn() {
+    let text = "use sum()".to_owned();
+    running(screen(80, 24))
+        .types(&text)
+        .quietly()
+        .quick("ctrl+s")
+        .asks(&[
+            Effect::AddHistory(text.clone()),
+            Effect::Agent(Command::Steer { id: SteerId(0), text: text.clone() }),
+        ])
+        .shows("next step")
+        .key("up")
+        .asks(&[Effect::Agent(Command::Unsteer { id: SteerId(0) })])
+        .event(Event::SteerSettled { id: SteerId(0), returned: Some(text.clone()) })
+        .hides("next step")
+        .shows("❯ use sum()");
+}
+
+#[test]
+fn escape_stops_the_turn() {
+    running(screen(80, 24)).key("esc").asks(&[Effect::CancelTurn]).shows("Stopping");
+    screen(80, 24).key("esc").asks(&[]);
+}
+
+#[test]
+fn ctrl_c_clears_then_stops_then_asks_then_leaves() {
+    running(screen(80, 24))
+        .types("half")
+        .quietly()
+        .quick("ctrl+c")
+        .asks(&[Effect::AddHistory("half".into())])
+        .quick("ctrl+c")
+        .asks(&[Effect::CancelTurn])
+        .event(ended(TurnOutcome::Interrupted))
+        .quietly()
+        .quick("ctrl+c")
+        .asks(&[])
+        .shows("ctrl+c again leaves slug")
+        .quick("ctrl+c")
+        .asks(&[Effect::Quit]);
+}
+
+#[test]
+fn a_shell_command_is_the_persons_own() {
+    let scene = screen(80, 24).types("!ls -l").quietly().quick("enter");
+    scene.asks(&[
+        Effect::AddHistory("!ls -l".into()),
+        Effect::Agent(Command::Shell { command: "ls -l".into() }),
+    ]);
+}
+
+#[test]
+fn slash_commands_do_what_they_say() {
+    let rows: &[(&str, Effect)] = &[
+        ("/new", Effect::Agent(Command::NewSession)),
+        ("/compact", Effect::Agent(Command::Compact)),
+        ("/fork", Effect::Agent(Command::Fork { session: session(), upto: None })),
+        ("/mode plan", Effect::Agent(Command::SetMode(Mode::Plan))),
+        ("/retry", Effect::Agent(Command::Retry)),
+        ("/sessions", Effect::ListSessions(RequestId(1))),
+        ("/quit", Effect::Quit),
+    ];
+    for (line, effect) in rows {
+        let scene = screen(80, 24).msg(Msg::Paste((*line).into())).key("esc").quietly();
+        scene.quick("enter").asks(&[Effect::AddHistory((*line).into()), effect.clone()]);
+    }
+}
+
+#[test]
+fn an_unknown_command_stays_in_the_input() {
+    let scene = screen(80, 24).types("/nope").quick("enter").shows("There is no command /nope");
+    assert_eq!(scene.model.composer.editor.text(), "/nope");
+}
+
+#[test]
+fn the_palette_under_a_slash_runs_a_command() {
+    screen(80, 24)
+        .types("/comp")
+        .shows("send less of the older conversation")
+        .quietly()
+        .quick("enter")
+        .asks(&[Effect::AddHistory("/compact".into()), Effect::Agent(Command::Compact)]);
+}
+
+#[test]
+fn a_file_is_picked_under_an_at() {
+    let files = Arc::new(vec!["src/cart.rs".to_owned(), "README.md".to_owned()]);
+    let scene = screen(80, 24).types("see @");
+    assert_eq!(scene.effects, [Effect::IndexFiles(RequestId(1))]);
+    let scene = scene
+        .msg(Msg::FilesIndexed { id: RequestId(1), files })
+        .types("cart")
+        .shows("src/cart.rs")
+        .hides("README.md")
+        .key("tab");
+    assert_eq!(scene.model.composer.editor.text(), "see @src/cart.rs ");
+}
+
+#[test]
+fn models_are_listed_and_chosen() {
+    let models = vec![ModelRow { name: "small".into(), window: Some(32_000) }];
+    screen(80, 24)
+        .types("/model ")
+        .msg(Msg::ModelsListed { id: RequestId(1), models: Ok(models) })
+        .shows("32k")
+        .quietly()
+        .key("enter")
+        .asks(&[
+            Effect::AddHistory("/model small".into()),
+            Effect::Agent(Command::SetModel("small".into())),
+        ]);
+}
+
+#[test]
+fn a_question_mark_on_an_empty_input_shows_the_keys() {
+    screen(80, 24).key("?").shows("Keys and commands").key("esc").hides("Keys and commands");
+    screen(80, 24).types("why?").hides("Keys and commands");
+}
+
+#[test]
+fn the_history_can_be_searched() {
+    screen(80, 24).key("ctrl+r").types("tests").key("enter").shows("❯ run the tests");
+}
+
+#[test]
+fn the_next_mode_never_asks_nothing() {
+    let mut scene = screen(80, 24);
+    for want in [Mode::AllowEdits, Mode::Plan, Mode::Ask] {
+        scene = scene.key("shift+tab").asks(&[Effect::Agent(Command::SetMode(want))]);
+        scene = scene.event(Event::ModeChanged(want));
+    }
+}
+
+#[test]
+fn the_input_grows_to_a_third_and_keeps_the_caret_in_sight() {
+    let scene = screen(80, 24).msg(Msg::Paste("l1\nl2\nl3\nl4\nl5\nl6\nl7\nl8\nl9\nl10".into()));
+    scene.shows("l10").shows("l3").hides("l2 ");
+}
