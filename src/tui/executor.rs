@@ -10,7 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::agent::{Command, NoticeLevel};
 
@@ -74,27 +74,29 @@ pub struct Executor {
     waiting: VecDeque<Command>,
     /// Questions; they end with the screen.
     asking: JoinSet<()>,
-    /// What has to be kept; it is waited for.
-    keeping: JoinSet<()>,
+    /// What has to be kept, one after another: an older draft never overwrites a newer one.
+    keep: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
+    keeper: JoinHandle<()>,
 }
 
 impl Executor {
     /// An executor whose answers go to `answers`.
     pub fn new(handles: Handles, answers: mpsc::Sender<Msg>) -> Self {
-        Self {
-            handles,
-            answers,
-            waiting: VecDeque::new(),
-            asking: JoinSet::new(),
-            keeping: JoinSet::new(),
-        }
+        // Unbounded, since a person does not type faster than a disk writes.
+        let (keep, mut kept) = mpsc::unbounded_channel::<BoxFuture<'static, ()>>();
+        let keeper = tokio::spawn(async move {
+            while let Some(work) = kept.recv().await {
+                work.await;
+            }
+        });
+        let waiting = VecDeque::new();
+        Self { handles, answers, waiting, asking: JoinSet::new(), keep, keeper }
     }
 
     /// Runs an effect. What only the runtime can do comes back.
     pub fn run(&mut self, effect: Effect) -> Option<Own> {
         // Finished tasks leave here, so that the set does not grow.
         while self.asking.try_join_next().is_some() {}
-        while self.keeping.try_join_next().is_some() {}
         let services = Arc::clone(&self.handles.services);
         match effect {
             Effect::Agent(command) => self.command(command),
@@ -106,10 +108,10 @@ impl Executor {
             Effect::CopySelection(selection) => return Some(Own::CopySelection(selection)),
             Effect::Copy { text, what } => self.copy(text, what),
             Effect::SaveDraft { text } => {
-                self.quietly("keep the draft", async move { services.save_draft(text).await })
+                self.keep("keep the draft", async move { services.save_draft(text).await });
             }
             Effect::AddHistory(text) => {
-                self.quietly("add to the history", async move { services.add_history(text).await })
+                self.keep("add to the history", async move { services.add_history(text).await });
             }
             Effect::ListSessions(id) => self.answer(async move {
                 Msg::SessionsListed { id, sessions: services.sessions().await }
@@ -158,8 +160,11 @@ impl Executor {
     }
 
     /// Waits for what has to be kept: drafts and history.
-    pub async fn finish(mut self) {
-        while self.keeping.join_next().await.is_some() {}
+    pub async fn finish(self) {
+        drop(self.keep);
+        if let Err(error) = self.keeper.await {
+            tracing::error!(%error, "what was typed could not be kept");
+        }
     }
 
     fn command(&mut self, command: Command) {
@@ -187,18 +192,22 @@ impl Executor {
     }
 
     /// Work that is only spoken of when it fails.
-    fn quietly(
+    fn keep(
         &mut self,
         doing: &'static str,
         work: impl Future<Output = Result<(), String>> + Send + 'static,
     ) {
         let answers = self.answers.clone();
-        self.keeping.spawn(async move {
+        let work = Box::pin(async move {
             if let Err(reason) = work.await {
                 let text = format!("Could not {doing}: {reason}");
+                // A message to a screen that is closing is heard by nobody.
                 let _ = answers.send(Msg::Told { level: NoticeLevel::Warning, text }).await;
             }
         });
+        if self.keep.send(work).is_err() {
+            tracing::error!("could not {doing}: the task that keeps things is gone");
+        }
     }
 }
 

@@ -186,7 +186,10 @@ impl Live {
         if self.text.len() <= LIVE_LIMIT {
             return;
         }
-        let half = self.text.ceil_char_boundary(self.text.len() - LIVE_LIMIT / 2);
+        let mut half = self.text.len() - LIVE_LIMIT / 2;
+        while !self.text.is_char_boundary(half) {
+            half += 1;
+        }
         let cut = self.text[half..].find('\n').map_or(half, |end| half + end + 1);
         self.hidden += self.text[..cut].matches('\n').count();
         self.text.drain(..cut);
@@ -224,17 +227,15 @@ impl Block {
 
 impl Tool {
     fn natural_fold(&self) -> Fold {
-        let wordy = matches!(self.name.as_str(), "Read" | "Glob" | "Grep");
+        let looks = matches!(self.name.as_str(), "Read" | "Glob" | "Grep");
+        let plan = self.name == "TodoWrite";
         match (&self.shows, self.state) {
-            (Shows::Nothing, _) if self.name == "TodoWrite" => Fold::Open,
+            (Shows::Nothing, _) if plan => Fold::Open,
+            (Shows::Text(_), ToolState::Done) if plan => Fold::Open,
+            (Shows::Text(_), ToolState::Done) if looks => Fold::Closed,
+            (Shows::Text(_), ToolState::Denied | ToolState::Cancelled) => Fold::Closed,
             (Shows::Nothing, _) => Fold::Closed,
             (Shows::Diff(_), _) => Fold::Open,
-            (Shows::Text(_), ToolState::Done) if self.name == "TodoWrite" => Fold::Open,
-            (Shows::Text(_), ToolState::Done | ToolState::Denied | ToolState::Cancelled)
-                if wordy || self.state != ToolState::Done =>
-            {
-                Fold::Closed
-            }
             (Shows::Live(_) | Shows::Text(_) | Shows::Terminal(_), _) => Fold::Preview,
         }
     }

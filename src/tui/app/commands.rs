@@ -107,12 +107,12 @@ pub fn next_question(model: &mut Model, stray: Stray) {
 pub fn ask_for_completion(model: &mut Model, trigger: Trigger) -> Vec<Effect> {
     match trigger {
         Trigger::File => {
-            let id = model.requests.next();
+            let id = model.requests.issue();
             model.requests.files = Some(id);
             vec![Effect::IndexFiles(id)]
         }
         Trigger::Argument(spec) if spec.argument == Argument::Model => {
-            let id = model.requests.next();
+            let id = model.requests.issue();
             model.requests.models = Some(id);
             vec![Effect::ListModels(id)]
         }
@@ -134,7 +134,7 @@ pub fn open_palette(model: &mut Model) {
 
 /// Opens the list of sessions.
 pub fn open_sessions(model: &mut Model) -> Vec<Effect> {
-    let id = model.requests.next();
+    let id = model.requests.issue();
     model.overlays.push(Overlay::Picker(Box::new(Picker::waiting("Sessions", id))));
     vec![Effect::ListSessions(id)]
 }
@@ -194,7 +194,7 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
         },
         SlashCommand::Model(Some(name)) => vec![Effect::Agent(agent::Command::SetModel(name))],
         SlashCommand::Model(None) => {
-            let id = model.requests.next();
+            let id = model.requests.issue();
             model.overlays.push(Overlay::Picker(Box::new(Picker::waiting("Models", id))));
             vec![Effect::ListModels(id)]
         }

@@ -103,7 +103,8 @@ mod tests {
     #[test]
     fn the_word_at_the_caret_opens_a_list() {
         let mode = commands::find("mode").unwrap();
-        let rows: &[(&str, Option<(Trigger, Range<usize>)>)] = &[
+        type Opens = Option<(Trigger, Range<usize>)>;
+        let rows: &[(&str, Opens)] = &[
             ("look at @src/ca", Some((Trigger::File, 9..15))),
             ("@", Some((Trigger::File, 1..1))),
             ("me@example", None),

@@ -13,7 +13,7 @@ use super::model::{Focus, Model};
 use super::overlay::Overlay;
 use super::queue::Queue;
 use super::status::Host;
-use super::transcript::{Ended, Transcript};
+use super::transcript::Ended;
 use super::turn::{Phase, Running, Streamed, Turn};
 
 /// Takes an event in.
@@ -102,7 +102,7 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
 }
 
 fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Vec<Effect> {
-    model.transcript = Transcript::from_records(model.settings.cwd.clone(), records);
+    model.transcript.open(records);
     model.scroll.to_tail();
     model.selection = None;
     model.focus = Focus::Input;
@@ -199,7 +199,7 @@ fn end_turn(model: &mut Model, turn: TurnId, outcome: &TurnOutcome) -> Vec<Effec
 }
 
 fn read_git(model: &mut Model) -> Effect {
-    let id = model.requests.next();
+    let id = model.requests.issue();
     model.requests.git = Some(id);
     Effect::ReadGit(id)
 }

@@ -128,7 +128,7 @@ const TOAST_TIME: Duration = Duration::from_secs(4);
 
 impl Requests {
     /// A new request's name.
-    pub fn next(&mut self) -> RequestId {
+    pub fn issue(&mut self) -> RequestId {
         self.last = RequestId(self.last.0 + 1);
         self.last
     }

@@ -67,11 +67,18 @@ impl Transcript {
     /// The transcript of a past session.
     pub fn from_records(cwd: PathBuf, records: &[Record]) -> Self {
         let mut transcript = Self::new(cwd);
-        for record in records {
-            transcript.record(record, Duration::ZERO);
-        }
-        transcript.stop_calls();
+        transcript.open(records);
         transcript
+    }
+
+    /// Shows another session. No id is used twice, so that nothing laid out for the session
+    /// before is taken for this one.
+    pub fn open(&mut self, records: &[Record]) {
+        *self = Self { next: self.next, ..Self::new(std::mem::take(&mut self.cwd)) };
+        for record in records {
+            self.record(record, Duration::ZERO);
+        }
+        self.stop_calls();
     }
 
     /// All blocks, in order.
@@ -348,13 +355,15 @@ impl Transcript {
         let bodies: Vec<Body> =
             message.content.iter().filter_map(|block| body_of(block, &self.cwd)).collect();
         for body in bodies {
-            let streamed = open.by_ref().find_map(|id| {
-                let same = self.get(id).is_some_and(|block| block.body.is_same_as(&body));
-                if !same {
-                    self.remove(id);
+            let mut streamed = None;
+            for id in open.by_ref() {
+                if self.get(id).is_some_and(|block| block.body.is_same_as(&body)) {
+                    streamed = Some(id);
+                    break;
                 }
-                same.then_some(id)
-            });
+                // It streamed, but the log does not have it.
+                self.remove(id);
+            }
             let id = match streamed {
                 Some(id) => {
                     let at = self.index(id);

@@ -44,7 +44,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 };
                 rows.into_iter().map(item).collect()
             });
-            fill_picker(model, id, items)
+            fill_picker(model, id, &items)
         }
         Msg::ModelsListed { id, models } => {
             if model.requests.models == Some(id) {
@@ -55,7 +55,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 keys::refill_completion(model);
             }
             let items = models.map(|rows| rows.iter().map(complete::model).collect());
-            fill_picker(model, id, items)
+            fill_picker(model, id, &items)
         }
         Msg::GitRead { id, git } => {
             if model.requests.git == Some(id) {
@@ -124,7 +124,7 @@ fn drawn(model: &mut Model, geometry: Geometry) -> Vec<Effect> {
 fn fill_picker(
     model: &mut Model,
     id: super::effect::RequestId,
-    items: Result<Vec<Item>, String>,
+    items: &Result<Vec<Item>, String>,
 ) -> Vec<Effect> {
     for overlay in &mut model.overlays {
         if let Overlay::Picker(picker) = overlay {

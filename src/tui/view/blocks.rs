@@ -149,7 +149,7 @@ fn tool_body(tool: &Tool, fold: Fold, width: u16) -> Vec<Line> {
         }
         Shows::Live(live) => lines.extend(running(live, most, width)),
         Shows::Text(text) => {
-            lines.extend(cut(text, most, |part| plain(part, result_role(tool), width)))
+            lines.extend(cut(text, most, |part| plain(part, result_role(tool), width)));
         }
         Shows::Terminal(text) => lines.extend(cut(text, most, |part| terminal(part, width))),
         Shows::Diff(diff) => lines.extend(self::diff(diff, width).into_iter().take(MOST * 2)),

@@ -36,6 +36,18 @@ pub fn head(block: &Block, fold: Fold, now: Duration, width: u16) -> Option<Head
     }
 }
 
+/// Whether a block has a head.
+pub fn has_head(block: &Block) -> bool {
+    match block.body {
+        Body::Thinking(_) | Body::Tool(_) => true,
+        Body::User(_)
+        | Body::Assistant(_)
+        | Body::Notice(_)
+        | Body::Interrupted
+        | Body::Compacted => false,
+    }
+}
+
 /// Seconds as a clock: `0:07`, `12:30`, `1:02:03`.
 pub fn clock(time: Duration) -> String {
     let seconds = time.as_secs();

@@ -42,7 +42,7 @@ pub fn draw(
         match &row.content {
             Content::Empty => {}
             Content::Head(head) => {
-                paint::both_edges(&head.left, &head.right, styles, place, buffer)
+                paint::both_edges(&head.left, &head.right, styles, place, buffer);
             }
             Content::Body(line) => {
                 paint::spans(&line.spans, styles, place, buffer);

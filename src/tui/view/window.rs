@@ -2,7 +2,7 @@
 //! blocks that it passes.
 
 use crate::tui::app::Model;
-use crate::tui::app::block::{Block, Body};
+use crate::tui::app::block::BlockId;
 use crate::tui::app::scroll::{Anchor, Place};
 
 use super::heads;
@@ -83,18 +83,20 @@ impl<'a> Finder<'a> {
             return Shape { gap: 0, head: 0, rows: 0 };
         };
         let fold = self.model.transcript.fold(block);
-        let head = usize::from(heads::head(block, fold, self.model.now, self.width).is_some());
+        let head = usize::from(heads::has_head(block));
         let body = self.layouts.lines(block, fold, self.width).len();
         if head + body == 0 {
             return Shape { gap: 0, head: 0, rows: 0 };
         }
         let above =
             index.checked_sub(1).and_then(|above| self.model.transcript.blocks().get(above));
-        let gap = usize::from(above.is_some_and(|above| !(is_pane(above) && is_pane(block))));
+        let gap = usize::from(
+            above.is_some_and(|above| !(heads::has_head(above) && heads::has_head(block))),
+        );
         Shape { gap, head, rows: gap + head + body }
     }
 
-    fn find(&mut self, block: crate::tui::app::block::BlockId, place: Place) -> Option<RowAt> {
+    fn find(&mut self, block: BlockId, place: Place) -> Option<RowAt> {
         let blocks = self.model.transcript.blocks();
         let index = self.model.transcript.index(block).min(blocks.len().checked_sub(1)?);
         if blocks.get(index).is_none_or(|found| found.id != block) {
@@ -201,16 +203,5 @@ impl<'a> Finder<'a> {
         let below = last.index + 1..self.model.transcript.blocks().len();
         last.row + 1 >= self.shape(last.index).rows
             && below.into_iter().all(|index| self.shape(index).rows == 0)
-    }
-}
-
-fn is_pane(block: &Block) -> bool {
-    match block.body {
-        Body::Thinking(_) | Body::Tool(_) => true,
-        Body::User(_)
-        | Body::Assistant(_)
-        | Body::Notice(_)
-        | Body::Interrupted
-        | Body::Compacted => false,
     }
 }
