@@ -6,11 +6,12 @@
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use anyhow::Context;
 use crossterm::event::{Event as Input, EventStream};
-use futures_util::{FutureExt, Stream, StreamExt};
+use futures_util::{Stream, StreamExt};
 use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 use tokio::sync::mpsc;
@@ -35,6 +36,7 @@ const FRAME: Duration = Duration::from_millis(8);
 const BATCH: usize = 1024;
 
 const BEGIN_UPDATE: &[u8] = b"\x1b[?2026h";
+const CLEAR: &[u8] = b"\x1b[0m\x1b[2J";
 const END_UPDATE: &[u8] = b"\x1b[?2026l";
 
 /// What the screen begins with.
@@ -155,7 +157,7 @@ where
         let mut effects = ui.take(Msg::Tick(ui.began.elapsed()));
         effects.extend(first.map_or_else(Vec::new, |msg| ui.take(msg)));
         for _ in 0..BATCH {
-            let next = match input.next().now_or_never() {
+            let next = match arrived(&mut input).await {
                 Some(Some(key)) => message(key.context("cannot read keys")?),
                 Some(None) | None => match (events.try_recv(), answers.try_recv()) {
                     (Ok(event), answer) => {
@@ -192,6 +194,21 @@ where
     executor.run(Effect::SaveDraft { text: ui.model.composer.expanded() });
     executor.finish().await;
     Ok(Left { session: ui.model.status.session })
+}
+
+/// What has arrived already. It is asked with the loop's own waker: crossterm wakes the one that
+/// asked first, and a key would be lost to one that wakes nobody.
+async fn arrived<K>(input: &mut K) -> Option<Option<K::Item>>
+where
+    K: Stream + Unpin,
+{
+    std::future::poll_fn(|context| {
+        Poll::Ready(match input.poll_next_unpin(context) {
+            Poll::Ready(item) => Some(item),
+            Poll::Pending => None,
+        })
+    })
+    .await
 }
 
 /// What the terminal says, as a message.
@@ -335,7 +352,10 @@ impl Surface for Tty {
     }
 
     fn forget(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        // Not `Terminal::clear`: that asks the terminal for its cursor and waits for an answer.
+        self.batch.write_all(CLEAR)?;
+        self.terminal = Terminal::new(CrosstermBackend::new(self.batch.clone()))?;
+        Ok(())
     }
 
     fn lend(&mut self, visitor: &mut dyn FnMut()) -> io::Result<()> {
