@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use anyhow::Context;
-use crossterm::event::{Event as Input, EventStream};
+use crossterm::event::{Event as Input, EventStream, MouseEventKind};
 use futures_util::{Stream, StreamExt};
 use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
@@ -216,6 +216,7 @@ fn message(input: Input) -> Option<Msg> {
     match input {
         Input::Key(key) => Some(Msg::Key(key)),
         Input::Paste(text) => Some(Msg::Paste(text)),
+        Input::Mouse(mouse) if mouse.kind == MouseEventKind::Moved => None,
         Input::Mouse(mouse) => Some(Msg::Mouse(mouse)),
         Input::Resize(width, height) => Some(Msg::Resized { width, height }),
         Input::FocusGained | Input::FocusLost => None,

@@ -224,3 +224,16 @@ async fn the_editor_gets_the_text_and_gives_it_back() {
     rig.key("ctrl+c");
     rig.task.await.unwrap().unwrap();
 }
+
+#[tokio::test]
+async fn keys_that_come_later_wake_the_loop() {
+    let asked = Arc::new(Mutex::new(None));
+    let slot = Arc::clone(&asked);
+    let mut keys = Box::pin(stream::poll_fn(move |context| {
+        *slot.lock().unwrap() = Some(context.waker().clone());
+        Poll::<Option<()>>::Pending
+    }));
+    let own = std::future::poll_fn(|context| Poll::Ready(context.waker().clone())).await;
+    assert_eq!(arrived(&mut keys).await, None);
+    assert!(asked.lock().unwrap().as_ref().is_some_and(|waker| waker.will_wake(&own)));
+}
