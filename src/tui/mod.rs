@@ -6,6 +6,7 @@ pub mod executor;
 mod guard;
 pub mod layout;
 pub mod runtime;
+pub mod session_jobs;
 pub mod theme;
 pub mod view;
 

@@ -14,6 +14,7 @@ use super::model::Model;
 use super::overlay::{Overlay, Page, Reading};
 use super::picker::{Choice, Item, Picker};
 use super::queue::Goes;
+use super::sidebar;
 use super::transcript::{BlockId, Origin};
 use super::turn::Turn;
 
@@ -83,7 +84,6 @@ pub fn choose(model: &mut Model, choice: Choice) -> Vec<Effect> {
         },
         Choice::Model(name) => run(model, SlashCommand::Model(Some(name))),
         Choice::Mode(mode) => run(model, SlashCommand::Mode(Some(mode))),
-        Choice::Session(session) => when_idle(model, agent::Command::Resume { session }),
         Choice::Text(text) => {
             model.composer.load(&text);
             Vec::new()
@@ -130,13 +130,6 @@ pub fn open_palette(model: &mut Model) {
     });
     let items = complete::commands().chain(keys).collect();
     model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Commands", items))));
-}
-
-/// Opens the list of sessions.
-pub fn open_sessions(model: &mut Model) -> Vec<Effect> {
-    let id = model.requests.issue();
-    model.overlays.push(Overlay::Picker(Box::new(Picker::waiting("Sessions", id))));
-    vec![Effect::ListSessions(id)]
 }
 
 /// Opens the list of what was sent before.
@@ -187,7 +180,7 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
     match command {
         SlashCommand::Help => keys::chat_action(model, ChatKey::Help),
         SlashCommand::New | SlashCommand::Clear => when_idle(model, agent::Command::NewSession),
-        SlashCommand::Sessions => open_sessions(model),
+        SlashCommand::Sessions => sidebar::open(model),
         SlashCommand::Fork => match model.status.session {
             Some(session) => fork(model, session),
             None => told(model, NO_SESSION),
@@ -237,7 +230,8 @@ fn told(model: &mut Model, text: &str) -> Vec<Effect> {
     Vec::new()
 }
 
-fn when_idle(model: &mut Model, command: agent::Command) -> Vec<Effect> {
+/// Tells the agent what it can do only between turns.
+pub fn when_idle(model: &mut Model, command: agent::Command) -> Vec<Effect> {
     if model.turn.is_idle() {
         return vec![Effect::Agent(command)];
     }

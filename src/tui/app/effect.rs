@@ -4,6 +4,7 @@
 use crate::agent::Command;
 
 use super::select::Selection;
+use super::sessions::SessionJob;
 
 /// Something wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,8 +35,13 @@ pub enum Effect {
     },
     /// Adds to the input's history.
     AddHistory(String),
-    /// Lists the sessions of this folder.
-    ListSessions(RequestId),
+    /// Reads or changes past sessions.
+    Sessions {
+        /// Which request.
+        id: RequestId,
+        /// What is wanted.
+        job: SessionJob,
+    },
     /// Lists the server's models.
     ListModels(RequestId),
     /// Lists the workspace's files.

@@ -2,16 +2,21 @@
 
 use std::sync::Arc;
 
-use crate::agent::{Event, NoticeLevel};
+use crate::agent::{Event, ModelChoice, NoticeLevel};
 use crate::domain::{ApprovalId, SessionId, TurnId, Usage};
+use crate::providers::ModelInfo;
 use crate::session::{Entry, Record, TurnOutcome};
 
 use super::approval::Stray;
 use super::commands;
+use super::complete;
 use super::effect::Effect;
 use super::model::{Focus, Model};
+use super::msg::ModelRow;
 use super::overlay::Overlay;
+use super::picker::Picker;
 use super::queue::Queue;
+use super::sidebar;
 use super::status::Host;
 use super::transcript::Ended;
 use super::turn::{Phase, Running, Streamed, Turn};
@@ -26,8 +31,19 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
             model.status.window = window;
             model.status.host = if local { Host::Local } else { Host::Remote };
         }
+        Event::ModelsListed { models, choice } => {
+            let row = |info: ModelInfo| ModelRow { name: info.id, window: info.context_window };
+            model.models = models.into_iter().map(row).collect();
+            if choice == ModelChoice::Needed {
+                let items = model.models.iter().map(complete::model).collect();
+                model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Models", items))));
+            }
+        }
         Event::ModeChanged(mode) => model.status.mode = mode,
-        Event::TitleChanged(title) => model.status.title = Some(title),
+        Event::TitleChanged(title) => {
+            model.status.title = Some(title);
+            return sidebar::title_changed(model);
+        }
         Event::TurnStarted { turn } => model.turn = Turn::Running(Running::new(turn, now)),
         Event::Recorded(record) => {
             note(model, &record);
@@ -118,7 +134,9 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Ve
     for record in records.iter() {
         note(model, record);
     }
-    vec![read_git(model)]
+    let mut effects = vec![read_git(model)];
+    effects.extend(sidebar::session_opened(model));
+    effects
 }
 
 /// What a line of the log says beside the transcript.

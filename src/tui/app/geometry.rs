@@ -26,6 +26,8 @@ pub struct Geometry {
     pub dialog: Option<Extent>,
     /// The open list's rows.
     pub list: Option<Area>,
+    /// The rows of the list of sessions.
+    pub sidebar: Option<Area>,
 }
 
 /// A rectangle of cells.
@@ -91,6 +93,7 @@ impl Geometry {
             input_above: 0,
             dialog: None,
             list: None,
+            sidebar: None,
         }
     }
 }

@@ -193,6 +193,45 @@ pub enum ListKey {
     Back,
 }
 
+/// Keys of the list of sessions, while nothing is typed in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SidebarKey {
+    /// The session above.
+    Previous,
+    /// The session below.
+    Next,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// The first session.
+    First,
+    /// The last session.
+    Last,
+    /// Opens the session.
+    Open,
+    /// Forks the session and opens the fork.
+    Fork,
+    /// Edits the session's title.
+    Rename,
+    /// Moves the session to the trash.
+    Delete,
+    /// Brings back what was deleted last.
+    Undo,
+    /// Filters by title.
+    Filter,
+    /// Shows how the session begins and ends.
+    Preview,
+    /// Shows the sessions of all projects, or of this one.
+    Scope,
+    /// Shows the keys.
+    Help,
+    /// Back to the input; the list stays.
+    Leave,
+    /// Closes the list.
+    Close,
+}
+
 /// Keys of something to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReadingKey {
@@ -404,6 +443,36 @@ pub const LIST: &[Binding<ListKey>] = &[
     hinted(&[key(KeyCode::Esc)], ListKey::Back, "close the list", "close"),
 ];
 
+/// In the list of sessions.
+pub const SIDEBAR: &[Binding<SidebarKey>] = &[
+    row(&[key(KeyCode::Up), char('k')], SidebarKey::Previous, "the session above"),
+    row(&[key(KeyCode::Down), char('j')], SidebarKey::Next, "the session below"),
+    row(&[key(KeyCode::PageUp)], SidebarKey::PageUp, "a page up"),
+    row(&[key(KeyCode::PageDown)], SidebarKey::PageDown, "a page down"),
+    row(&[key(KeyCode::Home)], SidebarKey::First, "the first session"),
+    row(&[key(KeyCode::End)], SidebarKey::Last, "the last session"),
+    hinted(&[key(KeyCode::Enter)], SidebarKey::Open, "open the session", "open"),
+    hinted(&[char('f')], SidebarKey::Fork, "fork the session and open the fork", "fork"),
+    hinted(&[char('r')], SidebarKey::Rename, "edit the title", "rename"),
+    hinted(
+        &[key(KeyCode::Delete), char('d')],
+        SidebarKey::Delete,
+        "move the session to the trash",
+        "del",
+    ),
+    hinted(&[char('p')], SidebarKey::Preview, "how the session begins and ends", "preview"),
+    hinted(&[char('g')], SidebarKey::Scope, "all projects, or this one", "projects"),
+    row(&[char('u')], SidebarKey::Undo, "bring back what was deleted last"),
+    row(&[char('/')], SidebarKey::Filter, "filter by title"),
+    row(&[char('?')], SidebarKey::Help, "these keys"),
+    row(
+        &[key(KeyCode::Tab), ctrl('b'), alt('s')],
+        SidebarKey::Leave,
+        "back to the input; the list stays",
+    ),
+    row(&[key(KeyCode::Esc)], SidebarKey::Close, "close the list"),
+];
+
 /// In something to read.
 pub const READING: &[Binding<ReadingKey>] = &[
     row(&[key(KeyCode::Up), char('k')], ReadingKey::Scroll(Scrolling::LineUp), "a line up"),
@@ -462,6 +531,7 @@ pub fn help() -> Vec<(&'static str, Vec<(String, &'static str)>)> {
         ("Permission question", rows(APPROVAL)),
         ("Fields in a dialog", rows(FIELD)),
         ("Lists", rows(LIST)),
+        ("Sessions", rows(SIDEBAR)),
     ]
 }
 
@@ -538,6 +608,7 @@ mod tests {
             ("approval", [chords(APPROVAL), chords(ALWAYS)].concat()),
             ("field", [chords(FIELD), chords(EDITING), chords(ALWAYS)].concat()),
             ("list", [chords(LIST), chords(EDITING), chords(ALWAYS)].concat()),
+            ("sessions", [chords(SIDEBAR), chords(ALWAYS)].concat()),
             ("reading", [chords(READING), chords(ALWAYS)].concat()),
             ("completion", [chords(COMPLETION), chords(ALWAYS)].concat()),
         ];

@@ -16,6 +16,7 @@ use super::overlay::{Overlay, Page, Reading, Step};
 use super::picker::{Choice, List};
 use super::queue::Goes;
 use super::scroll::Anchor;
+use super::sidebar;
 use super::transcript::BlockId;
 use super::turn::{Phase, Turn};
 
@@ -42,6 +43,7 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
             picker.filter.insert(text);
             picker.list.set_query(&picker.filter.text());
         }
+        None if model.focus == Focus::Sidebar => sidebar::paste(model, text),
         Some(Overlay::Approval(_) | Overlay::Reading(_)) | None => {
             model.focus = Focus::Input;
             model.composer.paste(text);
@@ -56,7 +58,7 @@ pub fn chat_action(model: &mut Model, key: ChatKey) -> Vec<Effect> {
     match key {
         ChatKey::Help => model.overlays.push(Overlay::Reading(Reading::new(Page::Help))),
         ChatKey::Palette => commands::open_palette(model),
-        ChatKey::Sessions => return commands::open_sessions(model),
+        ChatKey::Sessions => return sidebar::open(model),
         ChatKey::FoldAll => {
             hold(model);
             model.transcript.toggle_all();
@@ -241,6 +243,9 @@ fn chat_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
             None => general_key(model, key),
         },
         Focus::Input => input_key(model, key),
+        Focus::Sidebar => {
+            sidebar::key(model, key).unwrap_or_else(|| general_key(model, key))
+        }
     }
 }
 
@@ -330,7 +335,7 @@ fn complete_word(model: &mut Model, then: Then) -> Vec<Effect> {
         (Some(Choice::Mode(mode)), _) => (mode.name().to_owned(), true),
         (Some(Choice::Model(name)), _) => (name, true),
         (Some(Choice::Text(path)), _) => (path, false),
-        (Some(Choice::Key(_) | Choice::Session(_) | Choice::Command(_)) | None, _) => {
+        (Some(Choice::Key(_) | Choice::Command(_)) | None, _) => {
             return Vec::new();
         }
     };
@@ -363,7 +368,7 @@ fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {
 /// To the lowest block on screen, or back to the input.
 fn swap_focus(model: &mut Model) {
     model.focus = match model.focus {
-        Focus::Pane(_) => Focus::Input,
+        Focus::Pane(_) | Focus::Sidebar => Focus::Input,
         Focus::Input => {
             let shown = model.geometry.rows.iter().rev().map(|row| row.block);
             let pane = shown

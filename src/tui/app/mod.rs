@@ -23,6 +23,8 @@ pub mod picker;
 pub mod queue;
 pub mod scroll;
 pub mod select;
+pub mod sessions;
+pub mod sidebar;
 pub mod softwrap;
 pub mod status;
 pub mod title;

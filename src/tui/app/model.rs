@@ -17,6 +17,7 @@ use super::overlay::Overlay;
 use super::queue::Queue;
 use super::scroll::Scroll;
 use super::select::{Clicks, Selection};
+use super::sidebar::Sidebar;
 use super::status::Status;
 use super::transcript::{BlockId, Transcript};
 use super::turn::Turn;
@@ -50,6 +51,8 @@ pub struct Model {
     pub queue: Queue,
     /// What runs.
     pub turn: Turn,
+    /// The list of sessions.
+    pub sidebar: Sidebar,
     /// The plan.
     pub todos: Vec<Todo>,
     /// What lies over the chat, the topmost last.
@@ -99,6 +102,8 @@ pub enum Focus {
     Input,
     /// A block of the transcript.
     Pane(BlockId),
+    /// The list of sessions.
+    Sidebar,
 }
 
 /// A short word in the last line.
@@ -140,6 +145,7 @@ impl Model {
         Self {
             now: Duration::ZERO,
             transcript: Transcript::new(settings.cwd.clone()),
+            sidebar: Sidebar::new(settings.cwd.clone()),
             settings,
             status,
             scroll: Scroll::default(),

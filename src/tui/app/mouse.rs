@@ -9,6 +9,7 @@ use super::keys;
 use super::model::{Focus, Model};
 use super::overlay::{Overlay, scrolled};
 use super::select::{Selection, Spot, Unit};
+use super::sidebar;
 use super::softwrap;
 
 /// Rows a notch of the wheel goes.
@@ -16,6 +17,9 @@ const WHEEL: i32 = 3;
 
 /// A mouse event.
 pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
+    if let Some(effects) = sidebar::mouse(model, event) {
+        return effects;
+    }
     match event.kind {
         MouseEventKind::ScrollUp => wheel(model, -WHEEL),
         MouseEventKind::ScrollDown => wheel(model, WHEEL),

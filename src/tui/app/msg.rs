@@ -6,10 +6,10 @@ use std::time::Duration;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::agent::{self, NoticeLevel};
-use crate::domain::SessionId;
 
 use super::effect::RequestId;
 use super::geometry::Geometry;
+use super::sessions::SessionAnswer;
 use super::status::Git;
 
 /// Something that happened.
@@ -41,12 +41,12 @@ pub enum Msg {
         /// Paths relative to the workspace.
         files: Arc<Vec<String>>,
     },
-    /// Answer to `ListSessions`.
-    SessionsListed {
+    /// Answer to `Sessions`.
+    Sessions {
         /// Which request.
         id: RequestId,
-        /// The sessions, newest first, or why there are none.
-        sessions: Result<Vec<SessionRow>, String>,
+        /// What it came to, or why not.
+        answer: Result<SessionAnswer, String>,
     },
     /// Answer to `ListModels`.
     ModelsListed {
@@ -71,17 +71,6 @@ pub enum Msg {
         /// A sentence.
         text: String,
     },
-}
-
-/// A session in a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionRow {
-    /// Which.
-    pub id: SessionId,
-    /// Its title.
-    pub title: String,
-    /// How long ago it was used: "12m".
-    pub age: String,
 }
 
 /// A model in a list.

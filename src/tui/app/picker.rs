@@ -1,4 +1,4 @@
-//! A list to choose from with a fuzzy filter: palette, models, modes, sessions, history, and the
+//! A list to choose from with a fuzzy filter: palette, models, modes, history, and the
 //! list under `@` and `/`.
 
 use std::cmp::Reverse;
@@ -8,7 +8,7 @@ use crossterm::event::KeyEvent;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use crate::domain::{Mode, SessionId};
+use crate::domain::Mode;
 
 use super::editor::{Editor, Lines};
 use super::effect::RequestId;
@@ -26,8 +26,6 @@ pub enum Choice {
     Model(String),
     /// Changes the mode.
     Mode(Mode),
-    /// Opens a session.
-    Session(SessionId),
     /// Puts a text into the input.
     Text(String),
 }

@@ -7,9 +7,9 @@ use super::geometry::Geometry;
 use super::model::{Model, Motion};
 use super::msg::Msg;
 use super::overlay::Overlay;
-use super::picker::{Choice, Item};
+use super::picker::Item;
 use super::turn::Turn;
-use super::{approval, commands, complete, events, keys, mouse};
+use super::{approval, commands, complete, events, keys, mouse, sidebar};
 
 /// Takes a message in; what it returns is to happen.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
@@ -34,18 +34,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             }
             Vec::new()
         }
-        Msg::SessionsListed { id, sessions } => {
-            let items = sessions.map(|rows| {
-                let item = |row: super::msg::SessionRow| Item {
-                    label: row.title,
-                    detail: String::new(),
-                    aside: row.age,
-                    choice: Choice::Session(row.id),
-                };
-                rows.into_iter().map(item).collect()
-            });
-            fill_picker(model, id, &items)
-        }
+        Msg::Sessions { id, answer } => sidebar::answered(model, id, answer),
         Msg::ModelsListed { id, models } => {
             if model.requests.models == Some(id) {
                 model.requests.models = None;

@@ -15,6 +15,7 @@ pub mod picker;
 pub mod queue;
 pub mod reading;
 pub mod select;
+pub mod sidebar;
 pub mod transcript;
 pub mod window;
 

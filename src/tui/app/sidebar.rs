@@ -1,0 +1,559 @@
+//! The list of past sessions beside the chat: what is in it, what its keys do, and what they
+//! change on disk.
+//!
+//! A change shows at once and is carried out by a [`SessionJob`]; jobs that change something run
+//! one after another, each begun when the one before is answered, and one that fails is taken
+//! back on screen. Exporting and searching in what was said are not here.
+
+mod pane;
+mod routing;
+mod tree;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chrono::{DateTime, FixedOffset, TimeDelta};
+use crossterm::event::KeyEvent;
+
+use crate::domain::SessionId;
+
+use super::editor::{Editor, Lines};
+use super::effect::{Effect, RequestId};
+use super::keymap::{self, FieldKey, ListKey, SidebarKey};
+use super::model::Requests;
+use super::sessions::{Held, SessionAnswer, SessionJob, SessionList, SessionRow};
+
+pub use crate::agent::NoticeLevel;
+pub use pane::Pane;
+pub use routing::{
+    Placement, answered, key, mouse, open, paste, placement, session_opened, title_changed,
+};
+pub use tree::{Line, Scope, Tree, age};
+
+/// The list of sessions. It keeps what was deleted also while it is closed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sidebar {
+    /// Whether it is on screen.
+    pub presence: Presence,
+    /// The sessions; `None` until they are there.
+    pub tree: Option<Tree>,
+    /// What the keys do in it.
+    pub mode: Mode,
+    /// Which folders are shown.
+    pub scope: Scope,
+    /// The session shown below the list.
+    pub pane: Pane,
+    /// The last thing to say about it.
+    pub note: Option<Note>,
+    folder: PathBuf,
+    listed_at: Duration,
+    reading: Reading,
+    selected: usize,
+    top: usize,
+    trashed: Vec<SessionRow>,
+    changes: VecDeque<Change>,
+    under_way: Option<RequestId>,
+}
+
+/// Whether the list is on screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// It is.
+    Shown,
+    /// It is not.
+    Hidden,
+}
+
+/// What the keys do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mode {
+    /// Letters are commands.
+    Browsing,
+    /// What is typed filters.
+    Filtering(Editor),
+    /// What is typed is a new title.
+    Renaming {
+        /// Of which session.
+        session: SessionId,
+        /// The title.
+        editor: Editor,
+    },
+}
+
+/// Something to say below the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// How bad it is.
+    pub level: NoticeLevel,
+    /// A sentence.
+    pub text: String,
+}
+
+/// What a key comes to, beside what it changes here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing more.
+    Stay,
+    /// The key means nothing here.
+    Pass,
+    /// The keys go back to the input.
+    Leave,
+    /// The list closes.
+    Close,
+    /// The keys are to be shown.
+    Help,
+    /// A session is to be opened.
+    Open(SessionId),
+    /// A session is to be forked, and the fork opened.
+    Fork(SessionId),
+    /// The open session is to have this title.
+    Retitle(String),
+}
+
+/// What a key needs to know of the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Around {
+    /// Rows of the list on screen.
+    pub page: usize,
+    /// The session that is open.
+    pub open: Option<SessionId>,
+}
+
+/// Whether the list is being read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    No,
+    Wanted,
+    Asked(RequestId),
+}
+
+/// A change on disk, with what it takes to take it back on screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Change {
+    Rename { session: SessionId, before: String, title: String },
+    Trash(SessionRow),
+    Restore(SessionRow),
+}
+
+impl Sidebar {
+    /// A list that has never been opened; the sessions of `folder` are to come first.
+    pub fn new(folder: PathBuf) -> Self {
+        Self {
+            presence: Presence::Hidden,
+            tree: None,
+            mode: Mode::Browsing,
+            scope: Scope::default(),
+            pane: Pane::Closed,
+            note: None,
+            folder,
+            listed_at: Duration::ZERO,
+            reading: Reading::No,
+            selected: 0,
+            top: 0,
+            trashed: Vec::new(),
+            changes: VecDeque::new(),
+            under_way: None,
+        }
+    }
+
+    /// Puts it on screen, if it is not there, and has the sessions read anew.
+    pub fn open(&mut self) {
+        self.presence = Presence::Shown;
+        self.refresh();
+    }
+
+    /// Takes it off the screen, and lets go of all but what can be undone.
+    pub fn close(&mut self) {
+        self.presence = Presence::Hidden;
+        self.mode = Mode::Browsing;
+        self.tree = None;
+        self.note = None;
+        self.pane = Pane::Closed;
+        self.reading = Reading::No;
+        self.selected = 0;
+        self.top = 0;
+    }
+
+    /// Has the sessions read anew.
+    pub fn refresh(&mut self) {
+        if self.presence == Presence::Shown {
+            self.reading = Reading::Wanted;
+        }
+    }
+
+    /// The line that is selected.
+    pub fn selected(&self) -> usize {
+        self.selected
+    }
+
+    /// The session that is selected.
+    pub fn session(&self) -> Option<&SessionRow> {
+        self.tree.as_ref()?.session_at(self.selected)
+    }
+
+    /// The first line on a screen of so many rows.
+    pub fn first_shown(&self, rows: usize) -> usize {
+        // A heading right above the selected session is shown with it.
+        let heading = self.selected.checked_sub(1).filter(|above| {
+            let lines = self.tree.as_ref().map_or(&[][..], Tree::lines);
+            rows > 1 && matches!(lines.get(*above), Some(Line::Heading(_)))
+        });
+        let lowest = heading.unwrap_or(self.selected);
+        self.top.clamp((self.selected + 1).saturating_sub(rows.max(1)), lowest)
+    }
+
+    /// What time it is for the list, `now` after slug's start.
+    pub fn clock(&self, now: Duration) -> Option<DateTime<FixedOffset>> {
+        let passed = TimeDelta::from_std(now.saturating_sub(self.listed_at)).ok()?;
+        self.tree.as_ref()?.now().checked_add_signed(passed)
+    }
+
+    /// Whether a deletion can be undone.
+    pub fn can_undo(&self) -> bool {
+        !self.trashed.is_empty()
+    }
+
+    /// The text that is typed in, if one is.
+    pub fn editor(&mut self) -> Option<&mut Editor> {
+        match &mut self.mode {
+            Mode::Browsing => None,
+            Mode::Filtering(editor) | Mode::Renaming { editor, .. } => Some(editor),
+        }
+    }
+
+    /// A key.
+    pub fn key(&mut self, key: KeyEvent, around: Around) -> Step {
+        self.top = self.first_shown(around.page);
+        let command = keymap::find(keymap::SIDEBAR, key);
+        if command == Some(SidebarKey::Leave) {
+            return Step::Leave;
+        }
+        let step = match &self.mode {
+            Mode::Browsing => match command {
+                Some(command) => self.command(command, around),
+                None => return Step::Pass,
+            },
+            Mode::Filtering(_) => self.filter_key(key, around),
+            Mode::Renaming { .. } => self.title_key(key, around),
+        };
+        self.top = self.first_shown(around.page);
+        step
+    }
+
+    /// After a text that is typed in here has changed.
+    pub fn edited(&mut self) {
+        if let Mode::Filtering(editor) = &self.mode {
+            let query = editor.text();
+            self.show(query.trim());
+        }
+    }
+
+    /// Selects the session on a line; a heading is none.
+    pub fn select(&mut self, line: usize) {
+        if self.tree.as_ref().is_some_and(|tree| tree.session_at(line).is_some()) {
+            self.selected = line;
+        }
+    }
+
+    /// Selects a session so many lines further, stopping at the ends.
+    pub fn step(&mut self, by: isize) {
+        let Some(tree) = &self.tree else { return };
+        let last = tree.lines().len().saturating_sub(1);
+        let to = self.selected.saturating_add_signed(by).min(last);
+        let is_session = |line: &usize| tree.session_at(*line).is_some();
+        // Over a heading in the same direction; at the very top back down from it.
+        let found = if by < 0 {
+            (0..=to).rev().find(is_session).or_else(|| (to..=last).find(is_session))
+        } else {
+            (to..=last).find(is_session).or_else(|| (0..=to).rev().find(is_session))
+        };
+        self.selected = found.unwrap_or(0);
+    }
+
+    /// What has to be done outside now.
+    pub fn jobs(&mut self, requests: &mut Requests) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        let mut ask = |job: SessionJob| {
+            let id = requests.issue();
+            effects.push(Effect::Sessions { id, job });
+            id
+        };
+        if let (None, Some(change)) = (self.under_way, self.changes.front()) {
+            self.under_way = Some(ask(change.job()));
+        }
+        // A list that is read while something changes would show neither one state nor the other.
+        if self.reading == Reading::Wanted && self.changes.is_empty() {
+            self.reading = Reading::Asked(ask(SessionJob::List));
+        }
+        let selected = self.session().map(|row| row.id);
+        if let Some(session) = self.pane.wants(selected) {
+            let id = ask(SessionJob::Preview { session });
+            self.pane.asked(id, session);
+        }
+        effects
+    }
+
+    /// The answer to a job. One to a request that nobody waits for is stale.
+    pub fn answer(
+        &mut self,
+        id: RequestId,
+        answer: Result<SessionAnswer, String>,
+        now: Duration,
+    ) {
+        if self.reading == Reading::Asked(id) {
+            self.reading = Reading::No;
+            match answer {
+                Ok(SessionAnswer::Listed(list)) => self.fill(list, now),
+                Ok(SessionAnswer::Changed | SessionAnswer::Previewed(_)) => {}
+                Err(reason) => self.say(NoticeLevel::Error, reason),
+            }
+        } else if self.under_way == Some(id) {
+            self.under_way = None;
+            let change = self.changes.pop_front();
+            if let (Some(change), Err(reason)) = (change, answer) {
+                self.take_back(change);
+                self.say(NoticeLevel::Error, reason);
+            }
+        } else {
+            self.pane.answer(id, answer);
+        }
+    }
+
+    fn fill(&mut self, list: SessionList, now: Duration) {
+        let selected = self.session().map(|row| row.id);
+        self.listed_at = now;
+        let first = self.tree.is_none();
+        self.tree = Some(Tree::new(list, &self.folder));
+        let query = self.query();
+        self.show(&query);
+        match selected {
+            Some(selected) => self.find(selected),
+            None if first => self.step(0),
+            None => {}
+        }
+    }
+
+    /// Selects a session if it is shown.
+    fn find(&mut self, session: SessionId) {
+        if let Some(line) = self.tree.as_ref().and_then(|tree| tree.line_of(session)) {
+            self.selected = line;
+        }
+    }
+
+    fn query(&self) -> String {
+        match &self.mode {
+            Mode::Filtering(editor) => editor.text().trim().to_owned(),
+            Mode::Browsing | Mode::Renaming { .. } => String::new(),
+        }
+    }
+
+    /// Shows what the scope and `query` leave; what is selected stays so while it is shown.
+    fn show(&mut self, query: &str) {
+        let selected = self.session().map(|row| row.id);
+        let Some(tree) = &mut self.tree else { return };
+        tree.show(self.scope, query);
+        match selected.and_then(|selected| tree.line_of(selected)) {
+            Some(line) => self.selected = line,
+            None => {
+                self.selected = 0;
+                self.top = 0;
+                self.step(0);
+            }
+        }
+    }
+
+    fn command(&mut self, command: SidebarKey, around: Around) -> Step {
+        self.note = None;
+        let page = isize::try_from(around.page.max(2) - 1).unwrap_or(1);
+        match command {
+            SidebarKey::Previous => self.step(-1),
+            SidebarKey::Next => self.step(1),
+            SidebarKey::PageUp => self.step(-page),
+            SidebarKey::PageDown => self.step(page),
+            SidebarKey::First => self.step(isize::MIN),
+            SidebarKey::Last => self.step(isize::MAX),
+            SidebarKey::Open => return self.open_selected(around),
+            SidebarKey::Fork => return self.session().map_or(Step::Stay, |row| Step::Fork(row.id)),
+            SidebarKey::Rename => self.begin_rename(),
+            SidebarKey::Delete => self.delete(around),
+            SidebarKey::Undo => self.undo(),
+            SidebarKey::Filter => self.mode = Mode::Filtering(Editor::new(Lines::One)),
+            SidebarKey::Preview => self.pane.toggle(),
+            SidebarKey::Scope => {
+                self.scope = match self.scope {
+                    Scope::AllProjects => Scope::ThisProject,
+                    Scope::ThisProject => Scope::AllProjects,
+                };
+                self.show("");
+            }
+            SidebarKey::Help => return Step::Help,
+            SidebarKey::Leave => return Step::Leave,
+            SidebarKey::Close => return Step::Close,
+        }
+        Step::Stay
+    }
+
+    fn filter_key(&mut self, key: KeyEvent, around: Around) -> Step {
+        let page = isize::try_from(around.page.max(2) - 1).unwrap_or(1);
+        match keymap::find(keymap::LIST, key) {
+            Some(ListKey::Previous) => self.step(-1),
+            Some(ListKey::Next) => self.step(1),
+            Some(ListKey::PageUp) => self.step(-page),
+            Some(ListKey::PageDown) => self.step(page),
+            Some(ListKey::Accept) => return self.open_selected(around),
+            Some(ListKey::Back) => {
+                self.mode = Mode::Browsing;
+                self.show("");
+            }
+            None => {
+                if let Some(editor) = self.editor() {
+                    editor.key(key);
+                }
+                self.edited();
+            }
+        }
+        Step::Stay
+    }
+
+    fn open_selected(&mut self, around: Around) -> Step {
+        let Some(row) = self.session() else { return Step::Stay };
+        if around.open == Some(row.id) {
+            return Step::Leave;
+        }
+        if row.held == Held::Elsewhere {
+            let text = "It is open in another slug. Fork it with f, or close it there.";
+            self.say(NoticeLevel::Warning, text);
+            return Step::Stay;
+        }
+        Step::Open(row.id)
+    }
+
+    fn begin_rename(&mut self) {
+        if let Some(row) = self.session() {
+            let editor = Editor::with_text(Lines::One, &row.title);
+            self.mode = Mode::Renaming { session: row.id, editor };
+        }
+    }
+
+    fn title_key(&mut self, key: KeyEvent, around: Around) -> Step {
+        match keymap::find(keymap::FIELD, key) {
+            Some(FieldKey::Accept) => return self.rename(around),
+            Some(FieldKey::Back) => self.mode = Mode::Browsing,
+            Some(FieldKey::Next | FieldKey::Newline) => {}
+            None => {
+                if let Some(editor) = self.editor() {
+                    editor.key(key);
+                }
+            }
+        }
+        Step::Stay
+    }
+
+    fn rename(&mut self, around: Around) -> Step {
+        let mode = std::mem::replace(&mut self.mode, Mode::Browsing);
+        let (Mode::Renaming { session, editor }, Some(tree)) = (mode, &mut self.tree) else {
+            return Step::Stay;
+        };
+        let title = editor.text().trim().to_owned();
+        let before = tree.get(session).map(|row| row.title.clone()).unwrap_or_default();
+        if title.is_empty() || title == before {
+            return Step::Stay;
+        }
+        tree.rename(session, &title);
+        if around.open == Some(session) {
+            return Step::Retitle(title);
+        }
+        self.change(Change::Rename { session, before, title });
+        Step::Stay
+    }
+
+    fn delete(&mut self, around: Around) {
+        let Some(row) = self.session().cloned() else { return };
+        if around.open == Some(row.id) {
+            let text = "This session is open. Open another one first, then delete it.";
+            self.say(NoticeLevel::Warning, text);
+            return;
+        }
+        self.take_out(row.id);
+        self.say(NoticeLevel::Info, format!("Deleted “{}”. u brings it back.", row.name()));
+        self.trashed.push(row.clone());
+        self.change(Change::Trash(row));
+    }
+
+    fn undo(&mut self) {
+        let Some(row) = self.trashed.pop() else {
+            self.say(NoticeLevel::Info, "Nothing has been deleted.");
+            return;
+        };
+        self.put_in(row.clone());
+        self.change(Change::Restore(row));
+    }
+
+    fn change(&mut self, change: Change) {
+        self.changes.push_back(change);
+        // The list that is on its way does not know of it.
+        if let Reading::Asked(_) = self.reading {
+            self.reading = Reading::Wanted;
+        }
+    }
+
+    /// Takes a change that failed back on screen.
+    fn take_back(&mut self, change: Change) {
+        match change {
+            Change::Rename { session, before, .. } => {
+                if let Some(tree) = &mut self.tree {
+                    tree.rename(session, &before);
+                }
+            }
+            Change::Trash(row) => {
+                self.trashed.retain(|other| other.id != row.id);
+                // What did not go need not come back.
+                self.changes.retain(|change| *change != Change::Restore(row.clone()));
+                self.put_in(row);
+            }
+            Change::Restore(row) => {
+                self.take_out(row.id);
+                self.trashed.push(row);
+            }
+        }
+    }
+
+    fn take_out(&mut self, session: SessionId) {
+        let line = self.selected;
+        if let Some(tree) = &mut self.tree {
+            tree.remove(session);
+        }
+        self.selected = line;
+        self.step(0);
+    }
+
+    fn put_in(&mut self, row: SessionRow) {
+        let session = row.id;
+        if let Some(tree) = &mut self.tree {
+            tree.insert(row);
+        }
+        self.find(session);
+    }
+
+    fn say(&mut self, level: NoticeLevel, text: impl Into<String>) {
+        self.note = Some(Note { level, text: text.into() });
+    }
+}
+
+impl Change {
+    fn job(&self) -> SessionJob {
+        match self {
+            Self::Rename { session, title, .. } => {
+                SessionJob::Rename { session: *session, title: title.clone() }
+            }
+            Self::Trash(row) => SessionJob::Trash { session: row.id },
+            Self::Restore(row) => SessionJob::Restore { session: row.id },
+        }
+    }
+}
+
+#[cfg(test)]
+pub mod samples;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! Between the list of sessions and the rest of the screen.
+
+use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+
+use crate::agent;
+use crate::tui::app::commands;
+use crate::tui::app::effect::{Effect, RequestId};
+use crate::tui::app::keymap::ChatKey;
+use crate::tui::app::keys;
+use crate::tui::app::model::{Focus, Model};
+use crate::tui::app::sessions::SessionAnswer;
+
+use super::{Around, Mode, Presence, Step};
+
+/// Columns of the screen from which on the list is beside the chat.
+const WIDE: u16 = 100;
+
+/// Where the list is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placement {
+    /// At the left, the chat beside it; so many columns.
+    Beside(u16),
+    /// Over the chat; so many columns.
+    Over(u16),
+}
+
+/// Where the list is on a screen of so many columns.
+pub fn placement(width: u16) -> Placement {
+    if width >= WIDE {
+        Placement::Beside((width / 3).clamp(35, 46))
+    } else {
+        Placement::Over(width.min(46))
+    }
+}
+
+/// Opens the list, or goes to it.
+pub fn open(model: &mut Model) -> Vec<Effect> {
+    model.focus = Focus::Sidebar;
+    model.sidebar.open();
+    model.sidebar.jobs(&mut model.requests)
+}
+
+/// A key while the list has the focus. `None` where it means something to the chat.
+pub fn key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
+    let page = model.geometry.sidebar.map_or(1, |rows| usize::from(rows.height));
+    let step = model.sidebar.key(key, Around { page, open: model.status.session });
+    if step == Step::Pass {
+        return None;
+    }
+    let mut effects = take(model, step);
+    effects.extend(model.sidebar.jobs(&mut model.requests));
+    Some(effects)
+}
+
+/// Text in one piece.
+pub fn paste(model: &mut Model, text: &str) {
+    if let Some(editor) = model.sidebar.editor() {
+        editor.insert(text);
+        model.sidebar.edited();
+    }
+}
+
+/// The mouse over the list: the wheel moves in it, a click selects, another one opens.
+pub fn mouse(model: &mut Model, event: MouseEvent) -> Option<Vec<Effect>> {
+    let rows = model.geometry.sidebar?;
+    if !model.overlays.is_empty() || model.sidebar.presence == Presence::Hidden {
+        return None;
+    }
+    let (_, row) = rows.inside(event.column, event.row)?;
+    let page = usize::from(rows.height);
+    let mut effects = Vec::new();
+    match event.kind {
+        MouseEventKind::ScrollUp => model.sidebar.step(-1),
+        MouseEventKind::ScrollDown => model.sidebar.step(1),
+        MouseEventKind::Down(MouseButton::Left) => {
+            model.focus = Focus::Sidebar;
+            let line = model.sidebar.first_shown(page) + usize::from(row);
+            let known = model.sidebar.session().map(|row| row.id);
+            let before = model.sidebar.selected();
+            model.sidebar.select(line);
+            if line == before && known.is_some() && model.sidebar.mode == Mode::Browsing {
+                let around = Around { page, open: model.status.session };
+                let step = model.sidebar.open_selected(around);
+                effects = take(model, step);
+            }
+        }
+        MouseEventKind::Down(_)
+        | MouseEventKind::Up(_)
+        | MouseEventKind::Drag(_)
+        | MouseEventKind::Moved
+        | MouseEventKind::ScrollLeft
+        | MouseEventKind::ScrollRight => return None,
+    }
+    effects.extend(model.sidebar.jobs(&mut model.requests));
+    Some(effects)
+}
+
+/// An answer of the store's.
+pub fn answered(
+    model: &mut Model,
+    id: RequestId,
+    answer: Result<SessionAnswer, String>,
+) -> Vec<Effect> {
+    model.sidebar.answer(id, answer, model.now);
+    model.sidebar.jobs(&mut model.requests)
+}
+
+/// Another session is open: it may be new to the list, which is no longer in the way.
+pub fn session_opened(model: &mut Model) -> Vec<Effect> {
+    match placement(model.geometry.width) {
+        Placement::Beside(_) => model.sidebar.refresh(),
+        Placement::Over(_) => model.sidebar.close(),
+    }
+    model.sidebar.jobs(&mut model.requests)
+}
+
+/// The open session has another title.
+pub fn title_changed(model: &mut Model) -> Vec<Effect> {
+    model.sidebar.refresh();
+    model.sidebar.jobs(&mut model.requests)
+}
+
+fn take(model: &mut Model, step: Step) -> Vec<Effect> {
+    match step {
+        Step::Stay | Step::Pass => Vec::new(),
+        Step::Leave => {
+            // Over the chat it would hide what is gone back to.
+            if let Placement::Over(_) = placement(model.geometry.width) {
+                model.sidebar.close();
+            }
+            model.focus = Focus::Input;
+            Vec::new()
+        }
+        Step::Close => {
+            model.sidebar.close();
+            model.focus = Focus::Input;
+            Vec::new()
+        }
+        Step::Help => keys::chat_action(model, ChatKey::Help),
+        Step::Open(session) => commands::when_idle(model, agent::Command::Resume { session }),
+        Step::Fork(session) => {
+            commands::when_idle(model, agent::Command::Fork { session, upto: None })
+        }
+        Step::Retitle(title) => vec![Effect::Agent(agent::Command::SetTitle(title))],
+    }
+}

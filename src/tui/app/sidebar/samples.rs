@@ -1,0 +1,64 @@
+//! Sessions for the tests of the list, on screen and off.
+
+use chrono::{DateTime, FixedOffset, TimeDelta};
+
+use crate::domain::SessionId;
+use crate::tui::app::sessions::{Held, SessionList, SessionRow};
+
+/// The folder that the tests are in.
+pub const HERE: &str = "/home/me/webshop";
+
+/// A Thursday, in the afternoon.
+pub fn now() -> DateTime<FixedOffset> {
+    "2026-06-18T15:00:00+02:00".parse().unwrap()
+}
+
+/// A session by its number.
+pub fn id(number: u128) -> SessionId {
+    format!("00000000-0000-7000-8000-{number:012}").parse().unwrap()
+}
+
+/// A session of this folder, last used so many minutes ago.
+pub fn row(number: u128, title: &str, minutes: i64) -> SessionRow {
+    SessionRow {
+        id: id(number),
+        title: title.into(),
+        last_used_at: now() - TimeDelta::minutes(minutes),
+        working_directory: HERE.into(),
+        forked_from: None,
+        message_count: 12,
+        held: Held::Nowhere,
+    }
+}
+
+/// The same as a fork of another.
+pub fn fork(parent: u128, row: SessionRow) -> SessionRow {
+    SessionRow { forked_from: Some(id(parent)), ..row }
+}
+
+/// The same in another folder.
+pub fn at(folder: &str, row: SessionRow) -> SessionRow {
+    SessionRow { working_directory: folder.into(), ..row }
+}
+
+/// A list read at [`now`].
+pub fn list(rows: Vec<SessionRow>) -> SessionList {
+    SessionList { rows, now: now() }
+}
+
+/// What a week of work leaves.
+pub fn week() -> SessionList {
+    let day = 24 * 60;
+    list(vec![
+        row(1, "Fix empty cart checkout", 12),
+        fork(1, row(2, "try sum() instead", 8)),
+        fork(1, row(3, "with a feature flag", 3)),
+        fork(2, row(4, "and a property test", 5)),
+        row(5, "Upgrade to axum 0.9", 130),
+        row(6, "Flaky inventory test", day),
+        row(7, "Währung: 日本語の通貨の書式をまとめて直す", 3 * day),
+        row(8, "A first look", 20 * day),
+        at("/home/me/blog", SessionRow { held: Held::Elsewhere, ..row(9, "Dark mode", 60) }),
+        at("/home/me/blog", row(10, "", 50 * day)),
+    ])
+}

@@ -1,0 +1,395 @@
+//! Tests of the list's keys and of what they ask for.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use super::samples::{HERE, at, fork, id, list, now, row, week};
+use super::*;
+use crate::agent::Command;
+use crate::tui::app::composer::Composer;
+use crate::tui::app::geometry::Area;
+use crate::tui::app::model::{Focus, Model, Settings};
+use crate::tui::app::sessions::{Preview, Said};
+use crate::tui::app::status::Status;
+use crate::tui::app::{Msg, update};
+
+/// A screen with the list open and filled.
+struct Scene {
+    model: Model,
+    effects: Vec<Effect>,
+}
+
+impl Scene {
+    fn of(list: SessionList) -> Self {
+        let mut scene = Self::closed(120);
+        scene.press("ctrl+b");
+        let id = scene.asked();
+        scene.answer(id, Ok(SessionAnswer::Listed(list)));
+        scene
+    }
+
+    fn closed(width: u16) -> Self {
+        let settings = Settings { cwd: HERE.into(), ..Settings::default() };
+        let mut model = Model::new(settings, Status::default(), Composer::new(Vec::new(), ""), (width, 40));
+        model.geometry.sidebar = Some(Area { x: 1, y: 1, width: 38, height: 10 });
+        Self { model, effects: Vec::new() }
+    }
+
+    /// Presses keys: names, or characters to type.
+    fn press(&mut self, keys: &str) -> &mut Self {
+        for name in keys.split(' ') {
+            let (code, modifiers) = match name {
+                "ctrl+b" => (KeyCode::Char('b'), KeyModifiers::CONTROL),
+                "enter" => (KeyCode::Enter, KeyModifiers::NONE),
+                "esc" => (KeyCode::Esc, KeyModifiers::NONE),
+                "tab" => (KeyCode::Tab, KeyModifiers::NONE),
+                "up" => (KeyCode::Up, KeyModifiers::NONE),
+                "down" => (KeyCode::Down, KeyModifiers::NONE),
+                "home" => (KeyCode::Home, KeyModifiers::NONE),
+                "end" => (KeyCode::End, KeyModifiers::NONE),
+                "pgdn" => (KeyCode::PageDown, KeyModifiers::NONE),
+                "pgup" => (KeyCode::PageUp, KeyModifiers::NONE),
+                "del" => (KeyCode::Delete, KeyModifiers::NONE),
+                one => (KeyCode::Char(one.chars().next().unwrap()), KeyModifiers::NONE),
+            };
+            self.effects = update(&mut self.model, Msg::Key(KeyEvent::new(code, modifiers)));
+        }
+        self
+    }
+
+    fn typed(&mut self, text: &str) -> &mut Self {
+        for c in text.chars() {
+            let key = KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE);
+            self.effects = update(&mut self.model, Msg::Key(key));
+        }
+        self
+    }
+
+    fn answer(&mut self, id: RequestId, answer: Result<SessionAnswer, String>) -> &mut Self {
+        self.effects = update(&mut self.model, Msg::Sessions { id, answer });
+        self
+    }
+
+    /// The last request that the last message led to.
+    fn asked(&self) -> RequestId {
+        match self.effects.last() {
+            Some(Effect::Sessions { id, .. }) => *id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn jobs(&self) -> Vec<SessionJob> {
+        let job = |effect: &Effect| match effect {
+            Effect::Sessions { job, .. } => Some(job.clone()),
+            _ => None,
+        };
+        self.effects.iter().filter_map(job).collect()
+    }
+
+    fn selected(&self) -> &str {
+        self.model.sidebar.session().map_or("", SessionRow::name)
+    }
+
+    fn note(&self) -> &str {
+        self.model.sidebar.note.as_ref().map_or("", |note| note.text.as_str())
+    }
+
+    fn titles(&self) -> Vec<String> {
+        let tree = self.model.sidebar.tree.as_ref().unwrap();
+        let lines = 0..tree.lines().len();
+        lines.filter_map(|line| Some(tree.session_at(line)?.name().to_owned())).collect()
+    }
+}
+
+#[test]
+fn keys_move_over_headings_and_stop_at_the_ends() {
+    let cases = [
+        ("up", "Fix empty cart checkout"),
+        ("j", "try sum() instead"),
+        ("down down down down", "Upgrade to axum 0.9"),
+        ("down down down down down", "Flaky inventory test"),
+        ("down down down down down k", "Upgrade to axum 0.9"),
+        ("end", "Untitled"),
+        ("end j", "Untitled"),
+        ("end home", "Fix empty cart checkout"),
+        ("pgdn", "A first look"),
+        ("pgdn pgup", "try sum() instead"),
+    ];
+    for (keys, title) in cases {
+        assert_eq!(Scene::of(week()).press(keys).selected(), title, "{keys}");
+    }
+}
+
+#[test]
+fn the_selected_session_is_always_on_screen_with_its_heading() {
+    let mut scene = Scene::of(week());
+    let rows = 10;
+    for key in ["down"; 12].into_iter().chain(["up"; 12]) {
+        scene.press(key);
+        let sidebar = &scene.model.sidebar;
+        let first = sidebar.first_shown(rows);
+        assert!((first..first + rows).contains(&sidebar.selected()), "{key}");
+    }
+    assert_eq!(scene.model.sidebar.first_shown(rows), 0, "the heading above the first is shown");
+}
+
+#[test]
+fn enter_opens_and_f_forks() {
+    let session = id(1);
+    let mut scene = Scene::of(week());
+    scene.press("enter");
+    assert_eq!(scene.effects, [Effect::Agent(Command::Resume { session })]);
+    scene.press("f");
+    assert_eq!(scene.effects, [Effect::Agent(Command::Fork { session, upto: None })]);
+}
+
+#[test]
+fn the_open_session_is_gone_back_to_and_not_deleted() {
+    let mut scene = Scene::of(week());
+    scene.model.status.session = Some(id(1));
+    scene.press("d");
+    assert!(scene.jobs().is_empty());
+    assert!(scene.note().contains("Open another one first"), "{}", scene.note());
+    scene.press("enter");
+    assert!(scene.effects.is_empty());
+    assert_eq!(scene.model.focus, Focus::Input);
+}
+
+#[test]
+fn a_session_that_runs_elsewhere_is_not_opened() {
+    let mut scene = Scene::of(list(vec![SessionRow { held: Held::Elsewhere, ..row(1, "a", 1) }]));
+    scene.press("enter");
+    assert!(scene.effects.is_empty());
+    assert!(scene.note().contains("Fork it with f"), "{}", scene.note());
+}
+
+#[test]
+fn renaming_shows_at_once_and_is_taken_back_when_it_fails() {
+    let mut scene = Scene::of(week());
+    scene.press("r").typed(" now").press("enter");
+    let title = "Fix empty cart checkout now";
+    assert_eq!(scene.selected(), title);
+    assert_eq!(scene.jobs(), [SessionJob::Rename { session: id(1), title: title.into() }]);
+    let id = scene.asked();
+    scene.answer(id, Err("The disk is full.".into()));
+    assert_eq!((scene.selected(), scene.note()), ("Fix empty cart checkout", "The disk is full."));
+}
+
+#[test]
+fn letters_in_a_title_are_letters() {
+    let mut scene = Scene::of(week());
+    scene.press("r").typed("dfu/").press("esc");
+    assert!(scene.effects.is_empty());
+    assert_eq!(scene.selected(), "Fix empty cart checkout");
+    assert_eq!(scene.model.sidebar.mode, Mode::Browsing);
+}
+
+#[test]
+fn the_open_session_gets_its_title_from_the_agent() {
+    let mut scene = Scene::of(week());
+    scene.model.status.session = Some(id(1));
+    scene.press("r").typed("!").press("enter");
+    let title = "Fix empty cart checkout!".to_owned();
+    assert_eq!(scene.effects, [Effect::Agent(Command::SetTitle(title))]);
+}
+
+#[test]
+fn deleting_shows_at_once_and_is_undone() {
+    let mut scene = Scene::of(week());
+    let before = scene.titles();
+    scene.press("down del");
+    assert_eq!(scene.jobs(), [SessionJob::Trash { session: id(2) }]);
+    assert!(!scene.titles().contains(&"try sum() instead".to_owned()));
+    assert!(scene.note().contains("u brings it back"));
+    let trashed = scene.asked();
+    scene.answer(trashed, Ok(SessionAnswer::Changed));
+    scene.press("u");
+    assert_eq!(scene.jobs(), [SessionJob::Restore { session: id(2) }]);
+    assert_eq!(scene.titles(), before);
+    assert_eq!(scene.selected(), "try sum() instead");
+    let restored = scene.asked();
+    scene.answer(restored, Err("There is a session already.".into()));
+    assert!(scene.model.sidebar.can_undo(), "it can be tried again");
+    assert!(!scene.titles().contains(&"try sum() instead".to_owned()));
+}
+
+#[test]
+fn changes_reach_the_disk_one_after_another() {
+    let mut scene = Scene::of(week());
+    scene.press("d");
+    let first = scene.asked();
+    scene.press("d");
+    assert!(scene.jobs().is_empty(), "the first is still under way");
+    scene.press("u");
+    scene.answer(first, Ok(SessionAnswer::Changed));
+    let second = scene.jobs();
+    assert!(matches!(second.as_slice(), [SessionJob::Trash { .. }]), "{second:?}");
+    let id = scene.asked();
+    scene.answer(id, Ok(SessionAnswer::Changed));
+    assert!(matches!(scene.jobs().as_slice(), [SessionJob::Restore { .. }]));
+}
+
+#[test]
+fn what_could_not_be_deleted_comes_back() {
+    let mut scene = Scene::of(week());
+    let before = scene.titles();
+    scene.press("d");
+    let id = scene.asked();
+    scene.press("u");
+    scene.answer(id, Err("It is open in process 7.".into()));
+    assert_eq!(scene.titles(), before);
+    assert!(scene.jobs().is_empty(), "nothing is there to bring back");
+    assert!(!scene.model.sidebar.can_undo());
+    assert_eq!(scene.note(), "It is open in process 7.");
+}
+
+#[test]
+fn a_deletion_can_be_undone_after_the_list_was_closed() {
+    let mut scene = Scene::of(week());
+    scene.press("d");
+    let id = scene.asked();
+    scene.answer(id, Ok(SessionAnswer::Changed)).press("esc ctrl+b");
+    let listing = scene.asked();
+    scene.answer(listing, Ok(SessionAnswer::Listed(list(vec![row(5, "other", 1)]))));
+    scene.press("u");
+    assert_eq!(scene.titles(), ["other", "Fix empty cart checkout"]);
+}
+
+#[test]
+fn a_list_read_while_something_changed_is_read_again() {
+    let mut scene = Scene::of(week());
+    scene.press("tab ctrl+b");
+    let stale = scene.asked();
+    scene.press("d");
+    let change = scene.asked();
+    scene.answer(stale, Ok(SessionAnswer::Listed(week())));
+    assert!(!scene.titles().contains(&"Fix empty cart checkout".to_owned()));
+    scene.answer(change, Ok(SessionAnswer::Changed));
+    assert_eq!(scene.jobs(), [SessionJob::List]);
+}
+
+#[test]
+fn typing_after_a_slash_filters_and_commands_are_letters_there() {
+    let mut scene = Scene::of(week());
+    scene.press("/").typed("fl");
+    assert_eq!(scene.titles(), ["with a feature flag", "Flaky inventory test"]);
+    scene.typed("d");
+    assert!(scene.titles().is_empty() && scene.jobs().is_empty());
+    assert_eq!(scene.selected(), "");
+    scene.press("esc");
+    assert_eq!(scene.titles().len(), 10);
+    assert_eq!(scene.model.sidebar.presence, Presence::Shown);
+    scene.press("esc");
+    assert_eq!(scene.model.sidebar.presence, Presence::Hidden);
+    assert_eq!(scene.model.focus, Focus::Input);
+}
+
+#[test]
+fn what_was_found_is_opened_and_stays_selected() {
+    let mut scene = Scene::of(week());
+    scene.press("/").typed("fl").press("down enter");
+    assert_eq!(scene.effects, [Effect::Agent(Command::Resume { session: id(6) })]);
+    scene.press("esc");
+    assert_eq!(scene.selected(), "Flaky inventory test");
+}
+
+#[test]
+fn pasting_filters_too() {
+    let mut scene = Scene::of(week());
+    scene.press("/");
+    update(&mut scene.model, Msg::Paste("axum".into()));
+    assert_eq!(scene.titles(), ["Upgrade to axum 0.9"]);
+}
+
+#[test]
+fn g_shows_this_project_alone_and_all_again() {
+    let mut scene = Scene::of(week());
+    assert_eq!(scene.press("g").titles().len(), 8);
+    assert_eq!(scene.press("g").titles().len(), 10);
+}
+
+#[test]
+fn a_preview_follows_the_selection_one_read_at_a_time() {
+    let mut scene = Scene::of(week());
+    scene.press("p");
+    assert_eq!(scene.jobs(), [SessionJob::Preview { session: id(1) }]);
+    let first = scene.asked();
+    assert!(scene.press("down down down").jobs().is_empty());
+    let preview = Preview { said: vec![Said::Person("hello".into())] };
+    scene.answer(first, Ok(SessionAnswer::Previewed(preview.clone())));
+    assert_eq!(scene.jobs(), [SessionJob::Preview { session: id(3) }], "the one selected now");
+    let second = scene.asked();
+    scene.answer(first, Err("stale".into()));
+    scene.answer(second, Ok(SessionAnswer::Previewed(preview.clone())));
+    assert_eq!(scene.model.sidebar.pane.of(id(3)), Some(&Ok(preview)));
+    assert!(scene.jobs().is_empty());
+    assert_eq!(scene.press("p").model.sidebar.pane, Pane::Closed);
+}
+
+#[test]
+fn the_list_stays_beside_the_chat_and_goes_from_over_it() {
+    for (width, presence) in [(120, Presence::Shown), (80, Presence::Hidden)] {
+        for key in ["tab", "ctrl+b"] {
+            let mut scene = Scene::closed(width);
+            scene.press("ctrl+b").press(key);
+            assert_eq!(scene.model.focus, Focus::Input);
+            assert_eq!(scene.model.sidebar.presence, presence, "{width} {key}");
+        }
+    }
+}
+
+#[test]
+fn keys_that_mean_nothing_here_reach_the_chat_but_no_letter_the_input() {
+    let mut scene = Scene::of(week());
+    scene.typed("zq");
+    assert!(scene.model.composer.is_empty());
+    let palette = KeyEvent::new(KeyCode::Char('p'), KeyModifiers::CONTROL);
+    update(&mut scene.model, Msg::Key(palette));
+    assert_eq!(scene.model.overlays.len(), 1);
+}
+
+#[test]
+fn a_list_that_cannot_be_read_says_why() {
+    let mut scene = Scene::closed(120);
+    scene.press("ctrl+b");
+    let id = scene.asked();
+    scene.answer(id, Err("cannot list /x: no".into()));
+    assert_eq!(scene.note(), "cannot list /x: no");
+}
+
+#[test]
+fn another_session_opened_is_read_into_the_list() {
+    let mut scene = Scene::of(week());
+    let opened = crate::agent::Event::SessionOpened { session: id(2), records: Vec::new().into() };
+    scene.effects = update(&mut scene.model, Msg::Agent(Box::new(opened)));
+    assert_eq!(scene.jobs(), [SessionJob::List]);
+    assert_eq!(scene.model.focus, Focus::Input);
+    let listing = scene.asked();
+    scene.answer(listing, Ok(SessionAnswer::Listed(week())));
+    assert_eq!(scene.selected(), "Fix empty cart checkout");
+}
+
+#[test]
+fn time_goes_on_while_the_list_is_open() {
+    let mut scene = Scene::of(week());
+    update(&mut scene.model, Msg::Tick(Duration::from_secs(300)));
+    let clock = scene.model.sidebar.clock(scene.model.now).unwrap();
+    assert_eq!(age(row(1, "", 12).last_used_at, clock), "17m");
+    assert_eq!(now() + TimeDelta::minutes(5), clock);
+}
+
+#[test]
+fn ten_thousand_sessions_are_no_burden() {
+    let rows = (1..=10_000).map(|number| match number % 4 {
+        0 => at("/home/me/blog", row(number, "a post", 5)),
+        1 => row(number, "a session", i64::try_from(number).unwrap()),
+        _ => fork(number - 1, row(number, "a fork", 5)),
+    });
+    let mut scene = Scene::of(list(rows.collect()));
+    assert_eq!(scene.titles().len(), 10_000);
+    scene.press("end");
+    assert_eq!(scene.model.sidebar.selected() + 1, scene.model.sidebar.tree.as_ref().unwrap().lines().len());
+    scene.press("home d");
+    assert_eq!(scene.titles().len(), 9_999);
+    scene.press("/").typed("post");
+    assert_eq!(scene.titles().len(), 2_500);
+}

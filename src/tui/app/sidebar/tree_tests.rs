@@ -1,0 +1,195 @@
+//! Tests of the order of the list.
+
+use std::path::Path;
+
+use super::super::samples::{HERE, at, fork, id, list, now, row, week};
+use super::*;
+
+fn tree(list: SessionList) -> Tree {
+    Tree::new(list, Path::new(HERE))
+}
+
+/// The lines as text: headings in brackets, branches before titles.
+fn shown(tree: &Tree) -> Vec<String> {
+    let line = |line: &Line| match line {
+        Line::Heading(heading) => format!("[{}]", tree.heading(*heading)),
+        Line::Session(node) => {
+            format!("{}{}", tree.branches(*node), tree.session(*node).unwrap().name())
+        }
+    };
+    tree.lines().iter().map(line).collect()
+}
+
+#[test]
+fn sessions_are_grouped_by_date_and_forks_stand_below_their_parents() {
+    let expected = [
+        "[Today]",
+        "▾ Fix empty cart checkout",
+        "  ├ try sum() instead",
+        "  │ └ and a property test",
+        "  └ with a feature flag",
+        "  Upgrade to axum 0.9",
+        "[Yesterday]",
+        "  Flaky inventory test",
+        "[This week]",
+        "  Währung: 日本語の通貨の書式をまとめて直す",
+        "[May]",
+        "  A first look",
+        "[blog]",
+        "  Dark mode",
+        "  Untitled",
+    ];
+    assert_eq!(shown(&tree(week())), expected);
+}
+
+#[test]
+fn dates_have_the_names_that_people_use() {
+    let cases = [
+        ("2026-06-18T00:00:00+02:00", "Today"),
+        ("2026-06-19T09:00:00+02:00", "Today"),
+        ("2026-06-17T23:59:00+02:00", "Yesterday"),
+        ("2026-06-15T00:00:00+02:00", "This week"),
+        ("2026-06-14T23:59:00+02:00", "June"),
+        ("2026-01-01T12:00:00+01:00", "January"),
+        ("2025-12-31T12:00:00+01:00", "December 2025"),
+    ];
+    for (then, name) in cases {
+        assert_eq!(date_heading(then.parse().unwrap(), now()), name, "{then}");
+    }
+}
+
+#[test]
+fn ages_are_short() {
+    let (hour, day) = (60, 1440);
+    let cases = [
+        (-5, "now"),
+        (0, "now"),
+        (1, "1m"),
+        (59, "59m"),
+        (hour, "1h"),
+        (day - 1, "23h"),
+        (day, "1d"),
+        (7 * day, "1w"),
+        (61 * day, "2mo"),
+        (400 * day, "1y"),
+    ];
+    for (minutes, text) in cases {
+        assert_eq!(age(row(1, "", minutes).last_used_at, now()), text);
+    }
+}
+
+#[test]
+fn a_fork_whose_parent_is_gone_or_elsewhere_is_a_root() {
+    let rows = vec![
+        fork(99, row(1, "orphan", 1)),
+        row(2, "parent", 2),
+        at("/home/me/blog", fork(2, row(3, "moved", 3))),
+        fork(1, row(4, "below the orphan", 4)),
+    ];
+    let expected = [
+        "[Today]",
+        "▾ orphan",
+        "  └ below the orphan",
+        "  parent",
+        "[blog]",
+        "  moved",
+    ];
+    assert_eq!(shown(&tree(list(rows))), expected);
+}
+
+#[test]
+fn sessions_that_descend_from_themselves_are_shown_once() {
+    let rows = vec![
+        fork(2, row(1, "a", 1)),
+        fork(1, row(2, "b", 2)),
+        fork(3, row(3, "own parent", 3)),
+    ];
+    let shown = shown(&tree(list(rows)));
+    for name in ["a", "b", "own parent"] {
+        let times = shown.iter().filter(|line| line.trim_start_matches(['▾', '└', ' ']) == name);
+        assert_eq!(times.count(), 1, "{shown:?}");
+    }
+}
+
+#[test]
+fn a_tree_stands_where_its_newest_fork_stands() {
+    let rows = vec![
+        row(1, "old", 90 * 1440),
+        fork(1, row(2, "new fork", 1)),
+        row(3, "newer than old", 60),
+    ];
+    assert_eq!(shown(&tree(list(rows))), ["[Today]", "▾ old", "  └ new fork", "  newer than old"]);
+}
+
+#[test]
+fn deep_forks_stop_moving_right() {
+    let mut rows = vec![row(1, "root", 1)];
+    rows.extend((2..=5000).map(|number| fork(number - 1, row(number, "fork", 1))));
+    let tree = tree(list(rows));
+    assert_eq!(tree.lines().len(), 5001);
+    assert_eq!(tree.branches(3), "      └ ");
+    assert_eq!(tree.branches(4000).chars().count(), 2 * LEVELS + 2);
+}
+
+#[test]
+fn folders_of_one_name_are_told_apart() {
+    let rows = vec![
+        at("/a/web", row(1, "one", 1)),
+        at("/b/web", row(2, "two", 2)),
+        at("", row(3, "three", 3)),
+    ];
+    let expected = ["[a/web]", "  one", "[b/web]", "  two", "[No folder]", "  three"];
+    assert_eq!(shown(&tree(list(rows))), expected);
+}
+
+#[test]
+fn a_filter_finds_words_anywhere_and_keeps_the_order() {
+    let cases: [(&str, &[&str]); 6] = [
+        ("cart", &["Fix empty cart checkout"]),
+        ("CART", &[]),
+        ("Fix", &["Fix empty cart checkout"]),
+        ("test f", &["Flaky inventory test"]),
+        ("te t", &[
+            "and a property test",
+            "with a feature flag",
+            "Upgrade to axum 0.9",
+            "Flaky inventory test",
+        ]),
+        ("日本", &["Währung: 日本語の通貨の書式をまとめて直す"]),
+    ];
+    let mut tree = tree(week());
+    for (query, titles) in cases {
+        tree.show(Scope::AllProjects, query);
+        let found: Vec<String> = shown(&tree)
+            .into_iter()
+            .filter(|line| !line.starts_with('['))
+            .map(|line| line.trim_start().to_owned())
+            .collect();
+        let mut sorted = found.clone();
+        sorted.sort();
+        let mut expected: Vec<&str> = titles.to_vec();
+        expected.sort_unstable();
+        assert_eq!(sorted, expected, "{query}");
+    }
+    tree.show(Scope::AllProjects, "cart");
+    assert_eq!(tree.hits("Fix empty cart checkout"), [10, 11, 12, 13]);
+}
+
+#[test]
+fn one_project_can_be_shown_alone() {
+    let mut tree = tree(week());
+    tree.show(Scope::ThisProject, "");
+    assert!(!shown(&tree).iter().any(|line| line.contains("Dark mode")));
+    assert_eq!(tree.lines().len(), 12);
+}
+
+#[test]
+fn taking_out_and_putting_in_is_no_change() {
+    let mut tree = tree(week());
+    let before = shown(&tree);
+    let row = tree.remove(id(2)).unwrap();
+    assert!(shown(&tree).contains(&"  and a property test".to_owned()));
+    tree.insert(row.clone());
+    tree.insert(row);
+    assert_eq!(shown(&tree), before);
+}

@@ -1,0 +1,410 @@
+//! The list of past sessions: what is on screen of it and nothing more is laid out.
+
+use std::time::Duration;
+
+use chrono::{DateTime, FixedOffset};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Modifier;
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::domain::SessionId;
+use crate::tui::app::editor::Editor;
+use crate::tui::app::geometry::Area;
+use crate::tui::app::keymap;
+use crate::tui::app::sessions::{Held, Preview, Said, SessionRow};
+use crate::tui::app::sidebar::{Line, Mode, NoticeLevel, Pane, Scope, Sidebar, Tree, age};
+use crate::tui::app::softwrap;
+use crate::tui::layout::{Role, Span};
+
+use super::paint::{self, Styles, span};
+
+/// What stands beside the title of the session that is open.
+const OPEN_MARK: &str = "›";
+
+/// What the list shows besides its own state.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene {
+    /// How long slug runs.
+    pub now: Duration,
+    /// The session that is open.
+    pub open: Option<SessionId>,
+    /// Whether the keys go to the list.
+    pub keys: Keys,
+}
+
+/// Where the keys go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    /// To the list.
+    Here,
+    /// Somewhere else.
+    Elsewhere,
+}
+
+/// What is where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drawn {
+    /// The rows of the list: for `Geometry::sidebar`.
+    pub rows: Area,
+    /// Where the caret is, while something is typed.
+    pub caret: Option<Position>,
+}
+
+/// Draws the list into the whole of `area`.
+pub fn draw(
+    sidebar: &Sidebar,
+    scene: Scene,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Drawn {
+    let inner = border(area, styles, buffer);
+    let mut caret = draw_title(sidebar, styles, area, buffer);
+    let foot = foot(sidebar, inner.width);
+    // The list is never less than half of what there is.
+    let foot_height = rows_of(foot.len()).min(inner.height / 2);
+    let (inner, foot_area) = split(inner, foot_height);
+    let (list, pane) = match sidebar.pane {
+        Pane::Closed => (inner, None),
+        Pane::Open { .. } if inner.height < 6 => (inner, None),
+        Pane::Open { .. } => {
+            let (list, pane) = split(inner, inner.height / 2);
+            (list, Some(pane))
+        }
+    };
+    if let Some(at) = draw_list(sidebar, scene, styles, list, buffer) {
+        caret = Some(at);
+    }
+    if let Some(pane) = pane {
+        draw_pane(sidebar, scene, styles, pane, buffer);
+    }
+    for (row, line) in foot.iter().take(usize::from(foot_area.height)).enumerate() {
+        paint::spans(line, styles, nth_row(foot_area, row), buffer);
+    }
+    let caret = caret.filter(|at| scene.keys == Keys::Here && area.contains(*at));
+    let rows = Area { x: list.x, y: list.y, width: list.width, height: list.height };
+    Drawn { rows, caret }
+}
+
+/// The frame; what is inside begins right at it.
+fn border(area: Rect, styles: &dyn Styles, buffer: &mut Buffer) -> Rect {
+    paint::frame("", "", styles, area, buffer);
+    Rect {
+        x: area.x + 1,
+        y: area.y + 1,
+        width: area.width.saturating_sub(2),
+        height: area.height.saturating_sub(2),
+    }
+}
+
+/// `Sessions ── / search`, or what is searched for.
+fn draw_title(
+    sidebar: &Sidebar,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let row = Rect { x: area.x + 1, height: area.height.min(1), width: area.width.saturating_sub(2), ..area };
+    let scope = match sidebar.scope {
+        Scope::AllProjects => " Sessions ",
+        Scope::ThisProject => " Sessions here ",
+    };
+    match &sidebar.mode {
+        Mode::Filtering(editor) => {
+            let head = [span(" / ", Role::Strong)];
+            let x = paint::spans(&head, styles, row, buffer);
+            let room = Rect { x, width: (row.x + row.width).saturating_sub(x + 1), ..row };
+            Some(draw_field(editor, styles, room, buffer))
+        }
+        Mode::Browsing | Mode::Renaming { .. } => {
+            let mut spans = vec![span(scope, Role::Strong)];
+            if paint::width(scope) + 12 <= row.width {
+                spans.push(span("──", Role::Border));
+                spans.push(span(" / search ", Role::Muted));
+            }
+            paint::spans(&spans, styles, row, buffer);
+            None
+        }
+    }
+}
+
+/// A text being typed on one row: as much of it as fits, with the caret in view.
+fn draw_field(editor: &Editor, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Position {
+    let text = editor.text();
+    let before = &text[..editor.caret()];
+    let room = area.width.saturating_sub(1);
+    let mut start = 0;
+    for (at, _) in before.grapheme_indices(true) {
+        start = at;
+        if softwrap::columns(&before[at..]) <= room {
+            break;
+        }
+    }
+    if before.is_empty() || softwrap::columns(before) <= room {
+        start = 0;
+    }
+    let shown = format!("{} ", &text[start..]);
+    paint::spans(&[span(shown, Role::User)], styles, area, buffer);
+    Position { x: area.x + softwrap::columns(&before[start..]).min(room), y: area.y }
+}
+
+fn draw_list(
+    sidebar: &Sidebar,
+    scene: Scene,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let lines = sidebar.tree.as_ref().map_or(&[][..], Tree::lines);
+    let (Some(tree), Some(now), false) =
+        (&sidebar.tree, sidebar.clock(scene.now), lines.is_empty())
+    else {
+        draw_nothing(sidebar, styles, area, buffer);
+        return None;
+    };
+    let first = sidebar.first_shown(usize::from(area.height));
+    let mut caret = None;
+    let shown = lines.iter().enumerate().skip(first).take(usize::from(area.height));
+    for (number, line) in shown {
+        let row = nth_row(area, number - first);
+        match line {
+            Line::Heading(heading) => {
+                let text = paint::truncate(tree.heading(*heading), area.width.saturating_sub(2));
+                let spans = [span(" ", Role::Text), span(text, Role::Muted)];
+                paint::spans(&spans, styles, row, buffer);
+            }
+            Line::Session(node) => {
+                let Some(session) = tree.session(*node) else { continue };
+                let renamed = draw_session(sidebar, scene, (*node, session), now, styles, row, buffer);
+                caret = caret.or(renamed);
+                if number == sidebar.selected() {
+                    mark_selected(scene, row, buffer);
+                }
+            }
+        }
+    }
+    caret
+}
+
+/// Said in place of a list.
+fn draw_nothing(sidebar: &Sidebar, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+    let (text, role) = match (&sidebar.tree, &sidebar.mode, sidebar.scope) {
+        (None, _, _) if sidebar.note.is_some() => return,
+        (None, _, _) => ("Reading the sessions …", Role::Muted),
+        (Some(_), Mode::Filtering(_), _) => ("No title has this in it.", Role::Muted),
+        (Some(tree), _, Scope::ThisProject) if !tree.is_empty() => {
+            ("No sessions in this folder yet. g shows those of all projects.", Role::Muted)
+        }
+        (Some(_), _, _) => ("No sessions yet. They appear here as you talk.", Role::Muted),
+    };
+    for (row, line) in wrapped(text, role, area.width, area.height).iter().enumerate() {
+        paint::spans(line, styles, nth_row(area, row), buffer);
+    }
+}
+
+fn draw_session(
+    sidebar: &Sidebar,
+    scene: Scene,
+    (node, session): (usize, &SessionRow),
+    now: DateTime<FixedOffset>,
+    styles: &dyn Styles,
+    row: Rect,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let tree = sidebar.tree.as_ref()?;
+    let is_open = scene.open == Some(session.id);
+    let mark = if is_open { span(OPEN_MARK, Role::User) } else { span(" ", Role::Text) };
+    let head = [mark, span(tree.branches(node), Role::Border)];
+    let left = paint::spans_width(&head);
+    let aside = match session.held {
+        Held::Elsewhere => span("in use", Role::Warning),
+        Held::Nowhere => span(age(session.last_used_at, now), Role::Muted),
+    };
+    let right = paint::width(&aside.text) + 2;
+    let room = row.width.saturating_sub(left + right);
+    if let Mode::Renaming { session: renamed, editor } = &sidebar.mode
+        && *renamed == session.id
+    {
+        paint::spans(&head, styles, row, buffer);
+        let x = (row.x + left).min(row.x + row.width);
+        let field = Rect { x, width: row.width.saturating_sub(left + 1), ..row };
+        return Some(draw_field(editor, styles, field, buffer));
+    }
+    let role = if is_open { Role::Strong } else { Role::Text };
+    let mut spans = head.to_vec();
+    let hits = tree.hits(session.name());
+    spans.extend(highlighted(&paint::truncate(session.name(), room), &hits, role));
+    let aside = [aside, span(" ", Role::Text)];
+    paint::both_edges(&spans, &aside, styles, row, buffer);
+    None
+}
+
+/// The text with the characters that the filter found set off.
+fn highlighted(text: &str, hits: &[u32], role: Role) -> Vec<Span> {
+    if hits.is_empty() {
+        return vec![span(text, role)];
+    }
+    let mut spans: Vec<Span> = Vec::new();
+    // The matcher counts characters as it sees them: the first of each grapheme.
+    for (at, grapheme) in text.graphemes(true).enumerate() {
+        let is_hit = u32::try_from(at).is_ok_and(|at| hits.binary_search(&at).is_ok());
+        let role = if is_hit && grapheme != "…" { Role::Match } else { role };
+        match spans.last_mut() {
+            Some(last) if last.role == role => last.text.push_str(grapheme),
+            Some(_) | None => spans.push(span(grapheme, role)),
+        }
+    }
+    spans
+}
+
+/// The selected row stands out without colours too; less so while the keys go elsewhere.
+fn mark_selected(scene: Scene, row: Rect, buffer: &mut Buffer) {
+    let modifier = match scene.keys {
+        Keys::Here => Modifier::REVERSED,
+        Keys::Elsewhere => Modifier::UNDERLINED,
+    };
+    let row = row.intersection(*buffer.area());
+    for position in row.positions() {
+        if let Some(cell) = buffer.cell_mut(position) {
+            cell.modifier.insert(modifier);
+        }
+    }
+}
+
+fn draw_pane(
+    sidebar: &Sidebar,
+    scene: Scene,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    paint::rule(nth_row(area, 0), styles, buffer);
+    let Some(session) = sidebar.session() else { return };
+    let count = match session.message_count {
+        1 => " 1 message ".to_owned(),
+        count => format!(" {count} messages "),
+    };
+    let now = sidebar.clock(scene.now).map(|now| age(session.last_used_at, now));
+    let head = [span(count, Role::Muted), span(format!("· {} ", now.unwrap_or_default()), Role::Muted)];
+    let title = nth_row(area, 0);
+    paint::spans(&head, styles, Rect { x: title.x + 1, width: title.width.saturating_sub(1), ..title }, buffer);
+    let (_, body) = split(area, area.height.saturating_sub(1));
+    let lines = match sidebar.pane.of(session.id) {
+        None => Vec::new(),
+        Some(Ok(preview)) => preview_lines(preview, body.width, body.height),
+        Some(Err(reason)) => wrapped(reason, Role::Error, body.width, body.height),
+    };
+    for (row, line) in lines.iter().take(usize::from(body.height)).enumerate() {
+        paint::spans(line, styles, nth_row(body, row), buffer);
+    }
+}
+
+/// As many rows for each message as there is room, the same for all.
+fn preview_lines(preview: &Preview, width: u16, height: u16) -> Vec<Vec<Span>> {
+    if preview.said.is_empty() {
+        return wrapped("Nothing was said yet.", Role::Muted, width, height);
+    }
+    let messages = rows_of(preview.said.len()).max(1);
+    let each = (height / messages).clamp(1, 6);
+    let mut lines = Vec::new();
+    for said in &preview.said {
+        lines.extend(match said {
+            Said::Person(text) => message("❯ ", text, Role::User, width, each),
+            Said::Model(text) => message("  ", text, Role::Text, width, each),
+            Said::LeftOut(count) => {
+                vec![vec![span(format!("   … {count} more"), Role::Muted)]]
+            }
+        });
+    }
+    lines
+}
+
+fn message(mark: &str, text: &str, role: Role, width: u16, rows: u16) -> Vec<Vec<Span>> {
+    let mut lines = wrapped(text, role, width.saturating_sub(2), rows);
+    for (row, line) in lines.iter_mut().enumerate() {
+        line.insert(1, span(if row == 0 { mark } else { "  " }, role));
+    }
+    lines
+}
+
+/// Text in so many rows at most, a column from the left; what is missing is marked.
+fn wrapped(text: &str, role: Role, width: u16, height: u16) -> Vec<Vec<Span>> {
+    let room = width.saturating_sub(2).max(1);
+    let rows = softwrap::rows(text, room);
+    let height = usize::from(height);
+    let mut lines: Vec<Vec<Span>> = rows
+        .iter()
+        .take(height)
+        .map(|row| vec![span(" ", Role::Text), span(text[row.clone()].trim_end(), role)])
+        .collect();
+    if rows.len() > height
+        && let Some(last) = lines.last_mut().and_then(|line| line.last_mut())
+    {
+        last.text = paint::truncate(&format!("{} …", last.text), room);
+    }
+    lines
+}
+
+/// The note, and what the keys do.
+fn foot(sidebar: &Sidebar, width: u16) -> Vec<Vec<Span>> {
+    let mut lines = Vec::new();
+    if let Some(note) = &sidebar.note {
+        let role = match note.level {
+            NoticeLevel::Info => Role::System,
+            NoticeLevel::Warning => Role::Warning,
+            NoticeLevel::Error => Role::Error,
+        };
+        lines.extend(wrapped(&note.text, role, width, 4));
+    }
+    let hint = |key: &str, word: &str| (key.to_owned(), word.to_owned());
+    let hints: Vec<(String, String)> = match &sidebar.mode {
+        Mode::Filtering(_) => vec![hint("enter", "open"), hint("esc", "all")],
+        Mode::Renaming { .. } => vec![hint("enter", "save"), hint("esc", "leave it")],
+        Mode::Browsing => {
+            let keys = keymap::hints(keymap::SIDEBAR).map(|(key, word)| hint(&key, word));
+            let undo = sidebar.can_undo().then(|| hint("u", "undo"));
+            keys.chain(undo).collect()
+        }
+    };
+    lines.extend(flowed(&hints, width));
+    lines
+}
+
+/// Keys and words, as many on a row as fit.
+fn flowed(hints: &[(String, String)], width: u16) -> Vec<Vec<Span>> {
+    let mut lines: Vec<Vec<Span>> = Vec::new();
+    for (key, word) in hints {
+        let wide = paint::width(key) + 1 + paint::width(word);
+        match lines.last_mut() {
+            Some(line) if paint::spans_width(line) + 2 + wide < width => {
+                line.push(span("  ", Role::Text));
+            }
+            Some(_) | None => lines.push(vec![span(" ", Role::Text)]),
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push(span(key.clone(), Role::Strong));
+            line.push(span(format!(" {word}"), Role::Muted));
+        }
+    }
+    lines
+}
+
+fn split(area: Rect, below: u16) -> (Rect, Rect) {
+    let below = below.min(area.height);
+    let above = Rect { height: area.height - below, ..area };
+    (above, Rect { y: area.y + above.height, height: below, ..area })
+}
+
+fn nth_row(area: Rect, row: usize) -> Rect {
+    let row = rows_of(row).min(area.height);
+    Rect { y: area.y + row, height: (area.height - row).min(1), ..area }
+}
+
+fn rows_of(count: usize) -> u16 {
+    u16::try_from(count).unwrap_or(u16::MAX)
+}
+
+#[cfg(test)]
+#[path = "sidebar_tests.rs"]
+mod tests;

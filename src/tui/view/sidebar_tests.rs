@@ -1,0 +1,143 @@
+//! Pictures of the list of sessions.
+
+use std::path::PathBuf;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::style::Style;
+
+use super::*;
+use crate::tui::app::effect::{Effect, RequestId};
+use crate::tui::app::model::Requests;
+use crate::tui::app::sessions::SessionAnswer;
+use crate::tui::app::sidebar::samples::{HERE, id, list, row, week};
+use crate::tui::app::sidebar::{Around, Placement, placement};
+
+struct Plain;
+
+impl Styles for Plain {
+    fn style(&self, _role: Role) -> Style {
+        Style::default()
+    }
+}
+
+/// The list after some keys. `;` stands for enter, `>` for down, `<` for esc.
+fn after(keys: &str) -> Sidebar {
+    let mut sidebar = Sidebar::new(PathBuf::from(HERE));
+    let mut requests = Requests::default();
+    sidebar.open();
+    answer(&mut sidebar, &mut requests);
+    let around = Around { page: 10, open: Some(id(5)) };
+    for c in keys.chars() {
+        let code = match c {
+            ';' => KeyCode::Enter,
+            '>' => KeyCode::Down,
+            '<' => KeyCode::Esc,
+            c => KeyCode::Char(c),
+        };
+        sidebar.key(KeyEvent::new(code, KeyModifiers::NONE), around);
+        answer(&mut sidebar, &mut requests);
+    }
+    sidebar
+}
+
+fn answer(sidebar: &mut Sidebar, requests: &mut Requests) {
+    use crate::tui::app::sessions::SessionJob;
+    for effect in sidebar.jobs(requests) {
+        let Effect::Sessions { id, job } = effect else { continue };
+        let answer = match job {
+            SessionJob::List => SessionAnswer::Listed(week()),
+            SessionJob::Preview { .. } => SessionAnswer::Previewed(Preview {
+                said: vec![
+                    Said::Person("why does checkout fail when the cart is empty?".into()),
+                    Said::Model("Because `reduce` on an empty iterator yields `None`.".into()),
+                    Said::LeftOut(9),
+                    Said::Person("thanks".into()),
+                ],
+            }),
+            SessionJob::Rename { .. } | SessionJob::Trash { .. } | SessionJob::Restore { .. } => {
+                SessionAnswer::Changed
+            }
+        };
+        sidebar.answer(id, Ok(answer), Duration::ZERO);
+    }
+}
+
+fn picture(sidebar: &Sidebar, width: u16, height: u16) -> String {
+    let columns = match placement(width) {
+        Placement::Beside(columns) | Placement::Over(columns) => columns,
+    };
+    let area = Rect { x: 0, y: 0, width: columns, height };
+    let mut buffer = Buffer::empty(area);
+    let scene = Scene { now: Duration::ZERO, open: Some(id(5)), keys: Keys::Here };
+    let drawn = draw(sidebar, scene, &Plain, area, &mut buffer);
+    let mut text = String::new();
+    for y in 0..height {
+        let mut line = String::new();
+        let mut x = 0;
+        while x < columns {
+            let cell = &buffer[(x, y)];
+            line.push_str(cell.symbol());
+            x += paint::width(cell.symbol()).max(1);
+        }
+        let reversed = buffer[(2, y)].modifier.contains(Modifier::REVERSED);
+        text.push_str(line.trim_end());
+        text.push_str(if reversed { " ◂\n" } else { "\n" });
+    }
+    if let Some(caret) = drawn.caret {
+        text.push_str(&format!("caret {},{}\n", caret.x, caret.y));
+    }
+    text
+}
+
+#[test]
+fn at_80_columns() {
+    insta::assert_snapshot!(picture(&after(">>"), 80, 24));
+}
+
+#[test]
+fn at_120_columns_with_a_preview() {
+    insta::assert_snapshot!(picture(&after("p"), 120, 40));
+}
+
+#[test]
+fn while_it_filters() {
+    insta::assert_snapshot!(picture(&after("/fl"), 80, 16));
+}
+
+#[test]
+fn while_a_title_is_typed() {
+    insta::assert_snapshot!(picture(&after(">r, twice"), 80, 16));
+}
+
+#[test]
+fn after_a_deletion() {
+    insta::assert_snapshot!(picture(&after("d"), 80, 16));
+}
+
+#[test]
+fn on_the_smallest_screen() {
+    insta::assert_snapshot!(picture(&after("p"), 40, 12));
+}
+
+#[test]
+fn nothing_breaks_at_any_size() {
+    for keys in ["", "p", "/x", "r", "d", "gp"] {
+        let sidebar = after(keys);
+        for (width, height) in [(1, 1), (2, 2), (3, 5), (10, 3), (12, 12), (40, 12), (300, 100)] {
+            picture(&sidebar, width, height);
+        }
+    }
+}
+
+#[test]
+fn a_long_list_is_drawn_from_the_selection_down() {
+    let mut sidebar = Sidebar::new(PathBuf::from(HERE));
+    sidebar.open();
+    let mut requests = Requests::default();
+    sidebar.jobs(&mut requests);
+    let rows = (1..=10_000).map(|number| row(number, &format!("session {number}"), 1)).collect();
+    sidebar.answer(RequestId(1), Ok(SessionAnswer::Listed(list(rows))), Duration::ZERO);
+    sidebar.step(isize::MAX);
+    let picture = picture(&sidebar, 80, 12);
+    assert!(picture.contains("session 1 ") && !picture.contains("session 9"), "{picture}");
+}

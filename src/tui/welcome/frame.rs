@@ -1,0 +1,113 @@
+//! What the screens before the chat have in common: a column in the middle, wrapped text, and
+//! what the keys do in the last line.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::tui::app::editor::Editor;
+use crate::tui::app::softwrap;
+use crate::tui::layout::{Role, Span};
+use crate::tui::view::Styles;
+use crate::tui::view::paint::{self, span};
+
+/// Columns that text takes at most: longer lines are hard to read.
+const WIDEST: u16 = 76;
+
+/// A row of a screen.
+pub type Row = Vec<Span>;
+
+/// Where a screen draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Column {
+    /// What it says.
+    pub body: Rect,
+    /// What the keys do.
+    pub hints: Rect,
+}
+
+/// The column on a screen: the hints in the last row, a free row above them where there is room.
+pub fn column(area: Rect) -> Column {
+    let width = area.width.saturating_sub(2).min(WIDEST);
+    let x = area.x + (area.width - width) / 2;
+    let top = match area.height {
+        0..16 => 0,
+        16..36 => 1,
+        36.. => (area.height - 30) / 4,
+    };
+    let below = if area.height < 8 { 1 } else { 2 };
+    let height = area.height.saturating_sub(top + below);
+    let body = Rect { x, y: area.y + top, width, height };
+    let last = area.y + area.height.saturating_sub(1);
+    Column { body, hints: Rect { x, y: last, width, height: area.height.min(1) } }
+}
+
+/// Text wrapped to `width` columns.
+pub fn text(text: &str, role: Role, width: u16) -> Vec<Row> {
+    indented("", text, role, width)
+}
+
+/// Text wrapped to `width` columns behind a mark, which stands before the first row.
+pub fn indented(mark: &str, text: &str, role: Role, width: u16) -> Vec<Row> {
+    let left = paint::width(mark);
+    let blank = " ".repeat(usize::from(left));
+    let rows = softwrap::rows(text, width.saturating_sub(left).max(1));
+    let row = |(number, row): (usize, &softwrap::Row)| {
+        let before = if number == 0 { mark } else { blank.as_str() };
+        vec![span(before, role), span(text[row.clone()].trim_end(), role)]
+    };
+    rows.iter().enumerate().map(row).collect()
+}
+
+/// Draws rows from the `first` one on.
+pub fn rows(rows: &[Row], first: usize, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+    let shown = rows.iter().skip(first).take(usize::from(area.height));
+    for (y, row) in (area.y..).zip(shown) {
+        paint::spans(row, styles, Rect { y, height: 1, ..area }, buffer);
+    }
+}
+
+/// What the keys do: as many as fit, the first ones first.
+pub fn hints(hints: &[(&str, &str)], styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+    let mut row: Row = Vec::new();
+    for (key, word) in hints {
+        let gap = if row.is_empty() { "" } else { "   " };
+        let wide = paint::width(gap) + paint::width(key) + 1 + paint::width(word);
+        if paint::spans_width(&row) + wide > area.width {
+            break;
+        }
+        row.extend([
+            span(gap, Role::Text),
+            span(*key, Role::Strong),
+            span(format!(" {word}"), Role::Muted),
+        ]);
+    }
+    paint::spans(&row, styles, area, buffer);
+}
+
+/// A text being typed: what of it is shown in `width` columns, and the column of the caret.
+/// A secret is shown as dots.
+pub fn field(editor: &Editor, shows: Shows, width: u16) -> (String, u16) {
+    let text = editor.text();
+    let (before, behind) = text.split_at(editor.caret());
+    let masked = |part: &str| match shows {
+        Shows::Text => part.to_owned(),
+        Shows::Dots => "•".repeat(part.chars().count()),
+    };
+    let (before, behind) = (masked(before), masked(behind));
+    let room = width.saturating_sub(1);
+    let mut start = 0;
+    while softwrap::columns(&before[start..]) > room {
+        start += before[start..].chars().next().map_or(1, char::len_utf8);
+    }
+    let caret = softwrap::columns(&before[start..]);
+    (format!("{}{behind}", &before[start..]), caret)
+}
+
+/// How what is typed is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shows {
+    /// As it is.
+    Text,
+    /// As dots.
+    Dots,
+}

@@ -1,0 +1,67 @@
+//! What may come before the chat: the question whether a folder is trusted, and the first run.
+//!
+//! Each is a screen of its own, with a state, an `update` that is pure, and a picture; `run` is
+//! the loop that they share. What an answer means on disk is the caller's.
+
+pub mod first_run;
+pub mod runner;
+pub mod trust;
+mod frame;
+
+pub use runner::run;
+
+use crossterm::event::KeyEvent;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::view::Styles;
+
+/// A screen before the chat.
+pub trait Page {
+    /// What its jobs answer.
+    type Note: Send + 'static;
+    /// What it wants done in the background.
+    type Job;
+    /// What it ends with.
+    type Answer;
+
+    /// Takes something in.
+    fn update(&mut self, input: Input<Self::Note>) -> Next<Self::Job, Self::Answer>;
+
+    /// Draws itself, and says where the caret is, if one is.
+    fn draw(&self, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Option<Position>;
+}
+
+/// What reaches a screen.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input<N> {
+    /// It has just been opened.
+    Opened,
+    /// A key.
+    Key(KeyEvent),
+    /// Text in one piece.
+    Paste(String),
+    /// The size of the screen, before the first frame and after each change.
+    Size {
+        /// Columns.
+        width: u16,
+        /// Rows.
+        height: u16,
+    },
+    /// An answer to a job.
+    Note(N),
+}
+
+/// What a screen does next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next<J, A> {
+    /// It goes on; nothing has changed that could be seen.
+    Wait,
+    /// It goes on and has to be drawn, with these jobs begun.
+    Draw(Vec<J>),
+    /// It is over.
+    Done(A),
+}
+
+#[cfg(test)]
+mod samples;

@@ -1,0 +1,54 @@
+//! Pictures and keys for the tests of the screens before the chat.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use unicode_width::UnicodeWidthStr;
+
+use crate::tui::layout::Role;
+use crate::tui::view::Styles;
+
+use super::{Input, Page};
+
+/// No colours.
+pub struct Plain;
+
+impl Styles for Plain {
+    fn style(&self, _role: Role) -> Style {
+        Style::default()
+    }
+}
+
+/// A key without anything held down.
+pub fn key<N>(code: KeyCode) -> Input<N> {
+    Input::Key(KeyEvent::new(code, KeyModifiers::NONE))
+}
+
+/// The screen as text.
+pub fn picture(page: &impl Page, width: u16, height: u16) -> String {
+    let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width, height });
+    let caret = page.draw(&Plain, buffer.area, &mut buffer);
+    let mut text = text(&buffer);
+    if let Some(caret) = caret {
+        text.push_str(&format!("caret {},{}\n", caret.x, caret.y));
+    }
+    text
+}
+
+/// A buffer as text.
+pub fn text(buffer: &Buffer) -> String {
+    let mut text = String::new();
+    for y in 0..buffer.area.height {
+        let mut line = String::new();
+        let mut x = 0;
+        while x < buffer.area.width {
+            let symbol = buffer[(x, y)].symbol();
+            line.push_str(symbol);
+            x += u16::try_from(symbol.width().max(1)).unwrap();
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,309 @@
+//! The question whether a folder that was not seen before is trusted.
+//!
+//! Only `y` says yes: no key that a hand presses without reading does. Nothing of the folder is
+//! in force while the question is open.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use crate::domain::sanitize::sanitize;
+use crate::tui::app::keymap::{self, ReadingKey};
+use crate::tui::app::geometry::Extent;
+use crate::tui::app::overlay::scrolled;
+use crate::tui::layout::Role;
+use crate::tui::view::Styles;
+use crate::tui::view::paint::span;
+
+use super::frame::{self, Row};
+use super::{Input, Next, Page};
+
+/// The question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trust {
+    folder: String,
+    items: Vec<Item>,
+    scroll: usize,
+    size: (u16, u16),
+}
+
+/// Something that trust would make active. Its texts are the folder's: they need not be harmless.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// The file, as people like to read it.
+    pub path: String,
+    /// What it holds.
+    pub kind: ItemKind,
+    /// What it says: rules, keys, or how large it is.
+    pub lines: Vec<String>,
+}
+
+/// What a file of a folder holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ItemKind {
+    /// Rules for what needs no question.
+    Permissions,
+    /// Settings.
+    Configuration,
+    /// Text for the model.
+    Instructions,
+    /// Programs that are run.
+    Programs,
+}
+
+/// The answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrustAnswer {
+    /// The folder is trusted from now on.
+    Trust,
+    /// slug goes on without.
+    GoOnWithout,
+    /// slug ends.
+    Quit,
+}
+
+/// A question has nothing to do in the background.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nothing {}
+
+impl Trust {
+    /// The question for `folder`, with what would become active.
+    pub fn new(folder: &str, items: Vec<Item>) -> Self {
+        let harmless = |text: String| sanitize(&text).replace(['\n', '\t'], " ");
+        let item = |item: Item| Item {
+            path: harmless(item.path),
+            kind: item.kind,
+            lines: item.lines.into_iter().map(harmless).collect(),
+        };
+        Self {
+            folder: harmless(folder.to_owned()),
+            items: items.into_iter().map(item).collect(),
+            scroll: 0,
+            size: (0, 0),
+        }
+    }
+
+    fn key(&mut self, key: KeyEvent) -> Next<Nothing, TrustAnswer> {
+        let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        match key.code {
+            KeyCode::Char('y') if plain => return Next::Done(TrustAnswer::Trust),
+            KeyCode::Char('n') if plain => return Next::Done(TrustAnswer::GoOnWithout),
+            KeyCode::Char('q') if plain => return Next::Done(TrustAnswer::Quit),
+            KeyCode::Char('c') if key.modifiers == KeyModifiers::CONTROL => {
+                return Next::Done(TrustAnswer::Quit);
+            }
+            KeyCode::Esc | KeyCode::Enter => return Next::Done(TrustAnswer::GoOnWithout),
+            _ => {}
+        }
+        let Some(ReadingKey::Scroll(how)) = keymap::find(keymap::READING, key) else {
+            return Next::Wait;
+        };
+        let to = scrolled(self.scroll, how, self.extent());
+        if to == self.scroll {
+            return Next::Wait;
+        }
+        self.scroll = to;
+        Next::Draw(Vec::new())
+    }
+
+    fn extent(&self) -> Extent {
+        let area = Rect { x: 0, y: 0, width: self.size.0, height: self.size.1 };
+        let column = frame::column(area);
+        let rows = self.rows(column.body.width).len();
+        Extent { rows, shown: usize::from(column.body.height) }
+    }
+
+    fn rows(&self, width: u16) -> Vec<Row> {
+        let mut rows = frame::text("Do you trust this folder?", Role::Strong, width);
+        rows.push(Row::new());
+        rows.extend(frame::indented("  ", &self.folder, Role::User, width));
+        rows.push(Row::new());
+        let meaning = "Without trust slug reads none of the files below. It works as a chat about \
+                       this folder, with your own rules and settings, and asks as it always does.";
+        rows.extend(frame::text(meaning, Role::Text, width));
+        rows.push(Row::new());
+        if self.items.is_empty() {
+            let none = "The folder has no settings, rules or instructions now. Trust would hold \
+                        for those that are added later.";
+            rows.extend(frame::text(none, Role::Muted, width));
+            return rows;
+        }
+        rows.extend(frame::text("With trust, this becomes active:", Role::Text, width));
+        for item in &self.items {
+            rows.push(Row::new());
+            rows.push(vec![
+                span("  ", Role::Text),
+                span(item.path.clone(), Role::Strong),
+                span(format!("  {}", item.kind.words()), Role::Muted),
+            ]);
+            for line in &item.lines {
+                rows.extend(frame::indented("    ", line, item.kind.role(), width));
+            }
+        }
+        rows
+    }
+}
+
+impl ItemKind {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Permissions => "permission rules",
+            Self::Configuration => "configuration",
+            Self::Instructions => "instructions for the model",
+            Self::Programs => "programs that slug would run",
+        }
+    }
+
+    fn role(self) -> Role {
+        match self {
+            Self::Permissions | Self::Programs => Role::Warning,
+            Self::Configuration | Self::Instructions => Role::Text,
+        }
+    }
+}
+
+impl Page for Trust {
+    type Note = Nothing;
+    type Job = Nothing;
+    type Answer = TrustAnswer;
+
+    fn update(&mut self, input: Input<Nothing>) -> Next<Nothing, TrustAnswer> {
+        match input {
+            Input::Opened => Next::Draw(Vec::new()),
+            Input::Key(key) => self.key(key),
+            Input::Paste(_) => Next::Wait,
+            Input::Size { width, height } => {
+                self.size = (width, height);
+                let extent = self.extent();
+                self.scroll = self.scroll.min(extent.rows.saturating_sub(extent.shown));
+                Next::Draw(Vec::new())
+            }
+            Input::Note(nothing) => match nothing {},
+        }
+    }
+
+    fn draw(&self, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+        let column = frame::column(area);
+        let rows = self.rows(column.body.width);
+        frame::rows(&rows, self.scroll, styles, column.body, buffer);
+        let below = rows.len().saturating_sub(self.scroll + usize::from(column.body.height));
+        let more = format!("{below} more rows");
+        let mut hints = vec![("y", "trust it"), ("n", "go on without"), ("q", "quit")];
+        if below > 0 {
+            hints.push(("↓", more.as_str()));
+        } else if self.scroll > 0 {
+            hints.push(("↑", "back up"));
+        }
+        frame::hints(&hints, styles, column.hints, buffer);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{key, picture};
+    use super::*;
+
+    fn items() -> Vec<Item> {
+        let item = |path: &str, kind, lines: &[&str]| Item {
+            path: path.into(),
+            kind,
+            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+        };
+        vec![
+            item(".slug/settings.json", ItemKind::Permissions, &[
+                "allow  Bash(npm *)",
+                "allow  Edit(src/**)",
+                "deny   Bash(git push *)",
+            ]),
+            item(".slug/config.toml", ItemKind::Configuration, &["model = \"qwen3-coder\""]),
+            item("SLUG.md", ItemKind::Instructions, &["3.1 KB"]),
+        ]
+    }
+
+    fn trust(items: Vec<Item>) -> Trust {
+        let mut trust = Trust::new("~/src/webshop", items);
+        trust.update(Input::Size { width: 40, height: 12 });
+        trust
+    }
+
+    #[test]
+    fn only_y_says_yes() {
+        use TrustAnswer::{GoOnWithout, Quit, Trust};
+        let none = KeyModifiers::NONE;
+        let cases = [
+            (KeyCode::Char('y'), none, Some(Trust)),
+            (KeyCode::Char('n'), none, Some(GoOnWithout)),
+            (KeyCode::Enter, none, Some(GoOnWithout)),
+            (KeyCode::Esc, none, Some(GoOnWithout)),
+            (KeyCode::Char('q'), none, Some(Quit)),
+            (KeyCode::Char('c'), KeyModifiers::CONTROL, Some(Quit)),
+            (KeyCode::Char('y'), KeyModifiers::CONTROL, None),
+            (KeyCode::Char('Y'), KeyModifiers::SHIFT, None),
+            (KeyCode::Char(' '), none, None),
+            (KeyCode::Tab, none, None),
+        ];
+        for (code, modifiers, answer) in cases {
+            let next = trust(items()).update(Input::Key(KeyEvent::new(code, modifiers)));
+            let got = match next {
+                Next::Done(answer) => Some(answer),
+                Next::Wait | Next::Draw(_) => None,
+            };
+            assert_eq!(got, answer, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn pasted_text_answers_nothing() {
+        assert_eq!(trust(items()).update(Input::Paste("y".into())), Next::Wait);
+    }
+
+    #[test]
+    fn everything_can_be_scrolled_to() {
+        let mut trust = trust(items());
+        let mut seen = String::new();
+        loop {
+            seen.push_str(&picture(&trust, 40, 12));
+            if trust.update(key(KeyCode::PageDown)) == Next::Wait {
+                break;
+            }
+        }
+        assert!(seen.contains("Bash(npm *)") && seen.contains("3.1 KB"), "{seen}");
+        assert_eq!(trust.update(key(KeyCode::Down)), Next::Wait, "it ends there");
+    }
+
+    #[test]
+    fn what_a_folder_says_cannot_draw() {
+        let lines = vec!["allow  Bash(x)\u{1b}[2J\u{202e}\nnext".to_owned()];
+        let items = vec![Item { path: "a\tb".into(), kind: ItemKind::Permissions, lines }];
+        let picture = picture(&trust(items), 80, 24);
+        assert!(picture.contains("␛[2J‹U+202E› next") && picture.contains("a b"), "{picture}");
+    }
+
+    #[test]
+    fn at_80_columns() {
+        insta::assert_snapshot!(picture(&trust(items()), 80, 24));
+    }
+
+    #[test]
+    fn at_120_columns() {
+        insta::assert_snapshot!(picture(&trust(items()), 120, 40));
+    }
+
+    #[test]
+    fn on_the_smallest_screen() {
+        insta::assert_snapshot!(picture(&trust(items()), 40, 12));
+    }
+
+    #[test]
+    fn of_an_empty_folder() {
+        insta::assert_snapshot!(picture(&trust(Vec::new()), 80, 24));
+    }
+
+    #[test]
+    fn nothing_breaks_at_any_size() {
+        for (width, height) in [(1, 1), (2, 3), (12, 5), (300, 100)] {
+            picture(&trust(items()), width, height);
+        }
+    }
+}
