@@ -21,6 +21,8 @@ pub type Row = Vec<Span>;
 pub struct Column {
     /// What it says.
     pub body: Rect,
+    /// The row between, where there is one.
+    pub margin: Rect,
     /// What the keys do.
     pub hints: Rect,
 }
@@ -38,7 +40,8 @@ pub fn column(area: Rect) -> Column {
     let height = area.height.saturating_sub(top + below);
     let body = Rect { x, y: area.y + top, width, height };
     let last = area.y + area.height.saturating_sub(1);
-    Column { body, hints: Rect { x, y: last, width, height: area.height.min(1) } }
+    let margin = Rect { x, y: body.y + height, width, height: below - 1 };
+    Column { body, margin, hints: Rect { x, y: last, width, height: area.height.min(1) } }
 }
 
 /// Text wrapped to `width` columns.

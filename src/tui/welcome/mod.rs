@@ -4,9 +4,9 @@
 //! the loop that they share. What an answer means on disk is the caller's.
 
 pub mod first_run;
+mod frame;
 pub mod runner;
 pub mod trust;
-mod frame;
 
 pub use runner::run;
 

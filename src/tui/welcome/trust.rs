@@ -8,8 +8,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::domain::sanitize::sanitize;
-use crate::tui::app::keymap::{self, ReadingKey};
 use crate::tui::app::geometry::Extent;
+use crate::tui::app::keymap::{self, ReadingKey};
 use crate::tui::app::overlay::scrolled;
 use crate::tui::layout::Role;
 use crate::tui::view::Styles;
@@ -118,8 +118,9 @@ impl Trust {
         rows.push(Row::new());
         rows.extend(frame::indented("  ", &self.folder, Role::User, width));
         rows.push(Row::new());
-        let meaning = "Without trust slug reads none of the files below. It works as a chat about \
-                       this folder, with your own rules and settings, and asks as it always does.";
+        let meaning = "Without trust none of what the folder brings along takes effect. slug works \
+                       as a chat about its files, with your own rules and settings, and asks as \
+                       it always does.";
         rows.extend(frame::text(meaning, Role::Text, width));
         rows.push(Row::new());
         if self.items.is_empty() {
@@ -187,13 +188,11 @@ impl Page for Trust {
         let rows = self.rows(column.body.width);
         frame::rows(&rows, self.scroll, styles, column.body, buffer);
         let below = rows.len().saturating_sub(self.scroll + usize::from(column.body.height));
-        let more = format!("{below} more rows");
-        let mut hints = vec![("y", "trust it"), ("n", "go on without"), ("q", "quit")];
         if below > 0 {
-            hints.push(("↓", more.as_str()));
-        } else if self.scroll > 0 {
-            hints.push(("↑", "back up"));
+            let more = vec![span(format!("↓ {below} more rows"), Role::Muted)];
+            frame::rows(&[more], 0, styles, column.margin, buffer);
         }
+        let hints = [("y", "trust it"), ("n", "go on without"), ("q", "quit")];
         frame::hints(&hints, styles, column.hints, buffer);
         None
     }
@@ -211,11 +210,11 @@ mod tests {
             lines: lines.iter().map(|line| (*line).to_owned()).collect(),
         };
         vec![
-            item(".slug/settings.json", ItemKind::Permissions, &[
-                "allow  Bash(npm *)",
-                "allow  Edit(src/**)",
-                "deny   Bash(git push *)",
-            ]),
+            item(
+                ".slug/settings.json",
+                ItemKind::Permissions,
+                &["allow  Bash(npm *)", "allow  Edit(src/**)", "deny   Bash(git push *)"],
+            ),
             item(".slug/config.toml", ItemKind::Configuration, &["model = \"qwen3-coder\""]),
             item("SLUG.md", ItemKind::Instructions, &["3.1 KB"]),
         ]
