@@ -9,6 +9,7 @@ pub mod runtime;
 pub mod session_jobs;
 pub mod theme;
 pub mod view;
+pub mod welcome;
 
 #[cfg(test)]
 mod scene;

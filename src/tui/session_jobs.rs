@@ -30,9 +30,9 @@ pub fn run(store: &Store, job: &SessionJob) -> Result<SessionAnswer, String> {
         }
         SessionJob::Trash { session } => store.trash(*session).map(|()| SessionAnswer::Changed),
         SessionJob::Restore { session } => store.restore(*session).map(|()| SessionAnswer::Changed),
-        SessionJob::Preview { session } => store
-            .read(*session)
-            .map(|loaded| SessionAnswer::Previewed(preview(&loaded.records))),
+        SessionJob::Preview { session } => {
+            store.read(*session).map(|loaded| SessionAnswer::Previewed(preview(&loaded.records)))
+        }
     };
     done.map_err(|error| error.to_string())
 }
@@ -149,7 +149,9 @@ mod tests {
         let log = store.create(header).unwrap();
         for number in 0..exchanges {
             let turn = TurnId(u32::try_from(number).unwrap() + 1);
-            log.append(turn, message(Role::User, &format!("ask\u{1b}[31m {number}"))).await.unwrap();
+            log.append(turn, message(Role::User, &format!("ask\u{1b}[31m {number}")))
+                .await
+                .unwrap();
             log.append(turn, message(Role::Assistant, &format!("answer {number}"))).await.unwrap();
         }
         log.close().await.unwrap();
@@ -195,16 +197,10 @@ mod tests {
         let job = SessionJob::Rename { session, title: "The cart".into() };
         assert_eq!(run(&home.store, &job), Ok(SessionAnswer::Changed));
         assert_eq!(listed(&home.store)[0].title, "The cart");
-        assert_eq!(
-            run(&home.store, &SessionJob::Trash { session }),
-            Ok(SessionAnswer::Changed)
-        );
+        assert_eq!(run(&home.store, &SessionJob::Trash { session }), Ok(SessionAnswer::Changed));
         assert!(listed(&home.store).is_empty());
         assert!(home.folder.path().join("trash").join(format!("{session}.jsonl")).exists());
-        assert_eq!(
-            run(&home.store, &SessionJob::Restore { session }),
-            Ok(SessionAnswer::Changed)
-        );
+        assert_eq!(run(&home.store, &SessionJob::Restore { session }), Ok(SessionAnswer::Changed));
         assert_eq!(listed(&home.store)[0].title, "The cart");
     }
 

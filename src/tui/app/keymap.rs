@@ -455,10 +455,10 @@ pub const SIDEBAR: &[Binding<SidebarKey>] = &[
     hinted(&[char('f')], SidebarKey::Fork, "fork the session and open the fork", "fork"),
     hinted(&[char('r')], SidebarKey::Rename, "edit the title", "rename"),
     hinted(
-        &[key(KeyCode::Delete), char('d')],
+        &[char('d'), key(KeyCode::Delete)],
         SidebarKey::Delete,
         "move the session to the trash",
-        "del",
+        "delete",
     ),
     hinted(&[char('p')], SidebarKey::Preview, "how the session begins and ends", "preview"),
     hinted(&[char('g')], SidebarKey::Scope, "all projects, or this one", "projects"),

@@ -27,7 +27,8 @@ use super::sessions::{Held, SessionAnswer, SessionJob, SessionList, SessionRow};
 pub use crate::agent::NoticeLevel;
 pub use pane::Pane;
 pub use routing::{
-    Placement, answered, key, mouse, open, paste, placement, session_opened, title_changed,
+    Placement, answered, key, mouse, on_screen, open, paste, placement, session_opened,
+    title_changed,
 };
 pub use tree::{Line, Scope, Tree, age};
 
@@ -295,12 +296,7 @@ impl Sidebar {
     }
 
     /// The answer to a job. One to a request that nobody waits for is stale.
-    pub fn answer(
-        &mut self,
-        id: RequestId,
-        answer: Result<SessionAnswer, String>,
-        now: Duration,
-    ) {
+    pub fn answer(&mut self, id: RequestId, answer: Result<SessionAnswer, String>, now: Duration) {
         if self.reading == Reading::Asked(id) {
             self.reading = Reading::No;
             match answer {

@@ -105,7 +105,12 @@ fn draw_title(
     area: Rect,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let row = Rect { x: area.x + 1, height: area.height.min(1), width: area.width.saturating_sub(2), ..area };
+    let row = Rect {
+        x: area.x + 1,
+        height: area.height.min(1),
+        width: area.width.saturating_sub(2),
+        ..area
+    };
     let scope = match sidebar.scope {
         Scope::AllProjects => " Sessions ",
         Scope::ThisProject => " Sessions here ",
@@ -176,7 +181,8 @@ fn draw_list(
             }
             Line::Session(node) => {
                 let Some(session) = tree.session(*node) else { continue };
-                let renamed = draw_session(sidebar, scene, (*node, session), now, styles, row, buffer);
+                let renamed =
+                    draw_session(sidebar, scene, (*node, session), now, styles, row, buffer);
                 caret = caret.or(renamed);
                 if number == sidebar.selected() {
                     mark_selected(scene, row, buffer);
@@ -286,9 +292,15 @@ fn draw_pane(
         count => format!(" {count} messages "),
     };
     let now = sidebar.clock(scene.now).map(|now| age(session.last_used_at, now));
-    let head = [span(count, Role::Muted), span(format!("· {} ", now.unwrap_or_default()), Role::Muted)];
+    let head =
+        [span(count, Role::Muted), span(format!("· {} ", now.unwrap_or_default()), Role::Muted)];
     let title = nth_row(area, 0);
-    paint::spans(&head, styles, Rect { x: title.x + 1, width: title.width.saturating_sub(1), ..title }, buffer);
+    paint::spans(
+        &head,
+        styles,
+        Rect { x: title.x + 1, width: title.width.saturating_sub(1), ..title },
+        buffer,
+    );
     let (_, body) = split(area, area.height.saturating_sub(1));
     let lines = match sidebar.pane.of(session.id) {
         None => Vec::new(),

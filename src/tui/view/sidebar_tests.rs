@@ -79,7 +79,8 @@ fn picture(sidebar: &Sidebar, width: u16, height: u16) -> String {
             line.push_str(cell.symbol());
             x += paint::width(cell.symbol()).max(1);
         }
-        let reversed = buffer[(2, y)].modifier.contains(Modifier::REVERSED);
+        let reversed =
+            buffer.cell((2, y)).is_some_and(|cell| cell.modifier.contains(Modifier::REVERSED));
         text.push_str(line.trim_end());
         text.push_str(if reversed { " ◂\n" } else { "\n" });
     }

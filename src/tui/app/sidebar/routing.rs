@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 
-use crate::agent;
+use crate::agent::{self, NoticeLevel};
 use crate::tui::app::commands;
 use crate::tui::app::effect::{Effect, RequestId};
 use crate::tui::app::keymap::ChatKey;
@@ -30,6 +30,18 @@ pub fn placement(width: u16) -> Placement {
         Placement::Beside((width / 3).clamp(35, 46))
     } else {
         Placement::Over(width.min(46))
+    }
+}
+
+/// Where the list is on screen now. Over the chat only while the keys go to it: a screen that was
+/// made narrow shows the chat.
+pub fn on_screen(model: &Model) -> Option<Placement> {
+    let placement = placement(model.geometry.width);
+    match (model.sidebar.presence, placement, model.focus) {
+        (Presence::Shown, Placement::Beside(_), _)
+        | (Presence::Shown, Placement::Over(_), Focus::Sidebar) => Some(placement),
+        (Presence::Shown, Placement::Over(_), Focus::Input | Focus::Pane(_))
+        | (Presence::Hidden, _, _) => None,
     }
 }
 
@@ -63,9 +75,7 @@ pub fn paste(model: &mut Model, text: &str) {
 /// The mouse over the list: the wheel moves in it, a click selects, another one opens.
 pub fn mouse(model: &mut Model, event: MouseEvent) -> Option<Vec<Effect>> {
     let rows = model.geometry.sidebar?;
-    if !model.overlays.is_empty() || model.sidebar.presence == Presence::Hidden {
-        return None;
-    }
+    on_screen(model).filter(|_| model.overlays.is_empty())?;
     let (_, row) = rows.inside(event.column, event.row)?;
     let page = usize::from(rows.height);
     let mut effects = Vec::new();
@@ -101,6 +111,9 @@ pub fn answered(
     id: RequestId,
     answer: Result<SessionAnswer, String>,
 ) -> Vec<Effect> {
+    if let (Presence::Hidden, Err(reason)) = (model.sidebar.presence, &answer) {
+        model.toast(NoticeLevel::Error, reason.clone());
+    }
     model.sidebar.answer(id, answer, model.now);
     model.sidebar.jobs(&mut model.requests)
 }

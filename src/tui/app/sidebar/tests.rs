@@ -29,7 +29,8 @@ impl Scene {
 
     fn closed(width: u16) -> Self {
         let settings = Settings { cwd: HERE.into(), ..Settings::default() };
-        let mut model = Model::new(settings, Status::default(), Composer::new(Vec::new(), ""), (width, 40));
+        let mut model =
+            Model::new(settings, Status::default(), Composer::new(Vec::new(), ""), (width, 40));
         model.geometry.sidebar = Some(Area { x: 1, y: 1, width: 38, height: 10 });
         Self { model, effects: Vec::new() }
     }
@@ -338,6 +339,43 @@ fn the_list_stays_beside_the_chat_and_goes_from_over_it() {
 }
 
 #[test]
+fn a_screen_made_narrow_shows_the_chat_unless_the_keys_are_here() {
+    let mut scene = Scene::of(week());
+    assert!(matches!(on_screen(&scene.model), Some(Placement::Beside(_))));
+    update(&mut scene.model, Msg::Resized { width: 80, height: 24 });
+    assert!(matches!(on_screen(&scene.model), Some(Placement::Over(_))));
+    update(&mut scene.model, Msg::Resized { width: 120, height: 24 });
+    scene.press("tab");
+    update(&mut scene.model, Msg::Resized { width: 80, height: 24 });
+    assert_eq!(on_screen(&scene.model), None);
+}
+
+#[test]
+fn a_click_selects_and_another_one_opens() {
+    use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+    let mut scene = Scene::of(week());
+    let click = |row| {
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        Msg::Mouse(MouseEvent { kind, column: 5, row, modifiers: KeyModifiers::NONE })
+    };
+    assert!(update(&mut scene.model, click(3)).is_empty());
+    assert_eq!(scene.selected(), "try sum() instead");
+    assert!(update(&mut scene.model, click(1)).is_empty(), "a heading is not opened");
+    assert_eq!(scene.selected(), "try sum() instead");
+    let effects = update(&mut scene.model, click(3));
+    assert_eq!(effects, [Effect::Agent(Command::Resume { session: id(2) })]);
+}
+
+#[test]
+fn a_failure_after_the_list_was_closed_is_told_all_the_same() {
+    let mut scene = Scene::of(week());
+    scene.press("d");
+    let change = scene.asked();
+    scene.press("esc").answer(change, Err("The disk is full.".into()));
+    assert_eq!(scene.model.toast.as_ref().unwrap().text, "The disk is full.");
+}
+
+#[test]
 fn keys_that_mean_nothing_here_reach_the_chat_but_no_letter_the_input() {
     let mut scene = Scene::of(week());
     scene.typed("zq");
@@ -387,7 +425,10 @@ fn ten_thousand_sessions_are_no_burden() {
     let mut scene = Scene::of(list(rows.collect()));
     assert_eq!(scene.titles().len(), 10_000);
     scene.press("end");
-    assert_eq!(scene.model.sidebar.selected() + 1, scene.model.sidebar.tree.as_ref().unwrap().lines().len());
+    assert_eq!(
+        scene.model.sidebar.selected() + 1,
+        scene.model.sidebar.tree.as_ref().unwrap().lines().len()
+    );
     scene.press("home d");
     assert_eq!(scene.titles().len(), 9_999);
     scene.press("/").typed("post");

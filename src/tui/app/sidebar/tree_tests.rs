@@ -86,24 +86,14 @@ fn a_fork_whose_parent_is_gone_or_elsewhere_is_a_root() {
         at("/home/me/blog", fork(2, row(3, "moved", 3))),
         fork(1, row(4, "below the orphan", 4)),
     ];
-    let expected = [
-        "[Today]",
-        "▾ orphan",
-        "  └ below the orphan",
-        "  parent",
-        "[blog]",
-        "  moved",
-    ];
+    let expected = ["[Today]", "▾ orphan", "  └ below the orphan", "  parent", "[blog]", "  moved"];
     assert_eq!(shown(&tree(list(rows))), expected);
 }
 
 #[test]
 fn sessions_that_descend_from_themselves_are_shown_once() {
-    let rows = vec![
-        fork(2, row(1, "a", 1)),
-        fork(1, row(2, "b", 2)),
-        fork(3, row(3, "own parent", 3)),
-    ];
+    let rows =
+        vec![fork(2, row(1, "a", 1)), fork(1, row(2, "b", 2)), fork(3, row(3, "own parent", 3))];
     let shown = shown(&tree(list(rows)));
     for name in ["a", "b", "own parent"] {
         let times = shown.iter().filter(|line| line.trim_start_matches(['▾', '└', ' ']) == name);
@@ -149,12 +139,7 @@ fn a_filter_finds_words_anywhere_and_keeps_the_order() {
         ("CART", &[]),
         ("Fix", &["Fix empty cart checkout"]),
         ("test f", &["Flaky inventory test"]),
-        ("te t", &[
-            "and a property test",
-            "with a feature flag",
-            "Upgrade to axum 0.9",
-            "Flaky inventory test",
-        ]),
+        ("te t", &["try sum() instead", "and a property test", "Flaky inventory test"]),
         ("日本", &["Währung: 日本語の通貨の書式をまとめて直す"]),
     ];
     let mut tree = tree(week());
