@@ -273,7 +273,8 @@ fn mark_selected(scene: Scene, row: Rect, buffer: &mut Buffer) {
     let row = row.intersection(*buffer.area());
     for position in row.positions() {
         if let Some(cell) = buffer.cell_mut(position) {
-            cell.modifier.insert(modifier);
+            // What the filter found stands out by being turned around too: here, back again.
+            cell.modifier.toggle(modifier);
         }
     }
 }

@@ -121,6 +121,27 @@ fn on_the_smallest_screen() {
 }
 
 #[test]
+fn what_was_found_stands_out_in_the_selected_row_and_in_others() {
+    struct Themed;
+    impl Styles for Themed {
+        fn style(&self, role: Role) -> Style {
+            match role {
+                Role::Match => Style::new().add_modifier(Modifier::REVERSED),
+                _ => Style::new(),
+            }
+        }
+    }
+    let area = Rect { x: 0, y: 0, width: 46, height: 8 };
+    let mut buffer = Buffer::empty(area);
+    let scene = Scene { now: Duration::ZERO, open: None, keys: Keys::Here };
+    draw(&after("/fl"), scene, &Themed, area, &mut buffer);
+    let reversed = |x: u16, y: u16| buffer[(x, y)].modifier.contains(Modifier::REVERSED);
+    // "with a feature flag" is selected, "Flaky inventory test" is not.
+    assert_eq!([reversed(18, 2), reversed(19, 2), reversed(21, 2)], [true, false, true]);
+    assert_eq!([reversed(4, 4), reversed(6, 4)], [true, false]);
+}
+
+#[test]
 fn nothing_breaks_at_any_size() {
     for keys in ["", "p", "/x", "r", "d", "gp"] {
         let sidebar = after(keys);

@@ -3,13 +3,13 @@
 //! Servers are looked for in the background and appear as they answer. Nothing is used, and no
 //! key leaves, before it is chosen here. Writing the choice down is the caller's.
 
+mod address;
 mod picture;
 mod search;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use reqwest::Url;
 use secrecy::SecretString;
 
 use crate::domain::sanitize::sanitize;
@@ -19,10 +19,14 @@ use crate::tui::view::Styles;
 
 use super::{Input, Next, Page};
 
+use address::Way;
+
 pub use search::{found_keys, work};
 
-/// The screen.
-#[derive(Debug)]
+/// Rows of a page of models.
+const PAGE: usize = 10;
+
+/// The screen. Not `Debug`: a key is typed in it.
 pub struct FirstRun {
     /// Where the choice will be written, as people like to read it.
     config_file: String,
@@ -31,6 +35,10 @@ pub struct FirstRun {
     looking: Looking,
     chosen: Option<Choice>,
     step: Step,
+    /// The address of another server, as it is typed.
+    address: Editor,
+    /// The key for it.
+    secret: Editor,
     error: Option<String>,
     checks: u64,
 }
@@ -139,22 +147,22 @@ enum Step {
     /// The list of what was found.
     Choose,
     /// The address of another server is typed.
-    Address(Editor),
+    Address,
     /// Whether an address that is not encrypted may be used.
-    Unencrypted { address: Editor },
+    Unencrypted,
     /// The key for it is typed.
-    Key { address: Editor, key: Editor },
-    /// The server is being asked for its models.
+    Key,
+    /// A server is being asked for its models.
     Checking { id: u64, endpoint: String, key: Option<SecretString>, back: Back },
     /// It has several.
     Models { endpoint: String, key: Option<SecretString>, models: Vec<String>, selected: usize },
 }
 
 /// Where a check that fails leads back to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Back {
     Choose,
-    Address(Editor),
+    Address,
 }
 
 impl FirstRun {
@@ -167,6 +175,8 @@ impl FirstRun {
             looking: Looking::Now,
             chosen: None,
             step: Step::Choose,
+            address: Editor::new(Lines::One),
+            secret: Editor::new(Lines::One),
             error: None,
             checks: 0,
         }
@@ -192,23 +202,30 @@ impl FirstRun {
         if key.code == KeyCode::Char('c') && key.modifiers == KeyModifiers::CONTROL {
             return Next::Done(FirstRunAnswer::Quit);
         }
-        match std::mem::replace(&mut self.step, Step::Choose) {
+        match &mut self.step {
             Step::Choose => self.choose_key(key),
-            Step::Address(editor) => self.address_key(editor, key),
-            Step::Unencrypted { address } => self.unencrypted_key(address, key),
-            Step::Key { address, key: typed } => self.secret_key(address, typed, key),
-            Step::Checking { id, endpoint, key: secret, back } => {
+            Step::Address => self.address_key(key),
+            Step::Unencrypted => self.unencrypted_key(key),
+            Step::Key => self.secret_key(key),
+            Step::Checking { back, .. } => match keymap::find(keymap::LIST, key) {
+                Some(ListKey::Back) => {
+                    self.step = back.step();
+                    redraw()
+                }
+                Some(_) | None => Next::Wait,
+            },
+            Step::Models { models, selected, .. } => {
+                let last = models.len().saturating_sub(1);
                 match keymap::find(keymap::LIST, key) {
-                    Some(ListKey::Back) => self.go_back(back),
-                    Some(_) | None => {
-                        self.step = Step::Checking { id, endpoint, key: secret, back };
-                        return Next::Wait;
-                    }
+                    Some(ListKey::Accept) => return self.use_model(),
+                    Some(ListKey::Back) => self.step = Step::Choose,
+                    Some(ListKey::Previous) => *selected = selected.saturating_sub(1),
+                    Some(ListKey::Next) => *selected = (*selected + 1).min(last),
+                    Some(ListKey::PageUp) => *selected = selected.saturating_sub(PAGE),
+                    Some(ListKey::PageDown) => *selected = (*selected + PAGE).min(last),
+                    None => return Next::Wait,
                 }
                 redraw()
-            }
-            Step::Models { endpoint, key: secret, models, selected } => {
-                self.model_key(endpoint, secret, models, selected, key)
             }
         }
     }
@@ -242,7 +259,7 @@ impl FirstRun {
         self.error = None;
         match self.selected() {
             Choice::Demo => return Next::Done(FirstRunAnswer::Demo),
-            Choice::Other => self.step = Step::Address(Editor::with_text(Lines::One, "")),
+            Choice::Other => self.step = Step::Address,
             Choice::Server(endpoint) => {
                 let models = self.servers.iter().find(|server| server.endpoint == endpoint);
                 let models = models.map(|server| server.models.clone()).unwrap_or_default();
@@ -260,89 +277,53 @@ impl FirstRun {
         redraw()
     }
 
-    fn address_key(&mut self, mut editor: Editor, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
+    fn address_key(&mut self, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
         match keymap::find(keymap::LIST, key) {
             Some(ListKey::Back) => {
                 self.error = None;
-                return redraw();
+                self.step = Step::Choose;
             }
-            Some(ListKey::Accept) => {
-                self.error = None;
-                match address(&editor.text()) {
-                    Ok(Way::Safe) => self.step = key_step(editor),
-                    Ok(Way::Unencrypted) => self.step = Step::Unencrypted { address: editor },
-                    Err(reason) => {
-                        self.error = Some(reason);
-                        self.step = Step::Address(editor);
-                    }
+            Some(ListKey::Accept) => match address::judge(&self.address.text()) {
+                Ok(way) => {
+                    self.error = None;
+                    self.step = match way {
+                        Way::Safe => Step::Key,
+                        Way::Unencrypted => Step::Unencrypted,
+                    };
                 }
-                return redraw();
-            }
+                Err(reason) => self.error = Some(reason),
+            },
             Some(ListKey::Previous | ListKey::Next | ListKey::PageUp | ListKey::PageDown) => {}
-            None => editor.key(key),
+            None => self.address.key(key),
         }
-        self.step = Step::Address(editor);
         redraw()
     }
 
     /// Only `y` says yes.
-    fn unencrypted_key(&mut self, address: Editor, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
+    fn unencrypted_key(&mut self, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
         self.step = match (key.code, key.modifiers.is_empty()) {
-            (KeyCode::Char('y'), true) => key_step(address),
-            (KeyCode::Char('n'), true) | (KeyCode::Esc | KeyCode::Enter, _) => {
-                Step::Address(address)
-            }
-            _ => Step::Unencrypted { address },
+            (KeyCode::Char('y'), true) => Step::Key,
+            (KeyCode::Char('n'), true) | (KeyCode::Esc | KeyCode::Enter, _) => Step::Address,
+            _ => return Next::Wait,
         };
         redraw()
     }
 
-    fn secret_key(
-        &mut self,
-        address: Editor,
-        mut typed: Editor,
-        key: KeyEvent,
-    ) -> Next<Job, FirstRunAnswer> {
+    fn secret_key(&mut self, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
         match keymap::find(keymap::LIST, key) {
             Some(ListKey::Back) => {
-                self.step = Step::Address(address);
-                return redraw();
+                self.secret = Editor::new(Lines::One);
+                self.step = Step::Address;
             }
             Some(ListKey::Accept) => {
-                let secret = typed.text().trim().to_owned();
-                let secret = (!secret.is_empty()).then(|| SecretString::from(secret));
-                let endpoint = address.text().trim().trim_end_matches('/').to_owned();
-                return self.check(endpoint, secret, Back::Address(address));
+                let typed = std::mem::replace(&mut self.secret, Editor::new(Lines::One)).text();
+                let secret = Some(typed.trim()).filter(|typed| !typed.is_empty());
+                let endpoint = self.address.text().trim().trim_end_matches('/').to_owned();
+                return self.check(endpoint, secret.map(SecretString::from), Back::Address);
             }
             Some(ListKey::Previous | ListKey::Next | ListKey::PageUp | ListKey::PageDown) => {}
-            None => typed.key(key),
+            None => self.secret.key(key),
         }
-        self.step = Step::Key { address, key: typed };
-        redraw()
-    }
-
-    fn model_key(
-        &mut self,
-        endpoint: String,
-        key: Option<SecretString>,
-        models: Vec<String>,
-        selected: usize,
-        pressed: KeyEvent,
-    ) -> Next<Job, FirstRunAnswer> {
-        let last = models.len().saturating_sub(1);
-        let to = match keymap::find(keymap::LIST, pressed) {
-            Some(ListKey::Accept) => {
-                let model = models.into_iter().nth(selected);
-                return Next::Done(FirstRunAnswer::Use { endpoint, key, model });
-            }
-            Some(ListKey::Back) => return redraw(),
-            Some(ListKey::Previous) => selected.saturating_sub(1),
-            Some(ListKey::Next) => selected + 1,
-            Some(ListKey::PageUp) => selected.saturating_sub(10),
-            Some(ListKey::PageDown) => selected + 10,
-            None => selected,
-        };
-        self.step = Step::Models { endpoint, key, models, selected: to.min(last) };
         redraw()
     }
 
@@ -374,7 +355,7 @@ impl FirstRun {
                     " The address of chat completions usually ends in /v1."
                 };
                 self.error = Some(format!("{}{hint}", sanitize(&reason)));
-                self.go_back(back);
+                self.step = back.step();
                 redraw()
             }
         }
@@ -394,11 +375,19 @@ impl FirstRun {
         Next::Done(FirstRunAnswer::Use { endpoint, key, model: None })
     }
 
-    fn go_back(&mut self, back: Back) {
-        self.step = match back {
-            Back::Choose => Step::Choose,
-            Back::Address(editor) => Step::Address(editor),
-        };
+    /// Uses the model that is selected.
+    fn use_model(&mut self) -> Next<Job, FirstRunAnswer> {
+        match std::mem::replace(&mut self.step, Step::Choose) {
+            Step::Models { endpoint, key, models, selected } => {
+                let model = models.into_iter().nth(selected);
+                Next::Done(FirstRunAnswer::Use { endpoint, key, model })
+            }
+            Step::Choose
+            | Step::Address
+            | Step::Unencrypted
+            | Step::Key
+            | Step::Checking { .. } => Next::Wait,
+        }
     }
 
     fn note(&mut self, note: Note) -> Next<Job, FirstRunAnswer> {
@@ -431,12 +420,11 @@ impl Page for FirstRun {
             Input::Opened => Next::Draw(vec![Job::Look]),
             Input::Key(key) => self.key(key),
             Input::Paste(text) => {
-                match &mut self.step {
-                    Step::Address(editor) | Step::Key { key: editor, .. } => {
-                        editor.insert(text.trim());
-                    }
+                match self.step {
+                    Step::Address => self.address.insert(text.trim()),
+                    Step::Key => self.secret.insert(text.trim()),
                     Step::Choose
-                    | Step::Unencrypted { .. }
+                    | Step::Unencrypted
                     | Step::Checking { .. }
                     | Step::Models { .. } => return Next::Wait,
                 }
@@ -452,41 +440,17 @@ impl Page for FirstRun {
     }
 }
 
-/// How an address is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// Encrypted, or without leaving this machine.
-    Safe,
-    /// Over a network, readable on the way.
-    Unencrypted,
+impl Back {
+    fn step(self) -> Step {
+        match self {
+            Self::Choose => Step::Choose,
+            Self::Address => Step::Address,
+        }
+    }
 }
 
 fn redraw() -> Next<Job, FirstRunAnswer> {
     Next::Draw(Vec::new())
-}
-
-fn key_step(address: Editor) -> Step {
-    Step::Key { address, key: Editor::new(Lines::One) }
-}
-
-/// What is to be said to an address.
-fn address(text: &str) -> Result<Way, String> {
-    let hint = "Write it like https://host/v1 or http://localhost:8000/v1.";
-    let url = Url::parse(text.trim()).map_err(|_| format!("This is not an address. {hint}"))?;
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err("Leave user and password out of the address; the key is asked for next.".into());
-    }
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let is_local = host == "localhost"
-        || host.ends_with(".localhost")
-        || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
-    match url.scheme() {
-        _ if host.is_empty() => Err(format!("The address has no host. {hint}")),
-        "https" => Ok(Way::Safe),
-        "http" if is_local => Ok(Way::Safe),
-        "http" => Ok(Way::Unencrypted),
-        scheme => Err(format!("slug does not speak {scheme}. {hint}")),
-    }
 }
 
 #[cfg(test)]

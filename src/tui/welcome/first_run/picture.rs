@@ -52,18 +52,18 @@ fn sheet(page: &FirstRun, width: u16) -> (Sheet, Hints) {
         Step::Choose => {
             (choose(page, width), &[("enter", "choose"), ("r", "look again"), ("q", "quit")])
         }
-        Step::Address(editor) => {
+        Step::Address => {
             let mut sheet = Sheet::headed("The address of the server", width);
             let help = "Any server that speaks chat completions, for example \
                         https://host/v1 or http://localhost:8000/v1.";
             sheet.text(help, Role::Muted, width);
-            sheet.field(editor, Shows::Text, width);
+            sheet.field(&page.address, Shows::Text, width);
             sheet.error(page, width);
             (sheet, &[("enter", "go on"), ("esc", "back")])
         }
-        Step::Unencrypted { address } => {
+        Step::Unencrypted => {
             let mut sheet = Sheet::headed("This address is not encrypted", width);
-            sheet.text(&shown(&address.text()), Role::User, width);
+            sheet.text(&shown(&page.address.text()), Role::User, width);
             sheet.gap();
             let meaning = "Whoever is on the network between here and there can read what you \
                            send and the key, and can change the answers. In a network of your \
@@ -71,15 +71,15 @@ fn sheet(page: &FirstRun, width: u16) -> (Sheet, Hints) {
             sheet.text(meaning, Role::Warning, width);
             (sheet, &[("y", "use it all the same"), ("n", "back")])
         }
-        Step::Key { address, key } => {
+        Step::Key => {
             let mut sheet = Sheet::headed("The key for this server", width);
-            sheet.text(&shown(&address.text()), Role::User, width);
+            sheet.text(&shown(&page.address.text()), Role::User, width);
             sheet.text(
                 "It goes there and nowhere else. Leave it empty if none is needed.",
                 Role::Muted,
                 width,
             );
-            sheet.field(key, Shows::Dots, width);
+            sheet.field(&page.secret, Shows::Dots, width);
             (sheet, &[("enter", "check the server"), ("esc", "back")])
         }
         Step::Checking { endpoint, .. } => {

@@ -1,0 +1,32 @@
+//! What is to be said to an address before anything is sent there.
+
+use reqwest::Url;
+
+/// How an address is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Encrypted, or without leaving this machine.
+    Safe,
+    /// Over a network, readable on the way.
+    Unencrypted,
+}
+
+/// Whether an address can be used; why not is a sentence.
+pub(super) fn judge(text: &str) -> Result<Way, String> {
+    let hint = "Write it like https://host/v1 or http://localhost:8000/v1.";
+    let url = Url::parse(text.trim()).map_err(|_| format!("This is not an address. {hint}"))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("Leave user and password out of the address; the key is asked for next.".into());
+    }
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let is_local = host == "localhost"
+        || host.ends_with(".localhost")
+        || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    match url.scheme() {
+        "https" | "http" if host.is_empty() => Err(format!("The address has no host. {hint}")),
+        "https" => Ok(Way::Safe),
+        "http" if is_local => Ok(Way::Safe),
+        "http" => Ok(Way::Unencrypted),
+        scheme => Err(format!("slug does not speak {scheme}. {hint}")),
+    }
+}
