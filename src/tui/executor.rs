@@ -14,7 +14,8 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::agent::{Command, NoticeLevel};
 
-use super::app::msg::{ModelRow, SessionRow};
+use super::app::msg::ModelRow;
+use super::app::sessions::{SessionAnswer, SessionJob};
 use super::app::status::Git;
 use super::app::{Effect, Msg};
 
@@ -32,8 +33,8 @@ pub struct Handles {
 /// What the screen needs from the rest of slug. All of it may take its time.
 #[async_trait]
 pub trait Services: Send + Sync + 'static {
-    /// The sessions of this folder, newest first.
-    async fn sessions(&self) -> Result<Vec<SessionRow>, String>;
+    /// Reads or changes past sessions, as `session_jobs::run` does on a thread that may block.
+    async fn sessions(&self, job: SessionJob) -> Result<SessionAnswer, String>;
     /// The models that the server offers.
     async fn models(&self) -> Result<Vec<ModelRow>, String>;
     /// The workspace's files, relative to it, as git would list them.
@@ -113,9 +114,8 @@ impl Executor {
             Effect::AddHistory(text) => {
                 self.keep("add to the history", async move { services.add_history(text).await });
             }
-            Effect::ListSessions(id) => self.answer(async move {
-                Msg::SessionsListed { id, sessions: services.sessions().await }
-            }),
+            Effect::Sessions { id, job } => self
+                .answer(async move { Msg::Sessions { id, answer: services.sessions(job).await } }),
             Effect::ListModels(id) => self
                 .answer(async move { Msg::ModelsListed { id, models: services.models().await } }),
             Effect::IndexFiles(id) => self.answer(async move {
@@ -227,8 +227,8 @@ mod tests {
 
     #[async_trait]
     impl Services for Fakes {
-        async fn sessions(&self) -> Result<Vec<SessionRow>, String> {
-            Ok(Vec::new())
+        async fn sessions(&self, _: SessionJob) -> Result<SessionAnswer, String> {
+            Ok(SessionAnswer::Changed)
         }
         async fn models(&self) -> Result<Vec<ModelRow>, String> {
             Err("No server answers.".into())

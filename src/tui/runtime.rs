@@ -251,7 +251,7 @@ impl<S: Surface> Ui<S> {
             }
             Msg::Tick(_)
             | Msg::FilesIndexed { .. }
-            | Msg::SessionsListed { .. }
+            | Msg::Sessions { .. }
             | Msg::ModelsListed { .. }
             | Msg::GitRead { .. }
             | Msg::EditorClosed(_)

@@ -243,9 +243,7 @@ fn chat_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
             None => general_key(model, key),
         },
         Focus::Input => input_key(model, key),
-        Focus::Sidebar => {
-            sidebar::key(model, key).unwrap_or_else(|| general_key(model, key))
-        }
+        Focus::Sidebar => sidebar::key(model, key).unwrap_or_else(|| general_key(model, key)),
     }
 }
 

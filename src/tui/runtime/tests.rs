@@ -10,7 +10,8 @@ use ratatui::backend::TestBackend;
 use super::*;
 use crate::agent::Command;
 use crate::domain::TurnId;
-use crate::tui::app::msg::{ModelRow, SessionRow};
+use crate::tui::app::msg::ModelRow;
+use crate::tui::app::sessions::{SessionAnswer, SessionJob};
 use crate::tui::app::status::Git;
 use crate::tui::executor::Services;
 use crate::tui::layout::Role;
@@ -31,8 +32,8 @@ struct Desk {
 
 #[async_trait]
 impl Services for Desk {
-    async fn sessions(&self) -> Result<Vec<SessionRow>, String> {
-        Ok(Vec::new())
+    async fn sessions(&self, _: SessionJob) -> Result<SessionAnswer, String> {
+        Ok(SessionAnswer::Changed)
     }
     async fn models(&self) -> Result<Vec<ModelRow>, String> {
         Ok(Vec::new())

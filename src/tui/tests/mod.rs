@@ -4,4 +4,5 @@ mod approving;
 mod chat;
 mod folding;
 mod scrolling;
+mod sessions;
 mod typing;

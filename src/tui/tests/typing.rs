@@ -7,6 +7,7 @@ use crate::domain::{Mode, Usage};
 use crate::session::TurnOutcome;
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::msg::ModelRow;
+use crate::tui::app::sessions::SessionJob;
 use crate::tui::app::{Effect, Msg};
 use crate::tui::scene::{Scene, TURN, screen, session};
 
@@ -124,7 +125,7 @@ fn slash_commands_do_what_they_say() {
         ("/fork", Effect::Agent(Command::Fork { session: session(), upto: None })),
         ("/mode plan", Effect::Agent(Command::SetMode(Mode::Plan))),
         ("/retry", Effect::Agent(Command::Retry)),
-        ("/sessions", Effect::ListSessions(RequestId(1))),
+        ("/sessions", Effect::Sessions { id: RequestId(1), job: SessionJob::List }),
         ("/quit", Effect::Quit),
     ];
     for (line, effect) in rows {

@@ -130,6 +130,10 @@ fn chat_hints(model: &Model) -> (Hints, Hints) {
             let stop = all.filter(|(_, word)| *word == "stop");
             (panes.collect(), stop.chain([back]).chain(keys).collect())
         }
+        // What its other keys do stands in the list.
+        Focus::Sidebar => {
+            (Vec::new(), vec![("tab".to_owned(), "input"), ("esc".to_owned(), "close")])
+        }
         Focus::Input if model.completion.is_some() => {
             (keymap::hints(keymap::COMPLETION).collect(), Vec::new())
         }

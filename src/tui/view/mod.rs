@@ -24,7 +24,9 @@ use ratatui::layout::Rect;
 
 use super::app::Model;
 use super::app::geometry::{Area, Geometry};
+use super::app::model::Focus;
 use super::app::overlay::Overlay;
+use super::app::sidebar::{Placement, on_screen};
 use super::app::softwrap;
 use super::layout::Role;
 
@@ -53,8 +55,10 @@ pub fn view(
 ) -> Geometry {
     let area = frame.area();
     let mut geometry = Geometry::of_size(area.width, area.height);
-    let typed = softwrap::rows(&model.composer.editor.text(), input_width(area));
-    let rows = Rows::split(model, area, typed.len());
+    let side = on_screen(model);
+    let chat = beside(area, side);
+    let typed = softwrap::rows(&model.composer.editor.text(), input_width(chat));
+    let rows = Rows::split(model, chat, typed.len()).with_edges(area);
     layouts.begin_frame();
 
     let buffer = frame.buffer_mut();
@@ -69,7 +73,21 @@ pub fn view(
     footer::draw_hints(model, styles, rows.hints, buffer);
     picker::draw_completion(model, styles, rows.rule, buffer);
 
-    let mut caret = model.overlays.is_empty().then_some(caret);
+    let mut caret = (model.focus != Focus::Sidebar).then_some(caret);
+    if let Some(Placement::Beside(columns) | Placement::Over(columns)) = side {
+        let y = rows.transcript.y;
+        let height = rows.hints.y.saturating_sub(y);
+        let place = Rect { y, height, width: columns.min(area.width), ..area };
+        let keys = match model.focus {
+            Focus::Sidebar => sidebar::Keys::Here,
+            Focus::Input | Focus::Pane(_) => sidebar::Keys::Elsewhere,
+        };
+        let scene = sidebar::Scene { now: model.now, open: model.status.session, keys };
+        let drawn = sidebar::draw(&model.sidebar, scene, styles, place, buffer);
+        geometry.sidebar = Some(drawn.rows);
+        caret = caret.or(drawn.caret);
+    }
+    caret = caret.filter(|_| model.overlays.is_empty());
     for overlay in &model.overlays {
         caret = match overlay {
             Overlay::Approval(approval) => {
@@ -90,12 +108,34 @@ pub fn view(
     geometry
 }
 
+/// What is left for the chat.
+fn beside(area: Rect, side: Option<Placement>) -> Rect {
+    match side {
+        Some(Placement::Beside(columns)) => {
+            let columns = columns.min(area.width);
+            Rect { x: area.x + columns, width: area.width - columns, ..area }
+        }
+        Some(Placement::Over(_)) | None => area,
+    }
+}
+
 /// Columns of the input's text: the prompt on its left, and a margin for a caret behind the last.
 fn input_width(area: Rect) -> u16 {
     area.width.saturating_sub(4).max(1)
 }
 
 impl Rows {
+    /// The first and the last rows go over the whole screen.
+    fn with_edges(self, area: Rect) -> Self {
+        let whole = |row: Rect| Rect { x: area.x, width: area.width, ..row };
+        Self {
+            header: whole(self.header),
+            header_rule: whole(self.header_rule),
+            hints: whole(self.hints),
+            ..self
+        }
+    }
+
     fn split(model: &Model, area: Rect, typed: usize) -> Self {
         let tall = u16::from(area.height >= 16);
         let most = (area.height / 3).max(1);
