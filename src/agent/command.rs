@@ -55,8 +55,6 @@ pub enum Command {
     },
     /// Changes how much is asked.
     SetMode(Mode),
-    /// Asks the server for its models.
-    ListModels,
     /// Changes the model.
     SetModel(String),
     /// Gives the open session a title.

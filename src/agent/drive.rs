@@ -292,10 +292,9 @@ impl Agent {
                     self.take(running, Input::Unsteered).await;
                 }
             }
-            Command::Answer { .. }
-            | Command::SetMode(_)
-            | Command::SetTitle(_)
-            | Command::ListModels => self.command_at_any_time(command).await,
+            Command::Answer { .. } | Command::SetMode(_) | Command::SetTitle(_) => {
+                self.command_at_any_time(command).await
+            }
             Command::Send { .. }
             | Command::Shell { .. }
             | Command::Retry

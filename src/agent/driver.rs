@@ -25,7 +25,7 @@ use super::powers::Powers;
 use super::repeats::Repeats;
 use super::setup::Setup;
 use super::stop::Stop;
-use super::{Command, Event, ModelChoice, NoticeLevel, request};
+use super::{Command, Event, NoticeLevel, request};
 
 /// How many events may wait for the front end.
 const EVENTS: usize = 1024;
@@ -100,15 +100,16 @@ impl Agent {
 
     async fn run(mut self, start: Start) {
         self.events.tell(Event::ModeChanged(self.powers.mode())).await;
-        for warning in self.powers.warnings() {
-            self.events.notice(NoticeLevel::Warning, warning).await;
-        }
         self.models.ask(&self.setup.provider);
         self.tell_model().await;
         match start {
             Start::New => self.tell_opened(Vec::new()).await,
             Start::Resume(session) => self.resume_or_new(session).await,
             Start::Fork(session) => self.fork_or_new(session).await,
+        }
+        let notices = std::mem::take(&mut self.setup.notices);
+        for warning in notices.into_iter().chain(self.powers.warnings()) {
+            self.events.notice(NoticeLevel::Warning, warning).await;
         }
         loop {
             tokio::select! {
@@ -144,8 +145,7 @@ impl Agent {
             Command::Answer { .. }
             | Command::Unsteer { .. }
             | Command::SetMode(_)
-            | Command::SetTitle(_)
-            | Command::ListModels => self.command_at_any_time(command).await,
+            | Command::SetTitle(_) => self.command_at_any_time(command).await,
         }
     }
 
@@ -158,7 +158,6 @@ impl Agent {
                 self.open.note(Entry::Title { title: title.clone() }).await;
                 self.events.tell(Event::TitleChanged(title)).await;
             }
-            Command::ListModels => self.offer_models(ModelChoice::Optional).await,
             // A message that has gone in already cannot be taken back.
             Command::Unsteer { .. } => {}
             Command::Send { .. }

@@ -31,13 +31,10 @@ pub enum Event {
         /// Whether the server is on this machine.
         local: bool,
     },
-    /// The models that the server offers, after `ListModels`, or because it offers several and
-    /// none was named.
-    ModelsListed {
+    /// The server offers several models and none was named: nothing can be sent before `SetModel`.
+    ModelNeeded {
         /// All of them.
         models: Vec<ModelInfo>,
-        /// Whether a model has to be chosen before anything can be sent.
-        choice: ModelChoice,
     },
     /// How much is asked from now on.
     ModeChanged(Mode),
@@ -202,15 +199,6 @@ pub enum Window {
     Served(u64),
     /// The configuration says so, or nobody does.
     Assumed(u64),
-}
-
-/// Whether a model has to be chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModelChoice {
-    /// One is in use; another can be taken.
-    Optional,
-    /// None is: the server offers several and none was named.
-    Needed,
 }
 
 /// How bad it is.

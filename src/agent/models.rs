@@ -11,7 +11,7 @@ use crate::session::{Entry, TurnOutcome};
 
 use super::driver::Agent;
 use super::gate::Person;
-use super::{Event, ModelChoice, NoticeLevel, Window};
+use super::{Event, NoticeLevel, Window};
 
 /// The name that stands for whatever model the server has.
 pub const ANY_MODEL: &str = "default";
@@ -106,18 +106,6 @@ impl Agent {
         self.tell_model().await;
     }
 
-    pub(super) async fn offer_models(&mut self, choice: ModelChoice) {
-        if self.models.known.is_empty() {
-            self.models.ask(&self.setup.provider);
-            match self.models.answer().await {
-                Ok(models) => self.models.known = models,
-                Err(error) => return self.error(error.message).await,
-            }
-        }
-        let models = self.models.known.clone();
-        self.events.tell(Event::ModelsListed { models, choice }).await;
-    }
-
     pub(super) async fn tell_model(&self) {
         let Some(model) = self.model.clone() else { return };
         let assumed = Window::Assumed(self.setup.window);
@@ -145,8 +133,7 @@ impl Agent {
                     self.model = Some(first);
                 }
                 (None, [_, ..], Person::Present) => {
-                    let (models, choice) = (known.clone(), ModelChoice::Needed);
-                    self.events.tell(Event::ModelsListed { models, choice }).await;
+                    self.events.tell(Event::ModelNeeded { models: known.clone() }).await;
                 }
             }
         }

@@ -61,4 +61,6 @@ pub struct Setup {
     pub contexts: Vec<Box<dyn ContextProvider>>,
     /// Numbered files of every request and call, where that was asked for.
     pub debug: DebugLog,
+    /// What the person should know from the start.
+    pub notices: Vec<String>,
 }

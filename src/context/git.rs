@@ -166,16 +166,40 @@ impl GitStatus {
         Self { git, cwd }
     }
 
+    /// How many files differ from the last commit; `None` outside of a repository, or when git
+    /// takes too long.
+    pub async fn changes(&self) -> Option<Changes> {
+        super::repository_root(&self.cwd)?;
+        let ask = async {
+            let filters = self.git.filters(&self.cwd).await?;
+            self.git.run(&self.cwd, &filters, &STATUS).await?.text()
+        };
+        let status = tokio::time::timeout(TIME_LIMIT, ask).await.ok().flatten()?;
+        Some(count(&status))
+    }
+
     async fn ask(&self) -> Option<String> {
         let filters = self.git.filters(&self.cwd).await?;
-        let status = ["status", "--short", "--branch", "--ignore-submodules=all", "-z"];
         let log = ["log", "-5", "--no-show-signature", "--format=%h %s"];
-        let status = self.git.run(&self.cwd, &filters, &status).await?.text()?;
+        let status = self.git.run(&self.cwd, &filters, &STATUS).await?.text()?;
         // Fails, as it should, where there is no commit yet.
         let commits = self.git.run(&self.cwd, &filters, &log).await?.text().unwrap_or_default();
         Some(describe(&status, &commits))
     }
 }
+
+/// Files of a working tree that differ from the last commit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// New ones, those that git does not know among them.
+    pub added: usize,
+    /// Changed and renamed ones.
+    pub changed: usize,
+    /// Removed ones.
+    pub removed: usize,
+}
+
+const STATUS: [&str; 5] = ["status", "--short", "--branch", "--ignore-submodules=all", "-z"];
 
 #[async_trait]
 impl ContextProvider for GitStatus {
@@ -187,6 +211,24 @@ impl ContextProvider for GitStatus {
         super::repository_root(&self.cwd)?;
         tokio::time::timeout(TIME_LIMIT, self.ask()).await.ok().flatten()
     }
+}
+
+fn count(status: &str) -> Changes {
+    let mut entries = status.split('\0').filter(|entry| !entry.is_empty()).skip(1);
+    let mut changes = Changes::default();
+    while let Some(entry) = entries.next() {
+        let state = entry.get(..2).unwrap_or_default();
+        if state.contains(['R', 'C']) {
+            // A renamed file is followed by its old name.
+            entries.next();
+        }
+        match state {
+            state if state.contains(['A', '?']) => changes.added += 1,
+            state if state.contains('D') => changes.removed += 1,
+            _ => changes.changed += 1,
+        }
+    }
+    changes
 }
 
 fn describe(status: &str, commits: &str) -> String {

@@ -16,7 +16,7 @@ mod provider;
 mod report;
 
 pub use files::FileStructure;
-pub use git::{Git, GitStatus};
+pub use git::{Changes, Git, GitStatus};
 pub use head::{Head, git_head, repository_root};
 pub use instructions::{
     InstructionFile, Instructions, MAX_CHARACTERS, instructions, project_folders,

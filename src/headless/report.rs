@@ -93,7 +93,7 @@ impl Report {
             }
             Event::TurnEnded { outcome, usage, .. } => self.ended(outcome, *usage),
             Event::ModelChanged { .. }
-            | Event::ModelsListed { .. }
+            | Event::ModelNeeded { .. }
             | Event::ModeChanged(_)
             | Event::TitleChanged(_)
             | Event::SteerSettled { .. }

@@ -107,6 +107,7 @@ pub(super) fn parts(
         instruction_folders,
         contexts,
         debug,
+        notices: ground.notices.iter().chain(&config.warnings).cloned().collect(),
     };
     Ok(Parts { setup, processes })
 }

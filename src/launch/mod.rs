@@ -7,7 +7,9 @@ mod build;
 mod ground;
 mod once;
 mod print;
+mod questions;
 mod screen;
+mod services;
 mod subcommands;
 
 use std::ffi::OsString;

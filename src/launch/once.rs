@@ -36,9 +36,6 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
         }
     };
     let text = prompt_text(prompt)?;
-    for notice in ground.notices.iter().chain(&config.warnings) {
-        print::complain(notice);
-    }
     if project == ProjectFiles::Untrusted && !trust::inventory(&ground.cwd).is_empty() {
         print::complain(
             "this folder is not trusted: its settings and instruction files are left out \
@@ -48,15 +45,13 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
     let redactor = Redactor::default();
     let filter = std::env::var("RUST_LOG").ok();
     let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
-    if let Err(error) = &log {
-        print::complain(&error.to_string());
-    }
     let provider = match &cli.demo {
         Some(script) => build::demo(script.as_ref())?,
         None => build::server(ground, &config)?,
     };
     let sides = Sides { provider, person: Person::Absent };
-    let Parts { setup, processes } = build::parts(cli, ground, &config, project, sides, &redactor)?;
+    let Parts { mut setup, processes } = build::parts(cli, ground, &config, project, sides, &redactor)?;
+    setup.notices.extend(log.as_ref().err().map(ToString::to_string));
     let start = start(cli, ground)?;
     let mut signals = Signals::listen()?;
     let AgentHandle { commands, mut events, stop, task } = agent::spawn(setup, start);

@@ -1,14 +1,90 @@
 //! The full screen: the questions before the chat, then the chat.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::bail;
 use tempfile::TempDir;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
+use crate::agent::{self, AgentHandle, Person};
 use crate::cli::{Cli, Exit};
+use crate::config::{Config, ConfigError, Theme as Colours};
+use crate::context::{Head, git_head};
+use crate::permissions::store::ProjectFiles;
+use crate::platform::hangup::HangupWatch;
+use crate::platform::redact::Redactor;
+use crate::platform::signals::{Signal, Signals, raise_again};
+use crate::platform::terminal::{self, Screen};
+use crate::platform::{child, logging};
 use crate::providers::demo;
+use crate::tui::app::model::{Motion, Settings};
+use crate::tui::app::status::{Git, Status};
+use crate::tui::executor::Handles;
+use crate::tui::runtime::{self, Code, Left, Start};
+use crate::tui::theme::{ColorDepth, Theme};
 
+use super::build::{self, Parts, Sides};
 use super::ground::Ground;
+use super::questions::{self, Model, Outcome};
+use super::services::Outside;
+use super::{once, print};
 
-pub(super) async fn run(_cli: &Cli, _ground: &Ground) -> anyhow::Result<Exit> {
-    anyhow::bail!("being built")
+pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
+    if !terminal::is_capable() {
+        bail!("The full screen needs a terminal. `slug -p TEXT` answers without one.");
+    }
+    let scratch = scratch(cli)?;
+    let moved = scratch.as_ref().map(|scratch| ground.moved_to(scratch.path().to_owned()));
+    let ground = moved.as_ref().unwrap_or(ground);
+    // What is wrong in the person's own file is said before the screen is taken.
+    let own = match ground.config(cli, ProjectFiles::Untrusted) {
+        Ok(config) => config,
+        Err(errors) => return Ok(wrong(&errors)),
+    };
+    questions::plain_http(ground, &own)?;
+    let theme = theme(&own);
+    let mut signals = Signals::listen()?;
+    let mut screen = Screen::enter()?;
+    let project = match &scratch {
+        // slug has made it itself.
+        Some(_) => ProjectFiles::Trusted,
+        None => match questions::trust(cli, ground, &mut screen, &mut signals, &theme).await? {
+            Outcome::Answer(project) => project,
+            Outcome::Quit => return Ok(Exit::Answered),
+            Outcome::Signal(signal) => return raise(screen, signal),
+        },
+    };
+    let mut config = match ground.config(cli, project) {
+        Ok(config) => config,
+        Err(errors) => {
+            drop(screen);
+            return Ok(wrong(&errors));
+        }
+    };
+    let mut script = cli.demo.clone();
+    if script.is_none() && config.nothing_configured() {
+        match questions::model(cli, ground, &mut screen, &mut signals, &theme).await? {
+            Outcome::Answer(Model::Demo) => script = Some(None),
+            Outcome::Answer(Model::Configured) => match ground.config(cli, project) {
+                Ok(chosen) => config = chosen,
+                Err(errors) => {
+                    drop(screen);
+                    return Ok(wrong(&errors));
+                }
+            },
+            Outcome::Quit => return Ok(Exit::Answered),
+            Outcome::Signal(signal) => return raise(screen, signal),
+        }
+    }
+    if scratch.is_none() && script == Some(None) && cli.directory.is_none() {
+        let folder = scratch_repo()?;
+        let ground = ground.moved_to(folder.path().to_owned());
+        let chat = Chat { cli, ground: &ground, config, project: ProjectFiles::Trusted, script };
+        return chat.run(screen, signals, theme).await;
+    }
+    Chat { cli, ground, config, project, script }.run(screen, signals, theme).await
 }
 
 /// The scratch repository that the built-in demo works in; gone when it is dropped.
@@ -16,7 +92,148 @@ pub(super) fn scratch(cli: &Cli) -> anyhow::Result<Option<TempDir>> {
     if cli.demo != Some(None) || cli.directory.is_some() {
         return Ok(None);
     }
+    scratch_repo().map(Some)
+}
+
+fn scratch_repo() -> anyhow::Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("slug-demo-").tempdir()?;
     demo::materialise_repo(folder.path())?;
-    Ok(Some(folder))
+    Ok(folder)
+}
+
+/// All that the chat needs.
+struct Chat<'a> {
+    cli: &'a Cli,
+    ground: &'a Ground,
+    config: Config,
+    project: ProjectFiles,
+    script: Option<Option<PathBuf>>,
+}
+
+impl Chat<'_> {
+    async fn run(self, screen: Screen, mut signals: Signals, theme: Theme) -> anyhow::Result<Exit> {
+        let Self { cli, ground, config, project, script } = self;
+        let redactor = Redactor::default();
+        let filter = std::env::var("RUST_LOG").ok();
+        let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
+        let provider = match &script {
+            Some(script) => build::demo(script.as_ref())?,
+            None => build::server(ground, &config)?,
+        };
+        let sides = Sides { provider: provider.clone(), person: Person::Present };
+        let Parts { mut setup, processes } =
+            build::parts(cli, ground, &config, project, sides, &redactor)?;
+        setup.notices.extend(log.as_ref().err().map(ToString::to_string));
+        let outside = Outside::new(ground, project, provider, setup.store.clone());
+        let start = beginning(ground, &config, theme, &outside);
+        let shutdown = start.shutdown.clone();
+        let AgentHandle { commands, events, stop, task } =
+            agent::spawn(setup, once::start(cli, ground)?);
+        let watch = HangupWatch::start(shutdown.clone());
+        if let Err(error) = &watch {
+            tracing::warn!(%error, "the terminal's end will not be noticed");
+        }
+        let handles = handles(commands, &stop, outside.clone());
+
+        let chat = runtime::run(screen, start, handles, events);
+        let (left, signal) = until_left(chat, &mut signals, &shutdown).await;
+        stop.everything();
+        let agent = task.await;
+        processes.end_all().await;
+        drop((log, watch));
+        if let Some(signal) = signal {
+            raise_again(signal, &child::program()?);
+        }
+        if agent.is_err() {
+            bail!("slug's agent ended abnormally. The log is in {}.", ground.home.logs().display());
+        }
+        print::how_to_resume(ground, &left?);
+        Ok(Exit::Answered)
+    }
+}
+
+fn beginning(ground: &Ground, config: &Config, theme: Theme, outside: &Outside) -> Start {
+    let name = ground.cwd.file_name().unwrap_or(ground.cwd.as_os_str());
+    let branch = git_head(&ground.cwd).map(|head| match head {
+        Head::Branch(name) | Head::Detached(name) => name,
+    });
+    Start {
+        settings: Settings {
+            cwd: ground.cwd.clone(),
+            home: ground.user_home.clone(),
+            motion: if config.reduced_motion.value { Motion::Reduced } else { Motion::Full },
+        },
+        status: Status {
+            project: name.to_string_lossy().into_owned(),
+            git: branch.map(|branch| Git { branch, ..Git::default() }),
+            mode: config.mode.value,
+            ..Status::default()
+        },
+        history: outside.history(),
+        draft: outside.draft(),
+        code: if depth() == ColorDepth::None { Code::Plain } else { Code::Coloured },
+        styles: Box::new(theme),
+        shutdown: CancellationToken::new(),
+    }
+}
+
+fn handles(
+    commands: mpsc::Sender<agent::Command>,
+    stop: &agent::Stop,
+    outside: Arc<Outside>,
+) -> Handles {
+    let stop = stop.clone();
+    Handles { commands, cancel: Arc::new(move || stop.turn()), services: outside }
+}
+
+/// Waits for the chat to end, or for a signal that ends it.
+async fn until_left(
+    chat: impl Future<Output = anyhow::Result<Left>>,
+    signals: &mut Signals,
+    shutdown: &CancellationToken,
+) -> (anyhow::Result<Left>, Option<Signal>) {
+    tokio::pin!(chat);
+    let mut ending = None;
+    loop {
+        tokio::select! {
+            left = &mut chat => return (left, ending),
+            signal = signals.next(), if ending.is_none() => {
+                if signal.is_ending() {
+                    ending = Some(signal);
+                    shutdown.cancel();
+                }
+            }
+        }
+    }
+}
+
+fn wrong(errors: &[ConfigError]) -> Exit {
+    print::config_errors(errors);
+    Exit::of_config(errors)
+}
+
+fn raise(screen: Screen, signal: Signal) -> anyhow::Result<Exit> {
+    drop(screen);
+    raise_again(signal, &child::program()?)
+}
+
+fn theme(config: &Config) -> Theme {
+    match config.theme.value {
+        Colours::Dark => Theme::dark(depth()),
+        Colours::Light => Theme::light(depth()),
+        Colours::Auto if is_light(std::env::var("COLORFGBG").ok().as_deref()) => {
+            Theme::light(depth())
+        }
+        Colours::Auto => Theme::dark(depth()),
+    }
+}
+
+/// Some terminals tell their colours as `foreground;background`; 7 and 15 are white.
+fn is_light(colours: Option<&str>) -> bool {
+    colours.and_then(|it| it.rsplit(';').next()).is_some_and(|it| it == "7" || it == "15")
+}
+
+fn depth() -> ColorDepth {
+    let text = |name| std::env::var(name).ok();
+    ColorDepth::detect(text("NO_COLOR").as_deref(), text("COLORTERM").as_deref())
 }

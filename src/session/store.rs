@@ -199,7 +199,7 @@ impl Store {
     }
 
     /// Whether a session has a log.
-    pub(super) fn is_begun(&self, session: SessionId) -> Result<bool, StoreError> {
+    pub fn is_begun(&self, session: SessionId) -> Result<bool, StoreError> {
         let path = self.paths(session).log();
         path.try_exists().map_err(failed("look at", &path))
     }

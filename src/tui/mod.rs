@@ -3,7 +3,6 @@
 
 pub mod app;
 pub mod executor;
-mod guard;
 pub mod layout;
 pub mod runtime;
 pub mod session_jobs;

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent;
 use crate::domain::SessionId;
+use crate::platform::terminal::{BEGIN_UPDATE, END_UPDATE, Screen};
 
 use super::app::composer::Composer;
 use super::app::geometry::Geometry;
@@ -27,7 +28,7 @@ use super::app::model::Settings;
 use super::app::status::Status;
 use super::app::{Effect, Model, Msg, update, wake_at};
 use super::executor::{Executor, Handles, Own};
-use super::guard::Screen;
+use super::layout::Highlighter;
 use super::view::{Layouts, Styles, select, view};
 
 /// The least time between two frames that no key asked for.
@@ -35,9 +36,7 @@ const FRAME: Duration = Duration::from_millis(8);
 /// As many messages are taken in before a frame is due, however many there are.
 const BATCH: usize = 1024;
 
-const BEGIN_UPDATE: &[u8] = b"\x1b[?2026h";
 const CLEAR: &[u8] = b"\x1b[0m\x1b[2J";
-const END_UPDATE: &[u8] = b"\x1b[?2026l";
 
 /// What the screen begins with.
 pub struct Start {
@@ -51,8 +50,19 @@ pub struct Start {
     pub draft: String,
     /// How it looks.
     pub styles: Box<dyn Styles + Send>,
+    /// Whether code is coloured.
+    pub code: Code,
     /// Ends the screen: a signal, or the terminal is gone.
     pub shutdown: CancellationToken,
+}
+
+/// Whether code is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// By its language.
+    Coloured,
+    /// Not at all.
+    Plain,
 }
 
 /// What the screen ends with.
@@ -65,11 +75,12 @@ pub struct Left {
 /// Shows the screen until the person leaves, the agent ends or `shutdown` is cancelled. The
 /// terminal is given back before this returns.
 pub async fn run(
+    screen: Screen,
     start: Start,
     handles: Handles,
     events: mpsc::Receiver<agent::Event>,
 ) -> anyhow::Result<Left> {
-    let surface = Tty::new().context("cannot take the terminal over")?;
+    let surface = Tty::new(screen).context("cannot draw on the terminal")?;
     play(surface, EventStream::new, start, handles, events).await
 }
 
@@ -128,9 +139,17 @@ where
     K: Stream<Item = io::Result<Input>> + Unpin,
 {
     let shutdown = start.shutdown.clone();
-    let mut ui = Ui::new(surface, start)?;
-    ui.draw()?;
     let (answers_in, mut answers) = mpsc::channel(64);
+    let highlighter = match start.code {
+        Code::Plain => Highlighter::off(),
+        Code::Coloured => {
+            let colours = answers_in.clone();
+            // A full queue has messages in it that draw a frame anyway.
+            Highlighter::new(move || drop(colours.try_send(Msg::CodeColoured)))
+        }
+    };
+    let mut ui = Ui::new(surface, start, Layouts::new(highlighter))?;
+    ui.draw()?;
     let mut executor = Executor::new(handles, answers_in);
     let mut input = keys();
     loop {
@@ -224,13 +243,13 @@ fn message(input: Input) -> Option<Msg> {
 }
 
 impl<S: Surface> Ui<S> {
-    fn new(surface: S, start: Start) -> io::Result<Self> {
+    fn new(surface: S, start: Start, layouts: Layouts) -> io::Result<Self> {
         let size = surface.size()?;
         let composer = Composer::new(start.history, &start.draft);
         Ok(Self {
             surface,
             model: Model::new(start.settings, start.status, composer, size),
-            layouts: Layouts::default(),
+            layouts,
             styles: start.styles,
             began: Instant::now(),
             drawn: None,
@@ -255,6 +274,7 @@ impl<S: Surface> Ui<S> {
             | Msg::ModelsListed { .. }
             | Msg::GitRead { .. }
             | Msg::EditorClosed(_)
+            | Msg::CodeColoured
             | Msg::Told { .. } => Due::Soon,
         };
         self.due = self.due.max(due);
@@ -328,8 +348,7 @@ struct Tty {
 struct Batch(Arc<Mutex<Vec<u8>>>);
 
 impl Tty {
-    fn new() -> io::Result<Self> {
-        let screen = Screen::enter()?;
+    fn new(screen: Screen) -> io::Result<Self> {
         let batch = Batch::default();
         let terminal = Terminal::new(CrosstermBackend::new(batch.clone()))?;
         Ok(Self { screen, terminal, batch })
@@ -345,8 +364,8 @@ impl Surface for Tty {
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
         self.terminal.draw(|frame| render(frame))?;
         let mut frame = self.batch.take();
-        frame.splice(0..0, BEGIN_UPDATE.iter().copied());
-        frame.extend_from_slice(END_UPDATE);
+        frame.splice(0..0, BEGIN_UPDATE.bytes());
+        frame.extend_from_slice(END_UPDATE.as_bytes());
         let mut out = io::stdout().lock();
         out.write_all(&frame)?;
         out.flush()
@@ -365,7 +384,8 @@ impl Surface for Tty {
     }
 
     fn suspend(&mut self) -> io::Result<()> {
-        self.screen.suspend()
+        // Without a shell above nothing has happened, and there is nothing to do about it.
+        self.screen.suspend().map(|_| ())
     }
 }
 

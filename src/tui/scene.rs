@@ -14,6 +14,7 @@ use ratatui::backend::TestBackend;
 use ratatui::style::{Modifier, Style};
 
 use crate::agent::Event;
+use crate::agent::Window;
 use crate::domain::{
     ApprovalId, ApprovalRequest, Block, CallId, CallInput, EntryId, Message, Mode, Outcome, Part,
     Role as Speaker, RuleFile, RuleKind, RuleSource, SessionId, StopReason, ToolCall, ToolStatus,
@@ -25,7 +26,7 @@ use super::app::composer::Composer;
 use super::app::model::Settings;
 use super::app::status::{Git, Host, Status};
 use super::app::{Effect, Model, Msg, update};
-use super::layout::Role;
+use super::layout::{Highlighter, Role};
 use super::view::{Layouts, Styles, view};
 
 /// A screen on which things happen.
@@ -61,7 +62,7 @@ pub fn screen(width: u16, height: u16) -> Scene {
         project: "webshop".into(),
         git: Some(Git { branch: "main".into(), added: 2, changed: 1, removed: 0 }),
         model: "qwen3-coder".into(),
-        window: Some(128_000),
+        window: Some(Window::Served(128_000)),
         host: Host::Local,
         mode: Mode::Ask,
         session: Some(session()),
@@ -71,7 +72,7 @@ pub fn screen(width: u16, height: u16) -> Scene {
     let mut scene = Scene {
         model: Model::new(settings, status, composer, (width, height)),
         effects: VecDeque::new(),
-        layouts: Layouts::default(),
+        layouts: Layouts::new(Highlighter::off()),
         terminal: Terminal::new(TestBackend::new(width, height)).unwrap(),
         now: Duration::from_secs(1),
     };

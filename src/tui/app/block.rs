@@ -7,6 +7,8 @@ use serde_json::Value;
 use crate::agent::NoticeLevel;
 use crate::domain::{CallId, Diff, EntryId};
 
+pub use crate::tui::layout::Fold;
+
 /// Names a block for as long as the transcript is open. Later blocks have greater ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockId(pub u64);
@@ -162,17 +164,6 @@ pub struct Notice {
     pub level: NoticeLevel,
     /// A sentence.
     pub text: String,
-}
-
-/// How much of a pane is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Fold {
-    /// Its head alone.
-    Closed,
-    /// A few lines.
-    Preview,
-    /// Everything, within reason.
-    Open,
 }
 
 const LIVE_LIMIT: usize = 128 * 1024;

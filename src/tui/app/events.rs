@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::agent::{Event, ModelChoice, NoticeLevel};
+use crate::agent::{Event, NoticeLevel};
 use crate::domain::{ApprovalId, SessionId, TurnId, Usage};
 use crate::providers::ModelInfo;
 use crate::session::{Entry, Record, TurnOutcome};
@@ -28,16 +28,14 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
         Event::SessionOpened { session, records } => return open(model, session, &records),
         Event::ModelChanged { model: name, window, local } => {
             model.status.model = name;
-            model.status.window = window;
+            model.status.window = Some(window);
             model.status.host = if local { Host::Local } else { Host::Remote };
         }
-        Event::ModelsListed { models, choice } => {
+        Event::ModelNeeded { models } => {
             let row = |info: ModelInfo| ModelRow { name: info.id, window: info.context_window };
             model.models = models.into_iter().map(row).collect();
-            if choice == ModelChoice::Needed {
-                let items = model.models.iter().map(complete::model).collect();
-                model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Models", items))));
-            }
+            let items = model.models.iter().map(complete::model).collect();
+            model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Models", items))));
         }
         Event::ModeChanged(mode) => model.status.mode = mode,
         Event::TitleChanged(title) => {

@@ -62,6 +62,8 @@ pub enum Msg {
         /// The state; `None` outside of git.
         git: Option<Git>,
     },
+    /// Code that was shown plain has its colours now.
+    CodeColoured,
     /// The person's editor was closed; its text, or why there is none.
     EditorClosed(Result<String, String>),
     /// An effect has come to something that the person should know.

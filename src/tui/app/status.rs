@@ -1,5 +1,6 @@
 //! What the first line tells: the project, the model, the mode and how full the window is.
 
+use crate::agent::Window;
 use crate::domain::{Mode, SessionId, Usage};
 
 /// What is known of the session's surroundings. What is not known is not shown.
@@ -11,8 +12,8 @@ pub struct Status {
     pub git: Option<Git>,
     /// The model that answers.
     pub model: String,
-    /// The served window in tokens.
-    pub window: Option<u64>,
+    /// How much the model can read at once, once it is known.
+    pub window: Option<Window>,
     /// Whether the model runs on this machine.
     pub host: Host,
     /// How much is asked.

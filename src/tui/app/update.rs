@@ -61,6 +61,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.toast(crate::agent::NoticeLevel::Error, text);
             Vec::new()
         }
+        // The frame that follows lays the code out again.
+        Msg::CodeColoured => Vec::new(),
         Msg::Told { level, text } => {
             model.toast(level, text);
             Vec::new()

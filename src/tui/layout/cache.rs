@@ -12,13 +12,15 @@ use super::{Colours, Highlighter, Laid, Line, Span, markdown};
 /// Bytes of lines that are kept unless told otherwise.
 const LIMIT: usize = 12 * 1024 * 1024;
 
-/// Whether a block shows all of itself.
+/// How much of a block is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fold {
+    /// Its head alone.
+    Closed,
+    /// Some rows.
+    Preview,
     /// All of it.
     Open,
-    /// Its head alone.
-    Folded,
 }
 
 /// What lines are the lines of.
@@ -30,7 +32,7 @@ pub struct Key {
     pub revision: u64,
     /// The width they fit, in columns.
     pub width: u16,
-    /// Whether it shows all of itself.
+    /// How much of it is shown.
     pub fold: Fold,
 }
 
@@ -171,7 +173,7 @@ mod tests {
             key(1, 0),
             key(1, 1),
             Key { width: 30, ..key(1, 1) },
-            Key { fold: Fold::Folded, ..key(1, 1) },
+            Key { fold: Fold::Closed, ..key(1, 1) },
             key(1, 1),
         ] {
             layouts.get(key, &off, || laid("text"));

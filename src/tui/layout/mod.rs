@@ -14,7 +14,7 @@ pub mod markdown;
 pub mod plain;
 pub mod wrap;
 
-pub use cache::{Fold, Layouts};
+pub use cache::{Fold, Key, Layouts};
 pub use highlight::Highlighter;
 
 /// One row of the screen, laid out.

@@ -110,6 +110,7 @@ fn glass() -> Glass {
 
 fn start(shutdown: CancellationToken) -> Start {
     Start {
+        code: Code::Plain,
         settings: Settings::default(),
         status: Status::default(),
         history: Vec::new(),
@@ -185,7 +186,7 @@ async fn what_is_typed_is_kept_when_the_screen_goes() {
 #[test]
 fn an_idle_screen_has_no_timer() {
     let (start, glass) = (start(CancellationToken::new()), glass());
-    let mut ui = Ui::new(glass, start).unwrap();
+    let mut ui = Ui::new(glass, start, Layouts::new(Highlighter::off())).unwrap();
     assert!(ui.wake().is_some());
     ui.draw().unwrap();
     assert_eq!(ui.wake(), None);

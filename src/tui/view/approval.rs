@@ -15,9 +15,10 @@ use crate::tui::app::editor::Editor;
 use crate::tui::app::geometry::{Extent, Geometry};
 use crate::tui::app::softwrap;
 use crate::tui::app::title::home_path;
-use crate::tui::layout::{Line, Role, Span};
+use crate::tui::layout::{Line, Role, Span, diff, plain};
 
-use super::blocks::{self, harmless};
+use super::blocks::harmless;
+use super::layouts::Layouts;
 use super::paint::{self, Styles, line, span, truncate};
 
 /// As wide as reads well.
@@ -27,6 +28,7 @@ const WIDE: u16 = 104;
 pub fn draw(
     model: &Model,
     approval: &Approval,
+    layouts: &Layouts,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
@@ -34,7 +36,7 @@ pub fn draw(
 ) -> Option<Position> {
     let width = area.width.saturating_sub(2).min(WIDE);
     let room = width.saturating_sub(6).max(1);
-    let what = what(model, approval, room);
+    let what = what(model, approval, layouts, room);
     let answers = answers(model, approval, room, area.height);
     let fixed = u16::try_from(answers.lines.len()).unwrap_or(u16::MAX).saturating_add(3);
     let wanted = u16::try_from(what.len()).unwrap_or(u16::MAX).saturating_add(fixed);
@@ -78,7 +80,7 @@ pub fn draw(
 }
 
 /// What would run or change, and what the rules say of its parts.
-fn what(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
+fn what(model: &Model, approval: &Approval, layouts: &Layouts, width: u16) -> Vec<Line> {
     let request = &approval.request;
     let home = model.settings.home.as_deref();
     let mut lines = match (&request.preview, request.command()) {
@@ -88,9 +90,9 @@ fn what(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
                 span(format!("  +{}", diff.added), Role::Added),
                 span(format!(" -{}", diff.removed), Role::Removed),
             ]);
-            [vec![path], blocks::diff(diff, width)].concat()
+            [vec![path], diff::render(diff, width, layouts.highlighter()).lines].concat()
         }
-        (None, Some(command)) => blocks::plain(command, Role::Code, width),
+        (None, Some(command)) => plain::render(command, Role::Code, width),
         (None, None) => arguments(&request.input, width),
     };
     lines.push(Line::default());
@@ -104,7 +106,7 @@ fn what(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
     let column = widest.unwrap_or(0).min(width / 2);
     lines.extend(request.parts.iter().map(|part| of_part(part, column, width, home)));
     if !request.reason.is_empty() {
-        lines.extend(blocks::plain(&request.reason, Role::Muted, width));
+        lines.extend(plain::render(&request.reason, Role::Muted, width));
     }
     lines
 }
@@ -137,12 +139,12 @@ fn of_part(part: &Part, column: u16, width: u16, home: Option<&std::path::Path>)
 /// The arguments of a call that is neither a command nor an edit, a row each.
 fn arguments(input: &Value, width: u16) -> Vec<Line> {
     let Some(fields) = input.as_object() else {
-        return blocks::plain(&input.to_string(), Role::Code, width);
+        return plain::render(&input.to_string(), Role::Code, width);
     };
     let mut lines = Vec::new();
     for (name, value) in fields {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        lines.extend(blocks::plain(&format!("{name}: {value}"), Role::Code, width));
+        lines.extend(plain::render(&format!("{name}: {value}"), Role::Code, width));
     }
     lines
 }
@@ -274,7 +276,7 @@ fn field(words: &str, editor: &Editor, width: u16) -> Answers {
     let rows = softwrap::rows(&text, width.saturating_sub(3).max(1));
     let (row, column) = softwrap::place(&text, &rows, editor.caret());
     let first = row.saturating_sub(3);
-    let mut lines = blocks::plain(words, Role::Muted, width);
+    let mut lines = plain::render(words, Role::Muted, width);
     let above = lines.len();
     for (number, part) in rows.iter().enumerate().skip(first).take(4) {
         let mark = if number == 0 { "❯ " } else { "  " };

@@ -4,6 +4,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::agent::Window;
 use crate::tui::app::Model;
 use crate::tui::app::status::{Git, Host, Status, tokens};
 use crate::tui::layout::{Role, Span};
@@ -100,15 +101,21 @@ fn of_git(git: &Git) -> Vec<Span> {
 /// How full the window is, as the provider counted it.
 fn meter(status: &Status) -> Option<String> {
     let used = status.usage.map(|usage| usage.input + usage.output);
-    match (used, status.window) {
+    // What nobody measured carries a tilde.
+    let (window, mark) = match status.window {
+        Some(Window::Served(window)) => (Some(window), ""),
+        Some(Window::Assumed(window)) => (Some(window), "~"),
+        None => (None, ""),
+    };
+    match (used, window) {
         (Some(used), Some(window)) if window > 0 => Some(format!(
-            "{}/{} {}%",
+            "{}/{mark}{} {mark}{}%",
             tokens(used),
             tokens(window),
             (used * 100 + window / 2) / window
         )),
         (Some(used), _) => Some(tokens(used)),
-        (None, Some(window)) => Some(format!("0/{}", tokens(window))),
+        (None, Some(window)) => Some(format!("0/{mark}{}", tokens(window))),
         (None, None) => None,
     }
 }

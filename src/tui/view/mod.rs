@@ -59,7 +59,6 @@ pub fn view(
     let chat = beside(area, side);
     let typed = softwrap::rows(&model.composer.editor.text(), input_width(chat));
     let rows = Rows::split(model, chat, typed.len()).with_edges(area);
-    layouts.begin_frame();
 
     let buffer = frame.buffer_mut();
     buffer.set_style(area, styles.style(Role::Text));
@@ -91,11 +90,11 @@ pub fn view(
     for overlay in &model.overlays {
         caret = match overlay {
             Overlay::Approval(approval) => {
-                approval::draw(model, approval, styles, area, buffer, &mut geometry)
+                approval::draw(model, approval, layouts, styles, area, buffer, &mut geometry)
             }
             Overlay::Picker(picker) => picker::draw(picker, styles, area, buffer, &mut geometry),
             Overlay::Reading(reading) => {
-                reading::draw(model, reading, styles, area, buffer, &mut geometry);
+                reading::draw(model, reading, layouts, styles, area, buffer, &mut geometry);
                 None
             }
         };

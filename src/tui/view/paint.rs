@@ -7,11 +7,18 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use crate::tui::layout::{Line, Role, Span};
+use crate::tui::theme::Theme;
 
 /// The style of each role. The theme is one.
 pub trait Styles {
     /// How text of this role looks.
     fn style(&self, role: Role) -> Style;
+}
+
+impl Styles for Theme {
+    fn style(&self, role: Role) -> Style {
+        Self::style(self, role)
+    }
 }
 
 /// A run of text.

@@ -9,7 +9,7 @@ use crate::tui::app::complete::Trigger;
 use crate::tui::app::geometry::Geometry;
 use crate::tui::app::picker::{List, Loading, Picker};
 use crate::tui::app::softwrap;
-use crate::tui::layout::{Role, Span};
+use crate::tui::layout::{Role, Span, plain};
 
 use super::blocks::harmless;
 use super::paint::{self, Styles, span, spans_width, truncate};
@@ -52,7 +52,7 @@ pub fn draw(
     };
     if let Some(word) = word {
         for (y, line) in
-            (rows.y..rows.y + rows.height).zip(super::blocks::plain(&word, Role::Muted, rows.width))
+            (rows.y..rows.y + rows.height).zip(plain::render(&word, Role::Muted, rows.width))
         {
             paint::spans(&line.spans, styles, Rect { y, height: 1, ..rows }, buffer);
         }

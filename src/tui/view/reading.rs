@@ -10,15 +10,17 @@ use crate::tui::app::geometry::{Extent, Geometry};
 use crate::tui::app::keymap;
 use crate::tui::app::overlay::{Page, Reading};
 use crate::tui::app::title::shown_path;
-use crate::tui::layout::{Line, Role};
+use crate::tui::layout::{Line, Role, diff};
 
-use super::blocks::{self, harmless};
+use super::blocks::harmless;
+use super::layouts::Layouts;
 use super::paint::{self, Styles, line, span};
 
 /// Draws the page.
 pub fn draw(
     model: &Model,
     reading: &Reading,
+    layouts: &Layouts,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
@@ -27,7 +29,7 @@ pub fn draw(
     let room = area.width.saturating_sub(10);
     let (title, lines) = match &reading.page {
         Page::Help => ("Keys and commands", help()),
-        Page::Diffs(diffs) => ("What this session changed", changes(diffs, model, room)),
+        Page::Diffs(diffs) => ("What this session changed", changes(diffs, model, layouts, room)),
         Page::Todos => ("The plan", plan(&model.todos)),
     };
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
@@ -53,7 +55,7 @@ fn help() -> Vec<Line> {
     lines
 }
 
-fn changes(diffs: &[Diff], model: &Model, width: u16) -> Vec<Line> {
+fn changes(diffs: &[Diff], model: &Model, layouts: &Layouts, width: u16) -> Vec<Line> {
     if diffs.is_empty() {
         return vec![muted("Nothing so far.")];
     }
@@ -68,7 +70,7 @@ fn changes(diffs: &[Diff], model: &Model, width: u16) -> Vec<Line> {
             span(format!("  +{}", diff.added), Role::Added),
             span(format!(" -{}", diff.removed), Role::Removed),
         ]));
-        lines.extend(blocks::diff(diff, width));
+        lines.extend(diff::render(diff, width, layouts.highlighter()).lines);
     }
     lines
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::pin::pin;
 
 use crossterm::event::{Event, EventStream, KeyEventKind};
+use crossterm::terminal::ClearType;
 use futures_util::{Stream, StreamExt};
 use ratatui::Terminal;
 use ratatui::backend::{Backend, CrosstermBackend};
@@ -43,7 +44,8 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let mut terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-    terminal.clear()?;
+    // Not `Terminal::clear`: that asks the terminal for its cursor and waits for an answer.
+    crossterm::execute!(io::stdout(), crossterm::terminal::Clear(ClearType::All))?;
     drive(page, EventStream::new(), signals, &mut terminal, styles, work).await
 }
 

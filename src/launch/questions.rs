@@ -1,0 +1,156 @@
+//! The questions before the chat: does the person trust this folder, and which model answers.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::sync::Arc;
+
+use anyhow::Context;
+use secrecy::SecretString;
+
+use crate::cli::Cli;
+use crate::config::{self, Change, Config, Endpoint as Address, Reach};
+use crate::permissions::store::ProjectFiles;
+use crate::platform::signals::{Signal, Signals};
+use crate::platform::terminal::Screen;
+use crate::providers::Provider;
+use crate::providers::chat::ChatCompletions;
+use crate::providers::http::{Endpoint, Http, PlainHttp};
+use crate::trust::{self, Status};
+use crate::tui::theme::Theme;
+use crate::tui::welcome::first_run::{FirstRun, FirstRunAnswer, found_keys, work};
+use crate::tui::welcome::trust::{Item, ItemKind, Trust, TrustAnswer};
+use crate::tui::welcome::{self, runner::Ended};
+
+use super::ground::Ground;
+
+/// What came of a question.
+pub(super) enum Outcome<T> {
+    /// This.
+    Answer(T),
+    /// The person leaves.
+    Quit,
+    /// A signal ends slug.
+    Signal(Signal),
+}
+
+/// What answers from now on.
+pub(super) enum Model {
+    /// The scripted one.
+    Demo,
+    /// What the configuration, as it is now, says.
+    Configured,
+}
+
+/// Asks about this folder, where that has not been settled.
+pub(super) async fn trust(
+    cli: &Cli,
+    ground: &Ground,
+    screen: &mut Screen,
+    signals: &mut Signals,
+    theme: &Theme,
+) -> anyhow::Result<Outcome<ProjectFiles>> {
+    if cli.trust_workspace {
+        return Ok(Outcome::Answer(ProjectFiles::Trusted));
+    }
+    let mut store = ground.trust()?;
+    match store.status(&ground.cwd) {
+        Status::Trusted => return Ok(Outcome::Answer(ProjectFiles::Trusted)),
+        Status::Unknown | Status::Changed(_) => {}
+    }
+    let items = trust::inventory(&ground.cwd).into_iter().map(item).collect();
+    let page = Trust::new(&ground.cwd.display().to_string(), items);
+    let nothing = |job: welcome::trust::Nothing, _| async move { match job {} };
+    Ok(match welcome::run(page, screen, signals, theme, nothing).await? {
+        Ended::Signalled(signal) => Outcome::Signal(signal),
+        Ended::Answered(TrustAnswer::Quit) => Outcome::Quit,
+        Ended::Answered(TrustAnswer::GoOnWithout) => Outcome::Answer(ProjectFiles::Untrusted),
+        Ended::Answered(TrustAnswer::Trust) => {
+            store.grant(&ground.cwd)?;
+            Outcome::Answer(ProjectFiles::Trusted)
+        }
+    })
+}
+
+fn item(item: trust::Item) -> Item {
+    Item {
+        path: item.path.display().to_string(),
+        kind: match item.kind {
+            trust::ItemKind::Settings => ItemKind::Permissions,
+            trust::ItemKind::Configuration => ItemKind::Configuration,
+            trust::ItemKind::Instructions => ItemKind::Instructions,
+        },
+        lines: item.lines,
+    }
+}
+
+/// Asks which model is to answer, and writes that into the configuration.
+pub(super) async fn model(
+    cli: &Cli,
+    ground: &Ground,
+    screen: &mut Screen,
+    signals: &mut Signals,
+    theme: &Theme,
+) -> anyhow::Result<Outcome<Model>> {
+    let file = cli.config.clone().unwrap_or_else(|| ground.home.config());
+    let page =
+        FirstRun::new(&file.display().to_string(), found_keys(|name| std::env::var(name).ok()));
+    let http = Arc::new(Http::new());
+    let jobs = |job, notes| {
+        let http = http.clone();
+        work(job, notes, move |endpoint, key| list_models(http.clone(), endpoint, key))
+    };
+    match welcome::run(page, screen, signals, theme, jobs).await? {
+        Ended::Signalled(signal) => Ok(Outcome::Signal(signal)),
+        Ended::Answered(FirstRunAnswer::Quit) => Ok(Outcome::Quit),
+        Ended::Answered(FirstRunAnswer::Demo) => Ok(Outcome::Answer(Model::Demo)),
+        Ended::Answered(FirstRunAnswer::Use { endpoint, key, model }) => {
+            let endpoint = Address::parse(&endpoint)?;
+            if endpoint.reach() == Reach::PlainRemote {
+                ground.trust()?.allow_origin(endpoint.origin().as_str())?;
+            }
+            let mut changes = vec![Change::Endpoint(endpoint)];
+            changes.extend(key.map(Change::ApiKey));
+            changes.extend(model.map(Change::Model));
+            config::save(&file, &changes)?;
+            Ok(Outcome::Answer(Model::Configured))
+        }
+    }
+}
+
+/// The ids of a server's models. The person has agreed to an address that is not encrypted.
+async fn list_models(
+    http: Arc<Http>,
+    endpoint: String,
+    key: Option<SecretString>,
+) -> Result<Vec<String>, String> {
+    let endpoint =
+        Endpoint::parse(&endpoint, PlainHttp::Allowed).map_err(|error| error.to_string())?;
+    let models = ChatCompletions::new(http, endpoint, key).models().await;
+    models
+        .map(|models| models.into_iter().map(|model| model.id).collect())
+        .map_err(|error| error.message)
+}
+
+/// Asks, before anything is sent, about a server elsewhere that is reached without encryption.
+pub(super) fn plain_http(ground: &Ground, config: &Config) -> anyhow::Result<()> {
+    let endpoint = &config.endpoint.value;
+    let mut store = ground.trust()?;
+    let origin = endpoint.origin();
+    if endpoint.reach() != Reach::PlainRemote || store.origin_allowed(origin.as_str()) {
+        return Ok(());
+    }
+    let mut out = std::io::stderr();
+    writeln!(
+        out,
+        "{} is another machine, and plain http is not encrypted: anyone on the way can read what \
+         is sent, the key too.\nUse it all the same, from now on? [y/N]",
+        origin.as_str()
+    )?;
+    let mut answer = String::new();
+    if std::io::stdin().is_terminal() {
+        std::io::stdin().lock().read_line(&mut answer).context("No answer")?;
+    }
+    if answer.trim().eq_ignore_ascii_case("y") {
+        store.allow_origin(origin.as_str())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! What the screen needs from the rest of slug.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use ignore::WalkBuilder;
+
+use crate::context::{self, GitStatus, Head, git_head};
+use crate::domain::SessionId;
+use crate::permissions::store::ProjectFiles;
+use crate::platform::clipboard::{self, Clipboard, Multiplexer};
+use crate::platform::editor;
+use crate::providers::Provider;
+use crate::session::{Draft, Drafts, History, Store};
+use crate::tui::app::msg::ModelRow;
+use crate::tui::app::sessions::{SessionAnswer, SessionJob};
+use crate::tui::app::status::Git;
+use crate::tui::executor::Services;
+use crate::tui::session_jobs;
+
+use super::ground::Ground;
+
+/// Files that are listed at most: more than anybody picks from.
+const FILES: usize = 200_000;
+/// How long the system's clipboard may take before slug says that it has not answered.
+const CLIPBOARD: Duration = Duration::from_secs(2);
+
+/// The rest of slug, as the screen sees it.
+pub(super) struct Outside {
+    cwd: PathBuf,
+    home: PathBuf,
+    provider: Arc<dyn Provider>,
+    store: Store,
+    drafts: Arc<Drafts>,
+    /// What this run's draft is kept under.
+    draft: SessionId,
+    history: History,
+    clipboard: Mutex<Clipboard>,
+    git: Option<GitStatus>,
+}
+
+impl Outside {
+    pub(super) fn new(
+        ground: &Ground,
+        project: ProjectFiles,
+        provider: Arc<dyn Provider>,
+        store: Store,
+    ) -> Arc<Self> {
+        let git = match project {
+            ProjectFiles::Trusted => {
+                let path = std::env::var_os("PATH").unwrap_or_default();
+                context::Git::find(&path, std::slice::from_ref(&ground.cwd))
+            }
+            ProjectFiles::Untrusted => None,
+        };
+        Arc::new(Self {
+            cwd: ground.cwd.clone(),
+            home: ground.home.root().to_owned(),
+            provider,
+            store,
+            drafts: Arc::new(Drafts::new(ground.home.drafts())),
+            draft: SessionId::generate(),
+            history: History::new(ground.home.history()),
+            clipboard: Mutex::new(Clipboard::new(Multiplexer::from_environment())),
+            git: git.map(|git| GitStatus::new(git, ground.cwd.clone())),
+        })
+    }
+
+    /// What was sent before, oldest first.
+    pub(super) fn history(&self) -> Vec<String> {
+        let mut texts = self.history.load().unwrap_or_else(|error| {
+            tracing::warn!(%error, "the history of prompts cannot be read");
+            Vec::new()
+        });
+        texts.reverse();
+        texts
+    }
+
+    /// What was being typed in this folder when slug last ended.
+    pub(super) fn draft(&self) -> String {
+        match self.drafts.adopt(&self.cwd, &self.store, self.draft) {
+            Ok(draft) => draft.map(|draft| draft.text).unwrap_or_default(),
+            Err(error) => {
+                tracing::warn!(%error, "the draft cannot be read");
+                String::new()
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Services for Outside {
+    async fn sessions(&self, job: SessionJob) -> Result<SessionAnswer, String> {
+        let store = self.store.clone();
+        blocking(move || session_jobs::run(&store, &job)).await?
+    }
+
+    async fn models(&self) -> Result<Vec<ModelRow>, String> {
+        let models = self.provider.models().await.map_err(|error| error.message)?;
+        let row =
+            |it: crate::providers::ModelInfo| ModelRow { name: it.id, window: it.context_window };
+        Ok(models.into_iter().map(row).collect())
+    }
+
+    async fn files(&self) -> Vec<String> {
+        let cwd = self.cwd.clone();
+        blocking(move || files(&cwd)).await.unwrap_or_default()
+    }
+
+    async fn git(&self) -> Option<Git> {
+        let branch = match git_head(&self.cwd)? {
+            Head::Branch(name) | Head::Detached(name) => name,
+        };
+        let changes = match &self.git {
+            Some(git) => git.changes().await.unwrap_or_default(),
+            None => context::Changes::default(),
+        };
+        let context::Changes { added, changed, removed } = changes;
+        Some(Git { branch, added, changed, removed })
+    }
+
+    async fn save_draft(&self, text: String) -> Result<(), String> {
+        let (drafts, session) = (self.drafts.clone(), self.draft);
+        let working_directory = self.cwd.clone();
+        blocking(move || {
+            if text.is_empty() {
+                drafts.remove(session)
+            } else {
+                drafts.save(&Draft { text, working_directory, session })
+            }
+        })
+        .await?
+        .map_err(|error| error.to_string())
+    }
+
+    async fn add_history(&self, text: String) -> Result<(), String> {
+        self.history.add(&text).map_err(|error| error.to_string())
+    }
+
+    fn copy(&self, text: String) -> BoxFuture<'static, Result<String, String>> {
+        let mut clipboard = self.clipboard.lock().unwrap_or_else(PoisonError::into_inner);
+        let copied = clipboard.copy(&text, &mut io::stdout());
+        drop(clipboard);
+        Box::pin(async move {
+            let copied = copied.map_err(|error| format!("Cannot copy: {error}."))?;
+            let native = match tokio::time::timeout(CLIPBOARD, copied.native).await {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(_)) | Err(_) => Err("it has not answered".to_owned()),
+            };
+            Ok(clipboard::describe(copied.terminal, &native))
+        })
+    }
+
+    fn edit(&self, text: &str) -> Result<String, String> {
+        editor::edit(&editor::command(), text, &self.home).map_err(|error| error.to_string())
+    }
+}
+
+/// The folder's files, relative to it, as git would list them.
+fn files(cwd: &std::path::Path) -> Vec<String> {
+    let mut walk = WalkBuilder::new(cwd);
+    walk.hidden(false).require_git(false).filter_entry(|entry| entry.file_name() != ".git");
+    let entries = walk.build().filter_map(Result::ok);
+    entries
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
+        .filter_map(|entry| Some(entry.path().strip_prefix(cwd).ok()?.to_str()?.to_owned()))
+        .take(FILES)
+        .collect()
+}
+
+/// Work on files, off the async threads.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, String> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())
+}
