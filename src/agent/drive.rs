@@ -20,7 +20,8 @@ use crate::session::{Entry, MessageEntry, TurnOutcome};
 use super::driver::Agent;
 use super::gate::{Gate, refuse};
 use super::turn::{Action, Compacted, Input, Limits, Turn};
-use super::{Command, Event, NoticeLevel, SteerId, batch, request};
+use super::{Command, Event, SteerId, batch, request};
+use crate::domain::NoticeLevel;
 
 /// A turn that runs.
 pub(super) struct Running {
@@ -293,7 +294,7 @@ impl Agent {
                 }
             }
             Command::Answer { .. } | Command::SetMode(_) | Command::SetTitle(_) => {
-                self.command_at_any_time(command).await
+                self.command_at_any_time(command).await;
             }
             Command::Send { .. }
             | Command::Shell { .. }

@@ -25,7 +25,8 @@ use super::powers::Powers;
 use super::repeats::Repeats;
 use super::setup::Setup;
 use super::stop::Stop;
-use super::{Command, Event, NoticeLevel, request};
+use super::{Command, Event, request};
+use crate::domain::NoticeLevel;
 
 /// How many events may wait for the front end.
 const EVENTS: usize = 1024;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    ApprovalId, ApprovalRequest, CallId, Display, EntryId, Mode, SessionId, StopReason, Todo,
-    ToolCall, ToolStatus, TurnId, Usage,
+    ApprovalId, ApprovalRequest, CallId, Display, EntryId, Mode, NoticeLevel, SessionId,
+    StopReason, Todo, ToolCall, ToolStatus, TurnId, Usage, Window,
 };
 use crate::providers::{ModelInfo, Prefill};
 use crate::session::{Record, TurnOutcome};
@@ -190,24 +190,4 @@ pub enum Event {
         /// Up to where; all of it where absent.
         upto: Option<EntryId>,
     },
-}
-
-/// How much a model can read at once, in tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Window {
-    /// The server says so.
-    Served(u64),
-    /// The configuration says so, or nobody does.
-    Assumed(u64),
-}
-
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoticeLevel {
-    /// Good to know.
-    Info,
-    /// Something is not as it should be.
-    Warning,
-    /// Something failed.
-    Error,
 }

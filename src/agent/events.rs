@@ -2,7 +2,8 @@
 
 use tokio::sync::mpsc;
 
-use super::{Event, NoticeLevel};
+use super::Event;
+use crate::domain::NoticeLevel;
 
 /// Sends events in order. The queue is bounded: an agent that is ahead of its front end waits, and
 /// nothing is ever dropped.

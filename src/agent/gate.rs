@@ -23,13 +23,14 @@ use crate::session::{
 };
 use crate::tools::{FileChange, Place, Registry, Tool, ToolContext};
 
+use super::Event;
 use super::asks::Asks;
 use super::events::Events;
 use super::facts::{Fact, Facts};
 use super::journal::Journal;
 use super::powers::Powers;
 use super::repeats::Repeats;
-use super::{Event, NoticeLevel};
+use crate::domain::NoticeLevel;
 
 /// How long a cancelled tool may take to say what it had done, before it is left behind.
 const GRACE: Duration = Duration::from_millis(50);

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::domain::TurnId;
 use crate::session::{Entry, LogError, LogHandle, Record};
 
+use super::Event;
 use super::events::Events;
-use super::{Event, NoticeLevel};
+use crate::domain::NoticeLevel;
 
 /// Writes a session's log.
 pub(super) struct Journal {

@@ -29,7 +29,7 @@ mod turn;
 
 pub use command::{Command, SteerId};
 pub use driver::{AgentHandle, Start, spawn};
-pub use event::{Event, NoticeLevel, Window};
+pub use event::Event;
 pub use gate::Person;
 pub use models::ANY_MODEL;
 pub use setup::Setup;

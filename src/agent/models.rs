@@ -9,9 +9,10 @@ use tokio_util::sync::CancellationToken;
 use crate::providers::{ModelInfo, Provider, ProviderError};
 use crate::session::{Entry, TurnOutcome};
 
+use super::Event;
 use super::driver::Agent;
 use super::gate::Person;
-use super::{Event, NoticeLevel, Window};
+use crate::domain::{NoticeLevel, Window};
 
 /// The name that stands for whatever model the server has.
 pub const ANY_MODEL: &str = "default";

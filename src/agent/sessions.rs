@@ -5,9 +5,10 @@ use std::sync::Arc;
 use crate::domain::{EntryId, SessionId};
 use crate::session::{Loaded, Record, StoreError};
 
+use super::Event;
 use super::driver::Agent;
 use super::open::Open;
-use super::{Event, NoticeLevel};
+use crate::domain::NoticeLevel;
 
 impl Agent {
     pub(super) async fn new_session(&mut self) {

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::agent::{Event, NoticeLevel};
+use crate::agent::Event;
 use crate::cli::{Exit, OutputFormat};
+use crate::domain::NoticeLevel;
 use crate::domain::{Block, Role, SessionId, ToolCall, TurnId, Usage};
 use crate::session::{Entry, MessageEntry, Record, TurnOutcome};
 

@@ -50,7 +50,8 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
         None => build::server(ground, &config)?,
     };
     let sides = Sides { provider, person: Person::Absent };
-    let Parts { mut setup, processes } = build::parts(cli, ground, &config, project, sides, &redactor)?;
+    let Parts { mut setup, processes } =
+        build::parts(cli, ground, &config, project, sides, &redactor)?;
     setup.notices.extend(log.as_ref().err().map(ToString::to_string));
     let start = start(cli, ground)?;
     let mut signals = Signals::listen()?;

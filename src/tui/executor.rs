@@ -12,7 +12,8 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::agent::{Command, NoticeLevel};
+use crate::agent::Command;
+use crate::domain::NoticeLevel;
 
 use super::app::msg::ModelRow;
 use super::app::sessions::{SessionAnswer, SessionJob};

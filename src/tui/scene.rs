@@ -14,7 +14,7 @@ use ratatui::backend::TestBackend;
 use ratatui::style::{Modifier, Style};
 
 use crate::agent::Event;
-use crate::agent::Window;
+use crate::domain::Window;
 use crate::domain::{
     ApprovalId, ApprovalRequest, Block, CallId, CallInput, EntryId, Message, Mode, Outcome, Part,
     Role as Speaker, RuleFile, RuleKind, RuleSource, SessionId, StopReason, ToolCall, ToolStatus,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::agent::NoticeLevel;
+use crate::domain::NoticeLevel;
 use crate::domain::{CallId, Diff, EntryId};
 
 pub use crate::tui::layout::Fold;

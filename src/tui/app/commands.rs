@@ -1,7 +1,8 @@
 //! What sending, slash commands and choosing a row mean.
 
-use crate::agent::{self, NoticeLevel};
+use crate::agent::{self};
 use crate::commands::{self, Argument, SlashCommand};
+use crate::domain::NoticeLevel;
 use crate::domain::{Mode, SessionId};
 
 use super::approval::{Approval, Stray};

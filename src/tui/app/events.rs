@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::agent::{Event, NoticeLevel};
+use crate::agent::Event;
+use crate::domain::NoticeLevel;
 use crate::domain::{ApprovalId, SessionId, TurnId, Usage};
 use crate::providers::ModelInfo;
 use crate::session::{Entry, Record, TurnOutcome};

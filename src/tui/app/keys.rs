@@ -2,7 +2,8 @@
 
 use crossterm::event::{KeyEvent, KeyEventKind};
 
-use crate::agent::{self, NoticeLevel};
+use crate::agent::{self};
+use crate::domain::NoticeLevel;
 
 use super::approval::Stray;
 use super::commands;

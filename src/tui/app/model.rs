@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::agent::NoticeLevel;
+use crate::domain::NoticeLevel;
 use crate::domain::{ApprovalRequest, Todo};
 
 use super::complete::Completion;

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use crate::agent::{self, NoticeLevel};
+use crate::agent::{self};
+use crate::domain::NoticeLevel;
 
 use super::effect::RequestId;
 use super::geometry::Geometry;

@@ -27,7 +27,7 @@ use super::sessions::{Held, SessionAnswer, SessionJob, SessionList, SessionRow};
 
 use changes::Change;
 
-pub use crate::agent::NoticeLevel;
+pub use crate::domain::NoticeLevel;
 pub use pane::Pane;
 pub use routing::{
     Placement, answered, key, mouse, on_screen, open, paste, placement, session_opened,

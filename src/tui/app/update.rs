@@ -58,7 +58,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::EditorClosed(Err(text)) => {
-            model.toast(crate::agent::NoticeLevel::Error, text);
+            model.toast(crate::domain::NoticeLevel::Error, text);
             Vec::new()
         }
         // The frame that follows lays the code out again.

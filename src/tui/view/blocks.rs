@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::agent::NoticeLevel;
+use crate::domain::NoticeLevel;
 use crate::domain::sanitize::sanitize;
 use crate::tui::app::block::{Block, Body, Fold, Live, Prose, Shows, TextState, Tool, ToolState};
 use crate::tui::layout::ansi::{self, Keep};
@@ -161,7 +161,7 @@ fn tool_body(tool: &Tool, fold: Fold, width: u16, highlighter: &Highlighter) -> 
             lines.extend(cut(text, most, |part| plain::render(part, result_role(tool), width)));
         }
         Shows::Terminal(text) => {
-            lines.extend(cut(text, most, |part| ansi::render(part, Keep::All, width)))
+            lines.extend(cut(text, most, |part| ansi::render(part, Keep::All, width)));
         }
         Shows::Diff(_) => {}
     }

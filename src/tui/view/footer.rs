@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::agent::NoticeLevel;
+use crate::domain::NoticeLevel;
 use crate::domain::TodoStatus;
 use crate::tui::app::Model;
 use crate::tui::app::geometry::Geometry;

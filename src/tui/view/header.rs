@@ -4,7 +4,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::agent::Window;
+use crate::domain::Window;
 use crate::tui::app::Model;
 use crate::tui::app::status::{Git, Host, Status, tokens};
 use crate::tui::layout::{Role, Span};

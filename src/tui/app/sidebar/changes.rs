@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyEvent;
 
-use crate::agent::NoticeLevel;
+use crate::domain::NoticeLevel;
 use crate::domain::SessionId;
 use crate::tui::app::editor::{Editor, Lines};
 use crate::tui::app::keymap::{self, FieldKey};

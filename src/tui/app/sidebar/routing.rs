@@ -2,7 +2,8 @@
 
 use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 
-use crate::agent::{self, NoticeLevel};
+use crate::agent::{self};
+use crate::domain::NoticeLevel;
 use crate::tui::app::commands;
 use crate::tui::app::effect::{Effect, RequestId};
 use crate::tui::app::keymap::ChatKey;
