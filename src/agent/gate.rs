@@ -98,7 +98,10 @@ pub(super) async fn execute_with_permission(
             let output = with_change(output, &approved, input);
             (started, output)
         }
-        Passed::Stopped(output) => (started, output),
+        Passed::Stopped(output) => {
+            gate.repeats.note(call, &[], &output);
+            (started, output)
+        }
     };
     settle(gate, call, output.clone(), run.elapsed()).await;
     output

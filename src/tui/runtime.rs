@@ -349,7 +349,9 @@ struct Batch(Arc<Mutex<Vec<u8>>>);
 
 impl Tty {
     fn new(screen: Screen) -> io::Result<Self> {
-        let batch = Batch::default();
+        let mut batch = Batch::default();
+        // Another page may have been there before.
+        batch.write_all(CLEAR)?;
         let terminal = Terminal::new(CrosstermBackend::new(batch.clone()))?;
         Ok(Self { screen, terminal, batch })
     }

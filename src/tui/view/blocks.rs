@@ -215,7 +215,8 @@ fn running(live: &Live, most: usize, width: u16) -> Vec<Line> {
 fn cut(text: &str, most: usize, lay: impl Fn(&str) -> Vec<Line>) -> Vec<Line> {
     let text = text.trim_end_matches('\n');
     let count = text.matches('\n').count() + 1;
-    if text.is_empty() || count <= most {
+    // A line that says that one line is hidden takes as much room as that line.
+    if text.is_empty() || count <= most + 1 {
         return if text.is_empty() { Vec::new() } else { lay(text) };
     }
     let head = most / 2;

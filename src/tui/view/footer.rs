@@ -169,6 +169,9 @@ fn beat(model: &Model) -> &'static str {
 
 fn doing(model: &Model) -> String {
     let Turn::Running(running) = &model.turn else { return "Sending".to_owned() };
+    if matches!(model.overlays.last(), Some(Overlay::Approval(_))) {
+        return "Waiting for your answer".to_owned();
+    }
     let step = model.todos.iter().find(|todo| todo.status == TodoStatus::InProgress);
     match (&running.phase, step) {
         (Phase::Stopping, _) => "Stopping".to_owned(),

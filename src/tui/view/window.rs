@@ -90,9 +90,13 @@ impl<'a> Finder<'a> {
         }
         let above =
             index.checked_sub(1).and_then(|above| self.model.transcript.blocks().get(above));
-        let gap = usize::from(
-            above.is_some_and(|above| !(heads::has_head(above) && heads::has_head(block))),
-        );
+        // Heads alone stand together; what has a body stands apart.
+        let gap = usize::from(above.is_some_and(|above| {
+            let fold = self.model.transcript.fold(above);
+            !heads::has_head(above)
+                || !heads::has_head(block)
+                || !self.layouts.lines(above, fold, self.width).is_empty()
+        }));
         Shape { gap, head, rows: gap + head + body }
     }
 

@@ -124,8 +124,9 @@ impl Trust {
         rows.extend(frame::text(meaning, Role::Text, width));
         rows.push(Row::new());
         if self.items.is_empty() {
-            let none = "The folder has no settings, rules or instructions now. Trust would hold \
-                        for those that are added later.";
+            let none = "The folder has no settings, rules or instructions now. With trust slug \
+                        shows its git state and reads instructions that are added later; for new \
+                        settings it asks again.";
             rows.extend(frame::text(none, Role::Muted, width));
             return rows;
         }
