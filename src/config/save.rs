@@ -34,9 +34,11 @@ const HEAD: &str = "# `slug config` prints every value that holds, and where it 
 pub fn save(path: &Path, changes: &[Change]) -> Result<(), ConfigError> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let unreadable = |problem| ConfigError::Unreadable { path: target.clone(), problem };
-    let text = read_text(&target, u64::MAX)
-        .map_err(|error| unreadable(error.to_string()))?
-        .unwrap_or_else(|| HEAD.to_owned());
+    let found = read_text(&target, u64::MAX).map_err(|error| unreadable(error.to_string()))?;
+    let (head, text) = match found {
+        Some(text) => ("", text),
+        None => (HEAD, String::new()),
+    };
     let mut document: DocumentMut = text.parse().map_err(|_| {
         unreadable("is not TOML, so nothing can be saved in it: put it right first".to_owned())
     })?;
@@ -56,7 +58,7 @@ pub fn save(path: &Path, changes: &[Change]) -> Result<(), ConfigError> {
         };
         set(table, key, value);
     }
-    replace(&target, &document.to_string())
+    replace(&target, &format!("{head}{document}"))
         .map_err(|source| ConfigError::Unwritable { path: target.clone(), source })
 }
 

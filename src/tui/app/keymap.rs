@@ -295,11 +295,7 @@ pub const CHAT: &[Binding<ChatKey>] = &[
     row(&[key(KeyCode::F(1))], ChatKey::Help, "these keys"),
     hinted(&[key(KeyCode::Tab)], ChatKey::Focus, "between the input and the panes", "panes"),
     row(&[ctrl('o')], ChatKey::FoldAll, "fold or unfold all panes"),
-    row(
-        &[key(KeyCode::BackTab), held(SHIFT, KeyCode::BackTab)],
-        ChatKey::NextMode,
-        "next mode: plan, ask, allow-edits",
-    ),
+    row(&[held(SHIFT, KeyCode::Tab)], ChatKey::NextMode, "next mode: plan, ask, allow-edits"),
     row(&[key(KeyCode::PageUp)], ChatKey::Scroll(Scrolling::PageUp), "a page up"),
     row(&[key(KeyCode::PageDown)], ChatKey::Scroll(Scrolling::PageDown), "a page down"),
     row(&[held(ALT, KeyCode::Up)], ChatKey::Scroll(Scrolling::HalfUp), "half a page up"),
@@ -550,10 +546,15 @@ fn labels<A>(row: &Binding<A>) -> String {
 }
 
 impl Chord {
-    /// The chord of an event. Shift is part of a character that is typed with it.
+    /// The chord of an event. Shift is part of a character that is typed with it; a tab back is a
+    /// tab with shift, whether the terminal says so or not.
     fn of(key: KeyEvent) -> Self {
         let mut modifiers = key.modifiers & (CTRL | ALT | SHIFT);
         let code = match key.code {
+            KeyCode::BackTab => {
+                modifiers.insert(SHIFT);
+                KeyCode::Tab
+            }
             KeyCode::Char(c) if !modifiers.intersects(CTRL | ALT) => {
                 modifiers.remove(SHIFT);
                 KeyCode::Char(c)
@@ -580,7 +581,6 @@ impl Chord {
             KeyCode::Char(' ') => label.push_str("space"),
             KeyCode::Char(c) => label.push(c),
             KeyCode::F(number) => label.push_str(&format!("f{number}")),
-            KeyCode::BackTab => label.push_str("shift+tab"),
             KeyCode::PageUp => label.push_str("pgup"),
             KeyCode::PageDown => label.push_str("pgdn"),
             code => label.push_str(&format!("{code:?}").to_lowercase()),

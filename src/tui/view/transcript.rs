@@ -8,7 +8,7 @@ use ratatui::style::Modifier;
 use crate::tui::app::Model;
 use crate::tui::app::geometry::{Geometry, RowKind, VisibleRow};
 use crate::tui::app::model::Focus;
-use crate::tui::layout::{Line, Role};
+use crate::tui::layout::{Line, Role, plain};
 
 use super::heads::{self, Head};
 use super::layouts::Layouts;
@@ -144,12 +144,12 @@ fn bar(
 fn welcome(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
     let folder =
         crate::tui::app::title::home_path(&model.settings.cwd, model.settings.home.as_deref());
-    let lines = [
-        line(vec![span(format!("A new session in {folder}"), Role::Strong)]),
-        line(Vec::new()),
-        line(vec![span("Say what you want done. Nothing is changed, run or sent", Role::Muted)]),
-        line(vec![span("without your yes, unless a rule or the mode allows it.", Role::Muted)]),
-    ];
+    let width = area.width.min(60);
+    let mut lines = plain::render(&format!("A new session in {folder}"), Role::Strong, width);
+    lines.push(line(Vec::new()));
+    let how = "Say what you want done. Nothing is changed, run or sent without your yes, unless a \
+               rule or the mode allows it.";
+    lines.extend(plain::render(how, Role::Muted, width));
     for (y, line) in (area.y + 1..area.y + area.height).zip(&lines) {
         paint::spans(&line.spans, styles, Rect { y, height: 1, ..area }, buffer);
     }
