@@ -12,7 +12,10 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use serde_json::json;
+
 use crate::domain::{ContentHash, Message, StopReason, TurnId, Usage};
+use crate::platform::debug_log::Exchange;
 use crate::providers::retry::{self, Next};
 use crate::providers::{ProviderError, Recovery, StreamEvent};
 use crate::session::{Entry, MessageEntry, TurnOutcome};
@@ -35,6 +38,7 @@ pub(super) struct Running {
     front_end: FrontEnd,
     stream: Option<BoxStream<'static, Result<StreamEvent, ProviderError>>>,
     answered: Option<ContentHash>,
+    logged: Option<Exchange>,
     first_token: Option<Instant>,
     calls: Option<JoinHandle<()>>,
     pause_over: Option<tokio::time::Instant>,
@@ -73,6 +77,7 @@ impl Running {
             front_end: FrontEnd::There,
             stream: None,
             answered: None,
+            logged: None,
             first_token: None,
             calls: None,
             pause_over: None,
@@ -118,7 +123,13 @@ impl Running {
 
 impl Agent {
     /// Runs a turn whose first message is in the log, to its end.
-    pub(super) async fn drive(&mut self, mut running: Running) {
+    pub(super) async fn drive(&mut self, running: Running) {
+        let (session, turn, model) = (self.open.id, running.turn.0, running.model.clone());
+        let span = tracing::info_span!("turn", %session, turn, model);
+        self.drive_to_end(running).instrument(span).await;
+    }
+
+    async fn drive_to_end(&mut self, mut running: Running) {
         let mut happened = Happened::Input(Input::Begun);
         loop {
             match happened {
@@ -186,8 +197,7 @@ impl Agent {
                 self.record_response(running, message, stop, usage).await;
             }
             Action::Run(calls) => {
-                let span = tracing::info_span!("calls", turn = running.turn.0, count = calls.len());
-                let batch = batch::run(running.gate.clone(), calls).instrument(span);
+                let batch = batch::run(running.gate.clone(), calls).in_current_span();
                 running.calls = Some(tokio::spawn(batch));
             }
             Action::Refuse { calls, reason } => {
@@ -204,6 +214,9 @@ impl Agent {
             }
             Action::Pause { pause, reason } => {
                 running.pause_over = Some(tokio::time::Instant::now() + pause);
+                if let Some(logged) = running.logged.take() {
+                    self.setup.debug.response(logged, &json!({"error": reason}));
+                }
                 let dropped =
                     Event::ResponseDropped { turn: running.turn, reason, retry_in: pause };
                 self.events.tell(dropped).await;
@@ -233,7 +246,17 @@ impl Agent {
         let request = request::build(&parts, history);
         running.answered = Some(request::answered(&request));
         running.first_token = None;
-        tracing::info!(turn = running.turn.0, model = running.model, "request");
+        running.logged = self.setup.debug.is_on().then(|| {
+            self.setup.debug.request(&json!({
+                "model": request.model,
+                "system": request.system,
+                "messages": request.messages,
+                "tools": &*request.tools,
+                "max_tokens": request.max_tokens,
+                "temperature": request.temperature,
+            }))
+        });
+        tracing::info!(model = running.model, messages = request.messages.len(), "request");
         self.events.tell(Event::RequestSent { turn: running.turn }).await;
         let cancel = running.cancel.child_token();
         running.stream = Some(self.setup.provider.stream(request, cancel));
@@ -247,6 +270,10 @@ impl Agent {
         usage: Option<Usage>,
     ) {
         let streamed_for = running.first_token.take().map_or(Duration::ZERO, |at| at.elapsed());
+        if let Some(logged) = running.logged.take() {
+            let response = json!({"message": message, "stop_reason": stop, "usage": usage});
+            self.setup.debug.response(logged, &response);
+        }
         let is_silent = message.text().is_empty() && message.calls().next().is_none();
         let entry = MessageEntry {
             stop_reason: Some(stop),
@@ -256,7 +283,7 @@ impl Agent {
         };
         running.gate.journal.write(running.turn, Entry::Message(entry)).await;
         let Usage { input, output, cache_read } = usage.unwrap_or_default();
-        tracing::info!(turn = running.turn.0, input, output, cache_read, ?streamed_for, "response");
+        tracing::info!(input, output, cache_read, ?streamed_for, "response");
         let ended = Event::ResponseEnded { turn: running.turn, stop, usage, streamed_for };
         self.events.tell(ended).await;
         match stop {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -220,7 +221,8 @@ impl Agent {
         let end = TurnEnd { outcome: outcome.clone(), usage };
         gate.journal.write(gate.turn, Entry::TurnEnd(end)).await;
         self.open.catch_up();
-        tracing::info!(turn = gate.turn.0, ?outcome, "turn ended");
+        tracing::info!(?outcome, "turn ended");
+        gate.debug.event("turn_ended", &json!({"turn": gate.turn, "outcome": outcome}));
         self.events.tell(Event::TurnEnded { turn: gate.turn, outcome, usage }).await;
     }
 
@@ -229,6 +231,9 @@ impl Agent {
     async fn begin_turn(&mut self) -> Option<Arc<Gate>> {
         let turn = self.open.conversation.next_turn;
         let gate = self.gate(turn).await?;
+        let (session, model) = (self.open.id, &self.model);
+        let begun = json!({"session": session, "turn": turn, "model": model});
+        gate.debug.event("turn_started", &begun);
         self.events.tell(Event::TurnStarted { turn }).await;
         Some(gate)
     }

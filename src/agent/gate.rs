@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::domain::{
     Answer, ApprovalRequest, Block, CallInput, ContentHash, Message, Mode, Outcome, Role, RuleKind,
@@ -88,6 +89,11 @@ pub(super) async fn execute_with_permission(
     call: &ToolCall,
     waits: Waits,
 ) -> ToolOutput {
+    let span = tracing::info_span!("call", call = %call.id, tool = call.name);
+    go_through(gate, call, waits).instrument(span).await
+}
+
+async fn go_through(gate: &Gate, call: &ToolCall, waits: Waits) -> ToolOutput {
     let started = Instant::now();
     let (run, output) = match pass(gate, call, waits).await {
         Passed::Approved { approved, tool, input } => {
