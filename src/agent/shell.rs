@@ -1,4 +1,5 @@
-//! Commands of the person's own: `!cargo test`. Their output is shown to the model, too.
+//! Commands of the person's own: `!cargo test`. Their output is shown to the model, too, as a
+//! message of the person's that begins with `$` and the command.
 
 use std::time::Instant;
 
@@ -28,8 +29,7 @@ impl Agent {
         let started = Instant::now();
         let output = execute_for_person(&gate, &call).await;
         let elapsed = started.elapsed();
-        let said = format!("The user ran `{command}`:\n{}", output.observation);
-        let block = Block::Context { name: "shell".to_owned(), text: said };
+        let block = Block::Text { text: format!("$ {command}\n{}", output.observation) };
         let entry = MessageEntry {
             result: Some(ResultInfo {
                 name: BASH.to_owned(),

@@ -87,8 +87,8 @@ fn what(model: &Model, approval: &Approval, layouts: &Layouts, width: u16) -> Ve
         (Some(diff), _) => {
             let path = line(vec![
                 span(harmless(&home_path(&diff.path, home)), Role::Strong),
-                span(format!("  +{}", diff.added), Role::Added),
-                span(format!(" -{}", diff.removed), Role::Removed),
+                span(format!("  +{}", diff.added), Role::Success),
+                span(format!(" -{}", diff.removed), Role::Error),
             ]);
             [vec![path], diff::render(diff, width, layouts.highlighter()).lines].concat()
         }

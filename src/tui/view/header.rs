@@ -88,9 +88,9 @@ fn parts(status: &Status, width: u16) -> Vec<Part> {
 fn of_git(git: &Git) -> Vec<Span> {
     let mut spans = vec![span(truncate(&harmless(&git.branch), 24), Role::Text)];
     let counts = [
-        ('+', git.added, Role::Added),
+        ('+', git.added, Role::Success),
         ('~', git.changed, Role::Warning),
-        ('-', git.removed, Role::Removed),
+        ('-', git.removed, Role::Error),
     ];
     for (sign, count, role) in counts.into_iter().filter(|(_, count, _)| *count > 0) {
         spans.push(span(format!(" {sign}{count}"), role));

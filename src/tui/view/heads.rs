@@ -121,17 +121,17 @@ fn right(tool: &Tool, now: Duration) -> Vec<Span> {
         }
         ToolState::Done => match (&tool.shows, said, elapsed) {
             (Shows::Diff(diff), _, _) => vec![
-                span(format!("+{}", diff.added), Role::Added),
+                span(format!("+{}", diff.added), Role::Success),
                 span(" ", Role::Text),
-                span(format!("-{}", diff.removed), Role::Removed),
+                span(format!("-{}", diff.removed), Role::Error),
             ],
             (_, Some(said), _) => vec![span(said, Role::Muted)],
             (_, None, Some(elapsed)) => vec![span(elapsed, Role::Muted)],
             (_, None, None) => Vec::new(),
         },
         ToolState::Failed => with("failed", Role::Error),
-        ToolState::Denied => with("denied", Role::Error),
-        ToolState::Cancelled => with("cancelled", Role::Warning),
+        ToolState::Denied => vec![span("denied", Role::Error)],
+        ToolState::Cancelled => vec![span("stopped", Role::Warning)],
     }
 }
 

@@ -67,8 +67,8 @@ fn changes(diffs: &[Diff], model: &Model, layouts: &Layouts, width: u16) -> Vec<
         let path = shown_path(&diff.path.display().to_string(), &model.settings.cwd);
         lines.push(line(vec![
             span(harmless(&path), Role::Strong),
-            span(format!("  +{}", diff.added), Role::Added),
-            span(format!(" -{}", diff.removed), Role::Removed),
+            span(format!("  +{}", diff.added), Role::Success),
+            span(format!(" -{}", diff.removed), Role::Error),
         ]));
         lines.extend(diff::render(diff, width, layouts.highlighter()).lines);
     }
