@@ -13,10 +13,10 @@ const DOORS: &[(&str, &[&str])] = &[
     ("providers", &["domain"]),
     ("tools", &["domain"]),
     ("session", &["domain"]),
-    ("permissions", &["domain"]),
-    ("trust", &["domain"]),
+    ("permissions", &["domain", "platform"]),
+    ("trust", &["domain", "platform"]),
     ("platform", &["domain", "tools"]),
-    ("config", &["domain"]),
+    ("config", &["domain", "platform"]),
     ("cli", &["config", "domain"]),
     ("context", &["config", "domain"]),
     (

@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal as RawSignal};
 use rustix::termios::LocalModes;
 use slug_code::platform::hangup::HangupWatch;
 use slug_code::platform::signals::{Signal, Signals, raise_again};
-use slug_code::platform::terminal::{Screen, Suspended};
+use slug_code::platform::terminal::{Mouse, Screen, Suspended};
 use tokio_util::sync::CancellationToken;
 
 const HELPER: [&str; 4] = ["--exact", "helper", "--ignored", "--nocapture"];
@@ -32,33 +32,33 @@ fn helper() {
     let scene = std::env::var("SCENE").unwrap();
     match scene.as_str() {
         "drop" => {
-            let screen = Screen::enter().unwrap();
+            let screen = Screen::enter(Mouse::Slugs).unwrap();
             show("FRAME");
             drop(screen);
             show("AFTER");
         }
         "panic" => {
-            let _screen = Screen::enter().unwrap();
+            let _screen = Screen::enter(Mouse::Slugs).unwrap();
             panic!("BOOM");
         }
         "other thread" => {
-            let screen = Screen::enter().unwrap();
+            let screen = Screen::enter(Mouse::Slugs).unwrap();
             std::thread::spawn(|| panic!("BOOM")).join().unwrap_err();
             show("FRAME");
             drop(screen);
         }
         "lend" => {
-            let mut screen = Screen::enter().unwrap();
+            let mut screen = Screen::enter(Mouse::Slugs).unwrap();
             screen.lend(|| show("EDITOR")).unwrap();
             show("FRAME");
         }
         "stop" => {
-            let mut screen = Screen::enter().unwrap();
+            let mut screen = Screen::enter(Mouse::Slugs).unwrap();
             assert_eq!(screen.suspend().unwrap(), Suspended::Continued);
             show("FRAME");
         }
         "stop without a shell" => {
-            let mut screen = Screen::enter().unwrap();
+            let mut screen = Screen::enter(Mouse::Slugs).unwrap();
             assert_eq!(screen.suspend().unwrap(), Suspended::NoShell);
             show("FRAME");
         }

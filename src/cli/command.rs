@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use clap_complete::Shell;
 use serde_json::Value;
 
-use crate::domain::{Mode, SessionId};
+use crate::domain::Mode;
 
 /// What slug can do besides chatting.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
@@ -88,8 +88,8 @@ pub enum SessionsCommand {
     },
     /// Print what was said in a session
     Show {
-        /// Which session.
-        id: SessionId,
+        /// Which session; the beginning of its id is enough.
+        id: String,
         /// In which form.
         #[command(flatten)]
         format: Format,

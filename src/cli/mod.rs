@@ -21,7 +21,7 @@ pub use exit::Exit;
 pub use generate::{completions, man};
 
 use crate::config::{Flags, ModeChoice};
-use crate::domain::{Mode, SessionId};
+use crate::domain::Mode;
 
 /// The command line.
 #[derive(Debug, Clone, Parser)]
@@ -120,13 +120,13 @@ pub struct Cli {
     #[arg(long = "continue", help_heading = "Sessions")]
     pub continue_newest: bool,
 
-    /// Open this session
+    /// Open this session; the beginning of its id is enough
     #[arg(long, visible_alias = "session", value_name = "ID", help_heading = "Sessions")]
-    pub resume: Option<SessionId>,
+    pub resume: Option<String>,
 
     /// Open a copy of this session, and leave it as it is
     #[arg(long, value_name = "ID", help_heading = "Sessions")]
-    pub fork_session: Option<SessionId>,
+    pub fork_session: Option<String>,
 
     /// Work in DIR instead of the current folder
     #[arg(long, value_name = "DIR", help_heading = "Workspace")]

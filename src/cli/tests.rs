@@ -71,7 +71,7 @@ fn every_flag_is_read() {
     assert_eq!(cli.config, Some("f".into()));
     assert_eq!(cli.directory, Some("d".into()));
     assert_eq!(cli.add_dir, [PathBuf::from("a"), PathBuf::from("b")]);
-    assert_eq!(cli.resume.map(|id| id.to_string()).as_deref(), Some(id));
+    assert_eq!(cli.resume.as_deref(), Some(id));
     assert_eq!(cli.prompt, Some(Some("text".to_owned())));
     assert_eq!(cli.output_format, OutputFormat::StreamJson);
     assert!(cli.trust_workspace && cli.debug_log);

@@ -12,7 +12,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The names of slug's own context, which `[context.static]` cannot take.
-pub const CONTEXT_NAMES: [&str; 3] = ["environment", "file_structure", "git_status"];
+pub const CONTEXT_NAMES: [&str; 5] =
+    ["environment", "file_structure", "git_status", "interruption", "todo"];
 
 /// A value and the line it stands in, from 1.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,16 +3,14 @@
 //! The file holds keys, so it has mode 0600 and its folder 0700. It is replaced as a whole: a
 //! reader sees the old text or the new one.
 
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use secrecy::{ExposeSecret, SecretString};
-use tempfile::NamedTempFile;
 use toml_edit::{DocumentMut, Item, Table, Value};
 
-use super::{ConfigError, Endpoint, Theme, read_text};
+use crate::platform::paths::replace_private;
+
+use super::{ConfigError, Endpoint, read_text};
 
 /// A value to write.
 #[derive(Debug, Clone)]
@@ -23,8 +21,6 @@ pub enum Change {
     ApiKey(SecretString),
     /// `model`
     Model(String),
-    /// `ui.theme`
-    Theme(Theme),
 }
 
 const HEAD: &str = "# `slug config` prints every value that holds, and where it comes from.\n\n";
@@ -43,22 +39,14 @@ pub fn save(path: &Path, changes: &[Change]) -> Result<(), ConfigError> {
         unreadable("is not TOML, so nothing can be saved in it: put it right first".to_owned())
     })?;
     for change in changes {
-        let (table, key, value) = match change {
-            Change::Endpoint(endpoint) => (document.as_table_mut(), "endpoint", endpoint.as_str()),
-            Change::ApiKey(key) => (document.as_table_mut(), "api_key", key.expose_secret()),
-            Change::Model(model) => (document.as_table_mut(), "model", model.as_str()),
-            Change::Theme(theme) => {
-                let ui = document.entry("ui").or_insert(Item::Table(Table::new()));
-                let Some(ui) = ui.as_table_mut() else {
-                    let problem = "has a `ui` that is no [ui] table: put it right first";
-                    return Err(unreadable(problem.to_owned()));
-                };
-                (ui, "theme", theme.name())
-            }
+        let (key, value) = match change {
+            Change::Endpoint(endpoint) => ("endpoint", endpoint.as_str()),
+            Change::ApiKey(key) => ("api_key", key.expose_secret()),
+            Change::Model(model) => ("model", model.as_str()),
         };
-        set(table, key, value);
+        set(document.as_table_mut(), key, value);
     }
-    replace(&target, &format!("{head}{document}"))
+    replace_private(&target, format!("{head}{document}").as_bytes())
         .map_err(|source| ConfigError::Unwritable { path: target.clone(), source })
 }
 
@@ -78,24 +66,9 @@ fn set(table: &mut Table, key: &str, text: &str) {
     }
 }
 
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder.to_owned(),
-        Some(_) | None => PathBuf::from("."),
-    };
-    if !fs::exists(&folder)? {
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-    }
-    // A temporary file of this kind has mode 0600 from the start.
-    let mut file = NamedTempFile::new_in(&folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    File::open(&folder)?.sync_all()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -130,11 +103,10 @@ mod tests {
             "# mine\nmodel = \"a\" # the fast one\n\n[providers.p]\nendpoint = \"http://p/v1\"\n";
         fs::write(&path, before).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        save(&path, &[Change::Model("b".into()), Change::Theme(Theme::Light)]).unwrap();
+        save(&path, &[Change::Model("b".into())]).unwrap();
         assert_eq!(
             fs::read_to_string(&path).unwrap(),
-            "# mine\nmodel = \"b\" # the fast one\n\n[providers.p]\nendpoint = \"http://p/v1\"\n\n\
-             [ui]\ntheme = \"light\"\n"
+            "# mine\nmodel = \"b\" # the fast one\n\n[providers.p]\nendpoint = \"http://p/v1\"\n"
         );
         assert_eq!(mode(&path), 0o600);
     }
@@ -155,11 +127,9 @@ mod tests {
     fn a_broken_file_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
-        for text in ["model = ", "ui = 1\n"] {
-            fs::write(&path, text).unwrap();
-            let error = save(&path, &[Change::Theme(Theme::Dark)]).unwrap_err();
-            assert!(error.to_string().contains("put it right first"), "{error}");
-            assert_eq!(fs::read_to_string(&path).unwrap(), text);
-        }
+        fs::write(&path, "model = ").unwrap();
+        let error = save(&path, &[Change::Model("m".into())]).unwrap_err();
+        assert!(error.to_string().contains("put it right first"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "model = ");
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct Parts {
 pub(super) struct Sides {
     /// The models.
     pub(super) provider: Arc<dyn Provider>,
+    /// The provider's name in the session's log.
+    pub(super) provider_name: String,
     /// The person.
     pub(super) person: Person,
 }
@@ -83,7 +85,7 @@ pub(super) fn parts(
     let store = store(ground);
     let setup = Setup {
         provider: sides.provider,
-        provider_name: config.provider.value.to_string(),
+        provider_name: sides.provider_name,
         model: match &config.model.value {
             ModelChoice::Named(name) => Some(name.clone()),
             ModelChoice::Served => None,
@@ -118,8 +120,20 @@ pub(super) fn store(ground: &Ground) -> Store {
     Store::new(home.sessions(), home.trash(), home.blobs())
 }
 
+/// The models of this run: a script where one is played, else the configured server.
+pub(super) fn models(
+    ground: &Ground,
+    config: &Config,
+    script: Option<&Option<PathBuf>>,
+) -> anyhow::Result<(Arc<dyn Provider>, String)> {
+    Ok(match script {
+        Some(script) => (demo(script.as_ref())?, "demo".to_owned()),
+        None => (server(ground, config)?, config.provider.value.to_string()),
+    })
+}
+
 /// The scripted model of `--demo`.
-pub(super) fn demo(script: Option<&PathBuf>) -> anyhow::Result<Arc<dyn Provider>> {
+fn demo(script: Option<&PathBuf>) -> anyhow::Result<Arc<dyn Provider>> {
     let script = match script {
         Some(file) => {
             let text = std::fs::read_to_string(file)

@@ -45,11 +45,8 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
     let redactor = Redactor::default();
     let filter = std::env::var("RUST_LOG").ok();
     let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
-    let provider = match &cli.demo {
-        Some(script) => build::demo(script.as_ref())?,
-        None => build::server(ground, &config)?,
-    };
-    let sides = Sides { provider, person: Person::Absent };
+    let (provider, provider_name) = build::models(ground, &config, cli.demo.as_ref())?;
+    let sides = Sides { provider, provider_name, person: Person::Absent };
     let Parts { mut setup, processes } =
         build::parts(cli, ground, &config, project, sides, &redactor)?;
     setup.notices.extend(log.as_ref().err().map(ToString::to_string));
@@ -96,16 +93,17 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
 
 /// What the agent opens first.
 pub(super) fn start(cli: &Cli, ground: &Ground) -> anyhow::Result<Start> {
-    if let Some(session) = cli.resume {
-        return Ok(Start::Resume(session));
+    let store = build::store(ground);
+    if let Some(prefix) = &cli.resume {
+        return Ok(Start::Resume(store.resolve(prefix)?));
     }
-    if let Some(session) = cli.fork_session {
-        return Ok(Start::Fork(session));
+    if let Some(prefix) = &cli.fork_session {
+        return Ok(Start::Fork(store.resolve(prefix)?));
     }
     if !cli.continue_newest {
         return Ok(Start::New);
     }
-    match build::store(ground).newest_in(&ground.cwd)? {
+    match store.newest_in(&ground.cwd)? {
         Some(session) => Ok(Start::Resume(session)),
         None => bail!("There is no session of this folder to continue. `slug` begins one."),
     }

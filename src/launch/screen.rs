@@ -16,7 +16,7 @@ use crate::permissions::store::ProjectFiles;
 use crate::platform::hangup::HangupWatch;
 use crate::platform::redact::Redactor;
 use crate::platform::signals::{Signal, Signals, raise_again};
-use crate::platform::terminal::{self, Screen};
+use crate::platform::terminal::{self, Mouse, Screen};
 use crate::platform::{child, logging};
 use crate::providers::demo;
 use crate::tui::app::model::{Motion, Settings};
@@ -46,7 +46,8 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
     questions::plain_http(ground, &own)?;
     let theme = theme(&own);
     let mut signals = Signals::listen()?;
-    let mut screen = Screen::enter()?;
+    let mouse = if own.mouse.value { Mouse::Slugs } else { Mouse::Terminals };
+    let mut screen = Screen::enter(mouse)?;
     let project = match &scratch {
         // slug has made it itself.
         Some(_) => ProjectFiles::Trusted,
@@ -116,11 +117,8 @@ impl Chat<'_> {
         let redactor = Redactor::default();
         let filter = std::env::var("RUST_LOG").ok();
         let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
-        let provider = match &script {
-            Some(script) => build::demo(script.as_ref())?,
-            None => build::server(ground, &config)?,
-        };
-        let sides = Sides { provider: provider.clone(), person: Person::Present };
+        let (provider, provider_name) = build::models(ground, &config, script.as_ref())?;
+        let sides = Sides { provider: provider.clone(), provider_name, person: Person::Present };
         let Parts { mut setup, processes } =
             build::parts(cli, ground, &config, project, sides, &redactor)?;
         setup.notices.extend(log.as_ref().err().map(ToString::to_string));

@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::domain::{Access, CallId, CallInput, Mode, Outcome, RuleKind, RuleSource, ToolCall};
+use crate::domain::{
+    Access, CallId, CallInput, Mode, Outcome, RuleKind, RuleSource, ToolCall, clean_path,
+};
 
 use super::store::{self, ProjectFiles};
-use super::{Decision, Query, RuleSet, TestReport, Workspace, decide, paths};
+use super::{Decision, Query, RuleSet, TestReport, Workspace, decide};
 
 use Outcome::{Allow, Ask, Deny};
 
@@ -60,7 +62,7 @@ impl Scene {
     fn path(&self, path: &str) -> PathBuf {
         match path.strip_prefix("~/") {
             Some(rest) => self.workspace.home().unwrap().join(rest),
-            None => paths::clean(&self.workspace.root().join(path)),
+            None => clean_path(&self.workspace.root().join(path)),
         }
     }
 

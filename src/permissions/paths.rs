@@ -8,6 +8,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
+use crate::domain::clean_path;
+
 /// As many links as Linux follows.
 const MAX_LINKS: usize = 40;
 
@@ -72,9 +74,9 @@ impl Workspace {
         home: Option<PathBuf>,
         slug_home: impl Into<PathBuf>,
     ) -> Self {
-        let root = clean(&root.into());
-        let slug_home = clean(&slug_home.into());
-        let added: Vec<PathBuf> = added.into_iter().map(|path| clean(&path)).collect();
+        let root = clean_path(&root.into());
+        let slug_home = clean_path(&slug_home.into());
+        let added: Vec<PathBuf> = added.into_iter().map(|path| clean_path(&path)).collect();
         let real = |path: &Path| follow(Path::new("/"), path).unwrap_or_else(|| path.to_owned());
         Self {
             real_roots: std::iter::once(&root).chain(&added).map(|path| real(path)).collect(),
@@ -125,7 +127,7 @@ impl Workspace {
     /// `..` are followed as the system does, after links.
     pub fn resolve(&self, path: &Path, from: &Path) -> ResolvedPath {
         let whole = from.join(path);
-        let lexical = clean(&whole);
+        let lexical = clean_path(&whole);
         let followed = follow(Path::new("/"), &whole);
         let circular = followed.is_none();
         let real = followed.unwrap_or_else(|| lexical.clone());
@@ -185,23 +187,6 @@ impl Protected {
             Self::System => "the running system",
         }
     }
-}
-
-/// Without `.` and `..`, lexically.
-pub fn clean(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                clean.pop();
-            }
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
-                clean.push(component);
-            }
-        }
-    }
-    clean
 }
 
 /// Follows every link in `path`, which starts at `from`, a real folder. What does not exist is kept

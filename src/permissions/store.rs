@@ -4,12 +4,12 @@
 //! two only when the person trusts the project. A rule is added to the file as it is on disk at that
 //! moment: its other keys and their order stay, and the file is replaced in one step.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 use crate::domain::{RuleFile, RuleKind};
+use crate::platform::paths::replace_private;
 
 use super::paths::Workspace;
 use super::rules::{RuleSet, Warning};
@@ -107,7 +107,7 @@ pub fn save_rule(file: &RuleFile, kind: RuleKind, rule: &str) -> Result<(), Save
     list.push(rule);
     let mut text = format!("{settings:#}");
     text.push('\n');
-    write_private(file, text.as_bytes()).map_err(io)
+    replace_private(file, text.as_bytes()).map_err(io)
 }
 
 fn list_of(settings: &mut Value, kind: RuleKind) -> Result<&mut Vec<Value>, &'static str> {
@@ -140,27 +140,4 @@ fn read(file: &Path) -> std::io::Result<Option<String>> {
         return Err(Error::new(ErrorKind::InvalidData, "it is larger than 1 MB"));
     }
     Ok(Some(text))
-}
-
-/// Puts bytes in place of a file in one step, with mode 0600 in a folder with mode 0700.
-fn write_private(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    make_private_folder(folder)?;
-    // tempfile makes the file with mode 0600.
-    let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
-    temporary.write_all(bytes)?;
-    temporary.as_file().sync_all()?;
-    temporary.persist(file)?;
-    Ok(())
-}
-
-#[cfg(unix)]
-fn make_private_folder(folder: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(not(unix))]
-fn make_private_folder(folder: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)
 }

@@ -1,10 +1,11 @@
 //! Where slug keeps its things, and that only the person can read them.
 //!
-//! All that slug writes for itself goes through [`private_dir`] and [`private_file`]: folders get
+//! What slug writes for itself goes through [`private_dir`], [`private_file`] and
+//! [`replace_private`], but for the session store, which watches each of its writes: folders get
 //! 0700 and files 0600 whatever the umask, and wider ones that are already there are narrowed.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -197,6 +198,24 @@ fn narrow(path: &Path, mode: u32) -> io::Result<Option<Narrowed>> {
 
 fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
+}
+
+/// Puts `bytes` in the place of a file in one step, with mode 0600, in a folder that is made with
+/// mode 0700 where there is none.
+pub fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        Some(_) | None => Path::new("."),
+    };
+    if !fs::exists(folder)? {
+        DirBuilder::new().recursive(true).mode(DIR_MODE).create(folder)?;
+    }
+    // A temporary file of this kind has mode 0600 from the start.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    File::open(folder)?.sync_all()
 }
 
 /// Bytes that the person can still write where `path` is, or will be.

@@ -16,16 +16,12 @@ use std::thread::{self, ThreadId};
 
 use rustix::termios::{self, InputModes, LocalModes, OptionalActions, OutputModes};
 
-/// Alternate screen; then, for that screen alone, paste brackets, buttons and drags of the mouse
-/// in SGR form, focus reports, unambiguous keys (kitty's protocol, level 1) and a bar for a cursor.
-const TAKE: &str = concat!(
-    "\x1b[?1049h",
-    "\x1b[?2004h",
-    "\x1b[?1000h\x1b[?1002h\x1b[?1006h",
-    "\x1b[?1004h",
-    "\x1b[>1u",
-    "\x1b[6 q",
-);
+/// Alternate screen; then, for that screen alone, paste brackets, focus reports, unambiguous keys
+/// (kitty's protocol, level 1) and a bar for a cursor.
+const TAKE: &str = concat!("\x1b[?1049h", "\x1b[?2004h", "\x1b[?1004h", "\x1b[>1u", "\x1b[6 q");
+
+/// Buttons and drags of the mouse, in SGR form.
+const TAKE_MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 
 /// The opposite, in the opposite order; an unfinished frame is shown first.
 const GIVE_BACK: &str = concat!(
@@ -70,7 +66,16 @@ static DRAWING: Mutex<Option<ThreadId>> = Mutex::new(None);
 /// The terminal while it is slug's.
 #[derive(Debug)]
 pub struct Screen {
-    _only_here: (),
+    mouse: Mouse,
+}
+
+/// Whose the mouse is while the screen is slug's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mouse {
+    /// slug's: wheel, clicks and selection are its own.
+    Slugs,
+    /// The terminal's, with its own selection.
+    Terminals,
 }
 
 /// Whether a stop was possible.
@@ -84,11 +89,11 @@ pub enum Suspended {
 
 impl Screen {
     /// Takes the terminal. To be called on the thread that draws, whose panics give it back.
-    pub fn enter() -> io::Result<Self> {
+    pub fn enter(mouse: Mouse) -> io::Result<Self> {
         install_panic_hook();
         *drawing() = Some(thread::current().id());
-        let screen = Self { _only_here: () };
-        take()?;
+        let screen = Self { mouse };
+        take(mouse)?;
         Ok(screen)
     }
 
@@ -97,7 +102,7 @@ impl Screen {
     pub fn lend<T>(&mut self, visitor: impl FnOnce() -> T) -> io::Result<T> {
         give_back()?;
         let result = visitor();
-        take()?;
+        take(self.mouse)?;
         Ok(result)
     }
 
@@ -152,10 +157,14 @@ pub fn is_capable() -> bool {
     !dumb && io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-fn take() -> io::Result<()> {
+fn take(mouse: Mouse) -> io::Result<()> {
     crossterm::terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
-    write(TAKE)
+    write(TAKE)?;
+    match mouse {
+        Mouse::Slugs => write(TAKE_MOUSE),
+        Mouse::Terminals => Ok(()),
+    }
 }
 
 /// Does nothing when the terminal is not ours, so that every way out may call it.

@@ -30,7 +30,9 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{Access, ContentHash, Diff, Todo, ToolOutput, ToolSpec, ToolStatus};
+use crate::domain::{
+    Access, ContentHash, Diff, Todo, ToolOutput, ToolSpec, ToolStatus, clean_path,
+};
 
 pub use ports::{
     Exit, ExitCause, FileError, FileState, Files, ProcessError, Processes, ReadLedger, Script,
@@ -120,7 +122,7 @@ impl Place {
             (None, Some(home)) if path == "~" => home.clone(),
             _ => self.cwd.join(paths::unquoted(path)),
         };
-        paths::clean(&joined)
+        clean_path(&joined)
     }
 
     /// `path` as the model and the person like to read it: relative inside the working folder,

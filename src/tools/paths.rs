@@ -6,27 +6,10 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use super::likeness::likeness;
 use super::{ToolContext, ToolError};
-
-/// `path` without `.` and `..`. Purely lexical.
-pub(super) fn clean(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                clean.pop();
-            }
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
-                clean.push(component);
-            }
-        }
-    }
-    clean
-}
 
 /// The path in plain text, quoted where it has to be.
 pub(super) fn quoted(path: &Path) -> String {

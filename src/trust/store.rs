@@ -4,12 +4,12 @@
 //! file that cannot be read is an error, never an empty store that the next answer would save.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::ContentHash;
+use crate::platform::paths::replace_private;
 
 use super::inventory::powers;
 
@@ -207,24 +207,6 @@ fn read(file: &Path) -> Result<Answers, TrustError> {
 
 fn write(file: &Path, answers: &Answers) -> Result<(), TrustError> {
     let io = |source| TrustError::Io { doing: "write", path: file.to_owned(), source };
-    let folder = file.parent().unwrap_or(Path::new("."));
-    make_private_folder(folder).map_err(io)?;
     let bytes = serde_json::to_vec_pretty(answers).map_err(|error| io(error.into()))?;
-    // tempfile makes the file with mode 0600.
-    let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-    temporary.write_all(&bytes).map_err(io)?;
-    temporary.as_file().sync_all().map_err(io)?;
-    temporary.persist(file).map_err(|error| io(error.error))?;
-    Ok(())
-}
-
-#[cfg(unix)]
-fn make_private_folder(folder: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(not(unix))]
-fn make_private_folder(folder: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)
+    replace_private(file, &bytes).map_err(io)
 }

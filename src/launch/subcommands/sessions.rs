@@ -25,7 +25,7 @@ pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<
             }
         }
         SessionsCommand::Show { id, format } => {
-            let loaded = store.read(*id)?;
+            let loaded = store.read(store.resolve(id)?)?;
             if format.json {
                 writeln!(out, "{}", json!(loaded.records))?;
             } else {

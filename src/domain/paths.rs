@@ -1,0 +1,20 @@
+//! Paths as text: nothing here looks at the disk.
+
+use std::path::{Component, Path, PathBuf};
+
+/// `path` without `.` and `..`. Purely lexical.
+pub fn clean_path(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                clean.push(component);
+            }
+        }
+    }
+    clean
+}
