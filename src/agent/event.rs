@@ -178,7 +178,7 @@ pub enum Event {
         /// Why.
         reason: String,
     },
-    /// An entry that a `SetTitle`, `Compact` or the like asked for could not be saved.
+    /// Entries cannot be saved. Told once, until saving works again.
     NotSaved {
         /// What the system said, and what slug does now.
         reason: String,

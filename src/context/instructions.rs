@@ -1,7 +1,7 @@
 //! Instruction files: what the person and the project want the model to know.
 //!
-//! They are read from disk for every request and never stored. The same files give the same
-//! bytes. Nothing there, nothing sent. They are text, not powers: whatever they say, permissions
+//! They are read from disk each time the person sends a message, and never stored. The same files
+//! give the same bytes. Nothing there, nothing sent. They are text, not powers: whatever they say, permissions
 //! stay as they are.
 //!
 //! Of a project, the root of the git repository and the working folder are looked at, in this

@@ -96,7 +96,7 @@ impl Home {
         self.root.join("config.toml")
     }
 
-    /// The person's permission rules and hooks.
+    /// The person's permission rules.
     pub fn settings(&self) -> PathBuf {
         self.root.join("settings.json")
     }

@@ -1,5 +1,5 @@
-//! Takes secrets out of what slug writes for people to look at and pass on: logs, debug logs,
-//! exports. Never out of a session's log, which has to stay what the provider saw.
+//! Takes secrets out of what slug writes for people to look at and pass on: logs and debug logs.
+//! Never out of a session's log, which has to stay what the provider saw.
 //!
 //! Two nets: the values that slug itself holds, and the shapes of keys that are in wide use.
 

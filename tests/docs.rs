@@ -1,0 +1,311 @@
+//! What the documentation says of slug is so: links lead somewhere, files, tests, keys, commands and
+//! flags exist, examples compile, parse and are decided as they are said to be.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in a test, failing loudly is the point"
+)]
+
+#[path = "docs/context.rs"]
+mod context;
+#[path = "docs/provider.rs"]
+mod provider;
+#[path = "docs/tool.rs"]
+mod tool;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::CommandFactory;
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use slug_code::cli::Cli;
+use slug_code::commands;
+use slug_code::context::ContextProvider;
+use slug_code::domain::{Access, Message, Mode, StopReason};
+use slug_code::permissions::{Query, RuleSet, Workspace, decide};
+use slug_code::providers::{Provider, Request, StreamEvent};
+use slug_code::session::{Entry, load};
+use slug_code::tools::{Place, Tool};
+use slug_code::tui::app::keymap;
+use tokio_util::sync::CancellationToken;
+
+/// All pages, each with its text.
+fn pages() -> Vec<(PathBuf, String)> {
+    let mut pages = vec![PathBuf::from("README.md"), PathBuf::from("SLUG.md")];
+    let docs = fs::read_dir("docs").unwrap().map(|entry| entry.unwrap().path());
+    pages.extend(docs.filter(|path| path.extension().is_some_and(|end| end == "md")));
+    pages.into_iter().map(|path| (path.clone(), page(&path))).collect()
+}
+
+fn page(path: impl AsRef<Path>) -> String {
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{:?}: {error}", path.as_ref()))
+}
+
+/// What stands between backquotes, outside of code blocks.
+fn quoted(text: &str) -> Vec<&str> {
+    prose(text).flat_map(|line| line.split('`').skip(1).step_by(2)).collect()
+}
+
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    text.split("```").step_by(2).flat_map(str::lines)
+}
+
+/// The code blocks of a language.
+fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
+    let blocks = text.split("```").skip(1).step_by(2);
+    blocks.filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n')).collect()
+}
+
+/// The section under a heading.
+fn section<'a>(text: &'a str, heading: &str) -> &'a str {
+    let (_, rest) = text.split_once(&format!("{heading}\n")).expect(heading);
+    rest.split("\n## ").next().unwrap()
+}
+
+/// The rows of the tables in a text, without heads, as cells.
+fn rows(text: &str) -> Vec<Vec<&str>> {
+    let mut rows = Vec::new();
+    let mut in_body = false;
+    for line in text.lines() {
+        match line.strip_prefix("| ").and_then(|line| line.strip_suffix(" |")) {
+            Some(line) if line.starts_with("---") => in_body = true,
+            Some(line) if in_body => rows.push(line.split(" | ").collect()),
+            Some(_) => {}
+            None => in_body = false,
+        }
+    }
+    rows
+}
+
+#[test]
+fn links_lead_to_files() {
+    for (path, text) in pages() {
+        for line in prose(&text) {
+            // A picture is made from the running program and may follow later than the page.
+            let links = line.split("](").skip(1).filter(|_| !line.starts_with("!["));
+            for link in links.filter_map(|link| link.split(')').next()) {
+                let file = link.split('#').next().unwrap();
+                if file.is_empty() || file.contains("://") {
+                    continue;
+                }
+                let target = path.parent().unwrap().join(file);
+                assert!(target.exists(), "{}: {link}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn files_that_are_named_exist() {
+    let places = ["src/", "tests/", "docs/", "assets/"];
+    // Examples of files in somebody's project, or of one to be written.
+    let invented = ["src/main.rs", "src/providers/NAME.rs", "src/tools/line_count.rs"];
+    for (path, text) in pages() {
+        for name in quoted(&text) {
+            let is_path = places.iter().any(|place| name.starts_with(place))
+                && !name.contains([' ', '*', '(', '{']);
+            if is_path && !invented.contains(&name) {
+                assert!(Path::new(name).exists(), "{} names {name}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn each_invariant_has_its_test() {
+    let text = page("docs/architecture.md");
+    let rows = rows(section(&text, "## What holds, and what notices"));
+    assert!(rows.len() > 20, "{} rows", rows.len());
+    for row in rows {
+        for pair in row[1].split(", ") {
+            let names = quoted(pair);
+            let source = page(names[0]);
+            if let Some(test) = names.get(1) {
+                assert!(source.contains(&format!("fn {test}(")), "{}: no {test}", names[0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn tests_that_the_walk_throughs_name_exist() {
+    let sources: String = ["src/tools/registry.rs", "src/context/provider.rs", "src/context/prompt.rs"]
+        .map(page)
+        .concat();
+    for guide in ["docs/adding-a-tool.md", "docs/adding-a-context-provider.md"] {
+        let text = page(guide);
+        let tests = quoted(&text).into_iter().filter(|name| name.matches('_').count() > 2);
+        let missing: Vec<&str> =
+            tests.filter(|test| !sources.contains(&format!("fn {test}("))).collect();
+        assert!(missing.is_empty(), "{guide}: {missing:?}");
+    }
+}
+
+#[test]
+fn the_readme_names_only_keys_that_there_are() {
+    let help = keymap::help();
+    let known: BTreeSet<&str> =
+        help.iter().flat_map(|(_, rows)| rows).flat_map(|(keys, _)| keys.split(' ')).collect();
+    let text = page("README.md");
+    let rows = rows(section(&text, "## Keys"));
+    assert!(rows.len() > 10, "{} rows", rows.len());
+    for row in rows {
+        for key in quoted(row[0]) {
+            assert!(known.contains(key), "no key is called {key}; there are {known:?}");
+        }
+    }
+}
+
+#[test]
+fn the_dialogs_keys_are_those_of_the_page() {
+    let keys: BTreeSet<String> =
+        keymap::APPROVAL.iter().flat_map(|row| row.keys).map(|key| key.label()).collect();
+    let text = page("docs/permissions.md");
+    let rows = rows(section(&text, "## The dialog"));
+    assert_eq!(rows.len(), 8);
+    for row in rows {
+        assert!(keys.contains(quoted(row[0])[0]), "{row:?}");
+    }
+}
+
+#[test]
+fn the_readme_names_every_command_of_the_chat() {
+    let text = page("README.md");
+    let named: BTreeSet<&str> =
+        quoted(&text).into_iter().filter_map(|name| name.strip_prefix('/')).collect();
+    let known: BTreeSet<&str> = commands::TABLE.iter().map(|spec| spec.name).collect();
+    let named: BTreeSet<&str> = named.into_iter().filter(|name| !name.is_empty()).collect();
+    assert_eq!(named, known);
+}
+
+#[test]
+fn the_configuration_page_has_every_flag_and_no_other() {
+    let text = page("docs/configuration.md");
+    let text = section(&text, "## Flags");
+    let command = Cli::command();
+    let mut known: BTreeSet<String> = command
+        .get_arguments()
+        .flat_map(|flag| {
+            let aliases = flag.get_visible_aliases().unwrap_or_default();
+            flag.get_long().into_iter().chain(aliases).map(|name| format!("--{name}"))
+        })
+        .collect();
+    known.extend(["--help".to_owned(), "--version".to_owned()]);
+    let named: BTreeSet<String> = rows(text)
+        .iter()
+        .flat_map(|row| quoted(row[0]))
+        .filter_map(|flag| flag.split(' ').next())
+        .filter(|flag| flag.starts_with("--"))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(named, known);
+}
+
+#[test]
+fn every_entry_of_a_log_has_an_example_that_is_read() {
+    let text = page("docs/sessions.md");
+    let lines = blocks(&text, "json").concat();
+    let loaded = load(lines.as_bytes());
+    assert_eq!(loaded.notices, []);
+    let seen: BTreeSet<&str> =
+        loaded.records.iter().map(|record| name_of(&record.entry)).collect();
+    assert_eq!(seen.len(), ENTRIES, "{seen:?}");
+    for name in seen {
+        assert!(text.contains(&format!("`{name}`")), "{name} has no words");
+    }
+}
+
+/// How many kinds [`name_of`] knows.
+const ENTRIES: usize = 12;
+
+fn name_of(entry: &Entry) -> &'static str {
+    match entry {
+        Entry::Session(_) => "session",
+        Entry::Message(_) => "message",
+        Entry::ToolStarted { .. } => "tool_started",
+        Entry::Permission(_) => "permission",
+        Entry::FileChange(_) => "file_change",
+        Entry::Compaction(_) => "compaction",
+        Entry::Interrupted => "interrupted",
+        Entry::TurnEnd(_) => "turn_end",
+        Entry::Title { .. } => "title",
+        Entry::Todo { .. } => "todo",
+        Entry::Model { .. } => "model",
+        Entry::Mode { .. } => "mode",
+    }
+}
+
+#[test]
+fn commands_are_decided_as_the_page_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("project");
+    for part in [".git", "src"] {
+        fs::create_dir_all(root.join(part)).unwrap();
+    }
+    let workspace = Workspace::new(&root, Vec::new(), None, folder.path().join("slug"));
+    let text = page("docs/permissions.md");
+    let mut rules = RuleSet::new();
+    rules.add_settings(blocks(&text, "json")[0], Path::new("settings.json"), &workspace);
+    assert_eq!(rules.warnings(), []);
+    let examples = rows(section(&text, "With the rules above, in mode `ask`:"));
+    let examples: Vec<_> = examples.iter().filter(|row| row.len() == 2).collect();
+    assert!(examples.len() > 10, "{examples:?}");
+    for row in examples {
+        let (command, answer) = (quoted(row[0])[0].to_owned(), row[1]);
+        let run = Access::Run { command: command.clone(), cwd: root.clone() };
+        let query = Query::resolve("Bash", &[run], &workspace);
+        let outcome = decide(&query, &rules, Mode::Ask, &workspace).outcome();
+        assert_eq!(json!(outcome), Value::from(answer), "{command}");
+    }
+}
+
+#[test]
+fn the_examples_are_those_that_are_compiled_here() {
+    for (guide, source) in [
+        ("docs/adding-a-tool.md", "tests/docs/tool.rs"),
+        ("docs/adding-a-provider.md", "tests/docs/provider.rs"),
+        ("docs/adding-a-context-provider.md", "tests/docs/context.rs"),
+    ] {
+        let code = page(source);
+        let example = &code[code.find("\n/// ").unwrap() + 1..];
+        assert_eq!(blocks(&page(guide), "rust"), [example], "{guide}");
+    }
+}
+
+#[test]
+fn the_example_of_a_tool_says_what_it_touches() {
+    let place = Place { cwd: "/w".into(), home: None };
+    let access = tool::LineCount.access(&json!({"file_path": "a/b.rs"}), &place);
+    assert_eq!(access, Ok(vec![Access::Read("/w/a/b.rs".into())]));
+    assert!(tool::LineCount.access(&json!({}), &place).unwrap_err().0.contains("file_path"));
+}
+
+#[tokio::test]
+async fn the_example_of_a_provider_answers_and_ends() {
+    let request = Request {
+        model: "echo".into(),
+        system: String::new(),
+        messages: vec![Message::user("hello")],
+        tools: [].into(),
+        max_tokens: 1,
+        temperature: None,
+    };
+    let events = provider::Echo.stream(request.clone(), CancellationToken::new());
+    let events: Vec<_> = events.map(Result::unwrap).collect().await;
+    assert_eq!(events[1], StreamEvent::Text("hello".into()));
+    assert_eq!(events[2], StreamEvent::Finished(StopReason::EndTurn));
+    let cancelled = CancellationToken::new();
+    cancelled.cancel();
+    assert_eq!(provider::Echo.stream(request, cancelled).count().await, 0);
+}
+
+#[tokio::test]
+async fn the_example_of_a_context_provider_tells_the_language() {
+    let told = |lang: &str| context::Locale::new(Some(lang.to_owned()));
+    assert_eq!(told("de_DE.UTF-8").collect().await.as_deref(), Some("language: de_DE"));
+    assert_eq!(told("C.UTF-8").collect().await, None);
+}
