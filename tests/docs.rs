@@ -133,9 +133,10 @@ fn each_invariant_has_its_test() {
 
 #[test]
 fn tests_that_the_walk_throughs_name_exist() {
-    let sources: String = ["src/tools/registry.rs", "src/context/provider.rs", "src/context/prompt.rs"]
-        .map(page)
-        .concat();
+    let sources: String =
+        ["src/tools/registry.rs", "src/context/provider.rs", "src/context/prompt.rs"]
+            .map(page)
+            .concat();
     for guide in ["docs/adding-a-tool.md", "docs/adding-a-context-provider.md"] {
         let text = page(guide);
         let tests = quoted(&text).into_iter().filter(|name| name.matches('_').count() > 2);
@@ -175,10 +176,10 @@ fn the_dialogs_keys_are_those_of_the_page() {
 #[test]
 fn the_readme_names_every_command_of_the_chat() {
     let text = page("README.md");
+    let (_, list) = section(&text, "## Keys").split_once("Commands:").unwrap();
     let named: BTreeSet<&str> =
-        quoted(&text).into_iter().filter_map(|name| name.strip_prefix('/')).collect();
+        quoted(list).into_iter().filter_map(|name| name.strip_prefix('/')).collect();
     let known: BTreeSet<&str> = commands::TABLE.iter().map(|spec| spec.name).collect();
-    let named: BTreeSet<&str> = named.into_iter().filter(|name| !name.is_empty()).collect();
     assert_eq!(named, known);
 }
 
@@ -211,8 +212,7 @@ fn every_entry_of_a_log_has_an_example_that_is_read() {
     let lines = blocks(&text, "json").concat();
     let loaded = load(lines.as_bytes());
     assert_eq!(loaded.notices, []);
-    let seen: BTreeSet<&str> =
-        loaded.records.iter().map(|record| name_of(&record.entry)).collect();
+    let seen: BTreeSet<&str> = loaded.records.iter().map(|record| name_of(&record.entry)).collect();
     assert_eq!(seen.len(), ENTRIES, "{seen:?}");
     for name in seen {
         assert!(text.contains(&format!("`{name}`")), "{name} has no words");
