@@ -26,10 +26,10 @@ const TAKE_MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 /// The opposite, in the opposite order; an unfinished frame is shown first.
 const GIVE_BACK: &str = concat!(
     "\x1b[?2026l",
+    "\x1b[?1006l\x1b[?1002l\x1b[?1000l",
     "\x1b[0 q",
     "\x1b[<1u",
     "\x1b[?1004l",
-    "\x1b[?1006l\x1b[?1002l\x1b[?1000l",
     "\x1b[?2004l",
     "\x1b[0m",
     "\x1b[?1049l",
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn all_that_is_turned_on_is_turned_off_in_the_opposite_order() {
         let off = modes(GIVE_BACK, 'l');
-        let mut expected = modes(TAKE, 'h');
+        let mut expected = modes(&format!("{TAKE}{TAKE_MOUSE}"), 'h');
         expected.reverse();
         assert_eq!(off[1..], expected);
         assert_eq!(off[0], "2026");
@@ -232,7 +232,10 @@ mod tests {
     #[test]
     fn the_reset_knows_every_mode_that_slug_turns_on() {
         let off = modes(reset_sequence(), 'l');
-        assert!(modes(TAKE, 'h').iter().all(|mode| off.contains(mode)), "{off:?}");
+        assert!(
+            modes(&format!("{TAKE}{TAKE_MOUSE}"), 'h').iter().all(|mode| off.contains(mode)),
+            "{off:?}"
+        );
         let mut out = tempfile::tempfile().unwrap();
         reset(&mut out).unwrap();
         assert_eq!(out.metadata().unwrap().len(), RESET.len() as u64);
