@@ -19,6 +19,22 @@ struct Inner {
     waiting: HashMap<ApprovalId, oneshot::Sender<Answer>>,
 }
 
+/// The question that a call waits for, so that it can be withdrawn when the wait is cut short.
+#[derive(Debug, Default)]
+pub(super) struct Waiting(Mutex<Option<ApprovalId>>);
+
+impl Waiting {
+    /// The call waits for this one.
+    pub(super) fn begin(&self, id: ApprovalId) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
+    }
+
+    /// It waits no more; the question that it waited for, if any.
+    pub(super) fn end(&self) -> Option<ApprovalId> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 impl Asks {
     /// Opens a question. Dropping the receiver closes it.
     pub(super) fn open(&self) -> (ApprovalId, oneshot::Receiver<Answer>) {

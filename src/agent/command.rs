@@ -11,7 +11,8 @@ pub enum Command {
         /// What the person typed.
         text: String,
     },
-    /// Puts a message into the running turn at its next tool boundary, or before it would end.
+    /// Puts a message into the running turn at its next tool boundary, or before it would end. One
+    /// that comes after the turn's end is the front end's again, which `TurnEnded` has told.
     Steer {
         /// Names it for `Unsteer`.
         id: SteerId,

@@ -14,14 +14,16 @@ use tracing::Instrument;
 
 use serde_json::json;
 
-use crate::domain::{ContentHash, Message, StopReason, TurnId, Usage};
+use crate::domain::{ContentHash, Message, StopReason, ToolCall, TurnId, Usage};
 use crate::platform::debug_log::Exchange;
 use crate::providers::retry::{self, Next};
 use crate::providers::{ProviderError, Recovery, StreamEvent};
 use crate::session::{Entry, MessageEntry, TurnOutcome};
 
 use super::driver::Agent;
-use super::gate::{Gate, refuse};
+use super::gate::{Gate, give_up, refuse};
+use super::normalise::is_silent;
+use super::stop::Inbox;
 use super::turn::{Action, Compacted, Input, Limits, Turn};
 use super::{Command, Event, SteerId, batch, request};
 use crate::domain::NoticeLevel;
@@ -40,7 +42,7 @@ pub(super) struct Running {
     answered: Option<ContentHash>,
     logged: Option<Exchange>,
     first_token: Option<Instant>,
-    calls: Option<JoinHandle<()>>,
+    calls: Option<Batch>,
     pause_over: Option<tokio::time::Instant>,
     steering: VecDeque<(SteerId, String)>,
     outcome: Option<TurnOutcome>,
@@ -52,14 +54,23 @@ enum CancelSeen {
     Seen,
 }
 
+/// Whether somebody still sends commands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum FrontEnd {
+pub(super) enum FrontEnd {
     There,
     Gone,
 }
 
+/// The calls of a response on their way.
+struct Batch {
+    calls: Vec<ToolCall>,
+    running: JoinHandle<()>,
+}
+
 enum Happened {
     Input(Input),
+    /// These calls ended, some of them perhaps without a result.
+    CallsLost(Vec<ToolCall>),
     Command(Command),
     FrontEndGone,
 }
@@ -87,7 +98,7 @@ impl Running {
     }
 
     /// Waits for whatever comes next. A stop goes before everything else, commands before data.
-    async fn next(&mut self, commands: &mut tokio::sync::mpsc::Receiver<Command>) -> Happened {
+    async fn next(&mut self, commands: &mut Inbox) -> Happened {
         let cancelled = async {
             match self.cancel_seen {
                 CancelSeen::NotYet => self.cancel.cancelled().await,
@@ -103,7 +114,7 @@ impl Running {
                 self.pause_over = None;
                 Happened::Input(Input::Cancelled)
             }
-            command = commands.recv(), if self.front_end == FrontEnd::There => match command {
+            command = commands.next_meanwhile(), if self.front_end == FrontEnd::There => match command {
                 Some(command) => Happened::Command(command),
                 None => {
                     self.front_end = FrontEnd::Gone;
@@ -115,7 +126,10 @@ impl Running {
                 Some(Err(error)) => failed(error, failures),
                 None => failed(ended_early(), failures),
             }),
-            () = finished(&mut self.calls) => Happened::Input(Input::CallsDone),
+            lost = finished(&mut self.calls) => match lost {
+                None => Happened::Input(Input::CallsDone),
+                Some(calls) => Happened::CallsLost(calls),
+            },
             () = at(self.pause_over) => Happened::Input(Input::PauseOver),
         }
     }
@@ -134,6 +148,7 @@ impl Agent {
         loop {
             match happened {
                 Happened::Input(input) => self.take(&mut running, input).await,
+                Happened::CallsLost(calls) => self.calls_lost(&mut running, calls).await,
                 Happened::Command(command) => self.command_in_turn(&mut running, command).await,
                 Happened::FrontEndGone => running.cancel.cancel(),
             }
@@ -197,8 +212,8 @@ impl Agent {
                 self.record_response(running, message, stop, usage).await;
             }
             Action::Run(calls) => {
-                let batch = batch::run(running.gate.clone(), calls).in_current_span();
-                running.calls = Some(tokio::spawn(batch));
+                let batch = batch::run(running.gate.clone(), calls.clone()).in_current_span();
+                running.calls = Some(Batch { calls, running: tokio::spawn(batch) });
             }
             Action::Refuse { calls, reason } => {
                 for call in calls {
@@ -208,8 +223,8 @@ impl Agent {
             Action::TakeSteering => {
                 for (id, text) in std::mem::take(&mut running.steering) {
                     let entry = Entry::Message(MessageEntry::new(Message::user(text)));
-                    running.gate.journal.write(running.turn, entry).await;
                     self.events.tell(Event::SteerSettled { id, returned: None }).await;
+                    running.gate.journal.write(running.turn, entry).await;
                 }
             }
             Action::Pause { pause, reason } => {
@@ -222,15 +237,34 @@ impl Agent {
                 self.events.tell(dropped).await;
             }
             Action::Compact => {
-                self.open.catch_up();
-                return Some(Input::Compacted(match self.compact(running.turn).await {
-                    Some(_) => Compacted::Shorter,
-                    None => Compacted::NothingLeft,
+                // Where this is stopped half-way, the stop is the next thing that happens.
+                let compaction = running.cancel.run_until_cancelled(self.compaction()).await?;
+                return Some(Input::Compacted(match compaction {
+                    Ok(Some(compaction)) => {
+                        self.open.write(running.turn, Entry::Compaction(compaction)).await;
+                        Compacted::Shorter
+                    }
+                    Ok(None) => Compacted::NothingLeft,
+                    Err(error) => {
+                        self.error(error.to_string()).await;
+                        Compacted::NothingLeft
+                    }
                 }));
             }
             Action::End(outcome) => running.outcome = Some(outcome),
         }
         None
+    }
+
+    /// Gives each call of a batch that came to an abnormal end its result.
+    async fn calls_lost(&mut self, running: &mut Running, calls: Vec<ToolCall>) {
+        self.open.catch_up();
+        for call in calls {
+            if self.open.conversation.open_calls.iter().any(|open| open.id == call.id) {
+                give_up(&running.gate, &call).await;
+            }
+        }
+        self.take(running, Input::CallsDone).await;
     }
 
     async fn request(&mut self, running: &mut Running) {
@@ -274,7 +308,7 @@ impl Agent {
             let response = json!({"message": message, "stop_reason": stop, "usage": usage});
             self.setup.debug.response(logged, &response);
         }
-        let is_silent = message.text().is_empty() && message.calls().next().is_none();
+        let is_silent = is_silent(&message);
         let entry = MessageEntry {
             stop_reason: Some(stop),
             usage,
@@ -360,16 +394,17 @@ async fn next_piece(
     }
 }
 
-async fn finished(calls: &mut Option<JoinHandle<()>>) {
-    match calls {
-        Some(running) => {
-            if let Err(error) = running.await {
-                tracing::error!(%error, "a batch of calls ended abnormally");
-            }
-            *calls = None;
-        }
+/// Waits for the running calls; what they are, where they ended abnormally.
+async fn finished(batch: &mut Option<Batch>) -> Option<Vec<ToolCall>> {
+    let ended = match batch {
+        Some(batch) => (&mut batch.running).await,
         None => pending().await,
-    }
+    };
+    let batch = batch.take()?;
+    ended.err().map(|error| {
+        tracing::error!(%error, "a batch of calls ended abnormally");
+        batch.calls
+    })
 }
 
 async fn at(when: Option<tokio::time::Instant>) {

@@ -10,8 +10,8 @@ use tokio::task::JoinHandle;
 use crate::context;
 use crate::domain::{Block, Message, Mode, Role, SessionId, TurnId, Usage};
 use crate::session::{
-    Compaction, CompactionStage, Entry, MessageEntry, SessionHeader, TurnEnd, TurnOutcome,
-    compaction_for,
+    Compaction, CompactionStage, Entry, MessageEntry, SessionHeader, StoreError, TurnEnd,
+    TurnOutcome, compaction_for,
 };
 use crate::tools::ToolContext;
 
@@ -21,11 +21,13 @@ use super::events::Events;
 use super::facts::Facts;
 use super::gate::Gate;
 use super::models::{ANY_MODEL, Models};
+use super::normalise::is_silent;
 use super::open::Open;
 use super::powers::Powers;
 use super::repeats::Repeats;
+use super::sessions::blocking;
 use super::setup::Setup;
-use super::stop::Stop;
+use super::stop::{self, Inbox, Stop};
 use super::{Command, Event, request};
 use crate::domain::NoticeLevel;
 
@@ -33,6 +35,12 @@ use crate::domain::NoticeLevel;
 const EVENTS: usize = 1024;
 /// How many commands may wait for the agent.
 const COMMANDS: usize = 64;
+
+/// Why a turn fails at its first step.
+const UNHEARD: &str = "The message could not be put on record, so it was not sent. Start slug again; \
+                       the session is kept.";
+/// Why there is no turn to repeat.
+const NOTHING_TO_RETRY: &str = "There is nothing to ask again: the last word is the model's.";
 
 /// What a front end has of its agent.
 #[derive(Debug)]
@@ -62,9 +70,9 @@ pub enum Start {
 pub(super) struct Agent {
     pub(super) setup: Setup,
     pub(super) open: Open,
-    pub(super) commands: mpsc::Receiver<Command>,
+    pub(super) commands: Inbox,
     pub(super) events: Events,
-    stop: Stop,
+    pub(super) stop: Stop,
     powers: Arc<Powers>,
     asks: Arc<Asks>,
     pub(super) model: Option<String>,
@@ -83,14 +91,14 @@ pub fn spawn(setup: Setup, start: Start) -> AgentHandle {
 impl Agent {
     /// An agent with an empty session, and both ends of its ways to a front end.
     pub(super) fn new(setup: Setup) -> (Self, mpsc::Receiver<Event>, mpsc::Sender<Command>) {
-        let (commands, inbox) = mpsc::channel(COMMANDS);
+        let (commands, inbox, stop) = stop::channel(COMMANDS);
         let (outbox, events) = mpsc::channel(EVENTS);
         let agent = Self {
             model: setup.model.clone(),
             open: Open::new(),
             commands: inbox,
             events: Events::new(outbox),
-            stop: Stop::new(),
+            stop,
             powers: Arc::new(Powers::new(setup.workspace.clone(), setup.project, setup.mode)),
             asks: Arc::default(),
             models: Models::default(),
@@ -115,7 +123,7 @@ impl Agent {
         }
         loop {
             tokio::select! {
-                command = self.commands.recv() => match command {
+                command = self.commands.next() => match command {
                     Some(command) => self.command(command).await,
                     None => break,
                 },
@@ -128,7 +136,9 @@ impl Agent {
 
     async fn command(&mut self, command: Command) {
         match command {
-            Command::Send { text } | Command::Steer { text, .. } => self.send(text).await,
+            Command::Send { text } => self.send(text).await,
+            // It missed its turn, and the front end knows that.
+            Command::Steer { .. } => {}
             Command::Shell { command } => self.shell(command).await,
             Command::Retry => self.retry().await,
             Command::Compact => self.compact_on_request().await,
@@ -156,10 +166,7 @@ impl Agent {
         match command {
             Command::Answer { id, answer } => self.asks.answer(id, answer),
             Command::SetMode(mode) => self.set_mode(mode).await,
-            Command::SetTitle(title) => {
-                self.open.note(Entry::Title { title: title.clone() }).await;
-                self.events.tell(Event::TitleChanged(title)).await;
-            }
+            Command::SetTitle(title) => self.set_title(title).await,
             // A message that has gone in already cannot be taken back.
             Command::Unsteer { .. } => {}
             Command::Send { .. }
@@ -176,13 +183,19 @@ impl Agent {
 
     async fn send(&mut self, text: String) {
         let Some(gate) = self.begin_turn().await else { return };
-        let known = &self.open.conversation.contexts;
-        let mut content = context::collect(&self.setup.contexts, known).await;
+        let collected = context::collect(&self.setup.contexts, &self.open.conversation.contexts);
+        // A stop waits for no slow disk. What was said goes on record in any case.
+        let collected = gate.context.cancel.run_until_cancelled(collected).await;
+        let mut content = collected.unwrap_or_default();
         content.extend(self.news());
         content.push(Block::Text { text });
         let message = Message { role: Role::User, content };
         let untitled = self.open.conversation.title.is_none();
-        gate.journal.write(gate.turn, Entry::Message(MessageEntry::new(message))).await;
+        let entry = Entry::Message(MessageEntry::new(message));
+        if gate.journal.write(gate.turn, entry).await.is_none() {
+            let outcome = TurnOutcome::Failed(UNHEARD.to_owned());
+            return self.end_turn(&gate, outcome, Usage::default()).await;
+        }
         self.open.catch_up();
         if let (true, Some(title)) = (untitled, self.open.conversation.title.clone()) {
             self.events.tell(Event::TitleChanged(title)).await;
@@ -191,10 +204,13 @@ impl Agent {
     }
 
     async fn retry(&mut self) {
-        let last = self.open.conversation.messages.last().map(|(_, message)| message.role);
-        if last != Some(Role::User) {
-            self.error("There is nothing to ask again: the last word is the model's.").await;
-            return;
+        let mut messages = self.open.conversation.messages.iter().rev();
+        let last = messages.find(|(_, message)| !is_silent(message));
+        let is_open = last.is_some_and(|(_, message)| {
+            message.role == Role::User || message.calls().next().is_some()
+        });
+        if !is_open {
+            return self.refuse_turn(NOTHING_TO_RETRY.to_owned()).await;
         }
         if let Some(gate) = self.begin_turn().await {
             self.answer(gate).await;
@@ -204,12 +220,18 @@ impl Agent {
     /// Has the model answer what the log ends with.
     async fn answer(&mut self, gate: Arc<Gate>) {
         let rounds = self.setup.max_tool_rounds;
-        match self.model_for_turn(&gate.context.cancel).await {
-            Ok(model) => {
-                let system = self.system_text().await;
+        let cancel = &gate.context.cancel;
+        let model = match self.model_for_turn(cancel).await {
+            Ok(model) => model,
+            Err(outcome) => return self.end_turn(&gate, outcome, Usage::default()).await,
+        };
+        match cancel.run_until_cancelled(self.system_text()).await {
+            Some(system) if !cancel.is_cancelled() => {
                 self.drive(Running::new(gate, rounds, model, system)).await;
             }
-            Err(outcome) => self.end_turn(&gate, outcome, Usage::default()).await,
+            Some(_) | None => {
+                self.end_turn(&gate, TurnOutcome::Interrupted, Usage::default()).await;
+            }
         }
     }
 
@@ -223,6 +245,7 @@ impl Agent {
         self.open.catch_up();
         tracing::info!(?outcome, "turn ended");
         gate.debug.event("turn_ended", &json!({"turn": gate.turn, "outcome": outcome}));
+        self.stop.over();
         self.events.tell(Event::TurnEnded { turn: gate.turn, outcome, usage }).await;
     }
 
@@ -230,27 +253,38 @@ impl Agent {
     /// cannot go on.
     async fn begin_turn(&mut self) -> Option<Arc<Gate>> {
         let turn = self.open.conversation.next_turn;
-        let gate = self.gate(turn).await?;
-        let (session, model) = (self.open.id, &self.model);
-        let begun = json!({"session": session, "turn": turn, "model": model});
-        gate.debug.event("turn_started", &begun);
-        self.events.tell(Event::TurnStarted { turn }).await;
-        Some(gate)
+        match self.gate(turn) {
+            Ok(gate) => {
+                let (session, model) = (self.open.id, &self.model);
+                let begun = json!({"session": session, "turn": turn, "model": model});
+                gate.debug.event("turn_started", &begun);
+                self.events.tell(Event::TurnStarted { turn }).await;
+                Some(gate)
+            }
+            Err(reason) => {
+                self.refuse_turn(reason).await;
+                None
+            }
+        }
     }
 
-    pub(super) async fn gate(&mut self, turn: TurnId) -> Option<Arc<Gate>> {
+    /// Tells the front end, which waits for a turn, that it does not begin.
+    pub(super) async fn refuse_turn(&mut self, reason: String) {
+        let (turn, usage) = (self.open.skip_turn(), Usage::default());
+        let outcome = TurnOutcome::Failed(reason);
+        self.events.tell(Event::TurnEnded { turn, outcome, usage }).await;
+    }
+
+    /// What calls go through, or why the open session cannot go on.
+    pub(super) fn gate(&mut self, turn: TurnId) -> Result<Arc<Gate>, String> {
         if let Some(reason) = self.open.read_only.clone() {
-            self.error(reason).await;
-            return None;
+            return Err(reason);
         }
         let header = self.header(self.open.id);
-        let journal = match self.open.journal(&self.setup.store, &self.events, header) {
-            Ok(journal) => journal,
-            Err(error) => {
-                self.error(error.to_string()).await;
-                return None;
-            }
-        };
+        let journal = self
+            .open
+            .journal(&self.setup.store, &self.events, header)
+            .map_err(|error| error.to_string())?;
         let powers = self.powers.clone();
         let context = ToolContext {
             place: self.setup.place.clone(),
@@ -258,10 +292,10 @@ impl Agent {
             processes: self.setup.processes.clone(),
             reads: self.open.reads.clone(),
             is_hidden: Arc::new(move |path| powers.hides(path)),
-            effects: Arc::new(Facts::new(self.setup.blobs.clone())),
+            effects: Arc::new(Arc::new(Facts::new(self.setup.blobs.clone())).teller()),
             cancel: self.stop.begin(),
         };
-        Some(Arc::new(Gate {
+        Ok(Arc::new(Gate {
             turn,
             registry: self.setup.registry.clone(),
             context,
@@ -327,8 +361,27 @@ impl Agent {
         self.events.tell(Event::ModeChanged(mode)).await;
     }
 
+    /// The front end's own title goes on record, so a session without a record can have none.
+    async fn set_title(&mut self, title: String) {
+        if let Some(reason) = self.open.read_only.clone() {
+            self.error(reason).await;
+        } else if self.open.has_log() {
+            self.open.note(Entry::Title { title: title.clone() }).await;
+            self.events.tell(Event::TitleChanged(title)).await;
+        } else {
+            self.error("This session begins with its first message, and can be named then.").await;
+        }
+    }
+
     async fn compact_on_request(&mut self) {
-        let text = match self.compact(self.open.last_turn()).await {
+        if let Some(reason) = self.open.read_only.clone() {
+            return self.error(reason).await;
+        }
+        let compaction = match self.compaction().await {
+            Ok(compaction) => compaction,
+            Err(error) => return self.error(error.to_string()).await,
+        };
+        let text = match &compaction {
             Some(Compaction { first_kept: Some(_), .. }) => {
                 "Only the last ten turns are sent from here on."
             }
@@ -337,16 +390,24 @@ impl Agent {
             }
             None => "There is nothing to leave out yet.",
         };
+        if let Some(compaction) = compaction {
+            self.open.note(Entry::Compaction(compaction)).await;
+        }
         self.events.notice(NoticeLevel::Info, text).await;
     }
 
-    /// Takes the next step to a shorter conversation; `None` when there is none left.
-    pub(super) async fn compact(&mut self, turn: TurnId) -> Option<Compaction> {
-        let loaded = self.setup.store.read(self.open.id).ok()?;
-        let compaction = compaction_for(&loaded.records, CompactionStage::Results)
-            .or_else(|| compaction_for(&loaded.records, CompactionStage::Turns))?;
-        self.open.write(turn, Entry::Compaction(compaction.clone())).await;
-        Some(compaction)
+    /// The next step to a shorter conversation; `None` when there is none left.
+    pub(super) async fn compaction(&self) -> Result<Option<Compaction>, StoreError> {
+        if !self.open.has_log() {
+            return Ok(None);
+        }
+        let (store, session) = (self.setup.store.clone(), self.open.id);
+        blocking(move || {
+            let records = store.read(session)?.records;
+            Ok(compaction_for(&records, CompactionStage::Results)
+                .or_else(|| compaction_for(&records, CompactionStage::Turns)))
+        })
+        .await?
     }
 
     pub(super) async fn error(&self, text: impl Into<String>) {

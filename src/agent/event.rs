@@ -162,7 +162,8 @@ pub enum Event {
         /// A sentence, with a remedy where there is one.
         text: String,
     },
-    /// The turn is over.
+    /// The turn is over. Comes without a `TurnStarted` where one that was asked for could not
+    /// begin; the outcome then says why.
     TurnEnded {
         /// Its number.
         turn: TurnId,

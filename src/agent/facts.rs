@@ -4,7 +4,7 @@
 //! pending piece of bounded size; changes of files and plan are kept one by one.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
@@ -33,10 +33,14 @@ pub(super) struct Facts {
     blobs: Blobs,
 }
 
+/// The tool's end of the mailbox. When its last clone is gone, nothing more can come.
+pub(super) struct Teller(Arc<Facts>);
+
 #[derive(Default)]
 struct Inner {
     progress: String,
     others: VecDeque<Fact>,
+    is_closed: bool,
 }
 
 impl Facts {
@@ -44,7 +48,17 @@ impl Facts {
         Self { inner: Mutex::default(), news: Notify::new(), blobs }
     }
 
-    /// Wakes when something is there.
+    /// The end for the tool. One is enough: it closes the mailbox when it goes.
+    pub(super) fn teller(self: &Arc<Self>) -> Teller {
+        Teller(self.clone())
+    }
+
+    /// Whether nothing more can come than what is there.
+    pub(super) fn is_closed(&self) -> bool {
+        self.lock().is_closed
+    }
+
+    /// Wakes when something is there, or when the mailbox is closed.
     pub(super) async fn news(&self) {
         self.news.notified().await;
     }
@@ -70,9 +84,16 @@ impl Facts {
     }
 }
 
-impl ToolEffects for Facts {
+impl Drop for Teller {
+    fn drop(&mut self) {
+        self.0.lock().is_closed = true;
+        self.0.news.notify_one();
+    }
+}
+
+impl ToolEffects for Teller {
     fn progress(&self, text: &str) {
-        let mut inner = self.lock();
+        let mut inner = self.0.lock();
         inner.progress.push_str(text);
         let excess = inner.progress.len().saturating_sub(PENDING);
         if excess > 0 {
@@ -80,19 +101,19 @@ impl ToolEffects for Facts {
             inner.progress.drain(..cut);
         }
         drop(inner);
-        self.news.notify_one();
+        self.0.news.notify_one();
     }
 
     fn todos(&self, todos: Vec<Todo>) {
-        self.put(Fact::Todos(todos));
+        self.0.put(Fact::Todos(todos));
     }
 
     fn file_changed(&self, change: FileChange) {
-        self.put(Fact::FileChanged(change));
+        self.0.put(Fact::FileChanged(change));
     }
 
     fn keep(&self, bytes: &[u8]) -> Option<ContentHash> {
-        match self.blobs.put(bytes) {
+        match self.0.blobs.put(bytes) {
             Ok(hash) => Some(hash),
             Err(error) => {
                 tracing::warn!(%error, "the whole output of a call could not be kept");
@@ -106,17 +127,18 @@ impl ToolEffects for Facts {
 mod tests {
     use super::*;
 
-    fn facts() -> (tempfile::TempDir, Facts) {
+    fn facts() -> (tempfile::TempDir, Arc<Facts>) {
         let folder = tempfile::tempdir().unwrap();
         let facts = Facts::new(Blobs::new(folder.path().to_owned()));
-        (folder, facts)
+        (folder, Arc::new(facts))
     }
 
     #[test]
     fn live_output_is_merged_and_bounded() {
         let (_folder, facts) = facts();
+        let teller = facts.teller();
         for _ in 0..40_000 {
-            facts.progress("äb");
+            teller.progress("äb");
         }
         let taken = facts.take();
         assert_eq!(taken.len(), 1);
@@ -129,8 +151,19 @@ mod tests {
     fn changes_are_kept_one_by_one() {
         let (_folder, facts) = facts();
         let change = FileChange { path: "/w/a".into(), before: None, after: b"x".to_vec() };
-        facts.file_changed(change.clone());
-        facts.todos(Vec::new());
+        let teller = facts.teller();
+        teller.file_changed(change.clone());
+        teller.todos(Vec::new());
         assert_eq!(facts.take(), [Fact::FileChanged(change), Fact::Todos(Vec::new())]);
+    }
+
+    #[tokio::test]
+    async fn the_end_of_the_tool_is_news() {
+        let (_folder, facts) = facts();
+        let teller = facts.teller();
+        assert!(!facts.is_closed());
+        drop(teller);
+        facts.news().await;
+        assert!(facts.is_closed());
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! Its order never changes: validate the input, resolve what it touches, rules and mode, the
 //! person, the intent on disk, the run. An edited input starts again from the top; a rule or mode
-//! that changes while a question is open decides it anew; what was approved must still be what
-//! is there when it runs.
+//! that changes while a question is open or a call waits for its turn decides it anew; what was
+//! approved must still be what is there when it runs.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -19,16 +21,15 @@ use crate::domain::{
 };
 use crate::permissions::{self, Approved, Decision, Query, RuleSet, Workspace};
 use crate::platform::debug_log::DebugLog;
-use crate::session::{
-    BlobError, Blobs, Entry, FileChanged, MessageEntry, PermissionEntry, ResultInfo,
-};
-use crate::tools::{FileChange, Place, Registry, Tool, ToolContext};
+use crate::session::{Blobs, Entry, MessageEntry, PermissionEntry, ResultInfo};
+use crate::tools::{Place, Registry, Tool, ToolContext};
 
 use super::Event;
-use super::asks::Asks;
+use super::asks::{Asks, Waiting};
 use super::events::Events;
-use super::facts::{Fact, Facts};
+use super::facts::Facts;
 use super::journal::Journal;
+use super::keeper::Keeper;
 use super::powers::Powers;
 use super::repeats::Repeats;
 use crate::domain::NoticeLevel;
@@ -68,6 +69,15 @@ impl Gate {
     pub(super) fn place(&self) -> &Place {
         &self.context.place
     }
+
+    fn keeper(&self) -> Keeper {
+        Keeper {
+            turn: self.turn,
+            journal: self.journal.clone(),
+            blobs: self.blobs.clone(),
+            events: self.events.clone(),
+        }
+    }
 }
 
 /// The earlier calls that a call waits for; each token is cancelled when its call is done.
@@ -94,23 +104,35 @@ pub(super) async fn execute_with_permission(
 }
 
 async fn go_through(gate: &Gate, call: &ToolCall, waits: Waits) -> ToolOutput {
-    let started = Instant::now();
-    let (run, output) = match pass(gate, call, waits).await {
+    let asked = Instant::now();
+    // A tool that panics takes neither the result nor the calls beside it with it.
+    let attempt = AssertUnwindSafe(attempt(gate, call, waits)).catch_unwind().await;
+    let (output, elapsed) = attempt.unwrap_or_else(|_| (crashed(), asked.elapsed()));
+    settle(gate, call, output.clone(), elapsed).await;
+    output
+}
+
+/// The call's result, and how long it took: without the wait for an answer, where it ran.
+async fn attempt(gate: &Gate, call: &ToolCall, waits: Waits) -> (ToolOutput, Duration) {
+    let asked = Instant::now();
+    match pass(gate, call, waits).await {
         Passed::Approved { approved, tool, input } => {
             let started = Instant::now();
             let output = run(gate, call, &approved, &*tool).await;
             let accesses = tool.access(approved.input(), gate.place()).unwrap_or_default();
             gate.repeats.note(call, &accesses, &output);
-            let output = with_change(output, &approved, input);
-            (started, output)
+            (with_change(output, &approved, input), started.elapsed())
         }
         Passed::Stopped(output) => {
             gate.repeats.note(call, &[], &output);
-            (started, output)
+            (output, asked.elapsed())
         }
-    };
-    settle(gate, call, output.clone(), run.elapsed()).await;
-    output
+    }
+}
+
+/// Answers a call that came to no result of its own.
+pub(super) async fn give_up(gate: &Gate, call: &ToolCall) {
+    settle(gate, call, crashed(), Duration::ZERO).await;
 }
 
 /// Answers a call without running it.
@@ -132,7 +154,10 @@ pub(super) async fn execute_for_person(gate: &Gate, call: &ToolCall) -> ToolOutp
     };
     let decision = permissions::decide(&query, &RuleSet::new(), Mode::Ask, &gate.workspace);
     match decision.approved_by_person(call, "typed") {
-        Ok(approved) => run(gate, call, &approved, &*tool).await,
+        Ok(approved) => {
+            let run = AssertUnwindSafe(run(gate, call, &approved, &*tool)).catch_unwind().await;
+            run.unwrap_or_else(|_| crashed())
+        }
         Err(decision) => denied(decision.reason()),
     }
 }
@@ -161,15 +186,42 @@ async fn pass(gate: &Gate, call: &ToolCall, waits: Waits) -> Passed {
     if let Some(advice) = gate.repeats.advice(call) {
         return Passed::Stopped(ToolOutput::failed(advice));
     }
+    let question = Waiting::default();
     tokio::select! {
         biased;
-        () = gate.context.cancel.cancelled() => Passed::Stopped(stopped()),
+        () = gate.context.cancel.cancelled() => {
+            if let Some(id) = question.end() {
+                gate.events.tell(Event::ApprovalWithdrawn(id)).await;
+            }
+            Passed::Stopped(stopped())
+        }
         passed = async {
             all(&waits.before_asking).await;
-            let passed = decide(gate, call, tool, input).await;
+            let passed = decide(gate, call, tool, (input, Whose::Models), &question).await;
+            if waits.before_running.is_empty() {
+                return passed;
+            }
             all(&waits.before_running).await;
-            passed
+            again(gate, call, passed, &question).await
         } => passed,
+    }
+}
+
+/// Looks at a decision again after the calls before this one: rules and mode may have become
+/// stricter meanwhile. What a person said yes to is not asked twice, but may be denied by now.
+async fn again(gate: &Gate, call: &ToolCall, passed: Passed, question: &Waiting) -> Passed {
+    let Passed::Approved { approved, tool, input } = passed else { return passed };
+    let query = match resolve(gate, &*tool, call, approved.input()).await {
+        Ok(query) => query,
+        Err(output) => return Passed::Stopped(output),
+    };
+    let (decision, _) = gate.powers.decide(&query);
+    match (decision.outcome(), approved.is_by_person()) {
+        (Outcome::Deny, _) => Passed::Stopped(denied_by_rule(gate, call, &decision).await),
+        (Outcome::Ask, false) => {
+            decide(gate, call, tool, (approved.into_input(), input), question).await
+        }
+        (Outcome::Ask, true) | (Outcome::Allow, _) => Passed::Approved { approved, tool, input },
     }
 }
 
@@ -180,8 +232,13 @@ async fn all(done: &[CancellationToken]) {
 }
 
 /// Asks rules, mode and person until there is an answer.
-async fn decide(gate: &Gate, call: &ToolCall, tool: Arc<dyn Tool>, mut input: Value) -> Passed {
-    let mut whose = Whose::Models;
+async fn decide(
+    gate: &Gate,
+    call: &ToolCall,
+    tool: Arc<dyn Tool>,
+    (mut input, mut whose): (Value, Whose),
+    question: &Waiting,
+) -> Passed {
     loop {
         let asked = ToolCall { input: CallInput::Valid(input.clone()), ..call.clone() };
         let query = match resolve(gate, &*tool, &asked, &input).await {
@@ -202,7 +259,7 @@ async fn decide(gate: &Gate, call: &ToolCall, tool: Arc<dyn Tool>, mut input: Va
             }
             Outcome::Ask => {}
         }
-        match ask(gate, &*tool, &asked, &input, &decision, changed).await {
+        match ask(gate, &*tool, &asked, question, &decision, changed).await {
             Asked::Changed => {}
             Asked::Answered(Answer::Edited { input: edited }) => {
                 record(gate, call, Outcome::Ask, "edited", None).await;
@@ -214,7 +271,7 @@ async fn decide(gate: &Gate, call: &ToolCall, tool: Arc<dyn Tool>, mut input: Va
                 return Passed::Stopped(denied_by_person(instruction));
             }
             Asked::Answered(Answer::Never { rule }) => {
-                let rule = save(gate, RuleKind::Deny, &[rule]).await;
+                let rule = save(gate, RuleKind::Deny, vec![rule]).await;
                 record(gate, call, Outcome::Deny, "never", rule).await;
                 return Passed::Stopped(denied_by_person(None));
             }
@@ -230,7 +287,7 @@ async fn decide(gate: &Gate, call: &ToolCall, tool: Arc<dyn Tool>, mut input: Va
                 return by_person(decision, &asked, tool, whose, "session");
             }
             Asked::Answered(Answer::Always { rules }) => {
-                let rule = save(gate, RuleKind::Allow, &rules).await;
+                let rule = save(gate, RuleKind::Allow, rules).await;
                 record(gate, call, Outcome::Allow, "always", rule).await;
                 return by_person(decision, &asked, tool, whose, "always");
             }
@@ -277,12 +334,15 @@ async fn ask(
     gate: &Gate,
     tool: &dyn Tool,
     call: &ToolCall,
-    input: &Value,
+    question: &Waiting,
     decision: &Decision,
     mut changed: watch::Receiver<u64>,
 ) -> Asked {
+    // What is asked was parsed before: it is always valid here.
+    let CallInput::Valid(input) = &call.input else { return Asked::Answered(NO) };
     let preview = tool.preview(&gate.context, input).await;
     let (id, answer) = gate.asks.open();
+    question.begin(id);
     let request = ApprovalRequest {
         id,
         turn: gate.turn,
@@ -298,25 +358,33 @@ async fn ask(
         preview,
     };
     gate.events.tell(Event::ApprovalAsked(Box::new(request))).await;
-    tokio::select! {
-        answer = answer => Asked::Answered(answer.unwrap_or(Answer::Deny { instruction: None })),
-        _ = changed.changed() => {
-            gate.events.tell(Event::ApprovalWithdrawn(id)).await;
-            Asked::Changed
-        }
+    let asked = tokio::select! {
+        answer = answer => Asked::Answered(answer.unwrap_or(NO)),
+        _ = changed.changed() => Asked::Changed,
+    };
+    if question.end().is_some() && matches!(asked, Asked::Changed) {
+        gate.events.tell(Event::ApprovalWithdrawn(id)).await;
     }
+    asked
 }
+
+/// The answer where there is none.
+const NO: Answer = Answer::Deny { instruction: None };
 
 async fn run(gate: &Gate, call: &ToolCall, approved: &Approved, tool: &dyn Tool) -> ToolOutput {
     if let Err(output) = check_and_record_intent(gate, call, approved, tool).await {
         return output;
+    }
+    if gate.context.cancel.is_cancelled() {
+        return stopped();
     }
     let mut shown = call.clone();
     shown.input = CallInput::Valid(approved.input().clone());
     gate.events.tell(Event::ToolStarted { turn: gate.turn, call: shown }).await;
 
     let facts = Arc::new(Facts::new(gate.blobs.clone()));
-    let context = ToolContext { effects: facts.clone(), ..gate.context.clone() };
+    let keeper = gate.keeper();
+    let context = ToolContext { effects: Arc::new(facts.teller()), ..gate.context.clone() };
     let cancelled = gate.context.cancel.clone();
     let out_of_time = async {
         cancelled.cancelled().await;
@@ -329,11 +397,14 @@ async fn run(gate: &Gate, call: &ToolCall, approved: &Approved, tool: &dyn Tool)
     let output = loop {
         tokio::select! {
             output = &mut running => break output,
-            () = facts.news() => pass_on(gate, call, &facts).await,
-            () = &mut out_of_time => break Ok(stopped()),
+            () = facts.news() => keeper.pass_on(&call.id, &facts).await,
+            () = &mut out_of_time => {
+                gate.journal.look_after(keeper.clone().pass_on_late(facts.clone()));
+                break Ok(stopped());
+            }
         }
     };
-    pass_on(gate, call, &facts).await;
+    keeper.pass_on(&call.id, &facts).await;
     let output = output.unwrap_or_else(|error| ToolOutput::failed(error.to_string()));
     gate.debug.tool_result(logged, &json!({"status": output.status, "text": output.observation}));
     output
@@ -394,44 +465,6 @@ async fn settle(gate: &Gate, call: &ToolCall, output: ToolOutput, elapsed: Durat
         .await;
 }
 
-/// Takes what the tool told since the last time to the log and the front end.
-async fn pass_on(gate: &Gate, call: &ToolCall, facts: &Facts) {
-    for fact in facts.take() {
-        match fact {
-            Fact::Progress(text) => {
-                let call = call.id.clone();
-                gate.events.tell(Event::ToolProgress { turn: gate.turn, call, text }).await;
-            }
-            Fact::Todos(todos) => {
-                gate.journal.write(gate.turn, Entry::Todo { todos: todos.clone() }).await;
-                gate.events.tell(Event::TodosChanged(todos)).await;
-            }
-            Fact::FileChanged(change) => keep_change(gate, change).await,
-        }
-    }
-}
-
-/// Keeps both contents by hash and writes the change to the log.
-async fn keep_change(gate: &Gate, change: FileChange) {
-    let blobs = gate.blobs.clone();
-    let kept = tokio::task::spawn_blocking(move || {
-        let before = change.before.as_deref().map(|bytes| blobs.put(bytes)).transpose()?;
-        let after = blobs.put(&change.after)?;
-        Ok::<_, BlobError>(FileChanged { path: change.path, before, after })
-    })
-    .await;
-    match kept {
-        Ok(Ok(changed)) => {
-            gate.journal.write(gate.turn, Entry::FileChange(changed)).await;
-        }
-        Ok(Err(error)) => {
-            let text = format!("What a changed file held could not be kept: {error}.");
-            gate.events.notice(NoticeLevel::Warning, text).await;
-        }
-        Err(error) => tracing::error!(%error, "keeping a changed file was cut short"),
-    }
-}
-
 async fn denied_by_rule(gate: &Gate, call: &ToolCall, decision: &Decision) -> ToolOutput {
     let why = if decision.rule().is_some() { "rule" } else { "mode" };
     record(gate, call, Outcome::Deny, why, decision.rule().cloned()).await;
@@ -478,6 +511,13 @@ fn stopped() -> ToolOutput {
     ToolOutput { status: ToolStatus::Cancelled, ..ToolOutput::text(CANCELLED) }
 }
 
+fn crashed() -> ToolOutput {
+    ToolOutput::failed(
+        "The tool itself failed, and what it had done by then is not known. Look before you go on, \
+         and do not repeat the call as it was.",
+    )
+}
+
 fn not_json(raw: &str) -> ToolOutput {
     let end = raw.floor_char_boundary(200);
     ToolOutput::failed(format!(
@@ -506,12 +546,13 @@ async fn record(
 
 /// Saves rules to the settings file. What cannot be saved holds for this session where it can, and
 /// the person is told.
-async fn save(gate: &Gate, kind: RuleKind, rules: &[String]) -> Option<RuleSource> {
-    if let Err(error) = gate.powers.save(kind, rules) {
+async fn save(gate: &Gate, kind: RuleKind, rules: Vec<String>) -> Option<RuleSource> {
+    let first = rules.first().cloned();
+    if let Err(error) = gate.powers.save(kind, rules).await {
         gate.events.notice(NoticeLevel::Error, error.to_string()).await;
         return None;
     }
-    let rule = rules.first()?.clone();
+    let rule = first?;
     let file = gate.powers.rule_file().0;
     Some(RuleSource { rule, kind, file: Some(file), line: None })
 }

@@ -3,6 +3,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio_util::task::TaskTracker;
 
 use crate::domain::TurnId;
 use crate::session::{Entry, LogError, LogHandle, Record};
@@ -11,9 +14,13 @@ use super::Event;
 use super::events::Events;
 use crate::domain::NoticeLevel;
 
+/// How long closing waits for files that are still being written after a stop.
+const LATE: Duration = Duration::from_secs(2);
+
 /// Writes a session's log.
 pub(super) struct Journal {
     log: LogHandle,
+    late: TaskTracker,
     events: Events,
     failing: AtomicBool,
     written: Mutex<Vec<Arc<Record>>>,
@@ -21,7 +28,13 @@ pub(super) struct Journal {
 
 impl Journal {
     pub(super) fn new(log: LogHandle, events: Events) -> Self {
-        Self { log, events, failing: AtomicBool::new(false), written: Mutex::default() }
+        Self {
+            log,
+            late: TaskTracker::new(),
+            events,
+            failing: AtomicBool::new(false),
+            written: Mutex::default(),
+        }
     }
 
     /// Writes an entry and tells the front end. When the disk does not take it, it is kept in
@@ -70,8 +83,17 @@ impl Journal {
         written
     }
 
+    /// Runs work that still has something to write after its turn. Closing waits for it.
+    pub(super) fn look_after(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.late.spawn(work);
+    }
+
     /// Saves what is left and gives the session free for others.
     pub(super) async fn close(&self) {
+        self.late.close();
+        if tokio::time::timeout(LATE, self.late.wait()).await.is_err() {
+            tracing::warn!("a file is still being written after its turn was stopped");
+        }
         if let Err(error) = self.log.close().await {
             self.report(&error).await;
         }

@@ -13,6 +13,7 @@ mod events;
 mod facts;
 mod gate;
 mod journal;
+mod keeper;
 mod models;
 mod normalise;
 mod open;

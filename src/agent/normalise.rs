@@ -2,7 +2,7 @@
 //!
 //! What holds afterwards: the first message is the user's, roles alternate, every call is answered
 //! exactly once in the message right after it, results come first there and in the order of the
-//! calls, and nothing is empty. Appending to the input only ever appends to the output, so that
+//! calls, nothing is empty, and no response without words or calls stands last. Appending to the input only ever appends to the output, so that
 //! the provider's prefix cache keeps hitting.
 
 use std::collections::HashMap;
@@ -39,7 +39,18 @@ pub fn normalise(history: impl IntoIterator<Item = Message>) -> Vec<Message> {
         }
     }
     open.close(&mut out);
+    // There is nothing in it to go on from, and servers want the user's word last.
+    while out.last().is_some_and(is_silent) {
+        out.pop();
+    }
     out
+}
+
+/// Whether a message is a response that says and calls nothing, at most thinks.
+pub fn is_silent(message: &Message) -> bool {
+    message.role == Role::Assistant
+        && message.calls().next().is_none()
+        && message.text().trim().is_empty()
 }
 
 /// The calls of the newest response, and what has answered them so far.
@@ -202,6 +213,18 @@ mod tests {
         assert!(
             matches!(&out[2].content[0], Block::ToolResult { content, .. } if content == "first")
         );
+    }
+
+    #[test]
+    fn a_response_that_only_thought_does_not_stand_last() {
+        let thought = Message {
+            role: Role::Assistant,
+            content: vec![Block::Thinking { thinking: "hm".into(), signature: None }],
+        };
+        let out = normalise([text(Role::User, "go"), thought.clone()]);
+        assert_eq!(out, [text(Role::User, "go")]);
+        let out = normalise([text(Role::User, "go"), thought, text(Role::User, "well?")]);
+        assert_eq!(out.len(), 3, "what stays behind it stays as it was");
     }
 
     #[test]

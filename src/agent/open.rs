@@ -72,6 +72,18 @@ impl Open {
         Ok(journal)
     }
 
+    /// Whether anything of it is on record yet.
+    pub(super) fn has_log(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    /// The number of a turn that is asked for and does not begin; none other will have it.
+    pub(super) fn skip_turn(&mut self) -> TurnId {
+        let turn = self.conversation.next_turn;
+        self.conversation.next_turn = turn.next();
+        turn
+    }
+
     /// Writes an entry that belongs to no turn. A session that has no log yet keeps none.
     pub(super) async fn note(&mut self, entry: Entry) {
         self.write(self.last_turn(), entry).await;

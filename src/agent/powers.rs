@@ -16,6 +16,8 @@ pub(super) struct Powers {
     workspace: Arc<Workspace>,
     project: ProjectFiles,
     inner: Mutex<Inner>,
+    /// Held while a settings file is read, changed and written.
+    saving: Mutex<()>,
     version: watch::Sender<u64>,
 }
 
@@ -35,6 +37,8 @@ pub(super) enum PowerError {
     Save(#[from] SaveError),
     #[error("The rule is saved, but this folder's trust is not: {0}")]
     Trust(#[from] TrustError),
+    #[error("The rule may not be saved: {0}.")]
+    Lost(#[from] tokio::task::JoinError),
 }
 
 impl Powers {
@@ -42,7 +46,7 @@ impl Powers {
     pub(super) fn new(workspace: Arc<Workspace>, project: ProjectFiles, mode: Mode) -> Self {
         let rules = load(&workspace, project);
         let inner = Mutex::new(Inner { rules, of_session: Vec::new(), mode });
-        Self { workspace, project, inner, version: watch::channel(0).0 }
+        Self { workspace, project, inner, saving: Mutex::new(()), version: watch::channel(0).0 }
     }
 
     /// What is wrong with the settings files, in sentences.
@@ -67,8 +71,9 @@ impl Powers {
     }
 
     pub(super) fn set_mode(&self, mode: Mode) {
-        self.lock().mode = mode;
-        self.changed();
+        let mut inner = self.lock();
+        inner.mode = mode;
+        self.changed(&inner);
     }
 
     /// Where saved rules go.
@@ -87,32 +92,46 @@ impl Powers {
             inner.rules.add_session(kind, rule, &self.workspace)?;
             inner.of_session.push((kind, rule.clone()));
         }
-        drop(inner);
-        self.changed();
+        self.changed(&inner);
         Ok(())
     }
 
-    /// Rules that are saved. What cannot be saved holds until slug ends.
-    pub(super) fn save(&self, kind: RuleKind, rules: &[String]) -> Result<(), PowerError> {
+    /// Rules that are saved, off the async threads. What cannot be saved holds until slug ends.
+    pub(super) async fn save(
+        self: &Arc<Self>,
+        kind: RuleKind,
+        rules: Vec<String>,
+    ) -> Result<(), PowerError> {
+        let powers = self.clone();
+        tokio::task::spawn_blocking(move || powers.save_now(kind, &rules)).await?
+    }
+
+    fn save_now(&self, kind: RuleKind, rules: &[String]) -> Result<(), PowerError> {
         for rule in rules {
             RuleSet::check(rule, kind, &self.workspace)?;
         }
         let file = self.rule_file();
+        // Two answers at once must not overwrite each other's rule.
+        let _saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
         for rule in rules {
             if let Err(error) = save_rule(&file, kind, rule) {
                 self.add_for_session(kind, rules)?;
                 return Err(error.into());
             }
         }
-        self.keep_trust(&file)?;
+        // The rule holds from here on, whatever comes of the trust.
+        self.reload()?;
+        self.keep_trust(&file)
+    }
+
+    fn reload(&self) -> Result<(), RuleError> {
         let mut fresh = load(&self.workspace, self.project);
         let mut inner = self.lock();
         for (kind, rule) in &inner.of_session {
             fresh.add_session(*kind, rule, &self.workspace)?;
         }
         inner.rules = fresh;
-        drop(inner);
-        self.changed();
+        self.changed(&inner);
         Ok(())
     }
 
@@ -129,7 +148,8 @@ impl Powers {
         Ok(trust.keep_own_change(folder, inside, &content)?)
     }
 
-    fn changed(&self) {
+    /// Wakes the open questions, under the lock: who decides afterwards has seen the change.
+    fn changed(&self, _inner: &Inner) {
         self.version.send_modify(|version| *version += 1);
     }
 

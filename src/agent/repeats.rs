@@ -41,7 +41,7 @@ impl Repeats {
         let Some(key) = key(call) else { return };
         let result = ContentHash::of(output.observation.as_bytes());
         let mut seen = self.lock();
-        if !output.status.is_error() && !accesses.iter().all(Access::is_read) {
+        if may_have_changed(accesses, output) {
             seen.retain(|other, _| *other == key);
         }
         match seen.get_mut(&key) {
@@ -55,6 +55,15 @@ impl Repeats {
     fn lock(&self) -> MutexGuard<'_, HashMap<ContentHash, Seen>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A command may change things and then fail; a write that failed has changed nothing.
+fn may_have_changed(accesses: &[Access], output: &ToolOutput) -> bool {
+    accesses.iter().any(|access| match access {
+        Access::Read(_) => false,
+        Access::Write(_) => !output.status.is_error(),
+        Access::Run { .. } => true,
+    })
 }
 
 fn key(call: &ToolCall) -> Option<ContentHash> {
@@ -117,5 +126,20 @@ mod tests {
         let writes = [Access::Write("/w/b".into())];
         repeats.note(&call("Write", "b"), &writes, &ToolOutput::text("written"));
         assert_eq!(repeats.advice(&read), None);
+    }
+
+    #[test]
+    fn a_command_that_failed_may_have_changed_something_and_a_write_may_not() {
+        let run = [Access::Run { command: "make".into(), cwd: "/w".into() }];
+        let write = [Access::Write("/w/b".into())];
+        for (accesses, worth_it) in [(&run, true), (&write, false)] {
+            let repeats = Repeats::default();
+            let read = call("Read", "a");
+            for _ in 0..2 {
+                repeats.note(&read, &reads(), &ToolOutput::text("same"));
+            }
+            repeats.note(&call("Other", "b"), accesses, &ToolOutput::failed("no"));
+            assert_eq!(repeats.advice(&read).is_none(), worth_it, "{accesses:?}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use crate::session::{Loaded, Record, StoreError};
 
 use super::Event;
 use super::driver::Agent;
+use super::gate::Person;
 use super::open::Open;
 use crate::domain::NoticeLevel;
 
@@ -20,15 +21,25 @@ impl Agent {
     /// What was asked for at the start; where that cannot be had, an empty session and the reason.
     pub(super) async fn resume_or_new(&mut self, session: SessionId) {
         if let Err(error) = self.resume(session).await {
-            self.tell_opened(Vec::new()).await;
-            self.error(error.to_string()).await;
+            self.begin_without(error.to_string()).await;
         }
     }
 
     pub(super) async fn fork_or_new(&mut self, session: SessionId) {
         if let Err(error) = self.fork(session, None).await {
-            self.tell_opened(Vec::new()).await;
-            self.error(error.to_string()).await;
+            self.begin_without(error.to_string()).await;
+        }
+    }
+
+    /// A script that asked for a session must not get its answer from another one, so without a
+    /// person nothing is opened.
+    async fn begin_without(&mut self, reason: String) {
+        match self.setup.person {
+            Person::Present => {
+                self.tell_opened(Vec::new()).await;
+                self.error(reason).await;
+            }
+            Person::Absent => self.refuse_turn(reason).await,
         }
     }
 
@@ -57,7 +68,8 @@ impl Agent {
         let (log, loaded) = match opened {
             Ok(opened) => opened,
             Err(StoreError::Newer(_)) => {
-                let loaded = self.setup.store.read(session)?;
+                let store = self.setup.store.clone();
+                let loaded = blocking(move || store.read(session)).await??;
                 return Ok((Open::read_only(session, &loaded.records, NEWER.to_owned()), loaded));
             }
             Err(error) => return Err(error),
@@ -111,7 +123,7 @@ impl Agent {
 const NEWER: &str = "This session was written by a newer slug: it can be read here, and forked.";
 
 /// Work on files, off the async threads.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, StoreError> {
     let work = tokio::task::spawn_blocking(work).await;

@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use crate::domain::{Block, CallId, CallInput, Message, Role, ToolCall};
+use crate::domain::{Block, CallId, CallInput, Message, Role, ToolCall, ToolOutput};
 use crate::session::{Entry, MessageEntry, ResultInfo};
 
-use super::Event;
+use super::drive::FrontEnd;
 use super::driver::Agent;
-use super::gate::execute_for_person;
+use super::gate::{Gate, execute_for_person};
+use super::{Command, Event};
 
 /// The tool that runs it.
 const BASH: &str = "Bash";
@@ -20,14 +21,17 @@ const TIMEOUT_MS: u32 = 600_000;
 impl Agent {
     pub(super) async fn shell(&mut self, command: String) {
         let turn = self.open.last_turn();
-        let Some(gate) = self.gate(turn).await else { return };
+        let gate = match self.gate(turn) {
+            Ok(gate) => gate,
+            Err(reason) => return self.error(reason).await,
+        };
         let call = ToolCall {
             id: CallId::generate(),
             name: BASH.to_owned(),
             input: CallInput::Valid(json!({"command": command, "timeout": TIMEOUT_MS})),
         };
         let started = Instant::now();
-        let output = execute_for_person(&gate, &call).await;
+        let output = self.run_beside_commands(&gate, &call).await;
         let elapsed = started.elapsed();
         let block = Block::Text { text: format!("$ {command}\n{}", output.observation) };
         let entry = MessageEntry {
@@ -42,8 +46,46 @@ impl Agent {
         };
         gate.journal.write(turn, Entry::Message(entry)).await;
         self.open.catch_up();
+        self.stop.over();
         let (status, display, summary) = (output.status, output.display, output.summary);
         let ended = Event::ToolEnded { turn, call: call.id, status, display, summary, elapsed };
         self.events.tell(ended).await;
+    }
+
+    /// Runs the command, and meanwhile does what can be done at any time. What would begin
+    /// something else waits for its end.
+    async fn run_beside_commands(&mut self, gate: &Gate, call: &ToolCall) -> ToolOutput {
+        let running = execute_for_person(gate, call);
+        tokio::pin!(running);
+        let mut front_end = FrontEnd::There;
+        loop {
+            let command = tokio::select! {
+                output = &mut running => return output,
+                command = self.commands.next_meanwhile(), if front_end == FrontEnd::There => command,
+            };
+            match command {
+                Some(
+                    command @ (Command::Answer { .. }
+                    | Command::Unsteer { .. }
+                    | Command::SetMode(_)
+                    | Command::SetTitle(_)),
+                ) => self.command_at_any_time(command).await,
+                Some(
+                    command @ (Command::Send { .. }
+                    | Command::Steer { .. }
+                    | Command::Shell { .. }
+                    | Command::Retry
+                    | Command::Compact
+                    | Command::NewSession
+                    | Command::Resume { .. }
+                    | Command::Fork { .. }
+                    | Command::SetModel(_)),
+                ) => self.commands.hold(command),
+                None => {
+                    front_end = FrontEnd::Gone;
+                    gate.context.cancel.cancel();
+                }
+            }
+        }
     }
 }

@@ -12,7 +12,13 @@ pub async fn run_call(setup: Setup, call: ToolCall) -> Option<ToolOutput> {
     let (mut agent, mut events, _commands) = Agent::new(setup);
     // Nobody listens to the events of a single call, but they must not fill their queue.
     let listener = tokio::spawn(async move { while events.recv().await.is_some() {} });
-    let gate = agent.gate(TurnId::default()).await?;
+    let gate = match agent.gate(TurnId::default()) {
+        Ok(gate) => gate,
+        Err(reason) => {
+            tracing::error!(reason, "a single call has no session to be on record in");
+            return None;
+        }
+    };
     let output = execute_with_permission(&gate, &call, Waits::none()).await;
     drop(gate);
     agent.open.close().await;

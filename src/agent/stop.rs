@@ -1,27 +1,85 @@
-//! Stopping: one token for the agent, a child for each turn, and a handle that waits behind no
-//! queue.
+//! The way of commands to the agent, and stopping, which goes past it.
+//!
+//! One token for the agent, a child for each turn. A stop may come before the command that it is
+//! meant for has become a turn: between Enter and the turn's first step lies the queue. So a stop
+//! that finds a command on its way is kept for the turn that the command begins, and one that finds
+//! nothing on its way is spent.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+
+use super::Command;
 
 /// Stops what an agent is doing. Front ends keep a clone.
 #[derive(Debug, Clone)]
 pub struct Stop {
     all: CancellationToken,
-    turn: Arc<Mutex<CancellationToken>>,
+    shared: Arc<Mutex<Shared>>,
+    commands: mpsc::WeakSender<Command>,
+}
+
+/// The commands as the agent takes them.
+#[derive(Debug)]
+pub(super) struct Inbox {
+    commands: mpsc::Receiver<Command>,
+    /// What came while something ran, and has to wait for its end.
+    held: VecDeque<Command>,
+    shared: Arc<Mutex<Shared>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    phase: Phase,
+    early: Early,
+    /// How many commands the inbox holds.
+    held: usize,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// The agent waits for a command.
+    Idle,
+    /// It has taken one, which may begin a turn.
+    Taken,
+    /// A turn, or a command of the person's own, runs.
+    Running(CancellationToken),
+}
+
+/// Whether the next turn was stopped before it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Early {
+    NotStopped,
+    Stopped,
+}
+
+/// A queue for `capacity` commands, with its stop.
+pub(super) fn channel(capacity: usize) -> (mpsc::Sender<Command>, Inbox, Stop) {
+    let (sender, commands) = mpsc::channel(capacity);
+    let shared = Shared { phase: Phase::Idle, early: Early::NotStopped, held: 0 };
+    let shared = Arc::new(Mutex::new(shared));
+    let inbox = Inbox { commands, held: VecDeque::new(), shared: shared.clone() };
+    let stop = Stop { all: CancellationToken::new(), shared, commands: sender.downgrade() };
+    (sender, inbox, stop)
 }
 
 impl Stop {
-    pub(super) fn new() -> Self {
-        let all = CancellationToken::new();
-        let turn = Arc::new(Mutex::new(all.child_token()));
-        Self { all, turn }
-    }
-
-    /// Stops the turn that runs now, if one does. The next one is not touched.
+    /// Stops the turn that runs now, or that a command on its way is about to begin. One that is
+    /// asked for later is not touched.
     pub fn turn(&self) {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+        let mut shared = lock(&self.shared);
+        match &shared.phase {
+            Phase::Running(token) => token.cancel(),
+            Phase::Taken => shared.early = Early::Stopped,
+            Phase::Idle if shared.held > 0 || self.commands_wait() => {
+                shared.early = Early::Stopped;
+            }
+            Phase::Idle => {}
+        }
     }
 
     /// Stops everything the agent ever started, for good.
@@ -32,9 +90,60 @@ impl Stop {
     /// The token of a new turn.
     pub(super) fn begin(&self) -> CancellationToken {
         let token = self.all.child_token();
-        *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = token.clone();
+        let mut shared = lock(&self.shared);
+        if shared.early == Early::Stopped {
+            token.cancel();
+        }
+        shared.early = Early::NotStopped;
+        shared.phase = Phase::Running(token.clone());
         token
     }
+
+    /// What ran is over; a stop from here on is meant for something else.
+    pub(super) fn over(&self) {
+        lock(&self.shared).phase = Phase::Idle;
+    }
+
+    fn commands_wait(&self) -> bool {
+        self.commands.upgrade().is_some_and(|sender| sender.capacity() < sender.max_capacity())
+    }
+}
+
+impl Inbox {
+    /// The next command, with nothing running; `None` once the front end is gone. Taking it and
+    /// noting that it was taken are one step for [`Stop::turn`].
+    pub(super) async fn next(&mut self) -> Option<Command> {
+        poll_fn(|context| {
+            let mut shared = lock(&self.shared);
+            shared.phase = Phase::Idle;
+            let next = match self.held.pop_front() {
+                Some(command) => Poll::Ready(Some(command)),
+                None => self.commands.poll_recv(context),
+            };
+            shared.held = self.held.len();
+            match &next {
+                Poll::Ready(Some(_)) => shared.phase = Phase::Taken,
+                Poll::Ready(None) | Poll::Pending => shared.early = Early::NotStopped,
+            }
+            next
+        })
+        .await
+    }
+
+    /// The next command while something runs.
+    pub(super) async fn next_meanwhile(&mut self) -> Option<Command> {
+        self.commands.recv().await
+    }
+
+    /// Keeps a command for when nothing runs.
+    pub(super) fn hold(&mut self, command: Command) {
+        self.held.push_back(command);
+        lock(&self.shared).held = self.held.len();
+    }
+}
+
+fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -43,7 +152,7 @@ mod tests {
 
     #[test]
     fn stopping_a_turn_leaves_the_next_one_alone() {
-        let stop = Stop::new();
+        let (_commands, _inbox, stop) = channel(4);
         let first = stop.begin();
         stop.turn();
         assert!(first.is_cancelled());
@@ -52,5 +161,45 @@ mod tests {
         stop.everything();
         assert!(second.is_cancelled());
         assert!(stop.begin().is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn a_stop_reaches_the_turn_of_a_command_on_its_way() {
+        let (commands, mut inbox, stop) = channel(4);
+        commands.try_send(Command::Retry).unwrap();
+        stop.turn();
+        assert_eq!(inbox.next().await, Some(Command::Retry));
+        assert!(stop.begin().is_cancelled(), "it was stopped in the queue");
+
+        stop.over();
+        commands.try_send(Command::Retry).unwrap();
+        assert_eq!(inbox.next().await, Some(Command::Retry));
+        stop.turn();
+        assert!(stop.begin().is_cancelled(), "it was stopped just before it began");
+
+        stop.over();
+        inbox.hold(Command::Retry);
+        stop.turn();
+        assert_eq!(inbox.next().await, Some(Command::Retry));
+        assert!(stop.begin().is_cancelled(), "it was stopped while it was held");
+    }
+
+    #[tokio::test]
+    async fn a_stop_with_nothing_on_its_way_is_spent() {
+        let (commands, mut inbox, stop) = channel(4);
+        stop.turn();
+        commands.try_send(Command::Retry).unwrap();
+        inbox.next().await;
+        assert!(!stop.begin().is_cancelled());
+
+        stop.over();
+        commands.try_send(Command::Compact).unwrap();
+        inbox.next().await;
+        stop.turn();
+        let waits = futures_util::poll!(std::pin::pin!(inbox.next()));
+        assert_eq!(waits, Poll::Pending, "what was stopped had no turn");
+        commands.try_send(Command::Retry).unwrap();
+        inbox.next().await;
+        assert!(!stop.begin().is_cancelled());
     }
 }

@@ -224,7 +224,7 @@ impl Turn {
             // Cut arguments can still be valid JSON, so none of these calls can be trusted.
             self.rounds += 1;
             actions.push(Action::Refuse { calls, reason: CUT.to_owned() });
-            actions.extend(self.request());
+            actions.extend(self.tool_boundary());
         } else if self.rounds >= self.limits.tool_rounds {
             let reason = format!(
                 "Not run: this turn has used all its {} rounds of tool calls. Wait for the person.",
@@ -250,16 +250,21 @@ impl Turn {
 
     fn calls_done(&mut self) -> Vec<Action> {
         match self.phase {
-            Phase::Running(AfterCalls::Continue) => match self.steering {
-                Steering::None => self.request(),
-                Steering::Waiting => self.steer_and_request(),
-            },
+            Phase::Running(AfterCalls::Continue) => self.tool_boundary(),
             Phase::Running(AfterCalls::StopInterrupted) => self.end(TurnOutcome::Interrupted),
             Phase::Idle
             | Phase::Streaming(_)
             | Phase::Pausing
             | Phase::Compacting(_)
             | Phase::Over => Vec::new(),
+        }
+    }
+
+    /// All calls have their results: the model goes on, and what the person has said goes in.
+    fn tool_boundary(&mut self) -> Vec<Action> {
+        match self.steering {
+            Steering::None => self.request(),
+            Steering::Waiting => self.steer_and_request(),
         }
     }
 
@@ -324,6 +329,7 @@ impl Turn {
             Phase::Streaming(response) => {
                 let response = std::mem::take(response);
                 let usage = response.usage;
+                self.usage += usage.unwrap_or_default();
                 let message = response.cut();
                 let mut actions = Vec::new();
                 if !message.content.is_empty() {
@@ -488,6 +494,30 @@ mod tests {
         call(&mut turn, "a");
         turn.step(Input::Steered);
         assert_eq!(names(&turn.step(Input::CallsDone)), ["steer", "request"]);
+    }
+
+    #[test]
+    fn steering_goes_in_behind_calls_that_were_cut_off_too() {
+        let mut turn = turn();
+        turn.step(Input::Begun);
+        turn.step(Input::Event(StreamEvent::ToolUseStarted {
+            index: 0,
+            id: CallId::new("a"),
+            name: "Read".into(),
+        }));
+        turn.step(Input::Steered);
+        let actions = turn.step(Input::Event(StreamEvent::Finished(StopReason::MaxTokens)));
+        assert_eq!(names(&actions), ["record", "refuse", "steer", "request"]);
+    }
+
+    #[test]
+    fn what_a_stopped_response_took_counts() {
+        let mut turn = turn();
+        turn.step(Input::Begun);
+        let usage = Usage { input: 7, ..Usage::default() };
+        turn.step(Input::Event(StreamEvent::Usage(usage)));
+        turn.step(Input::Cancelled);
+        assert_eq!(turn.usage(), usage);
     }
 
     #[test]

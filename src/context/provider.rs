@@ -86,8 +86,9 @@ pub fn held<'a>(messages: impl IntoIterator<Item = &'a Message>) -> BTreeMap<Str
     held
 }
 
-/// A commit's subject or a folder's name must not end the tags that the note is put in.
-fn harmless(text: &str) -> String {
+/// `text` as it can stand in a note: a commit's subject or a command's output must not end the
+/// tags that the note is put in.
+pub fn harmless(text: &str) -> String {
     text.trim_end().replace("</context", "< /context").replace("<context", "< context")
 }
 

@@ -34,8 +34,16 @@ pub struct Approved {
     tool: String,
     input: Value,
     approved_by: String,
+    by: By,
     binding: ContentHash,
     targets: ContentHash,
+}
+
+/// Whose yes it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Rules,
+    Person,
 }
 
 impl Decision {
@@ -126,7 +134,7 @@ impl Decision {
         }
         let approved_by = self.approved_by();
         let run_as = self.run_as.clone();
-        self.ticket(call, approved_by, run_as)
+        self.ticket(call, approved_by, By::Rules, run_as)
     }
 
     /// The ticket for a call that a person said yes to, run as it stands; `answer` is the answer's
@@ -134,7 +142,9 @@ impl Decision {
     pub fn approved_by_person(self, call: &ToolCall, answer: &str) -> Result<Approved, Box<Self>> {
         match self.outcome {
             Outcome::Deny => Err(Box::new(self)),
-            Outcome::Allow | Outcome::Ask => self.ticket(call, format!("person ({answer})"), None),
+            Outcome::Allow | Outcome::Ask => {
+                self.ticket(call, format!("person ({answer})"), By::Person, None)
+            }
         }
     }
 
@@ -142,6 +152,7 @@ impl Decision {
         self,
         call: &ToolCall,
         approved_by: String,
+        by: By,
         run_as: Option<String>,
     ) -> Result<Approved, Box<Self>> {
         let CallInput::Valid(input) = &call.input else { return Err(Box::new(self)) };
@@ -158,6 +169,7 @@ impl Decision {
             tool: self.tool,
             input,
             approved_by,
+            by,
             targets: self.targets,
         })
     }
@@ -182,6 +194,11 @@ impl Approved {
     /// What approved it, for the log.
     pub fn approved_by(&self) -> &str {
         &self.approved_by
+    }
+
+    /// Whether a person said yes to this very call.
+    pub fn is_by_person(&self) -> bool {
+        self.by == By::Person
     }
 
     /// SHA-256 of the tool, its arguments with sorted keys, and the folder.

@@ -1,0 +1,80 @@
+//! What a running call tells, on its way to the log and the front end.
+
+use std::sync::Arc;
+
+use crate::domain::{CallId, NoticeLevel, TurnId};
+use crate::session::{BlobError, Blobs, Entry, FileChanged};
+use crate::tools::FileChange;
+
+use super::Event;
+use super::events::Events;
+use super::facts::{Fact, Facts};
+use super::journal::Journal;
+
+/// Keeps what the calls of a turn tell.
+#[derive(Clone)]
+pub(super) struct Keeper {
+    pub(super) turn: TurnId,
+    pub(super) journal: Arc<Journal>,
+    pub(super) blobs: Blobs,
+    pub(super) events: Events,
+}
+
+impl Keeper {
+    /// Takes what the call told since the last time.
+    pub(super) async fn pass_on(&self, call: &CallId, facts: &Facts) {
+        for fact in facts.take() {
+            match fact {
+                Fact::Progress(text) => {
+                    let call = call.clone();
+                    self.events.tell(Event::ToolProgress { turn: self.turn, call, text }).await;
+                }
+                Fact::Todos(todos) => {
+                    self.journal.write(self.turn, Entry::Todo { todos: todos.clone() }).await;
+                    self.events.tell(Event::TodosChanged(todos)).await;
+                }
+                Fact::FileChanged(change) => self.keep_change(change).await,
+            }
+        }
+    }
+
+    /// Keeps what a call still does after it was left behind: a file whose writing could not be
+    /// stopped any more is on record like every other, so that it can be undone.
+    pub(super) async fn pass_on_late(self, facts: Arc<Facts>) {
+        loop {
+            let is_last = facts.is_closed();
+            for fact in facts.take() {
+                match fact {
+                    // The call is over for the person and the model.
+                    Fact::Progress(_) | Fact::Todos(_) => {}
+                    Fact::FileChanged(change) => self.keep_change(change).await,
+                }
+            }
+            if is_last {
+                break;
+            }
+            facts.news().await;
+        }
+    }
+
+    /// Keeps both contents by hash and writes the change to the log.
+    async fn keep_change(&self, change: FileChange) {
+        let blobs = self.blobs.clone();
+        let kept = tokio::task::spawn_blocking(move || {
+            let before = change.before.as_deref().map(|bytes| blobs.put(bytes)).transpose()?;
+            let after = blobs.put(&change.after)?;
+            Ok::<_, BlobError>(FileChanged { path: change.path, before, after })
+        })
+        .await;
+        match kept {
+            Ok(Ok(changed)) => {
+                self.journal.write(self.turn, Entry::FileChange(changed)).await;
+            }
+            Ok(Err(error)) => {
+                let text = format!("What a changed file held could not be kept: {error}.");
+                self.events.notice(NoticeLevel::Warning, text).await;
+            }
+            Err(error) => tracing::error!(%error, "keeping a changed file was cut short"),
+        }
+    }
+}
