@@ -33,6 +33,7 @@ pub use driver::{AgentHandle, Start, spawn};
 pub use event::Event;
 pub use gate::Person;
 pub use models::ANY_MODEL;
+pub use normalise::normalise;
 pub use setup::Setup;
 pub use single::run_call;
 pub use stop::Stop;

@@ -30,6 +30,7 @@ use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, cancel};
 use crate::domain::{Block, CallId};
 
 pub use decode::decode;
+pub use request::Progress;
 
 /// The name by which llama.cpp's server makes itself known in its response head.
 const LLAMA_CPP: &str = "llama.cpp";
@@ -84,10 +85,10 @@ impl Server {
         let site = self.site(&request.model);
         let patience = Patience::towards(&self.endpoint);
         let progress = match self.is_llama_cpp.load(Ordering::Relaxed) {
-            true => request::Progress::Wanted,
-            false => request::Progress::Unknown,
+            true => Progress::Wanted,
+            false => Progress::Unknown,
         };
-        let body = request::body(&request, dialect::of(self.endpoint.host()), progress);
+        let body = body(&request, self.endpoint.host(), progress);
         let post = self
             .http
             .client(&self.endpoint)?
@@ -111,6 +112,11 @@ impl Server {
             self.is_llama_cpp.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// The body of a request to a server at `host`.
+pub fn body(request: &Request, host: &str, progress: Progress) -> Vec<u8> {
+    request::body(request, dialect::of(host), progress)
 }
 
 /// The ids of all calls in the history, which a new call must not have: some servers number the

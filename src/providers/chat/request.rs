@@ -22,7 +22,7 @@ const LONGEST_NAME: usize = 64;
 
 /// Whether to ask for reports on the reading of the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Progress {
+pub enum Progress {
     /// The server understands `return_progress`.
     Wanted,
     /// It is not known to, and a strict server would refuse the key.

@@ -1,0 +1,74 @@
+//! From text to lines.
+
+use divan::{Bencher, black_box, counter::BytesCount};
+use slug_code::domain::Diff;
+use slug_code::tui::layout::ansi::{self, Keep};
+use slug_code::tui::layout::markdown::{self, Streaming};
+use slug_code::tui::layout::{Fold, Highlighter, Key, Layouts, diff};
+
+use crate::samples;
+
+const WIDTH: u16 = 117;
+
+/// Pieces of 16 bytes, laid out every 512 bytes, as frames do.
+#[divan::bench(sample_count = 20)]
+fn markdown_streamed_200_kb(bencher: Bencher) {
+    let text = samples::markdown(200_000);
+    let off = Highlighter::off();
+    bencher.counter(BytesCount::of_str(&text)).bench(|| {
+        let mut stream = Streaming::default();
+        for (n, piece) in text.as_bytes().chunks(16).enumerate() {
+            stream.push(std::str::from_utf8(piece).unwrap());
+            if n % 32 == 31 {
+                black_box(stream.lines(WIDTH, &off).len());
+            }
+        }
+        stream.lines(WIDTH, &off).len()
+    });
+}
+
+#[divan::bench]
+fn markdown_whole_200_kb(bencher: Bencher) {
+    let text = samples::markdown(200_000);
+    let off = Highlighter::off();
+    bencher
+        .counter(BytesCount::of_str(&text))
+        .bench(|| markdown::render(black_box(&text), WIDTH, &off));
+}
+
+/// What a frame asks of 40 blocks that it has drawn before.
+#[divan::bench]
+fn cached_frame(bencher: Bencher) {
+    let off = Highlighter::off();
+    let mut layouts = Layouts::default();
+    let key = |block| Key { block, revision: 0, width: WIDTH, fold: Fold::Open };
+    let text = samples::markdown(1_000);
+    let mut frame = move || {
+        (0..40)
+            .map(|block| {
+                layouts.get(key(block), &off, || markdown::render(&text, WIDTH, &off)).len()
+            })
+            .sum::<usize>()
+    };
+    frame();
+    bencher.bench_local(frame);
+}
+
+#[divan::bench]
+fn diff_of_2000_lines(bencher: Bencher) {
+    let side = |name: &str| -> String {
+        (0..1_000).map(|n| format!("    let {name}{n} = parse(input, {n});\n")).collect()
+    };
+    let diff = Diff::between("/work/src/parser.rs", &side("old"), &side("new"));
+    let off = Highlighter::off();
+    bencher.bench(|| diff::render(black_box(&diff), WIDTH, &off));
+}
+
+#[divan::bench(sample_count = 20)]
+fn terminal_output_of_1_mb(bencher: Bencher) {
+    let line = "\x1b[1m\x1b[32m   Compiling\x1b[0m parser v0.1.0 (/work/crates/parser)\n";
+    let output = line.repeat(1_000_000 / line.len());
+    bencher
+        .counter(BytesCount::of_str(&output))
+        .bench(|| ansi::render(black_box(&output), Keep::All, WIDTH));
+}

@@ -1,0 +1,21 @@
+//! The list under `@`.
+
+use std::sync::Arc;
+
+use divan::Bencher;
+use slug_code::tui::app::picker::{List, Source};
+
+/// Each letter of a query over 50,000 paths.
+#[divan::bench(sample_count = 20)]
+fn five_letters_over_50000_paths(bencher: Bencher) {
+    let path = |n: usize| format!("crates/part{}/src/module{}/file{n}.rs", n % 97, n % 1_013);
+    let paths: Arc<Vec<String>> = Arc::new((0..50_000).map(path).collect());
+    let mut list = List::new(Source::Paths(paths));
+    bencher.bench_local(|| {
+        list.set_query("");
+        for query in ["p", "p4", "p4f", "p4f1", "p4f12"] {
+            list.set_query(query);
+        }
+        list.len()
+    });
+}

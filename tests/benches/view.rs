@@ -1,0 +1,148 @@
+//! What a frame costs, from the message that caused it to the bytes for the terminal. It must not
+//! depend on the length of the session.
+
+use std::io::{self, Sink};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use divan::Bencher;
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
+use slug_code::agent::Event;
+use slug_code::domain::{SessionId, TurnId};
+use slug_code::tui::app::composer::Composer;
+use slug_code::tui::app::model::Settings;
+use slug_code::tui::app::status::Status;
+use slug_code::tui::app::{Model, Msg, update};
+use slug_code::tui::layout::Highlighter;
+use slug_code::tui::theme::{ColorDepth, Theme};
+use slug_code::tui::view::{Layouts, view};
+
+use crate::samples;
+
+const SESSIONS: [usize; 3] = [10, 1_000, 100_000];
+const NORMAL: (u16, u16) = (120, 40);
+const LARGE: (u16, u16) = (200, 60);
+
+/// A screen whose terminal swallows everything.
+struct Screen {
+    model: Model,
+    layouts: Layouts,
+    theme: Theme,
+    terminal: Terminal<CrosstermBackend<Sink>>,
+}
+
+impl Screen {
+    /// With a session of so many messages, drawn once.
+    fn new(messages: usize, size: (u16, u16)) -> Self {
+        let status = Status { project: "webshop".into(), ..Status::default() };
+        let composer = Composer::new(Vec::new(), "");
+        let viewport = Viewport::Fixed(Rect::new(0, 0, size.0, size.1));
+        let backend = CrosstermBackend::new(io::sink());
+        let mut screen = Self {
+            model: Model::new(Settings::default(), status, composer, size),
+            layouts: Layouts::new(Highlighter::off()),
+            theme: Theme::dark(ColorDepth::TrueColor),
+            terminal: Terminal::with_options(backend, TerminalOptions { viewport }).unwrap(),
+        };
+        screen.take(Msg::Tick(Duration::from_secs(1)));
+        screen.event(Event::SessionOpened {
+            session: SessionId::generate(),
+            records: Arc::new(samples::records(messages)),
+        });
+        screen.draw();
+        screen
+    }
+
+    /// With a turn that has streamed a while.
+    fn streaming(messages: usize) -> Self {
+        let mut screen = Self::new(messages, NORMAL);
+        screen.event(Event::TurnStarted { turn: TurnId(1) });
+        screen.event(Event::Text { turn: TurnId(1), text: samples::markdown(20_000) });
+        screen.draw();
+        screen
+    }
+
+    fn take(&mut self, msg: Msg) {
+        update(&mut self.model, msg);
+    }
+
+    fn event(&mut self, event: Event) {
+        self.take(Msg::Agent(Box::new(event)));
+    }
+
+    fn press(&mut self, code: KeyCode) {
+        self.take(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    }
+
+    fn draw(&mut self) {
+        let Self { model, layouts, theme, terminal } = self;
+        let mut geometry = None;
+        terminal.draw(|frame| geometry = Some(view(model, layouts, theme, frame))).unwrap();
+        self.take(Msg::Drawn(geometry.unwrap()));
+    }
+}
+
+#[divan::bench(args = SESSIONS)]
+fn frame_120x40(bencher: Bencher, messages: usize) {
+    let mut screen = Screen::new(messages, NORMAL);
+    bencher.bench_local(|| screen.draw());
+}
+
+#[divan::bench(args = SESSIONS)]
+fn frame_200x60(bencher: Bencher, messages: usize) {
+    let mut screen = Screen::new(messages, LARGE);
+    bencher.bench_local(|| screen.draw());
+}
+
+/// Up one page and down again, in two frames.
+#[divan::bench(args = SESSIONS)]
+fn two_pages_scrolled(bencher: Bencher, messages: usize) {
+    let mut screen = Screen::new(messages, NORMAL);
+    bencher.bench_local(|| {
+        for key in [KeyCode::PageUp, KeyCode::PageDown] {
+            screen.press(key);
+            screen.draw();
+        }
+    });
+}
+
+/// A letter and its way back, in two frames.
+#[divan::bench(args = SESSIONS)]
+fn two_keys_typed(bencher: Bencher, messages: usize) {
+    let mut screen = Screen::new(messages, NORMAL);
+    bencher.bench_local(|| {
+        for key in [KeyCode::Char('x'), KeyCode::Backspace] {
+            screen.press(key);
+            screen.draw();
+        }
+    });
+}
+
+#[divan::bench(args = SESSIONS, sample_count = 100, sample_size = 4)]
+fn delta_at_the_tail(bencher: Bencher, messages: usize) {
+    let mut screen = Screen::streaming(messages);
+    bencher.bench_local(|| {
+        screen.event(Event::Text { turn: TurnId(1), text: "another few words of it ".into() });
+        screen.draw();
+    });
+}
+
+#[divan::bench(args = SESSIONS, sample_count = 100, sample_size = 4)]
+fn delta_while_scrolled_up(bencher: Bencher, messages: usize) {
+    let mut screen = Screen::streaming(messages);
+    screen.press(KeyCode::PageUp);
+    screen.draw();
+    bencher.bench_local(|| {
+        screen.event(Event::Text { turn: TurnId(1), text: "another few words of it ".into() });
+        screen.draw();
+    });
+}
+
+/// Opening a session: the conversation read from its records, and the first frame of it.
+#[divan::bench(args = SESSIONS, sample_count = 5)]
+fn session_opened(bencher: Bencher, messages: usize) {
+    bencher.bench(|| Screen::new(messages, NORMAL));
+}
