@@ -2,8 +2,9 @@
 //!
 //! A call that changes something runs after every call before it; a read waits only for earlier
 //! calls that write what it reads, so that a question to the person holds up nothing it need not.
-//! Questions are asked at once, and queue up before the person, except where an earlier call would
-//! change what the question shows.
+//! Questions are asked at once, and queue up before the person, except where what the question
+//! shows depends on an earlier call: one that changes the same file, or the read without which
+//! there is no edit and so no diff.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,7 +31,7 @@ pub(super) async fn run(gate: Arc<Gate>, calls: Vec<ToolCall>) {
                 .collect()
         };
         let waits = Waits {
-            before_asking: earlier_that(Footprint::overlaps),
+            before_asking: earlier_that(Footprint::is_asked_after),
             before_running: earlier_that(Footprint::waits_for),
         };
         let (gate, done) = (&gate, &done[at]);
@@ -81,10 +82,18 @@ impl Footprint {
         }
     }
 
-    /// Whether the earlier call changes a path that this one touches.
+    fn is_asked_after(&self, earlier: &Self) -> bool {
+        match (self, earlier) {
+            (Self::Reads(_), Self::Reads(_)) => false,
+            (Self::Reads(_), Self::Changes(_))
+            | (Self::Changes(_), Self::Reads(_) | Self::Changes(_)) => self.overlaps(earlier),
+        }
+    }
+
+    /// Whether both touch a path.
     fn overlaps(&self, earlier: &Self) -> bool {
         let (Self::Reads(mine) | Self::Changes(mine)) = self;
-        let Self::Changes(theirs) = earlier else { return false };
+        let (Self::Reads(theirs) | Self::Changes(theirs)) = earlier;
         mine.iter().any(|mine| {
             theirs.iter().any(|theirs| mine.starts_with(theirs) || theirs.starts_with(mine))
         })
@@ -124,6 +133,21 @@ mod tests {
             (Footprint::Changes(Vec::new()), command, true),
         ] {
             assert_eq!(later.waits_for(&earlier), waits, "{later:?} after {earlier:?}");
+        }
+    }
+
+    #[test]
+    fn a_question_waits_for_what_it_shows() {
+        let command = || Footprint::Changes(Vec::new());
+        for (later, earlier, waits) in [
+            (writes("/w/a"), reads("/w/a"), true),
+            (writes("/w/a"), writes("/w/a"), true),
+            (writes("/w/a"), reads("/w/b"), false),
+            (writes("/w/a"), command(), false),
+            (reads("/w/a"), reads("/w/a"), false),
+            (command(), reads("/w/a"), false),
+        ] {
+            assert_eq!(later.is_asked_after(&earlier), waits, "{later:?} after {earlier:?}");
         }
     }
 }

@@ -1,3 +1,5 @@
 //! What several test files share.
 
+pub mod desk;
 pub mod model_server;
+pub mod terminal;

@@ -1,0 +1,297 @@
+//! The commands besides the chat: each prints what its name says, and `--json` what a script
+//! reads.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in a test, failing loudly is the point"
+)]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::desk::Desk;
+use support::model_server::{ModelServer, Reply};
+
+/// A desk with one session, and the session's id.
+fn with_a_session() -> (Desk, String) {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Blue."));
+    let ran = desk.ask(&server, &["-p", "which colour?", "--output-format", "json"]).exits(0);
+    let id = ran.json()["session_id"].as_str().unwrap().to_owned();
+    (desk, id)
+}
+
+fn named<'a>(list: &'a Value, key: &str, name: &str) -> &'a Value {
+    let found = list.as_array().unwrap().iter().find(|item| item[key] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {list}"))
+}
+
+#[test]
+fn config_says_each_value_and_where_it_comes_from() {
+    let desk = Desk::new();
+    desk.write_home("config.toml", "model = \"from-file\"\n");
+    let ran = desk.run(&["--endpoint", "http://localhost:9999/v1", "config"]).exits(0);
+    let line = |key: &str| {
+        let line = ran.out.lines().find(|line| line.trim_start().starts_with(key));
+        line.unwrap_or_else(|| panic!("no {key} in {}", ran.told())).to_owned()
+    };
+    assert!(line("model").contains("from-file") && line("model").contains("config.toml"));
+    assert!(line("endpoint").contains("9999") && line("endpoint").contains("--endpoint"));
+    assert!(line("max_tokens").contains("4096"));
+}
+
+#[test]
+fn config_never_shows_a_key() {
+    let desk = Desk::new();
+    desk.write_home("config.toml", "api_key = \"sk-CANARY\"\n");
+    for arguments in [vec!["config"], vec!["config", "--json"], vec!["doctor", "--json"]] {
+        let ran = desk.run(&arguments);
+        assert!(!ran.out.contains("CANARY") && !ran.err.contains("CANARY"), "{}", ran.told());
+    }
+}
+
+#[test]
+fn config_as_json_is_read_by_scripts() {
+    let desk = Desk::new();
+    let config = desk.run(&["--model", "m", "config", "--json"]).exits(0).json();
+    let text = config.to_string();
+    assert!(text.contains("\"m\"") && text.contains("--model"), "{config}");
+}
+
+#[test]
+fn tools_list_names_every_tool() {
+    let desk = Desk::new();
+    let tools = desk.run(&["tools", "list", "--json"]).exits(0).json();
+    for name in ["Bash", "Read", "Write", "Edit", "Glob", "Grep", "TodoWrite"] {
+        let tool = named(&tools, "name", name);
+        assert!(tool["description"].as_str().is_some_and(|it| !it.is_empty()), "{tool}");
+    }
+    let text = desk.run(&["tools", "list"]).exits(0).out;
+    assert_eq!(text.lines().count(), tools.as_array().unwrap().len());
+}
+
+#[test]
+fn tools_run_makes_one_call() {
+    let desk = Desk::new();
+    desk.write("a.txt", "alpha\n");
+    let ran = desk.run(&["tools", "run", "Read", "--input", r#"{"file_path":"a.txt"}"#]).exits(0);
+    assert!(ran.out.contains("alpha"), "{}", ran.told());
+}
+
+#[test]
+fn tools_run_as_json_has_status_and_text() {
+    let desk = Desk::new();
+    let input = r#"{"file_path":"missing.txt"}"#;
+    let ran = desk.run(&["tools", "run", "Read", "--input", input, "--json"]).exits(1);
+    let output = ran.json();
+    assert_eq!(output["status"], "failed");
+    assert!(output["text"].as_str().unwrap().contains("missing.txt"), "{output}");
+}
+
+#[test]
+fn tools_run_goes_through_the_gate() {
+    let desk = Desk::new();
+    let input = r#"{"command":"touch made"}"#;
+    let ran = desk.run(&["tools", "run", "Bash", "--input", input]);
+    assert_eq!((ran.code, desk.path("made").exists()), (Some(4), false), "{}", ran.told());
+    desk.run(&["--yolo", "tools", "run", "Bash", "--input", input]).exits(0);
+    assert!(desk.path("made").exists());
+}
+
+#[test]
+fn tools_run_leaves_no_session_behind() {
+    let desk = Desk::new();
+    desk.run(&["tools", "run", "Glob", "--input", r#"{"pattern":"*"}"#]).exits(0);
+    assert!(desk.sessions().is_empty());
+}
+
+#[test]
+fn an_unknown_tool_is_told_with_those_there_are() {
+    let desk = Desk::new();
+    let ran = desk.run(&["tools", "run", "Raed", "--input", "{}"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.told());
+    assert!(format!("{}{}", ran.out, ran.err).contains("Read"), "{}", ran.told());
+}
+
+#[test]
+fn sessions_list_tells_title_and_folder() {
+    let (desk, id) = with_a_session();
+    let sessions = desk.run(&["sessions", "list", "--json"]).exits(0).json();
+    let session = named(&sessions, "session_id", &id);
+    assert_eq!(session["title"], "which colour?");
+    assert_eq!(session["working_directory"], desk.workspace().to_str().unwrap());
+    let text = desk.run(&["sessions", "list"]).exits(0).out;
+    assert!(text.contains(&id) && text.contains("which colour?"), "{text}");
+}
+
+#[test]
+fn sessions_list_is_an_empty_array_at_first() {
+    assert_eq!(Desk::new().run(&["sessions", "list", "--json"]).exits(0).json(), json!([]));
+}
+
+#[test]
+fn sessions_show_prints_what_was_said() {
+    let (desk, id) = with_a_session();
+    let text = desk.run(&["sessions", "show", &id]).exits(0).out;
+    let question = text.find("which colour?").unwrap();
+    assert!(text[question..].contains("Blue."), "{text}");
+}
+
+#[test]
+fn sessions_show_as_json_is_the_log() {
+    let (desk, id) = with_a_session();
+    let records = desk.run(&["sessions", "show", &id, "--json"]).exits(0).json();
+    let records = records.as_array().unwrap();
+    let roles: Vec<&str> = records.iter().filter_map(|record| record["role"].as_str()).collect();
+    assert_eq!(roles, ["user", "assistant"]);
+    assert!(records.iter().all(|it| it["id"].is_string() && it["timestamp"].is_string()));
+}
+
+#[test]
+fn an_unknown_session_exits_with_one_and_says_how_to_find_those_there_are() {
+    let desk = Desk::new();
+    let ran = desk.run(&["sessions", "show", "0190a1b2-0000-7000-8000-000000000001"]).exits(1);
+    assert!(ran.err.contains("slug sessions list"), "{}", ran.told());
+}
+
+#[test]
+fn permissions_list_names_each_rule_and_its_file() {
+    let desk = Desk::new();
+    desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash(npm *)"]}}"#);
+    let report = desk.run(&["permissions", "list", "--json"]).exits(0).json();
+    let rule = named(&report["rules"], "rule", "Bash(npm *)");
+    assert_eq!(rule["kind"], "allow");
+    assert!(rule["file"].as_str().unwrap().ends_with(".slug/settings.json"), "{rule}");
+    let text = desk.run(&["permissions", "list"]).exits(0).out;
+    assert!(text.contains("allow") && text.contains("Bash(npm *)"), "{text}");
+}
+
+#[test]
+fn permissions_list_reads_the_projects_rules_only_with_trust() {
+    let desk = Desk::new();
+    desk.write(".slug/settings.json", r#"{"permissions":{"deny":["Bash(rm *)"]}}"#);
+    let without = desk.run(&["permissions", "list"]).exits(0).out;
+    let with = desk.run(&["--trust-workspace", "permissions", "list"]).exits(0).out;
+    assert!(!without.contains("Bash(rm *)") && with.contains("Bash(rm *)"), "{without}\n{with}");
+}
+
+#[test]
+fn permissions_test_decides_each_part_of_a_command() {
+    let desk = Desk::new();
+    let settings = r#"{"permissions":{"allow":["Bash(git status)"],"deny":["Bash(rm *)"]}}"#;
+    desk.write("rules.json", settings);
+    let test = |input: &str| {
+        let arguments = ["permissions", "test", "--settings", "rules.json", "--json", input];
+        desk.run(&arguments).exits(0).json()
+    };
+    for (input, decision) in [
+        ("git status", "allow"),
+        ("make", "ask"),
+        ("rm -rf build", "deny"),
+        ("git status && make", "ask"),
+        ("git status && rm x", "deny"),
+    ] {
+        let report = test(input);
+        assert_eq!(report["decision"], decision, "{input}: {report}");
+        assert!(report["reason"].is_string(), "{report}");
+    }
+    let parts = test("git status && make")["commands"].clone();
+    assert_eq!(named(&parts, "text", "git status")["decision"], "allow");
+    assert_eq!(named(&parts, "text", "make")["decision"], "ask");
+}
+
+#[test]
+fn permissions_test_takes_mode_and_tool() {
+    let desk = Desk::new();
+    let test = |mode: &str| {
+        let arguments = ["permissions", "test", "--mode", mode, "--tool", "Write", "--json", "a"];
+        desk.run(&arguments).exits(0).json()["decision"].clone()
+    };
+    assert_eq!(
+        ["ask", "allow-edits", "plan", "yolo"].map(test),
+        ["ask", "allow", "deny", "allow"].map(Value::from)
+    );
+}
+
+#[test]
+fn prompt_is_what_is_sent_and_under_six_kilobytes() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Good morning."));
+    desk.ask(&server, &["-p", "hello"]).exits(0);
+    let report = desk.run(&["prompt", "--json"]).exits(0).json();
+    let body = &server.chats()[0].body;
+    assert_eq!(report["tools"].to_string(), body["tools"].to_string());
+    let system = body["messages"][0]["content"].as_str().unwrap();
+    assert!(system.starts_with(report["prompt"].as_str().unwrap()), "{system}");
+    assert!(report["bytes"]["all"].as_u64().unwrap() < 6 * 1024, "{}", report["bytes"]);
+}
+
+#[test]
+fn doctor_finds_a_server_and_its_model() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let ran = desk.run(&["-e", &server.endpoint(), "doctor", "--json"]);
+    let findings = ran.json();
+    assert_eq!(named(&findings, "subject", "endpoint")["state"], "ok", "{}", ran.told());
+    assert!(ran.out.contains("test-model"), "{}", ran.told());
+}
+
+#[test]
+fn doctor_fails_with_a_remedy_when_no_server_answers() {
+    let desk = Desk::new();
+    let endpoint = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}/v1", listener.local_addr().unwrap())
+    };
+    let ran = desk.run(&["-e", &endpoint, "doctor", "--json"]).exits(1);
+    let findings = ran.json();
+    let finding = named(&findings, "subject", "endpoint");
+    assert_eq!(finding["state"], "fail");
+    assert!(finding["remedy"].as_str().is_some_and(|it| !it.is_empty()), "{finding}");
+}
+
+#[test]
+fn doctor_looks_at_a_broken_configuration_too() {
+    let desk = Desk::new();
+    desk.write_home("config.toml", "max_tokens = \"many\"\n");
+    let ran = desk.run(&["doctor"]).exits(1);
+    assert!(ran.out.contains("max_tokens"), "{}", ran.told());
+}
+
+#[test]
+fn completions_are_made_for_each_shell() {
+    let desk = Desk::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let ran = desk.run(&["completions", shell]).exits(0);
+        assert!(ran.out.contains("trust-workspace"), "{shell}: {}", ran.told());
+    }
+    desk.run(&["completions", "tcl"]).exits(2);
+}
+
+#[test]
+fn the_manual_is_a_page_for_man() {
+    let ran = Desk::new().run(&["man"]).exits(0);
+    assert!(ran.out.contains(".TH slug 1") && ran.out.contains("EXAMPLES"), "{}", ran.told());
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    let desk = Desk::new();
+    let help = desk.run(&["--help"]).exits(0);
+    assert!(help.out.contains("full-screen chat") && help.err.is_empty(), "{}", help.told());
+    let version = desk.run(&["--version"]).exits(0);
+    assert_eq!(version.out, format!("slug {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn without_a_terminal_the_chat_says_what_to_use() {
+    let ran = Desk::new().run(&["--trust-workspace"]).exits(1);
+    assert!(ran.err.contains("slug -p"), "{}", ran.told());
+}
+
+#[test]
+fn reset_tty_writes_what_puts_a_terminal_right() {
+    let ran = Desk::new().run(&["--reset-tty"]).exits(0);
+    assert!(ran.out.contains("\x1b[?1049l") && ran.out.contains("\x1b[?25h"), "{:?}", ran.out);
+}

@@ -1,0 +1,448 @@
+//! `slug -p` as a script has it: what is printed where, the exit status, and that nothing runs
+//! that would have to be asked for.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in a test, failing loudly is the point"
+)]
+
+mod support;
+
+use std::os::unix::process::ExitStatusExt;
+
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::{Value, json};
+use support::desk::{Desk, Ran};
+use support::model_server::{Gate, ModelServer, Recorded, Reply, wait_until};
+
+fn bash(id: &str, command: &str) -> Reply {
+    Reply::calls("", &[(id, "Bash", json!({"command": command}))])
+}
+
+fn result_of(request: &Recorded, id: &str) -> String {
+    let is_result = |message: &&Value| message["tool_call_id"] == id;
+    let result = request.messages().iter().find(is_result);
+    let result = result.unwrap_or_else(|| panic!("no result of {id} in {}", request.body));
+    result["content"].as_str().unwrap().to_owned()
+}
+
+fn of_type<'a>(lines: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    lines.iter().filter(|line| line["type"] == kind).collect()
+}
+
+/// A run in which a file is read and then spoken of.
+fn with_a_read(arguments: &[&str]) -> (ModelServer, Ran) {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write("a.txt", "alpha\n");
+    server.reply(Reply::calls("Looking.", &[("c1", "Read", json!({"file_path": "a.txt"}))]));
+    server.reply(Reply::text("It says alpha."));
+    let ran = desk.ask(&server, arguments).exits(0);
+    server.assert_clean();
+    (server, ran)
+}
+
+#[test]
+fn text_is_the_answer_alone() {
+    let (_, ran) = with_a_read(&["-p", "what is in a.txt?"]);
+    assert_eq!(ran.out, "It says alpha.\n");
+}
+
+#[test]
+fn json_is_one_object_with_answer_session_and_usage() {
+    let (_, ran) = with_a_read(&["-p", "what is in a.txt?", "--output-format", "json"]);
+    let result = ran.json();
+    assert_eq!(result["type"], "result");
+    assert_eq!(result["text"], "It says alpha.");
+    assert_eq!(result["exit"], 0);
+    assert!(result["session_id"].as_str().is_some_and(|id| id.len() == 36), "{result}");
+    assert!(result["usage"].is_object() && result["turns"] == 1, "{result}");
+    assert!(result.get("cost").is_some(), "{result}");
+}
+
+#[test]
+fn stream_json_begins_with_the_session_and_ends_with_the_result() {
+    let (_, ran) = with_a_read(&["-p", "what is in a.txt?", "--output-format", "stream-json"]);
+    let lines = ran.lines();
+    let (first, last) = (&lines[0], lines.last().unwrap());
+    assert_eq!((&first["type"], &last["type"]), (&json!("session"), &json!("result")));
+    assert_eq!(first["id"], last["session_id"]);
+    assert_eq!(last["text"], "It says alpha.");
+}
+
+#[test]
+fn stream_json_answers_each_call_with_its_result() {
+    let (_, ran) = with_a_read(&["-p", "what is in a.txt?", "--output-format", "stream-json"]);
+    let lines = ran.lines();
+    let messages = of_type(&lines, "message");
+    assert_eq!(messages.len(), 2, "{}", ran.told());
+    let blocks = messages[0]["content"].as_array().unwrap();
+    assert_eq!(blocks[0], json!({"type": "text", "text": "Looking."}));
+    assert_eq!(
+        blocks[1],
+        json!({"type": "tool_use", "id": "c1", "name": "Read", "input": {"file_path": "a.txt"}})
+    );
+    assert!(messages.iter().all(|message| {
+        message["role"] == "assistant"
+            && message["stop_reason"].is_string()
+            && message["usage"].is_object()
+    }));
+    let results = of_type(&lines, "tool_result");
+    assert_eq!(results.len(), 1, "{}", ran.told());
+    assert_eq!(results[0]["tool_use_id"], "c1");
+    assert_eq!(results[0]["name"], "Read");
+    assert_eq!(results[0]["is_error"], false);
+    assert!(results[0]["content"].as_str().unwrap().contains("alpha"));
+}
+
+#[test]
+fn a_call_with_broken_arguments_is_told_raw() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let function = json!({"name": "Read", "arguments": "{\"file_path\": "});
+    let delta = json!({"tool_calls":
+        [{"index": 0, "id": "c1", "type": "function", "function": function}]});
+    server.reply(Reply::deltas([delta], "tool_calls"));
+    server.reply(Reply::text("My mistake."));
+    let ran = desk.ask(&server, &["-p", "go", "--output-format", "stream-json"]).exits(0);
+    let lines = ran.lines();
+    let block = &of_type(&lines, "message")[0]["content"][0];
+    assert!(block["input"].is_null() && block["raw"].is_string(), "{block}");
+    assert_eq!(of_type(&lines, "tool_result")[0]["is_error"], true);
+    server.assert_clean();
+}
+
+#[test]
+fn nothing_that_needs_an_answer_runs() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("I could not."));
+    let ran = desk.ask(&server, &["-p", "make it"]).exits(4);
+    assert!(!desk.path("made").exists());
+    assert_eq!(ran.out, "I could not.\n");
+    assert!(ran.err.contains("Refused Bash"), "{}", ran.told());
+    let told = result_of(&server.chats()[1], "c1");
+    assert!(told.contains("nobody"), "{told}");
+    server.assert_clean();
+}
+
+#[test]
+fn refused_calls_are_listed_in_the_result() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("I could not."));
+    let ran = desk.ask(&server, &["-p", "make it", "--output-format", "json"]).exits(4);
+    let result = ran.json();
+    assert_eq!(result["exit"], 4);
+    assert_eq!(result["refused"][0]["call"]["input"]["command"], "touch made");
+}
+
+#[test]
+fn what_a_rule_allows_runs() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash(touch *)"]}}"#);
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("Made."));
+    desk.ask(&server, &["-p", "make it"]).exits(0);
+    assert!(desk.path("made").exists());
+}
+
+#[test]
+fn yolo_runs_what_is_not_denied_and_a_deny_rule_holds() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("settings.json", r#"{"permissions":{"deny":["Bash(touch bad)"]}}"#);
+    server.reply(bash("c1", "touch good"));
+    server.reply(bash("c2", "touch bad"));
+    server.reply(Reply::text("One of them."));
+    desk.ask(&server, &["--yolo", "-p", "make both"]).exits(4);
+    assert!(desk.path("good").exists() && !desk.path("bad").exists());
+    assert!(result_of(&server.chats()[2], "c2").contains("Bash(touch bad)"));
+}
+
+#[test]
+fn plan_changes_nothing() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server
+        .reply(Reply::calls("", &[("c1", "Write", json!({"file_path": "made", "content": "x"}))]));
+    server.reply(Reply::text("Here is the plan."));
+    desk.ask(&server, &["--plan", "-p", "make it"]).exits(4);
+    assert!(!desk.path("made").exists());
+}
+
+#[test]
+fn allow_edits_writes_files_of_the_workspace() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let write = json!({"file_path": "new/made.txt", "content": "here\n"});
+    server.reply(Reply::calls("", &[("c1", "Write", write)]));
+    server.reply(Reply::text("Made."));
+    desk.ask(&server, &["--allow-edits", "-p", "make it"]).exits(0);
+    assert_eq!(desk.read("new/made.txt"), "here\n");
+}
+
+#[test]
+fn standard_input_is_context() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Reviewed."));
+    let endpoint = server.endpoint();
+    let arguments = ["--trust-workspace", "-m", "test-model", "-e", &endpoint, "-p", "review this"];
+    let ran = desk.run_with_input(&arguments, "- old\n+ new\n").exits(0);
+    assert_eq!(ran.out, "Reviewed.\n");
+    let body = server.chats()[0].body.to_string();
+    assert!(body.contains("review this") && body.contains("- old\\n+ new"), "{body}");
+}
+
+#[test]
+fn standard_input_alone_is_the_question() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Forty-two."));
+    let endpoint = server.endpoint();
+    let arguments = ["--trust-workspace", "-m", "test-model", "-e", &endpoint, "-p"];
+    let ran = desk.run_with_input(&arguments, "what is six times seven?").exits(0);
+    assert_eq!(ran.out, "Forty-two.\n");
+}
+
+#[test]
+fn continue_goes_on_with_the_newest_session() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Blue."));
+    server.reply(Reply::text("Because of the sky."));
+    desk.ask(&server, &["-p", "which colour?"]).exits(0);
+    desk.ask(&server, &["--continue", "-p", "why?"]).exits(0);
+    let answer = json!({"role": "assistant", "content": "Blue."});
+    assert!(server.chats()[1].messages().contains(&answer));
+    server.assert_clean();
+    assert_eq!(desk.sessions().len(), 1);
+}
+
+#[test]
+fn a_fork_leaves_the_session_as_it_was() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Blue."));
+    server.reply(Reply::text("Because of the sky."));
+    let first = desk.ask(&server, &["-p", "which colour?", "--output-format", "json"]).exits(0);
+    let session = first.json()["session_id"].as_str().unwrap().to_owned();
+    let before = desk.run(&["sessions", "show", &session, "--json"]).out;
+    desk.ask(&server, &["--fork-session", &session, "-p", "why?"]).exits(0);
+    assert_eq!(desk.run(&["sessions", "show", &session, "--json"]).out, before);
+    assert_eq!(desk.sessions().len(), 2);
+    server.assert_clean();
+}
+
+#[test]
+fn without_a_session_there_is_nothing_to_continue() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let ran = desk.ask(&server, &["--continue", "-p", "why?"]).exits(1);
+    assert!(ran.err.contains("no session of this folder"), "{}", ran.told());
+}
+
+#[test]
+fn of_several_models_the_first_is_taken_with_a_note() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let models = json!({"object": "list", "data": [
+        {"id": "small-model", "object": "model"}, {"id": "large-model", "object": "model"}]});
+    server.answer("GET /v1/models", Reply::json(200, &models));
+    server.reply(Reply::text("Small it is."));
+    let ran = desk.run(&["--trust-workspace", "-e", &server.endpoint(), "-p", "hello"]).exits(0);
+    assert_eq!(server.chats()[0].body["model"], "small-model");
+    assert!(ran.err.contains("small-model"), "{}", ran.told());
+    assert_eq!(ran.out, "Small it is.\n");
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_said_and_exits_with_one() {
+    let desk = Desk::new();
+    let endpoint = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}/v1", listener.local_addr().unwrap())
+    };
+    let arguments = ["--trust-workspace", "-m", "m", "-e", &endpoint, "-p", "hello"];
+    let ran = desk.run(&arguments).exits(1);
+    let sentence = format!("No server answers at {endpoint}");
+    assert!(ran.err.contains(&sentence) && ran.out.is_empty(), "{}", ran.told());
+}
+
+#[test]
+fn a_failure_is_in_the_result_object_too() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::error(401, "bad key"));
+    let ran = desk.ask(&server, &["-p", "hello", "--output-format", "json"]).exits(1);
+    let result = ran.json();
+    assert_eq!(result["exit"], 1);
+    assert!(result["error"].is_string(), "{result}");
+}
+
+#[test]
+fn a_wrong_command_line_exits_with_two() {
+    let desk = Desk::new();
+    let ran = desk.run(&["--no-such-flag"]).exits(2);
+    assert!(ran.err.contains("--no-such-flag"), "{}", ran.told());
+}
+
+#[test]
+fn a_wrong_configuration_exits_with_two_and_names_file_and_line() {
+    let desk = Desk::new();
+    desk.write_home("config.toml", "model = \"m\"\nmax_tokens = \"many\"\n");
+    let ran = desk.run(&["-p", "hello"]).exits(2);
+    assert!(ran.err.contains("config.toml:2"), "{}", ran.told());
+}
+
+#[test]
+fn a_sandbox_that_is_not_there_exits_with_78() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.ask(&server, &["--sandbox", ".", "-p", "hello"]).exits(78);
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn an_unknown_key_is_a_warning_with_file_and_line() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("config.toml", "\nmodle = \"m\"\n");
+    server.reply(Reply::text("Good morning."));
+    let ran = desk.ask(&server, &["-p", "hello"]).exits(0);
+    assert!(ran.err.contains("config.toml:2") && ran.err.contains("modle"), "{}", ran.told());
+    assert_eq!(ran.out, "Good morning.\n");
+}
+
+#[test]
+fn without_trust_the_folders_own_files_are_left_out_and_that_is_said() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write("SLUG.md", "Speak like a PIRATE.\n");
+    desk.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("No."));
+    let arguments = ["-m", "test-model", "-e", &server.endpoint(), "-p", "go"];
+    let ran = desk.run(&arguments).exits(4);
+    assert!(ran.err.contains("not trusted"), "{}", ran.told());
+    assert!(!desk.path("made").exists());
+    assert!(!server.chats()[0].body.to_string().contains("PIRATE"));
+}
+
+#[test]
+fn instructions_are_sent_under_their_headings_in_order() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("SLUG.md", "global\n");
+    desk.write("SLUG.md", "project\n");
+    desk.write(".slug/rules/style.md", "style\n");
+    desk.write("SLUG.local.md", "private\n");
+    server.reply(Reply::text("Understood."));
+    desk.ask(&server, &["-p", "hello"]).exits(0);
+    let body = server.chats()[0].body["messages"].to_string();
+    let headings =
+        ["# Global Rules", "# Project Rules", "# Rule: style.md", "# Local Notes (private)"];
+    let places: Vec<usize> = headings
+        .iter()
+        .map(|heading| body.find(heading).unwrap_or_else(|| panic!("no {heading} in {body}")))
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn instructions_are_never_stored_in_the_session() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write("SLUG.md", "Speak like a PIRATE.\n");
+    server.reply(Reply::text("Arr."));
+    desk.ask(&server, &["-p", "hello"]).exits(0);
+    assert!(server.chats()[0].body.to_string().contains("PIRATE"));
+    let folder = desk.slug_home().join("sessions");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        assert!(!text.contains("PIRATE"), "{text}");
+    }
+}
+
+#[test]
+fn the_key_reaches_its_server_and_no_child_or_log() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
+    server.reply(bash("c1", "env"));
+    server.reply(Reply::text("Done."));
+    let endpoint = server.endpoint();
+    let mut command =
+        desk.command(&["--trust-workspace", "--debug-log", "-m", "test-model", "-p", "env"]);
+    command.env("SLUG_API_KEY", "sk-CANARY-0123456789").env("SLUG_ENDPOINT", &endpoint);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let requests = server.chats();
+    assert_eq!(requests[0].headers["authorization"], "Bearer sk-CANARY-0123456789");
+    assert!(!requests[1].body.to_string().contains("CANARY"));
+    let mut folders = vec![desk.slug_home()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let bytes = std::fs::read(&path).unwrap();
+            assert!(!String::from_utf8_lossy(&bytes).contains("CANARY"), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn what_slug_writes_is_closed_to_others() {
+    use std::os::unix::fs::PermissionsExt;
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Good morning."));
+    desk.ask(&server, &["--debug-log", "-p", "hello"]).exits(0);
+    let mut folders = vec![desk.slug_home()];
+    while let Some(folder) = folders.pop() {
+        let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&folder), 0o700, "{}", folder.display());
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                assert_eq!(mode(&path), 0o600, "{}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_is_died_of_and_ends_the_children() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "echo $$ > pid; sleep 300"));
+    let child = desk.ask_in_background(&server, &["--yolo", "-p", "wait"]);
+    let sleeper = || {
+        let text = std::fs::read_to_string(desk.path("pid")).ok()?;
+        Pid::from_raw(text.strip_suffix('\n')?.parse().ok()?)
+    };
+    assert!(wait_until(|| sleeper().is_some()), "the command has not begun");
+    kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.signal(), Some(2), "{output:?}");
+    let sleeper = sleeper().unwrap();
+    assert!(wait_until(|| test_kill_process(sleeper).is_err()), "{sleeper:?} still runs");
+}
+
+#[test]
+fn after_an_interrupt_in_mid_answer_the_session_can_be_continued() {
+    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    server.reply(Reply::text("one two three four").gated(&gate));
+    server.reply(Reply::text("Four."));
+    let child = desk.ask_in_background(&server, &["-p", "count"]);
+    gate.let_through(3);
+    server.wait_for_requests(1);
+    kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.signal(), Some(2), "{output:?}");
+    assert!(wait_until(|| server.given_up() == 1), "the server still generates");
+    let ran = desk.ask(&server, &["--continue", "-p", "go on"]).exits(0);
+    assert_eq!(ran.out, "Four.\n");
+    server.assert_clean();
+}
+
+#[test]
+fn the_demo_answers_without_a_server() {
+    let desk = Desk::new();
+    desk.write(
+        "script.toml",
+        "model = \"demo\"\n[[response]]\n[[response.step]]\nsay = \"Scripted.\"\n",
+    );
+    let script = desk.path("script.toml");
+    let script = script.to_str().unwrap();
+    let ran = desk.run(&["--trust-workspace", "--demo", script, "-p", "hello"]).exits(0);
+    assert_eq!(ran.out, "Scripted.\n");
+}

@@ -1,0 +1,49 @@
+//! The full screen as a person has it: the real binary on a real pseudo-terminal, talking to the
+//! scripted model server.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in a test, failing loudly is the point"
+)]
+
+mod support;
+
+#[path = "screen/approving.rs"]
+mod approving;
+#[path = "screen/chatting.rs"]
+mod chatting;
+#[path = "screen/demo.rs"]
+mod demo;
+#[path = "screen/leaving.rs"]
+mod leaving;
+#[path = "screen/sessions.rs"]
+mod sessions;
+#[path = "screen/starting.rs"]
+mod starting;
+#[path = "screen/stopping.rs"]
+mod stopping;
+
+use serde_json::{Value, json};
+use support::model_server::{Recorded, Reply};
+
+/// A reply that runs one shell command.
+fn bash(id: &str, command: &str) -> Reply {
+    Reply::calls("", &[(id, "Bash", json!({"command": command}))])
+}
+
+/// What the model was told of a call.
+fn result_of(request: &Recorded, id: &str) -> String {
+    let is_result = |message: &&Value| message["tool_call_id"] == id;
+    let result = request.messages().iter().find(is_result);
+    let result = result.unwrap_or_else(|| panic!("no result of {id} in {}", request.body));
+    result["content"].as_str().unwrap().to_owned()
+}
+
+/// The text of the newest message of the person.
+fn last_user_text(request: &Recorded) -> String {
+    let is_user = |message: &&Value| message["role"] == "user";
+    let message = request.messages().iter().rfind(is_user).unwrap();
+    message["content"].as_str().unwrap().to_owned()
+}

@@ -1,0 +1,189 @@
+//! The permission dialog: each answer, and what comes of it.
+
+use serde_json::{Value, json};
+
+use crate::support::desk::Desk;
+use crate::support::model_server::{ModelServer, Reply};
+use crate::support::terminal::{Slug, key};
+use crate::{bash, result_of};
+
+const EDIT: &str = "let total = 1;";
+
+fn edit(id: &str) -> Reply {
+    let input = json!({"file_path": "a.rs", "old_string": "total = 1", "new_string": "total = 2"});
+    Reply::calls("", &[("r1", "Read", json!({"file_path": "a.rs"})), (id, "Edit", input)])
+}
+
+#[test]
+fn a_command_runs_after_yes_and_its_output_is_shown() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "printf 'o%s\\n' ne two"));
+    server.reply(Reply::text("Done."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("run it");
+    slug.answer("printf", "y");
+    slug.wait_until("output and answer", |screen| {
+        screen.lines().any(|row| row.trim() == "one") && screen.contains("Done.")
+    });
+    assert!(result_of(&server.chats()[1], "c1").contains("one\notwo"));
+    server.assert_clean();
+}
+
+#[test]
+fn nothing_runs_before_the_answer() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("Done."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("run it");
+    slug.wait_for_dialog("touch made");
+    assert!(!desk.path("made").exists());
+    slug.keys("y");
+    slug.wait_for("Done.");
+    assert!(desk.path("made").exists());
+}
+
+#[test]
+fn after_no_the_command_does_not_run_and_the_model_is_told() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("As you wish."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("run it");
+    slug.answer("touch made", "n");
+    slug.wait_for("As you wish.");
+    assert!(!desk.path("made").exists());
+    let told = result_of(&server.chats()[1], "c1");
+    assert!(told.contains("said no"), "{told}");
+    server.assert_clean();
+}
+
+#[test]
+fn a_no_can_say_what_to_do_instead() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("Then with make."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("run it");
+    slug.answer("touch made", "t");
+    slug.keys("use the Makefile");
+    slug.wait_for("use the Makefile");
+    slug.keys(key::ENTER);
+    slug.wait_for("Then with make.");
+    assert!(!desk.path("made").exists());
+    let told = result_of(&server.chats()[1], "c1");
+    assert!(told.contains("use the Makefile"), "{told}");
+}
+
+#[test]
+fn an_edit_shows_its_diff_and_yes_writes_the_file() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write("a.rs", &format!("fn main() {{\n    {EDIT}\n}}\n"));
+    server.reply(edit("c1"));
+    server.reply(Reply::text("Changed."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("make it two");
+    slug.wait_for_dialog("a.rs  +1 -1");
+    slug.wait_until("both sides of the change", |screen| {
+        screen.contains("let total = 1;") && screen.contains("let total = 2;")
+    });
+    assert!(desk.read("a.rs").contains("total = 1;"));
+    slug.keys("y");
+    slug.wait_for("Changed.");
+    assert_eq!(desk.read("a.rs"), "fn main() {\n    let total = 2;\n}\n");
+    server.assert_clean();
+}
+
+#[test]
+fn an_edit_that_was_refused_leaves_the_file_as_it_was() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write("a.rs", EDIT);
+    server.reply(edit("c1"));
+    server.reply(Reply::text("Left alone."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("make it two");
+    slug.answer("a.rs  +1 -1", "n");
+    slug.wait_for("Left alone.");
+    assert_eq!(desk.read("a.rs"), EDIT);
+}
+
+#[test]
+fn always_saves_the_rule_that_is_shown_and_asks_no_more() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(bash("c2", "touch made"));
+    server.reply(Reply::text("Twice."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("run it");
+    slug.wait_for_dialog("yes, always for  Bash(touch made)");
+    // Where it is kept is shown, too.
+    slug.wait_for("shop/.slug/settings.local.json");
+    slug.keys("a");
+    slug.wait_for("Twice.");
+    let settings: Value = serde_json::from_str(&desk.read(".slug/settings.local.json")).unwrap();
+    assert_eq!(settings["permissions"]["allow"], json!(["Bash(touch made)"]));
+}
+
+#[test]
+fn for_this_session_asks_no_more_and_saves_nothing() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(bash("c2", "touch made"));
+    server.reply(Reply::text("Twice."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("run it");
+    slug.answer("Bash(touch made)", "s");
+    slug.wait_for("Twice.");
+    assert!(!desk.slug_home().join("settings.json").exists());
+    assert!(!desk.path(".slug").exists());
+}
+
+#[test]
+fn never_denies_the_next_call_without_asking() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(bash("c2", "touch other"));
+    server.reply(Reply::text("Neither."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("run it");
+    slug.answer("no, always for Bash(touch *)", "d");
+    slug.wait_for("Neither.");
+    assert!(!desk.path("made").exists() && !desk.path("other").exists());
+    let told = result_of(&server.chats()[2], "c2");
+    assert!(told.contains("Bash(touch *)"), "{told}");
+}
+
+#[test]
+fn an_edited_command_runs_in_its_place_and_the_model_is_told() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("Yours then."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("run it");
+    slug.answer("touch made", "e");
+    slug.keys(&format!("{}touch mine", key::CTRL_U));
+    slug.wait_for("touch mine");
+    slug.keys(key::ENTER);
+    // What was edited is decided, and so asked, anew.
+    slug.answer("? touch mine", "y");
+    slug.wait_for("Yours then.");
+    assert!(desk.path("mine").exists() && !desk.path("made").exists());
+    let told = result_of(&server.chats()[1], "c1");
+    assert!(told.contains("touch mine"), "{told}");
+    server.assert_clean();
+}
+
+#[test]
+fn several_questions_are_asked_one_after_another() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let call = |file: &str| json!({"command": format!("touch {file}")});
+    server.reply(Reply::calls("", &[("c1", "Bash", call("one")), ("c2", "Bash", call("two"))]));
+    server.reply(Reply::text("Half of it."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("run both");
+    slug.answer("touch one", "n");
+    slug.answer("touch two", "y");
+    slug.wait_for("Half of it.");
+    assert!(!desk.path("one").exists() && desk.path("two").exists());
+    server.assert_clean();
+}

@@ -1,0 +1,166 @@
+//! Messages and answers.
+
+use serde_json::json;
+
+use crate::support::desk::Desk;
+use crate::support::model_server::{Gate, ModelServer, Reply};
+use crate::support::terminal::{Slug, key};
+use crate::{last_user_text, result_of};
+
+#[test]
+fn an_answer_is_shown_as_markdown() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("# Findings\n\nIt is **quite** good:\n\n- `one` thing\n"));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("how is it?");
+    slug.wait_until("the answer without its marks", |screen| {
+        screen.contains("Findings")
+            && screen.contains("It is quite good:")
+            && screen.contains("one thing")
+            && !screen.contains("# Findings")
+            && !screen.contains("**")
+    });
+    let request = &server.chats()[0];
+    assert!(last_user_text(request).contains("how is it?"));
+    server.assert_clean();
+}
+
+#[test]
+fn a_second_message_continues_the_conversation() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Blue."));
+    server.reply(Reply::text("Because of the sky."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("which colour?");
+    slug.wait_for("Blue.");
+    slug.say("why?");
+    slug.wait_for("Because of the sky.");
+    let requests = server.chats();
+    let answer = json!({"role": "assistant", "content": "Blue."});
+    assert!(requests[1].messages().contains(&answer), "{}", requests[1].body);
+    server.assert_clean();
+}
+
+#[test]
+fn reading_inside_the_workspace_is_not_asked_about() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write("notes.txt", "the answer is 42\n");
+    server.reply(Reply::calls("", &[("c1", "Read", json!({"file_path": "notes.txt"}))]));
+    server.reply(Reply::text("It says 42."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("what do the notes say?");
+    slug.wait_for("It says 42.");
+    assert!(result_of(&server.chats()[1], "c1").contains("the answer is 42"));
+    server.assert_clean();
+}
+
+#[test]
+fn what_is_typed_while_it_answers_is_sent_afterwards() {
+    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    server.reply(Reply::text("First answer.").gated(&gate));
+    server.reply(Reply::text("Second answer."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("first question");
+    server.wait_for_requests(1);
+    slug.say("second question");
+    slug.wait_for("after this turn");
+    assert_eq!(server.chats().len(), 1);
+    gate.open();
+    slug.wait_for("Second answer.");
+    assert!(last_user_text(&server.chats()[1]).contains("second question"));
+    server.assert_clean();
+}
+
+#[test]
+fn a_waiting_message_can_be_taken_back() {
+    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    server.reply(Reply::text("First answer.").gated(&gate));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("first question");
+    server.wait_for_requests(1);
+    slug.say("second question");
+    slug.wait_for("after this turn");
+    slug.keys("\x1b[A");
+    slug.wait_for_no("after this turn");
+    slug.wait_for("❯ second question");
+    gate.open();
+    slug.wait_for("First answer.");
+    assert_eq!(server.chats().len(), 1);
+}
+
+#[test]
+fn a_message_can_be_sent_into_the_running_turn() {
+    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    desk.write("a.txt", "alpha\n");
+    let read = Reply::calls("", &[("c1", "Read", json!({"file_path": "a.txt"}))]);
+    server.reply(read.gated(&gate));
+    server.reply(Reply::text("In German: Alpha."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("read a.txt");
+    server.wait_for_requests(1);
+    slug.keys("answer in German");
+    slug.wait_for("answer in German");
+    slug.keys(key::CTRL_S);
+    slug.wait_for("next step");
+    gate.open();
+    slug.wait_for("In German: Alpha.");
+    let request = &server.chats()[1];
+    assert!(result_of(request, "c1").contains("alpha"));
+    assert!(last_user_text(request).contains("answer in German"), "{}", request.body);
+    server.assert_clean();
+}
+
+#[test]
+fn a_command_of_the_persons_own_runs_and_the_model_sees_it() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("It greets you."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("!echo he''llo there");
+    slug.wait_for("hello there");
+    assert_eq!(server.chats().len(), 0);
+    slug.say("what did that print?");
+    slug.wait_for("It greets you.");
+    let request = &server.chats()[0];
+    assert!(last_user_text(request).contains("hello there"), "{}", request.body);
+    server.assert_clean();
+}
+
+#[test]
+fn a_resize_while_it_streams_lays_everything_out_anew() {
+    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    let words: Vec<String> = (0..40).map(|number| format!("word{number} ")).collect();
+    let reply = Reply::words(words.iter().map(String::as_str)).gated(&gate);
+    server.reply(reply);
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("count");
+    gate.let_through(21);
+    slug.wait_for("word19");
+    slug.resize(60, 24);
+    slug.wait_until("a narrow screen", |screen| {
+        let rule = "─".repeat(60);
+        screen.lines().filter(|row| *row == rule).count() == 2 && screen.contains("word19")
+    });
+    gate.open();
+    slug.wait_for("word39");
+    slug.resize(120, 40);
+    slug.wait_until("a wide screen with every word in order", |screen| {
+        let rule = "─".repeat(120);
+        let shown: Vec<&str> =
+            screen.split_whitespace().filter(|word| word.starts_with("word")).collect();
+        screen.contains(&rule) && shown.iter().copied().eq(words.iter().map(|word| word.trim()))
+    });
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named_with_what_to_do() {
+    let desk = Desk::new();
+    let endpoint = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}/v1", listener.local_addr().unwrap())
+    };
+    let arguments = ["--trust-workspace", "-m", "test-model", "-e", &endpoint];
+    let mut slug = Slug::at(&desk, 120, 30).args(&arguments).open();
+    slug.wait_for("test-model");
+    slug.say("hello");
+    slug.wait_for("No server answers at");
+}

@@ -1,0 +1,50 @@
+//! `slug --demo` plays its whole task, with no server, no key and no network.
+
+use crate::support::desk::Desk;
+use crate::support::terminal::Slug;
+
+#[test]
+fn the_demo_plays_its_task_with_its_questions() {
+    let desk = Desk::new();
+    let mut slug = Slug::at(&desk, 80, 24).args(&["--demo"]).open();
+    slug.wait_for("enter send");
+    slug.say("go");
+    slug.answer("lib/rates.sh  +4 -4", "y");
+    slug.answer("sh test.sh", "y");
+    slug.wait_until("the end of the task", |screen| {
+        screen.contains("Prices already charged are not corrected by this.")
+            && screen.contains("Say what you want done")
+    });
+    insta::assert_snapshot!("after_the_task_at_80x24", picture(&slug));
+    slug.resize(120, 40);
+    slug.wait_until("a wide screen", |screen| {
+        screen.contains(&"─".repeat(120)) && screen.contains("Say what you want done")
+    });
+    insta::assert_snapshot!("after_the_task_at_120x40", picture(&slug));
+}
+
+/// The screen with what differs from run to run replaced: the scratch folder's name, rates, and
+/// how long things took.
+fn picture(slug: &Slug) -> String {
+    let rows = slug.screen();
+    let rows = rows.lines().map(|row| {
+        let row = replaced(row, "slug-demo-", |c| c.is_ascii_alphanumeric());
+        before_unit(&before_unit(&row, " tok/s"), " ms")
+    });
+    rows.map(|row| row.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+}
+
+/// With `…` in the place of the characters behind `start`, in the same width.
+fn replaced(row: &str, start: &str, is_part: impl Fn(char) -> bool) -> String {
+    let Some((before, rest)) = row.split_once(start) else { return row.to_owned() };
+    let after = rest.trim_start_matches(is_part);
+    let width = rest.chars().count() - after.chars().count();
+    format!("{before}{start}{}{after}", "…".repeat(width))
+}
+
+/// With `…` in the place of the number before a unit, and of the blanks that it is padded with.
+fn before_unit(row: &str, unit: &str) -> String {
+    let Some((before, after)) = row.split_once(unit) else { return row.to_owned() };
+    let before = before.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end();
+    format!("{before} …{unit}{after}")
+}

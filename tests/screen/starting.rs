@@ -1,0 +1,148 @@
+//! The questions before the chat, and what it starts with.
+
+use serde_json::json;
+
+use crate::bash;
+use crate::support::desk::Desk;
+use crate::support::model_server::{ModelServer, Reply};
+use crate::support::terminal::{Slug, key};
+
+const QUESTION: &str = "Do you trust this folder?";
+
+/// A workspace that brings instructions and a rule along.
+fn with_its_own_ways() -> Desk {
+    let desk = Desk::new();
+    desk.write("SLUG.md", "Speak like a PIRATE.\n");
+    desk.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash(touch made)"]}}"#);
+    desk
+}
+
+fn untrusted(desk: &Desk, server: &ModelServer) -> Slug {
+    let arguments = ["-m", "test-model", "-e", &server.endpoint()];
+    Slug::at(desk, 100, 30).args(&arguments).open()
+}
+
+#[test]
+fn a_new_folder_is_asked_about_before_anything_is_sent() {
+    let (desk, server) = (with_its_own_ways(), ModelServer::start());
+    let mut slug = untrusted(&desk, &server);
+    slug.wait_until("the question with what the folder brings", |screen| {
+        screen.contains(QUESTION)
+            && screen.contains("SLUG.md")
+            && screen.contains("Bash(touch made)")
+    });
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn a_trusted_folder_brings_its_rules_and_instructions() {
+    let (desk, server) = (with_its_own_ways(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("Arr."));
+    let mut slug = untrusted(&desk, &server);
+    slug.wait_for(QUESTION);
+    slug.keys("y");
+    slug.wait_for("test-model");
+    slug.say("run it");
+    slug.wait_for("Arr.");
+    assert!(desk.path("made").exists());
+    assert!(server.chats()[0].body.to_string().contains("PIRATE"));
+    server.assert_clean();
+}
+
+#[test]
+fn without_trust_nothing_of_the_folder_is_active() {
+    let (desk, server) = (with_its_own_ways(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("As you wish."));
+    let mut slug = untrusted(&desk, &server);
+    slug.wait_for(QUESTION);
+    slug.keys("n");
+    slug.wait_for("test-model");
+    slug.say("run it");
+    slug.answer("touch made", "n");
+    slug.wait_for("As you wish.");
+    for request in server.chats() {
+        assert!(!request.body.to_string().contains("PIRATE"), "{}", request.body);
+    }
+}
+
+#[test]
+fn trust_is_asked_for_once() {
+    let (desk, server) = (with_its_own_ways(), ModelServer::start());
+    let mut slug = untrusted(&desk, &server);
+    slug.wait_for(QUESTION);
+    slug.keys("y");
+    slug.wait_for("test-model");
+    slug.quit();
+    let mut slug = untrusted(&desk, &server);
+    slug.wait_for("test-model");
+    assert!(!slug.raw().contains(QUESTION));
+}
+
+#[test]
+fn with_nothing_configured_it_helps_to_begin() {
+    let desk = Desk::new();
+    let mut slug = Slug::at(&desk, 100, 30).args(&["--trust-workspace"]).open();
+    slug.wait_until("the first-run screen", |screen| {
+        screen.contains("Which model shall it use?")
+            && screen.contains("Servers on this machine")
+            && screen.contains("Look around with the demo")
+    });
+}
+
+#[test]
+fn of_several_models_the_person_chooses() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let models = json!({"object": "list", "data": [
+        {"id": "small-model", "object": "model"}, {"id": "large-model", "object": "model"}]});
+    server.answer("GET /v1/models", Reply::json(200, &models));
+    server.reply(Reply::text("Large it is."));
+    let arguments = ["--trust-workspace", "-e", &server.endpoint()];
+    let mut slug = Slug::at(&desk, 100, 30).args(&arguments).open();
+    slug.wait_until("both models", |screen| {
+        screen.contains("small-model") && screen.contains("large-model")
+    });
+    slug.keys(key::DOWN);
+    slug.keys(key::ENTER);
+    slug.wait_for_no("small-model");
+    slug.say("hello");
+    slug.wait_for("Large it is.");
+    assert_eq!(server.chats()[0].body["model"], "large-model");
+}
+
+#[test]
+fn the_only_model_of_a_server_is_taken() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Good morning."));
+    let arguments = ["--trust-workspace", "-e", &server.endpoint()];
+    let mut slug = Slug::at(&desk, 100, 30).args(&arguments).open();
+    slug.wait_for("test-model");
+    slug.say("hello");
+    slug.wait_for("Good morning.");
+    assert_eq!(server.chats()[0].body["model"], "test-model");
+}
+
+#[test]
+fn no_color_writes_no_colour() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("# Title\n\n```rust\nfn main() {}\n```\n\n> quoted\n"));
+    let endpoint = server.endpoint();
+    let arguments = ["--trust-workspace", "-m", "test-model", "-e", &endpoint];
+    let mut slug = Slug::at(&desk, 100, 30).args(&arguments).env("NO_COLOR", "1").open();
+    slug.wait_for("test-model");
+    slug.say("show me");
+    slug.wait_for("quoted");
+    let raw = slug.raw();
+    let coloured: Vec<&str> = raw.split("\x1b[").skip(1).filter_map(colour).collect();
+    assert!(coloured.is_empty(), "{coloured:?}");
+}
+
+/// The parameters of a sequence that sets a colour other than the terminal's own.
+fn colour(sequence: &str) -> Option<&str> {
+    let end = sequence.find(|c: char| c != ';' && c != ':' && !c.is_ascii_digit())?;
+    let parameters = sequence[end..].starts_with('m').then_some(&sequence[..end])?;
+    let mut numbers = parameters.split([';', ':']).filter_map(|number| number.parse().ok());
+    let is_colour = |number: u16| matches!(number, 30..=38 | 40..=48 | 58 | 90..=97 | 100..=107);
+    numbers.any(is_colour).then_some(parameters)
+}

@@ -1,0 +1,130 @@
+//! Escape and ctrl+c while something runs.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, test_kill_process};
+
+use crate::support::desk::Desk;
+use crate::support::model_server::{Gate, ModelServer, Reply, wait_until};
+use crate::support::terminal::{Slug, key};
+use crate::{bash, result_of};
+
+const STOPPED: &str = "stopped by you";
+
+/// The process id that a command has written to a file.
+fn pid(file: &Path) -> Pid {
+    let mut pid = None;
+    wait_until(|| {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        pid = text.strip_suffix('\n').and_then(|text| Pid::from_raw(text.parse().ok()?));
+        pid.is_some()
+    });
+    pid.unwrap_or_else(|| panic!("no process id in {}", file.display()))
+}
+
+#[test]
+fn escape_stops_an_answer_within_a_second() {
+    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    server.reply(Reply::text("one two three four five").gated(&gate));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("count");
+    gate.let_through(4);
+    slug.wait_for("one two three");
+    let began = Instant::now();
+    slug.keys(key::ESC);
+    slug.wait_for(STOPPED);
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(1), "{took:?}");
+}
+
+#[test]
+fn the_server_sees_the_connection_closed() {
+    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    server.reply(Reply::text("one two three four five").gated(&gate));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("count");
+    gate.let_through(4);
+    slug.wait_for("one two three");
+    slug.keys(key::ESC);
+    assert!(wait_until(|| server.given_up() == 1), "the server still generates");
+}
+
+#[test]
+fn what_had_come_is_kept_and_the_next_message_works() {
+    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    server.reply(Reply::text("one two three four five").gated(&gate));
+    server.reply(Reply::text("Four and five."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("count");
+    gate.let_through(4);
+    slug.wait_for("one two three");
+    slug.keys(key::ESC);
+    slug.wait_for(STOPPED);
+    slug.say("go on");
+    slug.wait_for("Four and five.");
+    slug.wait_for("one two three");
+    let request = &server.chats()[1];
+    assert!(request.body.to_string().contains("one two three"), "{}", request.body);
+    server.assert_clean();
+}
+
+#[test]
+fn escape_ends_a_running_command_with_its_children() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "sleep 300 & echo $! > pid; wait"));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("wait");
+    slug.answer("sleep 300", "y");
+    let sleeper = pid(&desk.path("pid"));
+    slug.keys(key::ESC);
+    slug.wait_for(STOPPED);
+    assert!(wait_until(|| test_kill_process(sleeper).is_err()), "{sleeper:?} still runs");
+}
+
+#[test]
+fn the_history_stays_valid_after_a_stopped_command() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "echo begun; echo $$ > pid; sleep 300"));
+    server.reply(Reply::text("Onwards."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("wait");
+    slug.answer("sleep 300", "y");
+    pid(&desk.path("pid"));
+    slug.keys(key::ESC);
+    slug.wait_for(STOPPED);
+    slug.say("never mind");
+    slug.wait_for("Onwards.");
+    let told = result_of(&server.chats()[1], "c1");
+    assert!(told.contains("begun") && told.contains("stopped by the user"), "{told}");
+    server.assert_clean();
+}
+
+#[test]
+fn escape_in_a_question_is_a_no() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("As you wish."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("run it");
+    slug.answer("touch made", key::ESC);
+    slug.wait_for("As you wish.");
+    assert!(!desk.path("made").exists());
+}
+
+#[test]
+fn ctrl_c_clears_the_input_first_and_then_stops_the_turn() {
+    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    server.reply(Reply::text("one two three four five").gated(&gate));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("count");
+    gate.let_through(4);
+    slug.wait_for("one two three");
+    slug.keys("half a thought");
+    slug.wait_for("half a thought");
+    slug.keys(key::CTRL_C);
+    slug.wait_for_no("half a thought");
+    assert_eq!(server.given_up(), 0);
+    slug.keys(key::CTRL_C);
+    slug.wait_for(STOPPED);
+}

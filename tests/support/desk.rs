@@ -1,0 +1,191 @@
+//! A person's surroundings for one test: a home folder and a workspace of their own, an empty
+//! environment, and the real slug to start in them.
+//!
+//! Nothing of the machine's own configuration is seen: no keys, no `~/.slug`, no git identity.
+
+#![allow(dead_code, reason = "each test file uses a part of this")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in a test, failing loudly is the point"
+)]
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::model_server::ModelServer;
+
+/// The binary under test.
+pub const SLUG: &str = env!("CARGO_BIN_EXE_slug");
+
+/// Home folder and workspace of one test, removed with it.
+pub struct Desk {
+    root: TempDir,
+}
+
+/// How a run of slug without a screen went.
+pub struct Ran {
+    /// The exit status; `None` after a signal.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Desk {
+    /// An empty home and an empty workspace.
+    pub fn new() -> Self {
+        let root = tempfile::Builder::new().prefix("slug-desk-").tempdir().unwrap();
+        for folder in ["home", "shop", "tmp"] {
+            fs::create_dir(root.path().join(folder)).unwrap();
+        }
+        Self { root }
+    }
+
+    /// The home folder.
+    pub fn home(&self) -> PathBuf {
+        self.real().join("home")
+    }
+
+    /// `~/.slug`, which may not be there yet.
+    pub fn slug_home(&self) -> PathBuf {
+        self.home().join(".slug")
+    }
+
+    /// The folder that slug works in.
+    pub fn workspace(&self) -> PathBuf {
+        self.real().join("shop")
+    }
+
+    /// A file of the workspace.
+    pub fn path(&self, file: &str) -> PathBuf {
+        self.workspace().join(file)
+    }
+
+    /// Writes a file of the workspace, with the folders it needs.
+    pub fn write(&self, file: &str, text: &str) {
+        write(&self.path(file), text);
+    }
+
+    /// The text of a file of the workspace.
+    pub fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.path(file)).unwrap()
+    }
+
+    /// Writes a file below `~/.slug`.
+    pub fn write_home(&self, file: &str, text: &str) {
+        write(&self.slug_home().join(file), text);
+    }
+
+    /// All that slug sees of the environment.
+    pub fn environment(&self) -> Vec<(OsString, OsString)> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let root = self.real();
+        [
+            ("PATH", path),
+            ("HOME", root.join("home").into()),
+            ("TMPDIR", root.join("tmp").into()),
+            ("LANG", "C.UTF-8".into()),
+            ("TZ", "UTC".into()),
+            ("TERM", "xterm-256color".into()),
+        ]
+        .map(|(name, value)| (name.into(), value))
+        .into()
+    }
+
+    /// slug in the workspace, with nothing on standard input.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(SLUG);
+        command.args(arguments).current_dir(self.workspace());
+        command.env_clear().envs(self.environment());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs slug without a screen.
+    pub fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::of(&self.command(arguments).output().unwrap())
+    }
+
+    /// Runs slug without a screen, with a text on standard input.
+    pub fn run_with_input(&self, arguments: &[&str], input: &str) -> Ran {
+        let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        Ran::of(&child.wait_with_output().unwrap())
+    }
+
+    /// `slug -p` against a server, in a trusted workspace.
+    pub fn ask(&self, server: &ModelServer, arguments: &[&str]) -> Ran {
+        self.run(&with_server(&server.endpoint(), arguments))
+    }
+
+    /// The same, while it still runs.
+    pub fn ask_in_background(&self, server: &ModelServer, arguments: &[&str]) -> Child {
+        self.command(&with_server(&server.endpoint(), arguments)).spawn().unwrap()
+    }
+
+    /// The sessions in the store, as `slug sessions list --json` tells them.
+    pub fn sessions(&self) -> Vec<Value> {
+        self.run(&["sessions", "list", "--json"]).json().as_array().unwrap().clone()
+    }
+
+    // Where slug is, as slug sees it: without symbolic links.
+    fn real(&self) -> PathBuf {
+        self.root.path().canonicalize().unwrap()
+    }
+}
+
+/// These arguments behind those that name the server, its model and a trusted workspace.
+pub fn with_server<'a>(endpoint: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
+    let server = ["--trust-workspace", "--model", "test-model", "--endpoint", endpoint];
+    server.iter().chain(arguments).copied().collect()
+}
+
+impl Ran {
+    fn of(output: &Output) -> Self {
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Standard output as one JSON value; fails when slug did.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in {}", self.told()))
+    }
+
+    /// Standard output as JSON values, one a line.
+    pub fn lines(&self) -> Vec<Value> {
+        let parse = |line| {
+            serde_json::from_str(line)
+                .unwrap_or_else(|error| panic!("{error} in {line:?} of {}", self.told()))
+        };
+        self.out.lines().map(parse).collect()
+    }
+
+    /// All of it, for a failure's message.
+    pub fn told(&self) -> String {
+        format!("status {:?}\n--- out\n{}\n--- err\n{}", self.code, self.out, self.err)
+    }
+
+    /// Fails unless slug exited with this status.
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{}", self.told());
+        self
+    }
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}

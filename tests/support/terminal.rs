@@ -1,0 +1,339 @@
+//! slug on a real pseudo-terminal, and what a person sees there.
+//!
+//! ```ignore
+//! let desk = Desk::new();
+//! let mut slug = Slug::chat(&desk, &server);
+//! slug.say("hello");
+//! slug.wait_for("Good morning");
+//! slug.answer("cargo test", "y");    // once that permission dialog takes keys
+//! ```
+//!
+//! The screen is what a terminal with synchronized updates shows: whole frames only. Every wait
+//! polls a condition, and fails with the screen printed when it does not come to hold in time. A
+//! slug that still runs when it is dropped is killed.
+
+#![allow(dead_code, reason = "each test file uses a part of this")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in a test, failing loudly is the point"
+)]
+
+use std::io::{Read, Write};
+use std::num::NonZeroU16;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize};
+use rustix::process::{Pid, Signal};
+use rustix::termios::LocalModes;
+use slug_code::platform::terminal::{BEGIN_UPDATE, END_UPDATE};
+
+use super::desk::{Desk, SLUG, with_server};
+use super::model_server::{ModelServer, wait_until};
+
+/// How long a wait may take before the test has failed.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often a wait looks.
+const GLANCE: Duration = Duration::from_millis(5);
+/// The permission dialog takes keys once none has come for 300 ms; this is safely longer.
+const GUARD: Duration = Duration::from_millis(400);
+
+/// Named keys.
+pub mod key {
+    /// Escape.
+    pub const ESC: &str = "\x1b";
+    /// Enter.
+    pub const ENTER: &str = "\r";
+    /// Arrow down.
+    pub const DOWN: &str = "\x1b[B";
+    /// Backspace.
+    pub const BACKSPACE: &str = "\x7f";
+    /// ctrl+b.
+    pub const CTRL_B: &str = "\x02";
+    /// ctrl+c.
+    pub const CTRL_C: &str = "\x03";
+    /// ctrl+s.
+    pub const CTRL_S: &str = "\x13";
+    /// ctrl+u.
+    pub const CTRL_U: &str = "\x15";
+}
+
+/// A slug that runs on a terminal of its own.
+pub struct Slug {
+    shown: Arc<Mutex<Shown>>,
+    writer: Box<dyn Write + Send>,
+    child: Box<dyn Child + Send + Sync>,
+    ended: Option<portable_pty::ExitStatus>,
+    terminal: Box<dyn MasterPty + Send>,
+    /// Held open, so that the terminal's modes can be read after the end.
+    near: OwnedFd,
+}
+
+/// How slug is to be started.
+pub struct Start<'a> {
+    desk: &'a Desk,
+    size: (u16, u16),
+    arguments: Vec<String>,
+    variables: Vec<(String, String)>,
+}
+
+/// What the terminal got.
+struct Shown {
+    parser: vt100::Parser,
+    /// Every byte.
+    raw: Vec<u8>,
+    /// How much of it the parser has.
+    parsed: usize,
+}
+
+impl Slug {
+    /// slug as a person starts it in the desk's workspace, on a screen of columns and rows.
+    pub fn at(desk: &Desk, columns: u16, rows: u16) -> Start<'_> {
+        Start { desk, size: (columns, rows), arguments: Vec::new(), variables: Vec::new() }
+    }
+
+    /// A chat with the server in a trusted workspace, ready for the first message.
+    pub fn chat(desk: &Desk, server: &ModelServer) -> Self {
+        Self::chat_with(desk, server, &[])
+    }
+
+    /// The same with more arguments.
+    pub fn chat_with(desk: &Desk, server: &ModelServer, arguments: &[&str]) -> Self {
+        let endpoint = server.endpoint();
+        let mut slug = Self::at(desk, 100, 30).args(&with_server(&endpoint, arguments)).open();
+        slug.wait_for("test-model");
+        slug
+    }
+
+    /// Types, key by key or text.
+    pub fn keys(&mut self, keys: &str) {
+        self.writer.write_all(keys.as_bytes()).unwrap();
+        self.writer.flush().unwrap();
+    }
+
+    /// Types a message and sends it.
+    pub fn say(&mut self, text: &str) {
+        self.keys(text);
+        self.wait_for(text.lines().next_back().unwrap_or_default());
+        self.keys(key::ENTER);
+    }
+
+    /// Waits for a permission dialog that shows `text`, then until it takes keys, and answers.
+    pub fn answer(&mut self, text: &str, keys: &str) {
+        self.wait_for_dialog(text);
+        self.keys(keys);
+    }
+
+    /// Waits for a permission dialog that shows `text`, until it takes keys.
+    pub fn wait_for_dialog(&mut self, text: &str) {
+        self.wait_until(&format!("a dialog with {text:?}"), |screen| {
+            screen.contains("yes, once") && screen.contains(text)
+        });
+        // The one wait for a time: the dialog must not take keys any earlier.
+        thread::sleep(GUARD);
+    }
+
+    /// Waits until the screen shows `text`.
+    #[track_caller]
+    pub fn wait_for(&mut self, text: &str) {
+        self.wait_until(&format!("{text:?} on screen"), |screen| screen.contains(text));
+    }
+
+    /// Waits until the screen shows `text` no longer.
+    #[track_caller]
+    pub fn wait_for_no(&mut self, text: &str) {
+        self.wait_until(&format!("no {text:?} on screen"), |screen| !screen.contains(text));
+    }
+
+    /// Waits until the screen is as it should be.
+    #[track_caller]
+    pub fn wait_until(&mut self, what: &str, holds: impl Fn(&str) -> bool) {
+        let began = Instant::now();
+        loop {
+            // Before the look, so that what it wrote last is seen.
+            let ended = self.child.try_wait().unwrap();
+            if holds(&self.screen()) {
+                return;
+            }
+            let waited = began.elapsed();
+            assert!(ended.is_none(), "{ended:?}, waiting for {what}:\n{}", self.told());
+            assert!(waited < PATIENCE, "not within {waited:?}: {what}\n{}", self.told());
+            thread::sleep(GLANCE);
+        }
+    }
+
+    /// What the screen shows, a line for each row.
+    pub fn screen(&self) -> String {
+        let shown = self.shown();
+        let screen = shown.parser.screen();
+        screen.rows(0, screen.size().1.get()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Everything written to the terminal.
+    pub fn raw(&self) -> String {
+        String::from_utf8_lossy(&self.shown().raw).into_owned()
+    }
+
+    /// Changes the terminal's size.
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        self.shown().parser.set_size(wide(rows), wide(columns));
+        self.terminal.resize(size(columns, rows)).unwrap();
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        let pid = self.child.process_id().unwrap().cast_signed();
+        rustix::process::kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    }
+
+    /// Kills slug as a crash would, and waits until it is gone.
+    pub fn kill(mut self) {
+        self.signal(Signal::KILL);
+        self.wait();
+    }
+
+    /// Leaves slug as a person does, and waits until it is gone.
+    pub fn quit(mut self) {
+        self.keys("/quit\r");
+        let status = self.wait();
+        assert!(status.success(), "{status:?}\n{}", self.told());
+    }
+
+    /// Waits until everything written to the terminal is as it should be.
+    #[track_caller]
+    pub fn wait_for_raw(&self, what: &str, holds: impl Fn(&str) -> bool) {
+        assert!(wait_until(|| holds(&self.raw())), "no {what} in {:?}", self.raw());
+    }
+
+    /// Waits for slug's end.
+    pub fn wait(&mut self) -> portable_pty::ExitStatus {
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(began.elapsed() < PATIENCE, "slug does not end\n{}", self.told());
+            thread::sleep(GLANCE);
+        };
+        self.ended = Some(status.clone());
+        status
+    }
+
+    /// Whether the terminal edits lines and echoes, as a shell needs it.
+    pub fn edits_lines(&self) -> bool {
+        let modes = rustix::termios::tcgetattr(&self.near).unwrap().local_modes;
+        modes.contains(LocalModes::ICANON | LocalModes::ECHO)
+    }
+
+    fn shown(&self) -> MutexGuard<'_, Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn told(&self) -> String {
+        let screen = self.screen();
+        let rows: Vec<String> = screen.lines().map(|row| format!("│{row}")).collect();
+        rows.join("\n")
+    }
+}
+
+impl Drop for Slug {
+    fn drop(&mut self) {
+        if self.ended.is_none() {
+            // It may be gone already.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+impl Start<'_> {
+    /// With these arguments.
+    pub fn args(mut self, arguments: &[&str]) -> Self {
+        self.arguments.extend(arguments.iter().map(|&argument| argument.to_owned()));
+        self
+    }
+
+    /// With this environment variable.
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Starts it.
+    pub fn open(self) -> Slug {
+        let (columns, rows) = self.size;
+        let pty = portable_pty::native_pty_system().openpty(size(columns, rows)).unwrap();
+        let mut command = CommandBuilder::new(SLUG);
+        command.args(&self.arguments);
+        command.cwd(self.desk.workspace());
+        command.env_clear();
+        for (name, value) in self.desk.environment() {
+            command.env(name, value);
+        }
+        for (name, value) in &self.variables {
+            command.env(name, value);
+        }
+        let near = open_terminal(&pty.master.tty_name().unwrap());
+        let child = pty.slave.spawn_command(command).unwrap();
+        drop(pty.slave);
+        let shown = Arc::new(Mutex::new(Shown {
+            parser: vt100::Parser::new(wide(rows), wide(columns), 0),
+            raw: Vec::new(),
+            parsed: 0,
+        }));
+        let mut reader = pty.master.try_clone_reader().unwrap();
+        let showing = Arc::clone(&shown);
+        thread::spawn(move || {
+            let mut buffer = [0; 16 << 10];
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                showing.lock().unwrap().take(&buffer[..count]);
+            }
+        });
+        let writer = pty.master.take_writer().unwrap();
+        Slug { shown, writer, child, ended: None, terminal: pty.master, near }
+    }
+}
+
+impl Shown {
+    /// Takes bytes in, and shows what is not inside an unfinished frame.
+    fn take(&mut self, bytes: &[u8]) {
+        self.raw.extend(bytes);
+        let new = &self.raw[self.parsed..];
+        let begun = last(new, BEGIN_UPDATE.as_bytes());
+        let ended = last(new, END_UPDATE.as_bytes());
+        let whole = match (begun, ended) {
+            (Some(begun), ended) if ended.is_none_or(|ended| ended < begun) => begun,
+            _ => new.len() - partial(new, BEGIN_UPDATE.as_bytes()),
+        };
+        self.parser.process(&new[..whole]);
+        self.parsed += whole;
+    }
+}
+
+/// Where `needle` was seen last.
+fn last(bytes: &[u8], needle: &[u8]) -> Option<usize> {
+    bytes.windows(needle.len()).rposition(|window| window == needle)
+}
+
+/// How many bytes at the end may be the beginning of `needle`.
+fn partial(bytes: &[u8], needle: &[u8]) -> usize {
+    (1..needle.len()).rev().find(|&count| bytes.ends_with(&needle[..count])).unwrap_or(0)
+}
+
+fn open_terminal(path: &Path) -> OwnedFd {
+    let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
+    rustix::fs::open(path, flags, rustix::fs::Mode::empty()).unwrap()
+}
+
+fn size(columns: u16, rows: u16) -> PtySize {
+    PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }
+}
+
+fn wide(cells: u16) -> NonZeroU16 {
+    NonZeroU16::new(cells).unwrap()
+}
