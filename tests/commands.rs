@@ -272,7 +272,7 @@ fn completions_are_made_for_each_shell() {
 #[test]
 fn the_manual_is_a_page_for_man() {
     let ran = Desk::new().run(&["man"]).exits(0);
-    assert!(ran.out.contains(".TH slug 1") && ran.out.contains("EXAMPLES"), "{}", ran.told());
+    assert!(ran.out.contains(".TH slug 1") && ran.out.contains(".SH OPTIONS"), "{}", ran.told());
 }
 
 #[test]
