@@ -88,7 +88,7 @@ pub fn held<'a>(messages: impl IntoIterator<Item = &'a Message>) -> BTreeMap<Str
 
 /// `text` as it can stand in a note: a commit's subject or a command's output must not end the
 /// tags that the note is put in.
-pub fn harmless(text: &str) -> String {
+fn harmless(text: &str) -> String {
     text.trim_end().replace("</context", "< /context").replace("<context", "< context")
 }
 
