@@ -40,6 +40,7 @@ pub(super) struct Teller(Arc<Facts>);
 struct Inner {
     progress: String,
     others: VecDeque<Fact>,
+    kept: Option<ContentHash>,
     is_closed: bool,
 }
 
@@ -51,6 +52,11 @@ impl Facts {
     /// The end for the tool. One is enough: it closes the mailbox when it goes.
     pub(super) fn teller(self: &Arc<Self>) -> Teller {
         Teller(self.clone())
+    }
+
+    /// The output that was kept whole.
+    pub(super) fn kept(&self) -> Option<ContentHash> {
+        self.lock().kept.clone()
     }
 
     /// Whether nothing more can come than what is there.
@@ -114,7 +120,10 @@ impl ToolEffects for Teller {
 
     fn keep(&self, bytes: &[u8]) -> Option<ContentHash> {
         match self.0.blobs.put(bytes) {
-            Ok(hash) => Some(hash),
+            Ok(hash) => {
+                self.0.lock().kept = Some(hash.clone());
+                Some(hash)
+            }
             Err(error) => {
                 tracing::warn!(%error, "the whole output of a call could not be kept");
                 None

@@ -35,7 +35,7 @@ use super::repeats::Repeats;
 use crate::domain::NoticeLevel;
 
 /// How long a cancelled tool may take to say what it had done, before it is left behind.
-const GRACE: Duration = Duration::from_millis(50);
+const GRACE: Duration = Duration::from_millis(75);
 
 /// What the model is told of a call that the person stopped.
 const CANCELLED: &str = "Cancelled by the user.";
@@ -107,58 +107,86 @@ async fn go_through(gate: &Gate, call: &ToolCall, waits: Waits) -> ToolOutput {
     let asked = Instant::now();
     // A tool that panics takes neither the result nor the calls beside it with it.
     let attempt = AssertUnwindSafe(attempt(gate, call, waits)).catch_unwind().await;
-    let (output, elapsed) = attempt.unwrap_or_else(|_| (crashed(), asked.elapsed()));
-    settle(gate, call, output.clone(), elapsed).await;
+    let ended = attempt.unwrap_or_else(|_| Ended::new(crashed(), asked.elapsed()));
+    let output = ended.output.clone();
+    settle(gate, call, ended).await;
     output
 }
 
-/// The call's result, and how long it took: without the wait for an answer, where it ran.
-async fn attempt(gate: &Gate, call: &ToolCall, waits: Waits) -> (ToolOutput, Duration) {
+/// What came of a call.
+pub(super) struct Ended {
+    pub(super) output: ToolOutput,
+    /// Its whole output among the blobs, where the model gets only a part.
+    pub(super) kept: Option<ContentHash>,
+    /// How long it took; where it ran, without the wait for an answer.
+    pub(super) elapsed: Duration,
+}
+
+impl Ended {
+    fn new(output: ToolOutput, elapsed: Duration) -> Self {
+        Self { output, kept: None, elapsed }
+    }
+
+    /// The result as it goes on record.
+    pub(super) fn info(&self, tool: &str) -> ResultInfo {
+        ResultInfo {
+            name: tool.to_owned(),
+            status: self.output.status,
+            summary: self.output.summary.clone(),
+            display: self.output.display.clone(),
+            elapsed_ms: u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX),
+            kept: self.kept.clone(),
+        }
+    }
+}
+
+async fn attempt(gate: &Gate, call: &ToolCall, waits: Waits) -> Ended {
     let asked = Instant::now();
     match pass(gate, call, waits).await {
         Passed::Approved { approved, tool, input } => {
-            let started = Instant::now();
-            let output = run(gate, call, &approved, &*tool).await;
+            let ended = run(gate, call, &approved, &*tool).await;
             let accesses = tool.access(approved.input(), gate.place()).unwrap_or_default();
-            gate.repeats.note(call, &accesses, &output);
-            (with_change(output, &approved, input), started.elapsed())
+            gate.repeats.note(call, &accesses, &ended.output);
+            Ended { output: with_change(ended.output, &approved, input), ..ended }
         }
         Passed::Stopped(output) => {
             gate.repeats.note(call, &[], &output);
-            (output, asked.elapsed())
+            Ended::new(output, asked.elapsed())
         }
     }
 }
 
 /// Answers a call that came to no result of its own.
 pub(super) async fn give_up(gate: &Gate, call: &ToolCall) {
-    settle(gate, call, crashed(), Duration::ZERO).await;
+    settle(gate, call, Ended::new(crashed(), Duration::ZERO)).await;
 }
 
 /// Answers a call without running it.
 pub(super) async fn refuse(gate: &Gate, call: &ToolCall, reason: &str) {
-    settle(gate, call, denied(reason), Duration::ZERO).await;
+    settle(gate, call, Ended::new(denied(reason), Duration::ZERO)).await;
 }
 
 /// Runs a command that the person typed. That is its approval, whatever the rules say of the
 /// model; it goes the same way from there on.
-pub(super) async fn execute_for_person(gate: &Gate, call: &ToolCall) -> ToolOutput {
-    let CallInput::Valid(input) = &call.input else { return not_json("") };
-    let tool = match gate.registry.get(&call.name) {
-        Ok(tool) => tool,
-        Err(error) => return ToolOutput::failed(error.to_string()),
+pub(super) async fn execute_for_person(gate: &Gate, call: &ToolCall) -> Ended {
+    let asked = Instant::now();
+    let attempt = AssertUnwindSafe(attempt_for_person(gate, call)).catch_unwind().await;
+    let output = match attempt {
+        Ok(Ok(ended)) => return ended,
+        Ok(Err(output)) => output,
+        Err(_) => crashed(),
     };
-    let query = match resolve(gate, &*tool, call, input).await {
-        Ok(query) => query,
-        Err(output) => return output,
-    };
+    Ended::new(output, asked.elapsed())
+}
+
+async fn attempt_for_person(gate: &Gate, call: &ToolCall) -> Result<Ended, ToolOutput> {
+    let CallInput::Valid(input) = &call.input else { return Err(not_json("")) };
+    let tool = gate.registry.get(&call.name).map_err(|it| ToolOutput::failed(it.to_string()))?;
+    let query = resolve(gate, &*tool, call, input).await?;
     let decision = permissions::decide(&query, &RuleSet::new(), Mode::Ask, &gate.workspace);
     match decision.approved_by_person(call, "typed") {
-        Ok(approved) => {
-            let run = AssertUnwindSafe(run(gate, call, &approved, &*tool)).catch_unwind().await;
-            run.unwrap_or_else(|_| crashed())
-        }
-        Err(decision) => denied(decision.reason()),
+        Ok(approved) => Ok(run(gate, call, &approved, &*tool).await),
+        Err(decision) => Err(denied(decision.reason())),
     }
 }
 
@@ -371,12 +399,13 @@ async fn ask(
 /// The answer where there is none.
 const NO: Answer = Answer::Deny { instruction: None };
 
-async fn run(gate: &Gate, call: &ToolCall, approved: &Approved, tool: &dyn Tool) -> ToolOutput {
+async fn run(gate: &Gate, call: &ToolCall, approved: &Approved, tool: &dyn Tool) -> Ended {
+    let started = Instant::now();
     if let Err(output) = check_and_record_intent(gate, call, approved, tool).await {
-        return output;
+        return Ended::new(output, started.elapsed());
     }
     if gate.context.cancel.is_cancelled() {
-        return stopped();
+        return Ended::new(stopped(), started.elapsed());
     }
     let mut shown = call.clone();
     shown.input = CallInput::Valid(approved.input().clone());
@@ -407,7 +436,7 @@ async fn run(gate: &Gate, call: &ToolCall, approved: &Approved, tool: &dyn Tool)
     keeper.pass_on(&call.id, &facts).await;
     let output = output.unwrap_or_else(|error| ToolOutput::failed(error.to_string()));
     gate.debug.tool_result(logged, &json!({"status": output.status, "text": output.observation}));
-    output
+    Ended { output, kept: facts.kept(), elapsed: started.elapsed() }
 }
 
 /// The last look before a call acts: what was approved is still what is there, and the log says
@@ -436,20 +465,16 @@ async fn check_and_record_intent(
 }
 
 /// Writes the result to the log and tells the front end.
-async fn settle(gate: &Gate, call: &ToolCall, output: ToolOutput, elapsed: Duration) {
+async fn settle(gate: &Gate, call: &ToolCall, ended: Ended) {
+    let info = ended.info(&call.name);
+    let Ended { output, elapsed, .. } = ended;
     let block = Block::ToolResult {
         tool_use_id: call.id.clone(),
         content: output.observation,
         is_error: output.status.is_error(),
     };
     let entry = MessageEntry {
-        result: Some(ResultInfo {
-            name: call.name.clone(),
-            status: output.status,
-            summary: output.summary.clone(),
-            display: output.display.clone(),
-            elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-        }),
+        result: Some(info),
         ..MessageEntry::new(Message { role: Role::User, content: vec![block] })
     };
     gate.journal.write(gate.turn, Entry::Message(entry)).await;

@@ -1,16 +1,15 @@
 //! Commands of the person's own: `!cargo test`. Their output is shown to the model, too, as a
-//! message of the person's that begins with `$` and the command.
-
-use std::time::Instant;
+//! context block that begins with `$` and the command.
 
 use serde_json::json;
 
-use crate::domain::{Block, CallId, CallInput, Message, Role, ToolCall, ToolOutput};
-use crate::session::{Entry, MessageEntry, ResultInfo};
+use crate::context;
+use crate::domain::{Block, CallId, CallInput, Message, Role, ToolCall};
+use crate::session::{Entry, MessageEntry};
 
 use super::drive::FrontEnd;
 use super::driver::Agent;
-use super::gate::{Gate, execute_for_person};
+use super::gate::{Ended, Gate, execute_for_person};
 use super::{Command, Event};
 
 /// The tool that runs it.
@@ -30,18 +29,13 @@ impl Agent {
             name: BASH.to_owned(),
             input: CallInput::Valid(json!({"command": command, "timeout": TIMEOUT_MS})),
         };
-        let started = Instant::now();
-        let output = self.run_beside_commands(&gate, &call).await;
-        let elapsed = started.elapsed();
-        let block = Block::Text { text: format!("$ {command}\n{}", output.observation) };
+        let ended = self.run_beside_commands(&gate, &call).await;
+        let info = ended.info(BASH);
+        let Ended { output, elapsed, .. } = ended;
+        let said = context::harmless(&format!("$ {command}\n{}", output.observation));
+        let block = Block::Context { name: "shell".to_owned(), text: said };
         let entry = MessageEntry {
-            result: Some(ResultInfo {
-                name: BASH.to_owned(),
-                status: output.status,
-                summary: output.summary.clone(),
-                display: output.display.clone(),
-                elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-            }),
+            result: Some(info),
             ..MessageEntry::new(Message { role: Role::User, content: vec![block] })
         };
         gate.journal.write(turn, Entry::Message(entry)).await;
@@ -54,7 +48,7 @@ impl Agent {
 
     /// Runs the command, and meanwhile does what can be done at any time. What would begin
     /// something else waits for its end.
-    async fn run_beside_commands(&mut self, gate: &Gate, call: &ToolCall) -> ToolOutput {
+    async fn run_beside_commands(&mut self, gate: &Gate, call: &ToolCall) -> Ended {
         let running = execute_for_person(gate, call);
         tokio::pin!(running);
         let mut front_end = FrontEnd::There;

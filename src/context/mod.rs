@@ -24,5 +24,5 @@ pub use instructions::{
 pub use invisible::{Visible, strip_invisible};
 pub use places::{Environment, StaticText};
 pub use prompt::{FIXED_PROMPT, system_prompt};
-pub use provider::{ContextProvider, Setup, collect, held, providers};
+pub use provider::{ContextProvider, Setup, collect, harmless, providers};
 pub use report::PromptReport;

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 
 use super::{Environment, FileStructure, Git, GitStatus, StaticText};
-use crate::domain::{Block, Message};
+use crate::domain::Block;
 
 /// Something that can be told of the place slug works in.
 ///
@@ -69,32 +69,33 @@ pub async fn collect(
         .collect()
 }
 
-/// What a conversation holds: the newest text of each note.
-pub fn held<'a>(messages: impl IntoIterator<Item = &'a Message>) -> BTreeMap<String, String> {
-    let mut held = BTreeMap::new();
-    for block in messages.into_iter().flat_map(|message| &message.content) {
-        match block {
-            Block::Context { name, text } => {
-                held.insert(name.clone(), text.clone());
-            }
-            Block::Text { .. }
-            | Block::Thinking { .. }
-            | Block::ToolUse(_)
-            | Block::ToolResult { .. } => {}
-        }
-    }
-    held
-}
-
 /// `text` as it can stand in a note: a commit's subject or a command's output must not end the
 /// tags that the note is put in.
-fn harmless(text: &str) -> String {
+pub fn harmless(text: &str) -> String {
     text.trim_end().replace("</context", "< /context").replace("<context", "< context")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Message;
+
+    /// What a conversation holds: the newest text of each note.
+    fn held<'a>(messages: impl IntoIterator<Item = &'a Message>) -> BTreeMap<String, String> {
+        let mut held = BTreeMap::new();
+        for block in messages.into_iter().flat_map(|message| &message.content) {
+            match block {
+                Block::Context { name, text } => {
+                    held.insert(name.clone(), text.clone());
+                }
+                Block::Text { .. }
+                | Block::Thinking { .. }
+                | Block::ToolUse(_)
+                | Block::ToolResult { .. } => {}
+            }
+        }
+        held
+    }
 
     fn statics(texts: &[(&str, &str)]) -> Vec<Box<dyn ContextProvider>> {
         texts

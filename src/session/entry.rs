@@ -133,6 +133,9 @@ pub struct ResultInfo {
     pub display: Option<Display>,
     /// How long it ran, in milliseconds.
     pub elapsed_ms: u64,
+    /// Its whole output among the blobs, where the model got only a part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<ContentHash>,
 }
 
 /// A permission question and its answer.

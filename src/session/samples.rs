@@ -121,6 +121,7 @@ pub(super) fn every_kind() -> Vec<Entry> {
                 summary: Some("4 lines".into()),
                 display: Some(Display::Terminal { text: "ok".into() }),
                 elapsed_ms: 12,
+                kept: None,
             }),
             answered: Some(hash),
             ..match result("c1", "content") {

@@ -282,7 +282,7 @@ pub fn call(id: &str, name: &str, input: serde_json::Value) -> ToolCall {
 /// How a call went well.
 pub fn done(name: &str, elapsed_ms: u64) -> ResultInfo {
     let status = ToolStatus::Done;
-    ResultInfo { name: name.into(), status, summary: None, display: None, elapsed_ms }
+    ResultInfo { name: name.into(), status, summary: None, display: None, elapsed_ms, kept: None }
 }
 
 /// The event of a line of the log.

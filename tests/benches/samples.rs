@@ -63,6 +63,7 @@ fn record(n: usize, message: Message) -> Record {
         status: ToolStatus::Done,
         summary: Some("20 lines".into()),
         display: None,
+        kept: None,
         elapsed_ms: 3,
     });
     let stop_reason = (n % 4 == 3).then_some(StopReason::EndTurn);

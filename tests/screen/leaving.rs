@@ -9,7 +9,7 @@ use crate::support::terminal::{Slug, key};
 const TAKEN: &str = "\x1b[?1049h";
 /// Pasting, mouse and focus reports off, the first screen back, the cursor shown.
 const GIVEN_BACK: [&str; 6] =
-    ["\x1b[<1u", "\x1b[?1004l", "\x1b[?1006l", "\x1b[?2004l", "\x1b[?1049l", "\x1b[?25h"];
+    ["\x1b[?1006l", "\x1b[<1u", "\x1b[?1004l", "\x1b[?2004l", "\x1b[?1049l", "\x1b[?25h"];
 
 /// Fails unless the last things done to the terminal give it back.
 fn is_given_back(slug: &Slug) {

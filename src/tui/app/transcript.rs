@@ -335,7 +335,7 @@ impl Transcript {
                         self.result(tool_use_id, content, message.result.as_ref());
                     }
                 }
-                let text = said.text();
+                let text = typed(message).unwrap_or_else(|| said.text());
                 match &message.result {
                     Some(info) if said.answers().next().is_none() => self.shell(&text, info),
                     Some(_) | None if !text.trim().is_empty() => {
@@ -621,4 +621,16 @@ fn valid(input: &CallInput) -> Option<serde_json::Value> {
 
 fn newlines(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
+}
+
+/// The command of the person's own that a message tells of, with its output.
+fn typed(message: &MessageEntry) -> Option<String> {
+    message.content.iter().find_map(|block| match block {
+        domain::Block::Context { name, text } if name == "shell" => Some(text.clone()),
+        domain::Block::Context { .. }
+        | domain::Block::Text { .. }
+        | domain::Block::Thinking { .. }
+        | domain::Block::ToolUse(_)
+        | domain::Block::ToolResult { .. } => None,
+    })
 }

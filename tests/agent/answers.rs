@@ -1,0 +1,262 @@
+//! Questions before a call runs, and what each answer does.
+
+use serde_json::{Value, json};
+use slug_code::agent::{Event, Start};
+use slug_code::domain::{Answer, Mode, Outcome, ToolStatus};
+use slug_code::permissions::store::ProjectFiles;
+use slug_code::session::{Entry, PermissionEntry, TurnOutcome};
+
+use super::fakes::{calls, words};
+use super::rig::{Rig, Scene, play};
+
+fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) {
+    (id, "Bash", json!({"command": command}))
+}
+
+fn write(id: &'static str, path: &str) -> (&'static str, &'static str, Value) {
+    (id, "Write", json!({"file_path": path, "content": "new\n"}))
+}
+
+fn answers(rig: &Rig) -> Vec<(Outcome, String)> {
+    let of = |entry: PermissionEntry| (entry.decision, entry.answer);
+    rig.records()
+        .into_iter()
+        .filter_map(|record| match record.entry {
+            Entry::Permission(entry) => Some(of(entry)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// One call, one answer, and the rig after the turn.
+async fn answered(scene: &Scene, command: &str, answer: Answer) -> Rig {
+    let mut rig = scene.open(Start::New).await;
+    play(scene, [calls(&[bash("c1", command)]), words("done")]);
+    rig.send("go").await;
+    let question = rig.asked().await;
+    rig.answer(&question, answer).await;
+    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    rig
+}
+
+/// Whether the same command is asked again in the next turn.
+async fn is_asked_again(scene: &Scene, rig: &mut Rig, command: &str) -> bool {
+    let before = rig.questions();
+    play(scene, [calls(&[bash("again", command)]), words("done")]);
+    rig.send("once more").await;
+    let asked = |event: &Event| matches!(event, Event::ApprovalAsked(_) | Event::TurnEnded { .. });
+    if let Event::ApprovalAsked(question) = rig.until("question or end", asked).await {
+        rig.answer(&question, Answer::Deny { instruction: None }).await;
+        rig.ended().await;
+    }
+    rig.questions() > before
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn once_is_once() {
+    let scene = Scene::new();
+    let mut rig = answered(&scene, "make", Answer::Once).await;
+    assert_eq!(scene.processes.happened(), ["begin make", "end make"]);
+    assert_eq!(answers(&rig), [(Outcome::Allow, "once".into())]);
+    assert!(is_asked_again(&scene, &mut rig, "make").await);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn for_the_session_holds_without_being_saved() {
+    let scene = Scene::new();
+    let mut rig =
+        answered(&scene, "make", Answer::Session { rules: vec!["Bash(make)".into()] }).await;
+    assert!(!is_asked_again(&scene, &mut rig, "make").await);
+    assert_eq!(scene.read(".slug/settings.local.json"), "");
+    rig.close().await;
+    let mut rig = scene.open(Start::New).await;
+    assert!(is_asked_again(&scene, &mut rig, "make").await, "not for the next agent");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn always_is_saved_where_it_belongs_and_once() {
+    for (project, file) in [
+        (ProjectFiles::Trusted, "work/.slug/settings.local.json"),
+        (ProjectFiles::Untrusted, "slug/settings.json"),
+    ] {
+        let scene = Scene { project, ..Scene::new() };
+        let rules = vec!["Bash(make)".to_owned()];
+        let mut rig = answered(&scene, "make", Answer::Always { rules: rules.clone() }).await;
+        assert!(!is_asked_again(&scene, &mut rig, "make").await);
+        let file = scene.work.parent().unwrap().join(file);
+        let saved = || -> Value { serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap() };
+        assert_eq!(saved(), json!({"permissions": {"allow": ["Bash(make)"]}}), "{project:?}");
+        rig.close().await;
+        let mut rig = scene.open(Start::New).await;
+        assert!(!is_asked_again(&scene, &mut rig, "make").await, "{project:?}");
+        rig.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_answers_at_once_are_both_saved() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [calls(&[bash("c1", "make"), bash("c2", "cargo test")]), words("done")]);
+    rig.send("go").await;
+    let (first, second) = (rig.asked().await, rig.asked().await);
+    for (question, rule) in [(&first, "Bash(make)"), (&second, "Bash(cargo test)")] {
+        rig.answer(question, Answer::Always { rules: vec![rule.into()] }).await;
+    }
+    // The first rule may have the second question asked anew.
+    loop {
+        match rig.event().await {
+            Event::ApprovalAsked(question) => {
+                rig.answer(&question, Answer::Always { rules: vec!["Bash(cargo test)".into()] })
+                    .await;
+            }
+            Event::TurnEnded { outcome, .. } => break assert_eq!(outcome, TurnOutcome::Answered),
+            _ => {}
+        }
+    }
+    let saved: Value = serde_json::from_str(&scene.read(".slug/settings.local.json")).unwrap();
+    let mut rules: Vec<&str> = saved["permissions"]["allow"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    rules.sort_unstable();
+    assert_eq!(rules, ["Bash(cargo test)", "Bash(make)"]);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_rule_answers_the_other_open_question() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [calls(&[bash("c1", "make a"), bash("c2", "make b")]), words("done")]);
+    rig.send("go").await;
+    let (first, second) = (rig.asked().await, rig.asked().await);
+    rig.answer(&first, Answer::Session { rules: vec!["Bash(make *)".into()] }).await;
+    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    assert!(rig.heard.contains(&Event::ApprovalWithdrawn(second.id)));
+    assert_eq!(rig.result("c2").1, ToolStatus::Done);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn never_refuses_from_then_on() {
+    let scene = Scene::new();
+    let mut rig = answered(&scene, "make", Answer::Never { rule: "Bash(make)".into() }).await;
+    assert_eq!(rig.result("c1").1, ToolStatus::Denied);
+    let saved: Value = serde_json::from_str(&scene.read(".slug/settings.local.json")).unwrap();
+    assert_eq!(saved["permissions"]["deny"], json!(["Bash(make)"]));
+    assert!(!is_asked_again(&scene, &mut rig, "make").await);
+    assert_eq!(rig.result("again").1, ToolStatus::Denied);
+    assert_eq!(scene.processes.happened(), [""; 0]);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_tells_the_model_what_to_do_instead() {
+    let scene = Scene::new();
+    let deny = Answer::Deny { instruction: Some("use ninja".into()) };
+    let rig = answered(&scene, "make", deny).await;
+    let (told, status) = rig.result("c1");
+    assert!(told.contains("use ninja") && status == ToolStatus::Denied, "{told}");
+    assert_eq!(scene.processes.happened(), [""; 0]);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edited_call_is_decided_again_and_the_model_is_told() {
+    let scene = Scene::new();
+    scene.settings(&json!({"permissions": {"allow": ["Bash(make safe)"], "deny": ["Bash(rm *)"]}}));
+    let edited = |command: &str| Answer::Edited { input: json!({"command": command}) };
+    let rig = answered(&scene, "make", edited("make safe")).await;
+    assert_eq!(scene.processes.happened(), ["begin make safe", "end make safe"]);
+    assert!(rig.result("c1").0.starts_with("The user changed this call."));
+    rig.close().await;
+    let rig = answered(&scene, "make", edited("rm -r x")).await;
+    assert_eq!(rig.result("c1").1, ToolStatus::Denied, "a deny rule holds for the person's text");
+    rig.close().await;
+
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [calls(&[bash("c1", "make")]), words("done")]);
+    rig.send("go").await;
+    let question = rig.asked().await;
+    rig.answer(&question, edited("make other")).await;
+    let question = rig.asked().await;
+    assert_eq!(question.input["command"], "make other");
+    rig.answer(&question, Answer::Once).await;
+    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s51_a_file_that_changed_after_the_answer_stays() {
+    let scene = Scene::new();
+    scene.put("f", "old\n");
+    let mut rig = scene.open(Start::New).await;
+    let read = ("r1", "Read", json!({"file_path": "f"}));
+    play(&scene, [calls(&[read]), calls(&[write("w1", "f")]), words("done")]);
+    rig.send("go").await;
+    let question = rig.asked().await;
+    assert_eq!(question.preview.as_ref().unwrap().added, 1);
+    scene.put("f", "theirs\n");
+    rig.answer(&question, Answer::Once).await;
+    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    assert_eq!(rig.result("w1").1, ToolStatus::Failed);
+    assert_eq!(scene.read("f"), "theirs\n");
+    rig.close().await;
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn s51_a_path_that_leads_elsewhere_after_the_answer_is_not_followed() {
+    let scene = Scene::new();
+    scene.put("inside/keep", "");
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [calls(&[write("w1", "inside/f")]), words("done")]);
+    rig.send("go").await;
+    let question = rig.asked().await;
+    std::fs::remove_dir_all(scene.work.join("inside")).unwrap();
+    std::os::unix::fs::symlink(&scene.home, scene.work.join("inside")).unwrap();
+    rig.answer(&question, Answer::Once).await;
+    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    assert_eq!(rig.result("w1").1, ToolStatus::Failed);
+    assert!(!scene.home.join("f").exists());
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s109_the_same_id_with_other_arguments_is_asked_again() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    play(
+        &scene,
+        [calls(&[bash("c7", "make")]), calls(&[bash("c7", "make install")]), words("done")],
+    );
+    rig.send("go").await;
+    let first = rig.asked().await;
+    rig.answer(&first, Answer::Once).await;
+    let second = rig.asked().await;
+    assert_ne!(first.id, second.id);
+    assert_eq!(second.input["command"], "make install");
+    // A second answer to the first question says nothing about this one.
+    rig.answer(&first, Answer::Once).await;
+    rig.answer(&second, Answer::Deny { instruction: None }).await;
+    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    assert_eq!(scene.processes.happened(), ["begin make", "end make"]);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_that_cannot_be_saved_holds_until_the_end() {
+    let scene = Scene { mode: Mode::Ask, ..Scene::new() };
+    scene.put(".slug/settings.local.json", "not json");
+    let rules = vec!["Bash(make)".to_owned()];
+    let mut rig = answered(&scene, "make", Answer::Always { rules }).await;
+    assert!(rig.notices().iter().any(|text| text.contains("is not a settings file")));
+    assert!(!is_asked_again(&scene, &mut rig, "make").await);
+    assert_eq!(scene.read(".slug/settings.local.json"), "not json");
+    rig.close().await;
+}

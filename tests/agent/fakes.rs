@@ -1,0 +1,295 @@
+//! What an agent is given in place of the outside world: a model, commands, files and notes.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, future, stream};
+use serde_json::Value;
+use slug_code::context::ContextProvider;
+use slug_code::domain::{CallId, ContentHash, StopReason};
+use slug_code::platform::files::DiskFiles;
+use slug_code::providers::{ModelInfo, Provider, ProviderError, Recovery, Request, StreamEvent};
+use slug_code::tools::{
+    Exit, ExitCause, FileError, FileState, Files, ProcessError, Processes, Script,
+};
+use tokio::sync::{Barrier, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+/// A piece of a response.
+#[derive(Clone)]
+pub enum Say {
+    Event(StreamEvent),
+    Fail(ProviderError),
+    /// Nothing more comes.
+    Hang,
+}
+
+pub type Reply = Vec<Say>;
+
+pub fn words(text: &str) -> Reply {
+    let pieces = text.split_inclusive(' ').map(|word| Say::Event(StreamEvent::Text(word.into())));
+    pieces.chain([finished(StopReason::EndTurn)]).collect()
+}
+
+pub fn calls(calls: &[(&str, &str, Value)]) -> Reply {
+    let mut reply = begun(calls);
+    reply.push(finished(StopReason::ToolUse));
+    reply
+}
+
+/// Calls in a response that ran into the output limit.
+pub fn cut_calls(calls: &[(&str, &str, Value)]) -> Reply {
+    let mut reply = begun(calls);
+    reply.push(finished(StopReason::MaxTokens));
+    reply
+}
+
+/// Calls without an end of the response.
+pub fn begun(calls: &[(&str, &str, Value)]) -> Reply {
+    let mut reply = Vec::new();
+    for (index, (id, name, input)) in calls.iter().enumerate() {
+        let (id, name) = (CallId::new(*id), (*name).to_owned());
+        reply.push(Say::Event(StreamEvent::ToolUseStarted { index, id, name }));
+        let json = input.to_string();
+        reply.push(Say::Event(StreamEvent::ToolInputDelta { index, json }));
+    }
+    reply
+}
+
+pub fn finished(reason: StopReason) -> Say {
+    Say::Event(StreamEvent::Finished(reason))
+}
+
+pub fn failure(status: u16, recovery: Recovery) -> Say {
+    let message = format!("The server said {status}.");
+    Say::Fail(ProviderError { message, status: Some(status), recovery })
+}
+
+/// What the server says when it is asked for its models.
+pub enum Models {
+    These(Vec<&'static str>),
+    Hang,
+}
+
+/// A model that plays one reply a request.
+pub struct Scripted {
+    replies: Mutex<VecDeque<Reply>>,
+    requests: Mutex<Vec<Request>>,
+    models: Models,
+}
+
+impl Scripted {
+    pub fn new(models: Models) -> Self {
+        Self { replies: Mutex::default(), requests: Mutex::default(), models }
+    }
+
+    pub fn reply(&self, reply: Reply) {
+        self.replies.lock().unwrap().push_back(reply);
+    }
+
+    /// Leaves a reply out; false when there is none.
+    pub fn skip(&self) -> bool {
+        self.replies.lock().unwrap().pop_front().is_some()
+    }
+
+    pub fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    pub fn last_request(&self) -> Request {
+        self.requests().pop().expect("no request came")
+    }
+}
+
+#[async_trait]
+impl Provider for Scripted {
+    fn stream(
+        &self,
+        request: Request,
+        _cancel: CancellationToken,
+    ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
+        self.requests.lock().unwrap().push(request);
+        let reply = self.replies.lock().unwrap().pop_front();
+        let reply = reply.unwrap_or_else(|| vec![failure(400, Recovery::GiveUp)]);
+        stream::iter(reply)
+            .then(|piece| async move {
+                match piece {
+                    Say::Event(event) => Ok(event),
+                    Say::Fail(error) => Err(error),
+                    Say::Hang => future::pending().await,
+                }
+            })
+            .boxed()
+    }
+
+    async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
+        match &self.models {
+            Models::These(names) => Ok(names
+                .iter()
+                .map(|name| ModelInfo { id: (*name).to_owned(), context_window: Some(8192) })
+                .collect()),
+            Models::Hang => future::pending().await,
+        }
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+}
+
+/// Commands that do nothing: `block …` waits for [`Self::release`], `deaf` for nothing at all, and
+/// `panic` brings the tool down. Everything else ends at once.
+pub struct FakeProcesses {
+    happened: Mutex<Vec<String>>,
+    blocked: Semaphore,
+    sessions: PathBuf,
+}
+
+impl FakeProcesses {
+    pub fn new(sessions: PathBuf) -> Self {
+        Self { happened: Mutex::default(), blocked: Semaphore::new(0), sessions }
+    }
+
+    /// Lets one blocked command end.
+    pub fn release(&self) {
+        self.blocked.add_permits(1);
+    }
+
+    /// The commands as they began and ended.
+    pub fn happened(&self) -> Vec<String> {
+        self.happened.lock().unwrap().clone()
+    }
+
+    fn note(&self, what: String) {
+        self.happened.lock().unwrap().push(what);
+    }
+
+    /// How many calls are on record as about to run.
+    fn intents(&self) -> usize {
+        let logs = std::fs::read_dir(&self.sessions).unwrap().map(|entry| entry.unwrap().path());
+        logs.filter(|path| path.extension().is_some_and(|it| it == "jsonl"))
+            .map(|log| std::fs::read_to_string(log).unwrap().matches("\"tool_started\"").count())
+            .sum()
+    }
+}
+
+#[async_trait]
+impl Processes for FakeProcesses {
+    async fn run(
+        &self,
+        script: Script,
+        output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
+        cancel: CancellationToken,
+    ) -> Result<Exit, ProcessError> {
+        // A command that is allowed unasked comes in slug's own words, all of them quoted.
+        let text = script.text.replace('\'', "");
+        let begun = self.happened().iter().filter(|it| it.starts_with("begin")).count();
+        self.note(format!("begin {text}"));
+        if self.intents() <= begun {
+            self.note(format!("{text} ran without being on record"));
+        }
+        assert!(text != "panic", "a tool that panics");
+        output(format!("{text} says hello\n").as_bytes());
+        let mut cause = ExitCause::Code(0);
+        if text == "deaf" {
+            future::pending::<()>().await;
+        } else if text.starts_with("block") {
+            tokio::select! {
+                permit = self.blocked.acquire() => permit.unwrap().forget(),
+                () = cancel.cancelled() => cause = ExitCause::Cancelled,
+            }
+        }
+        self.note(format!("end {text}"));
+        Ok(Exit { cause, elapsed: Duration::from_millis(1), left_running: false })
+    }
+}
+
+/// The disk, but reads of `pair…` end only two at a time, reads of `panic` panic, and writes of
+/// `slow…` wait for [`Self::release`].
+pub struct FakeFiles {
+    disk: DiskFiles,
+    pair: Barrier,
+    slow: Semaphore,
+    writing: Arc<Semaphore>,
+}
+
+impl FakeFiles {
+    pub fn new() -> Self {
+        Self {
+            disk: DiskFiles::default(),
+            pair: Barrier::new(2),
+            slow: Semaphore::new(0),
+            writing: Arc::new(Semaphore::new(0)),
+        }
+    }
+
+    pub fn release(&self) {
+        self.slow.add_permits(1);
+    }
+
+    /// Waits until a slow write has begun.
+    pub async fn writing(&self) {
+        self.writing.acquire().await.unwrap().forget();
+    }
+}
+
+fn is_named(path: &Path, name: &str) -> bool {
+    path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name))
+}
+
+#[async_trait]
+impl Files for FakeFiles {
+    async fn read(&self, path: &Path, limit: u64) -> Result<FileState, FileError> {
+        assert!(!is_named(path, "panic"), "a tool that panics");
+        if is_named(path, "pair") {
+            self.pair.wait().await;
+        }
+        self.disk.read(path, limit).await
+    }
+
+    async fn write(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+        expected: Option<Option<ContentHash>>,
+    ) -> Result<(), FileError> {
+        if is_named(path, "slow") {
+            self.writing.add_permits(1);
+            self.slow.acquire().await.unwrap().forget();
+        }
+        self.disk.write(path, bytes, expected).await
+    }
+}
+
+/// A note that a test changes.
+#[derive(Clone, Default)]
+pub struct Note(pub Arc<Mutex<Option<String>>>);
+
+#[async_trait]
+impl ContextProvider for Note {
+    fn name(&self) -> &str {
+        "note"
+    }
+
+    async fn collect(&self) -> Option<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// A note that never comes.
+pub struct Stalled;
+
+#[async_trait]
+impl ContextProvider for Stalled {
+    fn name(&self) -> &str {
+        "stalled"
+    }
+
+    async fn collect(&self) -> Option<String> {
+        future::pending().await
+    }
+}

@@ -1,0 +1,103 @@
+//! The modes, as the gate has them.
+
+use serde_json::{Value, json};
+use slug_code::agent::{Command, Event, Person, Start};
+use slug_code::domain::{Mode, ToolStatus};
+use slug_code::session::TurnOutcome;
+
+use super::fakes::{calls, words};
+use super::rig::{Scene, play};
+
+fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) {
+    (id, "Bash", json!({"command": command}))
+}
+
+fn write(id: &'static str, path: &str) -> (&'static str, &'static str, Value) {
+    (id, "Write", json!({"file_path": path, "content": "new\n"}))
+}
+
+/// What becomes of a call where nobody can answer: done, denied by the mode, or refused unasked.
+async fn unasked(scene: &Scene, call: (&'static str, &'static str, Value)) -> &'static str {
+    let mut rig = scene.open(Start::New).await;
+    play(scene, [calls(&[call]), words("done")]);
+    assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
+    let (told, status) = rig.result("c");
+    let refused = rig.heard.iter().any(|event| matches!(event, Event::CallRefused { .. }));
+    rig.close().await;
+    match (status, refused) {
+        (ToolStatus::Done, false) => "done",
+        (ToolStatus::Denied, false) => "denied",
+        (ToolStatus::Denied, true) => "asked",
+        other => panic!("{other:?}: {told}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_mode_asks_what_it_should() {
+    let todo = json!({"todos": [{"content": "a", "status": "pending", "activeForm": "a"}]});
+    let cases = [
+        (("c", "Read", json!({"file_path": "a"})), ["done", "done", "done", "done"]),
+        (("c", "TodoWrite", todo), ["done", "done", "done", "done"]),
+        (write("c", "new"), ["asked", "done", "denied", "done"]),
+        (write("c", ".slug/settings.json"), ["asked", "asked", "denied", "asked"]),
+        (bash("c", "touch x"), ["asked", "asked", "denied", "done"]),
+        (bash("c", "rm x"), ["denied", "denied", "denied", "denied"]),
+    ];
+    for (call, expected) in cases {
+        let modes = [Mode::Ask, Mode::AllowEdits, Mode::Plan, Mode::Yolo];
+        for (mode, expected) in modes.into_iter().zip(expected) {
+            let scene = Scene { person: Person::Absent, ..Scene::in_mode(mode) };
+            scene.put("a", "text\n");
+            scene.settings(&json!({"permissions": {"deny": ["Bash(rm *)"]}}));
+            assert_eq!(unasked(&scene, call.clone()).await, expected, "{mode}: {call:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stricter_mode_holds_for_calls_that_wait_for_others() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [calls(&[bash("c1", "block"), bash("c2", "touch x")]), words("done")]);
+    rig.send("go").await;
+    rig.tool_started().await;
+    rig.tell(Command::SetMode(Mode::Plan)).await;
+    rig.until("mode", |event| matches!(event, Event::ModeChanged(Mode::Plan))).await;
+    scene.processes.release();
+    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    assert_eq!(rig.result("c2").1, ToolStatus::Denied);
+    assert_eq!(scene.processes.happened(), ["begin block", "end block"]);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mode_that_asks_asks_for_calls_that_wait_for_others() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [calls(&[bash("c1", "block"), bash("c2", "touch x")]), words("done")]);
+    rig.send("go").await;
+    rig.tool_started().await;
+    rig.tell(Command::SetMode(Mode::Ask)).await;
+    rig.until("mode", |event| matches!(event, Event::ModeChanged(Mode::Ask))).await;
+    scene.processes.release();
+    let question = rig.asked().await;
+    assert_eq!(question.call.as_str(), "c2");
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_question_follows_the_mode() {
+    for (mode, status) in [(Mode::Yolo, ToolStatus::Done), (Mode::Plan, ToolStatus::Denied)] {
+        let scene = Scene::new();
+        let mut rig = scene.open(Start::New).await;
+        play(&scene, [calls(&[bash("c1", "touch x")]), words("done")]);
+        rig.send("go").await;
+        let question = rig.asked().await;
+        rig.tell(Command::SetMode(mode)).await;
+        assert_eq!(rig.ended().await, TurnOutcome::Answered);
+        assert!(rig.heard.contains(&Event::ApprovalWithdrawn(question.id)));
+        assert_eq!(rig.result("c1").1, status, "{mode}");
+        rig.close().await;
+    }
+}

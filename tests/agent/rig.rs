@@ -1,0 +1,304 @@
+//! Folders for agents to work in, and an agent with everything that was heard of it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use slug_code::agent::{AgentHandle, Command, Event, Person, Setup, Start, spawn};
+use slug_code::context::ContextProvider;
+use slug_code::domain::{Answer, ApprovalRequest, CallId, Message, Mode, SessionId, ToolStatus};
+use slug_code::permissions::Workspace;
+use slug_code::permissions::store::ProjectFiles;
+use slug_code::platform::debug_log::DebugLog;
+use slug_code::providers::Provider;
+use slug_code::session::{Conversation, Entry, MessageEntry, Record, Store, TurnOutcome};
+use slug_code::tools::{Place, Registry};
+use tempfile::TempDir;
+use tokio::time::timeout;
+
+use super::fakes::{FakeFiles, FakeProcesses, Models, Reply, Scripted};
+
+/// How long anything may take before a test has failed.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a turn may take to be over once it is stopped: 100 ms by design, and room for a slow
+/// machine.
+pub const STOPPED_WITHIN: Duration = Duration::from_secs(1);
+
+/// Folders, and what agents that are opened there have in common.
+pub struct Scene {
+    /// Kept, since the folders go with it.
+    pub _folders: TempDir,
+    pub work: PathBuf,
+    pub home: PathBuf,
+    pub store: Store,
+    pub model: Arc<Scripted>,
+    pub provider: Option<Arc<dyn Provider>>,
+    pub processes: Arc<FakeProcesses>,
+    pub files: Arc<FakeFiles>,
+    pub mode: Mode,
+    pub person: Person,
+    pub project: ProjectFiles,
+    pub named: Option<&'static str>,
+    pub rounds: u32,
+}
+
+impl Scene {
+    /// With a person, in the mode ask.
+    pub fn new() -> Self {
+        Self::with_models(Models::These(vec!["test-model"]))
+    }
+
+    pub fn with_models(models: Models) -> Self {
+        let folders = tempfile::tempdir().unwrap();
+        let root = folders.path().canonicalize().unwrap();
+        let (work, home) = (root.join("work"), root.join("slug"));
+        for folder in [&work, &home] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        let sessions = home.join("sessions");
+        Self {
+            _folders: folders,
+            store: Store::new(sessions.clone(), home.join("trash"), home.join("blobs")),
+            model: Arc::new(Scripted::new(models)),
+            provider: None,
+            processes: Arc::new(FakeProcesses::new(sessions)),
+            files: Arc::new(FakeFiles::new()),
+            mode: Mode::Ask,
+            person: Person::Present,
+            project: ProjectFiles::Trusted,
+            named: Some("test-model"),
+            rounds: 10,
+            work,
+            home,
+        }
+    }
+
+    pub fn in_mode(mode: Mode) -> Self {
+        Self { mode, ..Self::new() }
+    }
+
+    /// Puts a file into the working folder.
+    pub fn put(&self, name: &str, text: &str) {
+        put(&self.work.join(name), text);
+    }
+
+    /// The person's own settings.
+    pub fn settings(&self, settings: &Value) {
+        put(&self.home.join("settings.json"), &settings.to_string());
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.work.join(name)).unwrap_or_default()
+    }
+
+    pub fn setup(&self, contexts: Vec<Box<dyn ContextProvider>>) -> Setup {
+        let workspace = Workspace::new(self.work.clone(), Vec::new(), None, self.home.clone());
+        let provider = self.provider.clone();
+        Setup {
+            provider: provider.unwrap_or_else(|| self.model.clone()),
+            provider_name: "test".into(),
+            model: self.named.map(str::to_owned),
+            window: 100_000,
+            max_tokens: 1000,
+            temperature: None,
+            max_tool_rounds: self.rounds,
+            system_prompt: Some("You are a test.".into()),
+            place: Place { cwd: self.work.clone(), home: None },
+            workspace: Arc::new(workspace),
+            registry: Arc::new(Registry::standard()),
+            files: self.files.clone(),
+            processes: self.processes.clone(),
+            project: self.project,
+            mode: self.mode,
+            person: self.person,
+            blobs: self.store.blobs().clone(),
+            store: self.store.clone(),
+            home: self.home.clone(),
+            instruction_folders: vec![self.work.clone()],
+            contexts,
+            debug: DebugLog::off(),
+            notices: Vec::new(),
+        }
+    }
+
+    pub async fn open(&self, start: Start) -> Rig {
+        self.open_with(start, Vec::new()).await
+    }
+
+    /// An agent whose session is open.
+    pub async fn open_with(&self, start: Start, contexts: Vec<Box<dyn ContextProvider>>) -> Rig {
+        let mut rig = Rig {
+            agent: spawn(self.setup(contexts), start),
+            heard: Vec::new(),
+            session: None,
+            store: self.store.clone(),
+        };
+        rig.until("a session", |event| matches!(event, Event::SessionOpened { .. })).await;
+        rig
+    }
+}
+
+fn put(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// An agent, and what it has told so far.
+pub struct Rig {
+    pub agent: AgentHandle,
+    pub heard: Vec<Event>,
+    pub session: Option<SessionId>,
+    store: Store,
+}
+
+impl Rig {
+    pub async fn event(&mut self) -> Event {
+        let event = timeout(PATIENCE, self.agent.events.recv()).await;
+        let event = event.unwrap_or_else(|_| panic!("nothing more came after {:#?}", self.heard));
+        let event = event.expect("the agent is gone");
+        if let Event::SessionOpened { session, .. } = event {
+            self.session = Some(session);
+        }
+        self.heard.push(event.clone());
+        event
+    }
+
+    /// The next event that fits.
+    pub async fn until(&mut self, what: &str, fits: impl Fn(&Event) -> bool) -> Event {
+        let began = Instant::now();
+        loop {
+            assert!(began.elapsed() < PATIENCE, "no {what} in {:#?}", self.heard);
+            let event = self.event().await;
+            if fits(&event) {
+                return event;
+            }
+        }
+    }
+
+    pub async fn tell(&self, command: Command) {
+        self.agent.commands.send(command).await.unwrap();
+    }
+
+    pub async fn send(&self, text: &str) {
+        self.tell(Command::Send { text: text.into() }).await;
+    }
+
+    /// Sends a message and waits for the end of its turn.
+    pub async fn turn(&mut self, text: &str) -> TurnOutcome {
+        self.send(text).await;
+        self.ended().await
+    }
+
+    pub async fn ended(&mut self) -> TurnOutcome {
+        match self.until("end", |event| matches!(event, Event::TurnEnded { .. })).await {
+            Event::TurnEnded { outcome, .. } => outcome,
+            _ => unreachable!(),
+        }
+    }
+
+    /// Stops the turn and says how it ended. Fails when that takes long.
+    pub async fn stop(&mut self) -> TurnOutcome {
+        let stopped = Instant::now();
+        self.agent.stop.turn();
+        let outcome = self.ended().await;
+        assert!(stopped.elapsed() < STOPPED_WITHIN, "it took {:?}", stopped.elapsed());
+        outcome
+    }
+
+    pub async fn asked(&mut self) -> ApprovalRequest {
+        match self.until("question", |event| matches!(event, Event::ApprovalAsked(_))).await {
+            Event::ApprovalAsked(request) => *request,
+            _ => unreachable!(),
+        }
+    }
+
+    pub async fn answer(&self, question: &ApprovalRequest, answer: Answer) {
+        self.tell(Command::Answer { id: question.id, answer }).await;
+    }
+
+    pub async fn tool_started(&mut self) {
+        self.until("start of a tool", |event| matches!(event, Event::ToolStarted { .. })).await;
+    }
+
+    /// Waits for the end of this call.
+    pub async fn tool_ended(&mut self, id: &str) -> ToolStatus {
+        let id = CallId::new(id);
+        let is_it = |event: &Event| matches!(event, Event::ToolEnded { call, .. } if *call == id);
+        match self.until("end of a tool", is_it).await {
+            Event::ToolEnded { status, .. } => status,
+            _ => unreachable!(),
+        }
+    }
+
+    pub fn id(&self) -> SessionId {
+        self.session.expect("no session was opened")
+    }
+
+    /// How many questions were asked so far.
+    pub fn questions(&self) -> usize {
+        self.heard.iter().filter(|event| matches!(event, Event::ApprovalAsked(_))).count()
+    }
+
+    /// All notices so far.
+    pub fn notices(&self) -> Vec<&str> {
+        self.heard
+            .iter()
+            .filter_map(|event| match event {
+                Event::Notice { text, .. } => Some(text.as_str()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    pub fn records(&self) -> Vec<Record> {
+        self.store.read(self.id()).unwrap().records
+    }
+
+    pub fn conversation(&self) -> Conversation {
+        Conversation::of(&self.records())
+    }
+
+    /// All that was said, as it stands in the log.
+    pub fn said(&self) -> Vec<MessageEntry> {
+        let said = |record: Record| match record.entry {
+            Entry::Message(said) => Some(said),
+            _ => None,
+        };
+        self.records().into_iter().filter_map(said).collect()
+    }
+
+    /// What the model was told of a call, and how it went.
+    pub fn result(&self, id: &str) -> (String, ToolStatus) {
+        let id = CallId::new(id);
+        let of_it: Vec<MessageEntry> = self
+            .said()
+            .into_iter()
+            .filter(|it| it.message().answers().any(|it| *it == id))
+            .collect();
+        assert_eq!(of_it.len(), 1, "a call has one result: {of_it:#?}");
+        let text = serde_json::to_value(&of_it[0].content[0]).unwrap();
+        let status = of_it[0].result.as_ref().unwrap().status;
+        (text["content"].as_str().unwrap().to_owned(), status)
+    }
+
+    /// Leaves, and waits until everything is saved.
+    pub async fn close(self) {
+        let AgentHandle { commands, events, stop: _, task } = self.agent;
+        drop((commands, events));
+        timeout(PATIENCE, task).await.expect("the agent does not end").unwrap();
+    }
+}
+
+/// Plays these replies in turn.
+pub fn play(scene: &Scene, replies: impl IntoIterator<Item = Reply>) {
+    for reply in replies {
+        scene.model.reply(reply);
+    }
+}
+
+/// A conversation as the provider's bytes would have it.
+pub fn bytes(messages: &[Message]) -> String {
+    serde_json::to_string(messages).unwrap()
+}

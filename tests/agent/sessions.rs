@@ -1,0 +1,149 @@
+//! Sessions that go on: resumed, forked, and after a kill at any point.
+
+use serde_json::{Value, json};
+use slug_code::agent::{Command, Event, Start};
+use slug_code::domain::{EntryId, Message, Mode, SessionId};
+use slug_code::session::{Entry, TurnOutcome};
+
+use super::fakes::{calls, words};
+use super::prefix;
+use super::rig::{Rig, Scene, bytes, play};
+use super::support::model_server::{ModelServer, Reply};
+
+fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) {
+    (id, "Bash", json!({"command": command}))
+}
+
+/// A session of two turns with calls.
+async fn two_turns(scene: &Scene) -> Rig {
+    let mut rig = scene.open(Start::New).await;
+    play(scene, [calls(&[bash("c1", "one"), bash("c2", "two")]), words("first answer")]);
+    assert_eq!(rig.turn("first").await, TurnOutcome::Answered);
+    play(scene, [calls(&[bash("c3", "three")]), words("second answer")]);
+    assert_eq!(rig.turn("second").await, TurnOutcome::Answered);
+    rig
+}
+
+/// What is sent before the newest message.
+fn history(scene: &Scene) -> Vec<Message> {
+    let mut messages = scene.model.last_request().messages;
+    messages.pop();
+    messages
+}
+
+fn entry_of(rig: &Rig, text: &str) -> EntryId {
+    let is_it = |entry: &Entry| match entry {
+        Entry::Message(said) => said.message().text() == text,
+        _ => false,
+    };
+    rig.records().iter().find(|record| is_it(&record.entry)).unwrap().id
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resumed_session_sends_the_same_bytes() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = two_turns(&scene).await;
+    let session = rig.id();
+    play(&scene, [words("third answer")]);
+    rig.turn("third").await;
+    let before = history(&scene);
+    rig.close().await;
+
+    let mut rig = scene.open(Start::Resume(session)).await;
+    play(&scene, [words("fourth answer")]);
+    rig.turn("fourth").await;
+    let after = history(&scene);
+    assert_eq!(bytes(&after[..before.len()]), bytes(&before));
+    assert_eq!(after.len(), before.len() + 2);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_goes_up_to_its_entry_and_leaves_the_rest_alone() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = two_turns(&scene).await;
+    let (session, before) = (rig.id(), rig.records());
+    let upto = Some(entry_of(&rig, "first answer"));
+    rig.tell(Command::Fork { session, upto }).await;
+    rig.until("fork", |event| *event == Event::Forked { from: session, upto }).await;
+    let fork = rig.id();
+    assert_ne!(fork, session);
+    play(&scene, [words("another second answer")]);
+    rig.turn("another second").await;
+    let said: Vec<String> = scene.model.last_request().messages.iter().map(Message::text).collect();
+    assert_eq!(said, ["first", "", "", "first answer", "another second"]);
+    assert_eq!(scene.store.read(session).unwrap().records, before);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_session_begins_with_nothing() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = two_turns(&scene).await;
+    let old = rig.id();
+    rig.tell(Command::NewSession).await;
+    rig.until("session", |event| matches!(event, Event::SessionOpened { .. })).await;
+    assert_ne!(rig.id(), old);
+    play(&scene, [words("hi")]);
+    rig.turn("hello").await;
+    assert_eq!(scene.model.last_request().messages.len(), 1);
+    rig.tell(Command::Resume { session: old }).await;
+    rig.until("session", |event| matches!(event, Event::SessionOpened { .. })).await;
+    assert_eq!(rig.id(), old);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_power_comes_back_with_a_session() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [words("hi")]);
+    rig.turn("hello").await;
+    rig.tell(Command::SetMode(Mode::Yolo)).await;
+    rig.until("mode", |event| *event == Event::ModeChanged(Mode::Yolo)).await;
+    let session = rig.id();
+    rig.close().await;
+    let mut rig = scene.open(Start::Resume(session)).await;
+    play(&scene, [calls(&[bash("c1", "touch x")])]);
+    rig.send("go").await;
+    rig.asked().await;
+    rig.stop().await;
+    rig.close().await;
+}
+
+/// R9: the log as a kill may leave it, cut behind any byte of its last turn and behind each line.
+#[tokio::test(flavor = "multi_thread")]
+async fn r9_after_a_kill_at_any_point_a_strict_server_takes_the_history() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let rig = two_turns(&scene).await;
+    let session = rig.id();
+    rig.close().await;
+    let log = scene.home.join(format!("sessions/{session}.jsonl"));
+    let whole = std::fs::read(&log).unwrap();
+    let ends: Vec<usize> = (0..whole.len()).filter(|at| whole[*at] == b'\n').collect();
+    let mut cuts: Vec<usize> = ends.iter().flat_map(|end| [*end, end + 1]).skip(2).collect();
+    cuts.extend(ends.windows(2).map(|line| line[0] + (line[1] - line[0]) / 2));
+    for cut in cuts {
+        std::fs::write(&log, &whole[..cut]).unwrap();
+        goes_on_after_kill(&scene, session, cut).await;
+    }
+}
+
+async fn goes_on_after_kill(scene: &Scene, session: SessionId, cut: usize) {
+    let server = ModelServer::start();
+    let provider = prefix::chat(&server);
+    let scene = Scene {
+        provider: Some(provider),
+        ..Scene {
+            work: scene.work.clone(),
+            home: scene.home.clone(),
+            store: scene.store.clone(),
+            ..Scene::new()
+        }
+    };
+    let mut rig = scene.open(Start::Resume(session)).await;
+    server.reply(Reply::text("here again"));
+    assert_eq!(rig.turn("go on").await, TurnOutcome::Answered, "cut at {cut}");
+    server.assert_clean();
+    rig.close().await;
+}

@@ -1,0 +1,212 @@
+//! Escape, at the worst moments: the turn is over at once, what was said is kept, nothing is left
+//! open, and the next message works.
+
+use std::time::Duration;
+
+use serde_json::json;
+use slug_code::agent::{Command, Event, Start};
+use slug_code::domain::{Block, CallId, Mode, StopReason, ToolStatus};
+use slug_code::providers::{Recovery, StreamEvent};
+use slug_code::session::{Entry, TurnOutcome};
+
+use super::fakes::{Models, Say, Stalled, begun, calls, failure, words};
+use super::rig::{Rig, STOPPED_WITHIN, Scene, play};
+
+fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, serde_json::Value) {
+    (id, "Bash", json!({"command": command}))
+}
+
+/// After a stop the session goes on as if nothing had been wrong.
+async fn goes_on(scene: &Scene, mut rig: Rig) {
+    play(scene, [words("still here")]);
+    assert_eq!(rig.turn("and now?").await, TurnOutcome::Answered);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn before_the_first_byte() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [vec![Say::Hang]]);
+    rig.send("hello").await;
+    rig.until("request", |event| matches!(event, Event::RequestSent { .. })).await;
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    assert_eq!(rig.said().len(), 1, "nothing was said but the question");
+    goes_on(&scene, rig).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_mid_sentence_the_words_are_kept() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [vec![Say::Event(StreamEvent::Text("half an ans".into())), Say::Hang]]);
+    rig.send("hello").await;
+    rig.until("text", |event| matches!(event, Event::Text { .. })).await;
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    let said = rig.said().pop().unwrap();
+    assert_eq!(said.message().text(), "half an ans");
+    assert_eq!(said.stop_reason, Some(StopReason::Interrupted));
+    play(&scene, [words("yes")]);
+    rig.turn("go on").await;
+    let told = scene.model.last_request().messages.pop().unwrap();
+    let noted = told
+        .content
+        .iter()
+        .any(|block| matches!(block, Block::Context { name, .. } if name == "interruption"));
+    assert!(noted, "the model is told: {told:?}");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_the_midst_of_a_call_it_is_never_made() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = scene.open(Start::New).await;
+    let mut reply = begun(&[bash("c1", "echo")]);
+    reply.push(Say::Hang);
+    play(&scene, [reply]);
+    rig.send("hello").await;
+    rig.until("arguments", |event| matches!(event, Event::CallInput { .. })).await;
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    assert_eq!(scene.processes.happened(), [""; 0]);
+    assert!(rig.said().iter().all(|said| said.message().calls().next().is_none()));
+    goes_on(&scene, rig).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_server_is_asked_for_its_models() {
+    let scene = Scene { named: None, ..Scene::with_models(Models::Hang) };
+    let mut rig = scene.open(Start::New).await;
+    rig.send("hello").await;
+    rig.until("message", |event| matches!(event, Event::Recorded(_))).await;
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_notes_are_collected_the_message_is_kept() {
+    let scene = Scene::new();
+    let mut rig = scene.open_with(Start::New, vec![Box::new(Stalled)]).await;
+    rig.send("do not lose this").await;
+    rig.until("start", |event| matches!(event, Event::TurnStarted { .. })).await;
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    assert_eq!(rig.said()[0].message().text(), "do not lose this");
+    assert!(scene.model.requests().is_empty(), "nothing was sent");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn between_enter_and_the_beginning_of_the_turn() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    for round in 0..40 {
+        play(&scene, [vec![Say::Hang]]);
+        rig.agent.commands.try_send(Command::Send { text: format!("message {round}") }).unwrap();
+        assert_eq!(rig.stop().await, TurnOutcome::Interrupted, "round {round}");
+        // The reply to what was stopped before it was sent is for nobody.
+        while scene.model.skip() {}
+    }
+    goes_on(&scene, rig).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_nothing_to_stop_the_next_turn_is_left_alone() {
+    let scene = Scene::new();
+    let rig = scene.open(Start::New).await;
+    rig.agent.stop.turn();
+    goes_on(&scene, rig).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn during_the_pause_before_another_try() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [vec![failure(429, Recovery::RetryAfter(Duration::from_secs(60)))]]);
+    rig.send("hello").await;
+    rig.until("pause", |event| matches!(event, Event::ResponseDropped { .. })).await;
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    goes_on(&scene, rig).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_question_is_withdrawn() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [calls(&[bash("c1", "make"), bash("c2", "make test")])]);
+    rig.send("hello").await;
+    let mut open = vec![rig.asked().await.id, rig.asked().await.id];
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    for event in &rig.heard {
+        if let Event::ApprovalWithdrawn(id) = event {
+            open.retain(|open| open != id);
+        }
+    }
+    assert!(open.is_empty(), "still open: {open:?}");
+    for call in ["c1", "c2"] {
+        assert_eq!(rig.result(call).1, ToolStatus::Cancelled);
+    }
+    assert_eq!(scene.processes.happened(), [""; 0]);
+    goes_on(&scene, rig).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_that_runs_ends_with_a_result_and_those_behind_it_never_run() {
+    for command in ["block", "deaf"] {
+        let scene = Scene::in_mode(Mode::Yolo);
+        let mut rig = scene.open(Start::New).await;
+        play(&scene, [calls(&[bash("c1", command), bash("c2", "echo")])]);
+        rig.send("hello").await;
+        rig.tool_started().await;
+        assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+        for call in ["c1", "c2"] {
+            assert_eq!(rig.result(call).1, ToolStatus::Cancelled, "{command}");
+        }
+        assert_eq!(scene.processes.happened()[0], format!("begin {command}"));
+        assert!(!scene.processes.happened().contains(&"begin echo".to_owned()));
+        goes_on(&scene, rig).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_of_the_persons_own() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    rig.tell(Command::Shell { command: "block".into() }).await;
+    rig.tool_started().await;
+    let stopped = std::time::Instant::now();
+    rig.agent.stop.turn();
+    let ended =
+        |event: &Event| matches!(event, Event::ToolEnded { status: ToolStatus::Cancelled, .. });
+    rig.until("end of the command", ended).await;
+    assert!(stopped.elapsed() < STOPPED_WITHIN);
+    goes_on(&scene, rig).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_written_all_the_same_is_on_record() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = scene.open(Start::New).await;
+    let write = ("c1", "Write", json!({"file_path": "slow.txt", "content": "written"}));
+    play(&scene, [calls(&[write])]);
+    rig.send("hello").await;
+    scene.files.writing().await;
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    scene.files.release();
+    let changed = |event: &Event| matches!(event, Event::Recorded(it) if matches!(it.entry, Entry::FileChange(_)));
+    rig.until("change of the file", changed).await;
+    assert_eq!(scene.read("slow.txt"), "written");
+    assert_eq!(rig.result(CallId::new("c1").as_str()).1, ToolStatus::Cancelled);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn leaving_ends_the_turn_and_saves_it() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [calls(&[bash("c1", "block")])]);
+    rig.send("hello").await;
+    rig.tool_started().await;
+    let (session, store) = (rig.id(), scene.store.clone());
+    rig.close().await;
+    let last = store.read(session).unwrap().records.pop().unwrap();
+    assert!(matches!(last.entry, Entry::TurnEnd(end) if end.outcome == TurnOutcome::Interrupted));
+}

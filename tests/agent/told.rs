@@ -1,0 +1,110 @@
+//! What the model is told besides the conversation: instruction files, notes and its own plan.
+
+use serde_json::{Value, json};
+use slug_code::agent::{Event, Start};
+use slug_code::domain::{Block, Message, TodoStatus};
+
+use super::fakes::{Note, calls, words};
+use super::rig::{Scene, play};
+
+fn notes<'a>(message: &'a Message, name: &str) -> Vec<&'a str> {
+    let text = |block: &'a Block| match block {
+        Block::Context { name: of, text } if of == name => Some(text.as_str()),
+        _ => None,
+    };
+    message.content.iter().filter_map(text).collect()
+}
+
+fn todos(states: &[(&str, &str)]) -> Value {
+    let todo = |(content, status): &(&str, &str)| json!({"content": content, "status": status, "activeForm": content});
+    json!({"todos": states.iter().map(todo).collect::<Vec<_>>()})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn instruction_files_are_read_at_each_message_and_never_stored() {
+    let scene = Scene::new();
+    scene.put("SLUG.md", "Say SECRET-ONE.");
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [words("one"), words("two"), words("three")]);
+    rig.turn("first").await;
+    scene.put("SLUG.md", "Say SECRET-TWO.");
+    rig.turn("second").await;
+    std::fs::remove_file(scene.work.join("SLUG.md")).unwrap();
+    rig.turn("third").await;
+    let systems: Vec<String> =
+        scene.model.requests().into_iter().map(|request| request.system).collect();
+    assert!(systems[0].contains("SECRET-ONE") && !systems[0].contains("SECRET-TWO"));
+    assert!(systems[1].contains("SECRET-TWO") && !systems[1].contains("SECRET-ONE"));
+    assert!(!systems[2].contains("SECRET"));
+    let log = scene.home.join(format!("sessions/{}.jsonl", rig.id()));
+    rig.close().await;
+    assert!(!std::fs::read_to_string(log).unwrap().contains("SECRET"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_instructions_within_a_turn_waits_for_the_next_message() {
+    let scene = Scene { mode: slug_code::domain::Mode::Yolo, ..Scene::new() };
+    scene.put("SLUG.md", "one");
+    let mut rig = scene.open(Start::New).await;
+    let read = calls(&[("c1", "Read", json!({"file_path": "SLUG.md"}))]);
+    let write = calls(&[("c2", "Bash", json!({"command": "block"}))]);
+    play(&scene, [read, write, words("done")]);
+    rig.send("go").await;
+    rig.until(
+        "command",
+        |event| matches!(event, Event::ToolStarted { call, .. } if call.name == "Bash"),
+    )
+    .await;
+    scene.put("SLUG.md", "two");
+    scene.processes.release();
+    rig.ended().await;
+    let requests = scene.model.requests();
+    assert!(requests.windows(2).all(|pair| pair[0].system == pair[1].system));
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_note_is_sent_again_only_when_it_has_changed() {
+    let scene = Scene::new();
+    let note = Note::default();
+    let mut rig = scene.open_with(Start::New, vec![Box::new(note.clone())]).await;
+    for (text, told) in [("a", true), ("a", false), ("b", true), ("b", false), ("a", true)] {
+        *note.0.lock().unwrap() = Some(text.to_owned());
+        play(&scene, [words("ok")]);
+        rig.turn("go").await;
+        let last = scene.model.last_request().messages.pop().unwrap();
+        let expected: &[&str] = if told { &[text] } else { &[] };
+        assert_eq!(notes(&last, "note"), expected);
+    }
+    let session = rig.id();
+    rig.close().await;
+    let mut rig = scene.open_with(Start::Resume(session), vec![Box::new(note)]).await;
+    play(&scene, [words("ok")]);
+    rig.turn("go").await;
+    let last = scene.model.last_request().messages.pop().unwrap();
+    assert_eq!(notes(&last, "note"), [""; 0], "a resumed session holds it already");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_plan_is_told_shown_and_restored() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    let plan = todos(&[("look", "completed"), ("mend", "in_progress")]);
+    play(&scene, [calls(&[("c1", "TodoWrite", plan)]), words("ok"), words("ok"), words("ok")]);
+    rig.turn("go").await;
+    let shown = |event: &Event| matches!(event, Event::TodosChanged(todos) if todos.len() == 2);
+    assert!(rig.heard.iter().any(shown));
+    rig.turn("go on").await;
+    let last = scene.model.last_request().messages.pop().unwrap();
+    assert_eq!(notes(&last, "todo"), ["[x] look\n[>] mend"]);
+    rig.turn("and on").await;
+    let last = scene.model.last_request().messages.pop().unwrap();
+    assert_eq!(notes(&last, "todo"), [""; 0], "it has not changed");
+    let session = rig.id();
+    rig.close().await;
+    let mut rig = scene.open(Start::Resume(session)).await;
+    rig.until("plan", shown).await;
+    assert_eq!(rig.conversation().todos[1].status, TodoStatus::InProgress);
+    rig.close().await;
+}
