@@ -236,6 +236,52 @@ fn without_a_session_there_is_nothing_to_continue() {
     assert!(ran.err.contains("no session of this folder"), "{}", ran.told());
 }
 
+/// A desk with one session, its id, and its server.
+fn with_a_session() -> (Desk, String, ModelServer) {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Blue."));
+    let first = desk.ask(&server, &["-p", "which colour?", "--output-format", "json"]).exits(0);
+    let session = first.json()["session_id"].as_str().unwrap().to_owned();
+    (desk, session, server)
+}
+
+#[test]
+fn a_session_that_is_not_there_is_not_replaced_by_another() {
+    let (desk, _, server) = with_a_session();
+    for flag in ["--resume", "--fork-session"] {
+        let missing = "0190a1b2-0000-7000-8000-000000000001";
+        let ran = desk.ask(&server, &[flag, missing, "-p", "why?"]).exits(1);
+        assert!(ran.err.contains("`slug sessions list`"), "{}", ran.told());
+    }
+    assert_eq!(server.chats().len(), 1);
+}
+
+#[test]
+fn a_session_of_another_folder_is_not_gone_on_with() {
+    let (desk, session, server) = with_a_session();
+    std::fs::create_dir(desk.path("elsewhere")).unwrap();
+    let arguments = ["--directory", "elsewhere", "--resume", &session, "-p", "why?"];
+    let ran = desk.ask(&server, &arguments).exits(1);
+    assert!(ran.err.contains("This session belongs to"), "{}", ran.told());
+    assert_eq!(server.chats().len(), 1);
+}
+
+#[test]
+fn a_session_that_is_in_use_is_not_gone_on_with() {
+    let (desk, session, server) = with_a_session();
+    let gate = Gate::closed();
+    server.reply(Reply::text("Sky.").gated(&gate));
+    let mut first = desk.ask_in_background(&server, &["--resume", &session, "-p", "why?"]);
+    server.wait_for_requests(2);
+    let arguments = ["--resume", &session, "-p", "how?", "--output-format", "json"];
+    let ran = desk.ask(&server, &arguments).exits(1);
+    let result = ran.json();
+    assert!(result["error"].as_str().unwrap().contains("is open in process"), "{result}");
+    assert_eq!(server.chats().len(), 2);
+    gate.open();
+    assert!(first.wait().unwrap().success());
+}
+
 #[test]
 fn of_several_models_the_first_is_taken_with_a_note() {
     let (desk, server) = (Desk::new(), ModelServer::start());
@@ -446,4 +492,129 @@ fn the_demo_answers_without_a_server() {
     let script = script.to_str().unwrap();
     let ran = desk.run(&["--trust-workspace", "--demo", script, "-p", "hello"]).exits(0);
     assert_eq!(ran.out, "Scripted.\n");
+}
+
+#[test]
+fn slugs_own_powers_are_not_changed_even_with_yolo() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let rules = r#"{"permissions":{"allow":["Bash"]}}"#;
+    let write = json!({"file_path": ".slug/settings.json", "content": rules});
+    server.reply(Reply::calls("", &[("c1", "Write", write)]));
+    server.reply(bash("c2", "mkdir -p .slug && echo '{}' > .slug/settings.local.json"));
+    server.reply(Reply::text("I could not."));
+    desk.ask(&server, &["--yolo", "-p", "free yourself"]);
+    assert!(!desk.path(".slug/settings.json").exists());
+    assert!(!desk.path(".slug/settings.local.json").exists());
+    server.assert_clean();
+}
+
+#[test]
+fn reading_outside_the_workspace_needs_an_answer() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let secret = desk.home().join("secret.txt");
+    std::fs::write(&secret, "CANARY").unwrap();
+    std::os::unix::fs::symlink(&secret, desk.path("link.txt")).unwrap();
+    server.reply(Reply::calls("", &[("c1", "Read", json!({"file_path": secret}))]));
+    server.reply(Reply::calls("", &[("c2", "Read", json!({"file_path": "link.txt"}))]));
+    server.reply(Reply::calls("", &[("c3", "Read", json!({"file_path": "../home/secret.txt"}))]));
+    server.reply(Reply::text("I could not."));
+    desk.ask(&server, &["-p", "read it"]).exits(4);
+    for request in server.chats() {
+        assert!(!request.body.to_string().contains("CANARY"), "{}", request.body);
+    }
+}
+
+#[test]
+fn edits_through_a_link_out_of_the_workspace_need_an_answer() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let outside = desk.home().join("profile");
+    std::fs::write(&outside, "before").unwrap();
+    std::os::unix::fs::symlink(&outside, desk.path("link")).unwrap();
+    server.reply(Reply::calls("", &[("c1", "Read", json!({"file_path": "link"}))]));
+    let write = json!({"file_path": "link", "content": "after"});
+    server.reply(Reply::calls("", &[("c2", "Write", write)]));
+    server.reply(Reply::text("I could not."));
+    desk.ask(&server, &["--allow-edits", "-p", "write"]).exits(4);
+    assert_eq!(std::fs::read_to_string(outside).unwrap(), "before");
+}
+
+#[test]
+fn a_long_output_reaches_the_model_cut_and_says_so() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "seq 1 200000"));
+    server.reply(Reply::text("Long."));
+    desk.ask(&server, &["--yolo", "-p", "count"]).exits(0);
+    let told = result_of(&server.chats()[1], "c1");
+    assert!(told.len() < 40 << 10, "{}", told.len());
+    assert!(told.starts_with("1\n2\n") && told.contains("\n200000"), "{told}");
+}
+
+#[test]
+fn what_a_command_leaves_running_does_not_hold_it_up() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "sleep 300 & echo $! > pid; echo ok"));
+    server.reply(Reply::text("Started."));
+    let began = std::time::Instant::now();
+    desk.ask(&server, &["--yolo", "-p", "serve"]).exits(0);
+    assert!(began.elapsed() < std::time::Duration::from_secs(20));
+    assert!(result_of(&server.chats()[1], "c1").contains("ok"));
+    // Nothing that slug started outlives it.
+    let pid = Pid::from_raw(desk.read("pid").trim().parse().unwrap()).unwrap();
+    assert!(wait_until(|| test_kill_process(pid).is_err()), "{pid:?} still runs");
+}
+
+#[test]
+fn a_turn_ends_at_its_limit_of_rounds() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("config.toml", "max_tool_rounds = 2\n");
+    for file in ["a", "b", "c"] {
+        desk.write(&format!("{file}.txt"), file);
+        let input = json!({"file_path": format!("{file}.txt")});
+        server.reply(Reply::calls("", &[(file, "Read", input)]));
+    }
+    let ran = desk.ask(&server, &["-p", "read all"]).exits(1);
+    assert!(ran.err.contains("max_tool_rounds"), "{}", ran.told());
+    server.assert_clean();
+}
+
+#[test]
+fn agents_md_is_read_where_there_is_no_slug_md() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write("AGENTS.md", "Tabs, not spaces.\n");
+    server.reply(Reply::text("Understood."));
+    desk.ask(&server, &["-p", "hello"]).exits(0);
+    let body = server.chats()[0].body["messages"].to_string();
+    assert!(body.contains("# Project Rules") && body.contains("Tabs, not spaces."), "{body}");
+}
+
+#[test]
+fn a_home_that_cannot_be_written_is_said_with_a_remedy() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    // A file where the folder would be: also root cannot write below it.
+    std::fs::write(desk.slug_home(), "").unwrap();
+    let ran = desk.ask(&server, &["-p", "hello"]).exits(1);
+    assert!(ran.err.contains("SLUG_HOME"), "{}", ran.told());
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn a_session_that_cannot_be_written_fails_and_asks_nothing() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("sessions", "a file where the folder would be");
+    server.reply(Reply::text("Never."));
+    desk.ask(&server, &["-p", "hello"]).exits(1);
+    assert_eq!(server.chats().len(), 0);
+}
+
+#[test]
+fn temperature_is_sent_only_where_it_is_set() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("One."));
+    server.reply(Reply::text("Two."));
+    desk.ask(&server, &["-p", "hello"]).exits(0);
+    desk.write_home("config.toml", "temperature = 0.5\n");
+    desk.ask(&server, &["-p", "hello"]).exits(0);
+    let requests = server.chats();
+    assert!(requests[0].body.get("temperature").is_none());
+    assert_eq!(requests[1].body["temperature"], 0.5);
 }

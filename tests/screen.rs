@@ -24,9 +24,14 @@ mod sessions;
 mod starting;
 #[path = "screen/stopping.rs"]
 mod stopping;
+#[path = "screen/working.rs"]
+mod working;
 
+use std::path::Path;
+
+use rustix::process::Pid;
 use serde_json::{Value, json};
-use support::model_server::{Recorded, Reply};
+use support::model_server::{Recorded, Reply, wait_until};
 
 /// A reply that runs one shell command.
 fn bash(id: &str, command: &str) -> Reply {
@@ -46,4 +51,15 @@ fn last_user_text(request: &Recorded) -> String {
     let is_user = |message: &&Value| message["role"] == "user";
     let message = request.messages().iter().rfind(is_user).unwrap();
     message["content"].as_str().unwrap().to_owned()
+}
+
+/// The process id that a command has written to a file.
+fn pid(file: &Path) -> Pid {
+    let mut pid = None;
+    wait_until(|| {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        pid = text.strip_suffix('\n').and_then(|text| Pid::from_raw(text.parse().ok()?));
+        pid.is_some()
+    });
+    pid.unwrap_or_else(|| panic!("no process id in {}", file.display()))
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::desk::Desk;
-use crate::support::model_server::{ModelServer, Reply};
+use crate::support::model_server::{Gate, ModelServer, Reply};
 use crate::support::terminal::{Slug, key};
 use crate::{bash, result_of};
 
@@ -186,4 +186,65 @@ fn several_questions_are_asked_one_after_another() {
     slug.wait_for("Half of it.");
     assert!(!desk.path("one").exists() && desk.path("two").exists());
     server.assert_clean();
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_asked_about_is_not_overwritten() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write("a.rs", EDIT);
+    server.reply(edit("c1"));
+    server.reply(Reply::text("It has changed."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("make it two");
+    slug.wait_for_dialog("a.rs  +1 -1");
+    let others = format!("{EDIT} // and a word of somebody else's");
+    desk.write("a.rs", &others);
+    slug.keys("y");
+    slug.wait_for("It has changed.");
+    assert_eq!(desk.read("a.rs"), others);
+    let told = result_of(&server.chats()[1], "c1");
+    assert!(told.contains("changed"), "{told}");
+}
+
+#[test]
+fn what_is_typed_as_the_question_opens_is_no_answer() {
+    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    server.reply(bash("c1", "touch made").gated(&gate));
+    server.reply(Reply::text("As you wish."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("run it");
+    server.wait_for_requests(1);
+    gate.open();
+    // A hand that types on: each key comes within the dialog's 300 ms.
+    let mut typed = String::new();
+    while !slug.screen().contains("yes, once") {
+        slug.keys("y");
+        typed.push('y');
+        slug.wait_until("the key", |screen| screen.contains(&typed) || screen.contains("yes,"));
+    }
+    slug.keys("yy");
+    typed.push_str("yy");
+    slug.wait_for(&format!("❯ {typed}"));
+    assert!(!desk.path("made").exists());
+    slug.answer("touch made", "n");
+    slug.wait_for("As you wish.");
+}
+
+#[test]
+fn a_rule_can_be_edited_before_it_is_saved() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch one"));
+    server.reply(bash("c2", "touch two"));
+    server.reply(Reply::text("Both."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("run it");
+    slug.answer("touch one", "\t");
+    slug.keys(&format!("{}Bash(touch *)", key::CTRL_U));
+    slug.wait_for("Bash(touch *)");
+    slug.keys(key::ENTER);
+    slug.wait_for("yes, always for  Bash(touch *)");
+    slug.keys("a");
+    slug.wait_for("Both.");
+    assert!(desk.path("one").exists() && desk.path("two").exists());
+    assert!(desk.read(".slug/settings.local.json").contains("Bash(touch *)"));
 }

@@ -80,7 +80,7 @@ fn a_waiting_message_can_be_taken_back() {
     server.wait_for_requests(1);
     slug.say("second question");
     slug.wait_for("after this turn");
-    slug.keys("\x1b[A");
+    slug.keys(key::UP);
     slug.wait_for_no("after this turn");
     slug.wait_for("❯ second question");
     gate.open();
@@ -116,7 +116,9 @@ fn a_command_of_the_persons_own_runs_and_the_model_sees_it() {
     server.reply(Reply::text("It greets you."));
     let mut slug = Slug::chat(&desk, &server);
     slug.say("!echo he''llo there");
-    slug.wait_for("hello there");
+    slug.wait_until("the output, once it has run", |screen| {
+        screen.contains("hello there") && !screen.contains("running")
+    });
     assert_eq!(server.chats().len(), 0);
     slug.say("what did that print?");
     slug.wait_for("It greets you.");
@@ -163,4 +165,53 @@ fn a_server_that_is_not_there_is_named_with_what_to_do() {
     slug.wait_for("test-model");
     slug.say("hello");
     slug.wait_for("No server answers at");
+}
+
+#[test]
+fn a_message_into_a_turn_without_another_step_is_sent_after_it() {
+    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    server.reply(Reply::text("First answer.").gated(&gate));
+    server.reply(Reply::text("In German, then."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("question");
+    server.wait_for_requests(1);
+    slug.keys("answer in German");
+    slug.wait_for("answer in German");
+    slug.keys(key::CTRL_S);
+    slug.wait_for("next step");
+    gate.open();
+    slug.wait_for("In German, then.");
+    assert!(last_user_text(&server.chats()[1]).contains("answer in German"));
+    server.assert_clean();
+}
+
+#[test]
+fn thinking_is_folded_and_opens_on_a_key() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::thinking("Let me ponder deeply.", "Four."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("two and two?");
+    slug.wait_for("Four.");
+    slug.wait_until("a folded pane", |screen| {
+        screen.contains("Thought") && !screen.contains("ponder deeply")
+    });
+    // ctrl+o
+    slug.keys("\x0f");
+    slug.wait_for("Let me ponder deeply.");
+}
+
+#[test]
+fn any_size_of_the_screen_is_survived() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nlast words"));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("show me");
+    slug.wait_for("last words");
+    for (columns, rows) in [(40, 12), (20, 5), (1, 1), (300, 100), (80, 24)] {
+        slug.resize(columns, rows);
+    }
+    slug.wait_until("the screen at its last size", |screen| {
+        screen.contains("last words") && screen.contains(&"─".repeat(80))
+    });
+    slug.quit();
 }

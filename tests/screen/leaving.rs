@@ -1,29 +1,30 @@
 //! Each way out gives the terminal back.
 
-use rustix::process::Signal;
+use rustix::process::{Signal, test_kill_process};
 
 use crate::support::desk::Desk;
-use crate::support::model_server::{Gate, ModelServer, Reply};
+use crate::support::model_server::{Gate, ModelServer, Reply, wait_until};
 use crate::support::terminal::{Slug, key};
+use crate::{bash, pid};
 
-const TAKEN: &str = "\x1b[?1049h";
-/// Pasting, mouse and focus reports off, the first screen back, the cursor shown.
-const GIVEN_BACK: [&str; 6] =
-    ["\x1b[?1006l", "\x1b[<1u", "\x1b[?1004l", "\x1b[?2004l", "\x1b[?1049l", "\x1b[?25h"];
+/// What is turned on, and what turns it off: the other screen, pasting, the mouse, focus reports,
+/// kitty's keys, and the cursor that is not shown.
+const MODES: [(&str, &str); 8] = [
+    ("\x1b[?1049h", "\x1b[?1049l"),
+    ("\x1b[?2004h", "\x1b[?2004l"),
+    ("\x1b[?1000h", "\x1b[?1000l"),
+    ("\x1b[?1002h", "\x1b[?1002l"),
+    ("\x1b[?1006h", "\x1b[?1006l"),
+    ("\x1b[?1004h", "\x1b[?1004l"),
+    ("\x1b[>1u", "\x1b[<1u"),
+    ("\x1b[?25l", "\x1b[?25h"),
+];
 
-/// Fails unless the last things done to the terminal give it back.
+/// Fails unless everything that was turned on was turned off last.
 fn is_given_back(slug: &Slug) {
-    slug.wait_for_raw("leave sequences at the end", |raw| {
-        let Some(taken) = raw.rfind(TAKEN) else { return false };
-        let mut rest = &raw[taken..];
-        GIVEN_BACK.iter().all(|sequence| match rest.rfind(sequence) {
-            Some(at) => {
-                rest = &rest[at..];
-                true
-            }
-            None => false,
-        })
-    });
+    for (on, off) in MODES {
+        slug.wait_for_raw(&format!("{off:?} at the end"), |raw| raw.rfind(off) > raw.rfind(on));
+    }
     assert!(slug.edits_lines(), "the terminal is still raw");
 }
 
@@ -60,8 +61,8 @@ fn a_terminate_signal_gives_the_terminal_back_and_is_died_of() {
     server.reply(Reply::text("one two three").gated(&gate));
     let mut slug = Slug::chat(&desk, &server);
     slug.say("count");
-    gate.let_through(2);
-    slug.wait_for("one");
+    gate.let_through(3);
+    slug.wait_for("one two");
     slug.signal(Signal::TERM);
     let status = slug.wait();
     assert_eq!(status.signal(), Some("Terminated"), "{status:?}");
@@ -75,5 +76,38 @@ fn leaving_at_the_trust_question_gives_the_terminal_back() {
     slug.wait_for("Do you trust this folder?");
     slug.keys("q");
     assert!(slug.wait().success());
+    is_given_back(&slug);
+}
+
+#[test]
+fn a_hang_up_ends_slug_and_what_it_runs() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "echo $$ > pid; sleep 300"));
+    let mut slug = Slug::chat_with(&desk, &server, &["--yolo"]);
+    slug.say("wait");
+    let sleeper = pid(&desk.path("pid"));
+    slug.signal(Signal::HUP);
+    assert_eq!(slug.wait().signal(), Some("Hangup"));
+    assert!(wait_until(|| test_kill_process(sleeper).is_err()), "{sleeper:?} still runs");
+}
+
+#[test]
+fn a_kill_leaves_nothing_running() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "sleep 300 & echo $! > pid; wait"));
+    let mut slug = Slug::chat_with(&desk, &server, &["--yolo"]);
+    slug.say("wait");
+    let sleeper = pid(&desk.path("pid"));
+    slug.kill();
+    assert!(wait_until(|| test_kill_process(sleeper).is_err()), "{sleeper:?} still runs");
+}
+
+#[test]
+fn a_terminate_signal_at_the_first_question_gives_the_terminal_back() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let mut slug = Slug::at(&desk, 80, 24).args(&["-e", &server.endpoint()]).open();
+    slug.wait_for("Do you trust this folder?");
+    slug.signal(Signal::TERM);
+    assert_eq!(slug.wait().signal(), Some("Terminated"));
     is_given_back(&slug);
 }

@@ -127,3 +127,112 @@ fn after_a_kill_the_draft_is_still_there() {
     let mut slug = Slug::chat(&desk, &server);
     slug.wait_for("❯ half a thought");
 }
+
+#[test]
+fn a_session_is_forked_from_any_message() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Blue."));
+    server.reply(Reply::text("Because of the sky."));
+    server.reply(Reply::text("Then green."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("which colour?");
+    slug.wait_for("Blue.");
+    slug.say("why?");
+    slug.wait_for("Because of the sky.");
+    // To the panes, the newest first, and back to the first answer.
+    slug.keys("\t");
+    slug.wait_for("f fork");
+    slug.keys("kk");
+    slug.keys("f");
+    slug.wait_for_no("Because of the sky.");
+    slug.wait_for("Blue.");
+    slug.say("another one");
+    slug.wait_for("Then green.");
+    let body = server.chats()[2].body["messages"].to_string();
+    assert!(body.contains("Blue.") && !body.contains("Because of the sky."), "{body}");
+    server.assert_clean();
+    assert_eq!(desk.sessions().len(), 2);
+}
+
+#[test]
+fn a_session_is_renamed_in_the_sidebar() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    past(&desk, &server, "which colour?", "Blue.");
+    let mut slug = Slug::chat(&desk, &server);
+    slug.keys(key::CTRL_B);
+    slug.wait_for("which colour?");
+    slug.keys("r");
+    slug.keys(key::CTRL_U);
+    slug.keys("About the sky");
+    slug.wait_for("About the sky");
+    slug.keys(key::ENTER);
+    assert!(wait_until(|| desk.sessions()[0]["title"] == "About the sky"), "{:?}", desk.sessions());
+}
+
+#[test]
+fn a_deleted_session_can_be_brought_back() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    past(&desk, &server, "which colour?", "Blue.");
+    let mut slug = Slug::chat(&desk, &server);
+    slug.keys(key::CTRL_B);
+    slug.wait_for("which colour?");
+    slug.keys("d");
+    assert!(wait_until(|| desk.sessions().is_empty()), "{:?}", desk.sessions());
+    assert!(std::fs::read_dir(desk.slug_home().join("trash")).unwrap().next().is_some());
+    slug.keys("u");
+    assert!(wait_until(|| desk.sessions().len() == 1));
+    slug.wait_for("which colour?");
+}
+
+#[test]
+fn a_session_that_is_open_elsewhere_is_not_written_to() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Blue."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("which colour?");
+    slug.wait_for("Blue.");
+    let id = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();
+    let mut second = Slug::chat_with(&desk, &server, &["--resume", &id]);
+    second.wait_for("is open in process");
+    // Its own message goes into a session of its own.
+    server.reply(Reply::text("Why what?"));
+    second.say("why?");
+    second.wait_for("Why what?");
+    assert!(!server.chats()[1].body.to_string().contains("Blue."));
+    assert_eq!(desk.sessions().len(), 2);
+}
+
+#[test]
+fn a_torn_record_at_the_end_costs_nothing_but_itself() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    past(&desk, &server, "which colour?", "Blue.");
+    let id = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();
+    let log = desk.slug_home().join(format!("sessions/{id}.jsonl"));
+    let whole = std::fs::read_to_string(&log).unwrap();
+    std::fs::write(&log, format!("{whole}{{\"id\":\"0190")).unwrap();
+    server.reply(Reply::text("Because of the sky."));
+    let mut slug = Slug::chat_with(&desk, &server, &["--continue"]);
+    slug.wait_for("Blue.");
+    slug.say("why?");
+    slug.wait_for("Because of the sky.");
+    server.assert_clean();
+    let now = std::fs::read_to_string(&log).unwrap();
+    assert!(now.starts_with(&whole) && now.len() > whole.len());
+    assert!(now.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+}
+
+#[test]
+fn a_session_of_another_folder_can_be_read_and_says_how_to_go_on() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    past(&desk, &server, "which colour?", "Blue.");
+    let id = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();
+    std::fs::create_dir(desk.path("elsewhere")).unwrap();
+    let arguments = ["--directory", "elsewhere", "--resume", &id];
+    let mut slug = Slug::chat_with(&desk, &server, &arguments);
+    slug.wait_for("Blue.");
+    slug.wait_for("This session belongs to");
+    slug.say("why?");
+    slug.wait_for_no("Sending");
+    slug.wait_for("Say what you want done");
+    assert_eq!(server.chats().len(), 1);
+}

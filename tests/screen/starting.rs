@@ -1,5 +1,7 @@
 //! The questions before the chat, and what it starts with.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::json;
 
 use crate::bash;
@@ -89,6 +91,39 @@ fn with_nothing_configured_it_helps_to_begin() {
             && screen.contains("Servers on this machine")
             && screen.contains("Look around with the demo")
     });
+}
+
+#[test]
+fn a_server_typed_at_the_first_run_is_kept_and_used() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Good morning."));
+    let mut slug = Slug::at(&desk, 100, 30).args(&["--trust-workspace"]).open();
+    // What else answers on this machine is found first, and must not be what enter takes.
+    slug.wait_for_no("looking");
+    slug.wait_for("Another server");
+    let is_marked = |screen: &str| screen.contains("❯ Another server");
+    for _ in 0..8 {
+        if is_marked(&slug.screen()) {
+            break;
+        }
+        let before = slug.screen();
+        slug.keys(key::DOWN);
+        slug.wait_until("a step down", |screen| screen != before);
+    }
+    slug.wait_until("the row for another server", is_marked);
+    slug.keys(key::ENTER);
+    slug.wait_for_no("Servers on this machine");
+    slug.keys(&format!("{}{}", key::CTRL_U, server.endpoint()));
+    slug.wait_for(&server.endpoint());
+    slug.keys(key::ENTER);
+    slug.wait_for("The key for this server");
+    slug.keys(key::ENTER);
+    slug.wait_for("test-model");
+    slug.say("hello");
+    slug.wait_for("Good morning.");
+    let file = desk.slug_home().join("config.toml");
+    assert!(std::fs::read_to_string(&file).unwrap().contains(&server.endpoint()));
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[test]

@@ -1,27 +1,15 @@
 //! Escape and ctrl+c while something runs.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, test_kill_process};
+use rustix::process::test_kill_process;
 
 use crate::support::desk::Desk;
 use crate::support::model_server::{Gate, ModelServer, Reply, wait_until};
 use crate::support::terminal::{Slug, key};
-use crate::{bash, result_of};
+use crate::{bash, pid, result_of};
 
 const STOPPED: &str = "stopped by you";
-
-/// The process id that a command has written to a file.
-fn pid(file: &Path) -> Pid {
-    let mut pid = None;
-    wait_until(|| {
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        pid = text.strip_suffix('\n').and_then(|text| Pid::from_raw(text.parse().ok()?));
-        pid.is_some()
-    });
-    pid.unwrap_or_else(|| panic!("no process id in {}", file.display()))
-}
 
 #[test]
 fn escape_stops_an_answer_within_a_second() {

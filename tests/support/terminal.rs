@@ -49,6 +49,8 @@ pub mod key {
     pub const ESC: &str = "\x1b";
     /// Enter.
     pub const ENTER: &str = "\r";
+    /// Arrow up.
+    pub const UP: &str = "\x1b[A";
     /// Arrow down.
     pub const DOWN: &str = "\x1b[B";
     /// Backspace.
@@ -132,7 +134,8 @@ impl Slug {
     /// Waits for a permission dialog that shows `text`, until it takes keys.
     pub fn wait_for_dialog(&mut self, text: &str) {
         self.wait_until(&format!("a dialog with {text:?}"), |screen| {
-            screen.contains("yes, once") && screen.contains(text)
+            let asks = screen.contains("yes, once") || screen.contains("y yes");
+            asks && screen.contains(text)
         });
         // The one wait for a time: the dialog must not take keys any earlier.
         thread::sleep(GUARD);

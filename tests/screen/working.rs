@@ -1,0 +1,253 @@
+//! The rest of a day's work at the screen: commands, files, the editor, and text that means no
+//! good.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+
+use crate::support::desk::{Desk, with_server};
+use crate::support::model_server::{ModelServer, Reply};
+use crate::support::terminal::{Slug, key};
+use crate::{bash, last_user_text};
+
+#[test]
+fn a_failed_message_can_be_sent_again() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::error(400, "the model is being swapped"));
+    server.reply(Reply::text("Here I am."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("hello");
+    slug.wait_for("the model is being swapped");
+    slug.say("/retry");
+    slug.wait_for("Here I am.");
+    assert!(last_user_text(&server.chats()[1]).contains("hello"));
+    server.assert_clean();
+}
+
+#[test]
+fn where_nothing_can_be_sent_again_the_chat_goes_on() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Here I am."));
+    server.reply(Reply::text("Still here."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("hello");
+    slug.wait_for("Here I am.");
+    slug.say("/retry");
+    slug.wait_for("There is nothing to ask again");
+    slug.say("are you there?");
+    slug.wait_for("Still here.");
+    server.assert_clean();
+}
+
+#[test]
+fn a_server_that_is_busy_is_asked_again() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::error(503, "loading model"));
+    server.reply(Reply::text("Here I am."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("hello");
+    slug.wait_for("Here I am.");
+    server.assert_clean();
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_not_kept_twice() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("one two three").resetting_after(3));
+    server.reply(Reply::text("one two three"));
+    server.reply(Reply::text("Bye."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("count");
+    slug.wait_for("one two three");
+    slug.say("thanks");
+    slug.wait_for("Bye.");
+    let messages = server.chats().last().unwrap().body["messages"].to_string();
+    assert_eq!(messages.matches("one two").count(), 1, "{messages}");
+    server.assert_clean();
+}
+
+#[test]
+fn clear_begins_a_conversation_without_what_was_said() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Blue."));
+    server.reply(Reply::text("No idea."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("which colour?");
+    slug.wait_for("Blue.");
+    slug.say("/clear");
+    slug.wait_for_no("Blue.");
+    slug.say("which one?");
+    slug.wait_for("No idea.");
+    assert!(!server.chats()[1].body.to_string().contains("Blue."));
+    assert_eq!(desk.sessions().len(), 2);
+}
+
+#[test]
+fn plan_mode_runs_nothing_that_changes_something() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let write = json!({"file_path": "made", "content": "x"});
+    server.reply(Reply::calls("", &[("c1", "Write", write)]));
+    server.reply(Reply::text("Here is the plan."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("/mode plan");
+    slug.wait_for("test-model  plan");
+    slug.say("make it");
+    slug.wait_for("Here is the plan.");
+    assert!(!desk.path("made").exists());
+    assert!(!slug.raw().contains("yes, once"));
+}
+
+#[test]
+fn the_mode_alters_neither_prompt_nor_tools() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("First."));
+    server.reply(Reply::text("Second."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("one");
+    slug.wait_for("First.");
+    slug.say("/mode plan");
+    slug.wait_for("test-model  plan");
+    slug.say("two");
+    slug.wait_for("Second.");
+    // The server checks that the prefix and the tools are the same, byte for byte.
+    server.assert_clean();
+}
+
+#[test]
+fn diff_shows_what_the_session_changed() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let write = json!({"file_path": "poem.txt", "content": "roses are red\n"});
+    server.reply(Reply::calls("", &[("c1", "Write", write)]));
+    server.reply(Reply::text("Written."));
+    let mut slug = Slug::chat_with(&desk, &server, &["--allow-edits"]);
+    slug.say("write");
+    slug.wait_for("Written.");
+    slug.keys("/diff\r");
+    slug.wait_until("the change", |screen| {
+        let change = screen.split_once("What this session changed");
+        change.is_some_and(|(_, it)| it.contains("poem.txt") && it.contains("roses are red"))
+    });
+}
+
+#[test]
+fn a_file_is_named_with_at() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write("src/invoice.rs", "");
+    desk.write("src/other.rs", "");
+    server.reply(Reply::text("Seen."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.keys("look at @invo");
+    slug.wait_for("src/invoice.rs");
+    slug.keys("\t");
+    slug.wait_for("look at @src/invoice.rs");
+    slug.keys(key::ENTER);
+    slug.wait_for("Seen.");
+    assert!(last_user_text(&server.chats()[0]).contains("look at @src/invoice.rs"));
+}
+
+#[test]
+fn several_pasted_lines_are_one_message() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Two lines."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.keys("\x1b[200~first line\rsecond line\x1b[201~");
+    slug.wait_for("second line");
+    assert_eq!(server.chats().len(), 0);
+    slug.keys(key::ENTER);
+    slug.wait_for("Two lines.");
+    assert!(last_user_text(&server.chats()[0]).contains("first line\nsecond line"));
+}
+
+#[test]
+fn what_was_sent_before_comes_back_with_up() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Blue."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("which colour?");
+    slug.wait_for("Blue.");
+    slug.quit();
+    let mut slug = Slug::chat(&desk, &server);
+    // Commands are kept, too: the last one was to leave.
+    slug.keys(key::UP);
+    slug.wait_for("❯ /quit");
+    slug.keys(key::UP);
+    slug.wait_for("❯ which colour?");
+}
+
+#[test]
+fn a_message_can_be_written_in_the_persons_editor() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write("editor", "#!/bin/sh\nprintf ' in the editor\\n' >> \"$1\"\n");
+    let editor = desk.path("editor");
+    std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let endpoint = server.endpoint();
+    let mut slug = Slug::at(&desk, 100, 30)
+        .args(&with_server(&endpoint, &[]))
+        .env("EDITOR", editor.to_str().unwrap())
+        .open();
+    slug.wait_for("test-model");
+    slug.keys("begun");
+    slug.wait_for("❯ begun");
+    slug.keys("\x07");
+    slug.wait_for("in the editor");
+    assert_eq!(slug.raw().matches("\x1b[?1049h").count(), 2, "lent and taken again");
+}
+
+#[test]
+fn the_wheel_scrolls_and_the_tail_is_found_again() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let lines: Vec<String> = (0..60).map(|number| format!("- item {number}\n")).collect();
+    server.reply(Reply::words(lines.iter().map(String::as_str)));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("list");
+    slug.wait_for("item 59");
+    slug.keys(&"\x1b[<64;10;10M".repeat(6));
+    slug.wait_for("more below");
+    slug.wait_for_no("item 59");
+    // ctrl+end
+    slug.keys("\x1b[1;5F");
+    slug.wait_for("item 59");
+}
+
+#[test]
+fn a_small_screen_is_enough() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("Done."));
+    let endpoint = server.endpoint();
+    let mut slug = Slug::at(&desk, 40, 12).args(&with_server(&endpoint, &[])).open();
+    slug.wait_for("ask");
+    slug.say("run it");
+    slug.wait_for_dialog("touch made");
+    // Nothing is approved before its end has been seen.
+    slug.keys(key::DOWN);
+    slug.wait_for_no("1 more below");
+    slug.keys("y");
+    slug.wait_for("Done.");
+    assert!(desk.path("made").exists());
+}
+
+#[test]
+fn a_models_escape_sequences_do_not_reach_the_terminal() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::words(["\x1b]0;EVIL", "TITLE\x07\x1b[2J\u{9b}31m", "harmless"]));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("hello");
+    slug.wait_for("harmless");
+    let raw = slug.raw();
+    assert!(!raw.contains("\x1b]0;EVIL") && !raw.contains("\u{9b}"), "{raw:?}");
+    // The screen was not cleared either: what was said is still there.
+    slug.wait_for("❯ hello");
+}
+
+#[test]
+fn a_commands_escape_sequences_do_not_reach_the_terminal() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say(r"!printf '\033]52;c;RVZJTA==\007\033[31mred\033[0m\033[2Jend\n'");
+    slug.wait_until("the output, its sequences made visible", |screen| {
+        let is_output = |row: &str| row.contains("␛]52;c;RVZJTA==") && row.contains("end");
+        screen.lines().any(is_output) && !screen.contains("running")
+    });
+    assert!(!slug.raw().contains("\x1b]52;"));
+}
