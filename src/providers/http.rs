@@ -5,7 +5,7 @@
 //! this machine never go through a proxy; all others honour the system's.
 //!
 //! Building a client reads the certificates of the system, which takes milliseconds: it happens at
-//! the first request, after the first frame.
+//! the first request, after the first frame, and not at all for plain http to this machine.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -154,6 +154,8 @@ impl Patience {
 /// connections.
 #[derive(Debug, Default)]
 pub struct Http {
+    /// Trusts no certificates, and is never asked to.
+    plain: OnceLock<Result<Client, String>>,
     direct: OnceLock<Result<Client, String>>,
     by_proxy: OnceLock<Result<Client, String>>,
 }
@@ -166,10 +168,12 @@ impl Http {
 
     /// The client for requests to `endpoint`.
     pub fn client(&self, endpoint: &Endpoint) -> Result<&Client, ProviderError> {
-        let client = if endpoint.is_local() {
-            self.direct.get_or_init(|| build(|| Client::builder().no_proxy()))
-        } else {
-            self.by_proxy.get_or_init(|| build(Client::builder))
+        let client = match (endpoint.is_local(), endpoint.url.scheme()) {
+            (true, "http") => {
+                self.plain.get_or_init(|| build(|| Client::builder().no_proxy().tls_certs_only([])))
+            }
+            (true, _) => self.direct.get_or_init(|| build(|| Client::builder().no_proxy())),
+            (false, _) => self.by_proxy.get_or_init(|| build(Client::builder)),
         };
         client.as_ref().map_err(|reason| ProviderError {
             message: format!(
@@ -437,6 +441,20 @@ mod tests {
         assert!(build(Client::builder).is_ok());
         assert!(bundled_roots().len() > 50);
         assert!(Client::builder().tls_certs_only(bundled_roots()).build().is_ok());
+    }
+
+    #[test]
+    fn plain_http_to_this_machine_needs_no_certificates() {
+        let http = Http::new();
+        let used = |http: &Http| {
+            [&http.plain, &http.direct, &http.by_proxy].map(|client| client.get().is_some())
+        };
+        http.client(&parse("http://localhost:8000/v1").unwrap()).unwrap();
+        assert_eq!(used(&http), [true, false, false]);
+        http.client(&parse("https://localhost:8443/v1").unwrap()).unwrap();
+        assert_eq!(used(&http), [true, true, false]);
+        http.client(&parse("https://api.example.com/v1").unwrap()).unwrap();
+        assert_eq!(used(&http), [true; 3]);
     }
 
     #[test]
