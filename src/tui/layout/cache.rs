@@ -9,8 +9,8 @@ use std::sync::Arc;
 use super::bounded::Bounded;
 use super::{Colours, Highlighter, Laid, Line, Span, markdown};
 
-/// Bytes of lines that are kept unless told otherwise.
-const LIMIT: usize = 12 * 1024 * 1024;
+/// Bytes of lines that are kept unless told otherwise: some three hundred screens of dense text.
+const LIMIT: usize = 4 * 1024 * 1024;
 
 /// How much of a block is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
