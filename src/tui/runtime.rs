@@ -1,6 +1,6 @@
 //! The one loop of the screen: it takes in everything that has arrived, then draws at most once.
 //!
-//! A key is drawn at once; what streams is drawn at most every eight milliseconds. While nothing
+//! A key is drawn at once; what streams is drawn at most sixty times a second. While nothing
 //! happens there is no timer and nothing is drawn. A frame leaves in one write, between the
 //! marks of a synchronized update, so that no terminal shows half of one.
 
@@ -31,8 +31,9 @@ use super::executor::{Executor, Handles, Own};
 use super::layout::Highlighter;
 use super::view::{Layouts, Styles, select, view};
 
-/// The least time between two frames that no key asked for.
-const FRAME: Duration = Duration::from_millis(8);
+/// The least time between two frames that no key asked for. Text that streams moves all rows up
+/// again and again, and each frame of that is a whole screen for the terminal.
+const FRAME: Duration = Duration::from_millis(16);
 /// As many messages are taken in before a frame is due, however many there are.
 const BATCH: usize = 1024;
 
