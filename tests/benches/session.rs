@@ -70,14 +70,14 @@ fn load_50_mb(bencher: Bencher) {
     bencher.counter(BytesCount::of_slice(&bytes)).bench(|| load(black_box(&bytes)));
 }
 
-/// A session of 1,000 messages forked whole: read, copied, synced.
+/// A session of 1,000 responses forked whole: read, copied, synced.
 #[divan::bench(sample_count = 20)]
-fn fork_1000_messages(bencher: Bencher) {
+fn fork_1000_responses(bencher: Bencher) {
     let (_folder, store) = store();
     let parent = header();
     runtime().block_on(async {
         let log = store.create(parent.clone()).unwrap();
-        for message in samples::messages(1_000).into_iter().filter(|it| it.role == Role::Assistant)
+        for message in samples::messages(2_000).into_iter().filter(|it| it.role == Role::Assistant)
         {
             log.append(TurnId(1), Entry::Message(MessageEntry::new(message))).await.unwrap();
         }
