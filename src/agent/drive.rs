@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::future::pending;
 use futures_util::stream::BoxStream;
+use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
-
-use serde_json::json;
 
 use crate::domain::{ContentHash, Message, StopReason, ToolCall, TurnId, Usage};
 use crate::platform::debug_log::Exchange;
@@ -40,7 +39,8 @@ pub(super) struct Running {
     front_end: FrontEnd,
     stream: Option<BoxStream<'static, Result<StreamEvent, ProviderError>>>,
     answered: Option<ContentHash>,
-    logged: Option<Exchange>,
+    /// The request in the debug log, until its response is there, too.
+    exchange: Option<Exchange>,
     first_token: Option<Instant>,
     calls: Option<Batch>,
     pause_over: Option<tokio::time::Instant>,
@@ -88,7 +88,7 @@ impl Running {
             front_end: FrontEnd::There,
             stream: None,
             answered: None,
-            logged: None,
+            exchange: None,
             first_token: None,
             calls: None,
             pause_over: None,
@@ -167,6 +167,12 @@ impl Agent {
             if matches!(input, Input::Failed { .. } | Input::Event(StreamEvent::Finished(_))) {
                 running.stream = None;
             }
+            if let Input::Failed { error, .. } = &input
+                && let Some(exchange) = running.exchange.take()
+            {
+                let failed = json!({"error": error.message, "status": error.status});
+                self.setup.debug.response(exchange, &failed);
+            }
             if input == Input::PauseOver {
                 running.pause_over = None;
             }
@@ -229,8 +235,8 @@ impl Agent {
             }
             Action::Pause { pause, reason } => {
                 running.pause_over = Some(tokio::time::Instant::now() + pause);
-                if let Some(logged) = running.logged.take() {
-                    self.setup.debug.response(logged, &json!({"error": reason}));
+                if let Some(exchange) = running.exchange.take() {
+                    self.setup.debug.response(exchange, &json!({"error": reason}));
                 }
                 let dropped =
                     Event::ResponseDropped { turn: running.turn, reason, retry_in: pause };
@@ -279,17 +285,8 @@ impl Agent {
         };
         let request = request::build(&parts, history);
         running.answered = Some(request::answered(&request));
+        running.exchange = request::log(&self.setup.debug, &request);
         running.first_token = None;
-        running.logged = self.setup.debug.is_on().then(|| {
-            self.setup.debug.request(&json!({
-                "model": request.model,
-                "system": request.system,
-                "messages": request.messages,
-                "tools": &*request.tools,
-                "max_tokens": request.max_tokens,
-                "temperature": request.temperature,
-            }))
-        });
         tracing::info!(model = running.model, messages = request.messages.len(), "request");
         self.events.tell(Event::RequestSent { turn: running.turn }).await;
         let cancel = running.cancel.child_token();
@@ -304,11 +301,11 @@ impl Agent {
         usage: Option<Usage>,
     ) {
         let streamed_for = running.first_token.take().map_or(Duration::ZERO, |at| at.elapsed());
-        if let Some(logged) = running.logged.take() {
-            let response = json!({"message": message, "stop_reason": stop, "usage": usage});
-            self.setup.debug.response(logged, &response);
-        }
         let is_silent = is_silent(&message);
+        if let Some(exchange) = running.exchange.take() {
+            let response = json!({"message": message, "stop_reason": stop, "usage": usage});
+            self.setup.debug.response(exchange, &response);
+        }
         let entry = MessageEntry {
             stop_reason: Some(stop),
             usage,

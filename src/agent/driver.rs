@@ -244,7 +244,8 @@ impl Agent {
         gate.journal.write(gate.turn, Entry::TurnEnd(end)).await;
         self.open.catch_up();
         tracing::info!(?outcome, "turn ended");
-        gate.debug.event("turn_ended", &json!({"turn": gate.turn, "outcome": outcome}));
+        let ended = json!({"turn": gate.turn, "outcome": outcome, "usage": usage});
+        gate.debug.event("turn_ended", &ended);
         self.stop.over();
         self.events.tell(Event::TurnEnded { turn: gate.turn, outcome, usage }).await;
     }

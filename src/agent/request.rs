@@ -8,8 +8,10 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde_json::json;
 
 use crate::domain::{Block, ContentHash, Message, Todo, TodoStatus, ToolSpec};
+use crate::platform::debug_log::{DebugLog, Exchange};
 use crate::providers::Request;
 
 use super::normalise::normalise;
@@ -36,6 +38,19 @@ pub(super) fn build(parts: &Parts<'_>, history: impl IntoIterator<Item = Message
         max_tokens: parts.max_tokens,
         temperature: parts.temperature,
     }
+}
+
+/// Writes a request to the debug log, where there is one.
+pub(super) fn log(debug: &DebugLog, request: &Request) -> Option<Exchange> {
+    debug.folder()?;
+    Some(debug.request(&json!({
+        "model": request.model,
+        "system": request.system,
+        "messages": request.messages,
+        "tools": *request.tools,
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+    })))
 }
 
 /// SHA-256 of everything that a response answers: model, tools, system text and messages.

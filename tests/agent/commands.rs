@@ -3,9 +3,12 @@
 use serde_json::json;
 use slug_code::agent::{Command, Event, Person, Start};
 use slug_code::domain::{Block, Mode, SessionId};
+use slug_code::platform::debug_log::DebugLog;
+use slug_code::platform::redact::Redactor;
+use slug_code::providers::Recovery;
 use slug_code::session::{Entry, TurnOutcome};
 
-use super::fakes::{Models, Say, calls, words};
+use super::fakes::{Models, Say, calls, failure, words};
 use super::rig::{Scene, play};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -205,4 +208,30 @@ async fn compact_says_what_it_has_done() {
         rig.records().iter().filter(|it| matches!(it.entry, Entry::Compaction(_))).count();
     assert_eq!(compactions, 1);
     rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_debug_log_has_every_exchange() {
+    let mut scene = Scene::in_mode(Mode::Yolo);
+    let folder = scene.home.join("debug");
+    std::fs::create_dir(&folder).unwrap();
+    scene.debug = DebugLog::start(&folder, Redactor::default(), chrono::Local::now()).unwrap();
+    let folder = scene.debug.folder().unwrap().to_owned();
+    let mut rig = scene.open(Start::New).await;
+    let bash = calls(&[("c1", "Bash", json!({"command": "make"}))]);
+    play(&scene, [bash, vec![failure(401, Recovery::AskPerson)]]);
+    rig.turn("hello").await;
+    rig.close().await;
+    // The log is whole when its last handle is gone.
+    drop(scene.debug);
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    let kinds = |kind| names.iter().filter(|name| name.contains(kind)).count();
+    let counts = ["api_request", "api_response", "tool_call", "tool_result"].map(kinds);
+    assert_eq!(counts, [2, 2, 1, 1], "{names:?}");
+    let events = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
+    assert!(events.contains("turn_started") && events.contains("turn_ended"), "{events}");
 }

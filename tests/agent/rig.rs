@@ -42,6 +42,7 @@ pub struct Scene {
     pub project: ProjectFiles,
     pub named: Option<&'static str>,
     pub rounds: u32,
+    pub debug: DebugLog,
 }
 
 impl Scene {
@@ -70,6 +71,7 @@ impl Scene {
             project: ProjectFiles::Trusted,
             named: Some("test-model"),
             rounds: 10,
+            debug: DebugLog::off(),
             work,
             home,
         }
@@ -118,7 +120,7 @@ impl Scene {
             home: self.home.clone(),
             instruction_folders: vec![self.work.clone()],
             contexts,
-            debug: DebugLog::off(),
+            debug: self.debug.clone(),
             notices: Vec::new(),
         }
     }
