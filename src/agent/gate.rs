@@ -10,35 +10,31 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use serde_json::{Value, json};
-use tokio::sync::watch;
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::domain::{
-    Answer, ApprovalRequest, Block, CallInput, ContentHash, Message, Mode, Outcome, Role, RuleKind,
-    RuleSource, ToolCall, ToolOutput, ToolStatus, TurnId,
+    Block, CallInput, ContentHash, Message, Mode, Role, ToolCall, ToolOutput, TurnId,
 };
-use crate::permissions::{self, Approved, Decision, Query, RuleSet, Workspace};
+use crate::permissions::{self, Approved, RuleSet, Workspace};
 use crate::platform::debug_log::DebugLog;
-use crate::session::{Blobs, Entry, MessageEntry, PermissionEntry, ResultInfo};
+use crate::session::{Blobs, Entry, MessageEntry, ResultInfo};
 use crate::tools::{Place, Registry, Tool, ToolContext};
 
 use super::Event;
-use super::asks::{Asks, Waiting};
+use super::asks::Asks;
+use super::decide::{Passed, pass, resolve};
 use super::events::Events;
 use super::facts::Facts;
 use super::journal::Journal;
 use super::keeper::Keeper;
 use super::powers::Powers;
 use super::repeats::Repeats;
-use crate::domain::NoticeLevel;
+use super::words::{crashed, denied, not_json, stopped, with_change};
 
 /// How long a cancelled tool may take to say what it had done, before it is left behind.
 const GRACE: Duration = Duration::from_millis(75);
-
-/// What the model is told of a call that the person stopped.
-const CANCELLED: &str = "Cancelled by the user.";
 
 /// Who can answer questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,215 +186,6 @@ async fn attempt_for_person(gate: &Gate, call: &ToolCall) -> Result<Ended, ToolO
     }
 }
 
-enum Passed {
-    Approved { approved: Approved, tool: Arc<dyn Tool>, input: Whose },
-    Stopped(ToolOutput),
-}
-
-/// Who wrote the arguments that are run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Whose {
-    Models,
-    Persons,
-}
-
-async fn pass(gate: &Gate, call: &ToolCall, waits: Waits) -> Passed {
-    let input = match &call.input {
-        CallInput::Valid(input) => input.clone(),
-        CallInput::Invalid(raw) => return Passed::Stopped(not_json(raw)),
-    };
-    let tool = match gate.registry.get(&call.name) {
-        Ok(tool) => tool,
-        Err(error) => return Passed::Stopped(ToolOutput::failed(error.to_string())),
-    };
-    if let Some(advice) = gate.repeats.advice(call) {
-        return Passed::Stopped(ToolOutput::failed(advice));
-    }
-    let question = Waiting::default();
-    tokio::select! {
-        biased;
-        () = gate.context.cancel.cancelled() => {
-            if let Some(id) = question.end() {
-                gate.events.tell(Event::ApprovalWithdrawn(id)).await;
-            }
-            Passed::Stopped(stopped())
-        }
-        passed = async {
-            all(&waits.before_asking).await;
-            let passed = decide(gate, call, tool, (input, Whose::Models), &question).await;
-            if waits.before_running.is_empty() {
-                return passed;
-            }
-            all(&waits.before_running).await;
-            again(gate, call, passed, &question).await
-        } => passed,
-    }
-}
-
-/// Looks at a decision again after the calls before this one: rules and mode may have become
-/// stricter meanwhile. What a person said yes to is not asked twice, but may be denied by now.
-async fn again(gate: &Gate, call: &ToolCall, passed: Passed, question: &Waiting) -> Passed {
-    let Passed::Approved { approved, tool, input } = passed else { return passed };
-    let query = match resolve(gate, &*tool, call, approved.input()).await {
-        Ok(query) => query,
-        Err(output) => return Passed::Stopped(output),
-    };
-    let (decision, _) = gate.powers.decide(&query);
-    match (decision.outcome(), approved.is_by_person()) {
-        (Outcome::Deny, _) => Passed::Stopped(denied_by_rule(gate, call, &decision).await),
-        (Outcome::Ask, false) => {
-            decide(gate, call, tool, (approved.into_input(), input), question).await
-        }
-        (Outcome::Ask, true) | (Outcome::Allow, _) => Passed::Approved { approved, tool, input },
-    }
-}
-
-async fn all(done: &[CancellationToken]) {
-    for done in done {
-        done.cancelled().await;
-    }
-}
-
-/// Asks rules, mode and person until there is an answer.
-async fn decide(
-    gate: &Gate,
-    call: &ToolCall,
-    tool: Arc<dyn Tool>,
-    (mut input, mut whose): (Value, Whose),
-    question: &Waiting,
-) -> Passed {
-    loop {
-        let asked = ToolCall { input: CallInput::Valid(input.clone()), ..call.clone() };
-        let query = match resolve(gate, &*tool, &asked, &input).await {
-            Ok(query) => query,
-            Err(output) => return Passed::Stopped(output),
-        };
-        let (decision, changed) = gate.powers.decide(&query);
-        match decision.outcome() {
-            Outcome::Deny => return Passed::Stopped(denied_by_rule(gate, call, &decision).await),
-            Outcome::Allow => {
-                return match decision.approve(&asked) {
-                    Ok(approved) => Passed::Approved { approved, tool, input: whose },
-                    Err(decision) => Passed::Stopped(denied_by_rule(gate, call, &decision).await),
-                };
-            }
-            Outcome::Ask if gate.person == Person::Absent => {
-                return Passed::Stopped(refused_unasked(gate, &asked, &decision).await);
-            }
-            Outcome::Ask => {}
-        }
-        match ask(gate, &*tool, &asked, question, &decision, changed).await {
-            Asked::Changed => {}
-            Asked::Answered(Answer::Edited { input: edited }) => {
-                record(gate, call, Outcome::Ask, "edited", None).await;
-                input = edited;
-                whose = Whose::Persons;
-            }
-            Asked::Answered(Answer::Deny { instruction }) => {
-                record(gate, call, Outcome::Deny, "deny", None).await;
-                return Passed::Stopped(denied_by_person(instruction));
-            }
-            Asked::Answered(Answer::Never { rule }) => {
-                let rule = save(gate, RuleKind::Deny, vec![rule]).await;
-                record(gate, call, Outcome::Deny, "never", rule).await;
-                return Passed::Stopped(denied_by_person(None));
-            }
-            Asked::Answered(Answer::Once) => {
-                record(gate, call, Outcome::Allow, "once", None).await;
-                return by_person(decision, &asked, tool, whose, "once");
-            }
-            Asked::Answered(Answer::Session { rules }) => {
-                record(gate, call, Outcome::Allow, "session", None).await;
-                if let Err(error) = gate.powers.add_for_session(RuleKind::Allow, &rules) {
-                    gate.events.notice(NoticeLevel::Error, error.to_string()).await;
-                }
-                return by_person(decision, &asked, tool, whose, "session");
-            }
-            Asked::Answered(Answer::Always { rules }) => {
-                let rule = save(gate, RuleKind::Allow, rules).await;
-                record(gate, call, Outcome::Allow, "always", rule).await;
-                return by_person(decision, &asked, tool, whose, "always");
-            }
-        }
-    }
-}
-
-fn by_person(
-    decision: Decision,
-    call: &ToolCall,
-    tool: Arc<dyn Tool>,
-    input: Whose,
-    answer: &str,
-) -> Passed {
-    match decision.approved_by_person(call, answer) {
-        Ok(approved) => Passed::Approved { approved, tool, input },
-        Err(decision) => Passed::Stopped(denied(decision.reason())),
-    }
-}
-
-/// What the call touches, with symbolic links resolved; off the async threads, since a network
-/// file system may take its time.
-async fn resolve(
-    gate: &Gate,
-    tool: &dyn Tool,
-    call: &ToolCall,
-    input: &Value,
-) -> Result<Query, ToolOutput> {
-    let accesses =
-        tool.access(input, gate.place()).map_err(|error| ToolOutput::failed(error.to_string()))?;
-    let (name, workspace) = (call.name.clone(), gate.workspace.clone());
-    tokio::task::spawn_blocking(move || Query::resolve(&name, &accesses, &workspace))
-        .await
-        .map_err(|error| ToolOutput::failed(format!("The call could not be checked: {error}.")))
-}
-
-enum Asked {
-    Answered(Answer),
-    /// Rules or mode changed: decide again.
-    Changed,
-}
-
-async fn ask(
-    gate: &Gate,
-    tool: &dyn Tool,
-    call: &ToolCall,
-    question: &Waiting,
-    decision: &Decision,
-    mut changed: watch::Receiver<u64>,
-) -> Asked {
-    // What is asked was parsed before: it is always valid here.
-    let CallInput::Valid(input) = &call.input else { return Asked::Answered(NO) };
-    let preview = tool.preview(&gate.context, input).await;
-    let (id, answer) = gate.asks.open();
-    question.begin(id);
-    let request = ApprovalRequest {
-        id,
-        turn: gate.turn,
-        call: call.id.clone(),
-        tool: call.name.clone(),
-        input: input.clone(),
-        cwd: gate.place().cwd.clone(),
-        reason: decision.reason().to_owned(),
-        parts: decision.parts().to_owned(),
-        allow_rules: decision.allow_rules().to_owned(),
-        deny_rule: decision.deny_rule().map(str::to_owned),
-        rule_file: gate.powers.rule_file(),
-        preview,
-    };
-    gate.events.tell(Event::ApprovalAsked(Box::new(request))).await;
-    let asked = tokio::select! {
-        answer = answer => Asked::Answered(answer.unwrap_or(NO)),
-        _ = changed.changed() => Asked::Changed,
-    };
-    if question.end().is_some() && matches!(asked, Asked::Changed) {
-        gate.events.tell(Event::ApprovalWithdrawn(id)).await;
-    }
-    asked
-}
-
-/// The answer where there is none.
-const NO: Answer = Answer::Deny { instruction: None };
-
 async fn run(gate: &Gate, call: &ToolCall, approved: &Approved, tool: &dyn Tool) -> Ended {
     let started = Instant::now();
     if let Err(output) = check_and_record_intent(gate, call, approved, tool).await {
@@ -488,96 +275,4 @@ async fn settle(gate: &Gate, call: &ToolCall, ended: Ended) {
             elapsed,
         })
         .await;
-}
-
-async fn denied_by_rule(gate: &Gate, call: &ToolCall, decision: &Decision) -> ToolOutput {
-    let why = if decision.rule().is_some() { "rule" } else { "mode" };
-    record(gate, call, Outcome::Deny, why, decision.rule().cloned()).await;
-    denied(&format!("Denied: {} Do not try another way around this.", decision.reason()))
-}
-
-async fn refused_unasked(gate: &Gate, call: &ToolCall, decision: &Decision) -> ToolOutput {
-    record(gate, call, Outcome::Deny, "headless", decision.rule().cloned()).await;
-    let reason = decision.reason().to_owned();
-    gate.events.tell(Event::CallRefused { call: call.clone(), reason: reason.clone() }).await;
-    denied(&format!(
-        "Refused: {reason} Nobody is there to ask. Go on without it, and say in your answer what \
-         you could not do."
-    ))
-}
-
-fn denied_by_person(instruction: Option<String>) -> ToolOutput {
-    match instruction {
-        Some(instruction) => {
-            denied(&format!("The user said no, and to do this instead: {instruction}"))
-        }
-        None => denied(
-            "The user said no. Do not repeat the call or work around it; ask what they want instead.",
-        ),
-    }
-}
-
-/// Tells the model when something else ran than it asked for.
-fn with_change(output: ToolOutput, approved: &Approved, input: Whose) -> ToolOutput {
-    match input {
-        Whose::Models => output,
-        Whose::Persons => {
-            let note = format!("The user changed this call. What ran: {}\n\n", approved.input());
-            ToolOutput { observation: note + &output.observation, ..output }
-        }
-    }
-}
-
-fn denied(observation: &str) -> ToolOutput {
-    ToolOutput { status: ToolStatus::Denied, ..ToolOutput::text(observation) }
-}
-
-fn stopped() -> ToolOutput {
-    ToolOutput { status: ToolStatus::Cancelled, ..ToolOutput::text(CANCELLED) }
-}
-
-fn crashed() -> ToolOutput {
-    ToolOutput::failed(
-        "The tool itself failed, and what it had done by then is not known. Look before you go on, \
-         and do not repeat the call as it was.",
-    )
-}
-
-fn not_json(raw: &str) -> ToolOutput {
-    let end = raw.floor_char_boundary(200);
-    ToolOutput::failed(format!(
-        "Not run: the arguments are not a JSON object, perhaps because they were cut off. They \
-         began with: {} Send the whole call again.",
-        &raw[..end]
-    ))
-}
-
-async fn record(
-    gate: &Gate,
-    call: &ToolCall,
-    decision: Outcome,
-    answer: &str,
-    rule: Option<RuleSource>,
-) {
-    let entry = PermissionEntry {
-        call: call.id.clone(),
-        tool: call.name.clone(),
-        decision,
-        answer: answer.to_owned(),
-        rule,
-    };
-    gate.journal.write(gate.turn, Entry::Permission(entry)).await;
-}
-
-/// Saves rules to the settings file. What cannot be saved holds for this session where it can, and
-/// the person is told.
-async fn save(gate: &Gate, kind: RuleKind, rules: Vec<String>) -> Option<RuleSource> {
-    let first = rules.first().cloned();
-    if let Err(error) = gate.powers.save(kind, rules).await {
-        gate.events.notice(NoticeLevel::Error, error.to_string()).await;
-        return None;
-    }
-    let rule = first?;
-    let file = gate.powers.rule_file().0;
-    Some(RuleSource { rule, kind, file: Some(file), line: None })
 }

@@ -6,6 +6,7 @@
 mod asks;
 mod batch;
 mod command;
+mod decide;
 mod drive;
 mod driver;
 mod event;
@@ -27,6 +28,7 @@ mod shell;
 mod single;
 mod stop;
 mod turn;
+mod words;
 
 pub use command::{Command, SteerId};
 pub use driver::{AgentHandle, Start, spawn};

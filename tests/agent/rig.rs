@@ -135,6 +135,7 @@ impl Scene {
             agent: spawn(self.setup(contexts), start),
             heard: Vec::new(),
             session: None,
+            asked: 0,
             store: self.store.clone(),
         };
         rig.until("a session", |event| matches!(event, Event::SessionOpened { .. })).await;
@@ -152,6 +153,8 @@ pub struct Rig {
     pub agent: AgentHandle,
     pub heard: Vec<Event>,
     pub session: Option<SessionId>,
+    /// How many questions the test has taken.
+    asked: usize,
     store: Store,
 }
 
@@ -209,11 +212,17 @@ impl Rig {
         outcome
     }
 
+    /// The next question, which may have come while something else was waited for.
     pub async fn asked(&mut self) -> ApprovalRequest {
-        match self.until("question", |event| matches!(event, Event::ApprovalAsked(_))).await {
-            Event::ApprovalAsked(request) => *request,
-            _ => unreachable!(),
+        self.asked += 1;
+        while self.questions() < self.asked {
+            self.event().await;
         }
+        let question = |event: &Event| match event {
+            Event::ApprovalAsked(request) => Some((**request).clone()),
+            _ => None,
+        };
+        self.heard.iter().filter_map(question).nth(self.asked - 1).unwrap()
     }
 
     pub async fn answer(&self, question: &ApprovalRequest, answer: Answer) {

@@ -1,0 +1,55 @@
+//! What the model is told of calls that did not go as it asked.
+
+use crate::domain::{ToolOutput, ToolStatus};
+use crate::permissions::Approved;
+
+use super::decide::Whose;
+
+/// What the model is told of a call that the person stopped.
+const CANCELLED: &str = "Cancelled by the user.";
+
+pub(super) fn denied_by_person(instruction: Option<String>) -> ToolOutput {
+    match instruction {
+        Some(instruction) => {
+            denied(&format!("The user said no, and to do this instead: {instruction}"))
+        }
+        None => denied(
+            "The user said no. Do not repeat the call or work around it; ask what they want instead.",
+        ),
+    }
+}
+
+/// Tells the model when something else ran than it asked for.
+pub(super) fn with_change(output: ToolOutput, approved: &Approved, input: Whose) -> ToolOutput {
+    match input {
+        Whose::Models => output,
+        Whose::Persons => {
+            let note = format!("The user changed this call. What ran: {}\n\n", approved.input());
+            ToolOutput { observation: note + &output.observation, ..output }
+        }
+    }
+}
+
+pub(super) fn denied(observation: &str) -> ToolOutput {
+    ToolOutput { status: ToolStatus::Denied, ..ToolOutput::text(observation) }
+}
+
+pub(super) fn stopped() -> ToolOutput {
+    ToolOutput { status: ToolStatus::Cancelled, ..ToolOutput::text(CANCELLED) }
+}
+
+pub(super) fn crashed() -> ToolOutput {
+    ToolOutput::failed(
+        "The tool itself failed, and what it had done by then is not known. Look before you go on, \
+         and do not repeat the call as it was.",
+    )
+}
+
+pub(super) fn not_json(raw: &str) -> ToolOutput {
+    let end = raw.floor_char_boundary(200);
+    ToolOutput::failed(format!(
+        "Not run: the arguments are not a JSON object, perhaps because they were cut off. They \
+         began with: {} Send the whole call again.",
+        &raw[..end]
+    ))
+}
