@@ -236,6 +236,10 @@ const NO: Answer = Answer::Deny { instruction: None };
 async fn denied_by_rule(gate: &Gate, call: &ToolCall, decision: &Decision) -> ToolOutput {
     let why = if decision.rule().is_some() { "rule" } else { "mode" };
     record(gate, call, Outcome::Deny, why, decision.rule().cloned()).await;
+    if gate.person == Person::Absent {
+        let reason = decision.reason().to_owned();
+        gate.events.tell(Event::CallRefused { call: call.clone(), reason }).await;
+    }
     denied(&format!("Denied: {} Do not try another way around this.", decision.reason()))
 }
 

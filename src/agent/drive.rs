@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use crate::domain::{ContentHash, Message, StopReason, ToolCall, TurnId, Usage};
+use crate::domain::{ContentHash, Message, NoticeLevel, StopReason, ToolCall, TurnId, Usage};
 use crate::platform::debug_log::Exchange;
 use crate::providers::retry::{self, Next};
 use crate::providers::{ProviderError, Recovery, StreamEvent};
@@ -25,7 +25,6 @@ use super::normalise::is_silent;
 use super::stop::Inbox;
 use super::turn::{Action, Compacted, Input, Limits, Turn};
 use super::{Command, Event, SteerId, batch, request};
-use crate::domain::NoticeLevel;
 
 /// A turn that runs.
 pub(super) struct Running {

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::context;
-use crate::domain::{Block, Message, Mode, Role, SessionId, TurnId, Usage};
+use crate::domain::{Block, Message, Mode, NoticeLevel, Role, SessionId, TurnId, Usage};
 use crate::session::{
     Compaction, CompactionStage, Entry, MessageEntry, SessionHeader, StoreError, TurnEnd,
     TurnOutcome, compaction_for,
@@ -29,7 +29,6 @@ use super::sessions::blocking;
 use super::setup::Setup;
 use super::stop::{self, Inbox, Stop};
 use super::{Command, Event, request};
-use crate::domain::NoticeLevel;
 
 /// How many events may wait for the front end.
 const EVENTS: usize = 1024;

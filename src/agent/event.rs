@@ -172,7 +172,8 @@ pub enum Event {
         /// Tokens of all its responses together.
         usage: Usage,
     },
-    /// Calls that were refused for want of permission in a run without a person, in order.
+    /// A call was refused for want of permission in a run without a person: a rule or the mode
+    /// denies it, or nobody could be asked.
     CallRefused {
         /// The call.
         call: ToolCall,

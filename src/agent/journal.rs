@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use tokio_util::task::TaskTracker;
 
-use crate::domain::TurnId;
+use crate::domain::{NoticeLevel, TurnId};
 use crate::session::{Entry, LogError, LogHandle, Record};
 
 use super::Event;
 use super::events::Events;
-use crate::domain::NoticeLevel;
 
 /// How long closing waits for files that are still being written after a stop.
 const LATE: Duration = Duration::from_secs(2);

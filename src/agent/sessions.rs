@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::domain::{EntryId, SessionId};
+use crate::domain::{EntryId, NoticeLevel, SessionId};
 use crate::session::{Loaded, Record, StoreError};
 
 use super::Event;
 use super::driver::Agent;
 use super::gate::Person;
 use super::open::Open;
-use crate::domain::NoticeLevel;
 
 impl Agent {
     pub(super) async fn new_session(&mut self) {

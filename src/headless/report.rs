@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::agent::Event;
 use crate::cli::{Exit, OutputFormat};
-use crate::domain::NoticeLevel;
-use crate::domain::{Block, Role, SessionId, ToolCall, TurnId, Usage};
+use crate::domain::{Block, NoticeLevel, Role, SessionId, ToolCall, TurnId, Usage};
 use crate::session::{Entry, MessageEntry, Record, TurnOutcome};
 
 /// What has happened so far, and what is left to say of it.

@@ -63,11 +63,6 @@ impl DebugLog {
         Ok(Self { run: Some(Arc::new(Run { folder, last, writer: Some((items, thread)) })) })
     }
 
-    /// Whether anything is written: what is costly to put together can be left.
-    pub fn is_on(&self) -> bool {
-        self.run.is_some()
-    }
-
     /// Where it writes, for a notice.
     pub fn folder(&self) -> Option<&Path> {
         self.run.as_deref().map(|run| run.folder.as_path())

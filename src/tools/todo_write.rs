@@ -54,9 +54,7 @@ impl Tool for TodoWrite {
         if active > 1 {
             text.push_str(" Keep only one step in_progress.");
         }
-        let output = ToolOutput::text(text)
-            .with_summary(format!("{done}/{}", todos.len()))
-            .with_output(json!({"todos": todos}));
+        let output = ToolOutput::text(text).with_output(json!({"todos": todos}));
         context.effects.todos(todos);
         Ok(output)
     }
@@ -114,7 +112,7 @@ mod tests {
         assert_eq!(TodoWrite.access(&input, &bench.context.place), Ok(vec![]));
         let output = bench.run(&TodoWrite, input).await.unwrap();
         assert_eq!(output.observation, "Plan updated: 1 of 2 done.");
-        assert_eq!(output.summary.as_deref(), Some("1/2"));
+        assert_eq!(output.summary, None);
         let todos = bench.effects.todos();
         assert_eq!(todos[1].active_form, "Leaping");
         assert_eq!(todos[1].status, TodoStatus::InProgress);

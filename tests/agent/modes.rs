@@ -22,12 +22,12 @@ async fn unasked(scene: &Scene, call: (&'static str, &'static str, Value)) -> &'
     play(scene, [calls(&[call]), words("done")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
     let (told, status) = rig.result("c");
-    let refused = rig.heard.iter().any(|event| matches!(event, Event::CallRefused { .. }));
+    let listed = rig.heard.iter().any(|event| matches!(event, Event::CallRefused { .. }));
     rig.close().await;
-    match (status, refused) {
-        (ToolStatus::Done, false) => "done",
-        (ToolStatus::Denied, false) => "denied",
-        (ToolStatus::Denied, true) => "asked",
+    match (status, told.split(':').next()) {
+        (ToolStatus::Done, _) if !listed => "done",
+        (ToolStatus::Denied, Some("Denied")) if listed => "denied",
+        (ToolStatus::Denied, Some("Refused")) if listed => "asked",
         other => panic!("{other:?}: {told}"),
     }
 }

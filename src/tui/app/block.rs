@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::domain::NoticeLevel;
-use crate::domain::{CallId, Diff, EntryId};
+use crate::domain::{CallId, Diff, EntryId, NoticeLevel};
 
 pub use crate::tui::layout::Fold;
 

@@ -1,9 +1,8 @@
 //! What sending, slash commands and choosing a row mean.
 
-use crate::agent::{self};
+use crate::agent;
 use crate::commands::{self, Argument, SlashCommand};
-use crate::domain::NoticeLevel;
-use crate::domain::{Mode, SessionId};
+use crate::domain::{Mode, NoticeLevel, SessionId};
 
 use super::approval::{Approval, Stray};
 use super::block::{Block, Body, Shows};

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use crate::agent::Event;
-use crate::domain::NoticeLevel;
-use crate::domain::{ApprovalId, SessionId, TurnId, Usage};
+use crate::domain::{ApprovalId, NoticeLevel, SessionId, TurnId, Usage};
 use crate::providers::ModelInfo;
 use crate::session::{Entry, Record, TurnOutcome};
 
@@ -183,7 +182,8 @@ fn response_ended(model: &mut Model, turn: TurnId, usage: Option<Usage>, seconds
     running.streamed = Streamed::default();
     if let Some(usage) = usage {
         model.status.usage = Some(usage);
-        model.status.rate = (seconds > 0.0).then(|| usage.output as f64 / seconds);
+        // Of what came at once nothing can be told.
+        model.status.rate = (seconds >= 0.5).then(|| usage.output as f64 / seconds);
     }
 }
 

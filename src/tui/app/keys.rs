@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyEvent, KeyEventKind};
 
-use crate::agent::{self};
+use crate::agent;
 use crate::domain::NoticeLevel;
 
 use super::approval::Stray;

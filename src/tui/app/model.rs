@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::NoticeLevel;
-use crate::domain::{ApprovalRequest, Todo};
+use crate::domain::{ApprovalRequest, NoticeLevel, Todo};
 
 use super::complete::Completion;
 use super::composer::Composer;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyEvent, MouseEvent};
 
-use crate::agent::{self};
+use crate::agent;
 use crate::domain::NoticeLevel;
 
 use super::effect::RequestId;

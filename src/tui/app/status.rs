@@ -1,7 +1,6 @@
 //! What the first line tells: the project, the model, the mode and how full the window is.
 
-use crate::domain::Window;
-use crate::domain::{Mode, SessionId, Usage};
+use crate::domain::{Mode, SessionId, Usage, Window};
 
 /// What is known of the session's surroundings. What is not known is not shown.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -7,8 +7,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::NoticeLevel;
-use crate::domain::{self, CallId, CallInput, Diff, Display, Role, ToolCall, ToolStatus, TurnId};
+use crate::domain::{
+    self, CallId, CallInput, Diff, Display, NoticeLevel, Role, ToolCall, ToolStatus, TurnId,
+};
 use crate::session::{Entry, MessageEntry, Record, ResultInfo, TurnOutcome};
 
 pub use super::block::{

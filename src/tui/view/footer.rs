@@ -5,8 +5,7 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::domain::NoticeLevel;
-use crate::domain::TodoStatus;
+use crate::domain::{NoticeLevel, TodoStatus};
 use crate::tui::app::Model;
 use crate::tui::app::geometry::Geometry;
 use crate::tui::app::keymap;

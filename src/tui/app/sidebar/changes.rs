@@ -2,8 +2,7 @@
 
 use crossterm::event::KeyEvent;
 
-use crate::domain::NoticeLevel;
-use crate::domain::SessionId;
+use crate::domain::{NoticeLevel, SessionId};
 use crate::tui::app::editor::{Editor, Lines};
 use crate::tui::app::keymap::{self, FieldKey};
 use crate::tui::app::sessions::{SessionJob, SessionRow};

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 
-use crate::agent::{self};
+use crate::agent;
 use crate::domain::NoticeLevel;
 use crate::tui::app::commands;
 use crate::tui::app::effect::{Effect, RequestId};
