@@ -86,7 +86,7 @@ fn links_lead_to_files() {
     for (path, text) in pages() {
         for line in prose(&text) {
             // A picture is made from the running program and may follow later than the page.
-            let links = line.split("](").skip(1).filter(|_| !line.starts_with("!["));
+            let links = line.split("](").skip(1);
             for link in links.filter_map(|link| link.split(')').next()) {
                 let file = link.split('#').next().unwrap();
                 if file.is_empty() || file.contains("://") {
