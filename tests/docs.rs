@@ -85,7 +85,6 @@ fn rows(text: &str) -> Vec<Vec<&str>> {
 fn links_lead_to_files() {
     for (path, text) in pages() {
         for line in prose(&text) {
-            // A picture is made from the running program and may follow later than the page.
             let links = line.split("](").skip(1);
             for link in links.filter_map(|link| link.split(')').next()) {
                 let file = link.split('#').next().unwrap();
