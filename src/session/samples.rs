@@ -110,7 +110,7 @@ pub(super) fn every_kind() -> Vec<Entry> {
             approved_by: "once".into(),
         },
         Entry::FileChange(FileChanged {
-            path: "/work/a".into(),
+            path: "/home/me/a".into(),
             before: None,
             after: hash.clone(),
         }),

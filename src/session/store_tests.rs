@@ -322,10 +322,10 @@ async fn a_folder_that_cannot_be_made_is_a_session_that_is_not_saved() {
 async fn a_session_in_a_folder_whose_name_is_no_utf8_is_saved_all_the_same() {
     use std::os::unix::ffi::OsStrExt;
     let home = home();
-    let cwd = PathBuf::from(std::ffi::OsStr::from_bytes(b"/work/\xff"));
+    let cwd = PathBuf::from(std::ffi::OsStr::from_bytes(b"/home/me/\xff"));
     let handle = home.store.create(SessionHeader { cwd, ..header("") }).unwrap();
     handle.append(TurnId(1), user("one")).await.unwrap();
     handle.close().await.unwrap();
     let loaded = home.store.read(handle.session()).unwrap();
-    assert_eq!(loaded.header.unwrap().cwd, Path::new("/work/\u{fffd}"));
+    assert_eq!(loaded.header.unwrap().cwd, Path::new("/home/me/\u{fffd}"));
 }

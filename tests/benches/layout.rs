@@ -59,14 +59,14 @@ fn diff_of_2000_lines(bencher: Bencher) {
     let side = |name: &str| -> String {
         (0..1_000).map(|n| format!("    let {name}{n} = parse(input, {n});\n")).collect()
     };
-    let diff = Diff::between("/work/src/parser.rs", &side("old"), &side("new"));
+    let diff = Diff::between("/home/me/src/parser.rs", &side("old"), &side("new"));
     let off = Highlighter::off();
     bencher.bench(|| diff::render(black_box(&diff), WIDTH, &off));
 }
 
 #[divan::bench(sample_count = 20)]
 fn terminal_output_of_1_mb(bencher: Bencher) {
-    let line = "\x1b[1m\x1b[32m   Compiling\x1b[0m parser v0.1.0 (/work/crates/parser)\n";
+    let line = "\x1b[1m\x1b[32m   Compiling\x1b[0m parser v0.1.0 (/home/me/crates/parser)\n";
     let output = line.repeat(1_000_000 / line.len());
     bencher
         .counter(BytesCount::of_str(&output))

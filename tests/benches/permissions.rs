@@ -17,7 +17,7 @@ fn rules(workspace: &Workspace) -> RuleSet {
     let ask: Vec<String> = (0..50).map(|n| format!("Bash(deploy{n} *)")).collect();
     let rules = serde_json::json!({ "permissions": { "allow": allow, "deny": deny, "ask": ask } });
     let mut set = RuleSet::new();
-    set.add_settings(&rules.to_string(), Path::new("/work/.slug/settings.json"), workspace);
+    set.add_settings(&rules.to_string(), Path::new("/home/me/.slug/settings.json"), workspace);
     assert_eq!(set.sources().count(), 500);
     set
 }

@@ -81,7 +81,7 @@ fn text(text: String) -> Block {
 }
 
 fn call(n: usize) -> ToolCall {
-    let input = serde_json::json!({ "file_path": format!("/work/src/part{n}.rs") });
+    let input = serde_json::json!({ "file_path": format!("/home/me/src/part{n}.rs") });
     ToolCall {
         id: CallId::new(format!("c{n}")),
         name: "Read".into(),
