@@ -120,11 +120,6 @@ impl Layouts {
         stream.lines(width, highlighter)
     }
 
-    /// Forgets the block that was streaming: it is finished, or gone.
-    pub fn finish_streaming(&mut self) {
-        self.open = None;
-    }
-
     /// How often lines had to be made.
     pub fn misses(&self) -> u64 {
         self.misses
