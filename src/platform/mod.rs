@@ -13,6 +13,7 @@ pub mod process;
 pub mod redact;
 pub mod signals;
 pub mod terminal;
+pub mod terminal_kind;
 pub mod which;
 
 #[cfg(target_os = "linux")]
