@@ -11,6 +11,7 @@ pub mod diff_text;
 pub mod editor;
 pub mod effect;
 mod events;
+pub mod find;
 pub mod geometry;
 pub mod history;
 pub mod keymap;

@@ -1,0 +1,149 @@
+//! A search query and where it matches a line: plain words or a regular expression, with smart
+//! case. Whatever is searched (the transcript, a pager) is cut into lines and handed in line by
+//! line; what to do with the matches is the caller's.
+
+use std::fmt;
+use std::ops::Range;
+
+use grep_matcher::Matcher;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+
+/// Something to look for. An empty text finds nothing and cannot be made a query.
+#[derive(Clone)]
+pub struct Query {
+    text: String,
+    kind: QueryKind,
+    matcher: RegexMatcher,
+}
+
+/// How the text of a query is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum QueryKind {
+    /// Letter by letter.
+    #[default]
+    Plain,
+    /// As a regular expression.
+    Regex,
+}
+
+/// Why a text is no query.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QueryError {
+    /// There is nothing to look for.
+    #[error("Type what to look for.")]
+    Empty,
+    /// The regular expression makes no sense, or is too large.
+    #[error("This is no regular expression: {0}")]
+    Regex(String),
+}
+
+impl Query {
+    /// A query that takes small letters for both cases, unless the text has a capital.
+    pub fn new(text: &str, kind: QueryKind) -> Result<Self, QueryError> {
+        if text.is_empty() {
+            return Err(QueryError::Empty);
+        }
+        let mut builder = RegexMatcherBuilder::new();
+        match kind {
+            QueryKind::Plain => {
+                let any_case = !text.chars().any(char::is_uppercase);
+                builder.fixed_strings(true).case_insensitive(any_case)
+            }
+            QueryKind::Regex => builder.case_smart(true),
+        };
+        let matcher = builder.build(text).map_err(|error| {
+            // The parser draws the pattern over several lines; the last of them says what is wrong.
+            let whole = error.to_string();
+            let last = whole.lines().last().unwrap_or_default();
+            QueryError::Regex(last.trim_start_matches("error: ").to_owned())
+        })?;
+        Ok(Self { text: text.to_owned(), kind, matcher })
+    }
+
+    /// The text as it was typed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How it is read.
+    pub fn kind(&self) -> QueryKind {
+        self.kind
+    }
+
+    /// Where it matches `line`, in bytes, from left to right; no match is empty, none overlap.
+    pub fn matches(&self, line: &str) -> Vec<Range<usize>> {
+        let mut ranges = Vec::new();
+        // The matcher's error type has no values.
+        let _ = self.matcher.find_iter(line.as_bytes(), |found| {
+            let range = found.start()..found.end();
+            if !range.is_empty() && line.get(range.clone()).is_some() {
+                ranges.push(range);
+            }
+            true
+        });
+        ranges
+    }
+}
+
+impl PartialEq for Query {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.text, self.kind) == (&other.text, other.kind)
+    }
+}
+
+impl fmt::Debug for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Query").field("text", &self.text).field("kind", &self.kind).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn found(text: &str, kind: QueryKind, line: &str) -> Vec<Range<usize>> {
+        Query::new(text, kind).unwrap().matches(line)
+    }
+
+    #[test]
+    fn every_match_of_a_line_is_found() {
+        use QueryKind::{Plain, Regex};
+        let table = [
+            ("ab", Plain, "ab xab AB", &[(0, 2), (4, 6), (7, 9)][..]),
+            ("Ab", Plain, "ab Ab AB", &[(3, 5)]),
+            ("a.c", Plain, "abc a.c", &[(4, 7)]),
+            ("a.c", Regex, "abc a.c", &[(0, 3), (4, 7)]),
+            ("A.c", Regex, "abc Abc", &[(4, 7)]),
+            ("x*", Regex, "axxb", &[(1, 3)]),
+            ("Ä", Plain, "äÄ", &[(2, 4)]),
+            ("ä", Plain, "äÄ", &[(0, 2), (2, 4)]),
+        ];
+        for (text, kind, line, wanted) in table {
+            let found = found(text, kind, line).into_iter();
+            let found: Vec<(usize, usize)> = found.map(|range| (range.start, range.end)).collect();
+            assert_eq!(found, wanted, "{text} in {line}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_looked_for_says_why() {
+        assert_eq!(Query::new("", QueryKind::Plain), Err(QueryError::Empty));
+        let error = Query::new("a(", QueryKind::Regex).unwrap_err().to_string();
+        assert!(error.contains("unclosed group"), "{error}");
+        assert!(Query::new("a(", QueryKind::Plain).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn plain_queries_find_what_they_say(text in "[a-cÄß(.*\\\\]{1,4}", line in "\\PC{0,40}") {
+            let line = format!("{line}{text}");
+            let ranges = found(&text, QueryKind::Plain, &line);
+            prop_assert!(!ranges.is_empty());
+            for range in ranges {
+                prop_assert_eq!(line[range].to_lowercase(), text.to_lowercase());
+            }
+        }
+    }
+}
