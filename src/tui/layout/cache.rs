@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::bounded::Bounded;
-use super::{Colours, Highlighter, Laid, Line, Span, markdown};
+use super::{Colours, Highlighter, Laid, Line, Run, Span, markdown};
 
 /// Bytes of lines that are kept unless told otherwise: some three hundred screens of dense text.
 const LIMIT: usize = 4 * 1024 * 1024;
@@ -141,7 +141,8 @@ fn continues(known: &str, text: &str) -> bool {
 
 fn size(line: &Line) -> usize {
     let spans = line.spans.iter().map(|span| size_of::<Span>() + span.text.capacity());
-    size_of::<Line>() + spans.sum::<usize>()
+    let runs = line.runs.capacity() * size_of::<Run>();
+    size_of::<Line>() + spans.sum::<usize>() + runs
 }
 
 #[cfg(test)]

@@ -277,12 +277,15 @@ fn overlay(
 
 /// Two lines as one.
 fn beside(left: Option<Line>, right: Option<Line>, column: usize, source: usize) -> Line {
-    let mut spans = left.map_or_else(Vec::new, |line| line.spans);
+    let Line { mut spans, runs, .. } = left.unwrap_or_default();
     let taken: usize = spans.iter().map(|span| display_width(&span.text)).sum();
     spans.push(Span::new(" ".repeat(column.saturating_sub(taken)), Role::Text));
     spans.push(Span::new(DIVIDER, Role::Border));
-    spans.extend(right.into_iter().flat_map(|line| line.spans));
-    Line { spans, source, ..Line::default() }
+    let right = right.unwrap_or_default();
+    spans.extend(right.spans);
+    let mut line = Line { spans, source, runs, ..Line::default() };
+    line.beside(&right.runs, u16::try_from(column + display_width(DIVIDER)).unwrap_or(u16::MAX));
+    line
 }
 
 /// Digits of the largest line number, and room around the usual ones.

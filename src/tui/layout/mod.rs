@@ -12,10 +12,12 @@ pub mod diff;
 pub mod highlight;
 pub mod markdown;
 pub mod plain;
+mod runs;
 pub mod wrap;
 
 pub use cache::{Fold, Key, Layouts};
 pub use highlight::Highlighter;
+pub use runs::Run;
 
 /// One row of the screen, laid out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub struct Line {
     pub gutter: u16,
     /// How the line follows from the one above, for copying without wrap breaks.
     pub join: Join,
+    /// Which columns show which bytes of the source, from the left.
+    pub runs: Vec<Run>,
 }
 
 /// A block laid out, and whether colours may still change it.

@@ -11,7 +11,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Join, Line, Role, Span};
+use super::{Join, Line, Role, Run, Span};
 use crate::domain::sanitize::{self, Kind};
 
 /// A run of text in one role, and where it stands in the source. May hold line feeds and tabs,
@@ -292,6 +292,7 @@ impl<'a> Wrapper<'a, '_> {
     fn place(&mut self, piece: usize, range: Range<usize>, width: usize) {
         let source = self.source(piece, range.start);
         self.placed.get_or_insert(source);
+        self.run(piece, &range, width);
         let Piece { text, role, .. } = &self.pieces[piece];
         if width > self.available {
             self.append("�", *role);
@@ -301,6 +302,27 @@ impl<'a> Wrapper<'a, '_> {
             self.column += width;
         }
         (self.solid, self.space) = (true, Space::None);
+    }
+
+    /// Notes which bytes of the source the next columns show. Where the text is not the source
+    /// itself (an escape made visible, an entity), all of them show all of it.
+    fn run(&mut self, piece: usize, range: &Range<usize>, width: usize) {
+        let Piece { text, source, .. } = &self.pieces[piece];
+        if source.is_empty() {
+            return;
+        }
+        let column = self.line.gutter + u16::try_from(self.column).unwrap_or(u16::MAX);
+        let is_source = source.len() == text.len();
+        let at = source.start + range.start;
+        if is_source && width <= self.available {
+            Run::push_text(&mut self.line.runs, &text[range.clone()], column, at);
+            return;
+        }
+        let shown = if is_source { at..source.start + range.end } else { source.clone() };
+        let width =
+            if width <= self.available { u16::try_from(width).unwrap_or(u16::MAX) } else { 1 };
+        let run = Run { column, width, source: shown.start, bytes: shown.len() };
+        Run::push(&mut self.line.runs, run);
     }
 
     fn append(&mut self, text: &str, role: Role) {
@@ -339,6 +361,13 @@ impl<'a> Wrapper<'a, '_> {
 
     fn put_blank(&mut self, piece: usize, columns: usize) {
         self.placed.get_or_insert(self.here);
+        let Piece { text, source, .. } = &self.pieces[piece];
+        if !source.is_empty() {
+            let column = self.line.gutter + u16::try_from(self.column).unwrap_or(u16::MAX);
+            let bytes = if source.len() == text.len() { 1 } else { source.len() };
+            let width = u16::try_from(columns).unwrap_or(u16::MAX);
+            Run::push(&mut self.line.runs, Run { column, width, source: self.here, bytes });
+        }
         for _ in 0..columns {
             self.append(" ", self.pieces[piece].role);
         }
@@ -357,8 +386,23 @@ impl<'a> Wrapper<'a, '_> {
                         self.line.spans.pop();
                     }
                 }
+                self.drop_last_column();
                 self.next_line(Join::Space);
             }
+        }
+    }
+
+    /// The space at the end of the line is not shown after all.
+    fn drop_last_column(&mut self) {
+        let column = self.line.gutter + u16::try_from(self.column).unwrap_or(u16::MAX);
+        let Some(last) = self.line.runs.last_mut().filter(|run| run.end() == column) else {
+            return;
+        };
+        if last.width > 1 {
+            last.width -= 1;
+            last.bytes -= 1;
+        } else {
+            self.line.runs.pop();
         }
     }
 
@@ -381,8 +425,12 @@ impl<'a> Wrapper<'a, '_> {
         let (spans, taken) =
             if taken + 2 > width { (Vec::new(), 0) } else { (decoration.to_vec(), taken) };
         self.decoration = spans.len();
-        self.line =
-            Line { spans, source: 0, gutter: u16::try_from(taken).unwrap_or(u16::MAX), join };
+        self.line = Line {
+            spans,
+            gutter: u16::try_from(taken).unwrap_or(u16::MAX),
+            join,
+            ..Line::default()
+        };
         self.available = width - taken;
         self.column = 0;
         self.solid = false;

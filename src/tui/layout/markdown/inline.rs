@@ -52,7 +52,11 @@ impl<'e> Inline<'e> {
             Event::Start(tag) => self.start(tag, range),
             Event::End(tag) => self.end(*tag, range),
             Event::Text(text) => self.text(text, self.role(), range),
-            Event::Code(text) => self.text(text, Role::Code, range),
+            Event::Code(text) => {
+                // Its ticks, and a space inside of them, stand on both sides.
+                let mark = range.len().saturating_sub(text.len()) / 2;
+                self.text(text, Role::Code, &(range.start + mark..range.end - mark));
+            }
             Event::InlineHtml(html) if is_break(html) => self.mark("\n", self.role(), range),
             Event::InlineHtml(html) | Event::Html(html) => self.text(html, Role::Muted, range),
             Event::SoftBreak => self.mark(" ", self.role(), range),
@@ -128,10 +132,15 @@ impl<'e> Inline<'e> {
     fn text(&mut self, text: &'e str, role: Role, range: &Range<usize>) {
         let from = self.pieces.len();
         escape(text, role, 0, &mut self.pieces);
-        // Inside a code span or after an entity the text is not the source, only about as long.
+        // An entity is not its own source: all of it is shown by what it names.
+        let is_source = text.len() == range.len();
         for piece in &mut self.pieces[from..] {
-            let start = (range.start + piece.source.start).min(range.end);
-            piece.source = start..(start + piece.text.len()).min(range.end);
+            let at = |at: usize| (range.start + at).min(range.end);
+            piece.source = if is_source {
+                at(piece.source.start)..at(piece.source.end)
+            } else {
+                range.clone()
+            };
             if piece.text.contains('\n') {
                 piece.text = Cow::Owned(piece.text.replace('\n', " "));
             }

@@ -10,12 +10,14 @@
 
 mod blocks;
 mod code;
+mod extract;
 mod inline;
 mod stream;
 mod table;
 
 use pulldown_cmark::{Event, Options, Parser};
 
+pub use extract::{CodeBlock, code_blocks};
 pub use stream::Streaming;
 
 use super::{Highlighter, Laid};

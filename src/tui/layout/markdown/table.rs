@@ -63,8 +63,10 @@ impl<'e> Table<'e> {
         }
         for (index, line) in out[start..].iter_mut().enumerate() {
             let spans = if index == 0 { &frame.first } else { &frame.rest };
+            let width = u16::try_from(decoration).unwrap_or(0);
             line.spans.splice(0..0, spans.iter().cloned());
-            line.gutter += u16::try_from(decoration).unwrap_or(0);
+            line.gutter += width;
+            line.runs.iter_mut().for_each(|run| run.column += width);
         }
     }
 
@@ -101,6 +103,8 @@ impl<'e> Table<'e> {
 
     fn grid_line(&self, columns: &[usize], cells: &[Vec<Line>], at: usize, source: usize) -> Line {
         let mut spans = Vec::new();
+        let mut out = Line { source, ..Line::default() };
+        let mut column = 0;
         for (index, width) in columns.iter().enumerate() {
             if index > 0 {
                 spans.push(Span::new(SEPARATOR, Role::Border));
@@ -115,12 +119,15 @@ impl<'e> Table<'e> {
                 Some(Alignment::Left | Alignment::None) | None => 0,
             };
             pad(before, &mut spans);
+            let at = u16::try_from(column + before).unwrap_or(u16::MAX);
+            out.beside(line.map_or(&[][..], |line| &line.runs), at);
+            column += width + display_width(SEPARATOR);
             spans.extend_from_slice(text);
             if index + 1 < columns.len() {
                 pad(free - before, &mut spans);
             }
         }
-        Line { spans, source, ..Line::default() }
+        Line { spans, ..out }
     }
 
     /// One line for each cell, with the head's text before it.
@@ -135,6 +142,10 @@ impl<'e> Table<'e> {
                 let title = head.filter(|_| self.rows.len() > 1);
                 let title = title.and_then(|head| head.cells.get(column));
                 let mut pieces = title.cloned().unwrap_or_default();
+                // Said again before each value, it is not there in the source.
+                for piece in &mut pieces {
+                    piece.source = row.source..row.source;
+                }
                 if !pieces.is_empty() && !cell.is_empty() {
                     let source = row.source..row.source;
                     pieces.push(Piece { text: ": ".into(), role: Role::Muted, source });
