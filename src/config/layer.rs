@@ -68,6 +68,9 @@ pub(super) struct Layer {
     pub theme: Option<Sourced<Theme>>,
     pub mouse: Option<Sourced<bool>>,
     pub reduced_motion: Option<Sourced<bool>>,
+    pub wheel_rows: Option<Sourced<u32>>,
+    pub wheel_events: Option<Sourced<u32>>,
+    pub leave: Option<Sourced<Leave>>,
 }
 
 /// A named provider: endpoint, key and model that go together.
@@ -107,6 +110,32 @@ impl Theme {
             Self::Auto => "auto",
             Self::Dark => "dark",
             Self::Light => "light",
+        }
+    }
+}
+
+/// What of the transcript stays in the terminal once slug has left.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Leave {
+    /// What was said last.
+    #[default]
+    End,
+    /// Everything.
+    All,
+    /// Nothing.
+    Nothing,
+}
+
+impl Leave {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::End, Self::All, Self::Nothing];
+
+    /// As it is written in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::End => "end",
+            Self::All => "all",
+            Self::Nothing => "nothing",
         }
     }
 }
@@ -205,6 +234,11 @@ impl Layer {
             theme: raw.theme.and_then(|it| findings.theme(&it, &place)),
             mouse: raw.mouse.map(flag),
             reduced_motion: raw.reduced_motion.map(flag),
+            wheel_rows: raw.wheel_rows.and_then(|it| findings.few(&it, "ui.wheel_rows", &place)),
+            wheel_events: raw
+                .wheel_events
+                .and_then(|it| findings.few(&it, "ui.wheel_events", &place)),
+            leave: raw.leave.and_then(|it| findings.leave(&it, &place)),
         }
     }
 }
@@ -271,6 +305,34 @@ impl Findings {
                 place(it.line),
                 "slug does not know this theme: use auto, dark or light".to_owned(),
             ),
+        }
+    }
+
+    fn leave(
+        &mut self,
+        it: &At<String>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<Leave>> {
+        match Leave::ALL.into_iter().find(|leave| leave.name() == it.value) {
+            Some(value) => Some(Sourced { value, origin: place(it.line) }),
+            None => self.error(
+                place(it.line),
+                "`ui.leave` has to be \"end\", \"all\" or \"nothing\"".to_owned(),
+            ),
+        }
+    }
+
+    /// A count for the wheel.
+    fn few(
+        &mut self,
+        it: &At<i64>,
+        name: &str,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<u32>> {
+        let origin = place(it.line);
+        match u32::try_from(it.value) {
+            Ok(value @ 1..=50) => Some(Sourced { value, origin }),
+            Ok(_) | Err(_) => self.error(origin, format!("`{name}` has to be from 1 to 50")),
         }
     }
 

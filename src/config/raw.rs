@@ -66,6 +66,12 @@ pub struct Raw {
     pub mouse: Option<At<bool>>,
     /// `ui.reduced_motion`
     pub reduced_motion: Option<At<bool>>,
+    /// `ui.wheel_rows`
+    pub wheel_rows: Option<At<i64>>,
+    /// `ui.wheel_events`
+    pub wheel_events: Option<At<i64>>,
+    /// `ui.leave`
+    pub leave: Option<At<String>>,
 }
 
 /// `permission_mode` as written.
@@ -203,6 +209,9 @@ impl Reader<'_> {
                 "theme" => self.parsed.raw.theme = self.string(&path, value),
                 "mouse" => self.parsed.raw.mouse = self.boolean(&path, value),
                 "reduced_motion" => self.parsed.raw.reduced_motion = self.boolean(&path, value),
+                "wheel_rows" => self.parsed.raw.wheel_rows = self.integer(&path, value),
+                "wheel_events" => self.parsed.raw.wheel_events = self.integer(&path, value),
+                "leave" => self.parsed.raw.leave = self.string(&path, value),
                 _ => self.unknown(&path, key.span()),
             }
         }
@@ -356,6 +365,9 @@ team = "we"
 theme = "dark"
 mouse = false
 reduced_motion = true
+wheel_rows = 5
+wheel_events = 9
+leave = "all"
 [providers.work]
 endpoint = "https://w/v1"
 api_key = "w"
@@ -380,10 +392,13 @@ model = "big"
         assert_eq!(raw.theme, at("dark", 17));
         assert_eq!(raw.mouse, Some(At { value: false, line: 18 }));
         assert_eq!(raw.reduced_motion, Some(At { value: true, line: 19 }));
+        assert_eq!(raw.wheel_rows, Some(At { value: 5, line: 20 }));
+        assert_eq!(raw.wheel_events, Some(At { value: 9, line: 21 }));
+        assert_eq!(raw.leave, at("all", 22));
         let work = &raw.providers["work"];
-        assert_eq!(work.line, 20);
-        assert_eq!(work.value.endpoint, at("https://w/v1", 21));
-        assert_eq!(work.value.model, at("big", 23));
+        assert_eq!(work.line, 23);
+        assert_eq!(work.value.endpoint, at("https://w/v1", 24));
+        assert_eq!(work.value.model, at("big", 26));
     }
 
     #[test]

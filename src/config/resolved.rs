@@ -10,7 +10,7 @@ use std::fmt;
 use secrecy::SecretString;
 
 use super::inputs::{Environment, Files, Flags, Texts};
-use super::layer::{Findings, Layer, ModeChoice, ModelChoice, Named, Scope, Theme};
+use super::layer::{Findings, Layer, Leave, ModeChoice, ModelChoice, Named, Scope, Theme};
 use super::{ConfigError, Endpoint, Origin, Reach, ServerOrigin, Sourced};
 use crate::domain::Mode;
 
@@ -51,6 +51,12 @@ pub struct Config {
     pub mouse: Sourced<bool>,
     /// Whether nothing on screen moves by itself.
     pub reduced_motion: Sourced<bool>,
+    /// Rows that a notch of the wheel goes.
+    pub wheel_rows: Sourced<u32>,
+    /// Events that the terminal sends for a notch, where slug is not to guess.
+    pub wheel_events: Option<Sourced<u32>>,
+    /// What stays in the terminal once slug has left.
+    pub leave: Sourced<Leave>,
     /// What was left out, and why; each with file and line.
     pub warnings: Vec<String>,
 }
@@ -214,6 +220,9 @@ fn merge(
         top.theme = layer.theme.or(top.theme);
         top.mouse = layer.mouse.or(top.mouse);
         top.reduced_motion = layer.reduced_motion.or(top.reduced_motion);
+        top.wheel_rows = layer.wheel_rows.or(top.wheel_rows);
+        top.wheel_events = layer.wheel_events.or(top.wheel_events);
+        top.leave = layer.leave.or(top.leave);
         top.statics.extend(layer.statics);
     }
     let (api_key, withheld_key) = key_for(&held.value, keys);
@@ -255,6 +264,9 @@ fn merge(
         theme: top.theme.unwrap_or(Sourced::default(Theme::default())),
         mouse: top.mouse.unwrap_or(Sourced::default(true)),
         reduced_motion: top.reduced_motion.unwrap_or(Sourced::default(false)),
+        wheel_rows: top.wheel_rows.unwrap_or(Sourced::default(3)),
+        wheel_events: top.wheel_events,
+        leave: top.leave.unwrap_or(Sourced::default(Leave::default())),
         warnings: findings.warnings,
     })
 }

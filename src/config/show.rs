@@ -65,6 +65,9 @@ fn rows(config: &Config) -> Vec<Row> {
         row("ui.theme", &config.theme, |theme| json!(theme.name())),
         row("ui.mouse", &config.mouse, |flag| json!(flag)),
         row("ui.reduced_motion", &config.reduced_motion, |flag| json!(flag)),
+        row("ui.wheel_rows", &config.wheel_rows, |rows| json!(rows)),
+        optional("ui.wheel_events", config.wheel_events.as_ref(), |events| json!(events)),
+        row("ui.leave", &config.leave, |leave| json!(leave.name())),
     ]);
     rows
 }

@@ -176,6 +176,33 @@ impl Terminal {
     }
 }
 
+impl TerminalKind {
+    /// How many events the terminal sends for one notch of the wheel, as it is set up when nobody
+    /// has changed it. Most send one.
+    pub fn wheel_events(self) -> u16 {
+        match self {
+            Self::Ghostty | Self::Warp => 9,
+            Self::Alacritty | Self::AppleTerminal | Self::Kitty => 3,
+            Self::ConEmu
+            | Self::Dumb
+            | Self::Foot
+            | Self::Iterm2
+            | Self::Konsole
+            | Self::LinuxConsole
+            | Self::Mintty
+            | Self::Rio
+            | Self::Urxvt
+            | Self::VsCode
+            | Self::Vte
+            | Self::WezTerm
+            | Self::WindowsTerminal
+            | Self::Xterm
+            | Self::Zed
+            | Self::Unknown => 1,
+        }
+    }
+}
+
 fn major_and_minor(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit());
     let major = numbers.next()?.parse().ok()?;

@@ -61,6 +61,9 @@ fn nothing_gives_the_defaults() {
     assert_eq!(config.context_window.value, 200_000);
     assert_eq!(config.theme.value, Theme::Auto);
     assert!(config.mouse.value && !config.reduced_motion.value);
+    assert_eq!(config.wheel_rows.value, 3);
+    assert!(config.wheel_events.is_none());
+    assert_eq!(config.leave.value, Leave::End);
     assert!(config.nothing_configured() && config.warnings.is_empty());
     assert_eq!(config.endpoint.origin, Origin::Default);
 }
@@ -112,6 +115,19 @@ fn a_trusted_project_sets_preferences() {
         found.statics.iter().map(|(name, text)| (name.as_str(), text.value.as_str())).collect();
     assert_eq!(statics, [("a", "u"), ("b", "p")]);
     assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+}
+
+#[test]
+fn what_makes_no_sense_for_the_screen_is_told() {
+    for (text, words) in [
+        ("[ui]\nwheel_rows = 0", "`ui.wheel_rows` has to be from 1 to 50"),
+        ("[ui]\nwheel_events = 51", "`ui.wheel_events` has to be from 1 to 50"),
+        ("[ui]\nleave = \"some\"", "`ui.leave` has to be"),
+    ] {
+        let texts = Given { user: text, ..Given::default() };
+        let errors = resolved(&texts).unwrap_err();
+        assert!(errors[0].to_string().contains(words), "{errors:?}");
+    }
 }
 
 #[test]
