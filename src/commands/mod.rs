@@ -24,8 +24,8 @@ pub enum SlashCommand {
     Compact,
     /// Starts over with nothing in the conversation.
     Clear,
-    /// Copies the last answer.
-    Copy,
+    /// Copies a part of the session.
+    Copy(Copied),
     /// Shows what this session changed.
     Diff,
     /// Shows the plan.
@@ -34,6 +34,18 @@ pub enum SlashCommand {
     Retry,
     /// Leaves.
     Quit,
+}
+
+/// What `/copy` copies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Copied {
+    /// The last answer.
+    #[default]
+    Answer,
+    /// The last code block.
+    Code,
+    /// Everything.
+    All,
 }
 
 /// A row of the table.
@@ -56,6 +68,8 @@ pub enum Argument {
     Model,
     /// A mode's name.
     Mode,
+    /// What to copy.
+    Copied,
 }
 
 /// Why a line is no command.
@@ -67,6 +81,9 @@ pub enum ParseError {
     /// The command takes nothing.
     #[error("/{0} takes nothing after it.")]
     NoArgument(&'static str),
+    /// There is no such thing to copy.
+    #[error("/copy takes `code` or `all`; alone it copies the last answer.")]
+    Copied,
     /// The mode does not exist.
     #[error(transparent)]
     Mode(#[from] UnknownMode),
@@ -82,12 +99,43 @@ pub const TABLE: [Spec; 13] = [
     Spec { name: "mode", argument: Argument::Mode, help: "change how much is asked" },
     Spec { name: "compact", argument: Argument::None, help: "send less of the older conversation" },
     Spec { name: "clear", argument: Argument::None, help: "start over; this session is kept" },
-    Spec { name: "copy", argument: Argument::None, help: "copy the last answer" },
+    Spec { name: "copy", argument: Argument::Copied, help: "copy the last answer, code, or all" },
     Spec { name: "diff", argument: Argument::None, help: "what this session changed" },
     Spec { name: "todos", argument: Argument::None, help: "the plan, step by step" },
     Spec { name: "retry", argument: Argument::None, help: "send the last message again" },
     Spec { name: "quit", argument: Argument::None, help: "leave slug" },
 ];
+
+impl Copied {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Answer, Self::Code, Self::All];
+
+    /// Its name in `/copy`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Answer => "answer",
+            Self::Code => "code",
+            Self::All => "all",
+        }
+    }
+
+    /// What it is, as a phrase for lists.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Answer => "the last answer",
+            Self::Code => "the last code block",
+            Self::All => "the whole session, as Markdown",
+        }
+    }
+}
+
+impl std::str::FromStr for Copied {
+    type Err = ParseError;
+
+    fn from_str(name: &str) -> Result<Self, ParseError> {
+        Self::ALL.into_iter().find(|it| it.name() == name).ok_or(ParseError::Copied)
+    }
+}
 
 /// Reads a line. `None` where it is not meant as a command, as a path (`/usr/bin is full`).
 pub fn parse(line: &str) -> Option<Result<SlashCommand, ParseError>> {
@@ -117,7 +165,7 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "mode" => SlashCommand::Mode(given.map(str::parse).transpose()?),
         "compact" => SlashCommand::Compact,
         "clear" => SlashCommand::Clear,
-        "copy" => SlashCommand::Copy,
+        "copy" => SlashCommand::Copy(given.map_or(Ok(Copied::Answer), str::parse)?),
         "diff" => SlashCommand::Diff,
         "todos" => SlashCommand::Todos,
         "retry" => SlashCommand::Retry,
@@ -138,6 +186,9 @@ mod tests {
             ("/model  qwen3 ", Some(Ok(SlashCommand::Model(Some("qwen3".into()))))),
             ("/mode plan", Some(Ok(SlashCommand::Mode(Some(Mode::Plan))))),
             ("/mode fast", Some(Err(ParseError::Mode(UnknownMode("fast".into()))))),
+            ("/copy", Some(Ok(SlashCommand::Copy(Copied::Answer)))),
+            ("/copy code", Some(Ok(SlashCommand::Copy(Copied::Code)))),
+            ("/copy it", Some(Err(ParseError::Copied))),
             ("/new now", Some(Err(ParseError::NoArgument("new")))),
             ("/nwe", Some(Err(ParseError::Unknown("nwe".into())))),
             ("/usr/bin is full", None),

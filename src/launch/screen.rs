@@ -17,10 +17,12 @@ use crate::platform::hangup::HangupWatch;
 use crate::platform::redact::Redactor;
 use crate::platform::signals::{Signal, Signals, raise_again};
 use crate::platform::terminal::{self, Mouse, Screen};
+use crate::platform::terminal_kind::Terminal;
 use crate::platform::{child, logging};
 use crate::providers::demo;
 use crate::tui::app::model::{Motion, Settings};
 use crate::tui::app::status::{Git, Status};
+use crate::tui::app::wheel::Wheel;
 use crate::tui::executor::Handles;
 use crate::tui::runtime::{self, Code, Left, Start};
 use crate::tui::theme::{ColorDepth, Theme};
@@ -160,6 +162,7 @@ fn beginning(ground: &Ground, config: &Config, theme: Theme, outside: &Outside) 
             cwd: ground.cwd.clone(),
             home: ground.user_home.clone(),
             motion: if config.reduced_motion.value { Motion::Reduced } else { Motion::Full },
+            wheel: wheel(config),
         },
         status: Status {
             project: name.to_string_lossy().into_owned(),
@@ -173,6 +176,15 @@ fn beginning(ground: &Ground, config: &Config, theme: Theme, outside: &Outside) 
         styles: Box::new(theme),
         shutdown: CancellationToken::new(),
     }
+}
+
+fn wheel(config: &Config) -> Wheel {
+    let rows = u16::try_from(config.wheel_rows.value).unwrap_or(u16::MAX);
+    let events = match &config.wheel_events {
+        Some(events) => u16::try_from(events.value).unwrap_or(u16::MAX),
+        None => Terminal::from_environment().kind.wheel_events(),
+    };
+    Wheel { rows, events }
 }
 
 fn handles(

@@ -65,8 +65,6 @@ pub enum Own {
     Redraw,
     /// Give the terminal to the editor.
     OpenEditor(String),
-    /// Copy what is selected: the runtime has the lines.
-    CopySelection(super::app::select::Selection),
 }
 
 /// Runs effects.
@@ -107,7 +105,6 @@ impl Executor {
             Effect::Suspend => return Some(Own::Suspend),
             Effect::Redraw => return Some(Own::Redraw),
             Effect::OpenEditor { text } => return Some(Own::OpenEditor(text)),
-            Effect::CopySelection(selection) => return Some(Own::CopySelection(selection)),
             Effect::Copy { text, what } => self.copy(text, what),
             Effect::SaveDraft { text } => {
                 self.keep("keep the draft", async move { services.save_draft(text).await });

@@ -29,7 +29,7 @@ use super::app::status::Status;
 use super::app::{Effect, Model, Msg, update, wake_at};
 use super::executor::{Executor, Handles, Own};
 use super::layout::Highlighter;
-use super::view::{Layouts, Styles, select, view};
+use super::view::{Layouts, Styles, view};
 
 /// The least time between two frames that no key asked for. Text that streams moves all rows up
 /// again and again, and each frame of that is a whole screen for the terminal.
@@ -321,14 +321,6 @@ impl<S: Surface> Ui<S> {
                 let mut edited = Ok(text.clone());
                 self.surface.lend(&mut || edited = executor.edit(&text))?;
                 self.take(Msg::EditorClosed(edited));
-            }
-            Own::CopySelection(selection) => {
-                let width = self.model.geometry.transcript.width;
-                let text = select::text(&self.model, &mut self.layouts, width, selection);
-                if !text.is_empty() {
-                    executor.copy(text, "the selection");
-                }
-                return Ok(Flow::GoOn);
             }
         }
         self.surface.forget()?;

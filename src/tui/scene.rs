@@ -149,11 +149,6 @@ impl Scene {
         self.terminal.backend().to_string()
     }
 
-    /// The column and row of the terminal's cursor.
-    pub fn caret(&self) -> (u16, u16) {
-        self.terminal.backend().cursor_position().into()
-    }
-
     /// The text on screen has this in it.
     #[track_caller]
     pub fn shows(self, text: &str) -> Self {
@@ -183,10 +178,8 @@ impl Scene {
     }
 
     /// The selected text.
-    pub fn selected(&mut self) -> String {
-        let Some(selection) = self.model.selection else { return String::new() };
-        let width = self.model.geometry.transcript.width;
-        super::view::select::text(&self.model, &mut self.layouts, width, selection)
+    pub fn selected(&self) -> String {
+        self.model.selection.map(|selection| selection.text(&self.model)).unwrap_or_default()
     }
 
     fn take(&mut self, msg: Msg) {
@@ -225,8 +218,6 @@ pub fn named(name: &str) -> KeyEvent {
         "up" => KeyCode::Up,
         "down" => KeyCode::Down,
         "left" => KeyCode::Left,
-        "right" => KeyCode::Right,
-        "delete" => KeyCode::Delete,
         "end" => KeyCode::End,
         "home" => KeyCode::Home,
         "pgup" => KeyCode::PageUp,

@@ -140,7 +140,7 @@ impl Approval {
     /// Text in one piece; only a field takes it.
     pub fn paste(&mut self, text: &str) {
         if let Some(editor) = self.field() {
-            editor.paste(text);
+            editor.insert(text);
         }
     }
 
@@ -200,11 +200,7 @@ impl Approval {
                     self.edit_slot(self.slot_after(slot));
                 }
             }
-            Some(FieldKey::Newline) => {
-                if let Some(editor) = self.field() {
-                    editor.insert_char('\n');
-                }
-            }
+            Some(FieldKey::Newline) => self.paste("\n"),
             None => {
                 if let Some(editor) = self.field() {
                     editor.key(key);
@@ -219,10 +215,10 @@ impl Approval {
         match std::mem::replace(&mut self.stage, Stage::Choosing) {
             Stage::Choosing | Stage::Rule(..) => Step::Stay,
             Stage::Command(editor) => {
-                self.answer(Answer::Edited { input: self.with_command(editor.expanded()) })
+                self.answer(Answer::Edited { input: self.with_command(editor.text()) })
             }
             Stage::Instruction(editor) => {
-                let text = editor.expanded();
+                let text = editor.text();
                 let instruction = (!text.trim().is_empty()).then_some(text);
                 self.answer(Answer::Deny { instruction })
             }

@@ -1,14 +1,13 @@
 //! What sending, slash commands and choosing a row mean.
 
 use crate::agent;
-use crate::commands::{self, Argument, SlashCommand};
+use crate::commands::{self, Argument, Copied, SlashCommand};
 use crate::domain::{Mode, NoticeLevel, SessionId};
 
 use super::approval::{Approval, Stray};
-use super::block::{Block, Body, Shows};
+use super::block::Body;
 use super::complete::{self, Trigger};
 use super::effect::Effect;
-use super::history::Worth;
 use super::keymap::{self, ChatKey};
 use super::keys;
 use super::model::Model;
@@ -16,6 +15,7 @@ use super::overlay::{Overlay, Page, Reading};
 use super::picker::{Choice, Item, Picker};
 use super::queue::Goes;
 use super::sidebar;
+use super::source;
 use super::transcript::{BlockId, Origin};
 use super::turn::Turn;
 
@@ -47,20 +47,12 @@ pub fn submit(model: &mut Model, goes: Goes) -> Vec<Effect> {
     };
     model.composer.take();
     model.completion = None;
-    let mut effects = remember(model, &text);
+    let mut effects = vec![Effect::AddHistory(text.clone())];
     effects.extend(match command {
         Some(command) => run(model, command),
         None => say(model, text, goes),
     });
     effects
-}
-
-/// Takes a text that leaves the input into the history.
-pub fn remember(model: &mut Model, text: &str) -> Vec<Effect> {
-    match model.composer.history.add(text) {
-        Worth::Keeping => vec![Effect::AddHistory(text.to_owned())],
-        Worth::Nothing => Vec::new(),
-    }
 }
 
 /// Sends the first message that waits.
@@ -93,6 +85,7 @@ pub fn choose(model: &mut Model, choice: Choice) -> Vec<Effect> {
         },
         Choice::Model(name) => run(model, SlashCommand::Model(Some(name))),
         Choice::Mode(mode) => run(model, SlashCommand::Mode(Some(mode))),
+        Choice::Copied(what) => copy(model, what),
         Choice::Text(text) => {
             model.composer.load(&text);
             Vec::new()
@@ -166,8 +159,46 @@ pub fn next_mode(model: &mut Model) -> Vec<Effect> {
 
 /// Copies what a block says.
 pub fn copy_block(model: &Model, block: BlockId) -> Vec<Effect> {
-    let text = model.transcript.get(block).map(source_text).unwrap_or_default();
+    let text = model.transcript.get(block).map(source::of_block).unwrap_or_default();
     if text.is_empty() { Vec::new() } else { vec![Effect::Copy { text, what: "the pane" }] }
+}
+
+/// Copies the last code block of a block.
+pub fn copy_code_of(model: &mut Model, block: BlockId) -> Vec<Effect> {
+    match model.transcript.get(block).and_then(source::last_code) {
+        Some(text) => vec![Effect::Copy { text, what: "the code block" }],
+        None => told(model, "There is no code block in this one."),
+    }
+}
+
+/// Copies what is selected.
+pub fn copy_selection(model: &Model) -> Vec<Effect> {
+    let text = model.selection.map(|selection| selection.text(model)).unwrap_or_default();
+    if text.is_empty() { Vec::new() } else { vec![Effect::Copy { text, what: "the selection" }] }
+}
+
+/// Copies a part of the session.
+pub fn copy(model: &mut Model, what: Copied) -> Vec<Effect> {
+    let blocks = model.transcript.blocks();
+    let (text, what, none) = match what {
+        Copied::Answer => {
+            let text = model.transcript.last_answer().map(str::to_owned);
+            (text, "the last answer", "There is no answer to copy yet.")
+        }
+        Copied::Code => {
+            let text = blocks.iter().rev().find_map(source::last_code);
+            (text, "the last code block", "There is no code block to copy yet.")
+        }
+        Copied::All => {
+            let text = source::whole(&model.transcript);
+            let text = (!text.is_empty()).then_some(text);
+            (text, "the whole session", "There is nothing to copy yet.")
+        }
+    };
+    match text {
+        Some(text) => vec![Effect::Copy { text, what }],
+        None => told(model, none),
+    }
 }
 
 /// Forks the session after the message that a block comes from.
@@ -207,10 +238,7 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
             Vec::new()
         }
         SlashCommand::Compact => when_idle(model, agent::Command::Compact),
-        SlashCommand::Copy => match model.transcript.last_answer() {
-            Some(text) => vec![Effect::Copy { text: text.to_owned(), what: "the last answer" }],
-            None => told(model, "There is no answer to copy yet."),
-        },
+        SlashCommand::Copy(what) => copy(model, what),
         SlashCommand::Diff => {
             let diffs = model.transcript.diffs().cloned().collect();
             read(model, Page::Diffs(diffs))
@@ -281,28 +309,17 @@ fn start(model: &mut Model, effects: &[Effect]) {
 
 fn offered(key: ChatKey) -> bool {
     match key {
-        ChatKey::FoldAll | ChatKey::Focus | ChatKey::NextMode => true,
+        ChatKey::FoldAll
+        | ChatKey::Focus
+        | ChatKey::NextMode
+        | ChatKey::Jump(_)
+        | ChatKey::CopyCode => true,
         // These have a slash command of their own, or make sense as a key alone.
         ChatKey::Help
         | ChatKey::Palette
         | ChatKey::Sessions
         | ChatKey::Back
+        | ChatKey::CopyAnswer
         | ChatKey::Scroll(_) => false,
-    }
-}
-
-fn source_text(block: &Block) -> String {
-    match &block.body {
-        Body::User(text) => text.clone(),
-        Body::Assistant(prose) => prose.text.clone(),
-        Body::Thinking(thinking) => thinking.text.clone(),
-        Body::Notice(notice) => notice.text.clone(),
-        Body::Tool(tool) => match &tool.shows {
-            Shows::Nothing => tool.title.clone(),
-            Shows::Live(live) => live.text.clone(),
-            Shows::Text(text) | Shows::Terminal(text) => text.clone(),
-            Shows::Diff(diff) => super::diff_text::unified(diff),
-        },
-        Body::Interrupted | Body::Compacted => String::new(),
     }
 }

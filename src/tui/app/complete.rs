@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::commands::{self, Argument, Spec};
+use crate::commands::{self, Argument, Copied, Spec};
 use crate::domain::Mode;
 
 use super::msg::ModelRow;
@@ -61,6 +61,7 @@ pub fn source(trigger: Trigger, files: &Arc<Vec<String>>, models: &[ModelRow]) -
         Trigger::Argument(spec) => match spec.argument {
             Argument::None => Source::Items(Vec::new()),
             Argument::Mode => Source::Items(modes().collect()),
+            Argument::Copied => Source::Items(copied().collect()),
             Argument::Model => Source::Items(models.iter().map(model).collect()),
         },
     }
@@ -83,6 +84,16 @@ pub fn modes() -> impl Iterator<Item = Item> {
         detail: mode.meaning().to_owned(),
         aside: String::new(),
         choice: Choice::Mode(mode),
+    })
+}
+
+/// What can be copied.
+fn copied() -> impl Iterator<Item = Item> {
+    Copied::ALL.into_iter().map(|it| Item {
+        label: it.name().to_owned(),
+        detail: it.meaning().to_owned(),
+        aside: String::new(),
+        choice: Choice::Copied(it),
     })
 }
 

@@ -3,7 +3,6 @@
 
 use crate::agent::Command;
 
-use super::select::Selection;
 use super::sessions::SessionJob;
 
 /// Something wanted.
@@ -26,8 +25,6 @@ pub enum Effect {
         /// What it is, for the notice: "the answer".
         what: &'static str,
     },
-    /// Puts what is selected on the clipboard.
-    CopySelection(Selection),
     /// Keeps what is being typed, over a crash too.
     SaveDraft {
         /// All of it; empty when there is nothing to keep.

@@ -1,5 +1,9 @@
 //! What `update` needs to know of the screen. The view measures it while it draws.
 
+use std::ops::Range;
+
+use crate::tui::layout::Run;
+
 use super::scroll::Anchor;
 use super::transcript::BlockId;
 
@@ -18,6 +22,10 @@ pub struct Geometry {
     pub top: Anchor,
     /// Where the position was found to be.
     pub anchor: Anchor,
+    /// The bar that says where in the session the rows are.
+    pub bar: Option<Bar>,
+    /// The line that says how much is new below.
+    pub below: Option<Area>,
     /// Where the input's text is.
     pub input: Area,
     /// Rows of the input above what is shown.
@@ -44,7 +52,7 @@ pub struct Area {
 }
 
 /// A row of the transcript on screen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VisibleRow {
     /// The block that it is of.
     pub block: BlockId,
@@ -52,6 +60,23 @@ pub struct VisibleRow {
     pub row: usize,
     /// What kind of row.
     pub kind: RowKind,
+    /// Where it begins in the source.
+    pub source: usize,
+    /// Which of its columns show which bytes of the source.
+    pub runs: Vec<Run>,
+}
+
+/// The scroll bar.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bar {
+    /// All of it.
+    pub area: Area,
+    /// Rows above the thumb.
+    pub start: u16,
+    /// Rows of the thumb.
+    pub size: u16,
+    /// Which share of the transcript is on screen.
+    pub span: f64,
 }
 
 /// What kind of row it is.
@@ -84,6 +109,8 @@ impl Geometry {
             rows: Vec::new(),
             top: Anchor::Tail,
             anchor: Anchor::Tail,
+            bar: None,
+            below: None,
             input: Area {
                 x: 3,
                 y: height.saturating_sub(3),
@@ -95,6 +122,42 @@ impl Geometry {
             list: None,
             sidebar: None,
         }
+    }
+}
+
+impl VisibleRow {
+    /// The bytes that a column shows; an empty range at the nearest text where it shows none.
+    pub fn at(&self, column: u16) -> Range<usize> {
+        let next = self.runs.partition_point(|run| run.end() <= column);
+        match (self.runs.get(next), next.checked_sub(1).and_then(|last| self.runs.get(last))) {
+            (Some(run), _) if run.column <= column => run.at(column),
+            (Some(run), None) => run.source..run.source,
+            (_, Some(before)) => before.range().end..before.range().end,
+            (None, None) => self.source..self.source,
+        }
+    }
+
+    /// Whether a column is left of the first text.
+    pub fn is_before_text(&self, column: u16) -> bool {
+        self.runs.first().is_some_and(|run| column < run.column)
+    }
+
+    /// The columns that show any of these bytes; what lies between two runs of them is one.
+    pub fn columns(&self, bytes: &Range<usize>) -> Vec<(u16, u16)> {
+        let mut columns: Vec<(u16, u16)> = Vec::new();
+        let mut goes_on = false;
+        for run in &self.runs {
+            let Some((from, to)) = run.columns(bytes) else {
+                goes_on = false;
+                continue;
+            };
+            match columns.last_mut() {
+                Some(last) if goes_on && from == run.column => last.1 = to,
+                Some(_) | None => columns.push((from, to)),
+            }
+            goes_on = to == run.end();
+        }
+        columns
     }
 }
 

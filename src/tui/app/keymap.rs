@@ -7,6 +7,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::editor::Edit;
+use super::moving::Jump;
 
 /// A key with what is held down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,6 +61,12 @@ pub enum ChatKey {
     Back,
     /// Moves through the transcript.
     Scroll(Scrolling),
+    /// Goes to a message or an error.
+    Jump(Jump),
+    /// Copies the last answer.
+    CopyAnswer,
+    /// Copies the last code block.
+    CopyCode,
 }
 
 /// How something scrolls.
@@ -100,8 +107,6 @@ pub enum InputKey {
     History,
     /// Opens the person's editor.
     OpenEditor,
-    /// Puts the text of the paste at the caret in its place.
-    Unfold,
     /// Is typed, and means something to the input.
     Type(char),
     /// Shows the keys.
@@ -140,6 +145,10 @@ pub enum PaneKey {
     Help,
     /// Moves through the transcript.
     Scroll(Scrolling),
+    /// Goes to a message or an error.
+    Jump(Jump),
+    /// Copies the pane's last code block.
+    CopyCode,
 }
 
 /// Keys of a permission question.
@@ -306,6 +315,16 @@ pub const CHAT: &[Binding<ChatKey>] = &[
     row(&[held(SHIFT, KeyCode::Down)], ChatKey::Scroll(Scrolling::LineDown), "a line down"),
     row(&[held(CTRL, KeyCode::Home)], ChatKey::Scroll(Scrolling::Top), "to the beginning"),
     row(&[held(CTRL, KeyCode::End)], ChatKey::Scroll(Scrolling::Bottom), "to the end"),
+    row(&[alt('p')], ChatKey::Jump(Jump::PreviousMessage), "your message above"),
+    row(&[alt('n')], ChatKey::Jump(Jump::NextMessage), "your message below"),
+    row(&[alt('e')], ChatKey::Jump(Jump::PreviousError), "the error above"),
+    row(
+        &[held(ALT.union(SHIFT), KeyCode::Char('e'))],
+        ChatKey::Jump(Jump::NextError),
+        "the error below",
+    ),
+    row(&[alt('c')], ChatKey::CopyAnswer, "copy the last answer"),
+    row(&[alt('k')], ChatKey::CopyCode, "copy the last code block"),
 ];
 
 /// In the input.
@@ -322,7 +341,6 @@ pub const INPUT: &[Binding<InputKey>] = &[
     row(&[key(KeyCode::Down)], InputKey::Down, "a row down, then newer texts"),
     row(&[ctrl('r')], InputKey::History, "search what was sent before"),
     row(&[ctrl('g')], InputKey::OpenEditor, "write in $EDITOR"),
-    row(&[alt('o')], InputKey::Unfold, "unfold the paste at the caret"),
     hinted(&[char('@')], InputKey::Type('@'), "name a file", "file"),
 ];
 
@@ -347,28 +365,8 @@ pub const EDITING: &[Binding<Edit>] = &[
         Edit::WordRight,
         "a word right",
     ),
-    row(
-        &[key(KeyCode::Home), ctrl('a')],
-        Edit::Home,
-        "to the beginning of the row, then of the line",
-    ),
-    row(&[key(KeyCode::End), ctrl('e')], Edit::End, "to the end of the row, then of the line"),
-    row(&[held(SHIFT, KeyCode::Left)], Edit::SelectLeft, "select a character to the left"),
-    row(&[held(SHIFT, KeyCode::Right)], Edit::SelectRight, "select a character to the right"),
-    row(
-        &[held(CTRL.union(SHIFT), KeyCode::Left), held(ALT.union(SHIFT), KeyCode::Left)],
-        Edit::SelectWordLeft,
-        "select a word to the left",
-    ),
-    row(
-        &[held(CTRL.union(SHIFT), KeyCode::Right), held(ALT.union(SHIFT), KeyCode::Right)],
-        Edit::SelectWordRight,
-        "select a word to the right",
-    ),
-    row(&[held(SHIFT, KeyCode::Home)], Edit::SelectHome, "select to the beginning of the row"),
-    row(&[held(SHIFT, KeyCode::End)], Edit::SelectEnd, "select to the end of the row"),
-    row(&[alt('a')], Edit::SelectAll, "select all"),
-    row(&[ctrl('x')], Edit::Cut, "cut what is selected"),
+    row(&[key(KeyCode::Home), ctrl('a')], Edit::Home, "to the beginning of the line"),
+    row(&[key(KeyCode::End), ctrl('e')], Edit::End, "to the end of the line"),
     row(
         &[key(KeyCode::Backspace), held(SHIFT, KeyCode::Backspace), ctrl('h')],
         Edit::Backspace,
@@ -384,7 +382,6 @@ pub const EDITING: &[Binding<Edit>] = &[
     row(&[ctrl('u')], Edit::KillHome, "remove back to the beginning of the line"),
     row(&[ctrl('k')], Edit::KillEnd, "remove up to the end of the line"),
     row(&[ctrl('y')], Edit::Yank, "put back what was removed last"),
-    row(&[alt('y')], Edit::YankOlder, "put back what was removed before it instead"),
     // Terminals send ctrl+_ as the code that crossterm reads as ctrl+7.
     row(&[ctrl('_'), ctrl('7'), ctrl('/')], Edit::Undo, "undo"),
     row(&[alt('_'), alt('/'), held(CTRL.union(SHIFT), KeyCode::Char('_'))], Edit::Redo, "redo"),
@@ -411,6 +408,11 @@ pub const PANES: &[Binding<PaneKey>] = &[
     hinted(&[key(KeyCode::Down), char('j')], PaneKey::Next, "the pane below", "below"),
     hinted(&[char('c')], PaneKey::Copy, "copy its text", "copy"),
     hinted(&[char('f')], PaneKey::Fork, "fork the session after this message", "fork"),
+    row(&[char('b')], PaneKey::CopyCode, "copy its last code block"),
+    row(&[char('[')], PaneKey::Jump(Jump::PreviousMessage), "your message above"),
+    row(&[char(']')], PaneKey::Jump(Jump::NextMessage), "your message below"),
+    row(&[char('(')], PaneKey::Jump(Jump::PreviousError), "the error above"),
+    row(&[char(')')], PaneKey::Jump(Jump::NextError), "the error below"),
     row(&[char('u')], PaneKey::Scroll(Scrolling::HalfUp), "half a page up"),
     row(&[char('d')], PaneKey::Scroll(Scrolling::HalfDown), "half a page down"),
     row(&[char('g'), key(KeyCode::Home)], PaneKey::Scroll(Scrolling::Top), "to the beginning"),

@@ -3,16 +3,18 @@
 use crossterm::event::{KeyEvent, KeyEventKind};
 
 use crate::agent;
+use crate::commands::Copied;
 use crate::domain::NoticeLevel;
 
 use super::approval::Stray;
 use super::commands;
 use super::complete::{self, Completion, Trigger};
-use super::editor::{Edit, Unfolded};
+use super::editor::Edit;
 use super::effect::Effect;
 use super::geometry::Extent;
 use super::keymap::{self, AlwaysKey, ChatKey, CompletionKey, InputKey, PaneKey, Scrolling};
 use super::model::{Focus, Model};
+use super::moving;
 use super::overlay::{Overlay, Page, Reading, Step};
 use super::picker::{Choice, List};
 use super::queue::Goes;
@@ -41,7 +43,7 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
     match model.overlays.last_mut() {
         Some(Overlay::Approval(approval)) if approval.is_armed(model.now) => approval.paste(text),
         Some(Overlay::Picker(picker)) => {
-            picker.filter.paste(text);
+            picker.filter.insert(text);
             picker.list.set_query(&picker.filter.text());
         }
         None if model.focus == Focus::Sidebar => sidebar::paste(model, text),
@@ -68,6 +70,9 @@ pub fn chat_action(model: &mut Model, key: ChatKey) -> Vec<Effect> {
         ChatKey::NextMode => return commands::next_mode(model),
         ChatKey::Back => return back(model),
         ChatKey::Scroll(how) => scroll(model, how),
+        ChatKey::Jump(to) => moving::jump(model, to),
+        ChatKey::CopyAnswer => return commands::copy(model, Copied::Answer),
+        ChatKey::CopyCode => return commands::copy(model, Copied::Code),
     }
     Vec::new()
 }
@@ -153,7 +158,8 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
     if !model.composer.is_empty() {
         let text = model.composer.take();
         model.completion = None;
-        return commands::remember(model, &text);
+        let blank = text.trim().is_empty();
+        return if blank { Vec::new() } else { vec![Effect::AddHistory(text)] };
     }
     if commands::something_runs(model) {
         return stop_turn(model);
@@ -272,7 +278,7 @@ fn input_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
 }
 
 fn edit_input(model: &mut Model, edit: Edit) -> Vec<Effect> {
-    model.composer.edit(edit, model.geometry.input.width);
+    model.composer.edit(edit);
     refresh_completion(model)
 }
 
@@ -284,7 +290,6 @@ fn type_in(model: &mut Model, c: char) -> Vec<Effect> {
 fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
     let width = model.geometry.input.width;
     match key {
-        InputKey::Send if model.composer.continue_line() => return refresh_completion(model),
         InputKey::Send => return commands::submit(model, Goes::AfterTurn),
         InputKey::Steer => return commands::submit(model, Goes::NextStep),
         InputKey::Newline => return type_in(model, '\n'),
@@ -298,16 +303,6 @@ fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
         InputKey::OpenEditor => {
             return vec![Effect::OpenEditor { text: model.composer.expanded() }];
         }
-        InputKey::Unfold => match model.composer.editor.unfold() {
-            Unfolded::Done => return refresh_completion(model),
-            Unfolded::TooLong => model.toast(
-                NoticeLevel::Warning,
-                "This paste is too long to be edited here. ctrl+g opens it in your editor.",
-            ),
-            Unfolded::NoChip => {
-                model.toast(NoticeLevel::Info, "Put the caret beside a paste to unfold it.");
-            }
-        },
         InputKey::Help => return chat_action(model, ChatKey::Help),
     }
     Vec::new()
@@ -342,6 +337,7 @@ fn complete_word(model: &mut Model, then: Then) -> Vec<Effect> {
     let (word, ends) = match (open.list.choice(), open.trigger) {
         (Some(Choice::Command(name)), Trigger::Command) => (name.to_owned(), takes_nothing(name)),
         (Some(Choice::Mode(mode)), _) => (mode.name().to_owned(), true),
+        (Some(Choice::Copied(what)), _) => (what.name().to_owned(), true),
         (Some(Choice::Model(name)), _) => (name, true),
         (Some(Choice::Text(path)), _) => (path, false),
         (Some(Choice::Key(_) | Choice::Command(_)) | None, _) => {
@@ -370,6 +366,8 @@ fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {
         PaneKey::Fork => return commands::fork_at(model, block),
         PaneKey::Help => return chat_action(model, ChatKey::Help),
         PaneKey::Scroll(how) => scroll(model, how),
+        PaneKey::Jump(to) => moving::jump(model, to),
+        PaneKey::CopyCode => return commands::copy_code_of(model, block),
     }
     Vec::new()
 }

@@ -11,6 +11,7 @@ use super::complete::Completion;
 use super::composer::Composer;
 use super::effect::RequestId;
 use super::geometry::Geometry;
+use super::mouse::Held;
 use super::msg::ModelRow;
 use super::overlay::Overlay;
 use super::queue::Queue;
@@ -20,6 +21,7 @@ use super::sidebar::Sidebar;
 use super::status::Status;
 use super::transcript::{BlockId, Transcript};
 use super::turn::Turn;
+use super::wheel::{Turned, Wheel};
 
 /// The state of the screen.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +40,18 @@ pub struct Model {
     pub selection: Option<Selection>,
     /// The mouse button.
     pub clicks: Clicks,
+    /// What the held button moves.
+    pub held: Option<Held>,
+    /// The pane whose head the button went down on.
+    pub pressed: Option<BlockId>,
+    /// The cell at which the selection ends once the next frame has shown what is there.
+    pub pointed: Option<(u16, u16)>,
+    /// What changed after the last frame was drawn, and needs another one.
+    pub restless: bool,
+    /// How far the wheel has turned.
+    pub turned: Turned,
+    /// The message or error that was gone to last.
+    pub visited: Option<BlockId>,
     /// What is being typed.
     pub composer: Composer,
     /// The list under the caret.
@@ -81,6 +95,8 @@ pub struct Settings {
     pub home: Option<PathBuf>,
     /// Whether things may move.
     pub motion: Motion,
+    /// How far the wheel goes.
+    pub wheel: Wheel,
 }
 
 /// Whether things may move.
@@ -150,6 +166,12 @@ impl Model {
             scroll: Scroll::default(),
             selection: None,
             clicks: Clicks::default(),
+            held: None,
+            pressed: None,
+            pointed: None,
+            restless: false,
+            turned: Turned::default(),
+            visited: None,
             composer,
             completion: None,
             dismissed: None,

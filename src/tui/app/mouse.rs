@@ -1,62 +1,129 @@
-//! What the mouse does: the wheel scrolls, a click folds or puts the caret, a drag selects.
+//! What the mouse does: the wheel scrolls what is under it, a click folds, puts the caret or goes
+//! somewhere, a drag selects or moves the scroll bar.
+//!
+//! While a selection is dragged past the edge the view goes on by itself, as long as the button
+//! is held; that is the one time at which the mouse needs a timer.
 
-use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use std::time::Duration;
 
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+
+use super::commands;
 use super::effect::Effect;
 use super::geometry::{Geometry, RowKind, VisibleRow};
 use super::keymap::Scrolling;
 use super::keys;
 use super::model::{Focus, Model};
+use super::moving;
 use super::overlay::{Overlay, scrolled};
-use super::select::{Selection, Spot, Unit};
+use super::scroll::{Anchor, Place};
+use super::select::{Reach, Selection, Unit, reach};
 use super::sidebar;
 use super::softwrap;
 
-/// Rows a notch of the wheel goes.
-const WHEEL: i32 = 3;
+/// Between two steps of a view that goes on by itself.
+const STEP: Duration = Duration::from_millis(50);
+/// Rows of such a step at most, however far beyond the edge the mouse is.
+const FASTEST: u16 = 6;
+
+/// What the held button moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// The end of the selection.
+    Selection {
+        /// Where the mouse is.
+        column: u16,
+        /// Where the mouse is.
+        row: u16,
+        /// When the view goes on, if the mouse is past its edge.
+        next: Option<Duration>,
+    },
+    /// The thumb of the scroll bar.
+    Bar {
+        /// Rows from the thumb's top to where it is held.
+        grip: u16,
+    },
+}
 
 /// A mouse event.
 pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
-    if let Some(effects) = sidebar::mouse(model, event) {
-        return effects;
-    }
-    match event.kind {
-        MouseEventKind::ScrollUp => wheel(model, -WHEEL),
-        MouseEventKind::ScrollDown => wheel(model, WHEEL),
-        MouseEventKind::Down(MouseButton::Left) => return down(model, event),
-        MouseEventKind::Drag(MouseButton::Left) => drag(model, event),
-        MouseEventKind::Up(MouseButton::Left) => return up(model),
+    let turned = match event.kind {
+        MouseEventKind::ScrollUp => Some(model.turned.by(-1, model.settings.wheel)),
+        MouseEventKind::ScrollDown => Some(model.turned.by(1, model.settings.wheel)),
         MouseEventKind::Down(_)
         | MouseEventKind::Up(_)
         | MouseEventKind::Drag(_)
         | MouseEventKind::Moved
         | MouseEventKind::ScrollLeft
-        | MouseEventKind::ScrollRight => {}
+        | MouseEventKind::ScrollRight => None,
+    };
+    if turned == Some(0) {
+        return Vec::new();
+    }
+    if let Some(effects) = sidebar::mouse(model, event).filter(|_| model.held.is_none()) {
+        return effects;
+    }
+    match (event.kind, turned) {
+        (_, Some(rows)) => wheel(model, rows),
+        (MouseEventKind::Down(MouseButton::Left), None) => return down(model, event),
+        (MouseEventKind::Drag(MouseButton::Left), None) => drag(model, event),
+        (MouseEventKind::Up(MouseButton::Left), None) => return up(model),
+        (_, None) => {}
     }
     Vec::new()
+}
+
+/// When the view goes on by itself.
+pub fn wake_at(model: &Model) -> Option<Duration> {
+    match model.held {
+        Some(Held::Selection { next, .. }) => next,
+        Some(Held::Bar { .. }) | None => None,
+    }
+}
+
+/// Time has passed: the view goes on while the mouse is held past its edge.
+pub fn tick(model: &mut Model) {
+    let Some(Held::Selection { column, row, next: Some(next) }) = model.held else { return };
+    if next > model.now {
+        return;
+    }
+    let past = past_edge(&model.geometry, row);
+    if past == 0 || is_at_end(model, past) {
+        model.held = Some(Held::Selection { column, row, next: None });
+        return;
+    }
+    model.scroll.by(past, model.transcript.lines());
+    model.pointed = Some((column, row));
+    model.held = Some(Held::Selection { column, row, next: Some(model.now + STEP) });
+}
+
+/// The rows have changed under a mouse that is held: the selection ends where it points now.
+pub fn drawn(model: &mut Model) {
+    if let Some((column, row)) = model.pointed.take() {
+        extend(model, column, row);
+        model.restless = true;
+    }
 }
 
 fn wheel(model: &mut Model, rows: i32) {
     let extent = model.geometry.dialog.unwrap_or_default();
     let how = if rows < 0 { Scrolling::LineUp } else { Scrolling::LineDown };
+    let scroll = |at: usize| (0..rows.abs()).fold(at, |at, _| scrolled(at, how, extent));
     match model.overlays.last_mut() {
         Some(Overlay::Picker(picker)) => picker.list.step(rows.signum() as isize),
-        Some(Overlay::Approval(approval)) => {
-            for _ in 0..WHEEL {
-                approval.scroll = scrolled(approval.scroll, how, extent);
+        Some(Overlay::Approval(approval)) => approval.scroll = scroll(approval.scroll),
+        Some(Overlay::Reading(reading)) => reading.scroll = scroll(reading.scroll),
+        None => {
+            model.scroll.by(rows, model.transcript.lines());
+            // Text that is being selected goes on under the mouse.
+            if let Some(Held::Selection { column, row, .. }) = model.held {
+                model.pointed = Some((column, row));
             }
         }
-        Some(Overlay::Reading(reading)) => {
-            for _ in 0..WHEEL {
-                reading.scroll = scrolled(reading.scroll, how, extent);
-            }
-        }
-        None => model.scroll.by(rows, model.transcript.lines()),
     }
 }
 
 fn down(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
-    model.selection = None;
     if let Some(Overlay::Picker(picker)) = model.overlays.last_mut() {
         let Some((_, row)) =
             model.geometry.list.and_then(|list| list.inside(event.column, event.row))
@@ -72,67 +139,141 @@ fn down(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     if !model.overlays.is_empty() {
         return Vec::new();
     }
-    if let Some((column, row)) = model.geometry.input.inside(event.column, event.row) {
+    let (column, row) = (event.column, event.row);
+    let below = model.geometry.below.and_then(|below| below.inside(column, row));
+    if let Some((column, row)) = model.geometry.input.inside(column, row) {
+        model.selection = None;
         model.focus = Focus::Input;
-        let editor = &mut model.composer.editor;
-        let rows = editor.rows(model.geometry.input.width);
+        let text = model.composer.editor.text();
+        let rows = softwrap::rows(&text, model.geometry.input.width);
         if let Some(row) = rows.get(usize::from(row) + model.geometry.input_above) {
-            let at = softwrap::at(&editor.text(), row, column, editor.chips());
-            editor.set_caret(at);
+            model.composer.editor.set_caret(softwrap::at(&text, row, column));
         }
-    } else if let Some((spot, kind)) = spot(&model.geometry, event) {
-        let unit = match kind {
-            RowKind::Head => Unit::Char,
-            RowKind::Gap | RowKind::Body => model.clicks.down(event.column, event.row, model.now),
-        };
-        model.selection = Some(Selection { from: spot, to: spot, unit });
+    } else if below.is_some() {
+        model.scroll.to_tail();
+    } else if !grab_bar(model, column, row) {
+        begin(model, event);
     }
     Vec::new()
 }
 
-fn drag(model: &mut Model, event: MouseEvent) {
-    let area = model.geometry.transcript;
-    // At the edge the view follows, so that more can be selected than fits.
-    if model.selection.is_some() {
-        let lines = model.transcript.lines();
-        if event.row < area.y {
-            model.scroll.by(-1, lines);
-        } else if event.row >= area.y + area.height {
-            model.scroll.by(1, lines);
+/// Takes hold of the scroll bar's thumb; elsewhere on the bar the thumb goes there first.
+fn grab_bar(model: &mut Model, column: u16, row: u16) -> bool {
+    let Some(bar) = model.geometry.bar else { return false };
+    let Some((_, row)) = bar.area.inside(column, row) else { return false };
+    let grip = match row.checked_sub(bar.start).filter(|grip| *grip < bar.size) {
+        Some(grip) => grip,
+        None => {
+            let grip = bar.size / 2;
+            moving::drag_bar(model, &bar, row.saturating_sub(grip));
+            grip
         }
-    }
-    let clamped = MouseEvent {
-        row: event.row.clamp(area.y, (area.y + area.height).saturating_sub(1).max(area.y)),
-        column: event.column.clamp(area.x, (area.x + area.width).saturating_sub(1).max(area.x)),
-        ..event
     };
-    if let (Some((spot, _)), Some(selection)) =
-        (spot(&model.geometry, clamped), &mut model.selection)
-    {
-        selection.to = spot;
+    model.held = Some(Held::Bar { grip });
+    true
+}
+
+/// Begins a selection, or goes on with it where shift is held.
+fn begin(model: &mut Model, event: MouseEvent) {
+    let (column, row) = (event.column, event.row);
+    let extends = event.modifiers.contains(KeyModifiers::SHIFT) && model.selection.is_some();
+    if extends {
+        extend(model, column, row);
+    } else {
+        model.selection = None;
+        let Some((row_at, x)) = row_under(&model.geometry, column, row) else { return };
+        let unit = match row_at.kind {
+            RowKind::Head => Unit::Char,
+            RowKind::Gap | RowKind::Body => model.clicks.down(column, row, model.now),
+        };
+        let (id, kind) = (row_at.block, row_at.kind);
+        model.pressed = (kind == RowKind::Head).then_some(id);
+        model.selection = taken(model, column, row, unit, x).map(|it| Selection::new(it, unit));
+    }
+    model.held = Some(Held::Selection { column, row, next: None });
+}
+
+fn taken(model: &Model, column: u16, row: u16, unit: Unit, x: u16) -> Option<Reach> {
+    let (row, _) = row_under(&model.geometry, column, row)?;
+    reach(model, row, x, unit)
+}
+
+fn drag(model: &mut Model, event: MouseEvent) {
+    match model.held {
+        Some(Held::Bar { grip }) => {
+            let Some(bar) = model.geometry.bar else { return };
+            let start = event.row.saturating_sub(bar.area.y).saturating_sub(grip);
+            moving::drag_bar(model, &bar, start);
+        }
+        Some(Held::Selection { next, .. }) => {
+            let past = past_edge(&model.geometry, event.row);
+            let next = (past != 0).then(|| next.unwrap_or(model.now));
+            model.held = Some(Held::Selection { column: event.column, row: event.row, next });
+            extend(model, event.column, event.row);
+        }
+        None => {}
     }
 }
 
 fn up(model: &mut Model) -> Vec<Effect> {
+    let pressed = model.pressed.take();
+    match model.held.take() {
+        Some(Held::Selection { .. }) => {}
+        Some(Held::Bar { .. }) | None => return Vec::new(),
+    }
     let Some(selection) = model.selection else { return Vec::new() };
     if selection.covers() {
-        return vec![Effect::CopySelection(selection)];
+        return commands::copy_selection(model);
     }
     model.selection = None;
-    let clicked = model
-        .geometry
-        .rows
-        .iter()
-        .find(|row| (row.block, row.row) == (selection.from.block, selection.from.row));
-    if let Some(VisibleRow { block, kind: RowKind::Head, .. }) = clicked.copied() {
+    if let Some(block) = pressed {
         keys::toggle(model, block);
     }
     Vec::new()
 }
 
-/// The cell of the transcript under the mouse.
-fn spot(geometry: &Geometry, event: MouseEvent) -> Option<(Spot, RowKind)> {
-    let (column, row) = geometry.transcript.inside(event.column, event.row)?;
-    let row = geometry.rows.get(usize::from(row))?;
-    Some((Spot { block: row.block, row: row.row, column }, row.kind))
+/// Ends the selection at a cell, or at the nearest one of the transcript.
+fn extend(model: &mut Model, column: u16, row: u16) {
+    let Some(Selection { unit, .. }) = model.selection else { return };
+    let Some((row, x)) = nearest_row(&model.geometry, column, row) else { return };
+    let Some(head) = reach(model, row, x, unit) else { return };
+    if let Some(selection) = &mut model.selection {
+        selection.head = head;
+    }
+}
+
+/// The row under a cell, and the column in it.
+fn row_under(geometry: &Geometry, column: u16, row: u16) -> Option<(&VisibleRow, u16)> {
+    let (column, row) = geometry.transcript.inside(column, row)?;
+    Some((geometry.rows.get(usize::from(row))?, column))
+}
+
+fn nearest_row(geometry: &Geometry, column: u16, row: u16) -> Option<(&VisibleRow, u16)> {
+    let area = geometry.transcript;
+    let last = geometry.rows.len().checked_sub(1)?;
+    let row = usize::from(row.saturating_sub(area.y)).min(last);
+    let column = column.saturating_sub(area.x).min(area.width.saturating_sub(1));
+    Some((geometry.rows.get(row)?, column))
+}
+
+/// How far a row is past the edge of the transcript, as rows to go; negative is up.
+fn past_edge(geometry: &Geometry, row: u16) -> i32 {
+    let area = geometry.transcript;
+    let bottom = area.y + area.height;
+    if row < area.y {
+        -i32::from((area.y - row).min(FASTEST))
+    } else if row >= bottom {
+        i32::from((row + 1 - bottom).min(FASTEST))
+    } else {
+        0
+    }
+}
+
+fn is_at_end(model: &Model, direction: i32) -> bool {
+    let first = model.transcript.blocks().first().map(|block| block.id);
+    match model.geometry.top {
+        _ if direction > 0 => model.geometry.anchor == Anchor::Tail,
+        Anchor::At { block, place: Place::Head(0) } => Some(block) == first,
+        Anchor::At { .. } | Anchor::Tail => false,
+    }
 }

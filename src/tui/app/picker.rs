@@ -8,6 +8,7 @@ use crossterm::event::KeyEvent;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
+use crate::commands::Copied;
 use crate::domain::Mode;
 
 use super::editor::{Editor, Lines};
@@ -26,6 +27,8 @@ pub enum Choice {
     Model(String),
     /// Changes the mode.
     Mode(Mode),
+    /// Copies a part of the session.
+    Copied(Copied),
     /// Puts a text into the input.
     Text(String),
 }

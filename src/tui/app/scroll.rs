@@ -7,6 +7,9 @@
 
 use super::transcript::BlockId;
 
+/// What a block has of [`Place::Share`]s.
+pub const SHARES: u16 = 10_000;
+
 /// The position of the view.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Scroll {
@@ -45,6 +48,8 @@ pub enum Place {
         /// Which of the rows that begin there.
         row: usize,
     },
+    /// So many of the [`SHARES`] of its rows are above.
+    Share(u16),
 }
 
 impl Scroll {

@@ -21,7 +21,6 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Resized { width, height } => {
             model.geometry.width = width;
             model.geometry.height = height;
-            model.selection = None;
             Vec::new()
         }
         Msg::Drawn(geometry) => drawn(model, geometry),
@@ -86,7 +85,9 @@ pub fn wake_at(model: &Model) -> Option<Duration> {
         Overlay::Picker(_) | Overlay::Reading(_) => None,
     });
     let armed = armed.filter(|at| *at > model.now);
-    [beat, model.toast.as_ref().map(|toast| toast.until), model.composer.wake_at(model.now)]
+    let again = model.restless.then_some(model.now);
+    let toast = model.toast.as_ref().map(|toast| toast.until);
+    [beat, toast, model.composer.wake_at(model.now), mouse::wake_at(model), again]
         .into_iter()
         .flatten()
         .chain(armed)
@@ -95,6 +96,8 @@ pub fn wake_at(model: &Model) -> Option<Duration> {
 
 fn tick(model: &mut Model, now: Duration) -> Vec<Effect> {
     model.now = now;
+    model.restless = false;
+    mouse::tick(model);
     if model.toast.as_ref().is_some_and(|toast| toast.until <= now) {
         model.toast = None;
     }
@@ -109,6 +112,7 @@ fn drawn(model: &mut Model, geometry: Geometry) -> Vec<Effect> {
         approval.drawn(extent);
     }
     model.geometry = geometry;
+    mouse::drawn(model);
     Vec::new()
 }
 

@@ -3,6 +3,8 @@
 mod approving;
 mod chat;
 mod folding;
+mod moving;
 mod scrolling;
+mod selecting;
 mod sessions;
 mod typing;

@@ -1,11 +1,9 @@
 //! The position of the view, folding, and selecting.
 
-use crossterm::event::{MouseButton, MouseEventKind};
 use serde_json::json;
 
 use crate::agent::Event;
 use crate::domain::Block;
-use crate::tui::app::Effect;
 use crate::tui::app::scroll::Anchor;
 use crate::tui::scene::{Scene, TURN, assistant, call, done, recorded, result, screen, user};
 
@@ -97,25 +95,4 @@ fn panes_fold_from_the_keyboard() {
         .key("ctrl+o")
         .key("ctrl+o")
         .hides("the text of the file");
-}
-
-#[test]
-fn a_drag_copies_the_text_without_its_wrap() {
-    let text = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen";
-    let log = [user("hi"), assistant(vec![Block::Text { text: text.into() }])];
-    let mut scene = screen(50, 24).events(log.iter().map(recorded)).drag((1, 4), (46, 5));
-    assert!(matches!(scene.effects.back(), Some(Effect::CopySelection(_))));
-    assert_eq!(scene.selected(), text);
-    let mut word = scene
-        .mouse(MouseEventKind::Down(MouseButton::Left), 6, 4)
-        .mouse(MouseEventKind::Up(MouseButton::Left), 6, 4)
-        .mouse(MouseEventKind::Down(MouseButton::Left), 6, 4)
-        .mouse(MouseEventKind::Up(MouseButton::Left), 6, 4);
-    assert_eq!(word.selected(), "two");
-    word = word.mouse(MouseEventKind::Down(MouseButton::Left), 6, 4).mouse(
-        MouseEventKind::Up(MouseButton::Left),
-        6,
-        4,
-    );
-    assert_eq!(word.selected(), text);
 }

@@ -1,11 +1,10 @@
 //! The body of a block as lines: which layout a kind of text gets, how much of it a fold shows,
 //! and how far it is indented.
 
-use serde_json::Value;
-
 use crate::domain::NoticeLevel;
 use crate::domain::sanitize::sanitize;
 use crate::tui::app::block::{Block, Body, Fold, Live, Prose, Shows, TextState, Tool, ToolState};
+use crate::tui::app::source;
 use crate::tui::layout::ansi::{self, Keep};
 use crate::tui::layout::{Colours, Highlighter, Laid, Line, Role, diff, markdown, plain};
 
@@ -95,7 +94,7 @@ impl GrowingThought {
             if rows.is_empty() {
                 rows.push(Line::default());
             }
-            rows.iter_mut().for_each(|row| row.source += start);
+            rows.iter_mut().for_each(|row| row.move_source(start));
             self.lines.extend(indent(rows, 2));
         }
     }
@@ -112,7 +111,8 @@ fn user(text: &str, fold: Fold, width: u16) -> Vec<Line> {
         let hidden = lines.len().saturating_sub(PREVIEW);
         lines.truncate(PREVIEW);
         if hidden > 0 {
-            lines.push(note(format!("  … {hidden} more lines")));
+            let source = lines.last().map_or(0, |line| line.source);
+            lines.push(moved(note(format!("  … {hidden} more lines")), source));
         }
     }
     lines
@@ -143,19 +143,19 @@ fn tool_body(tool: &Tool, fold: Fold, width: u16, highlighter: &Highlighter) -> 
         return laid;
     }
     let most = if fold == Fold::Open { MOST } else { PREVIEW };
-    let command = tool.input.as_ref().and_then(|input| input.get("command")?.as_str());
-    if let Some(command) = command.filter(|command| command.contains('\n') && fold == Fold::Open) {
+    if let Some(command) = source::long_command(tool).filter(|_| fold == Fold::Open) {
         lines.extend(marked(
             "$ ",
             Role::Muted,
             plain::render(command, Role::Code, narrower(width, 2)),
         ));
     }
+    if let Some(steps) = source::plan(tool) {
+        return fixed(plan(&steps, width));
+    }
+    let above = lines.len();
     match &tool.shows {
-        Shows::Nothing => lines.extend(plan(tool)),
-        Shows::Text(_) if tool.name == "TodoWrite" && tool.state == ToolState::Done => {
-            lines.extend(plan(tool));
-        }
+        Shows::Nothing => {}
         Shows::Live(live) => lines.extend(running(live, most, width)),
         Shows::Text(text) => {
             lines.extend(cut(text, most, |part| plain::render(part, result_role(tool), width)));
@@ -164,6 +164,9 @@ fn tool_body(tool: &Tool, fold: Fold, width: u16, highlighter: &Highlighter) -> 
             lines.extend(cut(text, most, |part| ansi::render(part, Keep::All, width)));
         }
         Shows::Diff(_) => {}
+    }
+    for line in &mut lines[above..] {
+        line.move_source(source::output_start(tool));
     }
     fixed(lines)
 }
@@ -180,22 +183,21 @@ fn result_role(tool: &Tool) -> Role {
     }
 }
 
-/// The steps of a plan, as TodoWrite got them.
-fn plan(tool: &Tool) -> Vec<Line> {
-    let todos = tool.input.as_ref().and_then(|input| input.get("todos")?.as_array());
-    let todos = todos.filter(|_| tool.name == "TodoWrite").map_or(&[][..], Vec::as_slice);
-    let text = |todo: &Value, key: &str| {
-        todo.get(key).and_then(Value::as_str).map(harmless).unwrap_or_default()
-    };
-    let step = |todo: &Value| {
-        let (mark, role) = match text(todo, "status").as_str() {
+/// The steps of a plan.
+fn plan(steps: &[(&str, &str)], width: u16) -> Vec<Line> {
+    let mut at = 0;
+    let lines = steps.iter().flat_map(|(status, text)| {
+        let (mark, role) = match *status {
             "completed" => ("✓ ", Role::Success),
             "in_progress" => ("→ ", Role::Strong),
             _ => ("· ", Role::Muted),
         };
-        line(vec![span(mark, role), span(text(todo, "content"), role)])
-    };
-    todos.iter().map(step).collect()
+        let from = at + source::plan_mark(status).len();
+        at = from + text.len() + 1;
+        let rows = marked(mark, role, plain::render(text, role, narrower(width, 2)));
+        rows.into_iter().map(move |row| moved(row, from))
+    });
+    lines.collect()
 }
 
 /// The last lines of what a command has put out so far.
@@ -207,7 +209,8 @@ fn running(live: &Live, most: usize, width: u16) -> Vec<Line> {
     if above > 0 {
         lines.push(note(format!("… {above} lines above")));
     }
-    lines.extend(ansi::render(&text[start..], Keep::All, width));
+    let shown = ansi::render(&text[start..], Keep::All, width);
+    lines.extend(shown.into_iter().map(|line| moved(line, start)));
     lines
 }
 
@@ -223,10 +226,8 @@ fn cut(text: &str, most: usize, lay: impl Fn(&str) -> Vec<Line>) -> Vec<Line> {
     let end = text.match_indices('\n').nth(head - 1).map_or(0, |(at, _)| at);
     let start = text.rmatch_indices('\n').nth(most - head - 1).map_or(0, |(at, _)| at + 1);
     let mut lines = lay(&text[..end]);
-    lines.push(note(format!("… {} lines", count - most)));
-    lines.extend(
-        lay(&text[start..]).into_iter().map(|line| Line { source: line.source + start, ..line }),
-    );
+    lines.push(moved(note(format!("… {} lines", count - most)), end));
+    lines.extend(lay(&text[start..]).into_iter().map(|line| moved(line, start)));
     lines
 }
 
@@ -245,10 +246,14 @@ fn marked(mark: &str, role: Role, lines: Vec<Line>) -> Vec<Line> {
 /// Moves lines right; the room on the left is not copied.
 fn indent(mut lines: Vec<Line>, by: usize) -> Vec<Line> {
     for line in lines.iter_mut().filter(|_| by > 0) {
-        line.spans.insert(0, span(" ".repeat(by), Role::Text));
-        line.gutter += u16::try_from(by).unwrap_or(0);
+        line.indent(span(" ".repeat(by), Role::Text), u16::try_from(by).unwrap_or(0));
     }
     lines
+}
+
+fn moved(mut line: Line, by: usize) -> Line {
+    line.move_source(by);
+    line
 }
 
 fn narrower(width: u16, by: usize) -> u16 {

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 
 use crate::domain::{NoticeLevel, TodoStatus};
 use crate::tui::app::Model;
-use crate::tui::app::geometry::Geometry;
+use crate::tui::app::geometry::{Area, Geometry};
 use crate::tui::app::keymap;
 use crate::tui::app::model::{Focus, Motion};
 use crate::tui::app::overlay::Overlay;
@@ -41,17 +41,17 @@ pub fn draw_activity(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mu
     paint::both_edges(&left, &right, styles, area, buffer);
 }
 
-/// Draws the rule above the input; scrolled up, it says how much is new below.
+/// Draws the rule above the input; scrolled up, it says how much is new below, and returns where.
 pub fn draw_rule(
     model: &Model,
     geometry: &Geometry,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
-) {
+) -> Option<Area> {
     paint::rule(area, styles, buffer);
     if geometry.anchor == crate::tui::app::scroll::Anchor::Tail {
-        return;
+        return None;
     }
     let text = match model.scroll.new_below(model.transcript.lines()) {
         0 => " more below   ctrl+end ".to_owned(),
@@ -61,6 +61,7 @@ pub fn draw_rule(
     let wide = paint::width(&text).min(area.width);
     let place = Rect { x: area.x + (area.width - wide) / 2, width: wide, ..area };
     paint::spans(&[span(text, Role::System)], styles, place, buffer);
+    Some(place.into())
 }
 
 /// Draws the last line: a short word if there is one, else what the keys mean here.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::tui::app::block::{
     Block, Body, Fold, Origin, Shows, TextState, Thinking, Tool, ToolState,
 };
-use crate::tui::layout::{Role, Span};
+use crate::tui::layout::{Role, Run, Span};
 
 use super::blocks::harmless;
 use super::paint::{span, spans_width, truncate};
@@ -21,6 +21,8 @@ pub struct Head {
     pub left: Vec<Span>,
     /// At the right edge.
     pub right: Vec<Span>,
+    /// Which columns show which bytes of the head's text.
+    pub runs: Vec<Run>,
 }
 
 /// The head of a block, if it has one, fitted to `width`.
@@ -78,7 +80,8 @@ fn of_thinking(thinking: &Thinking, fold: Fold, now: Duration) -> Head {
         (TextState::Done, None) => "Thought".to_owned(),
         (TextState::Dropped, _) => "Thought, and had to start over".to_owned(),
     };
-    Head { left: vec![span(mark, Role::Thinking), span(text, Role::Thinking)], right: Vec::new() }
+    let left = vec![span(mark, Role::Thinking), span(text, Role::Thinking)];
+    Head { left, ..Head::default() }
 }
 
 fn of_tool(tool: &Tool, fold: Fold, now: Duration, width: u16) -> Head {
@@ -87,8 +90,17 @@ fn of_tool(tool: &Tool, fold: Fold, now: Duration, width: u16) -> Head {
     let name = format!("{:NAME$} ", harmless(&tool.name));
     let mut left = vec![span(format!("{mark} "), mark_role), span(name, Role::Tool)];
     let room = width.saturating_sub(spans_width(&left) + spans_width(&right) + 2);
-    left.push(span(truncate(&harmless(&tool.title), room), Role::Text));
-    Head { left, right }
+    let mut runs = Vec::new();
+    let column = spans_width(&left[..1]);
+    Run::push_text(&mut runs, &tool.name, column, 0);
+    let title = truncate(&harmless(&tool.title), room);
+    // Where something had to be made harmless, columns and bytes do not go together.
+    let shown = title.trim_end_matches('…');
+    if tool.title.starts_with(shown) {
+        Run::push_text(&mut runs, shown, spans_width(&left), tool.name.len() + 1);
+    }
+    left.push(span(title, Role::Text));
+    Head { left, right, runs }
 }
 
 fn mark(tool: &Tool, fold: Fold) -> (&'static str, Role) {

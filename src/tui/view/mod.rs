@@ -27,6 +27,7 @@ use super::app::geometry::{Area, Geometry};
 use super::app::model::Focus;
 use super::app::overlay::Overlay;
 use super::app::sidebar::{Placement, on_screen};
+use super::app::softwrap;
 use super::layout::Role;
 
 pub use layouts::Layouts;
@@ -56,7 +57,7 @@ pub fn view(
     let mut geometry = Geometry::of_size(area.width, area.height);
     let side = on_screen(model);
     let chat = beside(area, side);
-    let typed = model.composer.editor.rows(input_width(chat));
+    let typed = softwrap::rows(&model.composer.editor.text(), input_width(chat));
     let rows = Rows::split(model, chat, typed.len()).with_edges(area);
 
     let buffer = frame.buffer_mut();
@@ -66,7 +67,7 @@ pub fn view(
     transcript::draw(model, layouts, styles, rows.transcript, buffer, &mut geometry);
     footer::draw_activity(model, styles, rows.activity, buffer);
     queue::draw(model, styles, rows.queue, buffer);
-    footer::draw_rule(model, &geometry, styles, rows.rule, buffer);
+    geometry.below = footer::draw_rule(model, &geometry, styles, rows.rule, buffer);
     let caret = composer::draw(model, &typed, styles, rows.input, buffer, &mut geometry);
     footer::draw_hints(model, styles, rows.hints, buffer);
     picker::draw_completion(model, styles, rows.rule, buffer);

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
 use crate::tui::app::Model;
-use crate::tui::app::geometry::{Geometry, RowKind, VisibleRow};
+use crate::tui::app::geometry::{Bar, Geometry, RowKind, VisibleRow};
 use crate::tui::app::model::Focus;
 use crate::tui::layout::{Line, Role, plain};
 
@@ -35,7 +35,6 @@ pub fn draw(
         welcome(model, styles, text, buffer);
         return;
     }
-    let selected = select::range(model, layouts, text.width);
     for (y, at) in (area.y..area.y + area.height).zip(&window.rows) {
         let place = Rect { y, height: 1, ..text };
         let row = row(model, layouts, *at, text.width);
@@ -48,7 +47,7 @@ pub fn draw(
                 paint::spans(&line.spans, styles, place, buffer);
             }
         }
-        if let Some((from, to)) = selected.as_ref().and_then(|range| range.columns(row.visible)) {
+        for (from, to) in select::columns(model, &row.visible) {
             let from = from.min(text.width);
             let to = to.min(text.width);
             let marked = Rect { x: text.x + from, width: to - from, ..place };
@@ -60,7 +59,13 @@ pub fn draw(
         }
         geometry.rows.push(row.visible);
     }
-    bar(model, layouts, &window, styles, area, text.width, buffer);
+    geometry.bar = bar(model, layouts, &window, area, text.width);
+    if let Some(bar) = &geometry.bar {
+        for y in area.y + bar.start..area.y + bar.start + bar.size {
+            let place = Rect { x: bar.area.x, y, width: 1, height: 1 };
+            paint::spans(&[span("▐", Role::Border)], styles, place, buffer);
+        }
+    }
 }
 
 /// A row of the transcript.
@@ -86,25 +91,25 @@ pub fn row(model: &Model, layouts: &mut Layouts, at: RowAt, width: u16) -> Row {
     let shape: Shape = Finder::new(model, layouts, width).shape(at.index);
     let Some(block) = model.transcript.blocks().get(at.index) else {
         let block = crate::tui::app::block::BlockId(u64::MAX);
-        return Row {
-            visible: VisibleRow { block, row: at.row, kind: RowKind::Gap },
-            content: Content::Empty,
-        };
+        let visible =
+            VisibleRow { block, row: at.row, kind: RowKind::Gap, source: 0, runs: Vec::new() };
+        return Row { visible, content: Content::Empty };
     };
     let fold = model.transcript.fold(block);
-    let (kind, content) = match at.row.checked_sub(shape.gap) {
-        None => (RowKind::Gap, Content::Empty),
+    let (kind, source, runs, content) = match at.row.checked_sub(shape.gap) {
+        None => (RowKind::Gap, 0, Vec::new(), Content::Empty),
         Some(row) if row < shape.head => {
-            let head = heads::head(block, fold, model.now, width).unwrap_or_default();
-            (RowKind::Head, Content::Head(head))
+            let mut head = heads::head(block, fold, model.now, width).unwrap_or_default();
+            (RowKind::Head, 0, std::mem::take(&mut head.runs), Content::Head(head))
         }
         Some(row) => {
             let lines = layouts.lines(block, fold, width);
-            let line = lines.get(row - shape.head).cloned().unwrap_or_default();
-            (RowKind::Body, Content::Body(line))
+            let mut line = lines.get(row - shape.head).cloned().unwrap_or_default();
+            let runs = std::mem::take(&mut line.runs);
+            (RowKind::Body, line.source, runs, Content::Body(line))
         }
     };
-    Row { visible: VisibleRow { block: block.id, row: at.row, kind }, content }
+    Row { visible: VisibleRow { block: block.id, row: at.row, kind, source, runs }, content }
 }
 
 /// Where the visible rows are in the session, counted in blocks: rows that were never laid out
@@ -113,12 +118,10 @@ fn bar(
     model: &Model,
     layouts: &mut Layouts,
     window: &Window,
-    styles: &dyn Styles,
     area: Rect,
     width: u16,
-    buffer: &mut Buffer,
-) {
-    let (Some(first), Some(last)) = (window.rows.first(), window.rows.last()) else { return };
+) -> Option<Bar> {
+    let (first, last) = (window.rows.first()?, window.rows.last()?);
     let mut finder = Finder::new(model, layouts, width);
     let mut share = |at: &RowAt, after: usize| {
         let rows = finder.shape(at.index).rows.max(1);
@@ -127,17 +130,16 @@ fn bar(
     let count = model.transcript.blocks().len() as f64;
     let (top, bottom) = (share(first, 0) / count, share(last, 1) / count);
     if top <= 0.0 && bottom >= 1.0 {
-        return;
+        return None;
     }
+    let span = bottom - top;
     let height = f64::from(area.height);
-    let size = ((bottom - top) * height).round().clamp(1.0, height) as u16;
+    let size = (span * height).round().clamp(1.0, height) as u16;
     let room = area.height.saturating_sub(size);
-    let above = if 1.0 - (bottom - top) > 0.0 { top / (1.0 - (bottom - top)) } else { 0.0 };
+    let above = if span < 1.0 { top / (1.0 - span) } else { 0.0 };
     let start = (above * f64::from(room)).round().clamp(0.0, f64::from(room)) as u16;
-    for y in area.y + start..area.y + start + size {
-        let place = Rect { x: area.x + area.width.saturating_sub(1), y, width: 1, height: 1 };
-        paint::spans(&[span("▐", Role::Border)], styles, place, buffer);
-    }
+    let column = Rect { x: area.x + area.width.saturating_sub(1), width: 1, ..area };
+    Some(Bar { area: column.into(), start, size, span })
 }
 
 /// What an empty session shows.

@@ -3,7 +3,7 @@
 
 use crate::tui::app::Model;
 use crate::tui::app::block::BlockId;
-use crate::tui::app::scroll::{Anchor, Place};
+use crate::tui::app::scroll::{Anchor, Place, SHARES};
 
 use super::heads;
 use super::layouts::Layouts;
@@ -109,6 +109,7 @@ impl<'a> Finder<'a> {
         let shape = self.shape(index);
         let row = match place {
             Place::Head(row) => row,
+            Place::Share(share) => usize::from(share) * shape.rows / usize::from(SHARES),
             Place::Body { source, row } => {
                 let block = blocks.get(index)?;
                 let fold = self.model.transcript.fold(block);

@@ -1,0 +1,287 @@
+//! The text of the transcript as it was written: what the lines of a block are the lines of.
+//!
+//! Selecting, searching and copying speak of places in it, so that they mean the same text at any
+//! width, folded or not, and while more streams in. What is copied is a part of it: no wrap
+//! breaks, no borders, no padding. The view's lines say which of their columns show which bytes.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use crate::domain::sanitize::strip_ansi;
+use crate::domain::{Diff, LineTag};
+use crate::tui::layout::markdown::code_blocks;
+
+use super::diff_text;
+use super::transcript::{Block, BlockId, Body, Fold, Shows, Tool, ToolState, Transcript};
+
+/// A place in the text of the transcript. Later ones are greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Spot {
+    /// The block.
+    pub block: BlockId,
+    /// Its head or its body.
+    pub part: Part,
+    /// The place in that, in bytes.
+    pub at: usize,
+}
+
+/// The two texts of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The line that names a pane.
+    Head,
+    /// What stands below it.
+    Body,
+}
+
+/// The text of a part of a block; empty where it has none.
+pub fn text(block: &Block, part: Part) -> Cow<'_, str> {
+    match (part, &block.body) {
+        (Part::Head, Body::Tool(tool)) => format!("{} {}", tool.name, tool.title).into(),
+        (
+            Part::Head,
+            Body::User(_)
+            | Body::Assistant(_)
+            | Body::Thinking(_)
+            | Body::Notice(_)
+            | Body::Interrupted
+            | Body::Compacted,
+        )
+        | (Part::Body, Body::Interrupted | Body::Compacted) => Cow::Borrowed(""),
+        (Part::Body, Body::User(text)) => text.into(),
+        (Part::Body, Body::Assistant(prose)) => prose.text.as_str().into(),
+        (Part::Body, Body::Thinking(thinking)) => thinking.text.as_str().into(),
+        (Part::Body, Body::Notice(notice)) => notice.text.as_str().into(),
+        (Part::Body, Body::Tool(tool)) => tool_text(tool),
+    }
+}
+
+/// The command of a call, where it has several lines and is shown above the output.
+pub fn long_command(tool: &Tool) -> Option<&str> {
+    let command = tool.input.as_ref()?.get("command")?.as_str()?;
+    command.contains('\n').then_some(command)
+}
+
+/// Where the output of a call begins in its text.
+pub fn output_start(tool: &Tool) -> usize {
+    long_command(tool).map_or(0, |command| command.len() + 1)
+}
+
+/// The steps of a plan that a call shows: each with its state, as TodoWrite got them.
+pub fn plan(tool: &Tool) -> Option<Vec<(&str, &str)>> {
+    let shown = match tool.shows {
+        Shows::Nothing => true,
+        Shows::Text(_) => tool.state == ToolState::Done,
+        Shows::Live(_) | Shows::Terminal(_) | Shows::Diff(_) => false,
+    };
+    let todos = tool.input.as_ref().filter(|_| shown && tool.name == "TodoWrite")?;
+    let todos = todos.get("todos")?.as_array()?;
+    let steps = todos.iter().map(|todo| {
+        let text = |key: &str| todo.get(key).and_then(Value::as_str).unwrap_or_default();
+        (text("status"), text("content"))
+    });
+    Some(steps.collect())
+}
+
+/// What stands before a step of a plan in its text.
+pub fn plan_mark(status: &str) -> &'static str {
+    if status == "completed" { "- [x] " } else { "- [ ] " }
+}
+
+/// The text between two places: each part on lines of its own, blocks one blank line apart,
+/// folded panes by their names alone.
+pub fn between(transcript: &Transcript, from: Spot, to: Spot) -> String {
+    let mut out = String::new();
+    let mut last = None;
+    for index in transcript.index(from.block)..=transcript.index(to.block) {
+        let Some(block) = transcript.blocks().get(index) else { break };
+        let ends_inside = [from, to].iter().any(|it| it.block == block.id && it.part == Part::Body);
+        let body_shows = ends_inside || transcript.fold(block) != Fold::Closed;
+        for part in [Part::Head, Part::Body] {
+            if part == Part::Body && !body_shows {
+                continue;
+            }
+            let piece = cut(block, part, from, to);
+            if piece.is_empty() {
+                continue;
+            }
+            if !out.is_empty() {
+                let below_a_name = match part {
+                    Part::Head => matches!(last, Some((_, Part::Head))),
+                    Part::Body => last == Some((block.id, Part::Head)),
+                };
+                out.push_str(if below_a_name { "\n" } else { "\n\n" });
+            }
+            out.push_str(&piece);
+            last = Some((block.id, part));
+        }
+    }
+    out
+}
+
+/// All that was said and done: messages under who said them, calls by their names.
+pub fn whole(transcript: &Transcript) -> String {
+    let mut out = String::new();
+    for block in transcript.blocks() {
+        let piece = match &block.body {
+            Body::User(text) => format!("## You\n\n{}", text.trim()),
+            Body::Assistant(prose) => prose.text.trim().to_owned(),
+            Body::Tool(_) => format!("`{}`", text(block, Part::Head)),
+            Body::Notice(notice) => format!("({})", notice.text),
+            Body::Thinking(_) | Body::Interrupted | Body::Compacted => continue,
+        };
+        if !out.is_empty() {
+            out.push_str("\n\n");
+        }
+        out.push_str(&piece);
+    }
+    out
+}
+
+/// What copying a whole block takes.
+pub fn of_block(block: &Block) -> String {
+    match &block.body {
+        Body::Tool(tool) => match &tool.shows {
+            Shows::Nothing if plan(tool).is_none() => tool.title.clone(),
+            Shows::Diff(diff) => diff_text::unified(diff),
+            Shows::Nothing | Shows::Live(_) | Shows::Text(_) | Shows::Terminal(_) => {
+                let text = tool_text(tool);
+                strip_ansi(text.get(output_start(tool)..).unwrap_or(&text)).into_owned()
+            }
+        },
+        Body::User(_)
+        | Body::Assistant(_)
+        | Body::Thinking(_)
+        | Body::Notice(_)
+        | Body::Interrupted
+        | Body::Compacted => text(block, Part::Body).into_owned(),
+    }
+}
+
+/// The code of the last code block in the text of a block.
+pub fn last_code(block: &Block) -> Option<String> {
+    let Body::Assistant(prose) = &block.body else { return None };
+    let code = code_blocks(&prose.text).pop()?.code(&prose.text, &(0..prose.text.len()));
+    Some(code.trim_end_matches('\n').to_owned())
+}
+
+/// The bytes around `at` that its line has in the source, its line feed left out.
+pub fn line_around(text: &str, at: usize) -> Range<usize> {
+    let at = text.floor_char_boundary(at);
+    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let end = text[at..].find('\n').map_or(text.len(), |end| at + end);
+    start..end
+}
+
+/// Where the line of `at` begins, if only marks stand before it there: `- `, `## `, `> `.
+pub fn before_marks(text: &str, at: usize) -> usize {
+    let start = line_around(text, at).start;
+    let marks = |c: char| c.is_whitespace() || c.is_ascii_digit() || "-*+#>.)[]x|".contains(c);
+    if text[start..text.floor_char_boundary(at)].chars().all(marks) { start } else { at }
+}
+
+fn tool_text(tool: &Tool) -> Cow<'_, str> {
+    let output = match &tool.shows {
+        Shows::Nothing => Cow::Borrowed(""),
+        Shows::Live(live) => live.text.as_str().into(),
+        Shows::Text(text) | Shows::Terminal(text) => text.as_str().into(),
+        Shows::Diff(diff) => {
+            let lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines);
+            lines.flat_map(|line| [line.text.as_str(), "\n"]).collect::<String>().into()
+        }
+    };
+    if let Some(steps) = plan(tool) {
+        let lines = steps.iter().flat_map(|(status, text)| [plan_mark(status), text, "\n"]);
+        return lines.collect::<String>().into();
+    }
+    match long_command(tool) {
+        Some(command) => format!("{command}\n{output}").into(),
+        None => output,
+    }
+}
+
+/// The selected text of one part.
+fn cut(block: &Block, part: Part, from: Spot, to: Spot) -> String {
+    let text = text(block, part);
+    let here = |at: usize| Spot { block: block.id, part, at };
+    let start = if from > here(0) { from.at } else { 0 };
+    let end = if to < here(text.len()) { to.at } else { text.len() };
+    if from > here(text.len()) || to <= here(0) || start >= end {
+        return String::new();
+    }
+    let range = text.floor_char_boundary(start)..text.ceil_char_boundary(end);
+    let piece = match (&block.body, part) {
+        (Body::Assistant(_), Part::Body) => markdown(&text, range),
+        (Body::Tool(tool), Part::Body) => match &tool.shows {
+            Shows::Diff(diff) => of_diff(diff, &range),
+            Shows::Terminal(_) | Shows::Live(_) => strip_ansi(&text[range]).into_owned(),
+            Shows::Nothing | Shows::Text(_) => text[range].to_owned(),
+        },
+        (
+            Body::User(_)
+            | Body::Assistant(_)
+            | Body::Thinking(_)
+            | Body::Tool(_)
+            | Body::Notice(_)
+            | Body::Interrupted
+            | Body::Compacted,
+            Part::Head | Part::Body,
+        ) => text[range].to_owned(),
+    };
+    piece.trim_matches('\n').to_owned()
+}
+
+/// A part of Markdown. Code alone is taken as code; else marks that cannot be seen come along
+/// where their other half is in it, and those before the first line where there are more lines.
+fn markdown(text: &str, range: Range<usize>) -> String {
+    if let Some(block) = code_blocks(text).into_iter().find(|block| block.holds(&range)) {
+        return block.code(text, &range);
+    }
+    let mut range = range;
+    if text[range.clone()].contains('\n') {
+        range.start = before_marks(text, range.start);
+    }
+    for mark in ["**", "~~", "`", "*"] {
+        let inner = &text[range.clone()];
+        let strong = if mark == "*" { 2 * inner.matches("**").count() } else { 0 };
+        if (inner.matches(mark).count() - strong) % 2 == 0 {
+            continue;
+        }
+        if text[..range.start].ends_with(mark) {
+            range.start -= mark.len();
+        } else if text[range.end..].starts_with(mark) {
+            range.end += mark.len();
+        }
+    }
+    let inner = &text[range.clone()];
+    if inner.contains("](") && text[..range.start].ends_with('[') {
+        range.start -= 1;
+    }
+    text[range].to_owned()
+}
+
+/// A part of a diff: plain code, unless it has removed lines among others. Then a sign says which
+/// is which.
+fn of_diff(diff: &Diff, range: &Range<usize>) -> String {
+    let mut at = 0;
+    let mut parts: Vec<(LineTag, &str)> = Vec::new();
+    for line in diff.hunks.iter().flat_map(|hunk| &hunk.lines) {
+        let start = range.start.max(at) - at;
+        let end = range.end.min(at + line.text.len()).saturating_sub(at);
+        if range.start <= at + line.text.len() && at < range.end {
+            parts.push((line.tag, line.text.get(start..end).unwrap_or_default()));
+        }
+        at += line.text.len() + 1;
+    }
+    let removed = parts.iter().filter(|(tag, _)| *tag == LineTag::Removed).count();
+    let signs = removed > 0 && removed < parts.len();
+    let lines = parts.iter().map(|(tag, text)| match tag {
+        LineTag::Context if signs => format!(" {text}"),
+        LineTag::Removed if signs => format!("-{text}"),
+        LineTag::Added if signs => format!("+{text}"),
+        LineTag::Context | LineTag::Removed | LineTag::Added => (*text).to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
