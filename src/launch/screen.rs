@@ -244,6 +244,5 @@ fn is_light(colours: Option<&str>) -> bool {
 }
 
 fn depth() -> ColorDepth {
-    let text = |name| std::env::var(name).ok();
-    ColorDepth::detect(text("NO_COLOR").as_deref(), text("COLORTERM").as_deref())
+    ColorDepth::detect(|name| std::env::var(name).ok())
 }

@@ -1,247 +1,120 @@
-//! Roles to styles. The only place that names colours.
+//! Roles to styles. The only room that names colours.
 //!
-//! The built-in themes use the terminal's own 16 colours and never paint the background of the
-//! screen, so that they fit whatever the person chose for their terminal. Where the terminal can
-//! show 24 bits, changed lines of a diff get a gentle background. Without colours (`NO_COLOR`)
-//! weight, slant and lines remain; nothing is said by colour alone.
+//! A theme comes from a TOML file: one of those in `assets/themes`, which are compiled in, or the
+//! person's own. `file` reads it, `library` looks up what it inherits, and [`Theme`] is what is
+//! left: a style for each role, made for as many colours as the terminal has.
+//!
+//! Nothing is said by colour alone. Where a colour cannot be shown, because there are none
+//! (`NO_COLOR`) or too few for a tint, weight, slant and lines stand in for it. Backgrounds of 24
+//! bits are not forced on a terminal of 16 colours: there its own shows.
+
+pub mod colour;
+mod depth;
+mod file;
+pub mod library;
+pub mod roles;
 
 use ratatui::style::{Color, Modifier, Style};
 
 use super::layout::{Ansi, AnsiColor, Role, Syntax};
 
-/// How many colours the terminal can show, and may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ColorDepth {
-    /// None: `NO_COLOR` is set.
-    None,
-    /// Its own 16, and the palette of 256.
-    Palette,
-    /// 24 bits.
-    TrueColor,
-}
+use colour::{Rgb, Shade};
+pub use depth::ColorDepth;
+use file::Hue;
+pub use library::Library;
 
 /// A style for each role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Theme {
-    palette: &'static Palette,
+    name: String,
+    kind: Kind,
     depth: ColorDepth,
+    styles: [Style; roles::COUNT],
 }
 
-/// What a theme file says.
-#[derive(Debug, PartialEq, Eq)]
-struct Palette {
-    name: &'static str,
-    user: Color,
-    assistant: Color,
-    tool: Color,
-    system: Color,
-    error: Color,
-    success: Color,
-    heading: Color,
-    code: Color,
-    link: Color,
-    added: Color,
-    removed: Color,
-    added_background: Color,
-    removed_background: Color,
-    added_word_background: Color,
-    removed_word_background: Color,
-    keyword: Color,
-    function: Color,
-    kind: Color,
-    string: Color,
-    number: Color,
-    attribute: Color,
+/// What background a theme is made for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// A dark one.
+    #[default]
+    Dark,
+    /// A light one.
+    Light,
 }
 
-const DARK: Palette = Palette {
-    name: "dark",
-    user: Color::Cyan,
-    assistant: Color::Green,
-    tool: Color::Magenta,
-    system: Color::Yellow,
-    error: Color::LightRed,
-    success: Color::Green,
-    heading: Color::LightBlue,
-    code: Color::LightCyan,
-    link: Color::LightBlue,
-    added: Color::Green,
-    removed: Color::LightRed,
-    added_background: Color::Rgb(18, 46, 26),
-    removed_background: Color::Rgb(58, 24, 26),
-    added_word_background: Color::Rgb(30, 88, 46),
-    removed_word_background: Color::Rgb(110, 40, 42),
-    keyword: Color::LightMagenta,
-    function: Color::LightBlue,
-    kind: Color::LightCyan,
-    string: Color::LightGreen,
-    number: Color::LightYellow,
-    attribute: Color::Cyan,
-};
+/// A theme with all its colours, before some of them are taken away.
+#[derive(Debug)]
+struct Draft {
+    name: String,
+    kind: Kind,
+    background: Option<Hue>,
+    looks: [Resolved; roles::COUNT],
+}
 
-const LIGHT: Palette = Palette {
-    name: "light",
-    user: Color::Cyan,
-    assistant: Color::Green,
-    tool: Color::Magenta,
-    system: Color::Yellow,
-    error: Color::Red,
-    success: Color::Green,
-    heading: Color::Blue,
-    code: Color::Blue,
-    link: Color::Blue,
-    added: Color::Green,
-    removed: Color::Red,
-    added_background: Color::Rgb(222, 245, 226),
-    removed_background: Color::Rgb(252, 228, 228),
-    added_word_background: Color::Rgb(172, 228, 184),
-    removed_word_background: Color::Rgb(246, 184, 184),
-    keyword: Color::Magenta,
-    function: Color::Blue,
-    kind: Color::Cyan,
-    string: Color::Green,
-    number: Color::Red,
-    attribute: Color::Cyan,
-};
+/// A role's look with its colours looked up.
+#[derive(Debug, Clone, Copy, Default)]
+struct Resolved {
+    fg: Option<Hue>,
+    bg: Option<Hue>,
+    modifiers: Modifier,
+}
 
-/// No theme has this name.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("There is no theme \"{0}\". Choose \"dark\" or \"light\".")]
-pub struct UnknownTheme(String);
-
-impl ColorDepth {
-    /// What the environment says: `NO_COLOR` (set and not empty) and `COLORTERM`.
-    pub fn detect(no_color: Option<&str>, colorterm: Option<&str>) -> Self {
-        match (no_color, colorterm) {
-            (Some(set), _) if !set.is_empty() => Self::None,
-            (_, Some("truecolor" | "24bit")) => Self::TrueColor,
-            (Some(_) | None, Some(_) | None) => Self::Palette,
+impl Kind {
+    /// The name as themes and the configuration have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dark => "dark",
+            Self::Light => "light",
         }
     }
 }
 
 impl Theme {
-    /// For dark backgrounds.
+    /// slug's own for dark backgrounds.
     pub fn dark(depth: ColorDepth) -> Self {
-        Self { palette: &DARK, depth }
+        Library::default_for(Kind::Dark, depth)
     }
 
-    /// For light backgrounds.
+    /// slug's own for light backgrounds.
     pub fn light(depth: ColorDepth) -> Self {
-        Self { palette: &LIGHT, depth }
-    }
-
-    /// The built-in theme of this name.
-    pub fn from_name(name: &str, depth: ColorDepth) -> Result<Self, UnknownTheme> {
-        let palette = [&DARK, &LIGHT].into_iter().find(|palette| palette.name == name);
-        palette.map(|palette| Self { palette, depth }).ok_or_else(|| UnknownTheme(name.to_owned()))
-    }
-
-    /// The names of the built-in themes.
-    pub fn names() -> [&'static str; 2] {
-        [DARK.name, LIGHT.name]
+        Library::default_for(Kind::Light, depth)
     }
 
     /// Its name.
-    pub fn name(&self) -> &'static str {
-        self.palette.name
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
-    /// How text in this role looks.
+    /// What background it is made for.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// How text in this role looks, over what it stands on.
     pub fn style(&self, role: Role) -> Style {
-        let style = self.full(role);
-        match self.depth {
-            ColorDepth::None => Style { fg: None, bg: None, ..style },
-            ColorDepth::Palette | ColorDepth::TrueColor => style,
-        }
-    }
-
-    /// How selected text looks, over the style of its role.
-    pub fn selection(&self) -> Style {
-        Style::new().add_modifier(Modifier::REVERSED)
-    }
-
-    /// How it would look, were there colours.
-    fn full(&self, role: Role) -> Style {
-        let palette = self.palette;
-        let style = Style::new();
         match role {
-            Role::Text | Role::CodeBlock => style,
-            Role::Muted | Role::Border | Role::LineNumber => style.add_modifier(Modifier::DIM),
-            Role::User => style.fg(palette.user),
-            Role::Assistant => style.fg(palette.assistant),
-            Role::Thinking => style.add_modifier(Modifier::DIM | Modifier::ITALIC),
-            Role::Tool => style.fg(palette.tool),
-            Role::System => style.fg(palette.system),
-            Role::Success => style.fg(palette.success),
-            Role::Warning => style.fg(palette.system).add_modifier(Modifier::BOLD),
-            Role::Error => style.fg(palette.error).add_modifier(Modifier::BOLD),
-            Role::Heading(level) => style.fg(palette.heading).add_modifier(heading(level)),
-            Role::Code => style.fg(palette.code),
-            Role::Strong => style.add_modifier(Modifier::BOLD),
-            Role::Emphasis => style.add_modifier(Modifier::ITALIC),
-            Role::StrongEmphasis => style.add_modifier(Modifier::BOLD | Modifier::ITALIC),
-            Role::Strikethrough => style.add_modifier(Modifier::CROSSED_OUT),
-            Role::Link => style.fg(palette.link).add_modifier(Modifier::UNDERLINED),
-            Role::ListMarker => style.fg(palette.assistant),
-            Role::Quote => style.add_modifier(Modifier::ITALIC),
-            Role::Added => self.backed(style.fg(palette.added), palette.added_background),
-            Role::Removed => self.backed(style.fg(palette.removed), palette.removed_background),
-            Role::AddedWord => self.word(palette.added, palette.added_word_background),
-            Role::RemovedWord => self.word(palette.removed, palette.removed_word_background),
-            Role::Escaped => style.fg(palette.error).add_modifier(Modifier::REVERSED),
-            Role::Match => style.add_modifier(Modifier::REVERSED | Modifier::BOLD),
             Role::Ansi(ansi) => self.ansi(ansi),
-            Role::Syntax(syntax) => self.syntax(syntax),
             Role::AddedSyntax(syntax) => self.changed_code(syntax, Role::Added),
             Role::RemovedSyntax(syntax) => self.changed_code(syntax, Role::Removed),
+            other => self.own(other),
         }
     }
 
-    fn syntax(&self, syntax: Syntax) -> Style {
-        let palette = self.palette;
-        let style = Style::new();
-        match syntax {
-            Syntax::Keyword => style.fg(palette.keyword),
-            Syntax::Function => style.fg(palette.function),
-            Syntax::Type => style.fg(palette.kind),
-            Syntax::String => style.fg(palette.string),
-            Syntax::Number => style.fg(palette.number),
-            Syntax::Comment => style.add_modifier(Modifier::DIM | Modifier::ITALIC),
-            Syntax::Attribute => style.fg(palette.attribute),
-            Syntax::Punctuation | Syntax::Variable => style,
-        }
+    fn own(&self, role: Role) -> Style {
+        roles::slot(role).and_then(|slot| self.styles.get(slot)).copied().unwrap_or_default()
     }
 
     /// Code of a changed line: in its own colours on the background of the line, or, where no
     /// background can be had, in the colour of the line.
     fn changed_code(&self, syntax: Syntax, line: Role) -> Style {
-        let line = self.full(line);
-        match self.depth {
-            ColorDepth::TrueColor => Style { bg: line.bg, ..self.syntax(syntax) },
-            ColorDepth::Palette | ColorDepth::None => line,
-        }
-    }
-
-    fn backed(&self, style: Style, background: Color) -> Style {
-        match self.depth {
-            ColorDepth::TrueColor => Style { fg: None, ..style }.bg(background),
-            ColorDepth::Palette | ColorDepth::None => style,
-        }
-    }
-
-    fn word(&self, color: Color, background: Color) -> Style {
-        let style = Style::new().fg(color).add_modifier(Modifier::BOLD);
-        match self.depth {
-            ColorDepth::TrueColor => self.backed(style, background),
-            ColorDepth::Palette | ColorDepth::None => style.add_modifier(Modifier::UNDERLINED),
-        }
+        let line = self.own(line);
+        if line.bg.is_some() { line.patch(self.own(Role::Syntax(syntax))) } else { line }
     }
 
     fn ansi(&self, ansi: Ansi) -> Style {
-        let mut style = Style { fg: None, bg: None, ..Style::new() };
-        style.fg = ansi.foreground.map(|color| self.color(color));
-        style.bg = ansi.background.map(|color| self.color(color));
+        let mut style = Style::new();
+        style.fg = ansi.foreground.and_then(|color| self.color(color));
+        style.bg = ansi.background.and_then(|color| self.color(color));
         for (set, modifier) in [
             (ansi.bold, Modifier::BOLD),
             (ansi.dim, Modifier::DIM),
@@ -256,161 +129,94 @@ impl Theme {
         style
     }
 
-    fn color(&self, color: AnsiColor) -> Color {
-        match (color, self.depth) {
-            (AnsiColor::Indexed(index), _) => Color::Indexed(index),
-            (AnsiColor::Rgb(r, g, b), ColorDepth::TrueColor) => Color::Rgb(r, g, b),
-            (AnsiColor::Rgb(r, g, b), ColorDepth::Palette | ColorDepth::None) => {
-                Color::Indexed(nearest(r, g, b))
-            }
+    fn color(&self, color: AnsiColor) -> Option<Color> {
+        let shade = match color {
+            AnsiColor::Indexed(index) => Shade::Indexed(index),
+            AnsiColor::Rgb(r, g, b) => Shade::Rgb(Rgb(r, g, b)),
+        };
+        Hue::from(shade).at(self.depth)
+    }
+}
+
+impl Hue {
+    fn at(self, depth: ColorDepth) -> Option<Color> {
+        match depth {
+            ColorDepth::None => None,
+            ColorDepth::Sixteen => self.ansi.unwrap_or(self.full).among_16(),
+            ColorDepth::Palette => self.indexed.unwrap_or(self.full).among_256(),
+            ColorDepth::TrueColor => self.full.full(),
         }
     }
-}
 
-fn heading(level: u8) -> Modifier {
-    match level {
-        0 | 1 => Modifier::BOLD | Modifier::UNDERLINED,
-        2 => Modifier::BOLD,
-        3 => Modifier::BOLD | Modifier::ITALIC,
-        _ => Modifier::ITALIC,
+    /// As a background: a tint of which only grey would be left, or one that the 16 do not have,
+    /// is none.
+    fn behind(self, depth: ColorDepth) -> Option<Color> {
+        let shown = self.at(depth)?;
+        let is_there = match (depth, self.ansi.unwrap_or(self.full)) {
+            (ColorDepth::Sixteen, Shade::Rgb(_)) => false,
+            (ColorDepth::Palette, _) => self.indexed.is_some() || !self.full.loses_hue(shown),
+            (ColorDepth::None | ColorDepth::Sixteen | ColorDepth::TrueColor, _) => true,
+        };
+        is_there.then_some(shown)
     }
 }
 
-/// The nearest colour of the palette's cube, whose steps are 0, 95, 135, 175, 215 and 255.
-fn nearest(r: u8, g: u8, b: u8) -> u8 {
-    let step = |value: u8| match value {
-        0..=47 => 0,
-        48..=114 => 1,
-        _ => (value - 35) / 40,
-    };
-    16 + 36 * step(r) + 6 * step(g) + step(b)
+impl Draft {
+    fn new(name: &str, kind: Kind) -> Self {
+        let looks = [Resolved::default(); roles::COUNT];
+        Self { name: name.to_owned(), kind, background: None, looks }
+    }
+
+    fn at(self, depth: ColorDepth) -> Theme {
+        let Self { name, kind, background, looks } = self;
+        let mut styles = [Style::new(); roles::COUNT];
+        for ((style, look), row) in styles.iter_mut().zip(looks).zip(&roles::ROLES) {
+            *style = if row.role == Role::Screen {
+                screen(look, background, depth)
+            } else {
+                look.at(depth, row.plain)
+            };
+        }
+        Theme { name, kind, depth, styles }
+    }
+}
+
+/// The screen itself. On 16 colours it is the terminal's own: a foreground that the theme chose
+/// for its background would stand on another.
+fn screen(look: Resolved, background: Option<Hue>, depth: ColorDepth) -> Style {
+    let style = Style::new().add_modifier(look.modifiers);
+    match depth {
+        ColorDepth::None | ColorDepth::Sixteen => style,
+        ColorDepth::Palette | ColorDepth::TrueColor => Style {
+            fg: look.fg.and_then(|hue| hue.at(depth)),
+            bg: background.and_then(|hue| hue.at(depth)),
+            ..style
+        },
+    }
+}
+
+impl Resolved {
+    fn at(self, depth: ColorDepth, plain: Modifier) -> Style {
+        let style = Style::new().add_modifier(self.modifiers);
+        if depth == ColorDepth::None {
+            return style.add_modifier(plain);
+        }
+        let fg = self.fg.and_then(|hue| hue.at(depth));
+        let bg = self.bg.and_then(|hue| hue.behind(depth));
+        let is_lost = |meant: Option<Hue>, shown: Option<Color>| {
+            shown.is_none() && meant.is_some_and(|hue| hue.full != Shade::Unset)
+        };
+        if !is_lost(self.fg, fg) && !is_lost(self.bg, bg) {
+            return Style { fg, bg, ..style };
+        }
+        // Reversed, the colours of what it lies over serve.
+        let reversed = plain.contains(Modifier::REVERSED);
+        let (fg, bg) = if reversed { (None, None) } else { (fg, bg) };
+        Style { fg, bg, ..style }.add_modifier(plain)
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn roles() -> Vec<Role> {
-        use Syntax::{
-            Attribute, Comment, Function, Keyword, Number, Punctuation, String, Type, Variable,
-        };
-        let mut roles = vec![
-            Role::Text,
-            Role::Muted,
-            Role::Border,
-            Role::User,
-            Role::Assistant,
-            Role::Thinking,
-            Role::Tool,
-            Role::System,
-            Role::Success,
-            Role::Warning,
-            Role::Error,
-            Role::Code,
-            Role::CodeBlock,
-            Role::Strong,
-            Role::Emphasis,
-            Role::StrongEmphasis,
-            Role::Strikethrough,
-            Role::Link,
-            Role::ListMarker,
-            Role::Quote,
-            Role::Added,
-            Role::AddedWord,
-            Role::Removed,
-            Role::RemovedWord,
-            Role::LineNumber,
-            Role::Escaped,
-            Role::Match,
-        ];
-        roles.extend((1..=6).map(Role::Heading));
-        for syntax in
-            [Keyword, Function, Type, String, Number, Comment, Punctuation, Attribute, Variable]
-        {
-            roles.extend([
-                Role::Syntax(syntax),
-                Role::AddedSyntax(syntax),
-                Role::RemovedSyntax(syntax),
-            ]);
-        }
-        let colour = Some(AnsiColor::Rgb(1, 2, 3));
-        roles.push(Role::Ansi(Ansi {
-            foreground: colour,
-            background: colour,
-            bold: true,
-            ..Ansi::default()
-        }));
-        roles
-    }
-
-    #[test]
-    fn without_colours_no_role_has_one() {
-        for theme in [Theme::dark(ColorDepth::None), Theme::light(ColorDepth::None)] {
-            for role in roles() {
-                let style = theme.style(role);
-                assert_eq!((style.fg, style.bg), (None, None), "{role:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn only_terminals_with_24_bits_get_them() {
-        for theme in [Theme::dark(ColorDepth::Palette), Theme::light(ColorDepth::Palette)] {
-            for role in roles() {
-                let style = theme.style(role);
-                for color in [style.fg, style.bg].into_iter().flatten() {
-                    assert!(!matches!(color, Color::Rgb(..)), "{role:?}");
-                }
-            }
-        }
-        let style = Theme::dark(ColorDepth::TrueColor).style(Role::Added);
-        assert!(matches!(style.bg, Some(Color::Rgb(..))));
-    }
-
-    #[test]
-    fn roles_that_must_differ_differ_without_colours() {
-        let theme = Theme::dark(ColorDepth::None);
-        for (one, other) in [
-            (Role::Added, Role::AddedWord),
-            (Role::Text, Role::Muted),
-            (Role::Text, Role::Match),
-            (Role::Text, Role::Link),
-            (Role::Text, Role::Error),
-            (Role::Text, Role::Escaped),
-            (Role::Text, Role::Heading(2)),
-        ] {
-            assert_ne!(theme.style(one), theme.style(other), "{one:?} {other:?}");
-        }
-    }
-
-    #[test]
-    fn themes_are_found_by_name() {
-        for name in Theme::names() {
-            assert_eq!(Theme::from_name(name, ColorDepth::Palette).unwrap().name(), name);
-        }
-        let error = Theme::from_name("beige", ColorDepth::Palette).unwrap_err();
-        assert_eq!(error.to_string(), "There is no theme \"beige\". Choose \"dark\" or \"light\".");
-    }
-
-    #[test]
-    fn the_environment_says_how_many_colours() {
-        let table = [
-            (None, None, ColorDepth::Palette),
-            (None, Some("truecolor"), ColorDepth::TrueColor),
-            (None, Some("24bit"), ColorDepth::TrueColor),
-            (Some(""), Some("yes"), ColorDepth::Palette),
-            (Some("1"), Some("truecolor"), ColorDepth::None),
-        ];
-        for (no_color, colorterm, depth) in table {
-            assert_eq!(ColorDepth::detect(no_color, colorterm), depth);
-        }
-    }
-
-    #[test]
-    fn colours_of_24_bits_find_their_neighbour() {
-        assert_eq!(nearest(0, 0, 0), 16);
-        assert_eq!(nearest(255, 255, 255), 231);
-        assert_eq!(nearest(255, 0, 0), 196);
-        assert_eq!(nearest(95, 135, 175), 67);
-    }
-}
+mod contrast;
+#[cfg(test)]
+mod tests;

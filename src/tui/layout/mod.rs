@@ -95,12 +95,22 @@ pub struct Span {
 /// What a piece of text is. The theme gives each role its style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Body text.
+    /// The screen itself: what is painted before anything stands on it.
+    Screen,
+    /// Body text: has the look of what it stands on.
     Text,
     /// Less important: hints, counts, paths.
     Muted,
     /// Rules and frames.
     Border,
+    /// Titles of dialogs and lists.
+    Title,
+    /// A key's name, where it is said what it does.
+    Key,
+    /// The chosen row of a list, below what stands in it.
+    Selected,
+    /// Selected text, over what it is.
+    Selection,
     /// The person.
     User,
     /// The model.
@@ -159,6 +169,8 @@ pub enum Role {
     Ansi(Ansi),
     /// A match of a search or filter.
     Match,
+    /// The match that a search stands on.
+    CurrentMatch,
 }
 
 /// Kinds of highlighted code.

@@ -152,7 +152,7 @@ fn pairs(hints: &[(String, &'static str)]) -> Vec<Span> {
         if !spans.is_empty() {
             spans.push(span("  ", Role::Muted));
         }
-        spans.push(span(key.clone(), Role::Text));
+        spans.push(span(key.clone(), Role::Key));
         spans.push(span(format!(" {word}"), Role::Muted));
     }
     spans

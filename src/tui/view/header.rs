@@ -54,7 +54,7 @@ fn taken(parts: &[Part]) -> u16 {
 
 fn parts(status: &Status, width: u16) -> Vec<Part> {
     let part = |weight, side, spans| Part { weight, side, spans };
-    let mut parts = vec![part(4, Side::Left, vec![span("slug", Role::Strong)])];
+    let mut parts = vec![part(4, Side::Left, vec![span("slug", Role::Title)])];
     if !status.project.is_empty() {
         let project = truncate(&harmless(&status.project), 24);
         parts.push(part(6, Side::Left, vec![span(project, Role::Text)]));

@@ -61,7 +61,7 @@ pub fn view(
     let rows = Rows::split(model, chat, typed.len()).with_edges(area);
 
     let buffer = frame.buffer_mut();
-    buffer.set_style(area, styles.style(Role::Text));
+    buffer.set_style(area, styles.style(Role::Screen));
     header::draw(model, styles, rows.header, buffer);
     paint::rule(rows.header_rule, styles, buffer);
     transcript::draw(model, layouts, styles, rows.transcript, buffer, &mut geometry);

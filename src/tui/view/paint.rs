@@ -130,7 +130,7 @@ pub fn frame(
     let inner = Rect { x: area.x + 2, width: area.width - 4, ..row(area.y) };
     if !title.is_empty() {
         let title = format!(" {} ", truncate(title, inner.width.saturating_sub(2)));
-        spans(&[span(title, Role::Strong)], styles, Rect { x: area.x + 1, ..inner }, buffer);
+        spans(&[span(title, Role::Title)], styles, Rect { x: area.x + 1, ..inner }, buffer);
     }
     if !aside.is_empty() && width(aside) + width(title) + 6 < area.width {
         let aside = format!(" {aside} ");
@@ -145,9 +145,14 @@ pub fn frame(
     }
 }
 
+/// Marks a row as the chosen one; what stands in it is drawn over that.
+pub fn selected(row: Rect, styles: &dyn Styles, buffer: &mut Buffer) {
+    buffer.set_style(row.intersection(*buffer.area()), styles.style(Role::Selected));
+}
+
 /// Empties an area.
 pub fn clear(area: Rect, styles: &dyn Styles, buffer: &mut Buffer) {
-    let style = styles.style(Role::Text);
+    let style = styles.style(Role::Screen);
     let area = area.intersection(*buffer.area());
     for position in area.positions() {
         if let Some(cell) = buffer.cell_mut(position) {

@@ -2,7 +2,6 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Modifier;
 
 use crate::tui::app::Model;
 use crate::tui::app::complete::Trigger;
@@ -94,6 +93,9 @@ fn draw_rows(list: &List, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) 
         let Some((label, detail, aside)) = list.row(at) else { break };
         let place = Rect { y, height: 1, ..area };
         let selected = at == list.selected();
+        if selected {
+            paint::selected(place, styles, buffer);
+        }
         let right = [span(harmless(aside), Role::Muted)];
         let mut left = vec![span(if selected { "❯ " } else { "  " }, Role::User)];
         left.extend(matched(label, &list.hits(label), area.width.saturating_sub(4)));
@@ -104,9 +106,6 @@ fn draw_rows(list: &List, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) 
         }
         let room = area.width.saturating_sub(spans_width(&right) + 1);
         paint::both_edges(&fit(left, room), &right, styles, place, buffer);
-        if selected {
-            buffer.set_style(place, Modifier::BOLD);
-        }
     }
 }
 

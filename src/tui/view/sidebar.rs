@@ -117,13 +117,13 @@ fn draw_title(
     };
     match &sidebar.mode {
         Mode::Filtering(editor) => {
-            let head = [span(" / ", Role::Strong)];
+            let head = [span(" / ", Role::Title)];
             let x = paint::spans(&head, styles, row, buffer);
             let room = Rect { x, width: (row.x + row.width).saturating_sub(x + 1), ..row };
             Some(draw_field(editor, styles, room, buffer))
         }
         Mode::Browsing | Mode::Renaming { .. } => {
-            let mut spans = vec![span(scope, Role::Strong)];
+            let mut spans = vec![span(scope, Role::Title)];
             if paint::width(scope) + 12 <= row.width {
                 spans.push(span("──", Role::Border));
                 spans.push(span(" / search ", Role::Muted));
@@ -181,11 +181,16 @@ fn draw_list(
             }
             Line::Session(node) => {
                 let Some(session) = tree.session(*node) else { continue };
+                let is_selected = number == sidebar.selected();
+                if is_selected && scene.keys == Keys::Here {
+                    paint::selected(row, styles, buffer);
+                }
                 let renamed =
                     draw_session(sidebar, scene, (*node, session), now, styles, row, buffer);
                 caret = caret.or(renamed);
-                if number == sidebar.selected() {
-                    mark_selected(scene, row, buffer);
+                // Less so while the keys go elsewhere.
+                if is_selected && scene.keys == Keys::Elsewhere {
+                    buffer.set_style(row.intersection(*buffer.area()), Modifier::UNDERLINED);
                 }
             }
         }
@@ -262,21 +267,6 @@ fn highlighted(text: &str, hits: &[u32], role: Role) -> Vec<Span> {
         }
     }
     spans
-}
-
-/// The selected row stands out without colours too; less so while the keys go elsewhere.
-fn mark_selected(scene: Scene, row: Rect, buffer: &mut Buffer) {
-    let modifier = match scene.keys {
-        Keys::Here => Modifier::REVERSED,
-        Keys::Elsewhere => Modifier::UNDERLINED,
-    };
-    let row = row.intersection(*buffer.area());
-    for position in row.positions() {
-        if let Some(cell) = buffer.cell_mut(position) {
-            // What the filter found stands out by being turned around too: here, back again.
-            cell.modifier.toggle(modifier);
-        }
-    }
 }
 
 fn draw_pane(
@@ -396,7 +386,7 @@ fn flowed(hints: &[(String, String)], width: u16) -> Vec<Vec<Span>> {
             Some(_) | None => lines.push(vec![span(" ", Role::Text)]),
         }
         if let Some(line) = lines.last_mut() {
-            line.push(span(key.clone(), Role::Strong));
+            line.push(span(key.clone(), Role::Key));
             line.push(span(format!(" {word}"), Role::Muted));
         }
     }

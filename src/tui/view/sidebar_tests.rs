@@ -15,8 +15,11 @@ use crate::tui::app::sidebar::{Around, Placement, placement};
 struct Plain;
 
 impl Styles for Plain {
-    fn style(&self, _role: Role) -> Style {
-        Style::default()
+    fn style(&self, role: Role) -> Style {
+        match role {
+            Role::Selected => Style::new().add_modifier(Modifier::REVERSED),
+            _ => Style::new(),
+        }
     }
 }
 
@@ -126,7 +129,7 @@ fn what_was_found_stands_out_in_the_selected_row_and_in_others() {
     impl Styles for Themed {
         fn style(&self, role: Role) -> Style {
             match role {
-                Role::Match => Style::new().add_modifier(Modifier::REVERSED),
+                Role::Match => Style::new().add_modifier(Modifier::UNDERLINED),
                 _ => Style::new(),
             }
         }
@@ -135,10 +138,10 @@ fn what_was_found_stands_out_in_the_selected_row_and_in_others() {
     let mut buffer = Buffer::empty(area);
     let scene = Scene { now: Duration::ZERO, open: None, keys: Keys::Here };
     draw(&after("/fl"), scene, &Themed, area, &mut buffer);
-    let reversed = |x: u16, y: u16| buffer[(x, y)].modifier.contains(Modifier::REVERSED);
+    let marked = |x: u16, y: u16| buffer[(x, y)].modifier.contains(Modifier::UNDERLINED);
     // "with a feature flag" is selected, "Flaky inventory test" is not.
-    assert_eq!([reversed(18, 2), reversed(19, 2), reversed(21, 2)], [true, false, true]);
-    assert_eq!([reversed(4, 4), reversed(6, 4)], [true, false]);
+    assert_eq!([marked(18, 2), marked(19, 2), marked(21, 2)], [false, true, false]);
+    assert_eq!([marked(4, 4), marked(6, 4)], [true, false]);
 }
 
 #[test]

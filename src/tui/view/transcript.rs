@@ -3,7 +3,6 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Modifier;
 
 use crate::tui::app::Model;
 use crate::tui::app::geometry::{Bar, Geometry, RowKind, VisibleRow};
@@ -51,7 +50,7 @@ pub fn draw(
             let from = from.min(text.width);
             let to = to.min(text.width);
             let marked = Rect { x: text.x + from, width: to - from, ..place };
-            buffer.set_style(marked, Modifier::REVERSED);
+            buffer.set_style(marked, styles.style(Role::Selection));
         }
         if model.focus == Focus::Pane(row.visible.block) && row.visible.kind != RowKind::Gap {
             let mark = Rect { x: area.x, width: 1, ..place };

@@ -80,7 +80,7 @@ pub fn hints(hints: &[(&str, &str)], styles: &dyn Styles, area: Rect, buffer: &m
         }
         row.extend([
             span(gap, Role::Text),
-            span(*key, Role::Strong),
+            span(*key, Role::Key),
             span(format!(" {word}"), Role::Muted),
         ]);
     }

@@ -1,0 +1,164 @@
+//! Every shipped theme can be read: each role against each background that it can stand on.
+//!
+//! The rule is WCAG's AA: 4.5 to 1 for text, 3 to 1 for what is drawn (frames, rules, the bars of
+//! quotes). A theme that paints the screen is measured on what it paints. One that leaves it to
+//! the terminal is measured on what people's terminals commonly have; its plain text is the
+//! terminal's own there, and so is its contrast.
+//!
+//! Measured are 24 bits and the palette of 256. The 16 are whatever the terminal makes of them;
+//! only the theme made of them is measured, on xterm's and black. Dim text is left out: how dim it is, the
+//! terminal decides, which is why only that theme has any.
+
+use ratatui::style::{Color, Modifier};
+
+use super::roles::ROLES;
+use super::*;
+
+/// For text.
+const TEXT: f32 = 4.5;
+/// For what is drawn.
+const DRAWN: f32 = 3.0;
+
+/// Backgrounds of terminals: black, GitHub's, Catppuccin's; white, GitHub's, Solarized's.
+const DARK: [Rgb; 3] = [Rgb(0, 0, 0), Rgb(0x0d, 0x11, 0x17), Rgb(0x1e, 0x1e, 0x2e)];
+const LIGHT: [Rgb; 3] = [Rgb(255, 255, 255), Rgb(0xf6, 0xf8, 0xfa), Rgb(0xfd, 0xf6, 0xe3)];
+
+/// What stands in the rows of lists.
+const IN_LISTS: [Role; 10] = [
+    Role::Screen,
+    Role::Muted,
+    Role::User,
+    Role::Assistant,
+    Role::Strong,
+    Role::System,
+    Role::Success,
+    Role::Warning,
+    Role::Error,
+    Role::Border,
+];
+
+/// What stands on the changed lines of a diff, besides code.
+const IN_DIFFS: [Role; 3] = [Role::Added, Role::Removed, Role::LineNumber];
+
+fn least(role: Role) -> f32 {
+    if role == Role::Border { DRAWN } else { TEXT }
+}
+
+fn on_screen(theme: &Theme) -> Vec<Rgb> {
+    let of_the_16 = matches!(theme.style(Role::User).fg, Some(Color::Indexed(0..16)));
+    match (theme.style(Role::Screen).bg.and_then(Rgb::of), theme.kind()) {
+        (Some(painted), _) => vec![painted],
+        (None, _) if of_the_16 => vec![DARK[0]],
+        (None, Kind::Dark) => DARK.to_vec(),
+        (None, Kind::Light) => LIGHT.to_vec(),
+    }
+}
+
+/// What a role looks like on a background: its colour and what is behind it. `None` where one of
+/// them is the terminal's own.
+fn shown(style: Style, behind: Style, screen: Option<Rgb>) -> Option<(Rgb, Rgb)> {
+    let style = behind.patch(style);
+    if style.add_modifier.contains(Modifier::DIM) {
+        return None;
+    }
+    let fg = style.fg.and_then(Rgb::of)?;
+    let bg = style.bg.and_then(Rgb::of).or(screen)?;
+    let reversed = style.add_modifier.contains(Modifier::REVERSED);
+    Some(if reversed { (bg, fg) } else { (fg, bg) })
+}
+
+fn faults(theme: &Theme) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut measure = |role: Role, behind: Role, screen: Option<Rgb>| {
+        let ground = theme.style(Role::Screen).patch(theme.style(behind));
+        let Some((fg, bg)) = shown(theme.style(role), ground, screen) else { return };
+        let contrast = fg.contrast(bg);
+        if contrast < least(role) {
+            faults.push(format!(
+                "{} {:?}: {role:?} on {behind:?}: {contrast:.2}, {fg:02x?} on {bg:02x?}",
+                theme.name(),
+                theme.depth,
+            ));
+        }
+    };
+    for screen in on_screen(theme) {
+        for row in &ROLES {
+            measure(row.role, Role::Screen, Some(screen));
+        }
+        for role in IN_LISTS {
+            measure(
+                if role == Role::Screen { Role::Text } else { role },
+                Role::Selected,
+                Some(screen),
+            );
+        }
+        for line in [Role::Added, Role::Removed] {
+            for role in IN_DIFFS {
+                measure(role, line, Some(screen));
+            }
+            for row in ROLES.iter().filter(|row| matches!(row.role, Role::Syntax(_))) {
+                let Role::Syntax(syntax) = row.role else { continue };
+                let code = if line == Role::Added {
+                    Role::AddedSyntax(syntax)
+                } else {
+                    Role::RemovedSyntax(syntax)
+                };
+                measure(code, Role::Screen, Some(screen));
+            }
+        }
+    }
+    faults.sort();
+    faults.dedup();
+    faults
+}
+
+#[test]
+fn every_shipped_theme_can_be_read() {
+    let library = Library::default();
+    let mut all = Vec::new();
+    for name in library.names() {
+        for depth in [ColorDepth::TrueColor, ColorDepth::Palette] {
+            all.extend(faults(&library.find(name, depth).unwrap().theme));
+        }
+    }
+    assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+/// Where detection is wrong, text on a tint of slug's is still read: both its colours are slug's.
+#[test]
+fn what_has_a_background_names_its_text_colour() {
+    let library = Library::default();
+    for name in library.names() {
+        let theme = library.find(name, ColorDepth::TrueColor).unwrap().theme;
+        for row in &ROLES {
+            let style = theme.style(row.role);
+            let is_painted = row.role == Role::Screen && style.bg.is_some();
+            if style.bg.is_some() || is_painted {
+                assert!(style.fg.is_some(), "{name} {}", row.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn high_contrast_is_higher() {
+    let theme = Library::default().find("high-contrast", ColorDepth::TrueColor).unwrap().theme;
+    for row in ROLES.iter().filter(|row| row.role != Role::Border) {
+        let shown = shown(theme.style(row.role), theme.style(Role::Screen), None);
+        let (fg, bg) = shown.unwrap();
+        assert!(fg.contrast(bg) >= 7.0, "{}: {:.2}", row.name, fg.contrast(bg));
+    }
+}
+
+#[test]
+fn a_theme_that_cannot_be_read_is_noticed() {
+    let grey = library::OwnTheme {
+        name: "grey".into(),
+        path: "/t/grey.toml".into(),
+        text: "background = \"#777777\"\n[roles]\nmuted = \"#888888\"".into(),
+    };
+    let found = Library::new(vec![grey]).find("grey", ColorDepth::TrueColor).unwrap();
+    let faults = faults(&found.theme);
+    assert!(faults.iter().any(|fault| fault.contains("Muted on Screen")), "{faults:?}");
+    assert_eq!(Rgb::of(Color::Indexed(9)), Some(Rgb(255, 0, 0)));
+}

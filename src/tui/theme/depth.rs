@@ -1,0 +1,78 @@
+//! How many colours the terminal can show, and may.
+
+/// How many colours there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColorDepth {
+    /// None: they are not wanted, or there are none.
+    None,
+    /// The terminal's own 16.
+    Sixteen,
+    /// The palette of 256.
+    Palette,
+    /// 24 bits.
+    TrueColor,
+}
+
+/// Terminals that show 24 bits and say so by their name alone, as over ssh.
+const TRUE_COLOR: [&str; 8] =
+    ["alacritty", "contour", "foot", "ghostty", "kitty", "rio", "wezterm", "-direct"];
+
+/// Terminals without colours.
+const NO_COLORS: [&str; 4] = ["vt52", "vt100", "vt102", "vt220"];
+
+impl ColorDepth {
+    /// What the environment says, as `get` reads it: `NO_COLOR` (set and not empty) turns colours
+    /// off, `COLORTERM` and `TERM` tell how many there are, and `CLICOLOR_FORCE` (not `0`) gives a
+    /// terminal that is known to have none its 16.
+    pub fn detect(get: impl Fn(&str) -> Option<String>) -> Self {
+        let given = |name| get(name).filter(|value| !value.is_empty());
+        if given("NO_COLOR").is_some() {
+            return Self::None;
+        }
+        if matches!(given("COLORTERM").as_deref(), Some("truecolor" | "24bit")) {
+            return Self::TrueColor;
+        }
+        let term = given("TERM").unwrap_or_default();
+        if NO_COLORS.contains(&term.as_str()) {
+            let forced = given("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+            return if forced { Self::Sixteen } else { Self::None };
+        }
+        if TRUE_COLOR.iter().any(|name| term.contains(name)) {
+            Self::TrueColor
+        } else if term.contains("256color") {
+            Self::Palette
+        } else {
+            Self::Sixteen
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_says_how_many_colours() {
+        let rows: [(&[(&str, &str)], ColorDepth); 12] = [
+            (&[], ColorDepth::Sixteen),
+            (&[("TERM", "xterm")], ColorDepth::Sixteen),
+            (&[("TERM", "linux")], ColorDepth::Sixteen),
+            (&[("TERM", "screen-256color")], ColorDepth::Palette),
+            (&[("TERM", "xterm-direct")], ColorDepth::TrueColor),
+            (&[("TERM", "xterm-kitty")], ColorDepth::TrueColor),
+            (&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")], ColorDepth::TrueColor),
+            (&[("COLORTERM", "24bit"), ("NO_COLOR", "")], ColorDepth::TrueColor),
+            (&[("COLORTERM", "truecolor"), ("NO_COLOR", "1")], ColorDepth::None),
+            (&[("TERM", "vt100")], ColorDepth::None),
+            (&[("TERM", "vt100"), ("CLICOLOR_FORCE", "1")], ColorDepth::Sixteen),
+            (&[("TERM", "vt100"), ("CLICOLOR_FORCE", "0")], ColorDepth::None),
+        ];
+        for (variables, want) in rows {
+            let get = |name: &str| {
+                let found = variables.iter().find(|(given, _)| *given == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(ColorDepth::detect(get), want, "{variables:?}");
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! What a theme file says, line by line. Shipped themes and a person's own are read by the same
+//! code. Nothing in a file makes it unusable: what cannot be understood is left out, with a remark
+//! that says where and what was probably meant.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use ratatui::style::Modifier;
+use toml::Spanned;
+use toml::de::{DeInteger, DeTable, DeValue};
+
+use super::Kind;
+use super::colour::{ANSI_NAMES, Shade};
+use super::roles::{self, ROLES};
+
+/// A file, not looked up in any other yet.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Source {
+    pub(super) name: Option<String>,
+    pub(super) kind: Option<Kind>,
+    pub(super) inherits: Option<(String, usize)>,
+    /// What the screen is painted with; `Some` with an unset shade gives it back to the terminal.
+    pub(super) background: Option<Reference>,
+    pub(super) palette: BTreeMap<String, Hue>,
+    /// By their place in [`ROLES`].
+    pub(super) looks: BTreeMap<usize, Look>,
+    pub(super) remarks: Vec<Remark>,
+}
+
+/// Something to say about a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// The line, from 1.
+    pub line: usize,
+    /// What, in a sentence.
+    pub text: String,
+}
+
+/// A colour with what stands for it where there are fewer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hue {
+    pub(super) full: Shade,
+    /// Among the palette of 256; else the nearest.
+    pub(super) indexed: Option<Shade>,
+    /// Among the terminal's own 16; else the nearest.
+    pub(super) ansi: Option<Shade>,
+}
+
+/// How a role is meant to look.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Look {
+    pub(super) fg: Option<Reference>,
+    pub(super) bg: Option<Reference>,
+    pub(super) modifiers: Modifier,
+}
+
+/// A colour where it is used.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Reference {
+    pub(super) meant: Meant,
+    pub(super) line: usize,
+}
+
+/// How a colour is named where it is used.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Meant {
+    /// By its name in the palette, or one of the terminal's.
+    Named(String),
+    /// By itself.
+    Given(Hue),
+}
+
+impl From<Shade> for Hue {
+    fn from(full: Shade) -> Self {
+        Self { full, indexed: None, ansi: None }
+    }
+}
+
+/// Reads a file.
+pub(super) fn parse(text: &str) -> Source {
+    let mut reader = Reader { text, source: Source::default() };
+    match DeTable::parse(text) {
+        Ok(table) => reader.top(table.get_ref()),
+        Err(error) => {
+            let span = error.span().unwrap_or_default();
+            reader.remark(&span, format!("this is not TOML: {}", error.message()));
+        }
+    }
+    reader.source.remarks.sort_by_key(|remark| remark.line);
+    reader.source
+}
+
+/// The one of `known` that is most like `name`, as a question behind a sentence.
+pub(super) fn nearest(name: &str, known: &[&str]) -> String {
+    let close = similar::get_close_matches(name, known, 1, 0.6);
+    close.first().map_or_else(String::new, |close| format!(" Did you mean `{close}`?"))
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    source: Source,
+}
+
+type Value<'a> = Spanned<DeValue<'a>>;
+
+impl Reader<'_> {
+    fn top(&mut self, table: &DeTable<'_>) {
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "name" => self.source.name = self.text(value),
+                "kind" => self.source.kind = self.kind(value),
+                "inherits" => {
+                    let line = self.line(&value.span());
+                    self.source.inherits = self.text(value).map(|name| (name, line));
+                }
+                "background" => self.source.background = self.reference(value),
+                "palette" => self.palette(value),
+                "roles" => self.roles("", value),
+                "syntax" => self.roles("syntax.", value),
+                name => {
+                    let known =
+                        ["name", "kind", "inherits", "background", "palette", "roles", "syntax"];
+                    let meant = nearest(name, &known);
+                    let text = format!("a theme has no `{}`.{meant}", name.escape_debug());
+                    self.remark(&key.span(), text);
+                }
+            }
+        }
+    }
+
+    fn kind(&mut self, value: &Value<'_>) -> Option<Kind> {
+        let kind = self.text(value)?;
+        let found = [Kind::Dark, Kind::Light].into_iter().find(|it| it.name() == kind);
+        if found.is_none() {
+            self.remark(&value.span(), "`kind` is \"dark\" or \"light\".".to_owned());
+        }
+        found
+    }
+
+    fn palette(&mut self, value: &Value<'_>) {
+        let Some(table) = self.table(value) else { return };
+        for (key, value) in table {
+            if let Some(hue) = self.hue(value) {
+                self.source.palette.insert(key.get_ref().to_string(), hue);
+            }
+        }
+    }
+
+    fn roles(&mut self, prefix: &str, value: &Value<'_>) {
+        let Some(table) = self.table(value) else { return };
+        for (key, value) in table {
+            let name = format!("{prefix}{}", key.get_ref());
+            let Some((slot, _)) = roles::find(&name) else {
+                let known: Vec<&str> =
+                    ROLES.iter().filter_map(|row| row.name.strip_prefix(prefix)).collect();
+                let meant = nearest(key.get_ref(), &known);
+                let text = format!("no role is called `{}`.{meant}", key.get_ref().escape_debug());
+                self.remark(&key.span(), text);
+                continue;
+            };
+            if let Some(look) = self.look(value) {
+                self.source.looks.insert(slot, look);
+            }
+        }
+    }
+
+    fn look(&mut self, value: &Value<'_>) -> Option<Look> {
+        let DeValue::Table(table) = value.get_ref() else {
+            return Some(Look { fg: Some(self.reference(value)?), ..Look::default() });
+        };
+        let mut look = Look::default();
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            match name {
+                "fg" => look.fg = self.reference(value),
+                "bg" => look.bg = self.reference(value),
+                _ => match MODIFIERS.iter().find(|(known, _)| *known == name) {
+                    Some((_, modifier)) => {
+                        look.modifiers.set(*modifier, self.flag(value).unwrap_or(false));
+                    }
+                    None => {
+                        let modifiers = MODIFIERS.iter().map(|(known, _)| *known);
+                        let known: Vec<&str> = ["fg", "bg"].into_iter().chain(modifiers).collect();
+                        let meant = nearest(name, &known);
+                        let text = format!("a role has no `{}`.{meant}", name.escape_debug());
+                        self.remark(&key.span(), text);
+                    }
+                },
+            }
+        }
+        Some(look)
+    }
+
+    fn reference(&mut self, value: &Value<'_>) -> Option<Reference> {
+        let line = self.line(&value.span());
+        let meant = match value.get_ref() {
+            DeValue::String(text) if text.starts_with('#') => Meant::Given(self.hue(value)?),
+            DeValue::String(text) => Meant::Named(text.to_string()),
+            DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_)
+            | DeValue::Table(_) => Meant::Given(self.hue(value)?),
+        };
+        Some(Reference { meant, line })
+    }
+
+    /// A colour, or a table of one for each kind of terminal.
+    fn hue(&mut self, value: &Value<'_>) -> Option<Hue> {
+        let DeValue::Table(table) = value.get_ref() else {
+            return self.shade(value).map(Hue::from);
+        };
+        let mut hue = Hue::from(Shade::Unset);
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "rgb" => hue.full = self.shade(value)?,
+                "indexed" => hue.indexed = self.shade(value),
+                "ansi" => hue.ansi = self.shade(value),
+                name => {
+                    let meant = nearest(name, &["rgb", "indexed", "ansi"]);
+                    let text = format!("a colour has no `{}`.{meant}", name.escape_debug());
+                    self.remark(&key.span(), text);
+                }
+            }
+        }
+        Some(hue)
+    }
+
+    fn shade(&mut self, value: &Value<'_>) -> Option<Shade> {
+        let found = match value.get_ref() {
+            DeValue::String(text) => Shade::parse(text),
+            DeValue::Integer(number) => index(number).map(Shade::Indexed),
+            DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_)
+            | DeValue::Table(_) => None,
+        };
+        if found.is_none() {
+            let meant = value.get_ref().as_str().map_or_else(String::new, |name| {
+                let known: Vec<&str> = ["none"].into_iter().chain(ANSI_NAMES).collect();
+                nearest(name, &known)
+            });
+            let text = format!(
+                "this is no colour: write \"#rrggbb\", 0 to 255, \"none\" or a name such as \
+                 \"bright-red\".{meant}"
+            );
+            self.remark(&value.span(), text);
+        }
+        found
+    }
+
+    fn text(&mut self, value: &Value<'_>) -> Option<String> {
+        let text = value.get_ref().as_str().map(str::to_owned);
+        if text.is_none() {
+            self.remark(&value.span(), "this has to be text in quotes.".to_owned());
+        }
+        text
+    }
+
+    fn flag(&mut self, value: &Value<'_>) -> Option<bool> {
+        let flag = value.get_ref().as_bool();
+        if flag.is_none() {
+            self.remark(&value.span(), "this has to be true or false.".to_owned());
+        }
+        flag
+    }
+
+    fn table<'t>(&mut self, value: &'t Value<'_>) -> Option<&'t DeTable<'t>> {
+        let table = value.get_ref().as_table();
+        if table.is_none() {
+            self.remark(&value.span(), "this has to be a table.".to_owned());
+        }
+        table
+    }
+
+    fn remark(&mut self, span: &Range<usize>, text: String) {
+        let line = self.line(span);
+        self.source.remarks.push(Remark { line, text });
+    }
+
+    fn line(&self, span: &Range<usize>) -> usize {
+        let before = self.text.as_bytes().get(..span.start).unwrap_or_default();
+        1 + before.iter().filter(|byte| **byte == b'\n').count()
+    }
+}
+
+const MODIFIERS: [(&str, Modifier); 6] = [
+    ("bold", Modifier::BOLD),
+    ("dim", Modifier::DIM),
+    ("italic", Modifier::ITALIC),
+    ("underline", Modifier::UNDERLINED),
+    ("reverse", Modifier::REVERSED),
+    ("strike", Modifier::CROSSED_OUT),
+];
+
+fn index(number: &DeInteger<'_>) -> Option<u8> {
+    u8::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::colour::Rgb;
+    use super::*;
+
+    fn told(text: &str) -> Vec<(usize, String)> {
+        parse(text).remarks.into_iter().map(|remark| (remark.line, remark.text)).collect()
+    }
+
+    #[test]
+    fn a_file_is_read_as_it_is_written() {
+        let source = parse(
+            r##"
+name = "Mine"
+kind = "light"
+inherits = "nord"
+background = "paper"
+[palette]
+paper = "#fdf6e3"
+ink = { rgb = "#222", indexed = 235, ansi = "none" }
+[roles]
+user = "ink"
+error = { fg = "#f00", bold = true, underline = false }
+[syntax]
+comment = { fg = 245, italic = true }
+"##,
+        );
+        assert_eq!(source.remarks, []);
+        assert_eq!(source.name.as_deref(), Some("Mine"));
+        assert_eq!(source.kind, Some(Kind::Light));
+        assert_eq!(source.inherits, Some(("nord".to_owned(), 4)));
+        let named = |name: &str, line| Reference { meant: Meant::Named(name.to_owned()), line };
+        assert_eq!(source.background, Some(named("paper", 5)));
+        let ink = Hue {
+            full: Shade::Rgb(Rgb(0x22, 0x22, 0x22)),
+            indexed: Some(Shade::Indexed(235)),
+            ansi: Some(Shade::Unset),
+        };
+        assert_eq!(source.palette["ink"], ink);
+        let look = |name: &str| source.looks[&roles::find(name).unwrap().0].clone();
+        assert_eq!(look("user"), Look { fg: Some(named("ink", 10)), ..Look::default() });
+        assert_eq!(look("error").modifiers, Modifier::BOLD);
+        let grey = Meant::Given(Shade::Indexed(245).into());
+        assert_eq!(look("syntax.comment").fg, Some(Reference { meant: grey, line: 13 }));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_told_with_its_line_and_what_was_meant() {
+        let rows = [
+            ("\nknid = \"dark\"", 2, "a theme has no `knid`. Did you mean `kind`?"),
+            ("kind = \"dusk\"", 1, "`kind` is \"dark\" or \"light\"."),
+            ("[roles]\nsucess = \"red\"", 2, "no role is called `sucess`. Did you mean `success`?"),
+            ("[syntax]\nkeywrd = 1", 2, "no role is called `keywrd`. Did you mean `keyword`?"),
+            ("[roles]\nuser = { fg = 1, blod = true }", 2, "Did you mean `bold`?"),
+            ("[roles]\nuser = { bold = 1 }", 2, "this has to be true or false."),
+            ("[palette]\na = \"briht-red\"", 2, "Did you mean `bright-red`?"),
+            ("[palette]\na = \"#12\"", 2, "this is no colour"),
+            ("[palette]\na = 256", 2, "this is no colour"),
+            ("[palette]\na = { rbg = 1 }", 2, "Did you mean `rgb`?"),
+            ("roles = 1", 1, "this has to be a table."),
+            ("name = 1", 1, "this has to be text in quotes."),
+            ("a\n", 1, "this is not TOML"),
+        ];
+        for (text, line, words) in rows {
+            let told = told(text);
+            assert_eq!(told.len(), 1, "{text}: {told:?}");
+            assert_eq!(told[0].0, line, "{text}");
+            assert!(told[0].1.contains(words), "{text}: {}", told[0].1);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(text in "[\\PC\n]{0,200}") {
+            let lines = text.matches('\n').count() + 1;
+            for remark in parse(&text).remarks {
+                prop_assert!((1..=lines).contains(&remark.line));
+            }
+        }
+    }
+}
