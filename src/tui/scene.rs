@@ -149,6 +149,11 @@ impl Scene {
         self.terminal.backend().to_string()
     }
 
+    /// The column and row of the terminal's cursor.
+    pub fn caret(&self) -> (u16, u16) {
+        self.terminal.backend().cursor_position().into()
+    }
+
     /// The text on screen has this in it.
     #[track_caller]
     pub fn shows(self, text: &str) -> Self {
@@ -218,6 +223,8 @@ pub fn named(name: &str) -> KeyEvent {
         "up" => KeyCode::Up,
         "down" => KeyCode::Down,
         "left" => KeyCode::Left,
+        "right" => KeyCode::Right,
+        "delete" => KeyCode::Delete,
         "end" => KeyCode::End,
         "home" => KeyCode::Home,
         "pgup" => KeyCode::PageUp,

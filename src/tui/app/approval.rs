@@ -140,7 +140,7 @@ impl Approval {
     /// Text in one piece; only a field takes it.
     pub fn paste(&mut self, text: &str) {
         if let Some(editor) = self.field() {
-            editor.insert(text);
+            editor.paste(text);
         }
     }
 
@@ -200,7 +200,11 @@ impl Approval {
                     self.edit_slot(self.slot_after(slot));
                 }
             }
-            Some(FieldKey::Newline) => self.paste("\n"),
+            Some(FieldKey::Newline) => {
+                if let Some(editor) = self.field() {
+                    editor.insert_char('\n');
+                }
+            }
             None => {
                 if let Some(editor) = self.field() {
                     editor.key(key);
@@ -215,10 +219,10 @@ impl Approval {
         match std::mem::replace(&mut self.stage, Stage::Choosing) {
             Stage::Choosing | Stage::Rule(..) => Step::Stay,
             Stage::Command(editor) => {
-                self.answer(Answer::Edited { input: self.with_command(editor.text()) })
+                self.answer(Answer::Edited { input: self.with_command(editor.expanded()) })
             }
             Stage::Instruction(editor) => {
-                let text = editor.text();
+                let text = editor.expanded();
                 let instruction = (!text.trim().is_empty()).then_some(text);
                 self.answer(Answer::Deny { instruction })
             }

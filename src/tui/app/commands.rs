@@ -8,6 +8,7 @@ use super::approval::{Approval, Stray};
 use super::block::Body;
 use super::complete::{self, Trigger};
 use super::effect::Effect;
+use super::history::Worth;
 use super::keymap::{self, ChatKey};
 use super::keys;
 use super::model::Model;
@@ -47,12 +48,20 @@ pub fn submit(model: &mut Model, goes: Goes) -> Vec<Effect> {
     };
     model.composer.take();
     model.completion = None;
-    let mut effects = vec![Effect::AddHistory(text.clone())];
+    let mut effects = remember(model, &text);
     effects.extend(match command {
         Some(command) => run(model, command),
         None => say(model, text, goes),
     });
     effects
+}
+
+/// Takes a text that leaves the input into the history.
+pub fn remember(model: &mut Model, text: &str) -> Vec<Effect> {
+    match model.composer.history.add(text) {
+        Worth::Keeping => vec![Effect::AddHistory(text.to_owned())],
+        Worth::Nothing => Vec::new(),
+    }
 }
 
 /// Sends the first message that waits.

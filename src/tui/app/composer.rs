@@ -1,23 +1,17 @@
 //! The input: what the person is typing, with its history, its pasted chips and its draft.
 //!
 //! Nothing typed is lost: what is cleared goes to the history, and the draft is saved half a
-//! second after the last change. Long pastes stand in the text as a label and are put back when
-//! the text leaves, so that typing stays quick. What is popped up under `@` and `/` is
-//! `complete`'s; what a sent line means is decided in `update`.
+//! second after the last change. What is popped up under `@` and `/` is `complete`'s; what a sent
+//! line means is decided in `commands`. What stands in the text as a chip is the editor's.
 
 use std::time::Duration;
 
 use super::editor::{Edit, Editor, Lines};
 use super::effect::Effect;
-use super::history::History;
+use super::history::{History, Recalled};
 
 /// How long after the last change the draft is saved.
 pub const DRAFT_PAUSE: Duration = Duration::from_millis(500);
-
-const CHIP_LINES: usize = 20;
-const CHIP_CHARS: usize = 2000;
-/// Text that slug puts back itself (a draft, history) stays editable up to this size.
-const LOAD_CHARS: usize = 20_000;
 
 /// The input.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,16 +20,7 @@ pub struct Composer {
     pub editor: Editor,
     /// What was sent before.
     pub history: History,
-    chips: Vec<Chip>,
-    pasted: usize,
     draft: Draft,
-}
-
-/// A long paste that stands in the text as a label.
-#[derive(Debug, Clone, PartialEq)]
-struct Chip {
-    label: String,
-    content: String,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -51,8 +36,6 @@ impl Composer {
         let mut composer = Self {
             editor: Editor::new(Lines::Many),
             history: History::new(history),
-            chips: Vec::new(),
-            pasted: 0,
             draft: Draft::default(),
         };
         composer.load(draft);
@@ -62,9 +45,7 @@ impl Composer {
 
     /// The text with its chips put back.
     pub fn expanded(&self) -> String {
-        self.chips.iter().fold(self.editor.text(), |text, chip| {
-            if text.contains(&chip.label) { text.replace(&chip.label, &chip.content) } else { text }
-        })
+        self.editor.expanded()
     }
 
     /// Whether nothing is typed.
@@ -72,25 +53,17 @@ impl Composer {
         self.editor.is_empty()
     }
 
-    /// Takes the text out, chips put back, and remembers it.
+    /// Takes the text out, chips put back.
     pub fn take(&mut self) -> String {
         let text = self.expanded();
-        self.editor.set_text("");
-        self.chips.clear();
-        if !text.trim().is_empty() {
-            self.history.add(&text);
-        }
+        self.history.leave();
+        self.editor.start_over("");
         text
     }
 
     /// Puts a text in the place of what is there.
     pub fn load(&mut self, text: &str) {
-        self.editor.set_text("");
-        if text.len() > LOAD_CHARS {
-            self.insert_chip(text);
-        } else {
-            self.editor.insert(text);
-        }
+        self.editor.load(text);
     }
 
     /// Puts a text behind what is there.
@@ -111,65 +84,64 @@ impl Composer {
     /// Takes in pasted text.
     pub fn paste(&mut self, text: &str) {
         self.history.leave();
-        let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        if text.lines().count() > CHIP_LINES || text.chars().count() > CHIP_CHARS {
-            self.insert_chip(&text);
-        } else {
-            self.editor.insert(&text);
+        self.editor.paste(text);
+    }
+
+    /// Does what an editing key stands for, in an input of this width.
+    pub fn edit(&mut self, edit: Edit, width: u16) {
+        let before = self.editor.revision();
+        self.editor.apply(edit, width);
+        if self.editor.revision() != before {
+            self.history.leave();
         }
     }
 
-    /// Does what an editing key stands for. A chip goes as a whole.
-    pub fn edit(&mut self, edit: Edit) {
-        let text = self.editor.text();
+    /// What enter does behind a backslash: the line ends there instead of being sent. Says
+    /// whether it was so.
+    pub fn continue_line(&mut self) -> bool {
         let caret = self.editor.caret();
-        let label = self.chips.iter().map(|chip| chip.label.as_str());
-        let gone = match edit {
-            Edit::Backspace => label
-                .filter(|label| text[..caret].ends_with(label))
-                .map(|label| (caret - label.len(), caret))
-                .next(),
-            Edit::Delete => label
-                .filter(|label| text[caret..].starts_with(label))
-                .map(|label| (caret, caret + label.len()))
-                .next(),
-            Edit::Left
-            | Edit::Right
-            | Edit::WordLeft
-            | Edit::WordRight
-            | Edit::Home
-            | Edit::End
-            | Edit::KillWordLeft
-            | Edit::KillWordRight
-            | Edit::KillHome
-            | Edit::KillEnd
-            | Edit::Yank
-            | Edit::Undo
-            | Edit::Redo => None,
-        };
-        match gone {
-            Some((start, end)) => self.editor.replace(start, end, ""),
-            None => self.editor.apply(edit),
+        let text = self.editor.text();
+        let backslashes = text[..caret].bytes().rev().take_while(|byte| *byte == b'\\').count();
+        // An escaped backslash is meant as one.
+        if backslashes % 2 == 0 {
+            return false;
         }
+        self.history.leave();
+        self.editor.replace(caret - 1, caret, "\n");
+        true
     }
 
     /// A row up, and at the top the older text.
     pub fn up(&mut self, width: u16) {
-        if self.editor.up(width) {
-            return;
-        }
-        if let Some(text) = self.history.older(&self.editor.text()) {
-            self.load(&text);
+        if !self.editor.up(width) {
+            self.older();
         }
     }
 
     /// A row down, and at the bottom the newer text.
     pub fn down(&mut self, width: u16) {
-        if self.editor.down(width) {
-            return;
+        if !self.editor.down(width) {
+            self.newer();
         }
-        if let Some(text) = self.history.newer() {
+    }
+
+    /// The text sent before that begins as what is typed does.
+    pub fn older(&mut self) {
+        if let Some(text) = self.history.older(&self.editor.text()) {
             self.load(&text);
+        }
+    }
+
+    /// The text sent after it; behind the newest, what was typed.
+    pub fn newer(&mut self) {
+        match self.history.newer() {
+            Some(Recalled::Sent(text)) => self.load(&text),
+            // With its chips, which are still there.
+            Some(Recalled::Typed(text)) => {
+                let end = self.editor.text().len();
+                self.editor.replace(0, end, &text);
+            }
+            None => {}
         }
     }
 
@@ -204,17 +176,6 @@ impl Composer {
             Some(_) | None => Some(now),
         }
     }
-
-    fn insert_chip(&mut self, content: &str) {
-        self.pasted += 1;
-        let size = match content.lines().count() {
-            0 | 1 => format!("{} characters", content.chars().count()),
-            lines => format!("{lines} lines"),
-        };
-        let label = format!("[pasted {size} #{}]", self.pasted);
-        self.editor.insert(&label);
-        self.chips.push(Chip { label, content: content.to_owned() });
-    }
 }
 
 #[cfg(test)]
@@ -226,25 +187,46 @@ mod tests {
     }
 
     #[test]
-    fn a_long_paste_is_a_chip_until_it_is_sent() {
+    fn a_long_paste_is_sent_in_full() {
         let mut composer = composer();
         let pasted = "line\r\n".repeat(30);
         composer.type_char('a');
         composer.paste(&pasted);
         composer.type_char('b');
-        assert_eq!(composer.editor.text(), "a[pasted 30 lines #1]b");
+        assert_eq!(composer.editor.text().chars().count(), 3);
         assert_eq!(composer.take(), format!("a{}b", "line\n".repeat(30)));
         assert!(composer.is_empty());
     }
 
     #[test]
-    fn a_chip_goes_as_a_whole() {
+    fn a_chip_comes_back_from_the_history_with_what_was_typed() {
         let mut composer = composer();
-        composer.paste(&"x".repeat(2001));
-        composer.edit(Edit::Backspace);
-        assert_eq!(composer.editor.text(), "");
-        composer.edit(Edit::Undo);
-        assert_eq!(composer.expanded().len(), 2001);
+        composer.paste(&"x\n".repeat(30));
+        composer.history = History::new(vec![composer.editor.text() + " and more"]);
+        composer.up(40);
+        composer.down(40);
+        assert_eq!(composer.expanded(), "x\n".repeat(30));
+    }
+
+    #[test]
+    fn enter_behind_a_backslash_ends_the_line() {
+        for (text, want) in [("a\\", Some("a\n")), ("a\\\\", None), ("a", None), ("", None)] {
+            let mut composer = composer();
+            composer.load(text);
+            assert_eq!(composer.continue_line(), want.is_some(), "{text}");
+            assert_eq!(composer.editor.text(), want.unwrap_or(text));
+        }
+    }
+
+    #[test]
+    fn after_an_edit_up_looks_for_what_is_there_now() {
+        let mut composer = Composer::new(vec!["one".into(), "two".into()], "");
+        composer.up(40);
+        assert_eq!(composer.editor.text(), "two");
+        composer.edit(Edit::KillHome, 40);
+        composer.type_char('o');
+        composer.up(40);
+        assert_eq!(composer.editor.text(), "one");
     }
 
     #[test]

@@ -2,100 +2,124 @@
 //!
 //! The text, the caret and the undo history are ratatui-textarea's. This shim adds what the
 //! crate lacks: whole graphemes as the unit of motion and deletion, undo by the word instead of
-//! the character, and rows that follow the screen's width. Positions are bytes of the whole text.
-//! Drawing is the view's.
+//! the character, rows that follow the screen's width, a kill ring, and long pastes that stand
+//! in the text as one character. Positions are bytes of the whole text. Drawing is the view's.
 
+mod chips;
+mod edits;
+mod kills;
+pub mod words;
+
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
-use crossterm::event::KeyEvent;
 use tui_textarea::{CursorMove, TextArea};
-use unicode_segmentation::UnicodeSegmentation;
 
-use super::{keymap, softwrap};
+use crate::domain::sanitize::strip_ansi;
+
+use super::softwrap::{self, Row};
+
+pub use chips::{Chip, Chips, Content, is_chip};
+pub use edits::Edit;
+
+use kills::KillRing;
+
+/// A paste of more lines than this is a chip.
+const CHIP_LINES: usize = 20;
+/// A paste of more characters than this is a chip.
+const CHIP_CHARS: usize = 2000;
+/// What can be typed into, and unfolded, at most: a key in a longer text would be felt.
+const EDITABLE_CHARS: usize = 20_000;
 
 /// A text with a caret.
 #[derive(Clone)]
 pub struct Editor {
     area: TextArea<'static>,
     lines: Lines,
+    chips: Chips,
+    kills: KillRing,
+    /// Where the selection began; it goes up to the caret.
+    anchor: Option<usize>,
+    /// The column that moves by rows aim at, until something else is done.
+    goal: Option<u16>,
     /// How many of the crate's steps make up each step of ours.
     undo: Vec<usize>,
     redo: Vec<usize>,
-    typing: bool,
-    killed: String,
+    group: Group,
     revision: u64,
 }
 
 /// Whether a text may have more than one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
-    /// Line ends become spaces.
+    /// Line ends become spaces, and there are no chips.
     One,
     /// As many as there are.
     Many,
 }
 
-/// Something that a key does to a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Edit {
-    /// One grapheme left.
-    Left,
-    /// One grapheme right.
-    Right,
-    /// To the beginning of the word before.
-    WordLeft,
-    /// Behind the next word.
-    WordRight,
-    /// To the beginning of the line.
-    Home,
-    /// To the end of the line.
-    End,
-    /// Removes the grapheme before the caret.
-    Backspace,
-    /// Removes the grapheme behind the caret.
-    Delete,
-    /// Removes back to the beginning of the word.
-    KillWordLeft,
-    /// Removes up to the end of the next word.
-    KillWordRight,
-    /// Removes back to the beginning of the line.
-    KillHome,
-    /// Removes up to the end of the line.
-    KillEnd,
-    /// Puts in what was removed last by a kill.
-    Yank,
-    /// Takes the last change back.
-    Undo,
-    /// Makes the change again that was taken back last.
-    Redo,
+/// What the newest step of the undo history is made of, so that more can join it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Group {
+    /// Nothing joins it.
+    Closed,
+    /// The characters of a word.
+    Typing,
+    /// Characters removed one by one.
+    Erasing,
+    /// All that is done until it is closed.
+    Open,
+}
+
+/// What became of the wish to unfold a chip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfolded {
+    /// Its text stands in its place.
+    Done,
+    /// Its text is too long to be edited here.
+    TooLong,
+    /// No chip is at the caret.
+    NoChip,
 }
 
 impl Editor {
     /// An empty text.
     pub fn new(lines: Lines) -> Self {
-        let mut area = TextArea::default();
-        area.set_max_histories(2000);
         Self {
-            area,
+            area: area(),
             lines,
+            chips: Chips::default(),
+            kills: KillRing::default(),
+            anchor: None,
+            goal: None,
             undo: Vec::new(),
             redo: Vec::new(),
-            typing: false,
-            killed: String::new(),
+            group: Group::Closed,
             revision: 0,
         }
     }
 
-    /// A text with the caret at its end.
+    /// A text that slug has, as it is; the caret stands at its end.
     pub fn with_text(lines: Lines, text: &str) -> Self {
         let mut editor = Self::new(lines);
-        editor.insert(text);
+        editor.insert(&Chips::foreign(text));
         editor
     }
 
-    /// The whole text.
+    /// The text as it is edited: each chip is one character.
     pub fn text(&self) -> String {
         self.area.lines().join("\n")
+    }
+
+    /// The text with its chips put back.
+    pub fn expanded(&self) -> String {
+        self.chips.expand(&self.text())
+    }
+
+    /// What the text's chips stand for.
+    pub fn chips(&self) -> &Chips {
+        &self.chips
     }
 
     /// Whether there is no text.
@@ -116,32 +140,110 @@ impl Editor {
         above + lines.get(cursor.0).map_or(0, |line| byte_of(line, cursor.1))
     }
 
-    /// Puts the caret before byte `at`.
+    /// What is selected.
+    pub fn selection(&self) -> Option<Range<usize>> {
+        let (anchor, caret) = (self.anchor?, self.caret());
+        (anchor != caret).then(|| anchor.min(caret)..anchor.max(caret))
+    }
+
+    /// The rows on a screen of `width` columns.
+    pub fn rows(&self, width: u16) -> Vec<Row> {
+        softwrap::rows_with(&self.text(), width, &self.chips)
+    }
+
+    /// Puts the caret before byte `at`, or before the grapheme that holds it.
     pub fn set_caret(&mut self, at: usize) {
-        self.typing = false;
-        self.jump(at);
+        self.anchor = None;
+        self.goal = None;
+        self.settle();
+        self.jump(words::boundary(&self.text(), at));
     }
 
-    /// Replaces the whole text; the caret stands at its end. Can be undone.
-    pub fn set_text(&mut self, text: &str) {
+    /// Empties the text and forgets how it came to be. Kills stay, and `held`, which may speak of
+    /// chips, does, too.
+    pub fn start_over(&mut self, held: &str) {
+        let Self { chips, kills, .. } = self;
+        chips.keep_only(|place| {
+            held.contains(place) || kills.texts().any(|text| text.contains(place))
+        });
+        *self = Self {
+            area: area(),
+            chips: std::mem::take(&mut self.chips),
+            kills: std::mem::take(&mut self.kills),
+            revision: self.revision + 1,
+            ..Self::new(self.lines)
+        };
+    }
+
+    /// Puts a text in the place of what is there: a draft, an older text. Can be undone. What is
+    /// too long to be typed in becomes a chip.
+    pub fn load(&mut self, text: &str) {
+        let text = self.taken_in(text);
         let end = self.text().len();
-        self.replace(0, end, text);
+        let text = match self.lines {
+            Lines::Many if is_longer(&text, EDITABLE_CHARS) => self.chip_for(&text),
+            Lines::Many | Lines::One => text,
+        };
+        self.replace(0, end, &text);
     }
 
-    /// Types one character.
+    /// Takes in text in one piece, in the place of what is selected. What is long becomes a chip;
+    /// a text of one line takes no more than its first 2,000 characters.
+    pub fn paste(&mut self, text: &str) {
+        let text = self.taken_in(text);
+        let text = match self.lines {
+            Lines::Many if is_long(&text) => self.chip_for(&text),
+            Lines::Many => text,
+            Lines::One => text.chars().take(CHIP_CHARS).collect::<String>().into(),
+        };
+        let at = self.selection().unwrap_or(self.caret()..self.caret());
+        self.replace(at.start, at.end, &text);
+    }
+
+    /// Puts something in as a chip, in the place of what is selected.
+    pub fn insert_chip(&mut self, content: Content) {
+        if let Some(place) = self.chips.add(content) {
+            let at = self.selection().unwrap_or(self.caret()..self.caret());
+            self.replace(at.start, at.end, place.encode_utf8(&mut [0; 4]));
+        }
+    }
+
+    /// The bytes of the chip that the caret touches, and the chip.
+    pub fn chip_at_caret(&self) -> Option<(Range<usize>, &Chip)> {
+        let (text, caret) = (self.text(), self.caret());
+        let behind = caret..words::behind(&text, caret);
+        let before = words::before(&text, caret)..caret;
+        [behind, before].into_iter().find_map(|at| {
+            let chip = self.chips.of(text.get(at.clone())?)?;
+            Some((at, chip))
+        })
+    }
+
+    /// Puts the text of the chip at the caret in its place, so that it can be edited.
+    pub fn unfold(&mut self) -> Unfolded {
+        let Some((at, chip)) = self.chip_at_caret() else { return Unfolded::NoChip };
+        let Content::Text(content) = chip.content.clone();
+        if is_longer(&content, EDITABLE_CHARS) {
+            return Unfolded::TooLong;
+        }
+        self.replace(at.start, at.end, &content);
+        Unfolded::Done
+    }
+
+    /// Types one character, in the place of what is selected.
     pub fn insert_char(&mut self, c: char) {
+        if let Some(selected) = self.selection() {
+            self.replace(selected.start, selected.end, "");
+        }
         if c == '\n' || c == '\r' {
             self.insert("\n");
             return;
         }
         self.area.insert_char(c);
-        self.revision += 1;
-        self.redo.clear();
-        match self.undo.last_mut() {
-            Some(steps) if self.typing && !c.is_whitespace() => *steps += 1,
-            Some(_) | None => self.undo.push(1),
+        self.changed(1, Group::Typing);
+        if c.is_whitespace() && self.group == Group::Typing {
+            self.group = Group::Closed;
         }
-        self.typing = !c.is_whitespace();
     }
 
     /// Puts text in at the caret. Every kind of line end becomes a line feed.
@@ -152,64 +254,46 @@ impl Editor {
 
     /// Replaces the bytes from `start` to `end`; the caret stands behind the new text.
     pub fn replace(&mut self, start: usize, end: usize, with: &str) {
-        let with = self.one_kind_of_line_end(with);
-        let count = self.text().get(start..end).unwrap_or_default().chars().count();
-        if count == 0 && with.is_empty() {
-            return;
+        let steps = self.splice(start, end, with);
+        if steps > 0 {
+            self.changed(steps, Group::Closed);
         }
-        self.jump(start);
-        let mut steps = 0;
-        if count > 0 {
-            self.area.delete_str(count);
-            steps += 1;
+    }
+
+    /// From here on all changes are one step of the undo history, until [`Self::close_group`].
+    pub fn open_group(&mut self) {
+        self.undo.push(0);
+        self.group = Group::Open;
+    }
+
+    /// Ends what [`Self::open_group`] began.
+    pub fn close_group(&mut self) {
+        self.group = Group::Closed;
+        if self.undo.last() == Some(&0) {
+            self.undo.pop();
         }
-        if !with.is_empty() {
-            self.area.insert_str(&with);
-            steps += 1;
+    }
+
+    /// Takes the last step back. Says whether there was one.
+    pub fn undo(&mut self) -> bool {
+        let Some(steps) = self.undo.pop() else { return false };
+        for _ in 0..steps {
+            self.area.undo();
+        }
+        self.redo.push(steps);
+        self.jumped_in_time();
+        true
+    }
+
+    /// Makes the step again that was taken back last. Says whether there was one.
+    pub fn redo(&mut self) -> bool {
+        let Some(steps) = self.redo.pop() else { return false };
+        for _ in 0..steps {
+            self.area.redo();
         }
         self.undo.push(steps);
-        self.redo.clear();
-        self.typing = false;
-        self.revision += 1;
-    }
-
-    /// Does what a key stands for.
-    pub fn apply(&mut self, edit: Edit) {
-        let text = self.text();
-        let caret = self.caret();
-        match edit {
-            Edit::Left => self.set_caret(before(&text, caret)),
-            Edit::Right => self.set_caret(behind(&text, caret)),
-            Edit::WordLeft => self.set_caret(word_before(&text, caret)),
-            Edit::WordRight => self.set_caret(word_behind(&text, caret)),
-            Edit::Home => self.set_caret(line_start(&text, caret)),
-            Edit::End => self.set_caret(line_end(&text, caret)),
-            Edit::Backspace => self.replace(before(&text, caret), caret, ""),
-            Edit::Delete => self.replace(caret, behind(&text, caret), ""),
-            Edit::KillWordLeft => self.kill(&text, word_before(&text, caret), caret),
-            Edit::KillWordRight => self.kill(&text, caret, word_behind(&text, caret)),
-            // At the edge of a line a kill takes the line end with it.
-            Edit::KillHome => match line_start(&text, caret) {
-                start if start < caret => self.kill(&text, start, caret),
-                _ => self.kill(&text, before(&text, caret), caret),
-            },
-            Edit::KillEnd => match line_end(&text, caret) {
-                end if end > caret => self.kill(&text, caret, end),
-                _ => self.kill(&text, caret, behind(&text, caret)),
-            },
-            Edit::Yank => self.insert(&self.killed.clone()),
-            Edit::Undo => self.undo(),
-            Edit::Redo => self.redo(),
-        }
-    }
-
-    /// A key in a field that is nothing but text.
-    pub fn key(&mut self, key: KeyEvent) {
-        if let Some(edit) = keymap::find(keymap::EDITING, key) {
-            self.apply(edit);
-        } else if let Some(c) = keymap::typed(key) {
-            self.insert_char(c);
-        }
+        self.jumped_in_time();
+        true
     }
 
     /// Moves the caret a row up on a screen of `width` columns. Says whether there was one.
@@ -224,38 +308,78 @@ impl Editor {
 
     fn vertical(&mut self, width: u16, to: impl Fn(usize) -> Option<usize>) -> bool {
         let text = self.text();
-        let rows = softwrap::rows(&text, width);
-        let (row, column) = softwrap::place(&text, &rows, self.caret());
+        let rows = self.rows(width);
+        let (row, column) = softwrap::place_with(&text, &rows, self.caret(), &self.chips);
+        let column = self.goal.unwrap_or(column);
         let Some(target) = to(row).and_then(|row| rows.get(row)) else { return false };
-        self.set_caret(softwrap::at(&text, target, column));
+        let at = softwrap::at(&text, target, column, &self.chips);
+        // The end of a wrapped row is the beginning of the next one, where it would not be seen.
+        let wraps = rows.iter().any(|row| row.start == at && row.start != target.start);
+        self.set_caret(if wraps { words::before(&text, at) } else { at });
+        self.goal = Some(column);
         true
     }
 
-    fn kill(&mut self, text: &str, start: usize, end: usize) {
-        if let Some(gone) = text.get(start..end).filter(|gone| !gone.is_empty()) {
-            self.killed = gone.to_owned();
-            self.replace(start, end, "");
+    /// Does the replacing, and says how many steps of the crate's that were.
+    fn splice(&mut self, start: usize, end: usize, with: &str) -> usize {
+        let with = self.one_kind_of_line_end(with);
+        let count = self.text().get(start..end).unwrap_or_default().chars().count();
+        if count == 0 && with.is_empty() {
+            return 0;
+        }
+        self.jump(start);
+        let mut steps = 0;
+        if count > 0 {
+            self.area.delete_str(count);
+            steps += 1;
+        }
+        if !with.is_empty() {
+            self.area.insert_str(&with);
+            steps += 1;
+        }
+        steps
+    }
+
+    /// Notes a change of so many of the crate's steps. It joins the newest step of ours where
+    /// both are of the same kind.
+    fn changed(&mut self, steps: usize, kind: Group) {
+        self.revision += 1;
+        self.redo.clear();
+        self.anchor = None;
+        self.goal = None;
+        let joins = self.group == Group::Open || (self.group == kind && kind != Group::Closed);
+        match self.undo.last_mut() {
+            Some(last) if joins => *last += steps,
+            Some(_) | None => self.undo.push(steps),
+        }
+        if self.group != Group::Open {
+            self.group = kind;
+        }
+        self.leave_grapheme();
+    }
+
+    /// What a change has joined to one grapheme has the caret behind it, not in it.
+    fn leave_grapheme(&mut self) {
+        let (text, caret) = (self.text(), self.caret());
+        let start = words::boundary(&text, caret);
+        if start < caret {
+            self.jump(words::behind(&text, start));
         }
     }
 
-    fn undo(&mut self) {
-        let Some(steps) = self.undo.pop() else { return };
-        for _ in 0..steps {
-            self.area.undo();
+    /// Nothing joins what was done before.
+    fn settle(&mut self) {
+        if self.group != Group::Open {
+            self.group = Group::Closed;
         }
-        self.redo.push(steps);
-        self.typing = false;
-        self.revision += 1;
     }
 
-    fn redo(&mut self) {
-        let Some(steps) = self.redo.pop() else { return };
-        for _ in 0..steps {
-            self.area.redo();
-        }
-        self.undo.push(steps);
-        self.typing = false;
+    fn jumped_in_time(&mut self) {
         self.revision += 1;
+        self.anchor = None;
+        self.goal = None;
+        self.group = Group::Closed;
+        self.leave_grapheme();
     }
 
     fn jump(&mut self, at: usize) {
@@ -274,11 +398,33 @@ impl Editor {
         self.area.move_cursor(CursorMove::Jump(clamp(row), clamp(column)));
     }
 
-    fn one_kind_of_line_end(&self, text: &str) -> String {
-        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    /// The character that stands for a text from now on.
+    fn chip_for<'a>(&mut self, text: &str) -> Cow<'a, str> {
+        let place = self.chips.add(Content::Text(text.into()));
+        place.map(String::from).unwrap_or_else(|| text.to_owned()).into()
+    }
+
+    /// Text from outside as it can stand here: line feeds for all kinds of line ends (terminals
+    /// send lone carriage returns), no escape sequences, no control characters.
+    fn taken_in<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let text = match self.one_kind_of_line_end(text) {
+            Cow::Borrowed(text) => strip_ansi(text),
+            Cow::Owned(text) => Cow::Owned(strip_ansi(&text).into_owned()),
+        };
+        match text {
+            Cow::Borrowed(text) => Chips::foreign(text),
+            Cow::Owned(text) => Cow::Owned(Chips::foreign(&text).into_owned()),
+        }
+    }
+
+    fn one_kind_of_line_end<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut text = Cow::Borrowed(text);
+        if text.contains('\r') {
+            text = Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"));
+        }
         match self.lines {
-            Lines::Many => text,
-            Lines::One => text.replace('\n', " "),
+            Lines::One if text.contains('\n') => Cow::Owned(text.replace('\n', " ")),
+            Lines::One | Lines::Many => text,
         }
     }
 }
@@ -299,118 +445,24 @@ impl fmt::Debug for Editor {
     }
 }
 
+fn area() -> TextArea<'static> {
+    let mut area = TextArea::default();
+    area.set_max_histories(10_000);
+    area
+}
+
 fn byte_of(line: &str, chars: usize) -> usize {
     line.char_indices().nth(chars).map_or(line.len(), |(at, _)| at)
 }
 
-fn before(text: &str, at: usize) -> usize {
-    text[..at].grapheme_indices(true).next_back().map_or(0, |(start, _)| start)
+fn is_long(text: &str) -> bool {
+    is_longer(text, CHIP_CHARS)
+        || text.bytes().filter(|byte| *byte == b'\n').nth(CHIP_LINES).is_some()
 }
 
-fn behind(text: &str, at: usize) -> usize {
-    text[at..].graphemes(true).next().map_or(at, |grapheme| at + grapheme.len())
-}
-
-fn line_start(text: &str, at: usize) -> usize {
-    text[..at].rfind('\n').map_or(0, |end| end + 1)
-}
-
-fn line_end(text: &str, at: usize) -> usize {
-    text[at..].find('\n').map_or(text.len(), |end| at + end)
-}
-
-fn is_word(part: &str) -> bool {
-    part.chars().any(|c| c.is_alphanumeric() || c == '_')
-}
-
-fn word_before(text: &str, at: usize) -> usize {
-    text[..at]
-        .split_word_bound_indices()
-        .rfind(|(_, part)| is_word(part))
-        .map_or(0, |(start, _)| start)
-}
-
-fn word_behind(text: &str, at: usize) -> usize {
-    text[at..]
-        .split_word_bound_indices()
-        .find(|(_, part)| is_word(part))
-        .map_or(text.len(), |(start, part)| at + start + part.len())
+fn is_longer(text: &str, chars: usize) -> bool {
+    text.len() > chars && text.chars().nth(chars).is_some()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A text with `|` for the caret, after the edits.
-    fn edited(text: &str, edits: &[Edit]) -> String {
-        let caret = text.find('|').unwrap();
-        let mut editor = Editor::with_text(Lines::Many, &text.replace('|', ""));
-        editor.set_caret(caret);
-        for edit in edits {
-            editor.apply(*edit);
-        }
-        let mut text = editor.text();
-        text.insert(editor.caret(), '|');
-        text
-    }
-
-    #[test]
-    fn keys_edit_the_text() {
-        let rows: &[(&str, &[Edit], &str)] = &[
-            ("ab|", &[Edit::Left], "a|b"),
-            ("|ab", &[Edit::Left], "|ab"),
-            ("a|\nb", &[Edit::Right], "a\n|b"),
-            ("x👩‍🚀|", &[Edit::Left], "x|👩‍🚀"),
-            ("x👩‍🚀|y", &[Edit::Backspace], "x|y"),
-            ("e\u{301}|", &[Edit::Backspace], "|"),
-            ("a\n|b", &[Edit::Backspace], "a|b"),
-            ("|日本", &[Edit::Delete], "|本"),
-            ("one two|", &[Edit::WordLeft], "one |two"),
-            ("|one two", &[Edit::WordRight], "one| two"),
-            ("one two  |", &[Edit::KillWordLeft], "one |"),
-            ("one| two x", &[Edit::KillWordRight], "one| x"),
-            ("a\nbc|d", &[Edit::KillHome], "a\n|d"),
-            ("a\n|d", &[Edit::KillHome], "a|d"),
-            ("a|bc\nd", &[Edit::KillEnd], "a|\nd"),
-            ("a|\nd", &[Edit::KillEnd], "a|d"),
-            ("a\nb|c", &[Edit::Home], "a\n|bc"),
-            ("a\nb|c", &[Edit::End], "a\nbc|"),
-            ("ab cd|", &[Edit::KillWordLeft, Edit::Home, Edit::Yank], "cd|ab "),
-            ("ab|", &[Edit::Backspace, Edit::Undo], "ab|"),
-            ("ab|", &[Edit::Backspace, Edit::Undo, Edit::Redo], "a|"),
-        ];
-        for (text, edits, want) in rows {
-            assert_eq!(edited(text, edits), *want, "{text} {edits:?}");
-        }
-    }
-
-    #[test]
-    fn undo_takes_back_a_word_at_a_time() {
-        let mut editor = Editor::new(Lines::Many);
-        for c in "one two".chars() {
-            editor.insert_char(c);
-        }
-        editor.apply(Edit::Undo);
-        assert_eq!(editor.text(), "one ");
-        editor.apply(Edit::Redo);
-        assert_eq!(editor.text(), "one two");
-    }
-
-    #[test]
-    fn the_caret_moves_by_the_rows_of_the_screen() {
-        let mut editor = Editor::with_text(Lines::Many, "one two three\nx");
-        editor.set_caret(4);
-        assert!(!editor.up(8));
-        assert!(editor.down(8));
-        assert_eq!(editor.caret(), 12);
-        assert!(editor.down(8));
-        assert_eq!(editor.caret(), 15);
-        assert!(!editor.down(8));
-    }
-
-    #[test]
-    fn line_ends_are_made_one_kind() {
-        assert_eq!(Editor::with_text(Lines::Many, "a\r\nb\rc").text(), "a\nb\nc");
-        assert_eq!(Editor::with_text(Lines::One, "a\r\nb").text(), "a b");
-    }
-}
+mod tests;

@@ -8,6 +8,24 @@ pub struct History {
     visit: Option<Visit>,
 }
 
+/// Whether something is worth keeping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Worth {
+    /// It is.
+    Keeping,
+    /// It is not.
+    Nothing,
+}
+
+/// What comes back on the way down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recalled {
+    /// A text that was sent.
+    Sent(String),
+    /// What was being typed.
+    Typed(String),
+}
+
 #[derive(Debug, Clone, PartialEq)]
 struct Visit {
     at: usize,
@@ -25,12 +43,18 @@ impl History {
         &self.entries
     }
 
-    /// Adds what was sent. The same text twice in a row is one entry.
-    pub fn add(&mut self, text: &str) {
+    /// Adds what was sent, as the newest. Says whether it is worth keeping over sessions, too: a
+    /// slash command is not, since `/` lists them all, and neither is what is there already.
+    pub fn add(&mut self, text: &str) -> Worth {
         self.visit = None;
-        if self.entries.last().is_none_or(|last| last != text) {
-            self.entries.push(text.to_owned());
+        let is_command = matches!(crate::commands::parse(text), Some(Ok(_)));
+        if is_command || text.trim().is_empty() || self.entries.last().is_some_and(|it| it == text)
+        {
+            return Worth::Nothing;
         }
+        self.entries.retain(|entry| entry != text);
+        self.entries.push(text.to_owned());
+        Worth::Keeping
     }
 
     /// The newest entry before the present one that begins as what was typed does.
@@ -45,15 +69,15 @@ impl History {
     }
 
     /// The entry after the present one; after the newest, what was typed.
-    pub fn newer(&mut self) -> Option<String> {
+    pub fn newer(&mut self) -> Option<Recalled> {
         let visit = self.visit.as_mut()?;
         let later = self.entries.iter().enumerate().skip(visit.at + 1);
         match later.into_iter().find(|(_, entry)| entry.starts_with(&visit.typed)) {
             Some((at, entry)) => {
                 visit.at = at;
-                Some(entry.clone())
+                Some(Recalled::Sent(entry.clone()))
             }
-            None => self.visit.take().map(|visit| visit.typed),
+            None => self.visit.take().map(|visit| Recalled::Typed(visit.typed)),
         }
     }
 
@@ -68,13 +92,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn commands_and_repetitions_do_not_clutter_it() {
+        let mut history = History::new(vec!["run".into(), "fix".into()]);
+        for (text, worth) in [
+            ("/quit", Worth::Nothing),
+            ("/mode plan", Worth::Nothing),
+            (" ", Worth::Nothing),
+            ("fix", Worth::Nothing),
+            ("run", Worth::Keeping),
+            ("/usr/bin is full", Worth::Keeping),
+            ("!ls", Worth::Keeping),
+        ] {
+            assert_eq!(history.add(text), worth, "{text}");
+        }
+        assert_eq!(history.entries(), ["fix", "run", "/usr/bin is full", "!ls"]);
+    }
+
+    #[test]
     fn up_and_down_walk_the_entries_that_begin_alike() {
         let mut history = History::new(vec!["fix a".into(), "run".into(), "fix b".into()]);
         assert_eq!(history.older("fix"), Some("fix b".into()));
         assert_eq!(history.older("fix b"), Some("fix a".into()));
         assert_eq!(history.older("fix a"), None);
-        assert_eq!(history.newer(), Some("fix b".into()));
-        assert_eq!(history.newer(), Some("fix".into()));
+        assert_eq!(history.newer(), Some(Recalled::Sent("fix b".into())));
+        assert_eq!(history.newer(), Some(Recalled::Typed("fix".into())));
         assert_eq!(history.newer(), None);
     }
 }

@@ -107,6 +107,8 @@ pub enum InputKey {
     History,
     /// Opens the person's editor.
     OpenEditor,
+    /// Puts the text of the paste at the caret in its place.
+    Unfold,
     /// Is typed, and means something to the input.
     Type(char),
     /// Shows the keys.
@@ -341,6 +343,7 @@ pub const INPUT: &[Binding<InputKey>] = &[
     row(&[key(KeyCode::Down)], InputKey::Down, "a row down, then newer texts"),
     row(&[ctrl('r')], InputKey::History, "search what was sent before"),
     row(&[ctrl('g')], InputKey::OpenEditor, "write in $EDITOR"),
+    row(&[alt('o')], InputKey::Unfold, "unfold the paste at the caret"),
     hinted(&[char('@')], InputKey::Type('@'), "name a file", "file"),
 ];
 
@@ -365,8 +368,28 @@ pub const EDITING: &[Binding<Edit>] = &[
         Edit::WordRight,
         "a word right",
     ),
-    row(&[key(KeyCode::Home), ctrl('a')], Edit::Home, "to the beginning of the line"),
-    row(&[key(KeyCode::End), ctrl('e')], Edit::End, "to the end of the line"),
+    row(
+        &[key(KeyCode::Home), ctrl('a')],
+        Edit::Home,
+        "to the beginning of the row, then of the line",
+    ),
+    row(&[key(KeyCode::End), ctrl('e')], Edit::End, "to the end of the row, then of the line"),
+    row(&[held(SHIFT, KeyCode::Left)], Edit::SelectLeft, "select a character to the left"),
+    row(&[held(SHIFT, KeyCode::Right)], Edit::SelectRight, "select a character to the right"),
+    row(
+        &[held(CTRL.union(SHIFT), KeyCode::Left), held(ALT.union(SHIFT), KeyCode::Left)],
+        Edit::SelectWordLeft,
+        "select a word to the left",
+    ),
+    row(
+        &[held(CTRL.union(SHIFT), KeyCode::Right), held(ALT.union(SHIFT), KeyCode::Right)],
+        Edit::SelectWordRight,
+        "select a word to the right",
+    ),
+    row(&[held(SHIFT, KeyCode::Home)], Edit::SelectHome, "select to the beginning of the row"),
+    row(&[held(SHIFT, KeyCode::End)], Edit::SelectEnd, "select to the end of the row"),
+    row(&[alt('a')], Edit::SelectAll, "select all"),
+    row(&[ctrl('x')], Edit::Cut, "cut what is selected"),
     row(
         &[key(KeyCode::Backspace), held(SHIFT, KeyCode::Backspace), ctrl('h')],
         Edit::Backspace,
@@ -382,6 +405,7 @@ pub const EDITING: &[Binding<Edit>] = &[
     row(&[ctrl('u')], Edit::KillHome, "remove back to the beginning of the line"),
     row(&[ctrl('k')], Edit::KillEnd, "remove up to the end of the line"),
     row(&[ctrl('y')], Edit::Yank, "put back what was removed last"),
+    row(&[alt('y')], Edit::YankOlder, "put back what was removed before it instead"),
     // Terminals send ctrl+_ as the code that crossterm reads as ctrl+7.
     row(&[ctrl('_'), ctrl('7'), ctrl('/')], Edit::Undo, "undo"),
     row(&[alt('_'), alt('/'), held(CTRL.union(SHIFT), KeyCode::Char('_'))], Edit::Redo, "redo"),

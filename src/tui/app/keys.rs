@@ -9,7 +9,7 @@ use crate::domain::NoticeLevel;
 use super::approval::Stray;
 use super::commands;
 use super::complete::{self, Completion, Trigger};
-use super::editor::Edit;
+use super::editor::{Edit, Unfolded};
 use super::effect::Effect;
 use super::geometry::Extent;
 use super::keymap::{self, AlwaysKey, ChatKey, CompletionKey, InputKey, PaneKey, Scrolling};
@@ -43,7 +43,7 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
     match model.overlays.last_mut() {
         Some(Overlay::Approval(approval)) if approval.is_armed(model.now) => approval.paste(text),
         Some(Overlay::Picker(picker)) => {
-            picker.filter.insert(text);
+            picker.filter.paste(text);
             picker.list.set_query(&picker.filter.text());
         }
         None if model.focus == Focus::Sidebar => sidebar::paste(model, text),
@@ -158,8 +158,7 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
     if !model.composer.is_empty() {
         let text = model.composer.take();
         model.completion = None;
-        let blank = text.trim().is_empty();
-        return if blank { Vec::new() } else { vec![Effect::AddHistory(text)] };
+        return commands::remember(model, &text);
     }
     if commands::something_runs(model) {
         return stop_turn(model);
@@ -278,7 +277,7 @@ fn input_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
 }
 
 fn edit_input(model: &mut Model, edit: Edit) -> Vec<Effect> {
-    model.composer.edit(edit);
+    model.composer.edit(edit, model.geometry.input.width);
     refresh_completion(model)
 }
 
@@ -290,6 +289,7 @@ fn type_in(model: &mut Model, c: char) -> Vec<Effect> {
 fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
     let width = model.geometry.input.width;
     match key {
+        InputKey::Send if model.composer.continue_line() => return refresh_completion(model),
         InputKey::Send => return commands::submit(model, Goes::AfterTurn),
         InputKey::Steer => return commands::submit(model, Goes::NextStep),
         InputKey::Newline => return type_in(model, '\n'),
@@ -303,6 +303,16 @@ fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
         InputKey::OpenEditor => {
             return vec![Effect::OpenEditor { text: model.composer.expanded() }];
         }
+        InputKey::Unfold => match model.composer.editor.unfold() {
+            Unfolded::Done => return refresh_completion(model),
+            Unfolded::TooLong => model.toast(
+                NoticeLevel::Warning,
+                "This paste is too long to be edited here. ctrl+g opens it in your editor.",
+            ),
+            Unfolded::NoChip => {
+                model.toast(NoticeLevel::Info, "Put the caret beside a paste to unfold it.");
+            }
+        },
         InputKey::Help => return chat_action(model, ChatKey::Help),
     }
     Vec::new()

@@ -144,10 +144,11 @@ fn down(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     if let Some((column, row)) = model.geometry.input.inside(column, row) {
         model.selection = None;
         model.focus = Focus::Input;
-        let text = model.composer.editor.text();
-        let rows = softwrap::rows(&text, model.geometry.input.width);
+        let editor = &mut model.composer.editor;
+        let rows = editor.rows(model.geometry.input.width);
         if let Some(row) = rows.get(usize::from(row) + model.geometry.input_above) {
-            model.composer.editor.set_caret(softwrap::at(&text, row, column));
+            let at = softwrap::at(&editor.text(), row, column, editor.chips());
+            editor.set_caret(at);
         }
     } else if below.is_some() {
         model.scroll.to_tail();

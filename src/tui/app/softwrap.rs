@@ -1,23 +1,36 @@
 //! Soft wrap of the text being typed: which part of it stands on which row of the screen.
 //!
 //! Unlike the transcript's wrap nothing is dropped here, not even the space at a wrap, because
-//! the caret has to be able to stand on every character.
+//! the caret has to be able to stand on every grapheme. What is shown for a grapheme is not
+//! always the grapheme (a tab, a control character, a chip's label), so places are counted by
+//! what [`shown`] says.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
+
+use crate::domain::sanitize::sanitize;
+
+use super::editor::Chips;
+use super::editor::words::before;
 
 /// One row: the bytes of the text that stand on it, without the line end.
 pub type Row = Range<usize>;
 
 /// The rows of `text` at `width` columns. Never empty; every grapheme is on exactly one row.
 pub fn rows(text: &str, width: u16) -> Vec<Row> {
+    rows_with(text, width, &Chips::default())
+}
+
+/// The same of a text with chips.
+pub fn rows_with(text: &str, width: u16, chips: &Chips) -> Vec<Row> {
     let width = usize::from(width.max(1));
     let mut rows = Vec::new();
     let mut start = 0;
     for line in text.split('\n') {
-        wrap_line(line, start, width, &mut rows);
+        wrap_line(line, start, width, chips, &mut rows);
         start += line.len() + 1;
     }
     rows
@@ -26,16 +39,21 @@ pub fn rows(text: &str, width: u16) -> Vec<Row> {
 /// The row and column where the caret stands when it is before byte `at`. At a wrap it stands
 /// at the beginning of the lower row.
 pub fn place(text: &str, rows: &[Row], at: usize) -> (usize, u16) {
+    place_with(text, rows, at, &Chips::default())
+}
+
+/// The same of a text with chips.
+pub fn place_with(text: &str, rows: &[Row], at: usize, chips: &Chips) -> (usize, u16) {
     let row = rows.partition_point(|row| row.start <= at).saturating_sub(1);
     let start = rows.get(row).map_or(0, |row| row.start);
-    (row, columns(text.get(start..at).unwrap_or_default()))
+    (row, columns_with(text.get(start..at).unwrap_or_default(), chips))
 }
 
 /// The byte on `row` that is nearest to `column`.
-pub fn at(text: &str, row: &Row, column: u16) -> usize {
+pub fn at(text: &str, row: &Row, column: u16, chips: &Chips) -> usize {
     let mut left = 0;
-    for (offset, grapheme) in text[row.clone()].grapheme_indices(true) {
-        let next = left + cell_width(grapheme);
+    for (offset, grapheme) in shown(&text[row.clone()], chips) {
+        let next = left + grapheme.width();
         if next > usize::from(column) {
             return row.start + offset;
         }
@@ -44,24 +62,53 @@ pub fn at(text: &str, row: &Row, column: u16) -> usize {
     row.end
 }
 
-/// How many columns a text takes. A tab is shown as four spaces.
-pub fn columns(text: &str) -> u16 {
-    let columns: usize = text.graphemes(true).map(cell_width).sum();
-    u16::try_from(columns).unwrap_or(u16::MAX)
-}
-
-fn cell_width(grapheme: &str) -> usize {
-    match grapheme {
-        "\t" => 4,
-        other => other.width(),
+/// The last place on a row where the caret is shown on it: before its last grapheme where the
+/// text goes on in the next row.
+pub fn last_place(text: &str, row: &Row) -> usize {
+    match text.as_bytes().get(row.end) {
+        None | Some(b'\n') => row.end,
+        Some(_) => row.start + before(&text[row.clone()], row.len()),
     }
 }
 
+/// How many columns a text takes.
+pub fn columns(text: &str) -> u16 {
+    columns_with(text, &Chips::default())
+}
+
+/// The same of a text with chips.
+pub fn columns_with(text: &str, chips: &Chips) -> u16 {
+    let columns: usize = shown(text, chips).map(|(_, grapheme)| grapheme.width()).sum();
+    u16::try_from(columns).unwrap_or(u16::MAX)
+}
+
+/// What stands on the screen for each grapheme of a line, with its byte: a tab is four spaces, a
+/// chip its label, and what a terminal would obey is made visible.
+pub fn shown<'a>(
+    line: &'a str,
+    chips: &'a Chips,
+) -> impl Iterator<Item = (usize, Cow<'a, str>)> + Clone {
+    // What joins letters is harmless between them, which only the whole line tells.
+    let harmless = matches!(sanitize(line), Cow::Borrowed(_));
+    line.grapheme_indices(true).map(move |(at, grapheme)| {
+        let text = match grapheme {
+            "\t" => Cow::Borrowed("    "),
+            _ => match chips.of(grapheme) {
+                Some(chip) => Cow::Borrowed(chip.label.as_str()),
+                None if harmless => Cow::Borrowed(grapheme),
+                None => sanitize(grapheme),
+            },
+        };
+        (at, text)
+    })
+}
+
 /// Breaks after spaces; a word longer than a row is broken anywhere.
-fn wrap_line(line: &str, offset: usize, width: usize, rows: &mut Vec<Row>) {
+fn wrap_line(line: &str, offset: usize, width: usize, chips: &Chips, rows: &mut Vec<Row>) {
     let (mut start, mut used, mut word, mut word_used) = (0, 0, 0, 0);
-    for (at, grapheme) in line.grapheme_indices(true) {
-        let wide = cell_width(grapheme);
+    for (at, grapheme) in shown(line, chips) {
+        let wide = grapheme.width();
+        let is_space = matches!(line.as_bytes().get(at), Some(b' ' | b'\t'));
         // One space may hang over the edge, where the margin is.
         let room = if grapheme == " " { width + 1 } else { width };
         if used + wide > room && at > start {
@@ -72,8 +119,8 @@ fn wrap_line(line: &str, offset: usize, width: usize, rows: &mut Vec<Row>) {
             word_used = kept;
         }
         used += wide;
-        if grapheme == " " || grapheme == "\t" {
-            word = at + grapheme.len();
+        if is_space {
+            word = at + 1;
             word_used = 0;
         } else {
             word_used += wide;
@@ -107,7 +154,7 @@ mod tests {
         let rows = rows(text, 6);
         assert_eq!(place(text, &rows, 3), (0, 2));
         assert_eq!(place(text, &rows, text.len()), (rows.len() - 1, 3));
-        assert_eq!(at(text, &rows[0], 3), 3);
+        assert_eq!(at(text, &rows[0], 3, &Chips::default()), 3);
     }
 
     proptest! {

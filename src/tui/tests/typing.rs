@@ -38,6 +38,55 @@ fn a_newline_does_not() {
 }
 
 #[test]
+fn enter_behind_a_backslash_does_not_either() {
+    let scene = screen(80, 24).types("a\\").key("enter").types("b").quietly().quick("enter");
+    scene.asks(&send("a\nb"));
+}
+
+#[test]
+fn a_long_paste_is_a_label_that_unfolds() {
+    let long = "line\n".repeat(30);
+    let scene = screen(80, 24).types("see ").msg(Msg::Paste(long.clone())).types(" ok");
+    let scene = scene.shows("❯ see [pasted 30 lines] ok").quietly();
+    let scene = scene.key("alt+o").shows("Put the caret beside a paste");
+    let scene = scene.key("left").key("left").key("left").key("alt+o").hides("[pasted");
+    assert_eq!(scene.model.composer.editor.text(), format!("see {long} ok"));
+}
+
+#[test]
+fn a_long_paste_is_sent_in_full_and_goes_as_a_whole() {
+    let long = "line\n".repeat(30);
+    let scene = screen(80, 24).msg(Msg::Paste(long.clone())).key("backspace").hides("[pasted");
+    assert!(scene.model.composer.is_empty());
+    let scene = screen(80, 24).msg(Msg::Paste(long.clone())).quietly();
+    scene.asks(&[]).quick("enter").asks(&send(&long));
+}
+
+#[test]
+fn what_is_selected_is_replaced_by_what_is_typed() {
+    let scene = screen(80, 24).types("one two").key("ctrl+shift+left").types("2");
+    assert_eq!(scene.model.composer.editor.text(), "one 2");
+}
+
+#[test]
+fn the_caret_stands_behind_what_is_shown() {
+    // Wide characters, a joined emoji, a tab, a label, a row that is wrapped.
+    for (text, column, row) in [
+        ("日本", 7, 21),
+        ("👩‍🚀x", 6, 21),
+        ("a\tb", 9, 21),
+        ("a\u{202e}b", 13, 21),
+        ("e\u{301}", 4, 21),
+        ("日本語日本語日本語日本語日本語日本語", 7, 21),
+    ] {
+        let scene = screen(37, 24).msg(Msg::Paste(text.into()));
+        assert_eq!(scene.caret(), (column, row), "{text}\n{}", scene.text());
+    }
+    let scene = screen(80, 24).msg(Msg::Paste("x\n".repeat(30)));
+    assert_eq!(scene.caret(), (3 + 17, 21));
+}
+
+#[test]
 fn a_second_message_waits_for_the_first() {
     let scene = screen(80, 24).types("one").quick("enter").types("two").quick("enter").quietly();
     running(scene).shows("+ two").event(ended(TurnOutcome::Answered)).asks(&[
@@ -130,7 +179,7 @@ fn slash_commands_do_what_they_say() {
     ];
     for (line, effect) in rows {
         let scene = screen(80, 24).msg(Msg::Paste((*line).into())).key("esc").quietly();
-        scene.quick("enter").asks(&[Effect::AddHistory((*line).into()), effect.clone()]);
+        scene.quick("enter").asks(std::slice::from_ref(effect));
     }
 }
 
@@ -147,7 +196,7 @@ fn the_palette_under_a_slash_runs_a_command() {
         .shows("send less of the older conversation")
         .quietly()
         .quick("enter")
-        .asks(&[Effect::AddHistory("/compact".into()), Effect::Agent(Command::Compact)]);
+        .asks(&[Effect::Agent(Command::Compact)]);
 }
 
 #[test]
@@ -173,10 +222,7 @@ fn models_are_listed_and_chosen() {
         .shows("32k")
         .quietly()
         .key("enter")
-        .asks(&[
-            Effect::AddHistory("/model small".into()),
-            Effect::Agent(Command::SetModel("small".into())),
-        ]);
+        .asks(&[Effect::Agent(Command::SetModel("small".into()))]);
 }
 
 #[test]

@@ -273,17 +273,16 @@ fn short(approval: &Approval, width: u16) -> Vec<Line> {
 
 fn field(words: &str, editor: &Editor, width: u16) -> Answers {
     let text = editor.text();
-    let rows = softwrap::rows(&text, width.saturating_sub(3).max(1));
-    let (row, column) = softwrap::place(&text, &rows, editor.caret());
+    let rows = editor.rows(width.saturating_sub(3).max(1));
+    let (row, column) = softwrap::place_with(&text, &rows, editor.caret(), editor.chips());
     let first = row.saturating_sub(3);
     let mut lines = plain::render(words, Role::Muted, width);
     let above = lines.len();
     for (number, part) in rows.iter().enumerate().skip(first).take(4) {
         let mark = if number == 0 { "❯ " } else { "  " };
-        lines.push(line(vec![
-            span(mark, Role::User),
-            span(harmless(&text[part.clone()]), Role::Text),
-        ]));
+        let mut row = vec![span(mark, Role::User)];
+        row.extend(super::composer::typed_row(editor, &text, part));
+        lines.push(line(row));
     }
     Answers { lines, caret: Some((above + row - first, column + 2)) }
 }

@@ -2,15 +2,16 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::Modifier;
 
 use crate::tui::app::Model;
+use crate::tui::app::editor::Editor;
 use crate::tui::app::geometry::Geometry;
 use crate::tui::app::model::Focus;
 use crate::tui::app::softwrap::{self, Row};
 use crate::tui::app::turn::Turn;
-use crate::tui::layout::Role;
+use crate::tui::layout::{Role, Span};
 
-use super::blocks::harmless;
 use super::paint::{self, Styles, span};
 
 /// Draws the input, whose text stands on the rows `typed`, and returns the caret's cell.
@@ -24,7 +25,8 @@ pub fn draw(
 ) -> Position {
     let text = model.composer.editor.text();
     let room = Rect { x: area.x + 3, width: area.width.saturating_sub(4).max(1), ..area };
-    let (row, column) = softwrap::place(&text, typed, model.composer.editor.caret());
+    let editor = &model.composer.editor;
+    let (row, column) = softwrap::place_with(&text, typed, editor.caret(), editor.chips());
     let above = (row + 1).saturating_sub(usize::from(area.height.max(1)));
     geometry.input = room.into();
     geometry.input_above = above;
@@ -42,10 +44,42 @@ pub fn draw(
         paint::spans(&[span(words, Role::Muted)], styles, room, buffer);
     }
     for (y, row) in (area.y..area.y + area.height).zip(typed.iter().skip(above)) {
-        let shown = harmless(&text[row.clone()]);
         let place = Rect { y, height: 1, width: room.width + 1, ..room };
-        paint::spans(&[span(shown, Role::Text)], styles, place, buffer);
+        paint::spans(&typed_row(editor, &text, row), styles, place, buffer);
+        if let Some((from, to)) = selected_columns(editor, &text, row) {
+            let columns = to.min(place.width).saturating_sub(from);
+            let cells = Rect { x: place.x + from, width: columns, ..place };
+            buffer.set_style(cells, Modifier::REVERSED);
+        }
     }
     let y = area.y + u16::try_from(row - above).unwrap_or(0);
     Position { x: (room.x + column).min(area.x + area.width.saturating_sub(1)), y }
+}
+
+/// A row of a text being typed. What stands for something else looks like it.
+pub fn typed_row(editor: &Editor, text: &str, row: &Row) -> Vec<Span> {
+    let line = &text[row.clone()];
+    let mut spans: Vec<Span> = Vec::new();
+    for (at, shown) in softwrap::shown(line, editor.chips()) {
+        let role = if line[at..].starts_with(shown.as_ref()) || line[at..].starts_with('\t') {
+            Role::Text
+        } else if editor.chips().of(&line[at..]).is_some() {
+            Role::Code
+        } else {
+            Role::Escaped
+        };
+        match spans.last_mut() {
+            Some(last) if last.role == role => last.text.push_str(&shown),
+            Some(_) | None => spans.push(span(shown, role)),
+        }
+    }
+    spans
+}
+
+/// The columns of a row that are selected.
+fn selected_columns(editor: &Editor, text: &str, row: &Row) -> Option<(u16, u16)> {
+    let selected = editor.selection()?;
+    let (from, to) = (selected.start.max(row.start), selected.end.min(row.end));
+    let column = |at: usize| softwrap::columns_with(&text[row.start..at], editor.chips());
+    (from < to).then(|| (column(from), column(to)))
 }

@@ -27,7 +27,6 @@ use super::app::geometry::{Area, Geometry};
 use super::app::model::Focus;
 use super::app::overlay::Overlay;
 use super::app::sidebar::{Placement, on_screen};
-use super::app::softwrap;
 use super::layout::Role;
 
 pub use layouts::Layouts;
@@ -57,7 +56,7 @@ pub fn view(
     let mut geometry = Geometry::of_size(area.width, area.height);
     let side = on_screen(model);
     let chat = beside(area, side);
-    let typed = softwrap::rows(&model.composer.editor.text(), input_width(chat));
+    let typed = model.composer.editor.rows(input_width(chat));
     let rows = Rows::split(model, chat, typed.len()).with_edges(area);
 
     let buffer = frame.buffer_mut();

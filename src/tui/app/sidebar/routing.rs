@@ -68,7 +68,7 @@ pub fn key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
 /// Text in one piece.
 pub fn paste(model: &mut Model, text: &str) {
     if let Some(editor) = model.sidebar.editor() {
-        editor.insert(text);
+        editor.paste(text);
         model.sidebar.edited();
     }
 }

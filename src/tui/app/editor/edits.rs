@@ -1,0 +1,225 @@
+//! What the editing keys do to a text.
+
+use crossterm::event::{KeyCode, KeyEvent};
+
+use crate::tui::app::keymap;
+use crate::tui::app::softwrap;
+
+use super::kills::Side;
+use super::words::{before, behind, line_end, line_start, word_before, word_behind};
+use super::{Editor, Group, Lines};
+
+/// A width at which no row is wrapped: home and end go by lines.
+const UNWRAPPED: u16 = u16::MAX;
+
+/// Something that a key does to a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Edit {
+    /// One grapheme left.
+    Left,
+    /// One grapheme right.
+    Right,
+    /// To the beginning of the word before.
+    WordLeft,
+    /// Behind the next word.
+    WordRight,
+    /// To the beginning of the row, then of the line.
+    Home,
+    /// To the end of the row, then of the line.
+    End,
+    /// Selects one grapheme more to the left.
+    SelectLeft,
+    /// Selects one grapheme more to the right.
+    SelectRight,
+    /// Selects back to the beginning of the word.
+    SelectWordLeft,
+    /// Selects up to the end of the next word.
+    SelectWordRight,
+    /// Selects back to the beginning of the row, then of the line.
+    SelectHome,
+    /// Selects up to the end of the row, then of the line.
+    SelectEnd,
+    /// Selects everything.
+    SelectAll,
+    /// Removes what is selected, to be put back elsewhere.
+    Cut,
+    /// Removes what is selected, or the grapheme before the caret.
+    Backspace,
+    /// Removes what is selected, or the grapheme behind the caret.
+    Delete,
+    /// Removes back to the beginning of the word.
+    KillWordLeft,
+    /// Removes up to the end of the next word.
+    KillWordRight,
+    /// Removes back to the beginning of the line.
+    KillHome,
+    /// Removes up to the end of the line.
+    KillEnd,
+    /// Puts in what was removed last by a kill.
+    Yank,
+    /// Puts the kill before it in the place of what was put in just now.
+    YankOlder,
+    /// Takes the last change back.
+    Undo,
+    /// Makes the change again that was taken back last.
+    Redo,
+}
+
+impl Editor {
+    /// Does what a key stands for, on a screen where the text is wrapped at `width` columns.
+    pub fn apply(&mut self, edit: Edit, width: u16) {
+        let text = self.text();
+        let caret = self.caret();
+        match edit {
+            Edit::Left => match self.selection() {
+                Some(selected) => self.set_caret(selected.start),
+                None => self.set_caret(before(&text, caret)),
+            },
+            Edit::Right => match self.selection() {
+                Some(selected) => self.set_caret(selected.end),
+                None => self.set_caret(behind(&text, caret)),
+            },
+            Edit::WordLeft => self.set_caret(word_before(&text, caret)),
+            Edit::WordRight => self.set_caret(word_behind(&text, caret)),
+            Edit::Home => self.set_caret(self.home(&text, width)),
+            Edit::End => self.set_caret(self.end(&text, width)),
+            Edit::SelectLeft => self.select_to(before(&text, caret)),
+            Edit::SelectRight => self.select_to(behind(&text, caret)),
+            Edit::SelectWordLeft => self.select_to(word_before(&text, caret)),
+            Edit::SelectWordRight => self.select_to(word_behind(&text, caret)),
+            Edit::SelectHome => self.select_to(self.home(&text, width)),
+            Edit::SelectEnd => self.select_to(self.end(&text, width)),
+            Edit::SelectAll => {
+                self.set_caret(0);
+                self.select_to(text.len());
+            }
+            Edit::Cut => {
+                if let Some(selected) = self.selection() {
+                    self.kills.interrupt();
+                    self.kill(&text, selected.start, selected.end, Side::Behind);
+                }
+            }
+            Edit::Backspace => self.erase(before(&text, caret), caret),
+            Edit::Delete => self.erase(caret, behind(&text, caret)),
+            Edit::KillWordLeft => self.kill(&text, word_before(&text, caret), caret, Side::Before),
+            Edit::KillWordRight => {
+                self.kill(&text, caret, word_behind(&text, caret), Side::Behind);
+            }
+            // At the edge of a line a kill takes the line end with it.
+            Edit::KillHome => match line_start(&text, caret) {
+                start if start < caret => self.kill(&text, start, caret, Side::Before),
+                _ => self.kill(&text, before(&text, caret), caret, Side::Before),
+            },
+            Edit::KillEnd => match line_end(&text, caret) {
+                end if end > caret => self.kill(&text, caret, end, Side::Behind),
+                _ => self.kill(&text, caret, behind(&text, caret), Side::Behind),
+            },
+            Edit::Yank => {
+                let at = self.selection().unwrap_or(caret..caret);
+                if let Some(killed) = self.kills.yank(at.start) {
+                    self.replace(at.start, at.end, &killed);
+                }
+            }
+            Edit::YankOlder => {
+                if let Some((start, end, killed)) = self.kills.older() {
+                    self.replace(start, end, &killed);
+                }
+            }
+            Edit::Undo => drop(self.undo()),
+            Edit::Redo => drop(self.redo()),
+        }
+        if !edit.is_kill_or_yank() {
+            self.kills.interrupt();
+        }
+    }
+
+    /// A key in a field that is nothing but text.
+    pub fn key(&mut self, key: KeyEvent) {
+        if let Some(edit) = keymap::find(keymap::EDITING, key) {
+            self.apply(edit, UNWRAPPED);
+        } else if let Some(c) = keymap::typed(key) {
+            self.kills.interrupt();
+            self.insert_char(c);
+        } else if self.lines == Lines::Many {
+            match key.code {
+                KeyCode::Up => drop(self.up(UNWRAPPED)),
+                KeyCode::Down => drop(self.down(UNWRAPPED)),
+                _ => {}
+            }
+        }
+    }
+
+    fn select_to(&mut self, at: usize) {
+        let anchor = self.anchor.unwrap_or(self.caret());
+        self.set_caret(at);
+        self.anchor = Some(anchor);
+    }
+
+    fn erase(&mut self, start: usize, end: usize) {
+        let at = self.selection().unwrap_or(start..end);
+        let steps = self.splice(at.start, at.end, "");
+        if steps > 0 {
+            self.changed(steps, Group::Erasing);
+        }
+    }
+
+    fn kill(&mut self, text: &str, start: usize, end: usize, side: Side) {
+        if let Some(gone) = text.get(start..end).filter(|gone| !gone.is_empty()) {
+            self.kills.push(gone, side);
+            self.replace(start, end, "");
+        }
+    }
+
+    /// The beginning of the caret's row; of its line when it is there already.
+    fn home(&self, text: &str, width: u16) -> usize {
+        let caret = self.caret();
+        let rows = self.rows(width);
+        let row = rows.iter().rfind(|row| row.start <= caret);
+        row.map(|row| row.start)
+            .filter(|start| *start < caret)
+            .unwrap_or_else(|| line_start(text, caret))
+    }
+
+    /// The end of the caret's row; of its line when it is there already. Where the row is
+    /// wrapped, its end is the last place that is still shown on it.
+    fn end(&self, text: &str, width: u16) -> usize {
+        let caret = self.caret();
+        let (rows, line_end) = (self.rows(width), line_end(text, caret));
+        let row = rows.iter().rfind(|row| row.start <= caret);
+        match row.map(|row| softwrap::last_place(text, row)) {
+            Some(last) if caret < last && last < line_end => last,
+            Some(_) | None => line_end,
+        }
+    }
+}
+
+impl Edit {
+    fn is_kill_or_yank(self) -> bool {
+        match self {
+            Self::KillWordLeft
+            | Self::KillWordRight
+            | Self::KillHome
+            | Self::KillEnd
+            | Self::Cut
+            | Self::Yank
+            | Self::YankOlder => true,
+            Self::Left
+            | Self::Right
+            | Self::WordLeft
+            | Self::WordRight
+            | Self::Home
+            | Self::End
+            | Self::SelectLeft
+            | Self::SelectRight
+            | Self::SelectWordLeft
+            | Self::SelectWordRight
+            | Self::SelectHome
+            | Self::SelectEnd
+            | Self::SelectAll
+            | Self::Backspace
+            | Self::Delete
+            | Self::Undo
+            | Self::Redo => false,
+        }
+    }
+}
