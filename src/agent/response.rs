@@ -62,7 +62,7 @@ impl Response {
         self.message(Half::Whole)
     }
 
-    /// What had come when the person stopped it: without calls, which were half made.
+    /// What had come before it was broken off: without calls, which were half made.
     pub fn cut(self) -> Message {
         self.message(Half::Cut)
     }

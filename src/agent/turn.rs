@@ -302,7 +302,7 @@ impl Turn {
                 | Recovery::AskPerson
                 | Recovery::GiveUp,
                 _,
-            ) => self.end(TurnOutcome::Failed(error.message)),
+            ) => self.end_streaming(TurnOutcome::Failed(error.message)),
         }
     }
 
@@ -326,18 +326,7 @@ impl Turn {
 
     fn cancelled(&mut self) -> Vec<Action> {
         match &mut self.phase {
-            Phase::Streaming(response) => {
-                let response = std::mem::take(response);
-                let usage = response.usage;
-                self.usage += usage.unwrap_or_default();
-                let message = response.cut();
-                let mut actions = Vec::new();
-                if !message.content.is_empty() {
-                    actions.push(Action::Record { message, stop: StopReason::Interrupted, usage });
-                }
-                actions.extend(self.end(TurnOutcome::Interrupted));
-                actions
-            }
+            Phase::Streaming(_) => self.end_streaming(TurnOutcome::Interrupted),
             // The calls see the same token: each ends with a result, and then the turn does.
             Phase::Running(after) => {
                 *after = AfterCalls::StopInterrupted;
@@ -348,6 +337,22 @@ impl Turn {
             }
             Phase::Over => Vec::new(),
         }
+    }
+
+    /// Ends in the middle of a response: what was said so far is kept, its calls are not run.
+    fn end_streaming(&mut self, outcome: TurnOutcome) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if let Phase::Streaming(response) = &mut self.phase {
+            let response = std::mem::take(response);
+            let usage = response.usage;
+            self.usage += usage.unwrap_or_default();
+            let message = response.cut();
+            if !message.content.is_empty() {
+                actions.push(Action::Record { message, stop: StopReason::Interrupted, usage });
+            }
+        }
+        actions.extend(self.end(outcome));
+        actions
     }
 
     fn end(&mut self, outcome: TurnOutcome) -> Vec<Action> {
@@ -412,6 +417,16 @@ mod tests {
         let actions = say(&mut turn, "hi", StopReason::EndTurn);
         assert_eq!(names(&actions), ["record", "end"]);
         assert_eq!(actions[1], Action::End(TurnOutcome::Answered));
+    }
+
+    #[test]
+    fn what_was_said_before_the_last_failure_is_kept() {
+        let mut turn = turn();
+        turn.step(Input::Begun);
+        turn.step(Input::Event(StreamEvent::Text("half".into())));
+        let actions = turn.step(failed(Recovery::Retry, None));
+        assert_eq!(names(&actions), ["record", "end"]);
+        assert_eq!(actions[1], Action::End(TurnOutcome::Failed("it broke".into())));
     }
 
     #[test]
