@@ -8,12 +8,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use crate::domain::sanitize::strip_ansi;
 use crate::domain::{ContentHash, Todo};
 use crate::session::Blobs;
 use crate::tools::{FileChange, ToolEffects};
 
 /// Live output that waits, at most; older text gives way.
 const PENDING: usize = 64 * 1024;
+
+/// What is remembered of live output that was passed on already.
+const REMEMBERED: usize = 4 * 1024;
 
 /// Something a tool told.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,6 +43,8 @@ pub(super) struct Teller(Arc<Facts>);
 #[derive(Default)]
 struct Inner {
     progress: String,
+    /// The end of all live output, for a call that never comes to report it.
+    so_far: String,
     others: VecDeque<Fact>,
     kept: Option<ContentHash>,
     is_closed: bool,
@@ -57,6 +63,11 @@ impl Facts {
     /// The output that was kept whole.
     pub(super) fn kept(&self) -> Option<ContentHash> {
         self.lock().kept.clone()
+    }
+
+    /// The end of the live output, without its colours.
+    pub(super) fn so_far(&self) -> String {
+        strip_ansi(&self.lock().so_far).into_owned()
     }
 
     /// Whether nothing more can come than what is there.
@@ -100,12 +111,8 @@ impl Drop for Teller {
 impl ToolEffects for Teller {
     fn progress(&self, text: &str) {
         let mut inner = self.0.lock();
-        inner.progress.push_str(text);
-        let excess = inner.progress.len().saturating_sub(PENDING);
-        if excess > 0 {
-            let cut = inner.progress.ceil_char_boundary(excess);
-            inner.progress.drain(..cut);
-        }
+        push_bounded(&mut inner.progress, text, PENDING);
+        push_bounded(&mut inner.so_far, text, REMEMBERED);
         drop(inner);
         self.0.news.notify_one();
     }
@@ -132,6 +139,16 @@ impl ToolEffects for Teller {
     }
 }
 
+/// Appends, and lets the oldest text go.
+fn push_bounded(text: &mut String, more: &str, limit: usize) {
+    text.push_str(more);
+    let excess = text.len().saturating_sub(limit);
+    if excess > 0 {
+        let cut = text.ceil_char_boundary(excess);
+        text.drain(..cut);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,6 +171,17 @@ mod tests {
         let Fact::Progress(text) = &taken[0] else { panic!("no progress") };
         assert!(text.len() <= PENDING && text.ends_with("äb"));
         assert_eq!(facts.take(), []);
+    }
+
+    #[test]
+    fn the_end_of_the_output_is_remembered_after_it_was_taken() {
+        let (_folder, facts) = facts();
+        let teller = facts.teller();
+        teller.progress(&"old ".repeat(REMEMBERED));
+        teller.progress("\u{1b}[1mnew\u{1b}[0m");
+        facts.take();
+        let so_far = facts.so_far();
+        assert!(so_far.len() <= REMEMBERED && so_far.ends_with("old new"), "{so_far}");
     }
 
     #[test]

@@ -31,7 +31,7 @@ use super::journal::Journal;
 use super::keeper::Keeper;
 use super::powers::Powers;
 use super::repeats::Repeats;
-use super::words::{crashed, denied, not_json, stopped, with_change};
+use super::words::{crashed, denied, not_json, stopped, stopped_after, with_change};
 
 /// How long a cancelled tool may take to say what it had done, before it is left behind.
 const GRACE: Duration = Duration::from_millis(75);
@@ -216,7 +216,7 @@ async fn run(gate: &Gate, call: &ToolCall, approved: &Approved, tool: &dyn Tool)
             () = facts.news() => keeper.pass_on(&call.id, &facts).await,
             () = &mut out_of_time => {
                 gate.journal.look_after(keeper.clone().pass_on_late(facts.clone()));
-                break Ok(stopped());
+                break Ok(stopped_after(&facts.so_far()));
             }
         }
     };

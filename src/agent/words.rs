@@ -38,6 +38,17 @@ pub(super) fn stopped() -> ToolOutput {
     ToolOutput { status: ToolStatus::Cancelled, ..ToolOutput::text(CANCELLED) }
 }
 
+/// A call that was left behind in the middle of its work, with what it had printed.
+pub(super) fn stopped_after(so_far: &str) -> ToolOutput {
+    match so_far.trim_end() {
+        "" => stopped(),
+        so_far => ToolOutput {
+            status: ToolStatus::Cancelled,
+            ..ToolOutput::text(format!("{so_far}\n[stopped by the user]"))
+        },
+    }
+}
+
 pub(super) fn crashed() -> ToolOutput {
     ToolOutput::failed(
         "The tool itself failed, and what it had done by then is not known. Look before you go on, \
