@@ -18,6 +18,8 @@ mod chatting;
 mod demo;
 #[path = "screen/leaving.rs"]
 mod leaving;
+#[path = "screen/robust.rs"]
+mod robust;
 #[path = "screen/sessions.rs"]
 mod sessions;
 #[path = "screen/starting.rs"]

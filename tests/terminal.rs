@@ -17,7 +17,10 @@ use portable_pty::{CommandBuilder, MasterPty, PtySize};
 use rustix::process::{Pid, Signal as RawSignal};
 use rustix::termios::LocalModes;
 use slug_code::platform::hangup::HangupWatch;
+use slug_code::platform::logging;
+use slug_code::platform::redact::Redactor;
 use slug_code::platform::signals::{Signal, Signals, raise_again};
+use slug_code::platform::terminal::output::Output;
 use slug_code::platform::terminal::{Mouse, Screen, Suspended};
 use tokio_util::sync::CancellationToken;
 
@@ -46,6 +49,50 @@ fn helper() {
             std::thread::spawn(|| panic!("BOOM")).join().unwrap_err();
             show("FRAME");
             drop(screen);
+        }
+        "tokio worker" => {
+            let runtime = tokio::runtime::Runtime::new().unwrap();
+            let screen = Screen::enter(Mouse::Slugs).unwrap();
+            let task = runtime.spawn(async { panic!("BOOM") });
+            runtime.block_on(task).unwrap_err();
+            show("FRAME");
+            drop(screen);
+        }
+        "panic in a drop" => {
+            let _screen = Screen::enter(Mouse::Slugs).unwrap();
+            drop(Bomb);
+        }
+        "double panic" => {
+            let _screen = Screen::enter(Mouse::Slugs).unwrap();
+            let _bomb = Bomb;
+            panic!("FIRST");
+        }
+        "double panic elsewhere" => {
+            let _screen = Screen::enter(Mouse::Slugs).unwrap();
+            let thread = std::thread::spawn(|| {
+                let _bomb = Bomb;
+                panic!("FIRST");
+            });
+            drop(thread.join());
+        }
+        "libraries" => {
+            let folder = std::env::var_os("SCENE_FILE").unwrap();
+            let log = logging::start(Path::new(&folder), None, Redactor::default()).unwrap();
+            let screen = Screen::enter(Mouse::Slugs).unwrap();
+            rustix::io::write(std::io::stderr(), b"TO STDERR\n").unwrap();
+            rustix::io::write(std::io::stdout(), b"TO STDOUT\n").unwrap();
+            show("FRAME");
+            drop(screen);
+            rustix::io::write(std::io::stderr(), b"AFTER\n").unwrap();
+            drop(log);
+        }
+        "stuck" => {
+            let file = std::env::var_os("SCENE_FILE").unwrap();
+            let screen = Screen::enter(Mouse::Slugs).unwrap();
+            show(&"x".repeat(1 << 20));
+            assert!(!Output::has_all());
+            drop(screen);
+            std::fs::write(file, "over").unwrap();
         }
         "lend" => {
             let mut screen = Screen::enter(Mouse::Slugs).unwrap();
@@ -91,9 +138,16 @@ fn helper() {
 }
 
 fn show(text: &str) {
-    let mut out = std::io::stdout();
-    out.write_all(text.as_bytes()).unwrap();
-    out.flush().unwrap();
+    Output.write_all(text.as_bytes()).unwrap();
+    Output.flush().unwrap();
+}
+
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("BOOM");
+    }
 }
 
 type Terminal = Box<dyn MasterPty + Send>;
@@ -130,7 +184,11 @@ struct Scene {
 
 impl Scene {
     fn play(name: &str, shell: Option<&str>) -> Self {
-        let (terminal, child) = start(name, shell, None);
+        Self::play_with(name, shell, None)
+    }
+
+    fn play_with(name: &str, shell: Option<&str>, file: Option<&Path>) -> Self {
+        let (terminal, child) = start(name, shell, file);
         let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
         let path = terminal.tty_name().unwrap();
         let near = rustix::fs::open(path, flags, rustix::fs::Mode::empty()).unwrap();
@@ -201,10 +259,58 @@ fn a_panic_is_told_after_the_terminal_was_given_back() {
 
 #[test]
 fn a_panic_elsewhere_does_not_disturb_the_screen() {
-    let (text, success) = Scene::play("other thread", None).end();
+    for scene in ["other thread", "tokio worker"] {
+        let (text, success) = Scene::play(scene, None).end();
+        assert!(success);
+        in_order(&text, &[TAKEN, "FRAME", GIVEN_BACK]);
+        assert!(!text.contains("BOOM"), "{text}");
+    }
+}
+
+#[test]
+fn a_panic_in_a_drop_is_told_after_the_terminal_was_given_back() {
+    let mut scene = Scene::play("panic in a drop", None);
+    let (text, success) = scene.end();
+    assert!(!success);
+    in_order(&text, &[TAKEN, GIVEN_BACK, "BOOM"]);
+    assert!(scene.edits_lines());
+}
+
+#[test]
+fn a_panic_that_aborts_gives_the_terminal_back_on_any_thread() {
+    for (name, told) in [("double panic", "FIRST"), ("double panic elsewhere", "cleanup")] {
+        let mut scene = Scene::play(name, None);
+        assert!(!scene.child.wait().unwrap().success());
+        let text = scene.wait_for("the end", |text| text.contains("cleanup"));
+        in_order(&text, &[TAKEN, GIVEN_BACK, told]);
+        assert_eq!(text.matches(GIVEN_BACK).count(), 1);
+        assert!(scene.edits_lines());
+    }
+}
+
+#[test]
+fn what_libraries_print_goes_to_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let (text, success) = Scene::play_with("libraries", None, Some(folder.path())).end();
     assert!(success);
-    in_order(&text, &[TAKEN, "FRAME", GIVEN_BACK]);
-    assert!(!text.contains("BOOM"));
+    in_order(&text, &[TAKEN, "FRAME", GIVEN_BACK, "AFTER"]);
+    assert!(!text.contains("TO STD"), "{text}");
+    let log = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap();
+    let log = std::fs::read_to_string(log.path()).unwrap();
+    assert!(log.contains("TO STDERR") && log.contains("TO STDOUT"), "{log}");
+    assert!(!log.contains("AFTER"), "{log}");
+}
+
+#[test]
+fn a_terminal_that_reads_nothing_does_not_hold_up_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("over");
+    // Nobody reads what it writes.
+    let (terminal, mut child) = start("stuck", None, Some(&file));
+    until("it is over", || file.exists());
+    // The test's harness has a line to print, too, and waits for somebody to read it.
+    drop(terminal);
+    until("it is gone", || child.try_wait().unwrap().is_some());
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use crate::config::ConfigError;
 use crate::domain::sanitize::sanitize;
+use crate::platform::terminal::output::takes_lines;
 use crate::tui::runtime::Left;
 
 use super::build;
@@ -26,7 +27,8 @@ pub(super) fn config_errors(errors: &[ConfigError]) {
 /// After the chat: how to go on with its session.
 pub(super) fn how_to_resume(ground: &Ground, left: &Left) {
     let Some(session) = left.session else { return };
-    if build::store(ground).is_begun(session).unwrap_or(false) {
+    // Where nobody reads, the line would hold up the end.
+    if takes_lines() && build::store(ground).is_begun(session).unwrap_or(false) {
         // With standard output closed there is nobody to tell.
         let _ = writeln!(std::io::stdout(), "To go on with this session: slug --resume {session}");
     }

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::bail;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, AgentHandle, Person};
@@ -32,6 +34,10 @@ use super::ground::Ground;
 use super::questions::{self, Model, Outcome};
 use super::services::Outside;
 use super::{once, print};
+
+/// How long the agent may take to save what it has when it is told to end. A disk that hangs must
+/// not hold the shell up.
+const LAST_LINES: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
     if !terminal::is_capable() {
@@ -138,17 +144,48 @@ impl Chat<'_> {
         let chat = runtime::run(screen, start, handles, events);
         let (left, signal) = until_left(chat, &mut signals, &shutdown).await;
         stop.everything();
-        let agent = task.await;
+        let agent = ended(task).await;
         processes.end_all().await;
         drop((log, watch));
         if let Some(signal) = signal {
             raise_again(signal, &child::program()?);
         }
-        if agent.is_err() {
-            bail!("slug's agent ended abnormally. The log is in {}.", ground.home.logs().display());
+        match agent {
+            Ended::Well => {}
+            Ended::Abnormally => {
+                let logs = ground.home.logs();
+                bail!("slug's agent ended abnormally. The log is in {}.", logs.display());
+            }
+            Ended::NotYet => print::complain(
+                "The session's last lines could not be saved in time (a slow disk?). \
+                 What is on the disk is put in order when the session is opened again.",
+            ),
         }
         print::how_to_resume(ground, &left?);
         Ok(Exit::Answered)
+    }
+}
+
+/// How the agent came to its end.
+enum Ended {
+    Well,
+    Abnormally,
+    NotYet,
+}
+
+/// Waits for the agent, which has been told to stop, to have saved everything.
+async fn ended(task: JoinHandle<()>) -> Ended {
+    let abort = task.abort_handle();
+    match tokio::time::timeout(LAST_LINES, task).await {
+        Ok(Ok(())) => Ended::Well,
+        Ok(Err(error)) => {
+            tracing::error!(%error, "the agent");
+            Ended::Abnormally
+        }
+        Err(_) => {
+            abort.abort();
+            Ended::NotYet
+        }
     }
 }
 

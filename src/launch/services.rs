@@ -1,6 +1,5 @@
 //! What the screen needs from the rest of slug.
 
-use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,6 +13,7 @@ use crate::domain::SessionId;
 use crate::permissions::store::ProjectFiles;
 use crate::platform::clipboard::{self, Clipboard, Multiplexer};
 use crate::platform::editor;
+use crate::platform::terminal::output::Output;
 use crate::providers::Provider;
 use crate::session::{Draft, Drafts, History, Store};
 use crate::tui::app::msg::ModelRow;
@@ -143,7 +143,7 @@ impl Services for Outside {
 
     fn copy(&self, text: String) -> BoxFuture<'static, Result<String, String>> {
         let mut clipboard = self.clipboard.lock().unwrap_or_else(PoisonError::into_inner);
-        let copied = clipboard.copy(&text, &mut io::stdout());
+        let copied = clipboard.copy(&text, &mut Output);
         drop(clipboard);
         Box::pin(async move {
             let copied = copied.map_err(|error| format!("Cannot copy: {error}."))?;

@@ -6,14 +6,23 @@
 //! hold up the first frame, and what a terminal does not know it ignores. Only SIGKILL leaves the
 //! modes on; [`reset`] is the cure.
 //!
+//! Everything for the terminal goes through [`output`], which never waits for it; what others
+//! print goes to the log meanwhile ([`diversion`]). On the way out a terminal that reads nothing
+//! is waited for, but not for ever.
+//!
 //! There is one terminal, so whether it is taken is one process-wide flag.
+
+mod diversion;
+pub mod output;
 
 use std::io::{self, IsTerminal, Write};
 use std::panic;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
+use diversion::Diversion;
 use rustix::termios::{self, InputModes, LocalModes, OptionalActions, OutputModes};
 
 /// Alternate screen; then, for that screen alone, paste brackets, focus reports, unambiguous keys
@@ -23,8 +32,10 @@ const TAKE: &str = concat!("\x1b[?1049h", "\x1b[?2004h", "\x1b[?1004h", "\x1b[>1
 /// Buttons and drags of the mouse, in SGR form.
 const TAKE_MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 
-/// The opposite, in the opposite order; an unfinished frame is shown first.
+/// The opposite, in the opposite order. What was cut off in the middle of a sequence is cancelled
+/// (CAN), and an unfinished frame is shown first.
 const GIVE_BACK: &str = concat!(
+    "\x18",
     "\x1b[?2026l",
     "\x1b[?1006l\x1b[?1002l\x1b[?1000l",
     "\x1b[0 q",
@@ -57,11 +68,23 @@ pub const BEGIN_UPDATE: &str = "\x1b[?2026h";
 /// Goes after a frame.
 pub const END_UPDATE: &str = "\x1b[?2026l";
 
+/// How long a terminal may take to read what it gets on the way in and on the way out. A slow
+/// line needs a part of it; one that has stopped reading must not hold up the end.
+const PATIENCE: Duration = Duration::from_millis(700);
+
+/// What a panic says when the process is about to be aborted, on whatever thread: nothing is
+/// dropped any more. The standard library's words; there is no other sign of it.
+const ABORTING: [&str; 2] =
+    ["panic in a destructor during cleanup", "panic in a function that cannot unwind"];
+
 /// Whether the terminal is ours. Who turns it off gives the terminal back.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// The thread that draws.
 static DRAWING: Mutex<Option<ThreadId>> = Mutex::new(None);
+
+/// Where what others print goes while the terminal is ours.
+static DIVERTED: Mutex<Option<Diversion>> = Mutex::new(None);
 
 /// The terminal while it is slug's.
 #[derive(Debug)]
@@ -91,7 +114,7 @@ impl Screen {
     /// Takes the terminal. To be called on the thread that draws, whose panics give it back.
     pub fn enter(mouse: Mouse) -> io::Result<Self> {
         install_panic_hook();
-        *drawing() = Some(thread::current().id());
+        *locked(&DRAWING) = Some(thread::current().id());
         let screen = Self { mouse };
         take(mouse)?;
         Ok(screen)
@@ -160,9 +183,14 @@ pub fn is_capable() -> bool {
 fn take(mouse: Mouse) -> io::Result<()> {
     crossterm::terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
-    write(TAKE)?;
+    output::open()?;
+    match Diversion::begin() {
+        Ok(diversion) => *locked(&DIVERTED) = Some(diversion),
+        Err(error) => tracing::warn!(%error, "what libraries print may disturb the screen"),
+    }
+    output::write_now(TAKE, PATIENCE)?;
     match mouse {
-        Mouse::Slugs => write(TAKE_MOUSE),
+        Mouse::Slugs => output::write_now(TAKE_MOUSE, PATIENCE),
         Mouse::Terminals => Ok(()),
     }
 }
@@ -172,14 +200,11 @@ fn give_back() -> io::Result<()> {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return Ok(());
     }
-    let written = write(GIVE_BACK);
-    crossterm::terminal::disable_raw_mode().and(written)
-}
-
-fn write(sequences: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(sequences.as_bytes())?;
-    out.flush()
+    let written = output::close(GIVE_BACK, PATIENCE);
+    // Before the handles are the terminal again: what is printed next needs its line endings.
+    let cooked = crossterm::terminal::disable_raw_mode();
+    drop(locked(&DIVERTED).take());
+    cooked.and(written)
 }
 
 /// On the thread that draws, a panic ends slug: the terminal is given back first, so that the
@@ -192,19 +217,22 @@ fn install_panic_hook() {
     }
     let print = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        let is_taken = TAKEN.load(Ordering::SeqCst);
-        if is_taken && *drawing() != Some(thread::current().id()) {
+        let is_drawing = *locked(&DRAWING) == Some(thread::current().id());
+        let aborts = info.payload_as_str().is_some_and(|text| ABORTING.contains(&text));
+        if TAKEN.load(Ordering::SeqCst) && !is_drawing && !aborts {
             tracing::error!("{info}");
             return;
         }
-        // The message matters more than a terminal that cannot be written to.
-        let _ = give_back();
-        print(info);
+        match give_back() {
+            // Printing would wait for the terminal for ever.
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => tracing::error!("{info}"),
+            Ok(()) | Err(_) => print(info),
+        }
     }));
 }
 
-fn drawing() -> std::sync::MutexGuard<'static, Option<ThreadId>> {
-    DRAWING.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+fn locked<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 //!
 //! A key is drawn at once; what streams is drawn at most sixty times a second. While nothing
 //! happens there is no timer and nothing is drawn. A frame leaves in one write, between the
-//! marks of a synchronized update, so that no terminal shows half of one.
+//! marks of a synchronized update, so that no terminal shows half of one. While the terminal has
+//! not taken a frame no other is made, and all else goes on: the next one shows what is so then.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent;
 use crate::domain::SessionId;
+use crate::platform::terminal::output::{Output, Room};
 use crate::platform::terminal::{BEGIN_UPDATE, END_UPDATE, Screen};
 
 use super::app::composer::Composer;
@@ -89,7 +91,15 @@ pub async fn run(
 trait Surface {
     /// Columns and rows.
     fn size(&self) -> io::Result<(u16, u16)>;
-    /// Draws a frame and puts it on screen.
+    /// Whether the terminal has taken the last frame.
+    fn is_free(&self) -> bool {
+        true
+    }
+    /// Returns once it has. May be dropped and called again.
+    fn freed(&mut self) -> impl Future<Output = io::Result<()>> + Send {
+        std::future::ready(Ok(()))
+    }
+    /// Draws a frame and puts it on screen. Does not wait for the terminal.
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()>;
     /// Forgets what is on screen: the next frame draws everything.
     fn forget(&mut self) -> io::Result<()>;
@@ -156,9 +166,15 @@ where
     loop {
         let waiting = executor.has_waiting();
         let wake = ui.wake();
+        let busy = !ui.surface.is_free();
         let first = tokio::select! {
             biased;
             () = shutdown.cancelled() => break,
+            freed = ui.surface.freed(), if busy => {
+                freed.context("cannot write to the terminal")?;
+                ui.draw_if_due()?;
+                continue;
+            }
             key = input.next() => match key {
                 Some(key) => message(key.context("cannot read keys")?),
                 None => break,
@@ -284,13 +300,16 @@ impl<S: Surface> Ui<S> {
 
     /// When the loop has to look again though nothing arrives.
     fn wake(&self) -> Option<Instant> {
-        let frame =
-            (self.due > Due::No).then(|| self.drawn.map_or_else(Instant::now, |at| at + FRAME));
+        let is_next = self.due > Due::No && self.surface.is_free();
+        let frame = is_next.then(|| self.drawn.map_or_else(Instant::now, |at| at + FRAME));
         let moves = wake_at(&self.model).map(|at| self.began + at);
         [frame, moves].into_iter().flatten().min()
     }
 
     fn draw_if_due(&mut self) -> io::Result<()> {
+        if !self.surface.is_free() {
+            return Ok(());
+        }
         let rested = self.drawn.is_none_or(|at| at.elapsed() >= FRAME);
         match self.due {
             Due::Soon if rested => self.draw(),
@@ -324,7 +343,9 @@ impl<S: Surface> Ui<S> {
             }
         }
         self.surface.forget()?;
-        self.due = Due::Now;
+        // Nobody was told of a size that changed while the terminal was someone else's.
+        let (width, height) = self.surface.size()?;
+        self.take(Msg::Resized { width, height });
         Ok(Flow::GoOn)
     }
 }
@@ -334,6 +355,7 @@ struct Tty {
     screen: Screen,
     terminal: Terminal<CrosstermBackend<Batch>>,
     batch: Batch,
+    room: Room,
 }
 
 /// Collects a frame, so that it leaves in one write.
@@ -346,7 +368,13 @@ impl Tty {
         // Another page may have been there before.
         batch.write_all(CLEAR)?;
         let terminal = Terminal::new(CrosstermBackend::new(batch.clone()))?;
-        Ok(Self { screen, terminal, batch })
+        Ok(Self { screen, terminal, batch, room: Room::watch()? })
+    }
+
+    /// The terminal was given away and has been opened again.
+    fn watch(&mut self) -> io::Result<()> {
+        self.room = Room::watch()?;
+        Ok(())
     }
 }
 
@@ -356,14 +384,21 @@ impl Surface for Tty {
         Ok((size.width, size.height))
     }
 
+    fn is_free(&self) -> bool {
+        Output::has_all()
+    }
+
+    async fn freed(&mut self) -> io::Result<()> {
+        self.room.all_sent().await
+    }
+
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
         self.terminal.draw(|frame| render(frame))?;
         let mut frame = self.batch.take();
         frame.splice(0..0, BEGIN_UPDATE.bytes());
         frame.extend_from_slice(END_UPDATE.as_bytes());
-        let mut out = io::stdout().lock();
-        out.write_all(&frame)?;
-        out.flush()
+        Output.write_all(&frame)?;
+        Output.flush()
     }
 
     fn forget(&mut self) -> io::Result<()> {
@@ -375,12 +410,14 @@ impl Surface for Tty {
 
     fn lend(&mut self, visitor: &mut dyn FnMut()) -> io::Result<()> {
         // The visitor may take hours: other tasks of this thread's runtime move elsewhere.
-        tokio::task::block_in_place(|| self.screen.lend(visitor))
+        tokio::task::block_in_place(|| self.screen.lend(visitor))?;
+        self.watch()
     }
 
     fn suspend(&mut self) -> io::Result<()> {
         // Without a shell above nothing has happened, and there is nothing to do about it.
-        self.screen.suspend().map(|_| ())
+        self.screen.suspend()?;
+        self.watch()
     }
 }
 

@@ -21,7 +21,7 @@ const MODES: [(&str, &str); 8] = [
 ];
 
 /// Fails unless everything that was turned on was turned off last.
-fn is_given_back(slug: &Slug) {
+pub(crate) fn is_given_back(slug: &Slug) {
     for (on, off) in MODES {
         slug.wait_for_raw(&format!("{off:?} at the end"), |raw| raw.rfind(off) > raw.rfind(on));
     }

@@ -24,6 +24,7 @@ use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -59,15 +60,21 @@ pub mod key {
     pub const CTRL_B: &str = "\x02";
     /// ctrl+c.
     pub const CTRL_C: &str = "\x03";
+    /// ctrl+g.
+    pub const CTRL_G: &str = "\x07";
     /// ctrl+s.
     pub const CTRL_S: &str = "\x13";
     /// ctrl+u.
     pub const CTRL_U: &str = "\x15";
+    /// ctrl+z.
+    pub const CTRL_Z: &str = "\x1a";
 }
 
 /// A slug that runs on a terminal of its own.
 pub struct Slug {
     shown: Arc<Mutex<Shown>>,
+    /// Whether the terminal reads what slug writes.
+    reads: Arc<AtomicBool>,
     writer: Box<dyn Write + Send>,
     child: Box<dyn Child + Send + Sync>,
     ended: Option<portable_pty::ExitStatus>,
@@ -82,6 +89,7 @@ pub struct Start<'a> {
     size: (u16, u16),
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
+    shell: bool,
 }
 
 /// What the terminal got.
@@ -96,7 +104,13 @@ struct Shown {
 impl Slug {
     /// slug as a person starts it in the desk's workspace, on a screen of columns and rows.
     pub fn at(desk: &Desk, columns: u16, rows: u16) -> Start<'_> {
-        Start { desk, size: (columns, rows), arguments: Vec::new(), variables: Vec::new() }
+        Start {
+            desk,
+            size: (columns, rows),
+            arguments: Vec::new(),
+            variables: Vec::new(),
+            shell: false,
+        }
     }
 
     /// A chat with the server in a trusted workspace, ready for the first message.
@@ -188,6 +202,21 @@ impl Slug {
         self.terminal.resize(size(columns, rows)).unwrap();
     }
 
+    /// The terminal's size alone changes; what is shown from then on means nothing.
+    pub fn squeeze(&mut self, columns: u16, rows: u16) {
+        self.terminal.resize(size(columns, rows)).unwrap();
+    }
+
+    /// The terminal stops reading what slug writes, until [`Self::read_on`].
+    pub fn stop_reading(&mut self) {
+        self.reads.store(false, Ordering::SeqCst);
+    }
+
+    /// It reads again.
+    pub fn read_on(&mut self) {
+        self.reads.store(true, Ordering::SeqCst);
+    }
+
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         let pid = self.child.process_id().unwrap().cast_signed();
@@ -267,12 +296,22 @@ impl Start<'_> {
         self
     }
 
+    /// As a job of an interactive shell, whose prompt is `shell>`.
+    pub fn in_shell(mut self) -> Self {
+        self.shell = true;
+        self
+    }
+
     /// Starts it.
     pub fn open(self) -> Slug {
         let (columns, rows) = self.size;
         let pty = portable_pty::native_pty_system().openpty(size(columns, rows)).unwrap();
-        let mut command = CommandBuilder::new(SLUG);
-        command.args(&self.arguments);
+        let mut command = CommandBuilder::new(if self.shell { "bash" } else { SLUG });
+        if self.shell {
+            command.args(["--norc", "--noprofile", "--noediting", "-i"]);
+        } else {
+            command.args(&self.arguments);
+        }
         command.cwd(self.desk.workspace());
         command.env_clear();
         for (name, value) in self.desk.environment() {
@@ -280,6 +319,10 @@ impl Start<'_> {
         }
         for (name, value) in &self.variables {
             command.env(name, value);
+        }
+        if self.shell {
+            command.env("PS1", "shell> ");
+            command.env("HISTFILE", "/dev/null");
         }
         let near = open_terminal(&pty.master.tty_name().unwrap());
         let child = pty.slave.spawn_command(command).unwrap();
@@ -291,14 +334,26 @@ impl Start<'_> {
         }));
         let mut reader = pty.master.try_clone_reader().unwrap();
         let showing = Arc::clone(&shown);
+        let reads = Arc::new(AtomicBool::new(true));
+        let reading = Arc::clone(&reads);
         thread::spawn(move || {
             let mut buffer = [0; 16 << 10];
             while let Ok(count @ 1..) = reader.read(&mut buffer) {
                 showing.lock().unwrap().take(&buffer[..count]);
+                while !reading.load(Ordering::SeqCst) {
+                    thread::sleep(GLANCE);
+                }
             }
         });
         let writer = pty.master.take_writer().unwrap();
-        Slug { shown, writer, child, ended: None, terminal: pty.master, near }
+        let mut slug =
+            Slug { shown, reads, writer, child, ended: None, terminal: pty.master, near };
+        if self.shell {
+            slug.wait_for("shell>");
+            let words: Vec<String> = [SLUG.to_owned()].into_iter().chain(self.arguments).collect();
+            slug.keys(&format!("{}\n", words.join(" ")));
+        }
+        slug
     }
 }
 

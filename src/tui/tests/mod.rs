@@ -7,4 +7,5 @@ mod moving;
 mod scrolling;
 mod selecting;
 mod sessions;
+mod sizes;
 mod typing;

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::platform::signals::{Signal, Signals};
 use crate::platform::terminal::Screen;
+use crate::platform::terminal::output::Output;
 use crate::tui::view::Styles;
 
 use super::{Input, Next, Page};
@@ -43,9 +44,9 @@ where
     W: FnMut(P::Job, mpsc::Sender<P::Note>) -> F,
     F: Future<Output = ()> + Send + 'static,
 {
-    let mut terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+    let mut terminal = Terminal::new(CrosstermBackend::new(Output))?;
     // Not `Terminal::clear`: that asks the terminal for its cursor and waits for an answer.
-    crossterm::execute!(io::stdout(), crossterm::terminal::Clear(ClearType::All))?;
+    crossterm::execute!(Output, crossterm::terminal::Clear(ClearType::All))?;
     drive(page, EventStream::new(), signals, &mut terminal, styles, work).await
 }
 

@@ -1,0 +1,86 @@
+//! What others print while the screen is slug's goes to the log and not across the picture.
+//!
+//! Libraries, the system's own among them, write to standard error, and now and then to standard
+//! output. While the screen is up both are a pipe, and a thread writes each line that comes
+//! through it to the log. A handle that is not a terminal (`2> file`) is left as it is.
+//!
+//! A log that cannot be written complains on standard error, which would come back here: so only
+//! so many lines are taken to the log, and the rest is read and dropped.
+
+use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::stdio::{dup2_stderr, dup2_stdout};
+
+/// As many lines are logged for as long as the screen is up.
+const LINES: usize = 1000;
+/// As much of one line.
+const LINE: u64 = 4096;
+/// How long the end waits for the last lines. A child that still holds the pipe gets no longer.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Both handles are elsewhere until this is dropped.
+#[derive(Debug)]
+pub(super) struct Diversion {
+    out: Option<OwnedFd>,
+    error: Option<OwnedFd>,
+    /// Ends with the thread.
+    done: mpsc::Receiver<()>,
+}
+
+impl Diversion {
+    /// Begins.
+    pub(super) fn begin() -> io::Result<Self> {
+        let (reader, writer) = io::pipe()?;
+        let (working, done) = mpsc::channel();
+        thread::Builder::new().name("stderr".to_owned()).spawn(move || {
+            log_lines(BufReader::new(reader));
+            drop(working);
+        })?;
+        let mut diversion = Self { out: None, error: None, done };
+        let (out, error) = (io::stdout(), io::stderr());
+        if out.is_terminal() {
+            diversion.out = Some(out.as_fd().try_clone_to_owned()?);
+            dup2_stdout(&writer)?;
+        }
+        if error.is_terminal() {
+            diversion.error = Some(error.as_fd().try_clone_to_owned()?);
+            dup2_stderr(&writer)?;
+        }
+        Ok(diversion)
+    }
+}
+
+impl Drop for Diversion {
+    fn drop(&mut self) {
+        // A copy of a handle that was open a moment ago can only fail for want of handles, and
+        // these take the place of open ones.
+        let restored = [self.out.take().map(dup2_stdout), self.error.take().map(dup2_stderr)];
+        for error in restored.into_iter().flatten().filter_map(Result::err) {
+            tracing::error!(%error, "standard output or error cannot be given back");
+        }
+        // Either the thread is done, or its time is up.
+        let _ = self.done.recv_timeout(PATIENCE);
+    }
+}
+
+fn log_lines(mut printed: impl BufRead) {
+    let mut line = Vec::new();
+    let mut logged = 0;
+    loop {
+        line.clear();
+        match printed.by_ref().take(LINE).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim_end();
+        if logged < LINES && !text.is_empty() {
+            logged += 1;
+            tracing::warn!(target: "printed", "{text}");
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! The one way to the terminal while it is slug's: in order, and without ever waiting for it.
+//!
+//! A terminal that stops reading (a paused multiplexer, a dead ssh, a stopped emulator) must not
+//! stop slug. So the terminal is opened a second time, for writing without blocking, which leaves
+//! the flags of the shell's own handle alone. What the terminal does not take at once is kept and
+//! follows when there is [`Room`]. A frame is only made while nothing is kept: what is kept is at
+//! most one frame and the short sequences sent since (a title, a copied text).
+//!
+//! Where the terminal cannot be opened again, its handle is used as it is, after asking whether
+//! it takes anything; one write may then wait for it.
+
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// More than this is not kept for a terminal that reads nothing. A frame of any size is.
+const KEPT: usize = 4 << 20;
+/// How much is offered at once where a write may wait.
+const CAREFUL: usize = 1024;
+
+/// Writes to the terminal: what is written leaves with `flush`. While the terminal is not slug's,
+/// this is standard output.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Output;
+
+/// Tells when the terminal takes more.
+#[derive(Debug)]
+pub struct Room(AsyncFd<OwnedFd>);
+
+/// Whether everything has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    /// The terminal has all of it.
+    All,
+    /// The rest waits for room.
+    Part,
+}
+
+static LINE: Mutex<Option<Line>> = Mutex::new(None);
+
+#[derive(Debug)]
+struct Line {
+    terminal: Handle,
+    kept: Vec<u8>,
+    /// How much of `kept` has left.
+    sent: usize,
+}
+
+/// How the terminal was opened.
+#[derive(Debug)]
+enum Handle {
+    /// For slug alone: writing never waits.
+    Own(OwnedFd),
+    /// A copy of standard output, whose flags others share.
+    Shared(OwnedFd),
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match line().as_mut() {
+            Some(line) => line.keep(bytes)?,
+            None => io::stdout().write_all(bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match line().as_mut() {
+            Some(line) => line.push().map(drop),
+            None => io::stdout().flush(),
+        }
+    }
+}
+
+impl Output {
+    /// Whether the terminal has everything that was written.
+    pub fn has_all() -> bool {
+        line().as_ref().is_none_or(|line| line.kept.is_empty())
+    }
+}
+
+impl Room {
+    /// Watches the terminal that has been taken. To be called inside of a runtime.
+    pub fn watch() -> io::Result<Self> {
+        let terminal = match line().as_ref() {
+            Some(line) => line.terminal.fd().try_clone()?,
+            None => io::stdout().as_fd().try_clone_to_owned()?,
+        };
+        #[allow(
+            deprecated,
+            reason = "its successor is unsafe to call, since a handle could lie about its number; \
+                      an OwnedFd does not"
+        )]
+        AsyncFd::with_interest(terminal, Interest::WRITABLE).map(Self)
+    }
+
+    /// Sends what is kept, and returns when all of it has left. May be dropped and called again.
+    pub async fn all_sent(&self) -> io::Result<()> {
+        loop {
+            let mut ready = self.0.writable().await?;
+            let sent = line().as_mut().map_or(Ok(Sent::All), Line::push)?;
+            match sent {
+                Sent::All => return Ok(()),
+                Sent::Part => ready.clear_ready(),
+            }
+        }
+    }
+}
+
+/// Whether a line on standard output would be taken at once.
+pub fn takes_lines() -> bool {
+    let out = io::stdout();
+    let mut watched = [PollFd::new(&out, PollFlags::OUT)];
+    poll(&mut watched, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+}
+
+/// Opens the terminal that standard output is.
+pub(super) fn open() -> io::Result<()> {
+    let terminal = match own() {
+        Ok(terminal) => Handle::Own(terminal),
+        Err(error) => {
+            tracing::info!(%error, "the terminal cannot be opened for slug alone");
+            Handle::Shared(io::stdout().as_fd().try_clone_to_owned()?)
+        }
+    };
+    *line() = Some(Line { terminal, kept: Vec::new(), sent: 0 });
+    Ok(())
+}
+
+/// Writes `last` behind what is kept and closes. A terminal that does not take what is kept
+/// within `patience` gets `last` alone, and as long again for it.
+pub(super) fn close(last: &str, patience: Duration) -> io::Result<()> {
+    let Some(mut line) = line().take() else { return Ok(()) };
+    // What fails here is tried again below, and said then.
+    let _ = line.finish(patience);
+    line.kept.clear();
+    line.sent = 0;
+    line.kept.extend_from_slice(last.as_bytes());
+    line.finish(patience)
+}
+
+/// Writes and waits until the terminal has it, but no longer than `patience`.
+pub(super) fn write_now(sequences: &str, patience: Duration) -> io::Result<()> {
+    let mut line = line();
+    let line = line.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+    line.keep(sequences.as_bytes())?;
+    line.finish(patience)
+}
+
+impl Line {
+    fn keep(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if !self.kept.is_empty() && self.kept.len() + bytes.len() > KEPT && self.is_stuck()? {
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, "the terminal reads nothing"));
+        }
+        self.kept.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn is_stuck(&mut self) -> io::Result<bool> {
+        let before = self.sent;
+        Ok(self.push()? == Sent::Part && self.sent == before)
+    }
+
+    /// Writes as much as the terminal takes.
+    fn push(&mut self) -> io::Result<Sent> {
+        while self.sent < self.kept.len() {
+            match self.terminal.write(&self.kept[self.sent..]) {
+                Ok(count) => self.sent += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(Sent::Part),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.kept.clear();
+        self.sent = 0;
+        Ok(Sent::All)
+    }
+
+    fn finish(&mut self, patience: Duration) -> io::Result<()> {
+        let until = Instant::now() + patience;
+        while self.push()? == Sent::Part {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || !self.terminal.has_room(left)? {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "the terminal has stopped reading",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Handle {
+    fn fd(&self) -> &OwnedFd {
+        match self {
+            Self::Own(fd) | Self::Shared(fd) => fd,
+        }
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<usize, Errno> {
+        match self {
+            Self::Own(fd) => rustix::io::write(fd, bytes),
+            Self::Shared(fd) => {
+                if !self.has_room(Duration::ZERO)? {
+                    return Err(Errno::AGAIN);
+                }
+                rustix::io::write(fd, &bytes[..bytes.len().min(CAREFUL)])
+            }
+        }
+    }
+
+    /// Waits until the terminal takes more, at most for `patience`.
+    fn has_room(&self, patience: Duration) -> Result<bool, Errno> {
+        let mut watched = [PollFd::new(self.fd(), PollFlags::OUT)];
+        let patience = Timespec::try_from(patience).ok();
+        match poll(&mut watched, patience.as_ref()) {
+            Ok(count) => Ok(count > 0),
+            // A signal: the caller looks at its clock and asks again.
+            Err(Errno::INTR) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The terminal behind standard output, opened again.
+fn own() -> rustix::io::Result<OwnedFd> {
+    let out = io::stdout();
+    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let by_name = rustix::termios::ttyname(&out, Vec::new())
+        .and_then(|name| rustix::fs::open(name, flags, Mode::empty()));
+    by_name.or_else(|error| {
+        // Under `su` the terminal belongs to another user; by this name it opens all the same.
+        let is_ours = rustix::termios::tcgetsid(&out).is_ok();
+        if is_ours { rustix::fs::open("/dev/tty", flags, Mode::empty()) } else { Err(error) }
+    })
+}
+
+fn line() -> MutexGuard<'static, Option<Line>> {
+    LINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    /// A line to a pipe that holds little, as a terminal does, and its other end.
+    fn pipe() -> (Line, io::PipeReader) {
+        let (reader, writer) = io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&writer, true).unwrap();
+        let line = Line { terminal: Handle::Own(writer.into()), kept: Vec::new(), sent: 0 };
+        (line, reader)
+    }
+
+    #[test]
+    fn what_is_not_taken_is_kept_and_follows_in_order() {
+        let (mut line, mut far) = pipe();
+        let frame: Vec<u8> = (0..300_000_u32).flat_map(u32::to_be_bytes).collect();
+        line.keep(&frame).unwrap();
+        assert_eq!(line.push().unwrap(), Sent::Part);
+        line.keep(b"title").unwrap();
+        let mut got = Vec::new();
+        let mut piece = vec![0; 10_000];
+        while line.push().unwrap() == Sent::Part {
+            let count = far.read(&mut piece).unwrap();
+            got.extend_from_slice(&piece[..count]);
+        }
+        drop(line);
+        far.read_to_end(&mut got).unwrap();
+        assert!(got == [&frame[..], b"title"].concat());
+    }
+
+    #[test]
+    fn a_terminal_that_reads_nothing_is_given_up_and_not_filled_up() {
+        let (mut line, _far) = pipe();
+        line.keep(&vec![b'x'; KEPT + 1]).unwrap();
+        assert_eq!(line.push().unwrap(), Sent::Part);
+        let error = line.finish(Duration::from_millis(1)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(line.keep(b"more").unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn a_terminal_that_is_gone_is_an_error() {
+        let (mut line, far) = pipe();
+        drop(far);
+        line.keep(b"frame").unwrap();
+        assert_eq!(line.push().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+}

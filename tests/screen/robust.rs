@@ -1,0 +1,186 @@
+//! A terminal that stops reading, changes its size all the time, stops slug and lets it go on, or
+//! goes away at the worst moment.
+
+use rustix::process::Signal;
+
+use crate::bash;
+use crate::leaving::is_given_back;
+use crate::support::desk::{Desk, with_server};
+use crate::support::model_server::{Gate, ModelServer, Reply, wait_until};
+use crate::support::terminal::{Slug, key};
+
+/// More than a pseudo-terminal and slug's own frames hold.
+fn long_answer() -> Reply {
+    let words: Vec<String> = (0..4000).map(|n| format!("line {n} of a long answer\n\n")).collect();
+    Reply::words(words.iter().map(String::as_str).chain(["the very end"]))
+}
+
+/// Whether the only session's log has this in it.
+fn log_has(desk: &Desk, text: &str) -> bool {
+    let Ok(files) = std::fs::read_dir(desk.slug_home().join("sessions")) else { return false };
+    let logs = files.map(|file| file.unwrap().path());
+    logs.filter(|path| path.extension().is_some_and(|it| it == "jsonl"))
+        .any(|path| std::fs::read_to_string(path).is_ok_and(|log| log.contains(text)))
+}
+
+#[test]
+fn a_terminal_that_stops_reading_does_not_stop_the_agent() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(long_answer());
+    let mut slug = Slug::chat(&desk, &server);
+    slug.keys("talk");
+    slug.wait_for("talk");
+    slug.stop_reading();
+    slug.keys(key::ENTER);
+    assert!(wait_until(|| log_has(&desk, "the very end")), "the agent waits for the terminal");
+    slug.read_on();
+    slug.wait_for("the very end");
+    slug.quit();
+}
+
+#[test]
+fn escape_works_while_the_terminal_reads_nothing() {
+    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    server.reply(long_answer().gated(&gate));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("talk");
+    gate.let_through(100);
+    slug.wait_for("line 9");
+    slug.stop_reading();
+    gate.let_through(2000);
+    slug.keys(key::ESC);
+    assert!(wait_until(|| server.given_up() == 1), "the server still generates");
+    slug.read_on();
+    slug.wait_for("stopped by you");
+}
+
+#[test]
+fn slug_ends_though_the_terminal_reads_nothing() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(long_answer());
+    let mut slug = Slug::chat(&desk, &server);
+    slug.keys("talk");
+    slug.wait_for("talk");
+    slug.stop_reading();
+    slug.keys(key::ENTER);
+    assert!(wait_until(|| log_has(&desk, "the very end")));
+    slug.signal(Signal::TERM);
+    assert_eq!(slug.wait().signal(), Some("Terminated"));
+    assert!(slug.edits_lines(), "the terminal is still raw");
+}
+
+#[test]
+fn a_signal_at_any_moment_gives_the_terminal_back_and_keeps_what_was_said() {
+    let signals = [
+        (Signal::TERM, "Terminated"),
+        (Signal::HUP, "Hangup"),
+        (Signal::QUIT, "Quit"),
+        (Signal::INT, "Interrupt"),
+    ];
+    // Bytes written to the terminal by then: in the first frame, while it is typed, in the answer.
+    for (round, bytes) in [1, 300, 900, 1_400, 1_800, 2_200, 2_600, 3_000].into_iter().enumerate() {
+        let (desk, server) = (Desk::new(), ModelServer::start());
+        server.reply(long_answer());
+        let (signal, name) = signals[round % signals.len()];
+        let endpoint = server.endpoint();
+        let mut slug = Slug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).open();
+        if round > 2 {
+            slug.wait_for("test-model");
+            slug.say("talk");
+        }
+        slug.wait_for_raw(&format!("{bytes} bytes"), |raw| raw.len() >= bytes);
+        slug.signal(signal);
+        let status = slug.wait();
+        assert!(status.signal().is_some_and(|it| it.starts_with(name)), "{bytes}: {status:?}");
+        is_given_back(&slug);
+        assert!(round <= 2 || log_has(&desk, "talk"), "nothing of it is on the disk");
+    }
+}
+
+#[test]
+fn ctrl_z_stops_slug_under_a_shell_and_fg_goes_on() {
+    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    server.reply(Reply::text("one two three four five").gated(&gate));
+    let endpoint = server.endpoint();
+    let mut slug = Slug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).in_shell().open();
+    // The model's name is in the command, too, which the terminal shows before slug is there.
+    slug.wait_for("Say what you want done");
+    slug.say("count");
+    gate.let_through(3);
+    slug.wait_for("one two");
+    slug.keys(key::CTRL_Z);
+    slug.wait_for("Stopped");
+    is_given_back(&slug);
+    slug.keys("echo from the $((1+1))nd program\n");
+    slug.wait_for("from the 2nd program");
+    slug.resize(80, 20);
+    slug.keys("fg\n");
+    slug.wait_for("one two");
+    slug.wait_for_no("2nd program");
+    gate.open();
+    slug.wait_for("four five");
+    slug.keys("/quit\r");
+    slug.wait_for("To go on with this session");
+    slug.keys("exit\n");
+    assert!(slug.wait().success());
+}
+
+#[test]
+fn the_editor_and_back_keep_the_screen() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let endpoint = server.endpoint();
+    let mut slug = Slug::at(&desk, 100, 30)
+        .args(&with_server(&endpoint, &[]))
+        .env(
+            "EDITOR",
+            "bash -c 'echo IN THE EDITOR; echo a complaint >&2; read; echo more >> \"$0\"'",
+        )
+        .open();
+    slug.wait_for("test-model");
+    slug.keys("half a thought");
+    slug.wait_for("half a thought");
+    slug.keys(key::CTRL_G);
+    slug.wait_for("a complaint");
+    is_given_back(&slug);
+    slug.keys("\n");
+    slug.wait_for("more");
+    slug.wait_for_no("IN THE EDITOR");
+    slug.wait_for("half a thought");
+}
+
+#[test]
+fn a_storm_of_sizes_ends_with_a_whole_screen() {
+    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    server.reply(long_answer().gated(&gate));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("talk");
+    let sizes = [(1, 1), (20, 5), (500, 200), (3, 2), (80, 24), (0, 0), (200, 60), (41, 9)];
+    for _ in 0..25 {
+        for (columns, rows) in sizes {
+            slug.squeeze(columns, rows);
+            gate.let_through(20);
+        }
+    }
+    gate.open();
+    slug.resize(100, 30);
+    slug.wait_for("the very end");
+    slug.quit();
+}
+
+#[test]
+fn a_question_outlives_a_storm_of_sizes() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("It is there."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("make it");
+    slug.wait_for_dialog("touch made");
+    for round in 0..100_u16 {
+        slug.squeeze(1 + round * 5 % 300, 1 + round * 3 % 90);
+    }
+    slug.resize(100, 30);
+    slug.answer("touch made", "y");
+    slug.wait_for("It is there.");
+    assert!(desk.path("made").exists());
+    slug.quit();
+}
