@@ -30,7 +30,7 @@ use slug_code::permissions::{Query, RuleSet, Workspace, decide};
 use slug_code::providers::{Provider, Request, StreamEvent};
 use slug_code::session::{Entry, load};
 use slug_code::tools::{Place, Tool};
-use slug_code::tui::app::keymap;
+use slug_code::tui::app::keymap::{self, Context, Keymap};
 use tokio_util::sync::CancellationToken;
 
 /// All pages, each with its text.
@@ -147,9 +147,10 @@ fn tests_that_the_walk_throughs_name_exist() {
 
 #[test]
 fn the_readme_names_only_keys_that_there_are() {
-    let help = keymap::help();
-    let known: BTreeSet<&str> =
-        help.iter().flat_map(|(_, rows)| rows).flat_map(|(keys, _)| keys.split(' ')).collect();
+    let map = Keymap::default();
+    let rows_of_all = Context::ALL.into_iter().flat_map(|context| map.rows(context));
+    let known: BTreeSet<String> =
+        rows_of_all.flat_map(|row| &row.keys).map(ToString::to_string).collect();
     let text = page("README.md");
     let rows = rows(section(&text, "## Keys"));
     assert!(rows.len() > 10, "{} rows", rows.len());
@@ -163,7 +164,7 @@ fn the_readme_names_only_keys_that_there_are() {
 #[test]
 fn the_dialogs_keys_are_those_of_the_page() {
     let keys: BTreeSet<String> =
-        keymap::APPROVAL.iter().flat_map(|row| row.keys).map(|key| key.label()).collect();
+        keymap::APPROVAL.iter().flat_map(|row| row.keys).map(ToString::to_string).collect();
     let text = page("docs/permissions.md");
     let rows = rows(section(&text, "## The dialog"));
     assert_eq!(rows.len(), 8);

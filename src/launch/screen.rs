@@ -198,6 +198,7 @@ fn beginning(ground: &Ground, config: &Config, theme: Theme, outside: &Outside) 
         settings: Settings {
             cwd: ground.cwd.clone(),
             home: ground.user_home.clone(),
+            keys: Arc::default(),
             motion: if config.reduced_motion.value { Motion::Reduced } else { Motion::Full },
             wheel: wheel(config),
         },

@@ -7,14 +7,13 @@
 
 use std::time::Duration;
 
-use crossterm::event::KeyEvent;
 use serde_json::Value;
 
 use crate::domain::{Answer, ApprovalRequest};
 
 use super::editor::{Editor, Lines};
 use super::geometry::Extent;
-use super::keymap::{self, ApprovalKey, FieldKey};
+use super::keymap::{self, ApprovalKey, FieldKey, Press};
 use super::overlay::{Step, scrolled};
 
 /// How long no key may have come before the dialog takes one.
@@ -127,7 +126,7 @@ impl Approval {
     }
 
     /// A key.
-    pub fn key(&mut self, key: KeyEvent, extent: Extent) -> Step {
+    pub fn key(&mut self, key: &Press<'_>, extent: Extent) -> Step {
         match self.stage {
             Stage::Choosing => match keymap::find(keymap::APPROVAL, key) {
                 Some(key) => self.choose(key, extent),
@@ -190,7 +189,7 @@ impl Approval {
         }
     }
 
-    fn type_in(&mut self, key: KeyEvent) -> Step {
+    fn type_in(&mut self, key: &Press<'_>) -> Step {
         match keymap::find(keymap::FIELD, key) {
             Some(FieldKey::Accept) => return self.accept(),
             Some(FieldKey::Back) => self.stage = Stage::Choosing,

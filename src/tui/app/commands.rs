@@ -9,7 +9,7 @@ use super::block::Body;
 use super::complete::{self, Trigger};
 use super::effect::Effect;
 use super::history::Worth;
-use super::keymap::{self, ChatKey};
+use super::keymap::{ChatKey, Keymap, Row};
 use super::keys;
 use super::model::Model;
 use super::overlay::{Overlay, Page, Reading};
@@ -87,7 +87,7 @@ pub fn take_back(model: &mut Model) -> Vec<Effect> {
 /// Does what a chosen row means.
 pub fn choose(model: &mut Model, choice: Choice) -> Vec<Effect> {
     match choice {
-        Choice::Key(key) => keys::chat_action(model, key),
+        Choice::Key(action) => keys::perform(model, action),
         Choice::Command(name) => match commands::parse(&format!("/{name}")) {
             Some(Ok(command)) => run(model, command),
             Some(Err(_)) | None => Vec::new(),
@@ -133,14 +133,33 @@ pub fn ask_for_completion(model: &mut Model, trigger: Trigger) -> Vec<Effect> {
 
 /// Opens the list of every command and key.
 pub fn open_palette(model: &mut Model) {
-    let keys = keymap::CHAT.iter().filter(|row| offered(row.action)).map(|row| Item {
+    let map = &model.settings.keys;
+    let commands = complete::commands().map(|item| Item { aside: key_of(&item, map), ..item });
+    let actions = keys::contexts(model).iter().flat_map(|context| map.rows(*context));
+    let actions = actions.filter(|row| is_offered(row, map)).map(|row| Item {
         label: row.help.to_owned(),
         detail: String::new(),
-        aside: keymap::keys_of(keymap::CHAT, &row.action),
-        choice: Choice::Key(row.action),
+        aside: row.shown(),
+        choice: Choice::Key(row.id),
     });
-    let items = complete::commands().chain(keys).collect();
+    let items = commands.chain(actions).collect();
     model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Commands", items))));
+}
+
+/// The slash commands that do the same as a key of the chat.
+const SAME: &[(&str, ChatKey)] = &[("help", ChatKey::Help), ("sessions", ChatKey::Sessions)];
+
+/// The key of a slash command that has one.
+fn key_of(command: &Item, keys: &Keymap) -> String {
+    let same = SAME.iter().find(|(name, _)| command.choice == Choice::Command(name));
+    same.and_then(|(_, key)| keys.row(*key)).map(Row::shown).unwrap_or_default()
+}
+
+/// Whether the palette has a row for an action: not for itself, nor for what stands there as a
+/// slash command.
+fn is_offered(row: &Row, keys: &Keymap) -> bool {
+    let mut twice = SAME.iter().map(|(_, key)| *key).chain([ChatKey::Palette]);
+    !twice.any(|key| keys.row(key).is_some_and(|other| other.id == row.id))
 }
 
 /// Opens the list of what was sent before.
@@ -281,7 +300,8 @@ pub fn when_idle(model: &mut Model, command: agent::Command) -> Vec<Effect> {
     if model.turn.is_idle() {
         return vec![Effect::Agent(command)];
     }
-    told(model, "A turn is running. Stop it with esc first.")
+    let stop = model.settings.keys.key(ChatKey::Back);
+    told(model, &format!("A turn is running. Stop it with {stop} first."))
 }
 
 /// Says something to the model, or queues it while a turn runs.
@@ -313,22 +333,5 @@ fn start(model: &mut Model, effects: &[Effect]) {
     });
     if begins {
         model.turn = Turn::Starting { since: model.now };
-    }
-}
-
-fn offered(key: ChatKey) -> bool {
-    match key {
-        ChatKey::FoldAll
-        | ChatKey::Focus
-        | ChatKey::NextMode
-        | ChatKey::Jump(_)
-        | ChatKey::CopyCode => true,
-        // These have a slash command of their own, or make sense as a key alone.
-        ChatKey::Help
-        | ChatKey::Palette
-        | ChatKey::Sessions
-        | ChatKey::Back
-        | ChatKey::CopyAnswer
-        | ChatKey::Scroll(_) => false,
     }
 }

@@ -11,6 +11,7 @@ use super::approval::Stray;
 use super::commands;
 use super::complete;
 use super::effect::Effect;
+use super::keymap::InputKey;
 use super::model::{Focus, Model};
 use super::msg::ModelRow;
 use super::overlay::Overlay;
@@ -208,7 +209,10 @@ fn end_turn(model: &mut Model, turn: TurnId, outcome: &TurnOutcome) -> Vec<Effec
         // What was typed for a turn that went well waits until the person says so.
         TurnOutcome::Interrupted | TurnOutcome::RoundLimit | TurnOutcome::Failed(_) => {
             if !model.queue.items().is_empty() {
-                model.toast(NoticeLevel::Info, "Messages wait: enter sends the first, up edits it");
+                let keys = &model.settings.keys;
+                let (send, edit) = (keys.key(InputKey::Send), keys.key(InputKey::Up));
+                let text = format!("Messages wait: {send} sends the first, {edit} edits it");
+                model.toast(NoticeLevel::Info, text);
             }
         }
     }

@@ -1,18 +1,26 @@
 //! What a key does: the topmost overlay gets it, else the part of the chat that has the focus.
+//!
+//! Sequences are followed here: a key that begins one waits for the next, and one that does not go
+//! on with it ends it and does nothing else, but for the keys that work everywhere.
 
-use crossterm::event::{KeyEvent, KeyEventKind};
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use crate::agent;
 use crate::commands::Copied;
 use crate::domain::NoticeLevel;
 
-use super::approval::Stray;
+use super::approval::{Stage, Stray};
 use super::commands;
 use super::complete::{self, Completion, Trigger};
 use super::editor::{Edit, Unfolded};
 use super::effect::Effect;
 use super::geometry::Extent;
-use super::keymap::{self, AlwaysKey, ChatKey, CompletionKey, InputKey, PaneKey, Scrolling};
+use super::keymap::{
+    self, ActionId, AlwaysKey, ChatKey, Chord, CompletionKey, Context, EmptyInputKey, InputKey,
+    PATIENCE, PaneKey, Pending, Press, Progress, Scrolling,
+};
 use super::model::{Focus, Model};
 use super::moving;
 use super::overlay::{Overlay, Page, Reading, Step};
@@ -28,13 +36,46 @@ pub fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
     }
-    if let Some(key) = keymap::find(keymap::ALWAYS, key) {
-        return always_key(model, key);
+    let keys = Arc::clone(&model.settings.keys);
+    let begun = model.pending.take().map_or_else(Vec::new, |pending| pending.chords);
+    let press = Press::new(&keys, begun, key);
+    let mut effects = pressed(model, &press);
+    match (press.progress(), press.chords()) {
+        (Progress::Waits, chords) => {
+            let until = model.now + PATIENCE;
+            model.pending = Some(Pending { chords: chords.to_vec(), until });
+        }
+        (Progress::Known, _) | (Progress::Unknown, [] | [_]) => {}
+        (Progress::Unknown, chords) => effects.extend(broken_off(model, key, chords)),
     }
-    model.leaving = None;
-    match overlay_key(model, key) {
-        Some(effects) => effects,
-        None => chat_key(model, key),
+    effects
+}
+
+/// Does what the key of an action would do, had it one.
+pub fn perform(model: &mut Model, action: ActionId) -> Vec<Effect> {
+    let keys = Arc::clone(&model.settings.keys);
+    pressed(model, &Press::action(&keys, action))
+}
+
+/// The contexts that a key is asked for where the focus is now, in the order they are asked.
+pub fn contexts(model: &Model) -> &'static [Context] {
+    match model.overlays.last() {
+        Some(Overlay::Approval(approval)) => match approval.stage {
+            Stage::Choosing => &[Context::Approval, Context::Always],
+            Stage::Rule(..) | Stage::Command(_) | Stage::Instruction(_) => {
+                &[Context::Field, Context::Editing, Context::Always]
+            }
+        },
+        Some(Overlay::Picker(_)) => &[Context::List, Context::Editing, Context::Always],
+        Some(Overlay::Reading(_)) => &[Context::Reading, Context::Always],
+        None => match model.focus {
+            Focus::Pane(_) => &[Context::Panes, Context::Chat, Context::Always],
+            Focus::Sidebar => &[Context::Sessions, Context::Chat, Context::Always],
+            Focus::Input if model.composer.is_empty() => {
+                &[Context::EmptyInput, Context::Input, Context::Chat, Context::Always]
+            }
+            Focus::Input => &[Context::Input, Context::Editing, Context::Chat, Context::Always],
+        },
     }
 }
 
@@ -61,7 +102,7 @@ pub fn chat_action(model: &mut Model, key: ChatKey) -> Vec<Effect> {
     match key {
         ChatKey::Help => model.overlays.push(Overlay::Reading(Reading::new(Page::Help))),
         ChatKey::Palette => commands::open_palette(model),
-        ChatKey::Sessions => return sidebar::open(model),
+        ChatKey::Sessions => return sidebar::toggle(model),
         ChatKey::FoldAll => {
             hold(model);
             model.transcript.toggle_all();
@@ -138,6 +179,30 @@ pub fn refill_completion(model: &mut Model) {
     }
 }
 
+fn pressed(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
+    if let Some(key) = keymap::find(keymap::ALWAYS, key) {
+        return always_key(model, key);
+    }
+    model.leaving = None;
+    match overlay_key(model, key) {
+        Some(effects) => effects,
+        None => chat_key(model, key),
+    }
+}
+
+/// The last of these keys does not go on with the sequence.
+fn broken_off(model: &mut Model, key: KeyEvent, chords: &[Chord]) -> Vec<Effect> {
+    let keys = Arc::clone(&model.settings.keys);
+    let alone = Press::new(&keys, Vec::new(), key);
+    if let Some(key) = keymap::find(keymap::ALWAYS, &alone) {
+        return always_key(model, key);
+    }
+    if key.code != KeyCode::Esc {
+        model.toast(NoticeLevel::Info, format!("{} means nothing here", keymap::in_words(chords)));
+    }
+    Vec::new()
+}
+
 fn always_key(model: &mut Model, key: AlwaysKey) -> Vec<Effect> {
     match key {
         AlwaysKey::Redraw => vec![Effect::Redraw],
@@ -166,7 +231,8 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
     if model.leaving.is_some_and(|until| model.now < until) {
         return vec![Effect::Quit];
     }
-    model.toast(NoticeLevel::Info, "ctrl+c again leaves slug");
+    let text = format!("{} again leaves slug", model.settings.keys.key(AlwaysKey::Cancel));
+    model.toast(NoticeLevel::Info, text);
     model.leaving = model.toast.as_ref().map(|toast| toast.until);
     Vec::new()
 }
@@ -188,7 +254,7 @@ fn stop_turn(model: &mut Model) -> Vec<Effect> {
 }
 
 /// A key for the topmost overlay. `None` where it goes to the chat.
-fn overlay_key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
+fn overlay_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
     let now = model.now;
     let extent = model.geometry.dialog.unwrap_or_default();
     let page = model.geometry.list.map_or(1, |list| usize::from(list.height));
@@ -209,11 +275,12 @@ fn overlay_key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
     Some(take(model, at, step))
 }
 
-fn is_no(key: KeyEvent) -> bool {
-    key.code == crossterm::event::KeyCode::Esc
+/// Escape is a "no" that nobody types by accident.
+fn is_no(key: &Press<'_>) -> bool {
+    key.event().is_some_and(|key| key.code == KeyCode::Esc)
 }
 
-fn step(overlay: &mut Overlay, key: KeyEvent, extent: Extent, page: usize) -> Step {
+fn step(overlay: &mut Overlay, key: &Press<'_>, extent: Extent, page: usize) -> Step {
     match overlay {
         Overlay::Approval(approval) => approval.key(key, extent),
         Overlay::Picker(picker) => picker.key(key, page),
@@ -241,7 +308,7 @@ pub fn take(model: &mut Model, at: usize, step: Step) -> Vec<Effect> {
     }
 }
 
-fn chat_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+fn chat_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
     match model.focus {
         Focus::Pane(block) => match keymap::find(keymap::PANES, key) {
             Some(key) => pane_key(model, block, key),
@@ -252,19 +319,25 @@ fn chat_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     }
 }
 
-fn general_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+fn general_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
     keymap::find(keymap::CHAT, key).map_or_else(Vec::new, |key| chat_action(model, key))
 }
 
-fn input_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+fn input_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
     if model.completion.as_ref().is_some_and(|open| !open.list.is_empty())
         && let Some(key) = keymap::find(keymap::COMPLETION, key)
     {
         return completion_key(model, key);
     }
     let empty = model.composer.is_empty();
-    let special = empty.then(|| keymap::find(keymap::EMPTY_INPUT, key)).flatten();
-    if let Some(key) = special.or_else(|| keymap::find(keymap::INPUT, key)) {
+    if let Some(key) = empty.then(|| keymap::find(keymap::EMPTY_INPUT, key)).flatten() {
+        return match key {
+            EmptyInputKey::Command => type_in(model, '/'),
+            EmptyInputKey::Shell => type_in(model, '!'),
+            EmptyInputKey::Help => chat_action(model, ChatKey::Help),
+        };
+    }
+    if let Some(key) = keymap::find(keymap::INPUT, key) {
         return typing_key(model, key);
     }
     if let Some(edit) = keymap::find(keymap::EDITING, key) {
@@ -293,7 +366,7 @@ fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
         InputKey::Send => return commands::submit(model, Goes::AfterTurn),
         InputKey::Steer => return commands::submit(model, Goes::NextStep),
         InputKey::Newline => return type_in(model, '\n'),
-        InputKey::Type(c) => return type_in(model, c),
+        InputKey::File => return type_in(model, '@'),
         InputKey::Up if model.composer.is_empty() && !model.queue.items().is_empty() => {
             return commands::take_back(model);
         }
@@ -305,15 +378,17 @@ fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
         }
         InputKey::Unfold => match model.composer.editor.unfold() {
             Unfolded::Done => return refresh_completion(model),
-            Unfolded::TooLong => model.toast(
-                NoticeLevel::Warning,
-                "This paste is too long to be edited here. ctrl+g opens it in your editor.",
-            ),
+            Unfolded::TooLong => {
+                let key = model.settings.keys.key(InputKey::OpenEditor);
+                let text = format!(
+                    "This paste is too long to be edited here. {key} opens it in your editor."
+                );
+                model.toast(NoticeLevel::Warning, text);
+            }
             Unfolded::NoChip => {
                 model.toast(NoticeLevel::Info, "Put the caret beside a paste to unfold it.");
             }
         },
-        InputKey::Help => return chat_action(model, ChatKey::Help),
     }
     Vec::new()
 }

@@ -38,6 +38,7 @@ pub mod wheel;
 
 pub use commands::something_runs;
 pub use effect::Effect;
+pub use keys::contexts;
 pub use model::Model;
 pub use msg::Msg;
 pub use update::{update, wake_at};

@@ -11,6 +11,7 @@ use super::complete::Completion;
 use super::composer::Composer;
 use super::effect::RequestId;
 use super::geometry::Geometry;
+use super::keymap::{Keymap, Pending};
 use super::mouse::Held;
 use super::msg::ModelRow;
 use super::overlay::Overlay;
@@ -60,6 +61,8 @@ pub struct Model {
     pub dismissed: Option<usize>,
     /// What the keys go to.
     pub focus: Focus,
+    /// The keys of a sequence that was begun.
+    pub pending: Option<Pending>,
     /// What was typed while a turn runs.
     pub queue: Queue,
     /// What runs.
@@ -97,6 +100,8 @@ pub struct Settings {
     pub motion: Motion,
     /// How far the wheel goes.
     pub wheel: Wheel,
+    /// What the keys do.
+    pub keys: Arc<Keymap>,
 }
 
 /// Whether things may move.
@@ -176,6 +181,7 @@ impl Model {
             completion: None,
             dismissed: None,
             focus: Focus::Input,
+            pending: None,
             queue: Queue::default(),
             turn: Turn::Idle,
             todos: Vec::new(),

@@ -3,13 +3,11 @@
 //! A component here is a state with `fn key(..) -> Step` and a file in `view`; what a [`Step`]
 //! asks for is done by `keys`.
 
-use crossterm::event::KeyEvent;
-
 use crate::domain::{Answer, ApprovalId, Diff};
 
 use super::approval::Approval;
 use super::geometry::Extent;
-use super::keymap::{self, ReadingKey, Scrolling};
+use super::keymap::{self, Press, ReadingKey, Scrolling};
 use super::picker::{Choice, Picker};
 
 /// Something over the chat.
@@ -63,7 +61,7 @@ impl Reading {
     }
 
     /// A key.
-    pub fn key(&mut self, key: KeyEvent, extent: Extent) -> Step {
+    pub fn key(&mut self, key: &Press<'_>, extent: Extent) -> Step {
         match keymap::find(keymap::READING, key) {
             Some(ReadingKey::Back) => return Step::Close,
             Some(ReadingKey::Scroll(how)) => self.scroll = scrolled(self.scroll, how, extent),

@@ -4,7 +4,6 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use crossterm::event::KeyEvent;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
@@ -13,14 +12,14 @@ use crate::domain::Mode;
 
 use super::editor::{Editor, Lines};
 use super::effect::RequestId;
-use super::keymap::{self, ChatKey, ListKey};
+use super::keymap::{self, ActionId, ListKey, Press};
 use super::overlay::Step;
 
 /// What choosing a row means.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Choice {
     /// Does what a key would do.
-    Key(ChatKey),
+    Key(ActionId),
     /// Runs a slash command, by name.
     Command(&'static str),
     /// Changes the model.
@@ -231,7 +230,7 @@ impl Picker {
     }
 
     /// A key.
-    pub fn key(&mut self, key: KeyEvent, page: usize) -> Step {
+    pub fn key(&mut self, key: &Press<'_>, page: usize) -> Step {
         let page = isize::try_from(page.max(1)).unwrap_or(1);
         match keymap::find(keymap::LIST, key) {
             Some(ListKey::Previous) => self.list.step(-1),

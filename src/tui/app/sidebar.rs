@@ -15,13 +15,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::{DateTime, FixedOffset, TimeDelta};
-use crossterm::event::KeyEvent;
 
 use crate::domain::SessionId;
 
 use super::editor::{Editor, Lines};
 use super::effect::{Effect, RequestId};
-use super::keymap::{self, ListKey, SidebarKey};
+use super::keymap::{self, ChatKey, Keymap, ListKey, Press, SidebarKey};
 use super::model::Requests;
 use super::sessions::{Held, SessionAnswer, SessionJob, SessionList, SessionRow};
 
@@ -31,7 +30,7 @@ pub use crate::domain::NoticeLevel;
 pub use pane::Pane;
 pub use routing::{
     Placement, answered, key, mouse, on_screen, open, paste, placement, session_opened,
-    title_changed,
+    title_changed, toggle,
 };
 pub use tree::{Line, Scope, Tree, age};
 
@@ -116,12 +115,14 @@ pub enum Step {
 }
 
 /// What a key needs to know of the rest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Around {
+#[derive(Debug, Clone, Copy)]
+pub struct Around<'a> {
     /// Rows of the list on screen.
     pub page: usize,
     /// The session that is open.
     pub open: Option<SessionId>,
+    /// What the keys do.
+    pub keys: &'a Keymap,
 }
 
 /// Whether the list is being read.
@@ -219,14 +220,17 @@ impl Sidebar {
     }
 
     /// A key.
-    pub fn key(&mut self, key: KeyEvent, around: Around) -> Step {
+    pub fn key(&mut self, key: &Press<'_>, around: Around<'_>) -> Step {
         self.top = self.first_shown(around.page);
-        let command = keymap::find(keymap::SIDEBAR, key);
-        if command == Some(SidebarKey::Leave) {
+        // Both ways out work while something is typed, too.
+        if keymap::is(SidebarKey::Leave, key) {
             return Step::Leave;
         }
+        if keymap::is(ChatKey::Sessions, key) {
+            return Step::Close;
+        }
         let step = match &self.mode {
-            Mode::Browsing => match command {
+            Mode::Browsing => match keymap::find(keymap::SIDEBAR, key) {
                 Some(command) => self.command(command, around),
                 None => return Step::Pass,
             },
@@ -354,7 +358,7 @@ impl Sidebar {
         }
     }
 
-    fn command(&mut self, command: SidebarKey, around: Around) -> Step {
+    fn command(&mut self, command: SidebarKey, around: Around<'_>) -> Step {
         self.note = None;
         let page = isize::try_from(around.page.max(2) - 1).unwrap_or(1);
         match command {
@@ -385,7 +389,7 @@ impl Sidebar {
         Step::Stay
     }
 
-    fn filter_key(&mut self, key: KeyEvent, around: Around) -> Step {
+    fn filter_key(&mut self, key: &Press<'_>, around: Around<'_>) -> Step {
         let page = isize::try_from(around.page.max(2) - 1).unwrap_or(1);
         match keymap::find(keymap::LIST, key) {
             Some(ListKey::Previous) => self.step(-1),
@@ -407,13 +411,15 @@ impl Sidebar {
         Step::Stay
     }
 
-    fn open_selected(&mut self, around: Around) -> Step {
+    fn open_selected(&mut self, around: Around<'_>) -> Step {
         let Some(row) = self.session() else { return Step::Stay };
         if around.open == Some(row.id) {
             return Step::Leave;
         }
         if row.held == Held::Elsewhere {
-            let text = "It is open in another slug. Fork it with f, or close it there.";
+            let fork = around.keys.key(SidebarKey::Fork);
+            let text =
+                format!("It is open in another slug. Fork it with {fork}, or close it there.");
             self.say(NoticeLevel::Warning, text);
             return Step::Stay;
         }

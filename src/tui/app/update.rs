@@ -86,8 +86,9 @@ pub fn wake_at(model: &Model) -> Option<Duration> {
     });
     let armed = armed.filter(|at| *at > model.now);
     let again = model.restless.then_some(model.now);
+    let pending = model.pending.as_ref().map(|pending| pending.until);
     let toast = model.toast.as_ref().map(|toast| toast.until);
-    [beat, toast, model.composer.wake_at(model.now), mouse::wake_at(model), again]
+    [beat, pending, toast, model.composer.wake_at(model.now), mouse::wake_at(model), again]
         .into_iter()
         .flatten()
         .chain(armed)
@@ -100,6 +101,9 @@ fn tick(model: &mut Model, now: Duration) -> Vec<Effect> {
     mouse::tick(model);
     if model.toast.as_ref().is_some_and(|toast| toast.until <= now) {
         model.toast = None;
+    }
+    if model.pending.as_ref().is_some_and(|pending| pending.until <= now) {
+        model.pending = None;
     }
     model.composer.tick(now).into_iter().collect()
 }

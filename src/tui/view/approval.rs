@@ -13,6 +13,7 @@ use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, Asked, End, Slot, Stage};
 use crate::tui::app::editor::Editor;
 use crate::tui::app::geometry::{Extent, Geometry};
+use crate::tui::app::keymap::{ApprovalKey, FieldKey, Keymap, Scrolling};
 use crate::tui::app::softwrap;
 use crate::tui::app::title::home_path;
 use crate::tui::layout::{Line, Role, Span, diff, plain};
@@ -58,11 +59,13 @@ pub fn draw(
     let split = inner.y + u16::try_from(shown).unwrap_or(0);
     if what.len() > shown {
         let more = what.len() - shown - scroll;
+        let up = model.settings.keys.key(ApprovalKey::Scroll(Scrolling::LineUp));
+        let down = model.settings.keys.key(ApprovalKey::Scroll(Scrolling::LineDown));
         let text = match (more, approval.end) {
-            (0, _) => "up scrolls back".to_owned(),
-            (more, End::Seen) => format!("{more} more below: down"),
+            (0, _) => format!("{up} scrolls back"),
+            (more, End::Seen) => format!("{more} more below: {down}"),
             (more, End::Unseen) => {
-                format!("{more} more below: down to the end, then it can be approved")
+                format!("{more} more below: {down} to the end, then it can be approved")
             }
         };
         let place = Rect { y: split, height: 1, ..inner };
@@ -159,7 +162,7 @@ fn answers(model: &Model, approval: &Approval, width: u16, height: u16) -> Answe
     match &approval.stage {
         Stage::Choosing => {
             let lines = if height < 20 || width < 60 {
-                short(approval, width)
+                short(&model.settings.keys, approval, width)
             } else {
                 long(model, approval, width)
             };
@@ -167,10 +170,12 @@ fn answers(model: &Model, approval: &Approval, width: u16, height: u16) -> Answe
         }
         Stage::Rule(slot, editor) => {
             let words = match slot {
-                Slot::Allow(_) => "The rule that allows it from now on. tab: the next rule.",
-                Slot::Deny => "The rule that denies it from now on. tab: the next rule.",
+                Slot::Allow(_) => "allows",
+                Slot::Deny => "denies",
             };
-            field(words, editor, width)
+            let next = model.settings.keys.key(FieldKey::Next);
+            let words = format!("The rule that {words} it from now on. {next}: the next rule.");
+            field(&words, editor, width)
         }
         Stage::Command(editor) => {
             field("The command to run instead. It is checked again before it runs.", editor, width)
@@ -191,62 +196,80 @@ fn with_guard(model: &Model, approval: &Approval, mut lines: Vec<Line>) -> Vec<L
     lines
 }
 
-fn answer(key: &str, words: &str, column: usize, role: Role) -> Vec<Span> {
-    let pad = column.saturating_sub(usize::from(paint::width(words)) + 3);
-    vec![span(key.to_owned(), role), span(format!("  {words}{}", " ".repeat(pad)), Role::Text)]
+fn answer(key: String, words: &str, column: usize, role: Role) -> Vec<Span> {
+    let wide = usize::from(paint::width(&key)) + 2 + usize::from(paint::width(words));
+    let pad = " ".repeat(column.saturating_sub(wide));
+    vec![span(key, role), span(format!("  {words}{pad}"), Role::Text)]
 }
 
 fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
     // The longest answer of the right column has to fit beside the left one.
     let half = usize::from(width.saturating_sub(38)).clamp(27, 37);
+    let key = |action| model.settings.keys.key(action);
     let yes = if approval.may_approve() { Role::Success } else { Role::Muted };
     let row = |left: Vec<Span>, right: Vec<Span>| line([left, right].concat());
     let blank = || vec![span(" ".repeat(half), Role::Text)];
     let never = match &approval.deny_rule {
-        Some(rule) => answer("d", &format!("no, always for {}", harmless(rule)), 0, Role::Error),
+        Some(rule) => answer(
+            key(ApprovalKey::Never),
+            &format!("no, always for {}", harmless(rule)),
+            0,
+            Role::Error,
+        ),
         None => Vec::new(),
     };
     let session = if approval.offers_rules() {
-        answer("s", "yes, for this session", half, yes)
+        answer(key(ApprovalKey::Session), "yes, for this session", half, yes)
     } else {
         blank()
     };
     let mut lines = vec![
-        row(answer("y", "yes, once", half, yes), answer("n", "no", 0, Role::Error)),
+        row(
+            answer(key(ApprovalKey::Once), "yes, once", half, yes),
+            answer(key(ApprovalKey::No), "no", 0, Role::Error),
+        ),
         row(session, never),
     ];
     if approval.offers_rules() {
         let rules: Vec<String> = approval.allow_rules.iter().map(|rule| harmless(rule)).collect();
         let file = home_path(&approval.request.rule_file.0, model.settings.home.as_deref());
         let words = format!("yes, always for  {}", rules.join("  "));
-        let tab = "tab edits the rule";
-        let room = usize::from(width).saturating_sub(tab.len() + 3);
-        let words = truncate(&words, u16::try_from(room.saturating_sub(3)).unwrap_or(0));
-        lines.push(row(answer("a", &words, room, yes), vec![span(tab, Role::Muted)]));
+        let edit = format!("{} edits the rule", key(ApprovalKey::EditRule));
+        let always = key(ApprovalKey::Always);
+        let room = usize::from(width.saturating_sub(paint::width(&edit) + 3));
+        let left = room.saturating_sub(usize::from(paint::width(&always)) + 2);
+        let words = truncate(&words, u16::try_from(left).unwrap_or(0));
+        lines.push(row(answer(always, &words, room, yes), vec![span(edit, Role::Muted)]));
         lines.push(line(vec![span(truncate(&format!("   kept in {file}"), width), Role::Muted)]));
     }
     let edit = if approval.request.command().is_some() {
-        answer("e", "edit the command", half, yes)
+        answer(key(ApprovalKey::EditCommand), "edit the command", half, yes)
     } else {
         blank()
     };
-    lines.push(row(edit, answer("t", "no, and tell it what to do instead", 0, Role::Error)));
+    let tell = key(ApprovalKey::Instruct);
+    lines.push(row(edit, answer(tell, "no, and tell it what to do instead", 0, Role::Error)));
     lines
 }
 
 /// The answers in as few rows as can be, for small screens.
-fn short(approval: &Approval, width: u16) -> Vec<Line> {
-    let mut words = vec!["y yes", "n no"];
+fn short(keys: &Keymap, approval: &Approval, width: u16) -> Vec<Line> {
+    let mut answers = vec![(ApprovalKey::Once, "yes"), (ApprovalKey::No, "no")];
     if approval.offers_rules() {
-        words.extend(["s this session", "a always", "tab rule"]);
+        answers.extend([
+            (ApprovalKey::Session, "this session"),
+            (ApprovalKey::Always, "always"),
+            (ApprovalKey::EditRule, "rule"),
+        ]);
     }
     if approval.deny_rule.is_some() {
-        words.push("d never");
+        answers.push((ApprovalKey::Never, "never"));
     }
     if approval.request.command().is_some() {
-        words.push("e edit");
+        answers.push((ApprovalKey::EditCommand, "edit"));
     }
-    words.push("t tell");
+    answers.push((ApprovalKey::Instruct, "tell"));
+    let words = answers.into_iter().map(|(key, word)| format!("{} {word}", keys.key(key)));
     let mut rows = vec![String::new()];
     for word in words {
         let full = rows
@@ -259,13 +282,14 @@ fn short(approval: &Approval, width: u16) -> Vec<Line> {
             if !row.is_empty() {
                 row.push_str("  ");
             }
-            row.push_str(word);
+            row.push_str(&word);
         }
     }
     let mut lines: Vec<Line> =
         rows.into_iter().map(|row| line(vec![span(row, Role::Text)])).collect();
     if let Some(rule) = approval.allow_rules.first() {
-        let text = truncate(&format!("a, s: {}", harmless(rule)), width);
+        let (always, session) = (keys.key(ApprovalKey::Always), keys.key(ApprovalKey::Session));
+        let text = truncate(&format!("{always}, {session}: {}", harmless(rule)), width);
         lines.push(line(vec![span(text, Role::Muted)]));
     }
     lines

@@ -6,18 +6,21 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::domain::{NoticeLevel, TodoStatus};
-use crate::tui::app::Model;
 use crate::tui::app::geometry::{Area, Geometry};
-use crate::tui::app::keymap;
+use crate::tui::app::keymap::{
+    ChatKey, Context, EmptyInputKey, Pending, Scrolling, SidebarKey, in_words,
+};
 use crate::tui::app::model::{Focus, Motion};
 use crate::tui::app::overlay::Overlay;
 use crate::tui::app::status::tokens;
 use crate::tui::app::turn::{Certainty, Phase, Running, Turn};
+use crate::tui::app::{Model, contexts};
 use crate::tui::layout::{Role, Span};
 
 use super::blocks::harmless;
 use super::heads::clock;
 use super::paint::{self, Styles, span, spans_width, truncate};
+use super::picker;
 
 /// Rows of the line that says what runs.
 pub fn activity_height(model: &Model) -> u16 {
@@ -53,10 +56,11 @@ pub fn draw_rule(
     if geometry.anchor == crate::tui::app::scroll::Anchor::Tail {
         return None;
     }
+    let key = model.settings.keys.key(ChatKey::Scroll(Scrolling::Bottom));
     let text = match model.scroll.new_below(model.transcript.lines()) {
-        0 => " more below   ctrl+end ".to_owned(),
-        1 => " 1 new line below   ctrl+end ".to_owned(),
-        new => format!(" {new} new lines below   ctrl+end "),
+        0 => format!(" more below   {key} "),
+        1 => format!(" 1 new line below   {key} "),
+        new => format!(" {new} new lines below   {key} "),
     };
     let wide = paint::width(&text).min(area.width);
     let place = Rect { x: area.x + (area.width - wide) / 2, width: wide, ..area };
@@ -64,9 +68,18 @@ pub fn draw_rule(
     Some(place.into())
 }
 
-/// Draws the last line: a short word if there is one, else what the keys mean here.
+/// Draws the last line: what a sequence that was begun waits for, a short word if there is one, or
+/// what the keys mean here.
 pub fn draw_hints(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    if let Some(pending) = &model.pending {
+        let begun = span(format!("{} …  ", pending.label()), Role::Strong);
+        let rest = pairs(&continuations(model, pending));
+        let begun_width = spans_width(std::slice::from_ref(&begun));
+        let rest = picker::fit(rest, area.width.saturating_sub(begun_width));
+        paint::spans(&[vec![begun], rest].concat(), styles, area, buffer);
+        return;
+    }
     if let Some(toast) = &model.toast {
         let role = match toast.level {
             NoticeLevel::Info => Role::System,
@@ -100,46 +113,59 @@ pub fn draw_hints(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut B
 
 type Hints = Vec<(String, &'static str)>;
 
+/// The keys that go on with a sequence, and what each would do.
+fn continuations(model: &Model, pending: &Pending) -> Hints {
+    let rows = contexts(model).iter().flat_map(|context| model.settings.keys.rows(*context));
+    let rests = rows.flat_map(|row| {
+        let word = row.hint.unwrap_or(row.help);
+        row.continues(&pending.chords).map(move |rest| (in_words(rest), word))
+    });
+    rests.collect()
+}
+
 /// What the last line says, on its left and on its right.
 fn hints(model: &Model) -> (Hints, Hints) {
+    let keys = &model.settings.keys;
     match model.overlays.last() {
         Some(Overlay::Approval(approval)) => match approval.stage {
             crate::tui::app::approval::Stage::Choosing => {
-                (keymap::hints(keymap::APPROVAL).collect(), Vec::new())
+                (keys.hints(Context::Approval).collect(), Vec::new())
             }
             crate::tui::app::approval::Stage::Rule(..)
             | crate::tui::app::approval::Stage::Command(_)
             | crate::tui::app::approval::Stage::Instruction(_) => {
-                (keymap::hints(keymap::FIELD).collect(), Vec::new())
+                (keys.hints(Context::Field).collect(), Vec::new())
             }
         },
-        Some(Overlay::Picker(_)) => (keymap::hints(keymap::LIST).collect(), Vec::new()),
-        Some(Overlay::Reading(_)) => (keymap::hints(keymap::READING).collect(), Vec::new()),
+        Some(Overlay::Picker(_)) => (keys.hints(Context::List).collect(), Vec::new()),
+        Some(Overlay::Reading(_)) => (keys.hints(Context::Reading).collect(), Vec::new()),
         None => chat_hints(model),
     }
 }
 
 fn chat_hints(model: &Model) -> (Hints, Hints) {
     let runs = crate::tui::app::something_runs(model);
-    let all = keymap::hints(keymap::CHAT).filter(|(_, word)| runs || *word != "stop");
-    let keys = keymap::hints(keymap::EMPTY_INPUT).filter(|(_, word)| *word == "keys");
+    let map = &model.settings.keys;
+    let all = map.hints(Context::Chat).filter(|(_, word)| runs || *word != "stop");
+    let keys = map.hint(EmptyInputKey::Help);
     match model.focus {
         Focus::Pane(_) => {
-            let panes = keymap::hints(keymap::PANES).filter(|(_, word)| *word != "keys");
-            let back = ("tab".to_owned(), "input");
+            let panes = map.hints(Context::Panes).filter(|(_, word)| *word != "keys");
+            let back = (map.key(ChatKey::Focus), "input");
             let stop = all.filter(|(_, word)| *word == "stop");
             (panes.collect(), stop.chain([back]).chain(keys).collect())
         }
         // What its other keys do stands in the list.
         Focus::Sidebar => {
-            (Vec::new(), vec![("tab".to_owned(), "input"), ("esc".to_owned(), "close")])
+            let leave = (map.key(SidebarKey::Leave), "input");
+            (Vec::new(), vec![leave, (map.key(SidebarKey::Close), "close")])
         }
         Focus::Input if model.completion.is_some() => {
-            (keymap::hints(keymap::COMPLETION).collect(), Vec::new())
+            (map.hints(Context::Completion).collect(), Vec::new())
         }
         Focus::Input => {
-            let typing = keymap::hints(keymap::INPUT);
-            let signs = keymap::hints(keymap::EMPTY_INPUT).filter(|(_, word)| *word != "keys");
+            let typing = map.hints(Context::Input);
+            let signs = map.hints(Context::EmptyInput).filter(|(_, word)| *word != "keys");
             let all = all.filter(|(_, word)| *word != "panes");
             (typing.chain(signs).collect(), all.chain(keys).collect())
         }

@@ -80,7 +80,8 @@ pub fn view(
             Focus::Sidebar => sidebar::Keys::Here,
             Focus::Input | Focus::Pane(_) => sidebar::Keys::Elsewhere,
         };
-        let scene = sidebar::Scene { now: model.now, open: model.status.session, keys };
+        let map = &*model.settings.keys;
+        let scene = sidebar::Scene { now: model.now, open: model.status.session, keys, map };
         let drawn = sidebar::draw(&model.sidebar, scene, styles, place, buffer);
         geometry.sidebar = Some(drawn.rows);
         caret = caret.or(drawn.caret);

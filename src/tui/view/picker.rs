@@ -123,7 +123,8 @@ fn matched(label: &str, hits: &[u32], room: u16) -> Vec<Span> {
     fit(spans, room)
 }
 
-fn fit(spans: Vec<Span>, room: u16) -> Vec<Span> {
+/// As many of the spans as there is room for; the last one is cut.
+pub(super) fn fit(spans: Vec<Span>, room: u16) -> Vec<Span> {
     let mut left = room;
     let mut kept = Vec::with_capacity(spans.len());
     for part in spans {

@@ -7,7 +7,7 @@ use crate::commands;
 use crate::domain::{Diff, Todo, TodoStatus};
 use crate::tui::app::Model;
 use crate::tui::app::geometry::{Extent, Geometry};
-use crate::tui::app::keymap;
+use crate::tui::app::keymap::{Context, ReadingKey};
 use crate::tui::app::overlay::{Page, Reading};
 use crate::tui::app::title::shown_path;
 use crate::tui::layout::{Line, Role, diff};
@@ -28,29 +28,31 @@ pub fn draw(
 ) {
     let room = area.width.saturating_sub(10);
     let (title, lines) = match &reading.page {
-        Page::Help => ("Keys and commands", help()),
+        Page::Help => ("Keys and commands", help(model)),
         Page::Diffs(diffs) => ("What this session changed", changes(diffs, model, layouts, room)),
         Page::Todos => ("The plan", plan(&model.todos)),
     };
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
     let height = rows.saturating_add(2).min(area.height.saturating_sub(2)).max(3);
     let outer = paint::centred(area, area.width.saturating_sub(4), height);
-    let inner = paint::frame(title, "esc closes", styles, outer, buffer);
+    let closes = format!("{} closes", model.settings.keys.key(ReadingKey::Back));
+    let inner = paint::frame(title, &closes, styles, outer, buffer);
     for (y, line) in (inner.y..inner.y + inner.height).zip(lines.iter().skip(reading.scroll)) {
         paint::spans(&line.spans, styles, Rect { y, height: 1, ..inner }, buffer);
     }
     geometry.dialog = Some(Extent { rows: lines.len(), shown: usize::from(inner.height) });
 }
 
-fn help() -> Vec<Line> {
+fn help(model: &Model) -> Vec<Line> {
     let mut lines = vec![heading("Commands")];
     for spec in commands::TABLE {
         lines.push(pair(&format!("/{}", spec.name), spec.help));
     }
-    for (title, rows) in keymap::help() {
+    for context in Context::ALL {
         lines.push(Line::default());
-        lines.push(heading(title));
-        lines.extend(rows.iter().map(|(keys, help)| pair(keys, help)));
+        lines.push(heading(context.title()));
+        let rows = model.settings.keys.rows(context).iter().filter(|row| !row.keys.is_empty());
+        lines.extend(rows.map(|row| pair(&row.shown(), row.help)));
     }
     lines
 }

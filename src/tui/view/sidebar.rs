@@ -11,7 +11,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::domain::SessionId;
 use crate::tui::app::editor::Editor;
 use crate::tui::app::geometry::Area;
-use crate::tui::app::keymap;
+use crate::tui::app::keymap::{Context, FieldKey, Keymap, ListKey, SidebarKey};
 use crate::tui::app::sessions::{Held, Preview, Said, SessionRow};
 use crate::tui::app::sidebar::{Line, Mode, NoticeLevel, Pane, Scope, Sidebar, Tree, age};
 use crate::tui::app::softwrap;
@@ -24,13 +24,15 @@ const OPEN_MARK: &str = "›";
 
 /// What the list shows besides its own state.
 #[derive(Debug, Clone, Copy)]
-pub struct Scene {
+pub struct Scene<'a> {
     /// How long slug runs.
     pub now: Duration,
     /// The session that is open.
     pub open: Option<SessionId>,
     /// Whether the keys go to the list.
     pub keys: Keys,
+    /// What the keys do.
+    pub map: &'a Keymap,
 }
 
 /// Where the keys go.
@@ -54,14 +56,14 @@ pub struct Drawn {
 /// Draws the list into the whole of `area`.
 pub fn draw(
     sidebar: &Sidebar,
-    scene: Scene,
+    scene: Scene<'_>,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> Drawn {
     let inner = border(area, styles, buffer);
-    let mut caret = draw_title(sidebar, styles, area, buffer);
-    let foot = foot(sidebar, inner.width);
+    let mut caret = draw_title(sidebar, scene, styles, area, buffer);
+    let foot = foot(sidebar, scene.map, inner.width);
     // The list is never less than half of what there is.
     let foot_height = rows_of(foot.len()).min(inner.height / 2);
     let (inner, foot_area) = split(inner, foot_height);
@@ -101,6 +103,7 @@ fn border(area: Rect, styles: &dyn Styles, buffer: &mut Buffer) -> Rect {
 /// `Sessions ── / search`, or what is searched for.
 fn draw_title(
     sidebar: &Sidebar,
+    scene: Scene<'_>,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
@@ -124,9 +127,10 @@ fn draw_title(
         }
         Mode::Browsing | Mode::Renaming { .. } => {
             let mut spans = vec![span(scope, Role::Title)];
-            if paint::width(scope) + 12 <= row.width {
+            let search = format!(" {} search ", scene.map.key(SidebarKey::Filter));
+            if paint::width(scope) + paint::width(&search) + 2 <= row.width {
                 spans.push(span("──", Role::Border));
-                spans.push(span(" / search ", Role::Muted));
+                spans.push(span(search, Role::Muted));
             }
             paint::spans(&spans, styles, row, buffer);
             None
@@ -156,7 +160,7 @@ fn draw_field(editor: &Editor, styles: &dyn Styles, area: Rect, buffer: &mut Buf
 
 fn draw_list(
     sidebar: &Sidebar,
-    scene: Scene,
+    scene: Scene<'_>,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
@@ -165,7 +169,7 @@ fn draw_list(
     let (Some(tree), Some(now), false) =
         (&sidebar.tree, sidebar.clock(scene.now), lines.is_empty())
     else {
-        draw_nothing(sidebar, styles, area, buffer);
+        draw_nothing(sidebar, scene, styles, area, buffer);
         return None;
     };
     let first = sidebar.first_shown(usize::from(area.height));
@@ -199,24 +203,35 @@ fn draw_list(
 }
 
 /// Said in place of a list.
-fn draw_nothing(sidebar: &Sidebar, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+fn draw_nothing(
+    sidebar: &Sidebar,
+    scene: Scene<'_>,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
     let (text, role) = match (&sidebar.tree, &sidebar.mode, sidebar.scope) {
         (None, _, _) if sidebar.note.is_some() => return,
-        (None, _, _) => ("Reading the sessions …", Role::Muted),
-        (Some(_), Mode::Filtering(_), _) => ("No title has this in it.", Role::Muted),
+        (None, _, _) => ("Reading the sessions …".to_owned(), Role::Muted),
+        (Some(_), Mode::Filtering(_), _) => ("No title has this in it.".to_owned(), Role::Muted),
         (Some(tree), _, Scope::ThisProject) if !tree.is_empty() => {
-            ("No sessions in this folder yet. g shows those of all projects.", Role::Muted)
+            let key = scene.map.key(SidebarKey::Scope);
+            let text =
+                format!("No sessions in this folder yet. {key} shows those of all projects.");
+            (text, Role::Muted)
         }
-        (Some(_), _, _) => ("No sessions yet. They appear here as you talk.", Role::Muted),
+        (Some(_), _, _) => {
+            ("No sessions yet. They appear here as you talk.".to_owned(), Role::Muted)
+        }
     };
-    for (row, line) in wrapped(text, role, area.width, area.height).iter().enumerate() {
+    for (row, line) in wrapped(&text, role, area.width, area.height).iter().enumerate() {
         paint::spans(line, styles, nth_row(area, row), buffer);
     }
 }
 
 fn draw_session(
     sidebar: &Sidebar,
-    scene: Scene,
+    scene: Scene<'_>,
     (node, session): (usize, &SessionRow),
     now: DateTime<FixedOffset>,
     styles: &dyn Styles,
@@ -271,7 +286,7 @@ fn highlighted(text: &str, hits: &[u32], role: Role) -> Vec<Span> {
 
 fn draw_pane(
     sidebar: &Sidebar,
-    scene: Scene,
+    scene: Scene<'_>,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
@@ -350,7 +365,7 @@ fn wrapped(text: &str, role: Role, width: u16, height: u16) -> Vec<Vec<Span>> {
 }
 
 /// The note, and what the keys do.
-fn foot(sidebar: &Sidebar, width: u16) -> Vec<Vec<Span>> {
+fn foot(sidebar: &Sidebar, keys: &Keymap, width: u16) -> Vec<Vec<Span>> {
     let mut lines = Vec::new();
     if let Some(note) = &sidebar.note {
         let role = match note.level {
@@ -360,14 +375,21 @@ fn foot(sidebar: &Sidebar, width: u16) -> Vec<Vec<Span>> {
         };
         lines.extend(wrapped(&note.text, role, width, 4));
     }
-    let hint = |key: &str, word: &str| (key.to_owned(), word.to_owned());
+    let hint = |key: String, word: &str| (key, word.to_owned());
     let hints: Vec<(String, String)> = match &sidebar.mode {
-        Mode::Filtering(_) => vec![hint("enter", "open"), hint("esc", "all")],
-        Mode::Renaming { .. } => vec![hint("enter", "save"), hint("esc", "leave it")],
+        Mode::Filtering(_) => {
+            vec![hint(keys.key(ListKey::Accept), "open"), hint(keys.key(ListKey::Back), "all")]
+        }
+        Mode::Renaming { .. } => {
+            vec![
+                hint(keys.key(FieldKey::Accept), "save"),
+                hint(keys.key(FieldKey::Back), "leave it"),
+            ]
+        }
         Mode::Browsing => {
-            let keys = keymap::hints(keymap::SIDEBAR).map(|(key, word)| hint(&key, word));
-            let undo = sidebar.can_undo().then(|| hint("u", "undo"));
-            keys.chain(undo).collect()
+            let named = keys.hints(Context::Sessions).map(|(key, word)| hint(key, word));
+            let undo = sidebar.can_undo().then(|| hint(keys.key(SidebarKey::Undo), "undo"));
+            named.chain(undo).collect()
         }
     };
     lines.extend(flowed(&hints, width));

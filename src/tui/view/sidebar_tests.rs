@@ -7,6 +7,7 @@ use ratatui::style::Style;
 
 use super::*;
 use crate::tui::app::effect::{Effect, RequestId};
+use crate::tui::app::keymap::Press;
 use crate::tui::app::model::Requests;
 use crate::tui::app::sessions::SessionAnswer;
 use crate::tui::app::sidebar::samples::{HERE, id, list, row, week};
@@ -29,7 +30,8 @@ fn after(keys: &str) -> Sidebar {
     let mut requests = Requests::default();
     sidebar.open();
     answer(&mut sidebar, &mut requests);
-    let around = Around { page: 10, open: Some(id(5)) };
+    let map = Keymap::default();
+    let around = Around { page: 10, open: Some(id(5)), keys: &map };
     for c in keys.chars() {
         let code = match c {
             ';' => KeyCode::Enter,
@@ -37,7 +39,8 @@ fn after(keys: &str) -> Sidebar {
             '<' => KeyCode::Esc,
             c => KeyCode::Char(c),
         };
-        sidebar.key(KeyEvent::new(code, KeyModifiers::NONE), around);
+        let key = KeyEvent::new(code, KeyModifiers::NONE);
+        sidebar.key(&Press::built_in(key), around);
         answer(&mut sidebar, &mut requests);
     }
     sidebar
@@ -71,7 +74,8 @@ fn picture(sidebar: &Sidebar, width: u16, height: u16) -> String {
     };
     let area = Rect { x: 0, y: 0, width: columns, height };
     let mut buffer = Buffer::empty(area);
-    let scene = Scene { now: Duration::ZERO, open: Some(id(5)), keys: Keys::Here };
+    let map = Keymap::default();
+    let scene = Scene { now: Duration::ZERO, open: Some(id(5)), keys: Keys::Here, map: &map };
     let drawn = draw(sidebar, scene, &Plain, area, &mut buffer);
     let mut text = String::new();
     for y in 0..height {
@@ -136,7 +140,8 @@ fn what_was_found_stands_out_in_the_selected_row_and_in_others() {
     }
     let area = Rect { x: 0, y: 0, width: 46, height: 8 };
     let mut buffer = Buffer::empty(area);
-    let scene = Scene { now: Duration::ZERO, open: None, keys: Keys::Here };
+    let map = Keymap::default();
+    let scene = Scene { now: Duration::ZERO, open: None, keys: Keys::Here, map: &map };
     draw(&after("/fl"), scene, &Themed, area, &mut buffer);
     let marked = |x: u16, y: u16| buffer[(x, y)].modifier.contains(Modifier::UNDERLINED);
     // "with a feature flag" is selected, "Flaky inventory test" is not.

@@ -14,7 +14,7 @@ use secrecy::SecretString;
 
 use crate::domain::sanitize::sanitize;
 use crate::tui::app::editor::{Editor, Lines};
-use crate::tui::app::keymap::{self, ListKey};
+use crate::tui::app::keymap::{self, ListKey, Press};
 use crate::tui::view::Styles;
 
 use super::{Input, Next, Page};
@@ -207,16 +207,18 @@ impl FirstRun {
             Step::Address => self.address_key(key),
             Step::Unencrypted => self.unencrypted_key(key),
             Step::Key => self.secret_key(key),
-            Step::Checking { back, .. } => match keymap::find(keymap::LIST, key) {
-                Some(ListKey::Back) => {
-                    self.step = back.step();
-                    redraw()
+            Step::Checking { back, .. } => {
+                match keymap::find(keymap::LIST, &Press::built_in(key)) {
+                    Some(ListKey::Back) => {
+                        self.step = back.step();
+                        redraw()
+                    }
+                    Some(_) | None => Next::Wait,
                 }
-                Some(_) | None => Next::Wait,
-            },
+            }
             Step::Models { models, selected, .. } => {
                 let last = models.len().saturating_sub(1);
-                match keymap::find(keymap::LIST, key) {
+                match keymap::find(keymap::LIST, &Press::built_in(key)) {
                     Some(ListKey::Accept) => return self.use_model(),
                     Some(ListKey::Back) => self.step = Step::Choose,
                     Some(ListKey::Previous) => *selected = selected.saturating_sub(1),
@@ -231,7 +233,8 @@ impl FirstRun {
     }
 
     fn choose_key(&mut self, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
-        let step = match (keymap::find(keymap::LIST, key), key.code) {
+        let press = Press::built_in(key);
+        let step = match (keymap::find(keymap::LIST, &press), key.code) {
             (Some(ListKey::Accept), _) => return self.take(),
             (Some(ListKey::Back), _) | (None, KeyCode::Char('q')) => {
                 return Next::Done(FirstRunAnswer::Quit);
@@ -278,7 +281,8 @@ impl FirstRun {
     }
 
     fn address_key(&mut self, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
-        match keymap::find(keymap::LIST, key) {
+        let press = Press::built_in(key);
+        match keymap::find(keymap::LIST, &press) {
             Some(ListKey::Back) => {
                 self.error = None;
                 self.step = Step::Choose;
@@ -294,7 +298,7 @@ impl FirstRun {
                 Err(reason) => self.error = Some(reason),
             },
             Some(ListKey::Previous | ListKey::Next | ListKey::PageUp | ListKey::PageDown) => {}
-            None => self.address.key(key),
+            None => self.address.key(&press),
         }
         redraw()
     }
@@ -310,7 +314,8 @@ impl FirstRun {
     }
 
     fn secret_key(&mut self, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
-        match keymap::find(keymap::LIST, key) {
+        let press = Press::built_in(key);
+        match keymap::find(keymap::LIST, &press) {
             Some(ListKey::Back) => {
                 self.secret = Editor::new(Lines::One);
                 self.step = Step::Address;
@@ -322,7 +327,7 @@ impl FirstRun {
                 return self.check(endpoint, secret.map(SecretString::from), Back::Address);
             }
             Some(ListKey::Previous | ListKey::Next | ListKey::PageUp | ListKey::PageDown) => {}
-            None => self.secret.key(key),
+            None => self.secret.key(&press),
         }
         redraw()
     }

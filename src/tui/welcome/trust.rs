@@ -9,7 +9,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::domain::sanitize::sanitize;
 use crate::tui::app::geometry::Extent;
-use crate::tui::app::keymap::{self, ReadingKey};
+use crate::tui::app::keymap::{self, Press, ReadingKey};
 use crate::tui::app::overlay::scrolled;
 use crate::tui::layout::Role;
 use crate::tui::view::Styles;
@@ -95,7 +95,8 @@ impl Trust {
             KeyCode::Esc | KeyCode::Enter => return Next::Done(TrustAnswer::GoOnWithout),
             _ => {}
         }
-        let Some(ReadingKey::Scroll(how)) = keymap::find(keymap::READING, key) else {
+        let Some(ReadingKey::Scroll(how)) = keymap::find(keymap::READING, &Press::built_in(key))
+        else {
             return Next::Wait;
         };
         let to = scrolled(self.scroll, how, self.extent());

@@ -1,6 +1,6 @@
 //! What the editing keys do to a text.
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::KeyCode;
 
 use crate::tui::app::keymap;
 use crate::tui::app::softwrap;
@@ -134,16 +134,16 @@ impl Editor {
     }
 
     /// A key in a field that is nothing but text.
-    pub fn key(&mut self, key: KeyEvent) {
+    pub fn key(&mut self, key: &keymap::Press<'_>) {
         if let Some(edit) = keymap::find(keymap::EDITING, key) {
             self.apply(edit, UNWRAPPED);
         } else if let Some(c) = keymap::typed(key) {
             self.kills.interrupt();
             self.insert_char(c);
         } else if self.lines == Lines::Many {
-            match key.code {
-                KeyCode::Up => drop(self.up(UNWRAPPED)),
-                KeyCode::Down => drop(self.down(UNWRAPPED)),
+            match key.event().map(|key| key.code) {
+                Some(KeyCode::Up) => drop(self.up(UNWRAPPED)),
+                Some(KeyCode::Down) => drop(self.down(UNWRAPPED)),
                 _ => {}
             }
         }

@@ -1,10 +1,8 @@
 //! What the list changes on disk: renaming, deleting, and undoing that.
 
-use crossterm::event::KeyEvent;
-
 use crate::domain::{NoticeLevel, SessionId};
 use crate::tui::app::editor::{Editor, Lines};
-use crate::tui::app::keymap::{self, FieldKey};
+use crate::tui::app::keymap::{self, FieldKey, Press, SidebarKey};
 use crate::tui::app::sessions::{SessionJob, SessionRow};
 
 use super::{Around, Mode, Reading, Sidebar, Step};
@@ -28,7 +26,7 @@ impl Sidebar {
         }
     }
 
-    pub(super) fn title_key(&mut self, key: KeyEvent, around: Around) -> Step {
+    pub(super) fn title_key(&mut self, key: &Press<'_>, around: Around<'_>) -> Step {
         match keymap::find(keymap::FIELD, key) {
             Some(FieldKey::Accept) => return self.rename(around),
             Some(FieldKey::Back) => self.mode = Mode::Browsing,
@@ -42,7 +40,7 @@ impl Sidebar {
         Step::Stay
     }
 
-    fn rename(&mut self, around: Around) -> Step {
+    fn rename(&mut self, around: Around<'_>) -> Step {
         let mode = std::mem::replace(&mut self.mode, Mode::Browsing);
         let (Mode::Renaming { session, editor }, Some(tree)) = (mode, &mut self.tree) else {
             return Step::Stay;
@@ -60,7 +58,7 @@ impl Sidebar {
         Step::Stay
     }
 
-    pub(super) fn delete(&mut self, around: Around) {
+    pub(super) fn delete(&mut self, around: Around<'_>) {
         let Some(row) = self.session().cloned() else { return };
         if around.open == Some(row.id) {
             let text = "This session is open. Open another one first, then delete it.";
@@ -68,7 +66,8 @@ impl Sidebar {
             return;
         }
         self.take_out(row.id);
-        self.say(NoticeLevel::Info, format!("Deleted “{}”. u brings it back.", row.name()));
+        let undo = around.keys.key(SidebarKey::Undo);
+        self.say(NoticeLevel::Info, format!("Deleted “{}”. {undo} brings it back.", row.name()));
         self.trashed.push(row.clone());
         self.change(Change::Trash(row));
     }

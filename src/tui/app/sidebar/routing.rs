@@ -1,12 +1,12 @@
 //! Between the list of sessions and the rest of the screen.
 
-use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
 use crate::agent;
 use crate::domain::NoticeLevel;
 use crate::tui::app::commands;
 use crate::tui::app::effect::{Effect, RequestId};
-use crate::tui::app::keymap::ChatKey;
+use crate::tui::app::keymap::{ChatKey, Press};
 use crate::tui::app::keys;
 use crate::tui::app::model::{Focus, Model};
 use crate::tui::app::sessions::SessionAnswer;
@@ -53,10 +53,16 @@ pub fn open(model: &mut Model) -> Vec<Effect> {
     model.sidebar.jobs(&mut model.requests)
 }
 
+/// Opens the list or goes to it; from the list itself, closes it.
+pub fn toggle(model: &mut Model) -> Vec<Effect> {
+    if model.focus == Focus::Sidebar { take(model, Step::Close) } else { open(model) }
+}
+
 /// A key while the list has the focus. `None` where it means something to the chat.
-pub fn key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
+pub fn key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
     let page = model.geometry.sidebar.map_or(1, |rows| usize::from(rows.height));
-    let step = model.sidebar.key(key, Around { page, open: model.status.session });
+    let around = Around { page, open: model.status.session, keys: &model.settings.keys };
+    let step = model.sidebar.key(key, around);
     if step == Step::Pass {
         return None;
     }
@@ -90,7 +96,8 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Option<Vec<Effect>> {
             let before = model.sidebar.selected();
             model.sidebar.select(line);
             if line == before && known.is_some() && model.sidebar.mode == Mode::Browsing {
-                let around = Around { page, open: model.status.session };
+                let around =
+                    Around { page, open: model.status.session, keys: &model.settings.keys };
                 let step = model.sidebar.open_selected(around);
                 effects = take(model, step);
             }

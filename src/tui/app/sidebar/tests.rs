@@ -1,6 +1,6 @@
 //! Tests of the list's keys and of what they ask for.
 
-use crossterm::event::{KeyCode, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::samples::{HERE, at, fork, id, list, now, row, week};
 use super::*;
@@ -329,13 +329,24 @@ fn a_preview_follows_the_selection_one_read_at_a_time() {
 #[test]
 fn the_list_stays_beside_the_chat_and_goes_from_over_it() {
     for (width, presence) in [(120, Presence::Shown), (80, Presence::Hidden)] {
-        for key in ["tab", "ctrl+b"] {
-            let mut scene = Scene::closed(width);
-            scene.press("ctrl+b").press(key);
-            assert_eq!(scene.model.focus, Focus::Input);
-            assert_eq!(scene.model.sidebar.presence, presence, "{width} {key}");
-        }
+        let mut scene = Scene::closed(width);
+        scene.press("ctrl+b").press("tab");
+        assert_eq!(scene.model.focus, Focus::Input);
+        assert_eq!(scene.model.sidebar.presence, presence, "{width}");
     }
+}
+
+#[test]
+fn the_key_that_opens_the_list_closes_it_from_within() {
+    for keys in ["ctrl+b", "/ ctrl+b", "r ctrl+b"] {
+        let mut scene = Scene::of(week());
+        scene.press(keys);
+        assert_eq!(scene.model.focus, Focus::Input, "{keys}");
+        assert_eq!(scene.model.sidebar.presence, Presence::Hidden, "{keys}");
+    }
+    let mut scene = Scene::of(week());
+    scene.press("tab").press("ctrl+b");
+    assert_eq!(scene.model.focus, Focus::Sidebar, "from outside it goes to the list");
 }
 
 #[test]

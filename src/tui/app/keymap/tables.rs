@@ -1,27 +1,20 @@
-//! The keys: one table for each place that takes keys, each row with what it says in the help and
-//! in the last line, so that neither can say something else than what the keys do.
+//! The keys that slug comes with: one table for each context, each row with what it says in the
+//! help and in the last line.
 //!
-//! A place's own table is asked before the more general ones: the list under the caret before the
-//! input, the input before the chat.
+//! An action's name is that of its variant: `ChatKey::FoldAll` is `chat.fold-all` wherever it is
+//! listed or bound to other keys, so a variant's name is a promise to people's `keys.toml`.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::editor::Edit;
-use super::moving::Jump;
+use crate::tui::app::editor::Edit;
+use crate::tui::app::moving::Jump;
 
-/// A key with what is held down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Chord {
-    /// The key.
-    pub code: KeyCode,
-    /// What is held down.
-    pub modifiers: KeyModifiers,
-}
+use super::chord::Chord;
 
 /// A row of a table.
 #[derive(Debug, Clone, Copy)]
 pub struct Binding<A: 'static> {
-    /// The keys; the first one is shown.
+    /// The keys, as long as nobody binds others; the first one is shown.
     pub keys: &'static [Chord],
     /// What they do.
     pub action: A,
@@ -109,8 +102,17 @@ pub enum InputKey {
     OpenEditor,
     /// Puts the text of the paste at the caret in its place.
     Unfold,
-    /// Is typed, and means something to the input.
-    Type(char),
+    /// Names a file: types its sign.
+    File,
+}
+
+/// Keys of the input while it is empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EmptyInputKey {
+    /// Names a command: types its sign.
+    Command,
+    /// Runs a shell command: types its sign.
+    Shell,
     /// Shows the keys.
     Help,
 }
@@ -344,14 +346,14 @@ pub const INPUT: &[Binding<InputKey>] = &[
     row(&[ctrl('r')], InputKey::History, "search what was sent before"),
     row(&[ctrl('g')], InputKey::OpenEditor, "write in $EDITOR"),
     row(&[alt('o')], InputKey::Unfold, "unfold the paste at the caret"),
-    hinted(&[char('@')], InputKey::Type('@'), "name a file", "file"),
+    hinted(&[char('@')], InputKey::File, "name a file", "file"),
 ];
 
 /// In the input while it is empty, before the rest.
-pub const EMPTY_INPUT: &[Binding<InputKey>] = &[
-    hinted(&[char('/')], InputKey::Type('/'), "a command", "command"),
-    hinted(&[char('!')], InputKey::Type('!'), "run a shell command", "shell"),
-    hinted(&[char('?')], InputKey::Help, "these keys", "keys"),
+pub const EMPTY_INPUT: &[Binding<EmptyInputKey>] = &[
+    hinted(&[char('/')], EmptyInputKey::Command, "a command", "command"),
+    hinted(&[char('!')], EmptyInputKey::Shell, "run a shell command", "shell"),
+    hinted(&[char('?')], EmptyInputKey::Help, "these keys", "keys"),
 ];
 
 /// In every text that can be typed in.
@@ -511,11 +513,7 @@ pub const SIDEBAR: &[Binding<SidebarKey>] = &[
     row(&[char('u')], SidebarKey::Undo, "bring back what was deleted last"),
     row(&[char('/')], SidebarKey::Filter, "filter by title"),
     row(&[char('?')], SidebarKey::Help, "these keys"),
-    row(
-        &[key(KeyCode::Tab), ctrl('b'), alt('s')],
-        SidebarKey::Leave,
-        "back to the input; the list stays",
-    ),
+    row(&[key(KeyCode::Tab)], SidebarKey::Leave, "back to the input; the list stays"),
     row(&[key(KeyCode::Esc)], SidebarKey::Close, "close the list"),
 ];
 
@@ -544,149 +542,3 @@ pub const READING: &[Binding<ReadingKey>] = &[
         "close",
     ),
 ];
-
-/// What a key does in one place.
-pub fn find<A: Copy>(table: &[Binding<A>], key: KeyEvent) -> Option<A> {
-    let chord = Chord::of(key);
-    table.iter().find(|row| row.keys.contains(&chord)).map(|row| row.action)
-}
-
-/// The character that a key types, if it types one.
-pub fn typed(key: KeyEvent) -> Option<char> {
-    match key.code {
-        KeyCode::Char(c) if !key.modifiers.intersects(CTRL | ALT | KeyModifiers::SUPER) => Some(c),
-        // AltGr reaches some terminals as both.
-        KeyCode::Char(c) if key.modifiers.contains(CTRL | ALT) => Some(c),
-        _ => None,
-    }
-}
-
-/// What the last line says of a table: key and word.
-pub fn hints<A>(table: &'static [Binding<A>]) -> impl Iterator<Item = (String, &'static str)> {
-    table.iter().filter_map(|row| Some((row.keys.first()?.label(), row.hint?)))
-}
-
-/// Everything the help says: a heading, and rows of keys and what they do.
-pub fn help() -> Vec<(&'static str, Vec<(String, &'static str)>)> {
-    vec![
-        ("Chat", [rows(CHAT), rows(ALWAYS)].concat()),
-        ("Input", [rows(INPUT), rows(EMPTY_INPUT)].concat()),
-        ("Editing", rows(EDITING)),
-        ("List under the input", rows(COMPLETION)),
-        ("Panes", rows(PANES)),
-        ("Permission question", rows(APPROVAL)),
-        ("Fields in a dialog", rows(FIELD)),
-        ("Lists", rows(LIST)),
-        ("Sessions", rows(SIDEBAR)),
-    ]
-}
-
-/// The keys of an action, for lists.
-pub fn keys_of<A: PartialEq>(table: &[Binding<A>], action: &A) -> String {
-    table.iter().find(|row| row.action == *action).map(labels).unwrap_or_default()
-}
-
-fn rows<A>(table: &'static [Binding<A>]) -> Vec<(String, &'static str)> {
-    table.iter().map(|row| (labels(row), row.help)).collect()
-}
-
-fn labels<A>(row: &Binding<A>) -> String {
-    let labels: Vec<String> = row.keys.iter().take(2).map(|chord| chord.label()).collect();
-    labels.join(" ")
-}
-
-impl Chord {
-    /// The chord of an event. Shift is part of a character that is typed with it; a tab back is a
-    /// tab with shift, whether the terminal says so or not.
-    fn of(key: KeyEvent) -> Self {
-        let mut modifiers = key.modifiers & (CTRL | ALT | SHIFT);
-        let code = match key.code {
-            KeyCode::BackTab => {
-                modifiers.insert(SHIFT);
-                KeyCode::Tab
-            }
-            KeyCode::Char(c) if !modifiers.intersects(CTRL | ALT) => {
-                modifiers.remove(SHIFT);
-                KeyCode::Char(c)
-            }
-            KeyCode::Char(c) if modifiers.contains(ALT) && !c.is_alphanumeric() => {
-                modifiers.remove(SHIFT);
-                KeyCode::Char(c)
-            }
-            KeyCode::Char(c) => KeyCode::Char(c.to_ascii_lowercase()),
-            code => code,
-        };
-        Self { code, modifiers }
-    }
-
-    /// As people write it: `shift+enter`, `ctrl+b`, `esc`.
-    pub fn label(self) -> String {
-        let mut label = String::new();
-        for (modifier, name) in [(CTRL, "ctrl+"), (ALT, "alt+"), (SHIFT, "shift+")] {
-            if self.modifiers.contains(modifier) {
-                label.push_str(name);
-            }
-        }
-        match self.code {
-            KeyCode::Char(' ') => label.push_str("space"),
-            KeyCode::Char(c) => label.push(c),
-            KeyCode::F(number) => label.push_str(&format!("f{number}")),
-            KeyCode::PageUp => label.push_str("pgup"),
-            KeyCode::PageDown => label.push_str("pgdn"),
-            code => label.push_str(&format!("{code:?}").to_lowercase()),
-        }
-        label
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-
-    use super::*;
-
-    fn chords<A>(table: &[Binding<A>]) -> Vec<Chord> {
-        table.iter().flat_map(|row| row.keys.iter().copied()).collect()
-    }
-
-    #[test]
-    fn no_key_means_two_things_in_one_place() {
-        let places = [
-            ("input", [chords(INPUT), chords(EDITING), chords(CHAT), chords(ALWAYS)].concat()),
-            ("empty input", [chords(EMPTY_INPUT), chords(CHAT), chords(ALWAYS)].concat()),
-            ("panes", [chords(PANES), chords(CHAT), chords(ALWAYS)].concat()),
-            ("approval", [chords(APPROVAL), chords(ALWAYS)].concat()),
-            ("field", [chords(FIELD), chords(EDITING), chords(ALWAYS)].concat()),
-            ("list", [chords(LIST), chords(EDITING), chords(ALWAYS)].concat()),
-            ("sessions", [chords(SIDEBAR), chords(ALWAYS)].concat()),
-            ("reading", [chords(READING), chords(ALWAYS)].concat()),
-            ("completion", [chords(COMPLETION), chords(ALWAYS)].concat()),
-        ];
-        for (place, chords) in places {
-            let mut seen = HashSet::new();
-            for chord in chords {
-                assert!(seen.insert(chord), "{place}: {} is bound twice", chord.label());
-            }
-        }
-    }
-
-    #[test]
-    fn every_row_has_a_key_and_a_word_of_help() {
-        for (place, rows) in help() {
-            for (keys, help) in rows {
-                assert!(!keys.is_empty() && !help.is_empty(), "{place}: {keys} {help}");
-            }
-        }
-    }
-
-    #[test]
-    fn shift_belongs_to_the_character() {
-        let event = |code, modifiers| KeyEvent::new(code, modifiers);
-        let upper = event(KeyCode::Char('G'), SHIFT);
-        assert_eq!(find(PANES, upper), Some(PaneKey::Scroll(Scrolling::Bottom)));
-        let newline = event(KeyCode::Enter, SHIFT);
-        assert_eq!(find(INPUT, newline), Some(InputKey::Newline));
-        assert_eq!(typed(upper), Some('G'));
-        assert_eq!(typed(event(KeyCode::Char('g'), CTRL)), None);
-    }
-}

@@ -1,0 +1,360 @@
+//! Keys as people write them: `ctrl+b`, `shift+enter`, `g g`.
+//!
+//! A chord is always in one normal form, the one that terminals agree on, so that a key that is
+//! pressed equals the key that is written down. Reading what was printed gives the same chord.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+const CTRL: KeyModifiers = KeyModifiers::CONTROL;
+const ALT: KeyModifiers = KeyModifiers::ALT;
+const SHIFT: KeyModifiers = KeyModifiers::SHIFT;
+
+/// The modifiers as they are printed, in this order, and the other names that are read.
+const MODIFIERS: &[(&str, KeyModifiers)] = &[
+    ("ctrl", CTRL),
+    ("alt", ALT),
+    ("shift", SHIFT),
+    ("control", CTRL),
+    ("option", ALT),
+    ("meta", ALT),
+];
+
+/// The keys that have a name; the first name of a key is the one that is printed.
+const NAMES: &[(&str, KeyCode)] = &[
+    ("enter", KeyCode::Enter),
+    ("esc", KeyCode::Esc),
+    ("tab", KeyCode::Tab),
+    ("space", KeyCode::Char(' ')),
+    ("backspace", KeyCode::Backspace),
+    ("delete", KeyCode::Delete),
+    ("insert", KeyCode::Insert),
+    ("up", KeyCode::Up),
+    ("down", KeyCode::Down),
+    ("left", KeyCode::Left),
+    ("right", KeyCode::Right),
+    ("home", KeyCode::Home),
+    ("end", KeyCode::End),
+    ("pgup", KeyCode::PageUp),
+    ("pgdn", KeyCode::PageDown),
+    ("return", KeyCode::Enter),
+    ("escape", KeyCode::Esc),
+    ("del", KeyCode::Delete),
+    ("ins", KeyCode::Insert),
+    ("pageup", KeyCode::PageUp),
+    ("pagedown", KeyCode::PageDown),
+];
+
+/// A key with what is held down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Chord {
+    /// The key.
+    pub code: KeyCode,
+    /// What is held down.
+    pub modifiers: KeyModifiers,
+}
+
+/// Chords that are pressed one after another; never none.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Sequence(Vec<Chord>);
+
+/// Why a key cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// There is nothing.
+    #[error("no key is written here: write one like `ctrl+b`, or [] for none")]
+    Empty,
+    /// No key has this name.
+    #[error("there is no key `{written}`{}", instead(nearest.as_deref()))]
+    Unknown {
+        /// What was written.
+        written: String,
+        /// The name that comes closest.
+        nearest: Option<String>,
+    },
+    /// Nothing that is held down has this name.
+    #[error("`{0}` is not held down in a terminal: ctrl, alt and shift are")]
+    Modifier(String),
+    /// What a key types with shift depends on the keyboard.
+    #[error("`shift+{0}` types another character: write that character by itself")]
+    Shifted(char),
+}
+
+/// `: did you mean this?`, where there is something close.
+pub(super) fn instead(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |nearest| format!(": did you mean `{nearest}`?"))
+}
+
+/// The name that comes closest to what was written, if one is close.
+pub(super) fn nearest<'a>(
+    written: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    let names: Vec<&str> = names.into_iter().collect();
+    let close = similar::get_close_matches(written, &names, 1, 0.5);
+    close.first().map(|name| (*name).to_owned())
+}
+
+impl Chord {
+    /// A chord in its normal form. Shift is part of a character that is typed with it; with ctrl
+    /// or alt a letter is a small one; a tab back is a tab with shift, whether the terminal says
+    /// so or not.
+    pub fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
+        let mut modifiers = modifiers & (CTRL | ALT | SHIFT);
+        let code = match code {
+            KeyCode::BackTab => {
+                modifiers.insert(SHIFT);
+                KeyCode::Tab
+            }
+            KeyCode::Char(c) if !modifiers.intersects(CTRL | ALT) => {
+                modifiers.remove(SHIFT);
+                KeyCode::Char(c)
+            }
+            KeyCode::Char(c) if modifiers.contains(ALT) && !c.is_alphanumeric() => {
+                modifiers.remove(SHIFT);
+                KeyCode::Char(c)
+            }
+            KeyCode::Char(c) => KeyCode::Char(c.to_ascii_lowercase()),
+            code => code,
+        };
+        Self { code, modifiers }
+    }
+
+    /// The chord of an event.
+    pub fn of(key: KeyEvent) -> Self {
+        Self::new(key.code, key.modifiers)
+    }
+
+    /// The character that it types where text is typed.
+    pub fn types(self) -> Option<char> {
+        match self.code {
+            KeyCode::Char(c) if !self.modifiers.intersects(CTRL | ALT) => Some(c),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Chord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, modifier) in &MODIFIERS[..3] {
+            if self.modifiers.contains(*modifier) {
+                write!(f, "{name}+")?;
+            }
+        }
+        match (NAMES.iter().find(|(_, code)| *code == self.code), self.code) {
+            (Some((name, _)), _) => f.write_str(name),
+            (None, KeyCode::Char(c)) => write!(f, "{c}"),
+            (None, KeyCode::F(number)) => write!(f, "f{number}"),
+            (None, code) => f.write_str(&format!("{code:?}").to_lowercase()),
+        }
+    }
+}
+
+impl FromStr for Chord {
+    type Err = KeyError;
+
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        let mut modifiers = KeyModifiers::NONE;
+        let mut rest = text;
+        // What stands before a plus is held down, unless nothing follows: `ctrl++` has a plus.
+        while let Some((held, key)) =
+            rest.split_once('+').filter(|(held, key)| !held.is_empty() && !key.is_empty())
+        {
+            let held = held.to_lowercase();
+            let found = MODIFIERS.iter().find(|(name, _)| *name == held);
+            modifiers |= found.ok_or(KeyError::Modifier(held))?.1;
+            rest = key;
+        }
+        let code = code(rest)?;
+        match code {
+            KeyCode::Char(c) if modifiers == SHIFT && c.is_alphabetic() => {
+                let mut upper = c.to_uppercase();
+                let code = upper.next().filter(|_| upper.len() == 0).map(KeyCode::Char);
+                Ok(Self::new(code.ok_or(KeyError::Shifted(c))?, KeyModifiers::NONE))
+            }
+            KeyCode::Char(c)
+                if modifiers.contains(SHIFT)
+                    && Self::new(code, modifiers).modifiers != modifiers =>
+            {
+                Err(KeyError::Shifted(c))
+            }
+            code => Ok(Self::new(code, modifiers)),
+        }
+    }
+}
+
+fn code(name: &str) -> Result<KeyCode, KeyError> {
+    let mut characters = name.chars();
+    match (characters.next(), characters.next()) {
+        (None, _) => return Err(KeyError::Empty),
+        (Some(c), None) if !c.is_control() && !c.is_whitespace() => return Ok(KeyCode::Char(c)),
+        (Some(_), _) => {}
+    }
+    let lower = name.to_lowercase();
+    if let Some((_, code)) = NAMES.iter().find(|(name, _)| *name == lower) {
+        return Ok(*code);
+    }
+    let number = lower.strip_prefix('f').filter(|digits| !digits.starts_with(['0', '+']));
+    match number.and_then(|digits| digits.parse::<u8>().ok()) {
+        Some(number @ 1..=24) => Ok(KeyCode::F(number)),
+        Some(_) | None => Err(KeyError::Unknown {
+            written: name.escape_debug().to_string(),
+            nearest: nearest(&lower, NAMES.iter().map(|(name, _)| *name)),
+        }),
+    }
+}
+
+impl Sequence {
+    /// The chords.
+    pub fn chords(&self) -> &[Chord] {
+        &self.0
+    }
+
+    /// The first chord.
+    pub fn first(&self) -> Option<Chord> {
+        self.0.first().copied()
+    }
+
+    /// What is still to be pressed after these chords, if they are how it begins.
+    pub fn after(&self, begun: &[Chord]) -> Option<&[Chord]> {
+        self.0.strip_prefix(begun).filter(|rest| !rest.is_empty())
+    }
+
+    /// Whether one of the two is the other, or how it begins: they cannot both be pressed.
+    pub fn collides(&self, other: &Self) -> bool {
+        self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
+    }
+}
+
+impl From<Chord> for Sequence {
+    fn from(chord: Chord) -> Self {
+        Self(vec![chord])
+    }
+}
+
+impl fmt::Display for Sequence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&in_words(&self.0))
+    }
+}
+
+impl FromStr for Sequence {
+    type Err = KeyError;
+
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        let chords: Vec<Chord> =
+            text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+        if chords.is_empty() { Err(KeyError::Empty) } else { Ok(Self(chords)) }
+    }
+}
+
+/// Chords as they are written one after another.
+pub fn in_words(chords: &[Chord]) -> String {
+    chords.iter().map(Chord::to_string).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parsed(text: &str) -> Chord {
+        text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn keys_are_read_as_people_write_them() {
+        let rows = [
+            ("ctrl+b", KeyCode::Char('b'), CTRL),
+            ("Ctrl+B", KeyCode::Char('b'), CTRL),
+            ("control+shift+x", KeyCode::Char('x'), CTRL | SHIFT),
+            ("alt+<", KeyCode::Char('<'), ALT),
+            ("meta+v", KeyCode::Char('v'), ALT),
+            ("shift+enter", KeyCode::Enter, SHIFT),
+            ("shift+tab", KeyCode::Tab, SHIFT),
+            ("shift+g", KeyCode::Char('G'), KeyModifiers::NONE),
+            ("G", KeyCode::Char('G'), KeyModifiers::NONE),
+            ("space", KeyCode::Char(' '), KeyModifiers::NONE),
+            ("+", KeyCode::Char('+'), KeyModifiers::NONE),
+            ("ctrl++", KeyCode::Char('+'), CTRL),
+            ("PageUp", KeyCode::PageUp, KeyModifiers::NONE),
+            ("f12", KeyCode::F(12), KeyModifiers::NONE),
+            ("f", KeyCode::Char('f'), KeyModifiers::NONE),
+            ("é", KeyCode::Char('é'), KeyModifiers::NONE),
+        ];
+        for (text, code, modifiers) in rows {
+            assert_eq!(parsed(text), Chord { code, modifiers }, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_key_says_what_to_write() {
+        let said = |text: &str| text.parse::<Sequence>().unwrap_err().to_string();
+        assert_eq!(said("pgupp"), "there is no key `pgupp`: did you mean `pgup`?");
+        assert_eq!(said("f99"), "there is no key `f99`");
+        assert_eq!(said("cmd+b"), "`cmd` is not held down in a terminal: ctrl, alt and shift are");
+        assert_eq!(
+            said("shift+1"),
+            "`shift+1` types another character: write that character by itself"
+        );
+        assert!(said(" ").starts_with("no key is written here"));
+    }
+
+    #[test]
+    fn a_pressed_key_equals_the_written_one() {
+        let rows = [
+            ("shift+tab", KeyCode::BackTab, SHIFT),
+            ("shift+tab", KeyCode::BackTab, KeyModifiers::NONE),
+            ("G", KeyCode::Char('G'), SHIFT),
+            ("?", KeyCode::Char('?'), SHIFT),
+            ("alt+<", KeyCode::Char('<'), ALT | SHIFT),
+            ("alt+shift+g", KeyCode::Char('G'), ALT | SHIFT),
+            ("ctrl+b", KeyCode::Char('b'), CTRL),
+        ];
+        for (text, code, modifiers) in rows {
+            assert_eq!(Chord::of(KeyEvent::new(code, modifiers)), parsed(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_sequence_knows_what_it_waits_for() {
+        let sequence: Sequence = "ctrl+x  ctrl+s".parse().unwrap();
+        assert_eq!(sequence.to_string(), "ctrl+x ctrl+s");
+        assert_eq!(sequence.after(&[parsed("ctrl+x")]), Some(&[parsed("ctrl+s")][..]));
+        assert_eq!(sequence.after(sequence.chords()), None);
+        assert_eq!(sequence.after(&[parsed("ctrl+s")]), None);
+        assert!(sequence.collides(&parsed("ctrl+x").into()));
+        assert!(!sequence.collides(&parsed("ctrl+s").into()));
+    }
+
+    fn chord() -> impl Strategy<Value = Chord> {
+        let names = NAMES.iter().map(|(_, code)| *code).collect::<Vec<_>>();
+        let code = prop_oneof![
+            proptest::sample::select(names),
+            (1..=24_u8).prop_map(KeyCode::F),
+            any::<char>()
+                .prop_filter("a key types it", |c| !c.is_control() && !c.is_whitespace())
+                .prop_map(KeyCode::Char),
+        ];
+        (code, 0..8_u8)
+            .prop_map(|(code, bits)| Chord::new(code, KeyModifiers::from_bits_truncate(bits)))
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_is_read_again(chords in prop::collection::vec(chord(), 1..4)) {
+            let sequence = Sequence(chords);
+            prop_assert_eq!(sequence.to_string().parse::<Sequence>(), Ok(sequence));
+        }
+
+        #[test]
+        fn reading_never_panics_and_is_settled_after_once(text in "\\PC{0,12}") {
+            if let Ok(sequence) = text.parse::<Sequence>() {
+                prop_assert_eq!(sequence.to_string().parse::<Sequence>(), Ok(sequence));
+            }
+        }
+    }
+}

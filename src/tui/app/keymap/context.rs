@@ -1,0 +1,198 @@
+//! Where keys are pressed, and which actions belong to each place.
+
+use std::fmt::Debug;
+
+use super::tables::{
+    ALWAYS, APPROVAL, AlwaysKey, ApprovalKey, Binding, CHAT, COMPLETION, ChatKey, CompletionKey,
+    EDITING, EMPTY_INPUT, EmptyInputKey, FIELD, FieldKey, INPUT, InputKey, LIST, ListKey, PANES,
+    PaneKey, READING, ReadingKey, SIDEBAR, SidebarKey,
+};
+use crate::tui::app::editor::Edit;
+
+/// Where a key is pressed: a table of `keys.toml`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Context {
+    /// Wherever the focus is.
+    Always,
+    /// In the chat, whichever part of it has the focus.
+    Chat,
+    /// In the input.
+    Input,
+    /// In the input while nothing is typed.
+    EmptyInput,
+    /// In every text that can be typed in.
+    Editing,
+    /// In the list under the caret.
+    Completion,
+    /// On the panes of the transcript.
+    Panes,
+    /// In a permission question.
+    Approval,
+    /// In a text field of a dialog.
+    Field,
+    /// In a list to choose from.
+    List,
+    /// In the list of sessions.
+    Sessions,
+    /// In something to read.
+    Reading,
+}
+
+/// What a key can do in one context.
+pub trait Action: Copy + PartialEq + Debug + 'static {
+    /// Where.
+    const CONTEXT: Context;
+    /// The context's actions, with the keys that slug comes with.
+    const TABLE: &'static [Binding<Self>];
+
+    /// What it types besides, where it is a sign that means something to the input.
+    fn types(self) -> Option<char> {
+        None
+    }
+}
+
+impl Context {
+    /// All of them, in the order of the help.
+    pub const ALL: [Self; 12] = [
+        Self::Chat,
+        Self::Input,
+        Self::EmptyInput,
+        Self::Editing,
+        Self::Completion,
+        Self::Panes,
+        Self::Reading,
+        Self::Approval,
+        Self::Field,
+        Self::List,
+        Self::Sessions,
+        Self::Always,
+    ];
+
+    /// Places where several contexts hold at once, in the order in which they are asked. The list
+    /// under the input and the sessions are left alone with the keys that work everywhere: what
+    /// they take from the input and from the chat, they take on purpose.
+    pub const TOGETHER: &[(&str, &[Self])] = &[
+        ("the input", &[Self::Always, Self::Input, Self::Editing, Self::Chat]),
+        ("the empty input", &[Self::Always, Self::EmptyInput, Self::Chat]),
+        ("the list under the input", &[Self::Always, Self::Completion]),
+        ("the panes", &[Self::Always, Self::Panes, Self::Chat]),
+        ("a permission question", &[Self::Always, Self::Approval]),
+        ("a field", &[Self::Always, Self::Field, Self::Editing]),
+        ("a list", &[Self::Always, Self::List, Self::Editing]),
+        ("the sessions", &[Self::Always, Self::Sessions]),
+        ("a page to read", &[Self::Always, Self::Reading]),
+    ];
+
+    /// Its table in `keys.toml`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::Chat => "chat",
+            Self::Input => "input",
+            Self::EmptyInput => "empty-input",
+            Self::Editing => "editing",
+            Self::Completion => "completion",
+            Self::Panes => "panes",
+            Self::Approval => "approval",
+            Self::Field => "field",
+            Self::List => "list",
+            Self::Sessions => "sessions",
+            Self::Reading => "reading",
+        }
+    }
+
+    /// Its heading in the help.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Always => "Everywhere",
+            Self::Chat => "Chat",
+            Self::Input => "Input",
+            Self::EmptyInput => "Input, while nothing is typed",
+            Self::Editing => "Editing",
+            Self::Completion => "List under the input",
+            Self::Panes => "Panes",
+            Self::Approval => "Permission question",
+            Self::Field => "Fields in a dialog",
+            Self::List => "Lists",
+            Self::Sessions => "Sessions",
+            Self::Reading => "Pages to read",
+        }
+    }
+
+    /// The context of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|context| context.name() == name)
+    }
+}
+
+impl Action for AlwaysKey {
+    const CONTEXT: Context = Context::Always;
+    const TABLE: &'static [Binding<Self>] = ALWAYS;
+}
+
+impl Action for ChatKey {
+    const CONTEXT: Context = Context::Chat;
+    const TABLE: &'static [Binding<Self>] = CHAT;
+}
+
+impl Action for InputKey {
+    const CONTEXT: Context = Context::Input;
+    const TABLE: &'static [Binding<Self>] = INPUT;
+
+    fn types(self) -> Option<char> {
+        (self == Self::File).then_some('@')
+    }
+}
+
+impl Action for EmptyInputKey {
+    const CONTEXT: Context = Context::EmptyInput;
+    const TABLE: &'static [Binding<Self>] = EMPTY_INPUT;
+
+    fn types(self) -> Option<char> {
+        match self {
+            Self::Command => Some('/'),
+            Self::Shell => Some('!'),
+            Self::Help => None,
+        }
+    }
+}
+
+impl Action for Edit {
+    const CONTEXT: Context = Context::Editing;
+    const TABLE: &'static [Binding<Self>] = EDITING;
+}
+
+impl Action for CompletionKey {
+    const CONTEXT: Context = Context::Completion;
+    const TABLE: &'static [Binding<Self>] = COMPLETION;
+}
+
+impl Action for PaneKey {
+    const CONTEXT: Context = Context::Panes;
+    const TABLE: &'static [Binding<Self>] = PANES;
+}
+
+impl Action for ApprovalKey {
+    const CONTEXT: Context = Context::Approval;
+    const TABLE: &'static [Binding<Self>] = APPROVAL;
+}
+
+impl Action for FieldKey {
+    const CONTEXT: Context = Context::Field;
+    const TABLE: &'static [Binding<Self>] = FIELD;
+}
+
+impl Action for ListKey {
+    const CONTEXT: Context = Context::List;
+    const TABLE: &'static [Binding<Self>] = LIST;
+}
+
+impl Action for SidebarKey {
+    const CONTEXT: Context = Context::Sessions;
+    const TABLE: &'static [Binding<Self>] = SIDEBAR;
+}
+
+impl Action for ReadingKey {
+    const CONTEXT: Context = Context::Reading;
+    const TABLE: &'static [Binding<Self>] = READING;
+}

@@ -1,0 +1,19 @@
+//! The keys: what each does in which context, and under which name.
+//!
+//! `tables` holds what slug comes with, `presets` and `file` what changes that, and `live` the map
+//! that holds. The help, the palette, the last line and every other place that names a key ask the
+//! live map, so that none of them can say something else than what the keys do. A context's own
+//! keys are asked before the more general ones: the list under the caret before the input, the
+//! input before the chat.
+
+mod chord;
+mod context;
+mod live;
+mod press;
+mod tables;
+
+pub use chord::{Chord, KeyError, Sequence, in_words};
+pub use context::{Action, Context};
+pub use live::{ActionId, Keymap, Row};
+pub use press::{PATIENCE, Pending, Press, Progress, find, is, typed};
+pub use tables::*;
