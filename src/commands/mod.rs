@@ -28,6 +28,8 @@ pub enum SlashCommand {
     Copy(Copied),
     /// Shows what this session changed.
     Diff,
+    /// Folds or unfolds panes: all, or those of a kind.
+    Fold(Option<FoldOrder>),
     /// Shows the plan.
     Todos,
     /// Sends the last message again.
@@ -70,6 +72,28 @@ pub enum Argument {
     Mode,
     /// What to copy.
     Copied,
+    /// A kind of panes, and how they are to be folded.
+    Fold,
+}
+
+/// What is asked of all panes of a kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoldOrder {
+    /// "thinking", "messages", "tools", or the name of a tool.
+    pub kind: String,
+    /// How; the next way where nothing was said.
+    pub how: Option<FoldHow>,
+}
+
+/// How panes are to be folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoldHow {
+    /// All of each is shown.
+    Open,
+    /// The head of each alone is shown.
+    Closed,
+    /// As suits what each shows.
+    Auto,
 }
 
 /// Why a line is no command.
@@ -84,13 +108,16 @@ pub enum ParseError {
     /// There is no such thing to copy.
     #[error("/copy takes `code` or `all`; alone it copies the last answer.")]
     Copied,
+    /// There is no such way to fold.
+    #[error("Panes cannot be folded \"{0}\". Say open, closed or auto.")]
+    Fold(String),
     /// The mode does not exist.
     #[error(transparent)]
     Mode(#[from] UnknownMode),
 }
 
 /// All commands, in the order that lists show them.
-pub const TABLE: [Spec; 13] = [
+pub const TABLE: [Spec; 14] = [
     Spec { name: "help", argument: Argument::None, help: "keys and commands" },
     Spec { name: "new", argument: Argument::None, help: "begin an empty session" },
     Spec { name: "sessions", argument: Argument::None, help: "open a past session" },
@@ -101,6 +128,7 @@ pub const TABLE: [Spec; 13] = [
     Spec { name: "clear", argument: Argument::None, help: "start over; this session is kept" },
     Spec { name: "copy", argument: Argument::Copied, help: "copy the last answer, code, or all" },
     Spec { name: "diff", argument: Argument::None, help: "what this session changed" },
+    Spec { name: "fold", argument: Argument::Fold, help: "fold thinking, tools, messages or Bash" },
     Spec { name: "todos", argument: Argument::None, help: "the plan, step by step" },
     Spec { name: "retry", argument: Argument::None, help: "send the last message again" },
     Spec { name: "quit", argument: Argument::None, help: "leave slug" },
@@ -167,6 +195,7 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "clear" => SlashCommand::Clear,
         "copy" => SlashCommand::Copy(given.map_or(Ok(Copied::Answer), str::parse)?),
         "diff" => SlashCommand::Diff,
+        "fold" => SlashCommand::Fold(given.map(fold_order).transpose()?),
         "todos" => SlashCommand::Todos,
         "retry" => SlashCommand::Retry,
         "quit" => SlashCommand::Quit,
@@ -174,9 +203,25 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
     })
 }
 
+fn fold_order(given: &str) -> Result<FoldOrder, ParseError> {
+    let (kind, how) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
+    let how = match how.trim() {
+        "" => None,
+        "open" => Some(FoldHow::Open),
+        "closed" => Some(FoldHow::Closed),
+        "auto" => Some(FoldHow::Auto),
+        other => return Err(ParseError::Fold(other.to_owned())),
+    };
+    Ok(FoldOrder { kind: kind.to_owned(), how })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn fold(kind: &str, how: FoldHow) -> FoldOrder {
+        FoldOrder { kind: kind.to_owned(), how: Some(how) }
+    }
 
     #[test]
     fn lines_become_commands() {
@@ -189,6 +234,9 @@ mod tests {
             ("/copy", Some(Ok(SlashCommand::Copy(Copied::Answer)))),
             ("/copy code", Some(Ok(SlashCommand::Copy(Copied::Code)))),
             ("/copy it", Some(Err(ParseError::Copied))),
+            ("/fold", Some(Ok(SlashCommand::Fold(None)))),
+            ("/fold Bash  open", Some(Ok(SlashCommand::Fold(Some(fold("Bash", FoldHow::Open)))))),
+            ("/fold tools up", Some(Err(ParseError::Fold("up".into())))),
             ("/new now", Some(Err(ParseError::NoArgument("new")))),
             ("/nwe", Some(Err(ParseError::Unknown("nwe".into())))),
             ("/usr/bin is full", None),

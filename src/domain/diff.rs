@@ -1,6 +1,7 @@
 //! The difference between two versions of a file, as the log keeps it and the screen draws it.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,12 +10,24 @@ use serde::{Deserialize, Serialize};
 pub struct Diff {
     /// The file, absolute.
     pub path: PathBuf,
-    /// The changed places, in order, each with up to three lines around it.
+    /// The changed places, in order, each with some lines around it.
     pub hunks: Vec<Hunk>,
     /// Lines added in all.
     pub added: usize,
     /// Lines removed in all.
     pub removed: usize,
+    /// The permissions, where they change too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<ModeChange>,
+}
+
+/// Permission bits of a file, before and after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModeChange {
+    /// Before.
+    pub old: u32,
+    /// After.
+    pub new: u32,
 }
 
 /// One changed place.
@@ -35,6 +48,9 @@ pub struct DiffLine {
     pub tag: LineTag,
     /// Its text.
     pub text: String,
+    /// What ends it.
+    #[serde(default, skip_serializing_if = "LineEnd::is_lf")]
+    pub end: LineEnd,
 }
 
 /// Which side a line of a diff is on.
@@ -49,35 +65,104 @@ pub enum LineTag {
     Added,
 }
 
+/// What ends a line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LineEnd {
+    /// A line feed.
+    #[default]
+    Lf,
+    /// A carriage return and a line feed.
+    CrLf,
+    /// Nothing: the file ends here.
+    Missing,
+}
+
+/// How much of what did not change a diff holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Around {
+    /// So many lines around each change.
+    Lines(usize),
+    /// All lines of the file.
+    Everything,
+}
+
+/// Lines around a change, unless told otherwise.
+const AROUND: usize = 3;
+/// How long the search for the smallest diff may take. What it has by then is a diff, too.
+const SEARCH: Duration = Duration::from_millis(500);
+
 impl Diff {
     /// Compares two versions of `path`.
     pub fn between(path: impl Into<PathBuf>, old: &str, new: &str) -> Self {
-        let diff = similar::TextDiff::from_lines(old, new);
+        Self::with(path, old, new, Around::Lines(AROUND))
+    }
+
+    /// Compares two versions of `path`, with so much of what did not change.
+    pub fn with(path: impl Into<PathBuf>, old: &str, new: &str, around: Around) -> Self {
+        // Lines as git has them: a carriage return alone ends none.
+        let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
+        let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
+        let diff =
+            similar::TextDiff::configure().timeout(SEARCH).diff_slices(&old_lines, &new_lines);
+        let groups = match around {
+            Around::Lines(lines) => diff.grouped_ops(lines),
+            Around::Everything if old == new => Vec::new(),
+            Around::Everything => vec![diff.ops().to_vec()],
+        };
         let mut hunks = Vec::new();
         let (mut added, mut removed) = (0, 0);
-        for group in diff.grouped_ops(3) {
+        for group in groups {
             let Some(first) = group.first() else { continue };
-            let mut lines = Vec::new();
-            for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-                let tag = match change.tag() {
-                    similar::ChangeTag::Equal => LineTag::Context,
-                    similar::ChangeTag::Delete => LineTag::Removed,
-                    similar::ChangeTag::Insert => LineTag::Added,
-                };
-                added += usize::from(tag == LineTag::Added);
-                removed += usize::from(tag == LineTag::Removed);
-                let text = change.value();
-                let text = text.strip_suffix('\n').unwrap_or(text);
-                let text = text.strip_suffix('\r').unwrap_or(text).to_owned();
-                lines.push(DiffLine { tag, text });
-            }
+            let lines: Vec<DiffLine> = group
+                .iter()
+                .flat_map(|op| diff.iter_changes(op))
+                .map(|change| DiffLine::new(change.tag(), change.value()))
+                .collect();
+            let count = |tag| lines.iter().filter(|line| line.tag == tag).count();
+            added += count(LineTag::Added);
+            removed += count(LineTag::Removed);
             hunks.push(Hunk {
                 old_start: first.old_range().start + 1,
                 new_start: first.new_range().start + 1,
                 lines,
             });
         }
-        Self { path: path.into(), hunks, added, removed }
+        Self { path: path.into(), hunks, added, removed, mode: None }
+    }
+
+    /// All lines, with the hunk that each is in.
+    pub fn lines(&self) -> impl Iterator<Item = (&Hunk, &DiffLine)> {
+        self.hunks.iter().flat_map(|hunk| hunk.lines.iter().map(move |line| (hunk, line)))
+    }
+}
+
+impl AsRef<Self> for Diff {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+impl DiffLine {
+    fn new(tag: similar::ChangeTag, line: &str) -> Self {
+        let tag = match tag {
+            similar::ChangeTag::Equal => LineTag::Context,
+            similar::ChangeTag::Delete => LineTag::Removed,
+            similar::ChangeTag::Insert => LineTag::Added,
+        };
+        let (text, end) = match (line.strip_suffix("\r\n"), line.strip_suffix('\n')) {
+            (Some(text), _) => (text, LineEnd::CrLf),
+            (None, Some(text)) => (text, LineEnd::Lf),
+            (None, None) => (line, LineEnd::Missing),
+        };
+        Self { tag, text: text.to_owned(), end }
+    }
+}
+
+impl LineEnd {
+    /// Whether it is the usual one.
+    fn is_lf(&self) -> bool {
+        *self == Self::Lf
     }
 }
 
@@ -99,5 +184,32 @@ mod tests {
     fn a_new_file_is_all_added() {
         let diff = Diff::between("f", "", "a\nb\n");
         assert_eq!((diff.added, diff.removed), (2, 0));
+    }
+
+    #[test]
+    fn all_lines_are_there_on_request() {
+        let old: String = (0..100).map(|n| format!("{n}\n")).collect();
+        let new = old.replace("50\n", "fifty\n");
+        let diff = Diff::with("f", &old, &new, Around::Everything);
+        assert_eq!((diff.hunks.len(), diff.lines().count(), diff.added), (1, 101, 1));
+        assert_eq!(Diff::with("f", &old, &old, Around::Everything).hunks, []);
+    }
+
+    #[test]
+    fn line_ends_are_kept_beside_the_text() {
+        let diff = Diff::between("f", "a\r\nb", "a\nb\n");
+        let ends: Vec<(&str, LineEnd)> =
+            diff.lines().map(|(_, line)| (line.text.as_str(), line.end)).collect();
+        use LineEnd::{CrLf, Lf, Missing};
+        assert_eq!(ends, [("a", CrLf), ("b", Missing), ("a", Lf), ("b", Lf)]);
+    }
+
+    #[test]
+    fn a_log_from_before_line_ends_were_kept_is_read() {
+        let json = r#"{"path":"f","hunks":[{"old_start":1,"new_start":1,"lines":
+            [{"tag":"added","text":"x"}]}],"added":1,"removed":0}"#;
+        let diff: Diff = serde_json::from_str(json).unwrap();
+        assert_eq!(diff, Diff::between("f", "", "x\n"));
+        assert_eq!(serde_json::to_value(&diff).unwrap().get("mode"), None);
     }
 }

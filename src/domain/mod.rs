@@ -4,6 +4,7 @@
 
 mod approval;
 mod diff;
+mod fold;
 mod ids;
 mod message;
 mod mode;
@@ -17,7 +18,8 @@ mod usage;
 pub use approval::{
     Answer, ApprovalId, ApprovalRequest, Outcome, Part, RuleFile, RuleKind, RuleSource,
 };
-pub use diff::{Diff, DiffLine, Hunk, LineTag};
+pub use diff::{Around, Diff, DiffLine, Hunk, LineEnd, LineTag, ModeChange};
+pub use fold::Fold;
 pub use ids::{CallId, ContentHash, EntryId, SessionId, TurnId};
 pub use message::{Block, CallInput, Message, Role, StopReason, ToolCall};
 pub use mode::{Mode, UnknownMode};

@@ -15,12 +15,13 @@ use crate::platform::clipboard::{self, Clipboard, Multiplexer};
 use crate::platform::editor;
 use crate::platform::terminal::output::Output;
 use crate::providers::Provider;
-use crate::session::{Draft, Drafts, History, Store};
+use crate::session::{Draft, Drafts, History, KindFolds, SessionFolds, Store};
 use crate::tui::app::msg::ModelRow;
+use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::sessions::{SessionAnswer, SessionJob};
 use crate::tui::app::status::Git;
 use crate::tui::executor::Services;
-use crate::tui::session_jobs;
+use crate::tui::{page_jobs, session_jobs};
 
 use super::ground::Ground;
 
@@ -39,6 +40,8 @@ pub(super) struct Outside {
     /// What this run's draft is kept under.
     draft: SessionId,
     history: History,
+    /// The file of how kinds of panes are folded.
+    folds: PathBuf,
     clipboard: Mutex<Clipboard>,
     git: Option<GitStatus>,
 }
@@ -65,6 +68,7 @@ impl Outside {
             drafts: Arc::new(Drafts::new(ground.home.drafts())),
             draft: SessionId::generate(),
             history: History::new(ground.home.history()),
+            folds: ground.home.folds(),
             clipboard: Mutex::new(Clipboard::new(Multiplexer::from_environment())),
             git: git.map(|git| GitStatus::new(git, ground.cwd.clone())),
         })
@@ -97,6 +101,22 @@ impl Services for Outside {
     async fn sessions(&self, job: SessionJob) -> Result<SessionAnswer, String> {
         let store = self.store.clone();
         blocking(move || session_jobs::run(&store, &job)).await?
+    }
+
+    async fn pages(&self, job: PageJob) -> Result<PageAnswer, String> {
+        let (store, folds) = (self.store.clone(), self.folds.clone());
+        blocking(move || page_jobs::run(&store, &folds, &job)).await?
+    }
+
+    async fn keep_folds(&self, session: SessionId, folds: SessionFolds) -> Result<(), String> {
+        let store = self.store.clone();
+        let kept = blocking(move || store.save_folds(session, &folds)).await?;
+        kept.map_err(|error| error.to_string())
+    }
+
+    async fn keep_kinds(&self, kinds: KindFolds) -> Result<(), String> {
+        let path = self.folds.clone();
+        blocking(move || kinds.save(&path)).await?.map_err(|error| error.to_string())
     }
 
     async fn models(&self) -> Result<Vec<ModelRow>, String> {

@@ -141,6 +141,11 @@ impl Home {
         self.root.join("history.jsonl")
     }
 
+    /// How kinds of panes are folded.
+    pub fn folds(&self) -> PathBuf {
+        self.root.join("folds.json")
+    }
+
     /// Which folders the person trusts.
     pub fn trust(&self) -> PathBuf {
         self.root.join("trust.json")

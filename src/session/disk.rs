@@ -51,6 +51,11 @@ impl Paths {
         self.file("torn")
     }
 
+    /// How its panes are folded.
+    pub(super) fn folds(&self) -> PathBuf {
+        self.file("folds.json")
+    }
+
     /// The lock.
     pub(super) fn lock(&self) -> PathBuf {
         self.file("lock")

@@ -9,6 +9,7 @@ mod drafts;
 mod entry;
 mod files;
 mod fold;
+mod folds;
 mod fork;
 mod history;
 mod line;
@@ -27,6 +28,7 @@ pub use entry::{
     SessionHeader, TurnEnd, TurnOutcome,
 };
 pub use fold::{CompactionStage, Conversation, compaction_for};
+pub use folds::{KindFolds, PaneName, SessionFolds};
 pub use history::History;
 pub use lock::Holder;
 pub use log::{LogError, LogHandle};

@@ -183,7 +183,8 @@ impl Store {
         require_log(&from)?;
         let _lock = take_lock(&from)?;
         // The log first: without it the session is gone from every list.
-        move_files(&[from.log(), from.meta(), from.torn()], &self.sessions, to.dir())
+        let files = [from.log(), from.meta(), from.torn(), from.folds()];
+        move_files(&files, &self.sessions, to.dir())
     }
 
     /// Brings a session back from the trash.
@@ -195,7 +196,8 @@ impl Store {
             return Err(StoreError::Exists(session));
         }
         // The log last: with it the session is whole again.
-        move_files(&[from.torn(), from.meta(), from.log()], &self.trash, to.dir())
+        let files = [from.torn(), from.folds(), from.meta(), from.log()];
+        move_files(&files, &self.trash, to.dir())
     }
 
     /// Whether a session has a log.

@@ -13,9 +13,11 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::agent::Command;
-use crate::domain::NoticeLevel;
+use crate::domain::{NoticeLevel, SessionId};
+use crate::session::{KindFolds, SessionFolds};
 
 use super::app::msg::ModelRow;
+use super::app::pages::{PageAnswer, PageJob};
 use super::app::sessions::{SessionAnswer, SessionJob};
 use super::app::status::Git;
 use super::app::{Effect, Msg};
@@ -36,6 +38,12 @@ pub struct Handles {
 pub trait Services: Send + Sync + 'static {
     /// Reads or changes past sessions, as `session_jobs::run` does on a thread that may block.
     async fn sessions(&self, job: SessionJob) -> Result<SessionAnswer, String>;
+    /// Reads for a page, as `page_jobs::run` does on a thread that may block.
+    async fn pages(&self, job: PageJob) -> Result<PageAnswer, String>;
+    /// Keeps how the panes of a session are folded.
+    async fn keep_folds(&self, session: SessionId, folds: SessionFolds) -> Result<(), String>;
+    /// Keeps how kinds of panes are folded.
+    async fn keep_kinds(&self, kinds: KindFolds) -> Result<(), String>;
     /// The models that the server offers.
     async fn models(&self) -> Result<Vec<ModelRow>, String>;
     /// The workspace's files, relative to it, as git would list them.
@@ -114,6 +122,19 @@ impl Executor {
             }
             Effect::Sessions { id, job } => self
                 .answer(async move { Msg::Sessions { id, answer: services.sessions(job).await } }),
+            Effect::Pages { id, job } => {
+                self.answer(async move { Msg::Pages { id, answer: services.pages(job).await } });
+            }
+            Effect::KeepFolds { session, folds } => {
+                self.keep("remember how panes are folded", async move {
+                    services.keep_folds(session, folds).await
+                });
+            }
+            Effect::KeepKinds(kinds) => {
+                self.keep("remember how panes are folded", async move {
+                    services.keep_kinds(kinds).await
+                });
+            }
             Effect::ListModels(id) => self
                 .answer(async move { Msg::ModelsListed { id, models: services.models().await } }),
             Effect::IndexFiles(id) => self.answer(async move {
@@ -227,6 +248,15 @@ mod tests {
     impl Services for Fakes {
         async fn sessions(&self, _: SessionJob) -> Result<SessionAnswer, String> {
             Ok(SessionAnswer::Changed)
+        }
+        async fn pages(&self, _: PageJob) -> Result<PageAnswer, String> {
+            Err("not in this test".into())
+        }
+        async fn keep_folds(&self, _: SessionId, _: SessionFolds) -> Result<(), String> {
+            Ok(())
+        }
+        async fn keep_kinds(&self, _: KindFolds) -> Result<(), String> {
+            Ok(())
         }
         async fn models(&self) -> Result<Vec<ModelRow>, String> {
             Err("No server answers.".into())

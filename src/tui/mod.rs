@@ -4,6 +4,7 @@
 pub mod app;
 pub mod executor;
 pub mod layout;
+pub mod page_jobs;
 pub mod runtime;
 pub mod session_jobs;
 pub mod theme;

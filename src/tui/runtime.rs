@@ -288,6 +288,7 @@ impl<S: Surface> Ui<S> {
             Msg::Tick(_)
             | Msg::FilesIndexed { .. }
             | Msg::Sessions { .. }
+            | Msg::Pages { .. }
             | Msg::ModelsListed { .. }
             | Msg::GitRead { .. }
             | Msg::EditorClosed(_)

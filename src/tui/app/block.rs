@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::domain::{CallId, Diff, EntryId, NoticeLevel};
+use crate::domain::{CallId, ContentHash, Diff, EntryId, NoticeLevel};
 
 pub use crate::tui::layout::Fold;
+
+pub use super::folds::PaneKind;
 
 /// Names a block for as long as the transcript is open. Later blocks have greater ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -102,6 +104,8 @@ pub struct Tool {
     pub summary: Option<String>,
     /// What it shows.
     pub shows: Shows,
+    /// Its whole output among the blobs, where the result has only a part of it.
+    pub kept: Option<ContentHash>,
 }
 
 /// Who asked for a call.
@@ -166,8 +170,8 @@ pub struct Notice {
 }
 
 const LIVE_LIMIT: usize = 128 * 1024;
-/// A message of the person's with more lines than this is folded.
-const LONG_MESSAGE: usize = 20;
+/// A message of the person's with more lines than this, or more bytes, is folded.
+const LONG_MESSAGE: (usize, usize) = (20, 4096);
 
 impl Live {
     /// Adds output, and lets the oldest go beyond 128 KiB.
@@ -194,6 +198,19 @@ impl Block {
             Body::Tool(tool) => tool.shows != Shows::Nothing || tool.input.is_some(),
             Body::User(text) => is_long(text),
             Body::Assistant(_) | Body::Notice(_) | Body::Interrupted | Body::Compacted => false,
+        }
+    }
+
+    /// What kind of pane it is, if it is one.
+    pub fn kind(&self) -> Option<PaneKind> {
+        if !self.is_pane() {
+            return None;
+        }
+        match &self.body {
+            Body::Thinking(_) => Some(PaneKind::Thinking),
+            Body::Tool(tool) => Some(PaneKind::Tool(tool.name.clone())),
+            Body::User(_) => Some(PaneKind::Messages),
+            Body::Assistant(_) | Body::Notice(_) | Body::Interrupted | Body::Compacted => None,
         }
     }
 
@@ -240,7 +257,7 @@ impl Tool {
 }
 
 fn is_long(text: &str) -> bool {
-    text.lines().nth(LONG_MESSAGE).is_some()
+    text.len() > LONG_MESSAGE.1 || text.lines().nth(LONG_MESSAGE.0).is_some()
 }
 
 #[cfg(test)]

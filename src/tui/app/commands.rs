@@ -1,13 +1,14 @@
 //! What sending, slash commands and choosing a row mean.
 
 use crate::agent;
-use crate::commands::{self, Argument, Copied, SlashCommand};
+use crate::commands::{self, Argument, Copied, FoldHow, SlashCommand};
 use crate::domain::{Mode, NoticeLevel, SessionId};
 
 use super::approval::{Approval, Stray};
-use super::block::Body;
+use super::block::{Body, Fold};
 use super::complete::{self, Trigger};
 use super::effect::Effect;
+use super::folds::{self, PaneKind};
 use super::history::Worth;
 use super::keymap::{ChatKey, Keymap, Row};
 use super::keys;
@@ -270,6 +271,17 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
         SlashCommand::Diff => {
             let diffs = model.transcript.diffs().cloned().collect();
             read(model, Page::Diffs(diffs))
+        }
+        SlashCommand::Fold(None) => keys::chat_action(model, ChatKey::FoldAll),
+        SlashCommand::Fold(Some(order)) => {
+            keys::hold(model);
+            let kind = PaneKind::named(&order.kind);
+            match order.how {
+                None => folds::cycle_kind(model, &kind),
+                Some(FoldHow::Open) => folds::set_kind(model, &kind, Some(Fold::Open)),
+                Some(FoldHow::Closed) => folds::set_kind(model, &kind, Some(Fold::Closed)),
+                Some(FoldHow::Auto) => folds::set_kind(model, &kind, None),
+            }
         }
         SlashCommand::Todos => read(model, Page::Todos),
         SlashCommand::Retry => {

@@ -63,6 +63,7 @@ pub fn source(trigger: Trigger, files: &Arc<Vec<String>>, models: &[ModelRow]) -
             Argument::Mode => Source::Items(modes().collect()),
             Argument::Copied => Source::Items(copied().collect()),
             Argument::Model => Source::Items(models.iter().map(model).collect()),
+            Argument::Fold => Source::Items(folds().collect()),
         },
     }
 }
@@ -94,6 +95,22 @@ fn copied() -> impl Iterator<Item = Item> {
         detail: it.meaning().to_owned(),
         aside: String::new(),
         choice: Choice::Copied(it),
+    })
+}
+
+/// The kinds of panes that can be folded together.
+fn folds() -> impl Iterator<Item = Item> {
+    let kinds = [
+        ("thinking", "what the model thought"),
+        ("messages", "long messages of yours"),
+        ("tools", "all calls"),
+        ("Bash", "calls of one tool, by its name"),
+    ];
+    kinds.into_iter().map(|(name, what)| Item {
+        label: name.to_owned(),
+        detail: what.to_owned(),
+        aside: String::new(),
+        choice: Choice::Text(name.to_owned()),
     })
 }
 

@@ -2,7 +2,10 @@
 //! out.
 
 use crate::agent::Command;
+use crate::domain::SessionId;
+use crate::session::{KindFolds, SessionFolds};
 
+use super::pages::PageJob;
 use super::sessions::SessionJob;
 
 /// Something wanted.
@@ -39,6 +42,22 @@ pub enum Effect {
         /// What is wanted.
         job: SessionJob,
     },
+    /// Reads what a page or the panes need of the store.
+    Pages {
+        /// Which request.
+        id: RequestId,
+        /// What is wanted.
+        job: PageJob,
+    },
+    /// Keeps how the panes of a session are folded.
+    KeepFolds {
+        /// The session.
+        session: SessionId,
+        /// All of them.
+        folds: SessionFolds,
+    },
+    /// Keeps how kinds of panes are folded, in every session.
+    KeepKinds(KindFolds),
     /// Lists the server's models.
     ListModels(RequestId),
     /// Lists the workspace's files.

@@ -15,6 +15,7 @@ use super::keymap::InputKey;
 use super::model::{Focus, Model};
 use super::msg::ModelRow;
 use super::overlay::Overlay;
+use super::pages;
 use super::picker::Picker;
 use super::queue::Queue;
 use super::sidebar;
@@ -133,7 +134,7 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Ve
     for record in records.iter() {
         note(model, record);
     }
-    let mut effects = vec![read_git(model)];
+    let mut effects = vec![read_git(model), pages::ask_for_folds(model, session, records)];
     effects.extend(sidebar::session_opened(model));
     effects
 }

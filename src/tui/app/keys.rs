@@ -16,6 +16,7 @@ use super::commands;
 use super::complete::{self, Completion, Trigger};
 use super::editor::{Edit, Unfolded};
 use super::effect::Effect;
+use super::folds::{self, Reach};
 use super::geometry::Extent;
 use super::keymap::{
     self, ActionId, AlwaysKey, ChatKey, Chord, CompletionKey, Context, EmptyInputKey, InputKey,
@@ -105,7 +106,7 @@ pub fn chat_action(model: &mut Model, key: ChatKey) -> Vec<Effect> {
         ChatKey::Sessions => return sidebar::toggle(model),
         ChatKey::FoldAll => {
             hold(model);
-            model.transcript.toggle_all();
+            return folds::toggle_all(model);
         }
         ChatKey::Focus => swap_focus(model),
         ChatKey::NextMode => return commands::next_mode(model),
@@ -119,9 +120,9 @@ pub fn chat_action(model: &mut Model, key: ChatKey) -> Vec<Effect> {
 }
 
 /// Folds or unfolds a pane; the rows above it stay where they are.
-pub fn toggle(model: &mut Model, block: BlockId) {
+pub fn toggle(model: &mut Model, block: BlockId) -> Vec<Effect> {
     hold(model);
-    model.transcript.toggle(block);
+    folds::toggle(model, block)
 }
 
 /// Moves through the transcript.
@@ -444,7 +445,15 @@ fn takes_nothing(name: &str) -> bool {
 
 fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {
     match key {
-        PaneKey::Toggle => toggle(model, block),
+        PaneKey::Toggle => return toggle(model, block),
+        PaneKey::ToggleKind => {
+            hold(model);
+            return folds::toggle_like(model, block, Reach::Kind);
+        }
+        PaneKey::ToggleTools => {
+            hold(model);
+            return folds::toggle_like(model, block, Reach::Wider);
+        }
         PaneKey::Previous => step_pane(model, block, -1),
         PaneKey::Next => step_pane(model, block, 1),
         PaneKey::Copy => return commands::copy_block(model, block),
@@ -485,7 +494,7 @@ fn step_pane(model: &mut Model, from: BlockId, by: isize) {
 }
 
 /// Keeps the top row where it is while something below it changes its height.
-fn hold(model: &mut Model) {
+pub fn hold(model: &mut Model) {
     let top = model.geometry.top;
     if top != Anchor::Tail {
         model.scroll.hold(top, model.transcript.lines());

@@ -147,6 +147,8 @@ pub struct Requests {
     pub git: Option<RequestId>,
     /// For `/model`.
     pub models: Option<RequestId>,
+    /// For how the open session's panes are folded.
+    pub folds: Option<RequestId>,
 }
 
 const TOAST_TIME: Duration = Duration::from_secs(4);

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
+use super::block::Body;
 use super::commands;
 use super::effect::Effect;
 use super::geometry::{Geometry, RowKind, VisibleRow};
@@ -188,7 +189,11 @@ fn begin(model: &mut Model, event: MouseEvent) {
             RowKind::Gap | RowKind::Body => model.clicks.down(column, row, model.now),
         };
         let (id, kind) = (row_at.block, row_at.kind);
-        model.pressed = (kind == RowKind::Head).then_some(id);
+        // A long message has no head: its first row stands for one.
+        let first = kind == RowKind::Body
+            && row_at.source == 0
+            && model.transcript.get(id).is_some_and(|it| matches!(it.body, Body::User(_)));
+        model.pressed = (first || kind == RowKind::Head).then_some(id);
         model.selection = taken(model, column, row, unit, x).map(|it| Selection::new(it, unit));
     }
     model.held = Some(Held::Selection { column, row, next: None });
@@ -228,7 +233,7 @@ fn up(model: &mut Model) -> Vec<Effect> {
     }
     model.selection = None;
     if let Some(block) = pressed {
-        keys::toggle(model, block);
+        return keys::toggle(model, block);
     }
     Vec::new()
 }

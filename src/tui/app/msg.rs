@@ -10,6 +10,7 @@ use crate::domain::NoticeLevel;
 
 use super::effect::RequestId;
 use super::geometry::Geometry;
+use super::pages::PageAnswer;
 use super::sessions::SessionAnswer;
 use super::status::Git;
 
@@ -48,6 +49,13 @@ pub enum Msg {
         id: RequestId,
         /// What it came to, or why not.
         answer: Result<SessionAnswer, String>,
+    },
+    /// Answer to `Pages`.
+    Pages {
+        /// Which request.
+        id: RequestId,
+        /// What it came to, or why not.
+        answer: Result<PageAnswer, String>,
     },
     /// Answer to `ListModels`.
     ModelsListed {

@@ -10,12 +10,15 @@ use std::time::Duration;
 use crate::domain::{
     self, CallId, CallInput, Diff, Display, NoticeLevel, Role, ToolCall, ToolStatus, TurnId,
 };
-use crate::session::{Entry, MessageEntry, Record, ResultInfo, TurnOutcome};
+use crate::session::{
+    Entry, KindFolds, MessageEntry, Record, ResultInfo, SessionFolds, TurnOutcome,
+};
 
 pub use super::block::{
     Block, BlockId, Body, Fold, Live, Notice, Origin, Prose, Shows, TextState, Thinking, Tool,
     ToolState,
 };
+use super::folds::{self, Folds, PaneKind};
 use super::title::{first_line, title};
 
 /// All blocks of the open session.
@@ -27,23 +30,11 @@ pub struct Transcript {
     /// Blocks of the response that streams.
     open: Vec<BlockId>,
     calls: HashMap<CallId, BlockId>,
-    /// What ctrl+o last asked for.
-    folds: AllFolds,
+    /// What is asked of more than one pane.
+    folds: Folds,
     /// The last turn whose end is marked, so that an event and a log's line mark it once.
     ended: Option<TurnId>,
     lines: u64,
-}
-
-/// What is asked of all panes at once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum AllFolds {
-    /// Each as suits it.
-    #[default]
-    Natural,
-    /// All open.
-    Open,
-    /// All closed.
-    Closed,
 }
 
 /// What a call has come to.
@@ -75,7 +66,9 @@ impl Transcript {
     /// Shows another session. No id is used twice, so that nothing laid out for the session
     /// before is taken for this one.
     pub fn open(&mut self, records: &[Record]) {
+        let kinds = std::mem::take(&mut self.folds.kinds);
         *self = Self { next: self.next, ..Self::new(std::mem::take(&mut self.cwd)) };
+        self.folds.kinds = kinds;
         for record in records {
             self.record(record, Duration::ZERO);
         }
@@ -104,13 +97,7 @@ impl Transcript {
 
     /// How much of a block is shown.
     pub fn fold(&self, block: &Block) -> Fold {
-        let by_all = match self.folds {
-            AllFolds::Natural => None,
-            AllFolds::Open => Some(Fold::Open),
-            AllFolds::Closed => Some(Fold::Closed),
-        };
-        let by_all = by_all.filter(|_| block.is_pane());
-        block.fold.or(by_all).unwrap_or_else(|| block.natural_fold())
+        block.fold.or_else(|| self.folds.of(block)).unwrap_or_else(|| block.natural_fold())
     }
 
     /// Folds an open pane, unfolds any other.
@@ -131,11 +118,42 @@ impl Transcript {
         for block in &mut self.blocks {
             block.fold = None;
         }
-        self.folds = match self.folds {
-            AllFolds::Natural => AllFolds::Open,
-            AllFolds::Open => AllFolds::Closed,
-            AllFolds::Closed => AllFolds::Natural,
-        };
+        self.folds.cycle_all();
+    }
+
+    /// What is asked of more than one pane.
+    pub fn folds(&self) -> &Folds {
+        &self.folds
+    }
+
+    /// Folds all panes of a kind so, or as suits each.
+    pub fn set_kind(&mut self, kind: &PaneKind, fold: Option<Fold>) {
+        for block in &mut self.blocks {
+            if block.fold.is_some() && block.kind().is_some_and(|it| kind.covers(&it)) {
+                block.fold = None;
+            }
+        }
+        self.folds.ask(kind, fold);
+    }
+
+    /// How this session's panes are folded, as it is remembered.
+    pub fn session_folds(&self) -> SessionFolds {
+        let named = folds::names(&self.blocks).zip(&self.blocks);
+        let panes = named.filter_map(|(name, block)| Some((name?, block.fold?))).collect();
+        SessionFolds { all: self.folds.all, panes }
+    }
+
+    /// Folds the panes as it was remembered, but for those that were folded since.
+    pub fn restore_folds(&mut self, session: &SessionFolds, kinds: KindFolds) {
+        self.folds = Folds { all: session.all, kinds };
+        if session.panes.is_empty() {
+            return;
+        }
+        let names: Vec<_> = folds::names(&self.blocks).collect();
+        for (name, block) in names.into_iter().zip(&mut self.blocks) {
+            let remembered = name.and_then(|name| session.panes.get(&name).copied());
+            block.fold = block.fold.or(remembered);
+        }
     }
 
     /// What the model said last.
@@ -338,7 +356,9 @@ impl Transcript {
                 }
                 let text = typed(message).unwrap_or_else(|| said.text());
                 match &message.result {
-                    Some(info) if said.answers().next().is_none() => self.shell(&text, info),
+                    Some(info) if said.answers().next().is_none() => {
+                        self.shell(record, &text, info);
+                    }
                     Some(_) | None if !text.trim().is_empty() => {
                         self.lines += newlines(&text);
                         let id = self.push(Body::User(text));
@@ -388,13 +408,14 @@ impl Transcript {
         self.with_tool(call, |tool| {
             tool.shows = Shows::Text(content.to_owned());
             if let Some(info) = info {
+                tool.kept.clone_from(&info.kept);
                 tool.end(Ended::from(info));
             }
         });
     }
 
     /// A command of the person's own. While it ran it had a block already.
-    fn shell(&mut self, text: &str, info: &ResultInfo) {
+    fn shell(&mut self, record: &Record, text: &str, info: &ResultInfo) {
         let running = self.blocks.iter().rposition(|block| match &block.body {
             Body::Tool(tool) => tool.origin == Origin::Person && !tool.is_over(),
             Body::User(_)
@@ -416,8 +437,10 @@ impl Transcript {
         {
             let output = text.split_once('\n').map_or("", |(_, output)| output);
             tool.shows = Shows::Terminal(output.to_owned());
+            tool.kept.clone_from(&info.kept);
             tool.end(Ended::from(info));
             block.revision += 1;
+            block.entry = Some(record.id);
         }
     }
 
@@ -558,6 +581,7 @@ impl Tool {
             elapsed: None,
             summary: None,
             shows: Shows::Nothing,
+            kept: None,
         }
     }
 

@@ -6,22 +6,13 @@
 
 use std::sync::Arc;
 
+pub use crate::domain::Fold;
+
 use super::bounded::Bounded;
 use super::{Colours, Highlighter, Laid, Line, Run, Span, markdown};
 
 /// Bytes of lines that are kept unless told otherwise: some three hundred screens of dense text.
 const LIMIT: usize = 4 * 1024 * 1024;
-
-/// How much of a block is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Fold {
-    /// Its head alone.
-    Closed,
-    /// Some rows.
-    Preview,
-    /// All of it.
-    Open,
-}
 
 /// What lines are the lines of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

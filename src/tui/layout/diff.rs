@@ -2,16 +2,19 @@
 //!
 //! Unified, or side by side where the screen is wide. Line numbers and signs are decoration, so
 //! that what is copied is code. Added and removed lines differ by their sign, never by colour
-//! alone.
+//! alone; their background fills the column. [`rows`] says what there is to lay out, a [`Sheet`]
+//! lays out one row of it, so that a long diff costs what is visible.
 
+pub mod rows;
 mod words;
 
 use std::ops::Range;
 
 use super::highlight::Highlighted;
-use super::wrap::{Breaks, Frame, display_width};
-use super::{Highlighter, Laid, Line, Role, Span, Syntax, code};
-use crate::domain::{Diff, DiffLine, Hunk, LineTag};
+use super::wrap::{Breaks, Frame, display_width, truncate};
+use super::{Colours, Highlighter, Laid, Line, Role, Span, Syntax, code};
+use crate::domain::{Diff, LineEnd, LineTag};
+use rows::{Context, Entry, Row, Sides};
 
 /// From this width on, old and new stand side by side.
 pub const SIDE_BY_SIDE: u16 = 140;
@@ -20,59 +23,47 @@ const MIN_TEXT: usize = 20;
 /// Between the sides.
 const DIVIDER: &str = " │ ";
 
-/// Lays out a diff.
-pub fn render(diff: &Diff, width: u16, highlighter: &Highlighter) -> Laid {
-    let colours = CodeColours::of(diff, highlighter);
-    let mut painter = Painter { colours: &colours, digits: digits(diff), width, out: Vec::new() };
-    let mut place = Place::default();
-    for (index, hunk) in diff.hunks.iter().enumerate() {
-        if index > 0 {
-            painter.separator(place.source);
-        }
-        let lines = place.hunk(hunk);
-        if width >= SIDE_BY_SIDE {
-            painter.side_by_side(&lines);
-        } else {
-            painter.unified(&lines);
-        }
-    }
-    Laid { lines: painter.out, colours: colours.old.colours.and(colours.new.colours) }
+/// How a diff stands in a column of this width unless told otherwise.
+pub fn natural_sides(width: u16) -> Sides {
+    if width >= SIDE_BY_SIDE { Sides::Beside } else { Sides::Unified }
 }
 
-/// The highlighted code of both sides.
-struct CodeColours {
+/// Lays out the beginning of a diff: at most about `most` lines of the screen, with a note of how
+/// many lines of the diff are missing.
+pub fn render(diff: &Diff, width: u16, most: usize, highlighter: &Highlighter) -> Laid {
+    let sides = natural_sides(width);
+    let sheet = Sheet::new(diff, width, most, highlighter);
+    let mut lines = Vec::new();
+    let rows = rows::rows(diff, sides, &Context::All, most);
+    let mut shown = 0;
+    for row in &rows {
+        if lines.len() >= most {
+            break;
+        }
+        sheet.lay(row, &mut lines);
+        shown += match row {
+            Row::One(_) | Row::Two(Some(_), None) | Row::Two(None, Some(_)) => 1,
+            Row::Two(Some(old), Some(new)) if old == new => 1,
+            Row::Two(..) => 2,
+            Row::Note(_) | Row::Folded { .. } | Row::LeftOut(_) => 0,
+        };
+    }
+    let hidden = diff.lines().count().saturating_sub(shown);
+    if hidden > 0 {
+        lines.push(sheet.note(&format!("… {hidden} more lines, /diff shows them"), 0));
+    }
+    Laid { lines, colours: sheet.colours() }
+}
+
+/// A diff at a width: lays out its rows one by one.
+#[derive(Debug)]
+pub struct Sheet<'d> {
+    entries: Vec<Entry<'d>>,
     old: Highlighted,
     new: Highlighted,
-}
-
-/// A line of a hunk and all that is known of it.
-struct Entry<'d> {
-    line: &'d DiffLine,
-    /// Its numbers in the old and the new file.
-    old: Option<usize>,
-    new: Option<usize>,
-    /// Which lines of the highlighted code of the sides it is.
-    old_row: usize,
-    new_row: usize,
-    /// The words that changed.
-    changed: Vec<Range<usize>>,
-    source: usize,
-}
-
-/// How far the diff has been read: lines of each side, and bytes in all.
-#[derive(Default)]
-struct Place {
-    old: usize,
-    new: usize,
-    source: usize,
-}
-
-struct Painter<'d> {
-    colours: &'d CodeColours,
     /// Width of a line number.
     digits: usize,
     width: u16,
-    out: Vec<Line>,
 }
 
 /// Which numbers a line shows.
@@ -83,110 +74,73 @@ enum Numbers {
     New,
 }
 
-impl CodeColours {
-    fn of(diff: &Diff, highlighter: &Highlighter) -> Self {
+impl<'d> Sheet<'d> {
+    /// The first `most` lines of a diff in a column of this width.
+    pub fn new(diff: &'d Diff, width: u16, most: usize, highlighter: &Highlighter) -> Self {
+        let entries = rows::entries(diff, most);
         let language = diff
             .path
             .file_name()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let side = |without: LineTag| {
-            let lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines);
-            let lines = lines.filter(|line| line.tag != without);
+            let lines = entries.iter().map(|entry| entry.line).filter(|line| line.tag != without);
             let code: String = lines.flat_map(|line| [line.text.as_str(), "\n"]).collect();
             highlighter.highlight(&language, &code)
         };
-        Self { old: side(LineTag::Added), new: side(LineTag::Removed) }
+        let (old, new) = (side(LineTag::Added), side(LineTag::Removed));
+        let last = entries.iter().rev().find_map(|entry| entry.old.max(entry.new));
+        // Room around the usual numbers, so that diffs stand alike.
+        let digits = last.unwrap_or(0).to_string().len().max(4);
+        Self { entries, old, new, digits, width }
     }
-}
 
-impl Place {
-    /// Numbers the lines of a hunk and finds the changed words.
-    fn hunk<'d>(&mut self, hunk: &'d Hunk) -> Vec<Entry<'d>> {
-        let (mut old, mut new) = (hunk.old_start, hunk.new_start);
-        let mut entries: Vec<Entry<'d>> = Vec::with_capacity(hunk.lines.len());
-        for line in &hunk.lines {
-            let (in_old, in_new) = (line.tag != LineTag::Added, line.tag != LineTag::Removed);
-            entries.push(Entry {
-                line,
-                old: in_old.then_some(old),
-                new: in_new.then_some(new),
-                old_row: self.old,
-                new_row: self.new,
-                changed: Vec::new(),
-                source: self.source,
-            });
-            old += usize::from(in_old);
-            new += usize::from(in_new);
-            self.old += usize::from(in_old);
-            self.new += usize::from(in_new);
-            self.source += line.text.len() + 1;
-        }
-        for (removed, added) in pairs(&entries) {
-            if let (Some(removed), Some(added)) = (removed, added) {
-                let (old, new) = (&entries[removed].line.text, &entries[added].line.text);
-                let (old, new) = words::changed(old, new);
-                (entries[removed].changed, entries[added].changed) = (old, new);
+    /// Whether its code has its colours.
+    pub fn colours(&self) -> Colours {
+        self.old.colours.and(self.new.colours)
+    }
+
+    /// Lays out a row below what is there.
+    pub fn lay(&self, row: &Row, out: &mut Vec<Line>) {
+        let entry = |at: Option<usize>| at.and_then(|at| self.entries.get(at));
+        match row {
+            Row::Note(text) => out.push(self.note(text, 0)),
+            Row::Folded { from, count } => {
+                let source = entry(Some(*from)).map_or(0, |entry| entry.source);
+                out.push(self.note(&format!("⋯ {}", unchanged(*count)), source));
             }
-        }
-        entries
-    }
-}
-
-/// The changed lines of a hunk, those of a removed run beside those of the added run after it.
-fn pairs(entries: &[Entry<'_>]) -> Vec<(Option<usize>, Option<usize>)> {
-    let mut pairs = Vec::new();
-    let mut at = 0;
-    while at < entries.len() {
-        let run = |from: usize, tag: LineTag| {
-            from + entries[from..].iter().take_while(|entry| entry.line.tag == tag).count()
-        };
-        let removed = run(at, LineTag::Removed);
-        let added = run(removed, LineTag::Added);
-        let length = (removed - at).max(added - removed);
-        for offset in 0..length {
-            let old = (at + offset < removed).then_some(at + offset);
-            let new = (removed + offset < added).then_some(removed + offset);
-            pairs.push((old, new));
-        }
-        at = added;
-        if length == 0 {
-            pairs.push((Some(at), Some(at)));
-            at += 1;
-        }
-    }
-    pairs
-}
-
-impl Painter<'_> {
-    fn unified(&mut self, entries: &[Entry<'_>]) {
-        let mut lines = std::mem::take(&mut self.out);
-        for entry in entries {
-            self.line(entry, Numbers::Both, self.width, &mut lines);
-        }
-        self.out = lines;
-    }
-
-    fn side_by_side(&mut self, entries: &[Entry<'_>]) {
-        let column = (usize::from(self.width) - display_width(DIVIDER)) / 2;
-        let width = u16::try_from(column).unwrap_or(u16::MAX);
-        for (old, new) in pairs(entries) {
-            let (mut left, mut right) = (Vec::new(), Vec::new());
-            let of = |index: Option<usize>| index.and_then(|index| entries.get(index));
-            if let Some(entry) = of(old) {
-                self.line(entry, Numbers::Old, width, &mut left);
+            Row::LeftOut(count) => {
+                let source = out.last().map_or(0, |line| line.source);
+                out.push(self.note(&format!("⋯ {}", unchanged(*count)), source));
             }
-            if let Some(entry) = of(new) {
-                self.line(entry, Numbers::New, width, &mut right);
-            }
-            let source = of(old).or(of(new)).map_or(0, |entry| entry.source);
-            let (mut left, mut right) = (left.into_iter(), right.into_iter());
-            loop {
-                let row = (left.next(), right.next());
-                if row == (None, None) {
-                    break;
+            Row::One(at) => {
+                if let Some(entry) = entry(Some(*at)) {
+                    self.line(entry, Numbers::Both, self.width, out);
                 }
-                self.out.push(beside(row.0, row.1, column, source));
             }
+            Row::Two(old, new) => self.beside(entry(*old), entry(*new), out),
+        }
+    }
+
+    fn beside(&self, old: Option<&Entry<'_>>, new: Option<&Entry<'_>>, out: &mut Vec<Line>) {
+        let column = usize::from(self.width).saturating_sub(display_width(DIVIDER)) / 2;
+        let width = u16::try_from(column).unwrap_or(u16::MAX);
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        if let Some(entry) = old {
+            self.line(entry, Numbers::Old, width, &mut left);
+        }
+        if let Some(entry) = new {
+            self.line(entry, Numbers::New, width, &mut right);
+        }
+        let source = old.or(new).map_or(0, |entry| entry.source);
+        let (mut left, mut right) = (left.into_iter(), right.into_iter());
+        loop {
+            let row = (left.next(), right.next());
+            if row == (None, None) {
+                break;
+            }
+            // A side that has come to its end keeps its background beside the rest of the other.
+            let fills = (old.and_then(fill), new.and_then(fill));
+            out.push(side_by_side(row, fills, column, source));
         }
     }
 
@@ -194,15 +148,16 @@ impl Painter<'_> {
     fn line(&self, entry: &Entry<'_>, numbers: Numbers, width: u16, out: &mut Vec<Line>) {
         let tokens = match (entry.line.tag, numbers) {
             (LineTag::Removed, _) | (LineTag::Context, Numbers::Old) => {
-                self.colours.old.line(entry.old_row)
+                self.old.line(entry.old_row)
             }
             (LineTag::Added, _) | (LineTag::Context, Numbers::Both | Numbers::New) => {
-                self.colours.new.line(entry.new_row)
+                self.new.line(entry.new_row)
             }
         };
         let (plain, changed, coloured) = roles(entry.line.tag);
         let tokens = tokens.iter().map(|token| (token.end as usize, coloured(token.syntax)));
-        let runs = overlay(tokens, &entry.changed, changed, plain, entry.line.text.len());
+        let words = self.changed(entry);
+        let runs = overlay(tokens, &words, changed, plain, entry.line.text.len());
         let first = self.gutter(entry, numbers, width);
         let blank: usize = first.iter().map(|span| display_width(&span.text)).sum();
         let frame = Frame {
@@ -211,7 +166,42 @@ impl Painter<'_> {
             breaks: Breaks::Anywhere,
             ..Frame::prose(width)
         };
+        let begin = out.len();
         code::line(&entry.line.text, runs, plain, entry.source, &frame, out);
+        if let Some(mark) = self.end_mark(entry)
+            && let Some(last) = out.last_mut()
+            && spans_width(&last.spans) < usize::from(width)
+        {
+            last.spans.push(Span::new(mark, changed));
+        }
+        for line in &mut out[begin..] {
+            line.fill = fill(entry);
+        }
+        if entry.line.end == LineEnd::Missing {
+            let text = truncate("\\ no newline at the end of the file", usize::from(width));
+            out.push(note(text.into_owned(), entry.source));
+        }
+    }
+
+    /// The words of a line that changed.
+    fn changed(&self, entry: &Entry<'_>) -> Vec<Range<usize>> {
+        let partner = entry.partner.and_then(|at| self.entries.get(at));
+        match (entry.line.tag, partner) {
+            (LineTag::Context, _) | (_, None) => Vec::new(),
+            (LineTag::Removed, Some(new)) => words::changed(&entry.line.text, &new.line.text).0,
+            (LineTag::Added, Some(old)) => words::changed(&old.line.text, &entry.line.text).1,
+        }
+    }
+
+    /// What shows that only the end of the line changed.
+    fn end_mark(&self, entry: &Entry<'_>) -> Option<&'static str> {
+        let partner = self.entries.get(entry.partner?)?;
+        let same = partner.line.text == entry.line.text && partner.line.end != entry.line.end;
+        match entry.line.end {
+            LineEnd::CrLf if same => Some("␍␊"),
+            LineEnd::Lf if same => Some("␊"),
+            LineEnd::CrLf | LineEnd::Lf | LineEnd::Missing => None,
+        }
     }
 
     fn gutter(&self, entry: &Entry<'_>, numbers: Numbers, width: u16) -> Vec<Span> {
@@ -235,12 +225,33 @@ impl Painter<'_> {
         vec![Span::new(numbers, Role::LineNumber), Span::new(sign, role)]
     }
 
-    /// Between two hunks.
-    fn separator(&mut self, source: usize) {
-        let text = format!("{:>width$}", "⋯", width = self.digits.min(usize::from(self.width)));
-        let gutter = u16::try_from(display_width(&text)).unwrap_or(u16::MAX);
-        let spans = vec![Span::new(text, Role::Muted)];
-        self.out.push(Line { spans, source, gutter, ..Line::default() });
+    /// Something said between the lines, behind where the numbers stand.
+    fn note(&self, text: &str, source: usize) -> Line {
+        let indent = self.digits.saturating_sub(1).min(usize::from(self.width) / 4);
+        let text = truncate(text, usize::from(self.width).saturating_sub(indent)).into_owned();
+        note(format!("{:indent$}{text}", ""), source)
+    }
+}
+
+/// So many lines that did not change.
+fn unchanged(count: usize) -> String {
+    match count {
+        1 => "1 unchanged line".to_owned(),
+        count => format!("{count} unchanged lines"),
+    }
+}
+
+fn note(text: String, source: usize) -> Line {
+    let gutter = u16::try_from(display_width(&text)).unwrap_or(u16::MAX);
+    Line { spans: vec![Span::new(text, Role::Muted)], source, gutter, ..Line::default() }
+}
+
+/// What the rest of a row is filled with.
+fn fill(entry: &Entry<'_>) -> Option<Role> {
+    match entry.line.tag {
+        LineTag::Context => None,
+        LineTag::Removed => Some(Role::Removed),
+        LineTag::Added => Some(Role::Added),
     }
 }
 
@@ -276,22 +287,25 @@ fn overlay(
 }
 
 /// Two lines as one.
-fn beside(left: Option<Line>, right: Option<Line>, column: usize, source: usize) -> Line {
+fn side_by_side(
+    (left, right): (Option<Line>, Option<Line>),
+    (left_fill, right_fill): (Option<Role>, Option<Role>),
+    column: usize,
+    source: usize,
+) -> Line {
     let Line { mut spans, runs, .. } = left.unwrap_or_default();
-    let taken: usize = spans.iter().map(|span| display_width(&span.text)).sum();
-    spans.push(Span::new(" ".repeat(column.saturating_sub(taken)), Role::Text));
+    let rest = " ".repeat(column.saturating_sub(spans_width(&spans)));
+    spans.push(Span::new(rest, left_fill.unwrap_or(Role::Text)));
     spans.push(Span::new(DIVIDER, Role::Border));
     let right = right.unwrap_or_default();
     spans.extend(right.spans);
-    let mut line = Line { spans, source, runs, ..Line::default() };
+    let mut line = Line { spans, source, runs, fill: right_fill, ..Line::default() };
     line.beside(&right.runs, u16::try_from(column + display_width(DIVIDER)).unwrap_or(u16::MAX));
     line
 }
 
-/// Digits of the largest line number, and room around the usual ones.
-fn digits(diff: &Diff) -> usize {
-    let last = diff.hunks.iter().map(|hunk| hunk.old_start.max(hunk.new_start) + hunk.lines.len());
-    last.max().unwrap_or(0).to_string().len().max(4)
+fn spans_width(spans: &[Span]) -> usize {
+    spans.iter().map(|span| display_width(&span.text)).sum()
 }
 
 #[cfg(test)]

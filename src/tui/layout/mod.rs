@@ -33,6 +33,8 @@ pub struct Line {
     pub join: Join,
     /// Which columns show which bytes of the source, from the left.
     pub runs: Vec<Run>,
+    /// What the row is filled with behind its text, up to the edge of the column.
+    pub fill: Option<Role>,
 }
 
 /// A block laid out, and whether colours may still change it.

@@ -10,7 +10,9 @@ use ratatui::backend::TestBackend;
 use super::*;
 use crate::agent::Command;
 use crate::domain::TurnId;
+use crate::session::{KindFolds, SessionFolds};
 use crate::tui::app::msg::ModelRow;
+use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::sessions::{SessionAnswer, SessionJob};
 use crate::tui::app::status::Git;
 use crate::tui::executor::Services;
@@ -34,6 +36,15 @@ struct Desk {
 impl Services for Desk {
     async fn sessions(&self, _: SessionJob) -> Result<SessionAnswer, String> {
         Ok(SessionAnswer::Changed)
+    }
+    async fn pages(&self, _: PageJob) -> Result<PageAnswer, String> {
+        Err("not in this test".into())
+    }
+    async fn keep_folds(&self, _: SessionId, _: SessionFolds) -> Result<(), String> {
+        Ok(())
+    }
+    async fn keep_kinds(&self, _: KindFolds) -> Result<(), String> {
+        Ok(())
     }
     async fn models(&self) -> Result<Vec<ModelRow>, String> {
         Ok(Vec::new())

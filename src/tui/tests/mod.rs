@@ -3,6 +3,7 @@
 mod approving;
 mod chat;
 mod folding;
+mod folds;
 mod moving;
 mod scrolling;
 mod selecting;

@@ -3,6 +3,8 @@
 //! What is shown is what runs, with everything made visible. What would run scrolls; the answers
 //! are always on screen.
 
+use std::sync::Arc;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -16,7 +18,7 @@ use crate::tui::app::geometry::{Extent, Geometry};
 use crate::tui::app::keymap::{ApprovalKey, FieldKey, Keymap, Scrolling};
 use crate::tui::app::softwrap;
 use crate::tui::app::title::home_path;
-use crate::tui::layout::{Line, Role, Span, diff, plain};
+use crate::tui::layout::{Highlighter, Line, Role, Span, diff, plain};
 
 use super::blocks::harmless;
 use super::layouts::Layouts;
@@ -24,18 +26,21 @@ use super::paint::{self, Styles, line, span, truncate};
 
 /// As wide as reads well.
 const WIDE: u16 = 104;
+/// A diff may be wider: its sides stand next to each other then.
+const WIDEST: u16 = 190;
 
 /// Draws the dialog, and returns the caret's cell when something is typed in it.
 pub fn draw(
     model: &Model,
     approval: &Approval,
-    layouts: &Layouts,
+    layouts: &mut Layouts,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
     geometry: &mut Geometry,
 ) -> Option<Position> {
-    let width = area.width.saturating_sub(2).min(WIDE);
+    let widest = if approval.request.preview.is_some() { WIDEST } else { WIDE };
+    let width = area.width.saturating_sub(2).min(widest);
     let room = width.saturating_sub(6).max(1);
     let what = what(model, approval, layouts, room);
     let answers = answers(model, approval, room, area.height);
@@ -52,8 +57,9 @@ pub fn draw(
 
     let shown = usize::from(inner.height.saturating_sub(fixed - 2)).max(1);
     let scroll = approval.scroll.min(what.len().saturating_sub(shown));
-    for (y, line) in (inner.y..inner.y + inner.height).zip(what.iter().skip(scroll).take(shown)) {
-        paint::spans(&line.spans, styles, Rect { y, height: 1, ..inner }, buffer);
+    let lines = (scroll..scroll + shown).filter_map(|at| what.get(at));
+    for (y, line) in (inner.y..inner.y + inner.height).zip(lines) {
+        paint::whole(line, styles, Rect { y, height: 1, ..inner }, buffer);
     }
     geometry.dialog = Some(Extent { rows: what.len(), shown });
     let split = inner.y + u16::try_from(shown).unwrap_or(0);
@@ -82,23 +88,49 @@ pub fn draw(
     })
 }
 
+/// The scrolling part: a heading, the diff, and what the rules say.
+struct What {
+    above: Vec<Line>,
+    diff: Arc<[Line]>,
+    below: Vec<Line>,
+}
+
+impl What {
+    fn len(&self) -> usize {
+        self.above.len() + self.diff.len() + self.below.len()
+    }
+
+    fn get(&self, at: usize) -> Option<&Line> {
+        self.above.iter().chain(self.diff.iter()).chain(&self.below).nth(at)
+    }
+}
+
 /// What would run or change, and what the rules say of its parts.
-fn what(model: &Model, approval: &Approval, layouts: &Layouts, width: u16) -> Vec<Line> {
+fn what(model: &Model, approval: &Approval, layouts: &mut Layouts, width: u16) -> What {
     let request = &approval.request;
     let home = model.settings.home.as_deref();
-    let mut lines = match (&request.preview, request.command()) {
+    let (above, diff) = match (&request.preview, request.command()) {
         (Some(diff), _) => {
             let path = line(vec![
                 span(harmless(&home_path(&diff.path, home)), Role::Strong),
                 span(format!("  +{}", diff.added), Role::Success),
                 span(format!(" -{}", diff.removed), Role::Error),
             ]);
-            [vec![path], diff::render(diff, width, layouts.highlighter()).lines].concat()
+            // All of it: nothing may be approved that cannot be seen.
+            let lay = |it: &Highlighter| diff::render(diff, width, usize::MAX, it);
+            (vec![path], layouts.aside(request.id.0, width, lay))
         }
-        (None, Some(command)) => plain::render(command, Role::Code, width),
-        (None, None) => arguments(&request.input, width),
+        (None, Some(command)) => (plain::render(command, Role::Code, width), Arc::default()),
+        (None, None) => (arguments(&request.input, width), Arc::default()),
     };
-    lines.push(Line::default());
+    What { above, diff, below: rules(model, approval, width) }
+}
+
+/// Where it would run, and what the rules say of it.
+fn rules(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
+    let request = &approval.request;
+    let home = model.settings.home.as_deref();
+    let mut lines = vec![Line::default()];
     if request.command().is_some() {
         lines.push(line(vec![
             span("in  ", Role::Muted),

@@ -10,10 +10,16 @@ use crate::tui::layout::{Colours, Highlighter, Laid, Line, Role, diff, markdown,
 
 use super::paint::{line, span};
 
-/// Lines shown of a pane that is only looked into.
-const PREVIEW: usize = 10;
-/// Lines shown of an open pane; the middle of longer ones is left out.
-const MOST: usize = 400;
+/// What is shown of a pane that is only looked into.
+const PREVIEW: Ends = Ends { head: 8, tail: 8, bytes: 2 * 1024 };
+/// What is shown of an open pane. The pager shows all of it.
+const WHOLE: Ends = Ends { head: 200, tail: 200, bytes: 128 * 1024 };
+/// What is shown of a long message of the person's.
+const MESSAGE: Ends = Ends { head: 6, tail: 3, bytes: 512 };
+/// Lines shown of output that still comes.
+const RUNNING: usize = 10;
+/// Rows shown of a diff; `/diff` shows all of it.
+const DIFF: usize = 800;
 /// Columns that panes are indented.
 const INDENT: usize = 4;
 
@@ -105,17 +111,14 @@ fn is_blank(line: &Line) -> bool {
 }
 
 fn user(text: &str, fold: Fold, width: u16) -> Vec<Line> {
-    let mut lines =
-        marked("❯ ", Role::User, plain::render(text.trim_end(), Role::User, narrower(width, 2)));
-    if fold == Fold::Preview || fold == Fold::Closed {
-        let hidden = lines.len().saturating_sub(PREVIEW);
-        lines.truncate(PREVIEW);
-        if hidden > 0 {
-            let source = lines.last().map_or(0, |line| line.source);
-            lines.push(moved(note(format!("  … {hidden} more lines")), source));
-        }
-    }
-    lines
+    let text = text.trim_end();
+    let lay = |part: &str| plain::render(part, Role::User, narrower(width, 2));
+    let lines = match fold {
+        Fold::Open => lay(text),
+        Fold::Preview => cut(text, MESSAGE, lay),
+        Fold::Closed => cut(text, Ends { head: 1, tail: 0, bytes: 256 }, lay),
+    };
+    marked("❯ ", Role::User, lines)
 }
 
 fn assistant(prose: &Prose, width: u16, highlighter: &Highlighter) -> Laid {
@@ -138,11 +141,9 @@ fn tool_body(tool: &Tool, fold: Fold, width: u16, highlighter: &Highlighter) -> 
         return fixed(lines);
     }
     if let Shows::Diff(diff) = &tool.shows {
-        let mut laid = diff::render(diff, width, highlighter);
-        laid.lines.truncate(MOST * 2);
-        return laid;
+        return diff::render(diff, width, DIFF, highlighter);
     }
-    let most = if fold == Fold::Open { MOST } else { PREVIEW };
+    let ends = if fold == Fold::Open { WHOLE } else { PREVIEW };
     if let Some(command) = source::long_command(tool).filter(|_| fold == Fold::Open) {
         lines.extend(marked(
             "$ ",
@@ -156,17 +157,25 @@ fn tool_body(tool: &Tool, fold: Fold, width: u16, highlighter: &Highlighter) -> 
     let above = lines.len();
     match &tool.shows {
         Shows::Nothing => {}
-        Shows::Live(live) => lines.extend(running(live, most, width)),
+        Shows::Live(live) => {
+            let most = if fold == Fold::Open { WHOLE.tail } else { RUNNING };
+            lines.extend(running(live, most, width));
+        }
         Shows::Text(text) => {
-            lines.extend(cut(text, most, |part| plain::render(part, result_role(tool), width)));
+            lines.extend(cut(text, ends, |part| plain::render(part, result_role(tool), width)));
         }
         Shows::Terminal(text) => {
-            lines.extend(cut(text, most, |part| ansi::render(part, Keep::All, width)));
+            lines.extend(cut(text, ends, |part| ansi::render(part, Keep::All, width)));
         }
         Shows::Diff(_) => {}
     }
     for line in &mut lines[above..] {
         line.move_source(source::output_start(tool));
+    }
+    if tool.kept.is_some() {
+        let source = lines.last().map_or(0, |line| line.source);
+        let text = "… there is more of it: the whole output is kept".to_owned();
+        lines.push(moved(note(text), source));
     }
     fixed(lines)
 }
@@ -214,20 +223,46 @@ fn running(live: &Live, most: usize, width: u16) -> Vec<Line> {
     lines
 }
 
+/// How much of a text is shown: lines at its beginning and its end, and bytes of each at most.
+#[derive(Debug, Clone, Copy)]
+struct Ends {
+    head: usize,
+    tail: usize,
+    bytes: usize,
+}
+
 /// Lays out the first and the last lines of a text, and says how many are between them.
-fn cut(text: &str, most: usize, lay: impl Fn(&str) -> Vec<Line>) -> Vec<Line> {
+fn cut(text: &str, ends: Ends, lay: impl Fn(&str) -> Vec<Line>) -> Vec<Line> {
     let text = text.trim_end_matches('\n');
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let Ends { head, tail, bytes } = ends;
     let count = text.matches('\n').count() + 1;
     // A line that says that one line is hidden takes as much room as that line.
-    if text.is_empty() || count <= most + 1 {
-        return if text.is_empty() { Vec::new() } else { lay(text) };
+    if count <= head + tail + 1 && text.len() <= bytes * 2 {
+        return lay(text);
     }
-    let head = most / 2;
-    let end = text.match_indices('\n').nth(head - 1).map_or(0, |(at, _)| at);
-    let start = text.rmatch_indices('\n').nth(most - head - 1).map_or(0, |(at, _)| at + 1);
+    let end = text.match_indices('\n').nth(head - 1).map_or(text.len(), |(at, _)| at);
+    let end = text.floor_char_boundary(end.min(bytes));
+    let start = match tail.checked_sub(1) {
+        None => text.len(),
+        Some(last) => text.rmatch_indices('\n').nth(last).map_or(0, |(at, _)| at + 1),
+    };
+    let start = text.ceil_char_boundary(start.max(text.len().saturating_sub(bytes))).max(end);
+    let hidden = &text[end..start];
     let mut lines = lay(&text[..end]);
-    lines.push(moved(note(format!("… {} lines", count - most)), end));
-    lines.extend(lay(&text[start..]).into_iter().map(|line| moved(line, start)));
+    // Where the cut is at the ends of lines, one feed more than lines is hidden.
+    let whole = usize::from(hidden.starts_with('\n') && hidden.len() > 1 && start < text.len());
+    let said = note(match hidden.matches('\n').count().saturating_sub(whole) {
+        0 => format!("… {:.1} kB hidden", hidden.len() as f64 / 1000.0),
+        1 => "… 1 line hidden".to_owned(),
+        hidden => format!("… {hidden} lines hidden"),
+    });
+    lines.push(moved(said, end));
+    if start < text.len() {
+        lines.extend(lay(&text[start..]).into_iter().map(|line| moved(line, start)));
+    }
     lines
 }
 
@@ -289,13 +324,40 @@ mod tests {
         }
     }
 
+    fn shown(text: &str, ends: Ends) -> Vec<String> {
+        let lines = cut(text, ends, |part| plain::render(part, Role::Text, 20));
+        lines.iter().map(|line| line.spans.iter().map(|it| it.text.as_str()).collect()).collect()
+    }
+
     #[test]
-    fn a_long_output_says_how_much_it_hides() {
+    fn a_long_output_shows_its_ends_and_how_much_is_between() {
         let text: String = (0..100).map(|n| format!("{n}\n")).collect();
-        let lines = cut(&text, 10, |part| plain::render(part, Role::Text, 20));
-        assert_eq!(lines.len(), 11);
-        assert_eq!(lines[5].spans[0].text, "… 90 lines");
-        assert_eq!(lines[10].spans[0].text, "99");
+        let lines = shown(&text, PREVIEW);
+        assert_eq!(lines.len(), 17);
+        assert_eq!(lines[7..10], ["7", "… 84 lines hidden", "92"]);
+        assert_eq!(lines[16], "99");
+        let short: String = (0..17).map(|n| format!("{n}\n")).collect();
+        assert_eq!(shown(&short, PREVIEW).len(), 17);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_too() {
+        let text = "äx".repeat(5_000);
+        let lines = shown(&text, Ends { head: 2, tail: 2, bytes: 61 });
+        assert_eq!(lines[0], "äx".repeat(10));
+        assert_eq!(lines.iter().filter(|line| line.ends_with("kB hidden")).count(), 1);
+        assert!(lines.len() <= 7, "{lines:?}");
+    }
+
+    #[test]
+    fn a_message_of_the_persons_says_how_long_it_is() {
+        let text: String = (0..200).map(|n| format!("line {n}\n")).collect();
+        let lines = |fold| user(&text, fold, 40);
+        let texts = |fold| lines(fold).into_iter().map(|line| line.spans[1].text.clone());
+        let folded: Vec<String> = texts(Fold::Preview).collect();
+        assert_eq!(folded[5..8], ["line 5", "… 191 lines hidden", "line 197"]);
+        assert_eq!(texts(Fold::Closed).collect::<Vec<_>>(), ["line 0", "… 199 lines hidden"]);
+        assert_eq!(lines(Fold::Open).len(), 200);
     }
 
     #[test]

@@ -13,6 +13,10 @@ use super::paint::{span, spans_width, truncate};
 
 /// Columns of the tool's name, so that titles stand in a row.
 const NAME: usize = 7;
+/// Columns of the time at the right edge, so that times stand in a row.
+const TIME: usize = 6;
+/// Below this width there is no room for how long a call took beside what came of it.
+const ROOMY: u16 = 60;
 
 /// A head: what stands on its left and at its right edge.
 #[derive(Debug, Default)]
@@ -85,7 +89,7 @@ fn of_thinking(thinking: &Thinking, fold: Fold, now: Duration) -> Head {
 }
 
 fn of_tool(tool: &Tool, fold: Fold, now: Duration, width: u16) -> Head {
-    let right = right(tool, now);
+    let right = right(tool, now, width);
     let (mark, mark_role) = mark(tool, fold);
     let name = format!("{:NAME$} ", harmless(&tool.name));
     let mut left = vec![span(format!("{mark} "), mark_role), span(name, Role::Tool)];
@@ -108,16 +112,40 @@ fn mark(tool: &Tool, fold: Fold) -> (&'static str, Role) {
         && matches!(tool.shows, Shows::Diff(_) | Shows::Text(_) | Shows::Terminal(_));
     match tool.state {
         ToolState::Writing(_) | ToolState::Waiting => ("○", Role::Muted),
-        ToolState::Failed | ToolState::Denied | ToolState::Cancelled => ("✗", Role::Error),
-        ToolState::Running | ToolState::Done if tool.origin == Origin::Person => ("!", Role::User),
+        ToolState::Failed => ("✗", Role::Error),
+        ToolState::Denied => ("⊘", Role::Error),
+        ToolState::Cancelled => ("■", Role::Warning),
+        ToolState::Running => ("◐", Role::Warning),
+        ToolState::Done if tool.origin == Origin::Person => ("!", Role::User),
         ToolState::Done if unfolded => ("▾", Role::Tool),
-        ToolState::Running | ToolState::Done => ("●", Role::Tool),
+        ToolState::Done => ("●", Role::Tool),
     }
 }
 
-fn right(tool: &Tool, now: Duration) -> Vec<Span> {
+/// What came of the call, and in a column of its own how long it took.
+fn right(tool: &Tool, now: Duration, width: u16) -> Vec<Span> {
+    let mut spans = outcome(tool);
+    let time = match tool.state {
+        ToolState::Writing(_) | ToolState::Waiting => return spans,
+        ToolState::Running => Some(clock(now.saturating_sub(tool.since.unwrap_or(now)))),
+        ToolState::Done | ToolState::Failed | ToolState::Cancelled => tool.elapsed.map(took),
+        // It did not run.
+        ToolState::Denied => None,
+    };
+    let Some(time) = time else { return spans };
+    if spans.is_empty() {
+        return vec![span(time, Role::Muted)];
+    }
+    if width >= ROOMY {
+        spans.push(span(format!("  {time:>TIME$}"), Role::Muted));
+    } else if tool.state == ToolState::Running {
+        spans.push(span(format!(" {time}"), Role::Muted));
+    }
+    spans
+}
+
+fn outcome(tool: &Tool) -> Vec<Span> {
     let said = tool.summary.as_deref().map(harmless);
-    let elapsed = tool.elapsed.map(took);
     let with = |word: &str, role: Role| match &said {
         Some(said) if said.as_str() != word => vec![span(format!("{word}, {said}"), role)],
         Some(_) | None => vec![span(word, role)],
@@ -127,19 +155,15 @@ fn right(tool: &Tool, now: Duration) -> Vec<Span> {
         ToolState::Writing(bytes) => {
             vec![span(format!("writing {:.1} kB", bytes as f64 / 1000.0), Role::Muted)]
         }
-        ToolState::Running => {
-            let since = tool.since.unwrap_or(now);
-            vec![span(format!("running {}", clock(now.saturating_sub(since))), Role::Warning)]
-        }
-        ToolState::Done => match (&tool.shows, said, elapsed) {
-            (Shows::Diff(diff), _, _) => vec![
+        ToolState::Running => vec![span("running", Role::Warning)],
+        ToolState::Done => match (&tool.shows, said) {
+            (Shows::Diff(diff), _) => vec![
                 span(format!("+{}", diff.added), Role::Success),
                 span(" ", Role::Text),
                 span(format!("-{}", diff.removed), Role::Error),
             ],
-            (_, Some(said), _) => vec![span(said, Role::Muted)],
-            (_, None, Some(elapsed)) => vec![span(elapsed, Role::Muted)],
-            (_, None, None) => Vec::new(),
+            (_, Some(said)) => vec![span(said, Role::Muted)],
+            (_, None) => Vec::new(),
         },
         ToolState::Failed => with("failed", Role::Error),
         ToolState::Denied => vec![span("denied", Role::Error)],

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::tui::app::block::{Block, BlockId, Body, Fold, TextState};
-use crate::tui::layout::{self, Highlighter, Key, Line};
+use crate::tui::layout::{self, Highlighter, Key, Laid, Line};
 
 use super::blocks::{self, GrowingThought};
 
@@ -32,6 +32,19 @@ impl Layouts {
     /// What colours code.
     pub fn highlighter(&self) -> &Highlighter {
         &self.highlighter
+    }
+
+    /// The lines of something beside the transcript, by an id of its own: a dialog's diff.
+    pub fn aside(
+        &mut self,
+        id: u64,
+        width: u16,
+        lay: impl FnOnce(&Highlighter) -> Laid,
+    ) -> Arc<[Line]> {
+        // Blocks count up from 0, these down from the end.
+        let key = Key { block: u64::MAX - id, revision: 0, width, fold: Fold::Open };
+        let highlighter = &self.highlighter;
+        self.kept.get(key, highlighter, || lay(highlighter))
     }
 
     /// The lines of a block below its head.

@@ -77,6 +77,16 @@ pub fn spans(spans: &[Span], styles: &dyn Styles, area: Rect, buffer: &mut Buffe
     x
 }
 
+/// Draws a line in the first row of `area`, and fills what is left of it where the line says so.
+pub fn whole(line: &Line, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+    let x = spans(&line.spans, styles, area, buffer);
+    if let Some(role) = line.fill {
+        let width = (area.x + area.width).saturating_sub(x);
+        let rest = Rect { x, width, height: area.height.min(1), ..area };
+        buffer.set_style(rest, styles.style(role));
+    }
+}
+
 /// Draws `left` from the left and `right` at the right edge; the left gives way.
 pub fn both_edges(
     left: &[Span],

@@ -72,7 +72,7 @@ fn changes(diffs: &[Diff], model: &Model, layouts: &Layouts, width: u16) -> Vec<
             span(format!("  +{}", diff.added), Role::Success),
             span(format!(" -{}", diff.removed), Role::Error),
         ]));
-        lines.extend(diff::render(diff, width, layouts.highlighter()).lines);
+        lines.extend(diff::render(diff, width, usize::MAX, layouts.highlighter()).lines);
     }
     lines
 }

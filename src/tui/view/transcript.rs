@@ -43,7 +43,7 @@ pub fn draw(
                 paint::both_edges(&head.left, &head.right, styles, place, buffer);
             }
             Content::Body(line) => {
-                paint::spans(&line.spans, styles, place, buffer);
+                paint::whole(line, styles, place, buffer);
             }
         }
         for (from, to) in select::columns(model, &row.visible) {

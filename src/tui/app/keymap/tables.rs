@@ -141,6 +141,10 @@ pub enum PaneKey {
     Next,
     /// Folds or unfolds.
     Toggle,
+    /// Folds or unfolds all panes of this kind.
+    ToggleKind,
+    /// Folds or unfolds all calls, whichever the tool.
+    ToggleTools,
     /// Copies the pane's text.
     Copy,
     /// Forks the session after this message.
@@ -433,6 +437,8 @@ pub const PANES: &[Binding<PaneKey>] = &[
     hinted(&[key(KeyCode::Up), char('k')], PaneKey::Previous, "the pane above", "above"),
     hinted(&[key(KeyCode::Down), char('j')], PaneKey::Next, "the pane below", "below"),
     hinted(&[char('c')], PaneKey::Copy, "copy its text", "copy"),
+    hinted(&[char('z')], PaneKey::ToggleKind, "fold or unfold all panes of this kind", "all such"),
+    row(&[char('Z')], PaneKey::ToggleTools, "fold or unfold all calls"),
     hinted(&[char('f')], PaneKey::Fork, "fork the session after this message", "fork"),
     row(&[char('b')], PaneKey::CopyCode, "copy its last code block"),
     row(&[char('[')], PaneKey::Jump(Jump::PreviousMessage), "your message above"),

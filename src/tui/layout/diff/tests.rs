@@ -9,7 +9,7 @@ fn text(line: &Line) -> String {
 
 fn shown(old: &str, new: &str, width: u16) -> String {
     let diff = Diff::between("cart.unknown", old, new);
-    let lines = render(&diff, width, &Highlighter::off()).lines;
+    let lines = render(&diff, width, usize::MAX, &Highlighter::off()).lines;
     lines.iter().map(|line| text(line) + "\n").collect()
 }
 
@@ -45,7 +45,7 @@ fn a_run_that_has_no_partner_stands_alone() {
 #[test]
 fn changed_words_are_marked() {
     let diff = Diff::between("f", "let a = old;\n", "let a = new;\n");
-    let lines = render(&diff, 60, &Highlighter::off()).lines;
+    let lines = render(&diff, 60, 99, &Highlighter::off()).lines;
     let marked = |line: &Line, role| {
         line.spans
             .iter()
@@ -63,14 +63,14 @@ fn places_apart_are_separated() {
     let old: String = (1..=30).map(|n| format!("line {n}\n")).collect();
     let new = old.replace("line 3\n", "LINE 3\n").replace("line 25\n", "LINE 25\n");
     let rows = shown(&old, &new, 60);
-    assert_eq!(rows.lines().filter(|row| row.trim() == "⋯").count(), 1);
+    assert_eq!(rows.lines().filter(|row| row.trim() == "⋯ 15 unchanged lines").count(), 1);
     assert!(rows.contains("  22   22   line 22"), "{rows}");
 }
 
 #[test]
 fn long_lines_wrap_behind_the_numbers() {
     let diff = Diff::between("f", "", &format!("{}\n", "x".repeat(100)));
-    let lines = render(&diff, 60, &Highlighter::off()).lines;
+    let lines = render(&diff, 60, 99, &Highlighter::off()).lines;
     assert_eq!(lines.len(), 3);
     assert!(lines.iter().all(|line| line.gutter == 12));
     assert_eq!(lines[1].join, super::super::Join::Nothing);
@@ -110,4 +110,47 @@ fn changed_words_lie_over_the_colours_of_the_code() {
         (9..12, Role::Added),
     ];
     assert_eq!(shown, expected);
+}
+
+#[test]
+fn the_background_of_a_changed_line_fills_its_column() {
+    let diff = Diff::between("f", "a\nsame\n", "b\nsame\n");
+    let fills = |width| -> Vec<Option<Role>> {
+        let lines = render(&diff, width, 99, &Highlighter::off()).lines;
+        lines.iter().map(|line| line.fill).collect()
+    };
+    assert_eq!(fills(60), [Some(Role::Removed), Some(Role::Added), None]);
+    assert_eq!(fills(140), [Some(Role::Added), None]);
+    let beside = render(&diff, 140, 99, &Highlighter::off()).lines;
+    let left = beside[0].spans.iter().take_while(|span| span.text != DIVIDER);
+    let filled = left.filter(|span| span.role == Role::Removed).map(|span| span.text.len());
+    assert_eq!(filled.sum::<usize>(), 68 - "   1 ".len());
+}
+
+#[test]
+fn a_side_keeps_its_background_beside_the_rest_of_the_other() {
+    let diff = Diff::between("f", "a\n", &format!("{}\n", "b".repeat(100)));
+    let lines = render(&diff, 140, 99, &Highlighter::off()).lines;
+    assert_eq!(lines.len(), 2);
+    assert_eq!(lines[1].spans[0].role, Role::Removed);
+}
+
+#[test]
+fn what_ends_the_lines_is_said() {
+    insta::assert_snapshot!(shown("a\r\nb", "a\nb\n", 60), @r"
+       line ends CRLF → LF
+       1      - a␍␊
+       2      - b
+    \ no newline at the end of the file
+            1 + a␊
+            2 + b␊
+    ");
+}
+
+#[test]
+fn a_huge_diff_is_cut_and_says_so() {
+    let new: String = (0..100_000).map(|n| format!("line {n}\n")).collect();
+    let lines = render(&Diff::between("f", "", &new), 60, 200, &Highlighter::off()).lines;
+    assert_eq!(lines.len(), 201);
+    assert_eq!(text(&lines[200]), "   … 99800 more lines, /diff shows them");
 }

@@ -1,0 +1,212 @@
+//! How panes are folded: those of one session in a small file beside its log, kinds of panes in
+//! one file for all sessions.
+//!
+//! Not in the log, since it is nothing that was said. A pane is named by the entry that it comes
+//! from, so that a fork, whose entries have the ids of its parent's, finds them again. What cannot
+//! be read is as if it were not there: nothing is lost but how the screen looked.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{EntryId, Fold, SessionId};
+
+use super::files::{self, Durability, missing_is_none};
+use super::store::failed;
+use super::{Store, StoreError};
+
+/// The folds of one session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionFolds {
+    /// What was asked of all panes at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all: Option<Fold>,
+    /// What was asked of single panes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub panes: BTreeMap<PaneName, Fold>,
+}
+
+/// What was asked of all panes of a kind, in every session. The kinds have the screen's names.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindFolds(pub BTreeMap<String, Fold>);
+
+/// A pane of a session: the entry it comes from, and which of its parts it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PaneName {
+    /// The line of the log.
+    pub entry: EntryId,
+    /// Counted from 0.
+    pub part: u16,
+}
+
+/// A text that names no pane.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} names no pane")]
+pub struct NoPane(String);
+
+impl SessionFolds {
+    /// Whether nothing was folded or unfolded.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl KindFolds {
+    /// Reads them from their file; none where it is missing or makes no sense.
+    pub fn load(path: &Path) -> Self {
+        read(path).unwrap_or_default()
+    }
+
+    /// Writes them to their file.
+    pub fn save(&self, path: &Path) -> std::io::Result<()> {
+        let bytes = serde_json::to_vec_pretty(self).map_err(std::io::Error::from)?;
+        files::replace(path, &[&bytes, b"\n"], Durability::Cache)
+    }
+}
+
+impl Store {
+    /// How a session's panes are folded: as its own file says, or, where it has none yet, as that
+    /// of the session it was forked from.
+    pub fn folds(&self, session: SessionId, parent: Option<SessionId>) -> SessionFolds {
+        let of = |session| read(&self.paths(session).folds());
+        of(session).or_else(|| of(parent?)).unwrap_or_default()
+    }
+
+    /// Keeps how a session's panes are folded. One that has no log yet has no panes to keep.
+    pub fn save_folds(&self, session: SessionId, folds: &SessionFolds) -> Result<(), StoreError> {
+        if !self.is_begun(session)? {
+            return Ok(());
+        }
+        let path = self.paths(session).folds();
+        let bytes = serde_json::to_vec(folds).map_err(std::io::Error::from);
+        let saved = bytes.and_then(|bytes| files::replace(&path, &[&bytes], Durability::Cache));
+        saved.map_err(failed("write", &path))
+    }
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    let bytes = missing_is_none(std::fs::read(path)).unwrap_or_else(|error| {
+        tracing::debug!(path = %path.display(), %error, "folds not readable");
+        None
+    })?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+impl fmt::Display for PaneName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.entry, self.part)
+    }
+}
+
+impl From<PaneName> for String {
+    fn from(name: PaneName) -> Self {
+        name.to_string()
+    }
+}
+
+impl TryFrom<String> for PaneName {
+    type Error = NoPane;
+
+    fn try_from(text: String) -> Result<Self, NoPane> {
+        let parsed = text
+            .split_once('/')
+            .and_then(|(entry, part)| Some((entry.parse().ok()?, part.parse().ok()?)));
+        let (entry, part) = parsed.ok_or(NoPane(text))?;
+        Ok(Self { entry, part })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::TurnId;
+
+    use super::super::samples::{header, user};
+    use super::*;
+
+    struct Home {
+        store: Store,
+        // Removed with the last of the scene.
+        _folder: tempfile::TempDir,
+    }
+
+    fn home() -> Home {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let store = Store::new(at("sessions"), at("trash"), at("blobs"));
+        Home { store, _folder: folder }
+    }
+
+    fn folds(fold: Fold) -> SessionFolds {
+        let name = PaneName { entry: EntryId::generate(), part: 2 };
+        SessionFolds { all: None, panes: BTreeMap::from([(name, fold)]) }
+    }
+
+    async fn session(store: &Store) -> SessionId {
+        let header = header("/work");
+        let id = header.session_id;
+        let log = store.create(header).unwrap();
+        log.append(TurnId(1), user("hello")).await.unwrap();
+        log.close().await.unwrap();
+        id
+    }
+
+    #[tokio::test]
+    async fn a_session_keeps_its_folds() {
+        let home = home();
+        let id = session(&home.store).await;
+        assert!(home.store.folds(id, None).is_empty());
+        let kept = folds(Fold::Open);
+        home.store.save_folds(id, &kept).unwrap();
+        assert_eq!(home.store.folds(id, None), kept);
+    }
+
+    #[tokio::test]
+    async fn a_fork_begins_with_the_folds_of_its_parent() {
+        let home = home();
+        let parent = session(&home.store).await;
+        let kept = folds(Fold::Closed);
+        home.store.save_folds(parent, &kept).unwrap();
+        let fork = header("/work");
+        let id = fork.session_id;
+        home.store.fork(parent, None, fork).unwrap();
+        assert_eq!(home.store.folds(id, Some(parent)), kept);
+        home.store.save_folds(id, &SessionFolds::default()).unwrap();
+        assert!(home.store.folds(id, Some(parent)).is_empty());
+        assert_eq!(home.store.folds(parent, None), kept);
+    }
+
+    #[tokio::test]
+    async fn the_folds_of_a_deleted_session_go_and_come_back_with_it() {
+        let home = home();
+        let id = session(&home.store).await;
+        let kept = folds(Fold::Open);
+        home.store.save_folds(id, &kept).unwrap();
+        home.store.trash(id).unwrap();
+        assert!(home.store.folds(id, None).is_empty());
+        home.store.restore(id).unwrap();
+        assert_eq!(home.store.folds(id, None), kept);
+    }
+
+    #[test]
+    fn a_session_that_has_no_log_leaves_nothing_behind() {
+        let home = home();
+        let id = SessionId::generate();
+        home.store.save_folds(id, &folds(Fold::Open)).unwrap();
+        assert!(home.store.folds(id, None).is_empty());
+    }
+
+    #[test]
+    fn kinds_are_kept_in_a_file_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("folds.json");
+        let kinds = KindFolds(BTreeMap::from([("thinking".to_owned(), Fold::Open)]));
+        kinds.save(&path).unwrap();
+        assert_eq!(KindFolds::load(&path), kinds);
+        std::fs::write(&path, "{").unwrap();
+        assert_eq!(KindFolds::load(&path), KindFolds::default());
+    }
+}

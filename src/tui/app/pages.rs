@@ -1,0 +1,70 @@
+//! What the screen asks of the store beside the list of sessions. `tui::page_jobs` does it, off
+//! the UI task.
+
+use crate::domain::{NoticeLevel, SessionId};
+use crate::session::{Entry, KindFolds, Record, SessionFolds};
+
+use super::effect::{Effect, RequestId};
+use super::model::Model;
+
+/// Something to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PageJob {
+    /// How panes were folded when the session was open last.
+    Folds {
+        /// The session.
+        session: SessionId,
+        /// The one it was forked from.
+        parent: Option<SessionId>,
+    },
+}
+
+/// What was read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PageAnswer {
+    /// How panes are folded.
+    Folds {
+        /// Those of the session.
+        session: SessionFolds,
+        /// All of a kind.
+        kinds: KindFolds,
+    },
+}
+
+/// Takes an answer in.
+pub fn answered(
+    model: &mut Model,
+    id: RequestId,
+    answer: Result<PageAnswer, String>,
+) -> Vec<Effect> {
+    match answer {
+        Ok(PageAnswer::Folds { session, kinds }) => {
+            if model.requests.folds.take_if(|asked| *asked == id).is_some() {
+                model.transcript.restore_folds(&session, kinds);
+            }
+        }
+        Err(reason) => model.toast(NoticeLevel::Error, reason),
+    }
+    Vec::new()
+}
+
+/// Asks how the panes of the session that was just opened were folded.
+pub fn ask_for_folds(model: &mut Model, session: SessionId, records: &[Record]) -> Effect {
+    let id = model.requests.issue();
+    model.requests.folds = Some(id);
+    let parent = records.first().and_then(|record| match &record.entry {
+        Entry::Session(header) => header.forked_from,
+        Entry::Message(_)
+        | Entry::ToolStarted { .. }
+        | Entry::Permission(_)
+        | Entry::FileChange(_)
+        | Entry::Compaction(_)
+        | Entry::Interrupted
+        | Entry::TurnEnd(_)
+        | Entry::Title { .. }
+        | Entry::Todo { .. }
+        | Entry::Model { .. }
+        | Entry::Mode { .. } => None,
+    });
+    Effect::Pages { id, job: PageJob::Folds { session, parent } }
+}

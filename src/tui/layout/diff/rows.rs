@@ -1,0 +1,328 @@
+//! Which rows a diff has before anything is laid out: its lines with their numbers, lines side by
+//! side, and what is folded away between changes. Costs what the diff is long, not how it wraps.
+
+use std::collections::BTreeSet;
+
+use crate::domain::{Diff, DiffLine, LineEnd, LineTag};
+
+/// Unchanged lines that stay on either side of a change when the rest is folded.
+const AROUND: usize = 3;
+/// A note that lines are folded takes a row itself.
+const LEAST_FOLDED: usize = 2;
+
+/// Whether old and new stand in one column or in two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Sides {
+    /// One below the other.
+    Unified,
+    /// Next to each other.
+    Beside,
+}
+
+/// How much of what did not change is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Context {
+    /// A few lines around each change, and the folds that were opened, by their first line.
+    Folded(BTreeSet<usize>),
+    /// All that the diff holds.
+    All,
+}
+
+/// A row before it is laid out. Lines are counted from 0 over the whole diff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Row {
+    /// Something about the file: its permissions, its line ends.
+    Note(String),
+    /// A line.
+    One(usize),
+    /// An old line and a new one.
+    Two(Option<usize>, Option<usize>),
+    /// Unchanged lines that are not shown, and which of them is the first.
+    Folded {
+        /// The first of them.
+        from: usize,
+        /// How many.
+        count: usize,
+    },
+    /// Unchanged lines that the diff does not hold.
+    LeftOut(usize),
+}
+
+/// A line and all that follows from its place.
+#[derive(Debug)]
+pub struct Entry<'d> {
+    /// The line.
+    pub line: &'d DiffLine,
+    /// Its number in the old file, if it is there.
+    pub old: Option<usize>,
+    /// Its number in the new file, if it is there.
+    pub new: Option<usize>,
+    /// Which line of the diff's old side it is, counted over all hunks.
+    pub old_row: usize,
+    /// Which line of the diff's new side.
+    pub new_row: usize,
+    /// The line that it took the place of, or that took its place.
+    pub partner: Option<usize>,
+    /// Where it begins among all texts, in bytes.
+    pub source: usize,
+    hunk: usize,
+}
+
+/// The first `most` lines of a diff.
+pub fn entries(diff: &Diff, most: usize) -> Vec<Entry<'_>> {
+    let mut entries = Vec::new();
+    let (mut old_row, mut new_row, mut source) = (0, 0, 0);
+    for (index, hunk) in diff.hunks.iter().enumerate() {
+        let (mut old, mut new) = (hunk.old_start, hunk.new_start);
+        for line in hunk.lines.iter().take(most.saturating_sub(entries.len())) {
+            let (in_old, in_new) = (line.tag != LineTag::Added, line.tag != LineTag::Removed);
+            entries.push(Entry {
+                line,
+                old: in_old.then_some(old),
+                new: in_new.then_some(new),
+                old_row,
+                new_row,
+                partner: None,
+                source,
+                hunk: index,
+            });
+            old += usize::from(in_old);
+            new += usize::from(in_new);
+            old_row += usize::from(in_old);
+            new_row += usize::from(in_new);
+            source += line.text.len() + 1;
+        }
+    }
+    for (old, new) in pairs(&entries) {
+        if let (Some(old), Some(new)) = (old, new)
+            && old != new
+        {
+            entries[old].partner = Some(new);
+            entries[new].partner = Some(old);
+        }
+    }
+    entries
+}
+
+/// The rows of a diff, from its first `most` lines.
+pub fn rows(diff: &Diff, sides: Sides, context: &Context, most: usize) -> Vec<Row> {
+    let entries = entries(diff, most);
+    let mut rows: Vec<Row> = notes(diff).into_iter().map(Row::Note).collect();
+    let mut at = 0;
+    while at < entries.len() {
+        let hunk = entries[at].hunk;
+        let end = at + entries[at..].iter().take_while(|entry| entry.hunk == hunk).count();
+        if let Some(left_out) = left_out(diff, hunk) {
+            rows.push(Row::LeftOut(left_out));
+        }
+        hunk_rows(&entries, at, end, sides, context, &mut rows);
+        at = end;
+    }
+    rows
+}
+
+/// What there is to say of the file beside its lines.
+pub fn notes(diff: &Diff) -> Vec<String> {
+    let mode = diff.mode.map(|mode| format!("permissions {:o} → {:o}", mode.old, mode.new));
+    let ends = |without: LineTag| {
+        let mut lines = diff.lines().map(|(_, line)| line).filter(|line| line.tag != without);
+        let (mut lf, mut crlf) = (false, false);
+        // Both have been seen: nothing more can be learnt.
+        let _ = lines.by_ref().find(|line| {
+            lf |= line.end == LineEnd::Lf;
+            crlf |= line.end == LineEnd::CrLf;
+            lf && crlf
+        });
+        match (lf, crlf) {
+            (false, false) => None,
+            (true, false) => Some("LF"),
+            (false, true) => Some("CRLF"),
+            (true, true) => Some("LF and CRLF mixed"),
+        }
+    };
+    let ends = match (ends(LineTag::Added), ends(LineTag::Removed)) {
+        (None | Some("LF"), None | Some("LF")) => None,
+        (Some(old), Some(new)) if old != new => Some(format!("line ends {old} → {new}")),
+        (Some(ends), _) | (None, Some(ends)) => Some(format!("line ends {ends}")),
+    };
+    [mode, ends].into_iter().flatten().collect()
+}
+
+/// Unchanged lines between a hunk and the one above it.
+fn left_out(diff: &Diff, hunk: usize) -> Option<usize> {
+    let above = diff.hunks.get(hunk.checked_sub(1)?)?;
+    let here = diff.hunks.get(hunk)?;
+    let lines = above.lines.iter().filter(|line| line.tag != LineTag::Added).count();
+    Some(here.old_start.saturating_sub(above.old_start + lines))
+}
+
+fn hunk_rows(
+    entries: &[Entry<'_>],
+    start: usize,
+    end: usize,
+    sides: Sides,
+    context: &Context,
+    rows: &mut Vec<Row>,
+) {
+    let is_context = |at: usize| entries[at].line.tag == LineTag::Context;
+    let mut at = start;
+    while at < end {
+        let run = (at..end).take_while(|at| is_context(*at)).count();
+        if run == 0 {
+            let changed = at + (at..end).take_while(|at| !is_context(*at)).count();
+            changed_rows(entries, at, changed, sides, rows);
+            at = changed;
+            continue;
+        }
+        let above = if at == start { 0 } else { AROUND };
+        let below = if at + run == end { 0 } else { AROUND };
+        let hidden = run.saturating_sub(above + below);
+        let folded = match context {
+            Context::All => false,
+            Context::Folded(open) => hidden >= LEAST_FOLDED && !open.contains(&(at + above)),
+        };
+        let line = |at: usize| match sides {
+            Sides::Unified => Row::One(at),
+            Sides::Beside => Row::Two(Some(at), Some(at)),
+        };
+        if folded {
+            rows.extend((at..at + above).map(line));
+            rows.push(Row::Folded { from: at + above, count: hidden });
+            rows.extend((at + run - below..at + run).map(line));
+        } else {
+            rows.extend((at..at + run).map(line));
+        }
+        at += run;
+    }
+}
+
+fn changed_rows(
+    entries: &[Entry<'_>],
+    start: usize,
+    end: usize,
+    sides: Sides,
+    rows: &mut Vec<Row>,
+) {
+    match sides {
+        Sides::Unified => rows.extend((start..end).map(Row::One)),
+        Sides::Beside => {
+            let pairs = pairs(&entries[start..end]).into_iter();
+            let place = |at: Option<usize>| at.map(|at| at + start);
+            rows.extend(pairs.map(|(old, new)| Row::Two(place(old), place(new))));
+        }
+    }
+}
+
+/// The lines, those of a removed run beside those of the added run after it.
+fn pairs(entries: &[Entry<'_>]) -> Vec<(Option<usize>, Option<usize>)> {
+    let mut pairs = Vec::new();
+    let mut at = 0;
+    while at < entries.len() {
+        let run = |from: usize, tag: LineTag| {
+            from + entries[from..].iter().take_while(|entry| entry.line.tag == tag).count()
+        };
+        let removed = run(at, LineTag::Removed);
+        let added = run(removed, LineTag::Added);
+        let length = (removed - at).max(added - removed);
+        for offset in 0..length {
+            let old = (at + offset < removed).then_some(at + offset);
+            let new = (removed + offset < added).then_some(removed + offset);
+            pairs.push((old, new));
+        }
+        at = added;
+        if length == 0 {
+            pairs.push((Some(at), Some(at)));
+            at += 1;
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::{Around, ModeChange};
+
+    use super::*;
+
+    fn numbered(count: usize) -> String {
+        (1..=count).map(|n| format!("line {n}\n")).collect()
+    }
+
+    fn whole(count: usize, changed: &[usize]) -> Diff {
+        let old = numbered(count);
+        let mut new = old.clone();
+        for number in changed {
+            new = new.replace(&format!("line {number}\n"), &format!("LINE {number}\n"));
+        }
+        Diff::with("f", &old, &new, Around::Everything)
+    }
+
+    fn folds(rows: &[Row]) -> Vec<(usize, usize)> {
+        let fold = |row: &Row| match row {
+            Row::Folded { from, count } => Some((*from, *count)),
+            Row::Note(_) | Row::One(_) | Row::Two(..) | Row::LeftOut(_) => None,
+        };
+        rows.iter().filter_map(fold).collect()
+    }
+
+    #[test]
+    fn what_did_not_change_is_folded_but_for_its_edges() {
+        let diff = whole(40, &[10, 30]);
+        let none = Context::Folded(BTreeSet::new());
+        let unified = rows(&diff, Sides::Unified, &none, usize::MAX);
+        assert_eq!(folds(&unified), [(0, 6), (14, 13), (35, 7)]);
+        assert_eq!(unified.len(), 3 + 2 * (3 + 2 + 3));
+        let opened = Context::Folded(BTreeSet::from([14]));
+        let rows_of = |context| rows(&diff, Sides::Unified, &context, usize::MAX);
+        assert_eq!(folds(&rows_of(opened)), [(0, 6), (35, 7)]);
+        assert_eq!(rows_of(Context::All).len(), 42);
+    }
+
+    #[test]
+    fn a_single_line_is_not_folded() {
+        let none = Context::Folded(BTreeSet::new());
+        let apart =
+            |lines: usize| folds(&rows(&whole(40, &[1, 2 + lines]), Sides::Beside, &none, 99));
+        assert_eq!(apart(7).len(), 1);
+        assert_eq!(apart(8), [(5, 2), (15, 27)]);
+    }
+
+    #[test]
+    fn sides_have_the_same_lines() {
+        let diff = whole(20, &[4, 5, 18]);
+        let all = |sides| rows(&diff, sides, &Context::All, usize::MAX);
+        let mut lines: Vec<usize> = all(Sides::Beside)
+            .into_iter()
+            .flat_map(|row| match row {
+                Row::Two(old, new) => [old, new.filter(|new| Some(*new) != old)],
+                Row::Note(_) | Row::One(_) | Row::Folded { .. } | Row::LeftOut(_) => [None, None],
+            })
+            .flatten()
+            .collect();
+        lines.sort_unstable();
+        assert_eq!(lines, (0..diff.lines().count()).collect::<Vec<usize>>());
+    }
+
+    #[test]
+    fn lines_that_the_diff_does_not_hold_are_counted() {
+        let old = numbered(30);
+        let new = old.replace("line 3\n", "LINE 3\n").replace("line 25\n", "LINE 25\n");
+        let rows = rows(&Diff::between("f", &old, &new), Sides::Unified, &Context::All, 99);
+        assert!(rows.contains(&Row::LeftOut(15)), "{rows:?}");
+    }
+
+    #[test]
+    fn what_is_not_in_the_lines_is_noted() {
+        let table = [
+            ("a\n", "b\n", None, &[][..]),
+            ("a\r\n", "b\r\n", None, &["line ends CRLF"]),
+            ("a\r\n", "a\n", None, &["line ends CRLF → LF"]),
+            ("a\nb\n", "a\nb\r\n", None, &["line ends LF → LF and CRLF mixed"]),
+            ("", "b", Some(ModeChange { old: 0o644, new: 0o755 }), &["permissions 644 → 755"]),
+        ];
+        for (old, new, mode, wanted) in table {
+            let diff = Diff { mode, ..Diff::between("f", old, new) };
+            assert_eq!(notes(&diff), wanted, "{old:?} {new:?}");
+        }
+    }
+}

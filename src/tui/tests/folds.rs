@@ -1,0 +1,193 @@
+//! Panes that fold: one by one, by kind, all at once; and what is remembered of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::agent::Event;
+use crate::domain::{Block, Fold, ToolStatus};
+use crate::session::{KindFolds, Record, ResultInfo, SessionFolds};
+use crate::tui::app::pages::{PageAnswer, PageJob};
+use crate::tui::app::{Effect, Msg};
+use crate::tui::scene::{Scene, assistant, call, done, result, screen, session, user};
+
+fn thinking(text: &str) -> Block {
+    Block::Thinking { thinking: text.into(), signature: None }
+}
+
+fn bash(id: &str) -> Block {
+    Block::ToolUse(call(id, "Bash", json!({"command": format!("make {id}")})))
+}
+
+fn output(id: &str) -> Record {
+    let text: String = (0..40).map(|n| format!("{id} line {n}\n")).collect();
+    result(id, &text, done("Bash", 9))
+}
+
+/// Two rounds of thinking and a command.
+fn log() -> Vec<Record> {
+    vec![
+        user("build it"),
+        assistant(vec![thinking("first thought"), bash("one")]),
+        output("one"),
+        assistant(vec![thinking("second thought"), bash("two")]),
+        output("two"),
+    ]
+}
+
+fn opened(log: &[Record]) -> Scene {
+    let records = Arc::new(log.to_vec());
+    screen(80, 60).event(Event::SessionOpened { session: session(), records })
+}
+
+/// What was asked to be remembered.
+fn kept(scene: &mut Scene) -> (Option<SessionFolds>, Option<KindFolds>) {
+    let (mut panes, mut kinds) = (None, None);
+    for effect in scene.effects.drain(..) {
+        match effect {
+            Effect::KeepFolds { folds, .. } => panes = Some(folds),
+            Effect::KeepKinds(folds) => kinds = Some(folds),
+            _ => {}
+        }
+    }
+    (panes, kinds)
+}
+
+/// Answers the question for what was remembered.
+fn remembering(mut scene: Scene, session: &SessionFolds, kinds: &KindFolds) -> Scene {
+    let asked = scene.effects.drain(..).find_map(|effect| match effect {
+        Effect::Pages { id, job: PageJob::Folds { .. } } => Some(id),
+        _ => None,
+    });
+    let answer = Ok(PageAnswer::Folds { session: session.clone(), kinds: kinds.clone() });
+    scene.msg(Msg::Pages { id: asked.unwrap(), answer })
+}
+
+#[test]
+fn output_shows_its_ends_and_how_much_is_hidden() {
+    opened(&log())
+        .shows("one line 7 ")
+        .shows("… 24 lines hidden")
+        .shows("one line 32")
+        .hides("one line 8 ");
+}
+
+#[test]
+fn a_kind_is_folded_at_once() {
+    let mut scene = opened(&log()).key("tab").key("up").key("z");
+    scene = scene.shows("first thought").shows("second thought").shows("All thinking panes: open");
+    let (_, kinds) = kept(&mut scene);
+    assert_eq!(kinds.unwrap().0, BTreeMap::from([("thinking".to_owned(), Fold::Open)]));
+    scene.key("z").hides("first thought").hides("second thought");
+}
+
+#[test]
+fn calls_are_folded_by_tool_or_all_together() {
+    let mut scene = opened(&log()).key("tab").key("z").key("z");
+    scene = scene.hides("one line 0").hides("two line 0").shows("All Bash panes: folded");
+    assert_eq!(kept(&mut scene).1.unwrap().0.get("Bash"), Some(&Fold::Closed));
+    scene = scene.key("Z").shows("one line 20").shows("All tools panes: open");
+    let tools = BTreeMap::from([("tools".to_owned(), Fold::Open)]);
+    assert_eq!(kept(&mut scene).1.unwrap().0, tools);
+}
+
+#[test]
+fn the_command_folds_a_kind_too() {
+    opened(&log())
+        .types("/fold thinking open")
+        .key("enter")
+        .shows("first thought")
+        .types("/fold Bash closed")
+        .key("enter")
+        .hides("one line 0")
+        .types("/fold Bash auto")
+        .key("enter")
+        .shows("one line 0");
+}
+
+#[test]
+fn a_session_remembers_its_panes() {
+    let log = log();
+    let mut scene = opened(&log).quietly().key("tab").key("enter").key("up").key("enter");
+    let (panes, kinds) = kept(&mut scene);
+    assert_eq!((panes.as_ref().unwrap().panes.len(), kinds), (2, None));
+    let scene = opened(&log).hides("second thought").hides("two line 20");
+    remembering(scene, &panes.unwrap(), &KindFolds::default())
+        .shows("second thought")
+        .shows("two line 20")
+        .hides("first thought")
+        .hides("one line 20");
+}
+
+#[test]
+fn what_is_folded_in_a_running_session_has_the_same_names_later() {
+    let log = log();
+    let live = log.iter().map(crate::tui::scene::recorded);
+    let scene = screen(80, 60).events(live);
+    let mut scene = scene.key("tab").key("enter");
+    let (panes, _) = kept(&mut scene);
+    let scene = remembering(opened(&log), &panes.unwrap(), &KindFolds::default());
+    scene.shows("two line 20").hides("one line 20");
+}
+
+#[test]
+fn kinds_hold_in_every_session() {
+    let kinds = KindFolds(BTreeMap::from([("Bash".to_owned(), Fold::Closed)]));
+    let scene = remembering(opened(&log()), &SessionFolds::default(), &kinds);
+    let scene = scene.hides("one line 0");
+    let records = Arc::new(log());
+    scene.event(Event::SessionOpened { session: session(), records }).hides("one line 0");
+}
+
+#[test]
+fn a_stale_answer_folds_nothing() {
+    let scene = opened(&log());
+    let records = Arc::new(log());
+    let id = match scene.effects.iter().find(|it| matches!(it, Effect::Pages { .. })) {
+        Some(Effect::Pages { id, .. }) => *id,
+        _ => panic!("nothing was asked"),
+    };
+    let scene = scene.event(Event::SessionOpened { session: session(), records });
+    let kinds = KindFolds(BTreeMap::from([("Bash".to_owned(), Fold::Closed)]));
+    let answer = Ok(PageAnswer::Folds { session: SessionFolds::default(), kinds });
+    scene.msg(Msg::Pages { id, answer }).shows("one line 0");
+}
+
+#[test]
+fn a_long_message_folds_with_its_count_of_lines() {
+    let text: String = (0..300).map(|n| format!("paste {n}\n")).collect();
+    opened(&[user(&format!("what is this?\n{text}"))])
+        .shows("❯ what is this?")
+        .shows("… 292 lines hidden")
+        .shows("paste 299")
+        .drag((3, 2), (3, 2))
+        .shows("paste 20 ");
+}
+
+#[test]
+fn states_differ_in_glyph_and_word() {
+    let info = |status| ResultInfo { status, ..done("Bash", 1_500) };
+    let log = [
+        assistant(vec![bash("a"), bash("b"), bash("c"), bash("d")]),
+        result("a", "", info(ToolStatus::Done)),
+        result("b", "no", info(ToolStatus::Failed)),
+        result("c", "no", info(ToolStatus::Denied)),
+        result("d", "no", info(ToolStatus::Cancelled)),
+    ];
+    opened(&log)
+        .shows("● Bash    make a                                                         1.5s")
+        .shows("✗ Bash    make b                                               failed    1.5s")
+        .shows("⊘ Bash    make c                                                       denied")
+        .shows("■ Bash    make d                                              stopped    1.5s");
+}
+
+#[test]
+fn output_that_is_kept_says_so() {
+    let kept = Some(crate::domain::ContentHash::of(b"all of it"));
+    let log = [
+        assistant(vec![bash("a")]),
+        result("a", "some of it", ResultInfo { kept, ..done("Bash", 9) }),
+    ];
+    opened(&log).shows("the whole output is kept");
+}
