@@ -81,9 +81,12 @@ pub(super) struct Agent {
 
 /// Starts an agent on a task of its own.
 pub fn spawn(setup: Setup, start: Start) -> AgentHandle {
-    let (agent, events, commands) = Agent::new(setup);
-    let stop = agent.stop.clone();
-    let task = tokio::spawn(agent.run(start));
+    let (commands, inbox, stop) = stop::channel(COMMANDS);
+    let (outbox, events) = mpsc::channel(EVENTS);
+    let stopped = stop.clone();
+    // Reading hundreds of rules takes longer than the first frame, which does not wait for it.
+    let task =
+        tokio::spawn(async move { Agent::with(setup, inbox, outbox, stopped).run(start).await });
     AgentHandle { commands, events, stop, task }
 }
 
@@ -92,19 +95,22 @@ impl Agent {
     pub(super) fn new(setup: Setup) -> (Self, mpsc::Receiver<Event>, mpsc::Sender<Command>) {
         let (commands, inbox, stop) = stop::channel(COMMANDS);
         let (outbox, events) = mpsc::channel(EVENTS);
-        let agent = Self {
+        (Self::with(setup, inbox, outbox, stop), events, commands)
+    }
+
+    fn with(setup: Setup, commands: Inbox, events: mpsc::Sender<Event>, stop: Stop) -> Self {
+        Self {
             model: setup.model.clone(),
             open: Open::new(),
-            commands: inbox,
-            events: Events::new(outbox),
+            commands,
+            events: Events::new(events),
             stop,
             powers: Arc::new(Powers::new(setup.workspace.clone(), setup.project, setup.mode)),
             asks: Arc::default(),
             models: Models::default(),
             warned: HashSet::new(),
             setup,
-        };
-        (agent, events, commands)
+        }
     }
 
     async fn run(mut self, start: Start) {

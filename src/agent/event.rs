@@ -15,12 +15,20 @@ use super::SteerId;
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// A session is open; `records` is all there is of it, empty for a new one.
+    /// A session is open; `records` is all there is of it, empty for a new one. Of a long session
+    /// it is the end, and `SessionRead` follows.
     SessionOpened {
         /// Which.
         session: SessionId,
         /// Its log.
         records: Arc<Vec<Record>>,
+    },
+    /// All of a long session has been read.
+    SessionRead {
+        /// Which.
+        session: SessionId,
+        /// What comes before the records that it was opened with.
+        earlier: Arc<Vec<Record>>,
     },
     /// The model that answers.
     ModelChanged {

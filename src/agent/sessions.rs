@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::oneshot;
+
 use crate::domain::{EntryId, NoticeLevel, SessionId};
 use crate::session::{Loaded, Record, StoreError};
 
@@ -46,14 +48,17 @@ impl Agent {
         if session == self.open.id {
             return Ok(());
         }
-        let (open, loaded) = self.load(session).await?;
+        let (open, loaded, shown) = self.load(session).await?;
         self.open.close().await;
         self.open = open;
         for notice in &loaded.notices {
             self.events.notice(NoticeLevel::Warning, notice.to_string()).await;
         }
         let read_only = self.open.read_only.clone();
-        self.tell_opened(loaded.records).await;
+        match shown {
+            Some(first) => self.tell_read(loaded.records, first).await,
+            None => self.tell_opened(loaded.records).await,
+        }
         if let Some(reason) = read_only {
             self.events.notice(NoticeLevel::Info, reason).await;
         }
@@ -61,25 +66,46 @@ impl Agent {
     }
 
     /// Opens a session to go on with it; one of another folder or a newer slug only to be read.
-    async fn load(&self, session: SessionId) -> Result<(Open, Loaded), StoreError> {
+    /// The end of a long one is shown before; then its first record comes with it.
+    async fn load(
+        &self,
+        session: SessionId,
+    ) -> Result<(Open, Loaded, Option<EntryId>), StoreError> {
         let store = self.setup.store.clone();
-        let opened = blocking(move || store.open(session)).await?;
-        let (log, loaded) = match opened {
+        let (show, newest) = oneshot::channel();
+        // Nobody listens any more when slug ends meanwhile.
+        let opening = blocking(move || store.open_showing(session, |it| drop(show.send(it))));
+        let (opened, shown) = tokio::join!(opening, self.show(session, newest));
+        let (log, loaded) = match opened? {
             Ok(opened) => opened,
             Err(StoreError::Newer(_)) => {
                 let store = self.setup.store.clone();
                 let loaded = blocking(move || store.read(session)).await??;
-                return Ok((Open::read_only(session, &loaded.records, NEWER.to_owned()), loaded));
+                let open = Open::read_only(session, &loaded.records, NEWER.to_owned());
+                return Ok((open, loaded, shown));
             }
             Err(error) => return Err(error),
         };
-        match self.belongs_elsewhere(&loaded) {
+        let open = match self.belongs_elsewhere(&loaded) {
             Some(reason) => {
                 log.close().await?;
-                Ok((Open::read_only(session, &loaded.records, reason), loaded))
+                Open::read_only(session, &loaded.records, reason)
             }
-            None => Ok((Open::stored(log, &loaded.records, &self.events), loaded)),
-        }
+            None => Open::stored(log, &loaded.records, &self.events),
+        };
+        Ok((open, loaded, shown))
+    }
+
+    async fn show(
+        &self,
+        session: SessionId,
+        newest: oneshot::Receiver<Vec<Record>>,
+    ) -> Option<EntryId> {
+        // A short session is told when all of it has been read.
+        let records = newest.await.ok()?;
+        let first = records.first()?.id;
+        self.events.tell(Event::SessionOpened { session, records: Arc::new(records) }).await;
+        Some(first)
     }
 
     pub(super) async fn fork(
@@ -99,6 +125,20 @@ impl Agent {
     pub(super) async fn tell_opened(&mut self, records: Vec<Record>) {
         let session = self.open.id;
         self.events.tell(Event::SessionOpened { session, records: Arc::new(records) }).await;
+        self.tell_beside().await;
+    }
+
+    /// Tells what comes before the record that was shown first.
+    async fn tell_read(&mut self, mut records: Vec<Record>, first: EntryId) {
+        let session = self.open.id;
+        let shown = records.iter().position(|record| record.id == first);
+        records.truncate(shown.unwrap_or_default());
+        self.events.tell(Event::SessionRead { session, earlier: Arc::new(records) }).await;
+        self.tell_beside().await;
+    }
+
+    /// What the front end shows of a session beside its records.
+    async fn tell_beside(&mut self) {
         let conversation = &self.open.conversation;
         let (title, todos) = (conversation.title.clone(), conversation.todos.clone());
         if let Some(title) = title {

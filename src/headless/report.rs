@@ -62,6 +62,7 @@ impl Report {
                 self.session = Some(*session);
                 self.line(&json!({"type": "session", "id": session}))
             }
+            Event::SessionRead { .. } => Vec::new(),
             Event::TurnStarted { turn } => {
                 self.turn = *turn;
                 Vec::new()

@@ -33,7 +33,7 @@ pub use history::History;
 pub use lock::Holder;
 pub use log::{LogError, LogHandle};
 pub use meta::Meta;
-pub use recover::{Loaded, Notice, Tail, load};
+pub use recover::{Loaded, NEWEST, Notice, Tail, load};
 pub use store::{Store, StoreError};
 
 #[cfg(test)]

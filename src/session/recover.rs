@@ -111,6 +111,29 @@ pub fn load(bytes: &[u8]) -> Loaded {
     loading.finish(good_len, tail)
 }
 
+/// How many records are shown of a long session before all of it has been read.
+pub const NEWEST: usize = 1000;
+/// A shorter log is read at once.
+const LONG: usize = 4 << 20;
+/// How much of a long log is looked at for its newest records.
+const END: usize = 1 << 20;
+
+/// The newest records of a long log, from a place on from which they can be read by themselves.
+/// `None` where the log is short, or where its end is not as slug writes it: then [`load`] tells.
+pub(super) fn newest(bytes: &[u8]) -> Option<Vec<Record>> {
+    let end = bytes.get(bytes.len().checked_sub(LONG.max(END))?..)?;
+    let end = &end[end.len() - END..];
+    let whole =
+        end.iter().position(|byte| *byte == b'\n')? + 1..end.ends_with(b"\n").then_some(END)?;
+    let mut records = Vec::new();
+    for line in end[whole].split_inclusive(|byte| *byte == b'\n').rev().take(NEWEST) {
+        records.push(serde_json::from_slice::<Record>(line).ok()?);
+    }
+    records.reverse();
+    let begin = records.iter().position(Record::begins_anew)?;
+    Some(records.split_off(begin))
+}
+
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Default)]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::domain::{Block, CallInput, Message, Role, ToolCall, TurnId};
 
-use super::super::samples::{assistant, call, every_kind, lines, log, record, user};
+use super::super::samples::{assistant, call, calls, every_kind, lines, log, record, result, user};
 use super::*;
 
 /// Reads what follows a header as lines of JSON.
@@ -264,4 +264,23 @@ proptest! {
             prop_assert!(!notice.to_string().is_empty());
         }
     }
+}
+
+#[test]
+fn the_newest_records_are_the_end_of_all_and_answer_no_call() {
+    let long = "word ".repeat(200);
+    let entries = (0..8_000).flat_map(|_| [user("read it"), calls(&["c1"]), result("c1", &long)]);
+    let records: Vec<Record> = entries.take(9_000).map(|entry| record(1, entry)).collect();
+    let mut bytes = lines(&records);
+    assert_eq!(newest(&bytes[..LONG - 1]), None);
+    let found = newest(&bytes).unwrap();
+    assert!(found.len() > NEWEST / 2 && found.len() <= NEWEST, "{}", found.len());
+    assert_eq!(found, records[records.len() - found.len()..]);
+    assert!(found[0].begins_anew());
+
+    // What needs more patience is read as a whole.
+    bytes.extend(b"{\"role\":\"user\",\"content\":\"by hand\"}\n");
+    assert_eq!(newest(&bytes), None);
+    bytes.extend(b"{\"type\":\"mess");
+    assert_eq!(newest(&bytes), None);
 }

@@ -18,9 +18,9 @@ use super::files::{self, missing_is_none};
 use super::lock::{Holder, Lock, LockError};
 use super::log::{LogError, LogHandle, SessionLog};
 use super::meta::Meta;
-use super::recover::{Loaded, Tail, load};
+use super::recover::{Loaded, Tail, load, newest};
 use super::writer::{FileEnd, Reach, Writer};
-use super::{Entry, SessionHeader};
+use super::{Entry, Record, SessionHeader};
 
 /// All sessions, the deleted ones, and the contents they refer to.
 #[derive(Debug, Clone)]
@@ -106,7 +106,16 @@ impl Store {
 
     /// Opens a session to go on with it. A torn tail is moved away before anything is appended.
     pub fn open(&self, session: SessionId) -> Result<(LogHandle, Loaded), StoreError> {
-        let (log, loaded) = self.open_log(session)?;
+        self.open_showing(session, drop)
+    }
+
+    /// The same. Where all of it takes a while to read, `show` gets its newest records before.
+    pub fn open_showing(
+        &self,
+        session: SessionId,
+        show: impl FnOnce(Vec<Record>),
+    ) -> Result<(LogHandle, Loaded), StoreError> {
+        let (log, loaded) = self.open_log(session, show)?;
         let handle = LogHandle::spawn(log).map_err(failed("open", &self.paths(session).log()))?;
         Ok((handle, loaded))
     }
@@ -169,7 +178,7 @@ impl Store {
 
     /// Gives a session that is not open anywhere a title.
     pub fn rename(&self, session: SessionId, title: &str) -> Result<(), StoreError> {
-        let (mut log, loaded) = self.open_log(session)?;
+        let (mut log, loaded) = self.open_log(session, drop)?;
         let turn = loaded.records.last().map_or(TurnId(0), |record| record.turn);
         log.push(turn, Entry::Title { title: title.to_owned() })?;
         log.flush(Reach::Disk).map_err(failed("write", &self.paths(session).log()))?;
@@ -218,11 +227,18 @@ impl Store {
         bytes.ok_or(StoreError::Missing(session))
     }
 
-    fn open_log(&self, session: SessionId) -> Result<(SessionLog<DiskFile>, Loaded), StoreError> {
+    fn open_log(
+        &self,
+        session: SessionId,
+        show: impl FnOnce(Vec<Record>),
+    ) -> Result<(SessionLog<DiskFile>, Loaded), StoreError> {
         let paths = self.paths(session);
         require_log(&paths)?;
         let lock = take_lock(&paths)?;
         let bytes = self.bytes(session)?;
+        if let Some(records) = newest(&bytes) {
+            show(records);
+        }
         let loaded = load(&bytes);
         if loaded.read_only {
             return Err(StoreError::Newer(session));

@@ -135,6 +135,15 @@ impl Executor {
                     services.keep_kinds(kinds).await
                 });
             }
+            Effect::FoldOlder { id, older } => {
+                let answers = self.answers.clone();
+                // Not in the set: a thread that folds cannot be stopped, and need not be.
+                tokio::task::spawn_blocking(move || {
+                    let folded = older.fold();
+                    // A screen that is closing needs no blocks.
+                    let _ = answers.blocking_send(Msg::OlderFolded { id, folded });
+                });
+            }
             Effect::ListModels(id) => self
                 .answer(async move { Msg::ModelsListed { id, models: services.models().await } }),
             Effect::IndexFiles(id) => self.answer(async move {

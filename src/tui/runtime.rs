@@ -287,6 +287,7 @@ impl<S: Surface> Ui<S> {
             }
             Msg::Tick(_)
             | Msg::FilesIndexed { .. }
+            | Msg::OlderFolded { .. }
             | Msg::Sessions { .. }
             | Msg::Pages { .. }
             | Msg::ModelsListed { .. }

@@ -147,3 +147,37 @@ async fn goes_on_after_kill(scene: &Scene, session: SessionId, cut: usize) {
     server.assert_clean();
     rig.close().await;
 }
+
+/// The records of a session as it was told when it was opened: the end first, then the rest.
+async fn told(rig: &mut Rig) -> (usize, Vec<slug_code::session::Record>) {
+    let opened = rig.heard.iter().find_map(|event| match event {
+        Event::SessionOpened { records, .. } => Some(records.to_vec()),
+        _ => None,
+    });
+    let end = opened.unwrap();
+    let is_read = |event: &Event| matches!(event, Event::SessionRead { .. });
+    match rig.until("all of it", is_read).await {
+        Event::SessionRead { earlier, .. } => (end.len(), [earlier.to_vec(), end].concat()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_long_session_is_told_before_all_of_it_is_read() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    for answer in ["x".repeat(5 << 20), "second".into(), "third".into()] {
+        play(&scene, [words(&answer)]);
+        rig.turn("go on").await;
+    }
+    let (session, records) = (rig.id(), rig.records());
+    rig.close().await;
+
+    let mut rig = scene.open(Start::Resume(session)).await;
+    let (end, all) = told(&mut rig).await;
+    assert!(end < records.len() / 2 + 2, "{end} of {}", records.len());
+    assert_eq!(all, records);
+    play(&scene, [words("fourth")]);
+    assert_eq!(rig.turn("go on").await, TurnOutcome::Answered);
+    rig.close().await;
+}

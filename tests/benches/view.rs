@@ -11,11 +11,11 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use slug_code::agent::Event;
-use slug_code::domain::{SessionId, TurnId};
+use slug_code::domain::{CallId, SessionId, TurnId};
 use slug_code::tui::app::composer::Composer;
 use slug_code::tui::app::model::Settings;
 use slug_code::tui::app::status::Status;
-use slug_code::tui::app::{Model, Msg, update};
+use slug_code::tui::app::{Effect, Model, Msg, update};
 use slug_code::tui::layout::Highlighter;
 use slug_code::tui::theme::{ColorDepth, Theme};
 use slug_code::tui::view::{Layouts, view};
@@ -66,7 +66,22 @@ impl Screen {
     }
 
     fn take(&mut self, msg: Msg) {
+        // The older part of a session is folded on another thread, and is not waited for here.
         update(&mut self.model, msg);
+    }
+
+    /// With all of a session of so many messages, on a large screen.
+    fn complete(messages: usize) -> Self {
+        let mut screen = Self::new(0, LARGE);
+        let records = Arc::new(samples::records(messages));
+        let opened = Event::SessionOpened { session: SessionId::generate(), records };
+        for effect in update(&mut screen.model, Msg::Agent(Box::new(opened))) {
+            if let Effect::FoldOlder { id, older } = effect {
+                screen.take(Msg::OlderFolded { id, folded: older.fold() });
+            }
+        }
+        screen.draw();
+        screen
     }
 
     fn event(&mut self, event: Event) {
@@ -145,4 +160,32 @@ fn delta_while_scrolled_up(bencher: Bencher, messages: usize) {
 #[divan::bench(args = SESSIONS, sample_count = 5)]
 fn session_opened(bencher: Bencher, messages: usize) {
     bencher.bench(|| Screen::new(messages, NORMAL));
+}
+
+/// From the end of a long session towards its beginning, a page a frame.
+#[divan::bench(sample_count = 200, sample_size = 10)]
+fn scrolled_end_to_end_200x60(bencher: Bencher) {
+    let mut screen = Screen::complete(100_000);
+    bencher.bench_local(|| {
+        screen.press(KeyCode::PageUp);
+        screen.draw();
+    });
+}
+
+/// Ten megabytes of a command's output arrive as one result, and are shown.
+#[divan::bench(sample_count = 20, sample_size = 1)]
+fn ten_megabytes_shown(bencher: Bencher) {
+    let text = "a line of what a test prints when it has a lot to say\n".repeat(190_000);
+    bencher.with_inputs(|| (Screen::new(10, LARGE), text.clone())).bench_local_values(
+        |(mut screen, text)| {
+            let turn = TurnId(1);
+            let call = CallId::new("c1");
+            let name = "Bash".to_owned();
+            screen.event(Event::TurnStarted { turn });
+            screen.event(Event::CallStarted { turn, call: call.clone(), name });
+            screen.event(Event::ToolProgress { turn, call, text });
+            screen.draw();
+            screen
+        },
+    );
 }

@@ -5,6 +5,7 @@ use crate::agent::Command;
 use crate::domain::SessionId;
 use crate::session::{KindFolds, SessionFolds};
 
+use super::older::Older;
 use super::pages::PageJob;
 use super::sessions::SessionJob;
 
@@ -58,6 +59,13 @@ pub enum Effect {
     },
     /// Keeps how kinds of panes are folded, in every session.
     KeepKinds(KindFolds),
+    /// Makes blocks of the older part of a session.
+    FoldOlder {
+        /// Which request.
+        id: RequestId,
+        /// What is to be folded.
+        older: Older,
+    },
     /// Lists the server's models.
     ListModels(RequestId),
     /// Lists the workspace's files.

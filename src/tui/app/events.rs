@@ -14,6 +14,7 @@ use super::effect::Effect;
 use super::keymap::InputKey;
 use super::model::{Focus, Model};
 use super::msg::ModelRow;
+use super::older::Older;
 use super::overlay::Overlay;
 use super::pages;
 use super::picker::Picker;
@@ -28,6 +29,12 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
     let now = model.now;
     match event {
         Event::SessionOpened { session, records } => return open(model, session, &records),
+        Event::SessionRead { session, earlier } => {
+            if model.status.session == Some(session) {
+                let older = model.transcript.older(&earlier, earlier.len());
+                return older.map(|older| fold_older(model, older)).into_iter().collect();
+            }
+        }
         Event::ModelChanged { model: name, window, local } => {
             model.status.model = name;
             model.status.window = Some(window);
@@ -118,7 +125,8 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
 }
 
 fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Vec<Effect> {
-    model.transcript.open(records);
+    let older = model.transcript.open(records);
+    model.requests.older = None;
     model.scroll.to_tail();
     model.selection = None;
     model.focus = Focus::Input;
@@ -134,7 +142,9 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Ve
     for record in records.iter() {
         note(model, record);
     }
-    let mut effects = vec![read_git(model), pages::ask_for_folds(model, session, records)];
+    let mut effects =
+        vec![read_git(model), pages::ask_for_folds(model, session, pages::parent(records))];
+    effects.extend(older.map(|older| fold_older(model, older)));
     effects.extend(sidebar::session_opened(model));
     effects
 }
@@ -218,6 +228,12 @@ fn end_turn(model: &mut Model, turn: TurnId, outcome: &TurnOutcome) -> Vec<Effec
         }
     }
     effects
+}
+
+fn fold_older(model: &mut Model, older: Older) -> Effect {
+    let id = model.requests.issue();
+    model.requests.older = Some(id);
+    Effect::FoldOlder { id, older }
 }
 
 fn read_git(model: &mut Model) -> Effect {

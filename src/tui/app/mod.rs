@@ -21,6 +21,7 @@ pub mod model;
 pub mod mouse;
 pub mod moving;
 pub mod msg;
+pub mod older;
 pub mod overlay;
 pub mod pages;
 pub mod picker;

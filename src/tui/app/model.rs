@@ -149,6 +149,8 @@ pub struct Requests {
     pub models: Option<RequestId>,
     /// For how the open session's panes are folded.
     pub folds: Option<RequestId>,
+    /// For the older part of a long session.
+    pub older: Option<RequestId>,
 }
 
 const TOAST_TIME: Duration = Duration::from_secs(4);

@@ -10,6 +10,7 @@ use crate::domain::NoticeLevel;
 
 use super::effect::RequestId;
 use super::geometry::Geometry;
+use super::older::Folded;
 use super::pages::PageAnswer;
 use super::sessions::SessionAnswer;
 use super::status::Git;
@@ -56,6 +57,13 @@ pub enum Msg {
         id: RequestId,
         /// What it came to, or why not.
         answer: Result<PageAnswer, String>,
+    },
+    /// Answer to `FoldOlder`.
+    OlderFolded {
+        /// Which request.
+        id: RequestId,
+        /// What goes before what is shown.
+        folded: Folded,
     },
     /// Answer to `ListModels`.
     ModelsListed {

@@ -49,10 +49,15 @@ pub fn answered(
 }
 
 /// Asks how the panes of the session that was just opened were folded.
-pub fn ask_for_folds(model: &mut Model, session: SessionId, records: &[Record]) -> Effect {
+pub fn ask_for_folds(model: &mut Model, session: SessionId, parent: Option<SessionId>) -> Effect {
     let id = model.requests.issue();
     model.requests.folds = Some(id);
-    let parent = records.first().and_then(|record| match &record.entry {
+    Effect::Pages { id, job: PageJob::Folds { session, parent } }
+}
+
+/// The session that the one with these records was forked from.
+pub fn parent(records: &[Record]) -> Option<SessionId> {
+    records.first().and_then(|record| match &record.entry {
         Entry::Session(header) => header.forked_from,
         Entry::Message(_)
         | Entry::ToolStarted { .. }
@@ -65,6 +70,5 @@ pub fn ask_for_folds(model: &mut Model, session: SessionId, records: &[Record]) 
         | Entry::Todo { .. }
         | Entry::Model { .. }
         | Entry::Mode { .. } => None,
-    });
-    Effect::Pages { id, job: PageJob::Folds { session, parent } }
+    })
 }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
@@ -19,6 +20,7 @@ pub use super::block::{
     ToolState,
 };
 use super::folds::{self, Folds, PaneKind};
+use super::older::{self, Older};
 use super::title::{first_line, title};
 
 /// All blocks of the open session.
@@ -26,6 +28,8 @@ use super::title::{first_line, title};
 pub struct Transcript {
     blocks: Vec<Block>,
     next: u64,
+    /// Where the ids begin that are kept for older blocks.
+    older_from: u64,
     cwd: PathBuf,
     /// Blocks of the response that streams.
     open: Vec<BlockId>,
@@ -58,17 +62,47 @@ impl Transcript {
 
     /// The transcript of a past session.
     pub fn from_records(cwd: PathBuf, records: &[Record]) -> Self {
-        let mut transcript = Self::new(cwd);
-        transcript.open(records);
+        Self::counted_from(0, cwd, records)
+    }
+
+    /// The same, with the first id.
+    pub(super) fn counted_from(first: u64, cwd: PathBuf, records: &[Record]) -> Self {
+        let mut transcript = Self { next: first, ..Self::new(cwd) };
+        transcript.take(records);
         transcript
     }
 
-    /// Shows another session. No id is used twice, so that nothing laid out for the session
-    /// before is taken for this one.
-    pub fn open(&mut self, records: &[Record]) {
+    /// Shows another session: its newest part at once, and what comes back is the rest, to be
+    /// folded elsewhere and brought to [`Self::prepend`]. No id is used twice, so that nothing
+    /// laid out for the session before is taken for this one.
+    pub fn open(&mut self, records: &Arc<Vec<Record>>) -> Option<Older> {
+        let older_from = self.next;
+        let next = older_from + older::IDS;
         let kinds = std::mem::take(&mut self.folds.kinds);
-        *self = Self { next: self.next, ..Self::new(std::mem::take(&mut self.cwd)) };
+        *self = Self { next, older_from, ..Self::new(std::mem::take(&mut self.cwd)) };
         self.folds.kinds = kinds;
+        let upto = older::upto(records);
+        self.take(&records[upto..]);
+        self.older(records, upto)
+    }
+
+    /// What is to be folded of the records before those that are shown.
+    pub fn older(&self, records: &Arc<Vec<Record>>, upto: usize) -> Option<Older> {
+        (upto > 0).then(|| Older::new(Arc::clone(records), upto, self.older_from, self.cwd.clone()))
+    }
+
+    /// Puts what was folded elsewhere before everything else.
+    pub fn prepend(&mut self, mut blocks: Vec<Block>) {
+        blocks.append(&mut self.blocks);
+        self.blocks = blocks;
+    }
+
+    /// The blocks, without what is around them.
+    pub(super) fn into_blocks(self) -> Vec<Block> {
+        self.blocks
+    }
+
+    fn take(&mut self, records: &[Record]) {
         for record in records {
             self.record(record, Duration::ZERO);
         }

@@ -9,7 +9,7 @@ use super::msg::Msg;
 use super::overlay::Overlay;
 use super::picker::Item;
 use super::turn::Turn;
-use super::{approval, commands, complete, events, keys, mouse, pages, sidebar};
+use super::{approval, commands, complete, events, keys, mouse, older, pages, sidebar};
 
 /// Takes a message in; what it returns is to happen.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
@@ -35,6 +35,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::Sessions { id, answer } => sidebar::answered(model, id, answer),
         Msg::Pages { id, answer } => pages::answered(model, id, answer),
+        Msg::OlderFolded { id, folded } => older::folded(model, id, folded),
         Msg::ModelsListed { id, models } => {
             if model.requests.models == Some(id) {
                 model.requests.models = None;

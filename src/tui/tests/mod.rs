@@ -5,6 +5,7 @@ mod chat;
 mod folding;
 mod folds;
 mod moving;
+mod resting;
 mod scrolling;
 mod selecting;
 mod sessions;

@@ -1,0 +1,141 @@
+//! The older part of a long session. The newest part is folded as a session opens, so that it is
+//! on screen at once; the rest is folded on another thread, and goes before it when it is there.
+//!
+//! The law: the blocks of both parts are those of the whole.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::domain::SessionId;
+use crate::session::{NEWEST, Record};
+
+use super::block::Block;
+use super::effect::{Effect, RequestId};
+use super::model::Model;
+use super::pages;
+use super::transcript::Transcript;
+
+/// As many ids are kept for older blocks: more than a log has records, or a record has blocks.
+pub(super) const IDS: u64 = 1 << 40;
+
+/// Room for blocks that come later, so that the first of them does not move all others.
+const ROOM: usize = 4 * NEWEST;
+
+/// Records to be folded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Older {
+    records: Arc<Vec<Record>>,
+    /// As many of them.
+    upto: usize,
+    /// The id of their first block.
+    from: u64,
+    cwd: PathBuf,
+}
+
+/// The older part of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Folded {
+    /// What goes before the blocks that are shown.
+    blocks: Vec<Block>,
+    /// The session that it was forked from.
+    parent: Option<SessionId>,
+}
+
+impl Older {
+    pub(super) fn new(records: Arc<Vec<Record>>, upto: usize, from: u64, cwd: PathBuf) -> Self {
+        Self { records, upto, from, cwd }
+    }
+
+    /// Folds them. Takes a while: not for the thread that draws.
+    pub fn fold(self) -> Folded {
+        let records = &self.records[..self.upto];
+        let mut blocks = Transcript::counted_from(self.from, self.cwd, records).into_blocks();
+        blocks.reserve(ROOM);
+        Folded { blocks, parent: pages::parent(records) }
+    }
+}
+
+/// Takes the older part in. How its panes were folded is asked for once more, since the answer
+/// for the newest part has come before it.
+pub fn folded(model: &mut Model, id: RequestId, folded: Folded) -> Vec<Effect> {
+    if model.requests.older.take_if(|asked| *asked == id).is_none() {
+        return Vec::new();
+    }
+    model.transcript.prepend(folded.blocks);
+    let session = model.status.session;
+    session.map(|session| pages::ask_for_folds(model, session, folded.parent)).into_iter().collect()
+}
+
+/// How many of a session's records are older than what is folded at once.
+pub(super) fn upto(records: &[Record]) -> usize {
+    let earliest = records.len().saturating_sub(NEWEST);
+    if earliest == 0 {
+        return 0;
+    }
+    let begin = records[earliest..].iter().position(Record::begins_anew);
+    // One turn of a thousand records without an answer: all of it then.
+    begin.map_or(0, |begin| earliest + begin)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::{Block as Said, TurnId};
+    use crate::session::TurnOutcome;
+    use crate::tui::app::block::Body;
+    use crate::tui::scene::{assistant, call, done, result, turn_end, user};
+
+    fn turns(count: usize) -> Vec<Record> {
+        let turn = |n: usize| {
+            let (one, two) = (format!("a{n}"), format!("b{n}"));
+            vec![
+                user(&format!("question {n}")),
+                assistant(vec![
+                    Said::Text { text: format!("I look, {n}.") },
+                    Said::ToolUse(call(&one, "Read", json!({"file_path": "a.rs"}))),
+                    Said::ToolUse(call(&two, "Read", json!({"file_path": "b.rs"}))),
+                ]),
+                result(&one, "1 a", done("Read", 3)),
+                result(&two, "1 b", done("Read", 3)),
+                assistant(vec![Said::Text { text: format!("answer {n}") }]),
+                turn_end(if n % 7 == 3 { TurnOutcome::Interrupted } else { TurnOutcome::Answered }),
+            ]
+        };
+        let numbered = |n: usize| {
+            let number = TurnId(u32::try_from(n).unwrap());
+            turn(n).into_iter().map(move |record| Record { turn: number, ..record })
+        };
+        (0..count).flat_map(numbered).collect()
+    }
+
+    fn bodies(blocks: &[Block]) -> Vec<Body> {
+        blocks.iter().map(|block| block.body.clone()).collect()
+    }
+
+    #[test]
+    fn both_parts_are_the_whole_wherever_it_is_cut() {
+        let mut records = turns(NEWEST / 6 + 20);
+        while records.len() > NEWEST {
+            let whole = Transcript::from_records("/".into(), &records);
+            let mut parts = Transcript::new("/".into());
+            let shared = Arc::new(records.clone());
+            if let Some(older) = parts.open(&shared) {
+                let newest = parts.blocks().len();
+                assert!(newest <= NEWEST + 10 && newest > NEWEST / 2, "{newest}");
+                parts.prepend(older.fold().blocks);
+            }
+            assert!(bodies(parts.blocks()) == bodies(whole.blocks()), "of {}", records.len());
+            assert!(parts.blocks().is_sorted_by(|one, two| one.id < two.id));
+            records.pop();
+        }
+    }
+
+    #[test]
+    fn a_short_session_has_no_older_part() {
+        let mut transcript = Transcript::new("/".into());
+        assert_eq!(transcript.open(&Arc::new(turns(3))), None);
+        assert_eq!(transcript.blocks().len(), 15);
+    }
+}

@@ -1,0 +1,51 @@
+//! Where nothing moves, nothing wakes the loop: an idle slug uses no processor.
+
+use crate::agent::Event;
+use crate::domain::{NoticeLevel, Usage};
+use crate::session::TurnOutcome;
+use crate::tui::app::{Msg, wake_at};
+use crate::tui::scene::{Scene, TURN, question, screen, turn_end, user};
+
+const RESTING: [(&str, fn(Scene) -> Scene); 13] = [
+    ("a new session", |scene| scene),
+    ("a draft", |scene| scene.types("half a thought")),
+    ("a finished turn", finished),
+    ("a turn that was stopped", |scene| {
+        scene.event(Event::TurnStarted { turn: TURN }).event(ended(TurnOutcome::Interrupted))
+    }),
+    ("a turn that failed", |scene| {
+        let failed = TurnOutcome::Failed("No server answers.".into());
+        scene.event(Event::TurnStarted { turn: TURN }).event(ended(failed))
+    }),
+    ("scrolled up", |scene| finished(scene).key("pgup")),
+    ("the list of sessions", |scene| scene.key("ctrl+b")),
+    ("the help", |scene| scene.key("?")),
+    ("the palette", |scene| scene.key("ctrl+p")),
+    ("a completion", |scene| scene.types("/")),
+    ("a search in the history", |scene| scene.key("ctrl+r")),
+    ("something was told", |scene| {
+        scene.msg(Msg::Told { level: NoticeLevel::Info, text: "Copied".into() })
+    }),
+    ("a question outside of a turn", |scene| scene.event(question(1, "make"))),
+];
+
+fn ended(outcome: TurnOutcome) -> Event {
+    Event::TurnEnded { turn: TURN, outcome, usage: Usage::default() }
+}
+
+fn finished(scene: Scene) -> Scene {
+    let records = [user(&"a question\n".repeat(60)), turn_end(TurnOutcome::Answered)];
+    let scene = scene.event(Event::TurnStarted { turn: TURN });
+    let scene =
+        records.iter().fold(scene, |it, record| it.event(crate::tui::scene::recorded(record)));
+    scene.event(ended(TurnOutcome::Answered))
+}
+
+#[test]
+fn where_nothing_moves_there_is_no_timer() {
+    for (name, play) in RESTING {
+        // Long enough for what goes away by itself, and for what is written a moment later.
+        let scene = play(screen(100, 30)).after(10_000).after(10_000);
+        assert_eq!(wake_at(&scene.model), None, "{name}:\n{}", scene.text());
+    }
+}

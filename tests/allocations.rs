@@ -1,0 +1,135 @@
+//! What a frame allocates does not depend on the length of the session.
+//!
+//! An allocator that counts is a process-wide thing, so these have a test binary of their own.
+
+#![allow(clippy::unwrap_used, reason = "in a test, failing loudly is the point")]
+#![allow(unsafe_code, reason = "an allocator cannot be written without")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::{self, Sink};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
+use slug_code::agent::Event;
+use slug_code::domain::{SessionId, TurnId};
+use slug_code::tui::app::composer::Composer;
+use slug_code::tui::app::model::Settings;
+use slug_code::tui::app::status::Status;
+use slug_code::tui::app::{Effect, Model, Msg, update};
+use slug_code::tui::layout::Highlighter;
+use slug_code::tui::theme::{ColorDepth, Theme};
+use slug_code::tui::view::{Layouts, view};
+
+#[path = "benches/samples.rs"]
+#[allow(dead_code, reason = "the benches use all of it")]
+mod samples;
+
+/// Counts what each thread allocates.
+struct Counting;
+
+thread_local! {
+    static BYTES: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is handed to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // A thread that ends allocates after its counter is gone.
+        let _ = BYTES.try_with(|bytes| bytes.set(bytes.get() + layout.size()));
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A screen whose terminal swallows everything.
+struct Screen {
+    model: Model,
+    layouts: Layouts,
+    theme: Theme,
+    terminal: Terminal<CrosstermBackend<Sink>>,
+}
+
+impl Screen {
+    /// With a session of so many messages that has been read to its end, and a running turn.
+    fn new(messages: usize) -> Self {
+        let viewport = Viewport::Fixed(Rect::new(0, 0, 120, 40));
+        let backend = CrosstermBackend::new(io::sink());
+        let composer = Composer::new(Vec::new(), "");
+        let mut screen = Self {
+            model: Model::new(Settings::default(), Status::default(), composer, (120, 40)),
+            layouts: Layouts::new(Highlighter::off()),
+            theme: Theme::dark(ColorDepth::TrueColor),
+            terminal: Terminal::with_options(backend, TerminalOptions { viewport }).unwrap(),
+        };
+        let records = Arc::new(samples::records(messages));
+        screen.event(Event::SessionOpened { session: SessionId::generate(), records });
+        screen.event(Event::TurnStarted { turn: TurnId(1) });
+        screen.event(Event::Text { turn: TurnId(1), text: samples::markdown(5_000) });
+        screen.draw();
+        screen
+    }
+
+    fn take(&mut self, msg: Msg) {
+        for effect in update(&mut self.model, msg) {
+            if let Effect::FoldOlder { id, older } = effect {
+                update(&mut self.model, Msg::OlderFolded { id, folded: older.fold() });
+            }
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        self.take(Msg::Agent(Box::new(event)));
+    }
+
+    fn draw(&mut self) {
+        let Self { model, layouts, theme, terminal } = self;
+        let mut geometry = None;
+        terminal.draw(|frame| geometry = Some(view(model, layouts, theme, frame))).unwrap();
+        self.take(Msg::Drawn(geometry.unwrap()));
+    }
+
+    /// How many bytes `work` and its frame allocate.
+    fn costs(&mut self, work: impl FnOnce(&mut Self)) -> usize {
+        let before = BYTES.get();
+        work(self);
+        self.draw();
+        BYTES.get() - before
+    }
+}
+
+fn key(screen: &mut Screen, code: KeyCode) {
+    screen.take(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+}
+
+#[test]
+fn a_frame_allocates_the_same_however_long_the_session_is() {
+    let works: [(&str, fn(&mut Screen)); 7] = [
+        ("nothing new", |_| {}),
+        ("time", |screen| screen.take(Msg::Tick(Duration::from_secs(9)))),
+        ("a key", |screen| key(screen, KeyCode::Char('x'))),
+        ("a delta", |screen| {
+            screen.event(Event::Text { turn: TurnId(1), text: "a few more words ".into() });
+        }),
+        ("a page up", |screen| key(screen, KeyCode::PageUp)),
+        ("another", |screen| key(screen, KeyCode::PageUp)),
+        ("the tail", |screen| key(screen, KeyCode::End)),
+    ];
+    let (mut short, mut long) = (Screen::new(1_000), Screen::new(100_000));
+    // One byte for each message of the longer one would show.
+    let slack = 64 << 10;
+    for (name, work) in works {
+        let (few, many) = (short.costs(work), long.costs(work));
+        assert!(many < few + slack, "{name}: {few} bytes at 1,000 messages, {many} at 100,000");
+    }
+}
