@@ -108,13 +108,16 @@ impl Screen {
     }
 }
 
+/// Something that happens to a screen.
+type Work = fn(&mut Screen);
+
 fn key(screen: &mut Screen, code: KeyCode) {
     screen.take(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
 }
 
 #[test]
 fn a_frame_allocates_the_same_however_long_the_session_is() {
-    let works: [(&str, fn(&mut Screen)); 7] = [
+    let works: [(&str, Work); 7] = [
         ("nothing new", |_| {}),
         ("time", |screen| screen.take(Msg::Tick(Duration::from_secs(9)))),
         ("a key", |screen| key(screen, KeyCode::Char('x'))),

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent;
 use crate::domain::SessionId;
-use crate::platform::terminal::output::{Output, Room};
+use crate::platform::terminal::output::Output;
 use crate::platform::terminal::{BEGIN_UPDATE, END_UPDATE, Screen};
 
 use super::app::composer::Composer;
@@ -357,7 +357,6 @@ struct Tty {
     screen: Screen,
     terminal: Terminal<CrosstermBackend<Batch>>,
     batch: Batch,
-    room: Room,
 }
 
 /// Collects a frame, so that it leaves in one write.
@@ -370,13 +369,7 @@ impl Tty {
         // Another page may have been there before.
         batch.write_all(CLEAR)?;
         let terminal = Terminal::new(CrosstermBackend::new(batch.clone()))?;
-        Ok(Self { screen, terminal, batch, room: Room::watch()? })
-    }
-
-    /// The terminal was given away and has been opened again.
-    fn watch(&mut self) -> io::Result<()> {
-        self.room = Room::watch()?;
-        Ok(())
+        Ok(Self { screen, terminal, batch })
     }
 }
 
@@ -391,7 +384,7 @@ impl Surface for Tty {
     }
 
     async fn freed(&mut self) -> io::Result<()> {
-        self.room.all_sent().await
+        Output::all_sent().await
     }
 
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
@@ -412,14 +405,12 @@ impl Surface for Tty {
 
     fn lend(&mut self, visitor: &mut dyn FnMut()) -> io::Result<()> {
         // The visitor may take hours: other tasks of this thread's runtime move elsewhere.
-        tokio::task::block_in_place(|| self.screen.lend(visitor))?;
-        self.watch()
+        tokio::task::block_in_place(|| self.screen.lend(visitor))
     }
 
     fn suspend(&mut self) -> io::Result<()> {
         // Without a shell above nothing has happened, and there is nothing to do about it.
-        self.screen.suspend()?;
-        self.watch()
+        self.screen.suspend().map(|_| ())
     }
 }
 

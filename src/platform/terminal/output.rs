@@ -3,7 +3,7 @@
 //! A terminal that stops reading (a paused multiplexer, a dead ssh, a stopped emulator) must not
 //! stop slug. So the terminal is opened a second time, for writing without blocking, which leaves
 //! the flags of the shell's own handle alone. What the terminal does not take at once is kept and
-//! follows when there is [`Room`]. A frame is only made while nothing is kept: what is kept is at
+//! follows when there is room. A frame is only made while nothing is kept: what is kept is at
 //! most one frame and the short sequences sent since (a title, a copied text).
 //!
 //! Where the terminal cannot be opened again, its handle is used as it is, after asking whether
@@ -29,10 +29,6 @@ const CAREFUL: usize = 1024;
 /// this is standard output.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Output;
-
-/// Tells when the terminal takes more.
-#[derive(Debug)]
-pub struct Room(AsyncFd<OwnedFd>);
 
 /// Whether everything has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,27 +80,24 @@ impl Output {
     pub fn has_all() -> bool {
         line().as_ref().is_none_or(|line| line.kept.is_empty())
     }
-}
 
-impl Room {
-    /// Watches the terminal that has been taken. To be called inside of a runtime.
-    pub fn watch() -> io::Result<Self> {
+    /// Returns when it has. May be dropped and called again.
+    ///
+    /// The terminal is watched no longer than this takes: it would wake the runtime after each
+    /// frame that it has read.
+    pub async fn all_sent() -> io::Result<()> {
         let terminal = match line().as_ref() {
             Some(line) => line.terminal.fd().try_clone()?,
-            None => io::stdout().as_fd().try_clone_to_owned()?,
+            None => return Ok(()),
         };
         #[allow(
             deprecated,
             reason = "its successor is unsafe to call, since a handle could lie about its number; \
                       an OwnedFd does not"
         )]
-        AsyncFd::with_interest(terminal, Interest::WRITABLE).map(Self)
-    }
-
-    /// Sends what is kept, and returns when all of it has left. May be dropped and called again.
-    pub async fn all_sent(&self) -> io::Result<()> {
+        let room = AsyncFd::with_interest(terminal, Interest::WRITABLE)?;
         loop {
-            let mut ready = self.0.writable().await?;
+            let mut ready = room.writable().await?;
             let sent = line().as_mut().map_or(Ok(Sent::All), Line::push)?;
             match sent {
                 Sent::All => return Ok(()),

@@ -6,7 +6,10 @@ use crate::session::TurnOutcome;
 use crate::tui::app::{Msg, wake_at};
 use crate::tui::scene::{Scene, TURN, question, screen, turn_end, user};
 
-const RESTING: [(&str, fn(Scene) -> Scene); 13] = [
+/// What is done on a new screen.
+type Play = fn(Scene) -> Scene;
+
+const RESTING: [(&str, Play); 13] = [
     ("a new session", |scene| scene),
     ("a draft", |scene| scene.types("half a thought")),
     ("a finished turn", finished),
