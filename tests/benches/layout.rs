@@ -61,7 +61,7 @@ fn diff_of_2000_lines(bencher: Bencher) {
     };
     let diff = Diff::between("/home/me/src/parser.rs", &side("old"), &side("new"));
     let off = Highlighter::off();
-    bencher.bench(|| diff::render(black_box(&diff), WIDTH, &off));
+    bencher.bench(|| diff::render(black_box(&diff), WIDTH, usize::MAX, &off));
 }
 
 #[divan::bench(sample_count = 20)]
