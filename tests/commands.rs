@@ -61,6 +61,31 @@ fn config_as_json_is_read_by_scripts() {
 }
 
 #[test]
+fn keys_says_what_each_action_is_bound_to_and_where() {
+    let desk = Desk::new();
+    desk.write_home("config.toml", "[ui]\nkeys = \"vi\"\n");
+    desk.write_home("keys.toml", "[chat]\npalette = \"f5\"\nhlep = \"f6\"\n");
+    let list = desk.run(&["keys", "--json"]).exits(0).json();
+    let of = |context: &str, action: &str| {
+        let mut rows = list["keys"].as_array().unwrap().iter();
+        let row = rows.find(|row| row["context"] == context && row["action"] == action);
+        row.unwrap_or_else(|| panic!("no {context}.{action} in {list}")).clone()
+    };
+    assert_eq!(list["preset"], "vi");
+    let palette = of("chat", "palette");
+    assert_eq!((&palette["keys"], &palette["origin"]["line"]), (&json!(["f5"]), &json!(2)));
+    assert_eq!(of("panes", "scroll-top")["origin"]["kind"], "preset");
+    assert_eq!(of("always", "cancel")["keys"], json!(["ctrl+c"]));
+    let text = desk.run(&["keys"]).exits(0).out;
+    assert!(text.contains("chat.palette") && text.contains("keys.toml:2)"), "{text}");
+    let warning = "keys.toml:3: there is no action in [chat] called `hlep`: did you mean `help`?";
+    for command in ["keys", "config", "doctor"] {
+        let ran = desk.run(&[command]);
+        assert!(ran.out.contains(warning), "{command}: {}", ran.told());
+    }
+}
+
+#[test]
 fn tools_list_names_every_tool() {
     let desk = Desk::new();
     let tools = desk.run(&["tools", "list", "--json"]).exits(0).json();

@@ -24,6 +24,7 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use slug_code::cli::Cli;
 use slug_code::commands;
+use slug_code::config::{ConfigText, KeyPreset};
 use slug_code::context::ContextProvider;
 use slug_code::domain::{Access, Message, Mode, StopReason};
 use slug_code::permissions::{Query, RuleSet, Workspace, decide};
@@ -308,4 +309,44 @@ async fn the_example_of_a_context_provider_tells_the_language() {
     let told = |lang: &str| context::Locale::new(Some(lang.to_owned()));
     assert_eq!(told("de_DE.UTF-8").collect().await.as_deref(), Some("language: de_DE"));
     assert_eq!(told("C.UTF-8").collect().await, None);
+}
+
+/// `SLUG_WRITE_DOCS=1 cargo test --test docs` writes the list anew.
+#[test]
+fn the_page_of_keys_lists_every_action_with_its_keys() {
+    let path = "docs/keys.md";
+    let text = page(path);
+    let (head, _) = text.split_once("## Actions\n").unwrap();
+    let wanted = format!("{head}## Actions\n{}", actions());
+    if std::env::var_os("SLUG_WRITE_DOCS").is_some() {
+        fs::write(path, &wanted).unwrap();
+    }
+    let advice = "docs/keys.md is not up to date: SLUG_WRITE_DOCS=1 cargo test --test docs";
+    assert!(page(path) == wanted, "{advice}");
+}
+
+/// A table for each context.
+fn actions() -> String {
+    let map = Keymap::default();
+    let mut text = String::new();
+    for context in Context::ALL {
+        text.push_str(&format!("\n### {}: `[{}]`\n\n", context.title(), context.name()));
+        text.push_str("| action | keys | what it does |\n| --- | --- | --- |\n");
+        for row in map.rows(context) {
+            let keys: Vec<String> = row.keys.iter().map(|keys| format!("`{keys}`")).collect();
+            text.push_str(&format!("| `{}` | {} | {} |\n", row.name, keys.join(", "), row.help));
+        }
+    }
+    text
+}
+
+#[test]
+fn the_examples_of_keys_are_read() {
+    let text = page("docs/keys.md");
+    for block in blocks(&text, "toml") {
+        let own = ConfigText { path: "keys.toml".into(), text: block.to_owned() };
+        let (map, said) = Keymap::resolve(KeyPreset::Default, Some(&own));
+        assert_eq!(said, [""; 0]);
+        assert_eq!(map.key(keymap::ChatKey::Sessions), "f2");
+    }
 }

@@ -17,6 +17,12 @@ pub enum Command {
         #[command(flatten)]
         format: Format,
     },
+    /// List what can be bound to keys, and the keys that hold
+    Keys {
+        /// In which form.
+        #[command(flatten)]
+        format: Format,
+    },
     /// List the tools, or run one
     #[command(subcommand)]
     Tools(ToolsCommand),

@@ -66,6 +66,7 @@ pub(super) struct Layer {
     pub statics: BTreeMap<String, Sourced<String>>,
     pub providers: BTreeMap<String, Named>,
     pub theme: Option<Sourced<Theme>>,
+    pub keys: Option<Sourced<KeyPreset>>,
     pub mouse: Option<Sourced<bool>>,
     pub reduced_motion: Option<Sourced<bool>>,
     pub wheel_rows: Option<Sourced<u32>>,
@@ -137,6 +138,38 @@ impl Leave {
             Self::All => "all",
             Self::Nothing => "nothing",
         }
+    }
+}
+
+/// Which keys slug begins with, before the person's own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum KeyPreset {
+    /// slug's own.
+    #[default]
+    Default,
+    /// For hands that know Vi.
+    Vi,
+    /// For hands that know Emacs.
+    Emacs,
+}
+
+impl KeyPreset {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Default, Self::Vi, Self::Emacs];
+
+    /// The name as written in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Vi => "vi",
+            Self::Emacs => "emacs",
+        }
+    }
+}
+
+impl fmt::Display for KeyPreset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -232,6 +265,7 @@ impl Layer {
                 .filter_map(|(name, it)| Some((name.clone(), findings.named(&name, it, &place)?)))
                 .collect(),
             theme: raw.theme.and_then(|it| findings.theme(&it, &place)),
+            keys: raw.keys.and_then(|it| findings.keys(&it, &place)),
             mouse: raw.mouse.map(flag),
             reduced_motion: raw.reduced_motion.map(flag),
             wheel_rows: raw.wheel_rows.and_then(|it| findings.few(&it, "ui.wheel_rows", &place)),
@@ -290,6 +324,22 @@ impl Findings {
                 Ok(mode) => Some(Sourced { value: ModeChoice::Mode(mode), origin }),
                 Err(error) => self.error(origin, format!("{error}")),
             },
+        }
+    }
+
+    fn keys(
+        &mut self,
+        it: &At<String>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<KeyPreset>> {
+        match KeyPreset::ALL.into_iter().find(|preset| preset.name() == it.value) {
+            Some(value) => Some(Sourced { value, origin: place(it.line) }),
+            None => self.error(
+                place(it.line),
+                "`ui.keys` has to be \"default\", \"vi\" or \"emacs\"; single keys are bound in \
+                 keys.toml beside config.toml"
+                    .to_owned(),
+            ),
         }
     }
 

@@ -21,7 +21,7 @@ pub use endpoint::{Endpoint, EndpointError, Reach, ServerOrigin};
 pub use error::ConfigError;
 pub(crate) use file::read_text;
 pub use inputs::{ConfigText, Environment, Files, Flags, Texts, UserFile};
-pub use layer::{Leave, ModeChoice, ModelChoice, Theme};
+pub use layer::{KeyPreset, Leave, ModeChoice, ModelChoice, Theme};
 pub use raw::CONTEXT_NAMES;
 pub use resolved::{Config, ProviderName, WithheldKey, load, resolve};
 pub use save::{Change, save};

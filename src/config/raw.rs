@@ -62,6 +62,8 @@ pub struct Raw {
     pub providers: BTreeMap<String, At<RawProvider>>,
     /// `ui.theme`
     pub theme: Option<At<String>>,
+    /// `ui.keys`
+    pub keys: Option<At<String>>,
     /// `ui.mouse`
     pub mouse: Option<At<bool>>,
     /// `ui.reduced_motion`
@@ -207,6 +209,7 @@ impl Reader<'_> {
             let path = format!("ui.{}", key.get_ref());
             match key.get_ref().as_ref() {
                 "theme" => self.parsed.raw.theme = self.string(&path, value),
+                "keys" => self.parsed.raw.keys = self.string(&path, value),
                 "mouse" => self.parsed.raw.mouse = self.boolean(&path, value),
                 "reduced_motion" => self.parsed.raw.reduced_motion = self.boolean(&path, value),
                 "wheel_rows" => self.parsed.raw.wheel_rows = self.integer(&path, value),

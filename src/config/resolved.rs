@@ -10,7 +10,9 @@ use std::fmt;
 use secrecy::SecretString;
 
 use super::inputs::{Environment, Files, Flags, Texts};
-use super::layer::{Findings, Layer, Leave, ModeChoice, ModelChoice, Named, Scope, Theme};
+use super::layer::{
+    Findings, KeyPreset, Layer, Leave, ModeChoice, ModelChoice, Named, Scope, Theme,
+};
 use super::{ConfigError, Endpoint, Origin, Reach, ServerOrigin, Sourced};
 use crate::domain::Mode;
 
@@ -47,6 +49,8 @@ pub struct Config {
     pub statics: BTreeMap<String, Sourced<String>>,
     /// Which colours.
     pub theme: Sourced<Theme>,
+    /// Which keys, before the person's own.
+    pub keys: Sourced<KeyPreset>,
     /// Whether slug takes the mouse.
     pub mouse: Sourced<bool>,
     /// Whether nothing on screen moves by itself.
@@ -218,6 +222,7 @@ fn merge(
         top.mode = layer.mode.or(top.mode);
         top.context_window = layer.context_window.or(top.context_window);
         top.theme = layer.theme.or(top.theme);
+        top.keys = layer.keys.or(top.keys);
         top.mouse = layer.mouse.or(top.mouse);
         top.reduced_motion = layer.reduced_motion.or(top.reduced_motion);
         top.wheel_rows = layer.wheel_rows.or(top.wheel_rows);
@@ -262,6 +267,7 @@ fn merge(
         context_window: top.context_window.unwrap_or(Sourced::default(200_000)),
         statics: top.statics,
         theme: top.theme.unwrap_or(Sourced::default(Theme::default())),
+        keys: top.keys.unwrap_or(Sourced::default(KeyPreset::default())),
         mouse: top.mouse.unwrap_or(Sourced::default(true)),
         reduced_motion: top.reduced_motion.unwrap_or(Sourced::default(false)),
         wheel_rows: top.wheel_rows.unwrap_or(Sourced::default(3)),

@@ -63,6 +63,7 @@ fn rows(config: &Config) -> Vec<Row> {
     );
     rows.extend([
         row("ui.theme", &config.theme, |theme| json!(theme.name())),
+        row("ui.keys", &config.keys, |preset| json!(preset.name())),
         row("ui.mouse", &config.mouse, |flag| json!(flag)),
         row("ui.reduced_motion", &config.reduced_motion, |flag| json!(flag)),
         row("ui.wheel_rows", &config.wheel_rows, |rows| json!(rows)),

@@ -5,11 +5,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::cli::Cli;
-use crate::config::{self, Config, ConfigError, Environment, Files, UserFile};
+use crate::config::{self, Config, ConfigError, ConfigText, Environment, Files, UserFile};
 use crate::permissions::Workspace;
 use crate::permissions::store::ProjectFiles;
 use crate::platform::paths::Home;
 use crate::trust::{Status, TrustStore};
+use crate::tui::app::keymap::Keymap;
+
+/// More bytes than any file of keys needs; what is beyond is not read.
+const MAX_KEYS: u64 = 1 << 20;
 
 /// Where slug works and where it keeps its things.
 pub(super) struct Ground {
@@ -92,6 +96,20 @@ impl Ground {
             ProjectFiles::Untrusted => None,
         };
         config::load(Files { user, project }, &self.environment, &cli.flags())
+    }
+
+    /// What the keys do, and what is wrong in the person's `keys.toml`.
+    pub(super) fn keys(&self, config: &Config) -> (Keymap, Vec<String>) {
+        let path = self.home.root().join("keys.toml");
+        let (own, unreadable) = match config::read_text(&path, MAX_KEYS) {
+            Ok(text) => (text.map(|text| ConfigText { path, text }), None),
+            Err(error) => {
+                let text = format!("{} {error}. Its keys do not hold.", path.display());
+                (None, Some(text))
+            }
+        };
+        let (map, said) = Keymap::resolve(config.keys.value, own.as_ref());
+        (map, unreadable.into_iter().chain(said).collect())
     }
 
     pub(super) fn workspace(&self) -> Workspace {

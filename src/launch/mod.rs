@@ -60,6 +60,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         }
         Some(
             cli::Command::Config { .. }
+            | cli::Command::Keys { .. }
             | cli::Command::Tools(_)
             | cli::Command::Sessions(_)
             | cli::Command::Permissions(_)

@@ -22,6 +22,7 @@ use crate::platform::terminal::{self, Mouse, Screen};
 use crate::platform::terminal_kind::Terminal;
 use crate::platform::{child, logging};
 use crate::providers::demo;
+use crate::tui::app::keymap::Keymap;
 use crate::tui::app::model::{Motion, Settings};
 use crate::tui::app::status::{Git, Status};
 use crate::tui::app::wheel::Wheel;
@@ -129,9 +130,11 @@ impl Chat<'_> {
         let sides = Sides { provider: provider.clone(), provider_name, person: Person::Present };
         let Parts { mut setup, processes } =
             build::parts(cli, ground, &config, project, sides, &redactor)?;
+        let (keys, said) = ground.keys(&config);
+        setup.notices.extend(said);
         setup.notices.extend(log.as_ref().err().map(ToString::to_string));
         let outside = Outside::new(ground, project, provider, setup.store.clone());
-        let start = beginning(ground, &config, theme, &outside);
+        let start = beginning(ground, &config, keys, theme, &outside);
         let shutdown = start.shutdown.clone();
         let AgentHandle { commands, events, stop, task } =
             agent::spawn(setup, once::start(cli, ground)?);
@@ -189,7 +192,13 @@ async fn ended(task: JoinHandle<()>) -> Ended {
     }
 }
 
-fn beginning(ground: &Ground, config: &Config, theme: Theme, outside: &Outside) -> Start {
+fn beginning(
+    ground: &Ground,
+    config: &Config,
+    keys: Keymap,
+    theme: Theme,
+    outside: &Outside,
+) -> Start {
     let name = ground.cwd.file_name().unwrap_or(ground.cwd.as_os_str());
     let branch = git_head(&ground.cwd).map(|head| match head {
         Head::Branch(name) | Head::Detached(name) => name,
@@ -198,7 +207,7 @@ fn beginning(ground: &Ground, config: &Config, theme: Theme, outside: &Outside) 
         settings: Settings {
             cwd: ground.cwd.clone(),
             home: ground.user_home.clone(),
-            keys: Arc::default(),
+            keys: Arc::new(keys),
             motion: if config.reduced_motion.value { Motion::Reduced } else { Motion::Full },
             wheel: wheel(config),
         },

@@ -14,6 +14,7 @@ use ratatui::backend::TestBackend;
 use ratatui::style::{Modifier, Style};
 
 use crate::agent::Event;
+use crate::config::{ConfigText, KeyPreset};
 use crate::domain::Window;
 use crate::domain::{
     ApprovalId, ApprovalRequest, Block, CallId, CallInput, EntryId, Message, Mode, Outcome, Part,
@@ -23,6 +24,7 @@ use crate::domain::{
 use crate::session::{Entry, MessageEntry, Record, ResultInfo, TurnEnd, TurnOutcome};
 
 use super::app::composer::Composer;
+use super::app::keymap::Keymap;
 use super::app::model::Settings;
 use super::app::status::{Git, Host, Status};
 use super::app::{Effect, Model, Msg, update};
@@ -82,6 +84,16 @@ pub fn screen(width: u16, height: u16) -> Scene {
 }
 
 impl Scene {
+    /// The keys of a preset, with these of the person's own.
+    #[track_caller]
+    pub fn keys(mut self, preset: KeyPreset, own: &str) -> Self {
+        let own = ConfigText { path: "keys.toml".into(), text: own.to_owned() };
+        let (map, said) = Keymap::resolve(preset, Some(&own));
+        assert_eq!(said, [""; 0]);
+        self.model.settings.keys = Arc::new(map);
+        self
+    }
+
     /// A message.
     pub fn msg(mut self, msg: Msg) -> Self {
         self.take(msg);

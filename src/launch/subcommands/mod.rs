@@ -1,5 +1,6 @@
 //! The subcommands: each prints what a room knows, as text or as JSON.
 
+mod keys;
 mod permissions;
 mod sessions;
 mod tools;
@@ -20,10 +21,11 @@ use super::print;
 pub(super) async fn run(cli: &Cli, ground: &Ground, command: &Command) -> anyhow::Result<Exit> {
     match command {
         Command::Config { format } => {
-            let config = match ground.config(cli, ground.project(cli)?) {
+            let mut config = match ground.config(cli, ground.project(cli)?) {
                 Ok(config) => config,
                 Err(errors) => return Ok(wrong(&errors)),
             };
+            config.warnings.extend(ground.keys(&config).1);
             if format.json {
                 config::write_json(&config, &mut stdout())?;
             } else {
@@ -31,6 +33,10 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, command: &Command) -> anyhow
             }
             Ok(Exit::Answered)
         }
+        Command::Keys { format } => match ground.config(cli, ground.project(cli)?) {
+            Ok(config) => keys::run(ground, &config, *format),
+            Err(errors) => Ok(wrong(&errors)),
+        },
         Command::Tools(command) => tools::run(cli, ground, command).await,
         Command::Sessions(command) => sessions::run(ground, command),
         Command::Permissions(command) => permissions::run(cli, ground, command),
@@ -57,7 +63,10 @@ fn wrong(errors: &[ConfigError]) -> Exit {
 }
 
 async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit> {
-    let config = ground.config(cli, ground.project(cli)?);
+    let mut config = ground.config(cli, ground.project(cli)?);
+    if let Ok(config) = &mut config {
+        config.warnings.extend(ground.keys(config).1);
+    }
     let provider = config.as_ref().ok().and_then(|config| build::server(ground, config).ok());
     let git =
         Git::find(&std::env::var_os("PATH").unwrap_or_default(), std::slice::from_ref(&ground.cwd));

@@ -4,6 +4,7 @@ mod approving;
 mod chat;
 mod folding;
 mod folds;
+mod keys;
 mod moving;
 mod resting;
 mod scrolling;

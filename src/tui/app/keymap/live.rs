@@ -1,11 +1,17 @@
 //! The map that holds: what each action's keys are now, and what they are called.
+//!
+//! It is made once, when slug starts: slug's tables, then a preset, then the person's `keys.toml`.
+//! Whatever is said there, no key in it means two things in one context.
 
 use super::chord::Sequence;
+use super::conflicts::{self, Conflict};
 use super::context::{Action, Context};
 use super::tables::{
     AlwaysKey, ApprovalKey, Binding, ChatKey, CompletionKey, EmptyInputKey, FieldKey, InputKey,
     ListKey, PaneKey, ReadingKey, SidebarKey,
 };
+use super::{file, presets};
+use crate::config::{ConfigText, KeyPreset};
 use crate::tui::app::editor::Edit;
 
 /// What each key does in each context.
@@ -13,6 +19,7 @@ use crate::tui::app::editor::Edit;
 pub struct Keymap {
     /// In the order of [`Context::ALL`]; the rows of each in the order of its table.
     contexts: Vec<Vec<Row>>,
+    preset: KeyPreset,
 }
 
 /// An action with its keys.
@@ -30,6 +37,19 @@ pub struct Row {
     pub hint: Option<&'static str>,
     /// What it types, if it is a sign.
     pub types: Option<char>,
+    /// Where its keys were bound.
+    pub origin: Origin,
+}
+
+/// Where an action's keys were bound; the later ones override the earlier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// In slug's own tables.
+    Default,
+    /// In the preset.
+    Preset,
+    /// In the person's file, in this line, from 1.
+    File(usize),
 }
 
 /// An action of a context, whichever keys it has.
@@ -43,15 +63,57 @@ pub struct ActionId {
 
 impl Default for Keymap {
     fn default() -> Self {
-        Self { contexts: Context::ALL.into_iter().map(built_in).collect() }
+        let contexts = Context::ALL.into_iter().map(built_in).collect();
+        Self { contexts, preset: KeyPreset::Default }
     }
 }
 
 impl Keymap {
+    /// The map of a preset with the person's own file, and what is wrong in the file.
+    pub fn resolve(preset: KeyPreset, own: Option<&ConfigText>) -> (Self, Vec<String>) {
+        let mut map = Self { preset, ..Self::default() };
+        // A test holds that there is nothing wrong with any preset.
+        map.change(&file::parse(presets::text(preset), &map), |_| Origin::Preset);
+        let mut remarks = Vec::new();
+        if let Some(own) = own {
+            let parsed = file::parse(&own.text, &map);
+            map.change(&parsed, Origin::File);
+            remarks.extend(parsed.remarks.into_iter().map(|remark| (remark.line, remark.text)));
+        }
+        let found = conflicts::settle(&mut map).into_iter().chain(conflicts::hidden(&map));
+        remarks.extend(found.filter_map(|Conflict { origin, text }| match origin {
+            Origin::File(line) => Some((line, text)),
+            Origin::Default | Origin::Preset => None,
+        }));
+        remarks.sort_by_key(|(line, _)| *line);
+        let path = own.map(|own| own.path.display().to_string()).unwrap_or_default();
+        let said = remarks.into_iter().map(|(line, text)| format!("{path}:{line}: {text}"));
+        (map, said.collect())
+    }
+
+    /// The preset below the person's own keys.
+    pub fn preset(&self) -> KeyPreset {
+        self.preset
+    }
+
     /// The actions of a context.
     pub fn rows(&self, context: Context) -> &[Row] {
         let at = Context::ALL.iter().position(|other| *other == context);
         at.and_then(|at| self.contexts.get(at)).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn rows_mut(&mut self, context: Context) -> &mut [Row] {
+        let at = Context::ALL.iter().position(|other| *other == context);
+        at.and_then(|at| self.contexts.get_mut(at)).map_or(&mut [], Vec::as_mut_slice)
+    }
+
+    fn change(&mut self, parsed: &file::Parsed, origin: impl Fn(usize) -> Origin) {
+        for change in &parsed.changes {
+            if let Some(row) = self.rows_mut(change.action.context).get_mut(change.action.row) {
+                row.keys.clone_from(&change.keys);
+                row.origin = origin(change.line);
+            }
+        }
     }
 
     /// An action's row.
@@ -121,6 +183,7 @@ fn rows<A: Action>() -> Vec<Row> {
         help: binding.help,
         hint: binding.hint,
         types: binding.action.types(),
+        origin: Origin::Default,
     };
     A::TABLE.iter().enumerate().map(row).collect()
 }
@@ -157,18 +220,32 @@ mod tests {
         assert_eq!(keys.key(ChatKey::Sessions), "ctrl+b");
     }
 
+    fn conflicts(preset: KeyPreset) -> Vec<Conflict> {
+        let mut map = Keymap { preset, ..Keymap::default() };
+        let parsed = file::parse(presets::text(preset), &map);
+        assert_eq!(parsed.remarks, [], "{preset}");
+        map.change(&parsed, |_| Origin::Preset);
+        [conflicts::settle(&mut map), conflicts::hidden(&map)].concat()
+    }
+
     #[test]
     fn no_key_means_two_things_in_one_place() {
-        let map = Keymap::default();
-        for (place, contexts) in Context::TOGETHER {
-            let rows = contexts.iter().flat_map(|context| map.rows(*context));
-            let mut seen: Vec<(&Sequence, &Row)> = Vec::new();
-            for (keys, row) in rows.flat_map(|row| row.keys.iter().map(move |keys| (keys, row))) {
-                if let Some((_, other)) = seen.iter().find(|(other, _)| other.collides(keys)) {
-                    let names = (row.full_name(), other.full_name());
-                    panic!("{place}: {keys} is both {} and {}", names.0, names.1);
-                }
-                seen.push((keys, row));
+        for preset in KeyPreset::ALL {
+            assert_eq!(conflicts(preset), [], "{preset}");
+        }
+    }
+
+    #[test]
+    fn what_a_multiplexer_holds_has_a_second_key() {
+        // The prefixes of tmux and screen.
+        let held = ["ctrl+b", "ctrl+a"].map(|key| key.parse::<Sequence>().unwrap());
+        for preset in KeyPreset::ALL {
+            let (map, _) = Keymap::resolve(preset, None);
+            for row in Context::ALL.into_iter().flat_map(|context| map.rows(context)) {
+                let taken = row.keys.iter().filter(|keys| held.iter().any(|it| it.collides(keys)));
+                let taken = taken.count();
+                let second = taken == 0 || taken < row.keys.len();
+                assert!(second, "{preset}: {} has no other key", row.full_name());
             }
         }
     }
@@ -180,8 +257,64 @@ mod tests {
         for row in Context::ALL.into_iter().flat_map(|context| keys.rows(context)) {
             let plain = |c: char| c.is_ascii_lowercase() || c == '-';
             assert!(row.name.chars().all(plain), "{}", row.full_name());
-            assert!(!row.keys.is_empty() && !row.help.is_empty(), "{}", row.full_name());
+            assert!(!row.help.is_empty(), "{}", row.full_name());
             assert!(seen.insert(row.full_name()), "{} has two rows", row.full_name());
         }
+    }
+
+    fn own(text: &str) -> (Keymap, Vec<String>) {
+        let own = ConfigText { path: "keys.toml".into(), text: text.to_owned() };
+        Keymap::resolve(KeyPreset::Default, Some(&own))
+    }
+
+    #[test]
+    fn the_persons_keys_take_the_place_of_slugs() {
+        let (map, said) = own("[chat]\nsessions = \"f2\"\nfold-all = []\n");
+        assert_eq!(said, [""; 0]);
+        let row = map.row(ChatKey::Sessions).unwrap();
+        assert_eq!((row.shown().as_str(), row.origin), ("f2", Origin::File(2)));
+        assert_eq!(map.key(ChatKey::FoldAll), "(chat.fold-all)");
+        assert_eq!(map.row(ChatKey::Palette).unwrap().origin, Origin::Default);
+    }
+
+    #[test]
+    fn two_actions_can_change_places() {
+        let (map, said) = own("[chat]\nsessions = \"ctrl+p\"\npalette = \"ctrl+b\"\n");
+        assert_eq!(said, [""; 0]);
+        assert_eq!(map.key(ChatKey::Palette), "ctrl+b");
+    }
+
+    #[test]
+    fn in_a_conflict_the_earlier_meaning_is_kept() {
+        let rows = [
+            (
+                "[chat]\nsessions = [\"ctrl+p\", \"f2\"]",
+                "keys.toml:2: `ctrl+p` is chat.palette already, and does not become \
+                 chat.sessions: bind chat.palette to other keys, or to [], first",
+            ),
+            (
+                "[panes]\ncopy = \"g g\"",
+                "keys.toml:2: `g g` cannot be told from `g`, which is panes.scroll-top, and does \
+                 not become panes.copy: bind panes.scroll-top to other keys, or to [], first",
+            ),
+            (
+                "[input]\nhistory = \"h\"",
+                "keys.toml:2: `h` has to type what it says, and does not become input.history: \
+                 hold ctrl or alt with it",
+            ),
+            (
+                "[chat]\npalette = \"ctrl+k\"",
+                "keys.toml:2: in the input `ctrl+k` is editing.kill-end, and does not reach \
+                 chat.palette there",
+            ),
+        ];
+        for (text, sentence) in rows {
+            assert_eq!(own(text).1, [sentence], "{text}");
+        }
+        let (map, _) = own(rows[0].0);
+        assert_eq!(map.key(ChatKey::Sessions), "f2");
+        assert_eq!(map.key(ChatKey::Palette), "ctrl+p");
+        let (map, _) = own(rows[3].0);
+        assert_eq!(map.key(ChatKey::Palette), "ctrl+k", "it works on the panes");
     }
 }

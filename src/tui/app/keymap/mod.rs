@@ -7,13 +7,16 @@
 //! input before the chat.
 
 mod chord;
+mod conflicts;
 mod context;
+mod file;
 mod live;
+mod presets;
 mod press;
 mod tables;
 
 pub use chord::{Chord, KeyError, Sequence, in_words};
 pub use context::{Action, Context};
-pub use live::{ActionId, Keymap, Row};
+pub use live::{ActionId, Keymap, Origin, Row};
 pub use press::{PATIENCE, Pending, Press, Progress, find, is, typed};
 pub use tables::*;

@@ -14,7 +14,8 @@ use super::chord::Chord;
 /// A row of a table.
 #[derive(Debug, Clone, Copy)]
 pub struct Binding<A: 'static> {
-    /// The keys, as long as nobody binds others; the first one is shown.
+    /// The keys, as long as nobody binds others; the first one is shown. None where only a preset
+    /// has some.
     pub keys: &'static [Chord],
     /// What they do.
     pub action: A,
@@ -447,6 +448,10 @@ pub const PANES: &[Binding<PaneKey>] = &[
     row(&[char(')')], PaneKey::Jump(Jump::NextError), "the error below"),
     row(&[char('u')], PaneKey::Scroll(Scrolling::HalfUp), "half a page up"),
     row(&[char('d')], PaneKey::Scroll(Scrolling::HalfDown), "half a page down"),
+    row(&[], PaneKey::Scroll(Scrolling::LineUp), "a line up"),
+    row(&[], PaneKey::Scroll(Scrolling::LineDown), "a line down"),
+    row(&[], PaneKey::Scroll(Scrolling::PageUp), "a page up"),
+    row(&[], PaneKey::Scroll(Scrolling::PageDown), "a page down"),
     row(&[char('g'), key(KeyCode::Home)], PaneKey::Scroll(Scrolling::Top), "to the beginning"),
     row(&[char('G'), key(KeyCode::End)], PaneKey::Scroll(Scrolling::Bottom), "to the end"),
     hinted(&[char('?')], PaneKey::Help, "these keys", "keys"),
@@ -539,6 +544,8 @@ pub const READING: &[Binding<ReadingKey>] = &[
         "a page down",
         "down",
     ),
+    row(&[], ReadingKey::Scroll(Scrolling::HalfUp), "half a page up"),
+    row(&[], ReadingKey::Scroll(Scrolling::HalfDown), "half a page down"),
     row(&[key(KeyCode::Home), char('g')], ReadingKey::Scroll(Scrolling::Top), "to the beginning"),
     row(&[key(KeyCode::End), char('G')], ReadingKey::Scroll(Scrolling::Bottom), "to the end"),
     hinted(

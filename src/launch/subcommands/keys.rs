@@ -1,0 +1,62 @@
+//! `slug keys`: every action that can be bound, its keys, and where they were bound.
+
+use std::io::{Write, stdout};
+
+use serde_json::{Value, json};
+
+use crate::cli::{Exit, Format};
+use crate::config::Config;
+use crate::launch::ground::Ground;
+use crate::tui::app::keymap::{Context, Keymap, Origin, Row};
+
+pub(super) fn run(ground: &Ground, config: &Config, format: Format) -> anyhow::Result<Exit> {
+    let (map, warnings) = ground.keys(config);
+    let file = ground.home.root().join("keys.toml").display().to_string();
+    let mut out = stdout().lock();
+    if format.json {
+        let keys: Vec<Value> = rows(&map).map(|row| as_json(row, &file)).collect();
+        let preset = map.preset().name();
+        writeln!(out, "{}", json!({"preset": preset, "keys": keys, "warnings": warnings}))?;
+        return Ok(Exit::Answered);
+    }
+    let names = rows(&map).map(|row| row.full_name().len()).max().unwrap_or_default();
+    let keys = rows(&map).map(|row| written(row).chars().count()).max().unwrap_or_default();
+    for row in rows(&map) {
+        let (name, written) = (row.full_name(), written(row));
+        let origin = match row.origin {
+            Origin::Default => String::new(),
+            Origin::Preset => format!("  ({} preset)", map.preset()),
+            Origin::File(line) => format!("  ({file}:{line})"),
+        };
+        writeln!(out, "{name:names$}  {written:keys$}  {}{origin}", row.help)?;
+    }
+    for warning in warnings {
+        writeln!(out, "warning: {warning}")?;
+    }
+    Ok(Exit::Answered)
+}
+
+fn rows(map: &Keymap) -> impl Iterator<Item = &Row> {
+    Context::ALL.into_iter().flat_map(|context| map.rows(context))
+}
+
+fn written(row: &Row) -> String {
+    let keys: Vec<String> = row.keys.iter().map(ToString::to_string).collect();
+    keys.join(", ")
+}
+
+fn as_json(row: &Row, file: &str) -> Value {
+    let keys: Vec<String> = row.keys.iter().map(ToString::to_string).collect();
+    let origin = match row.origin {
+        Origin::Default => json!({"kind": "default"}),
+        Origin::Preset => json!({"kind": "preset"}),
+        Origin::File(line) => json!({"kind": "file", "file": file, "line": line}),
+    };
+    json!({
+        "context": row.id.context.name(),
+        "action": row.name,
+        "keys": keys,
+        "help": row.help,
+        "origin": origin,
+    })
+}

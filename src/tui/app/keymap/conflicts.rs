@@ -1,0 +1,123 @@
+//! Keys that cannot mean what they are bound to: another action has them already, they would keep
+//! another one from being reached, or a letter from being typed.
+//!
+//! Within a context the earlier meaning is kept: slug's own and the preset's before the person's,
+//! and of the person's the one that is written first. Between contexts that hold in the same place
+//! both stay, since each may be reached elsewhere; the person is told which of them answers there.
+
+use super::chord::{Chord, Sequence};
+use super::context::Context;
+use super::live::{Keymap, Origin, Row};
+
+/// What is wrong with a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Conflict {
+    /// Where the binding that is at fault was made.
+    pub(super) origin: Origin,
+    /// What is wrong, in a sentence.
+    pub(super) text: String,
+}
+
+/// Contexts in which what is typed becomes text.
+const TYPED_IN: [Context; 6] = [
+    Context::Always,
+    Context::Input,
+    Context::Editing,
+    Context::Completion,
+    Context::Field,
+    Context::List,
+];
+
+/// Takes out what cannot hold, and says why.
+pub(super) fn settle(map: &mut Keymap) -> Vec<Conflict> {
+    let mut conflicts = Vec::new();
+    for context in Context::ALL {
+        settle_context(map.rows_mut(context), &mut conflicts);
+    }
+    conflicts
+}
+
+/// The keys that another context answers first, in a place where both hold.
+pub(super) fn hidden(map: &Keymap) -> Vec<Conflict> {
+    let mut found: Vec<Conflict> = Vec::new();
+    for (place, contexts) in Context::TOGETHER {
+        let rows = contexts.iter().flat_map(|context| map.rows(*context));
+        let bound = rows.flat_map(|row| row.keys.iter().map(move |keys| (row, keys)));
+        let bound: Vec<(&Row, &Sequence)> = bound.collect();
+        for (at, (row, keys)) in bound.iter().enumerate() {
+            // An action of the same name does the same: nothing is out of reach.
+            let before = bound[..at]
+                .iter()
+                .filter(|(other, _)| other.id.context != row.id.context && other.name != row.name);
+            let Some((first, taken)) = before.clone().find(|(_, taken)| taken.collides(keys))
+            else {
+                continue;
+            };
+            let (first_name, name) = (first.full_name(), row.full_name());
+            let text = format!(
+                "in {place} {} is {first_name}, and does not reach {name} there",
+                shown(taken, keys)
+            );
+            let conflict = Conflict { origin: first.origin.max(row.origin), text };
+            if !found.contains(&conflict) {
+                found.push(conflict);
+            }
+        }
+    }
+    found
+}
+
+fn shown(taken: &Sequence, keys: &Sequence) -> String {
+    if taken == keys { format!("`{keys}`") } else { format!("`{taken}`, like `{keys}`,") }
+}
+
+fn settle_context(rows: &mut [Row], conflicts: &mut Vec<Conflict>) {
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by_key(|at| rows[*at].origin.max(Origin::Preset));
+    let mut held: Vec<(Sequence, String)> = Vec::new();
+    for at in order {
+        let row = &mut rows[at];
+        let name = row.full_name();
+        let mut kept = Vec::new();
+        for keys in std::mem::take(&mut row.keys) {
+            let fault = untypable(row, &keys).or_else(|| {
+                let (other, owner) = held.iter().find(|(other, _)| other.collides(&keys))?;
+                Some(taken(other, owner, &keys, &name))
+            });
+            match fault {
+                Some(text) => conflicts.push(Conflict { origin: row.origin, text }),
+                None => {
+                    held.push((keys.clone(), name.clone()));
+                    kept.push(keys);
+                }
+            }
+        }
+        row.keys = kept;
+    }
+}
+
+fn taken(other: &Sequence, owner: &str, keys: &Sequence, name: &str) -> String {
+    if owner == name {
+        return format!("`{keys}` does not go together with `{other}`, which is {name} already");
+    }
+    let what = if other == keys {
+        format!("`{keys}` is {owner} already")
+    } else {
+        format!("`{keys}` cannot be told from `{other}`, which is {owner}")
+    };
+    format!("{what}, and does not become {name}: bind {owner} to other keys, or to [], first")
+}
+
+/// Why a key would keep a letter from being typed, if it would.
+fn untypable(row: &Row, keys: &Sequence) -> Option<String> {
+    let c = keys.first().and_then(Chord::types).filter(|c| row.types != Some(*c))?;
+    let types = match row.id.context {
+        // An empty input has keys that are signs; a text that begins with one of them is rare.
+        Context::EmptyInput => c.is_alphanumeric() || c == ' ',
+        context => TYPED_IN.contains(&context),
+    };
+    let name = row.full_name();
+    types.then(|| {
+        format!("`{keys}` has to type what it says, and does not become {name}: hold ctrl or alt with it")
+    })
+}

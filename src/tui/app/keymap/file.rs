@@ -1,0 +1,222 @@
+//! What a `keys.toml` says: for each context a table, and in it an action's name with its keys.
+//!
+//! ```toml
+//! [chat]
+//! sessions = ["ctrl+b", "alt+s"]
+//! palette = []
+//! ```
+//!
+//! The keys take the place of those that the action had. What cannot be read is left out with a
+//! remark that knows its line, and the rest holds. The presets are written in the same way.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::chord::{Sequence, instead, nearest};
+use super::context::Context;
+use super::live::{ActionId, Keymap};
+
+/// Other keys for an action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    /// Which.
+    pub(super) action: ActionId,
+    /// Its keys from now on.
+    pub(super) keys: Vec<Sequence>,
+    /// Where it is written, from 1.
+    pub(super) line: usize,
+}
+
+/// Something that does not hold as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Remark {
+    /// The line, from 1.
+    pub(super) line: usize,
+    /// What, in a sentence.
+    pub(super) text: String,
+}
+
+/// What a file says.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    /// What it changes.
+    pub(super) changes: Vec<Change>,
+    /// What was left out.
+    pub(super) remarks: Vec<Remark>,
+}
+
+type Value<'a> = Spanned<DeValue<'a>>;
+
+/// Reads a whole file; `map` knows the actions.
+pub(super) fn parse(text: &str, map: &Keymap) -> Parsed {
+    let mut reader = Reader { text, map, parsed: Parsed::default() };
+    match DeTable::parse(text) {
+        Ok(table) => reader.top(table.get_ref()),
+        Err(error) => {
+            let span = error.span().unwrap_or_default();
+            let problem = error.message();
+            reader.remark(span, format!("this is not TOML, and none of it holds: {problem}"));
+        }
+    }
+    let mut parsed = reader.parsed;
+    parsed.changes.sort_by_key(|change| change.line);
+    parsed.remarks.sort_by_key(|remark| remark.line);
+    parsed
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    map: &'a Keymap,
+    parsed: Parsed,
+}
+
+impl Reader<'_> {
+    fn top(&mut self, table: &DeTable<'_>) {
+        for (name, value) in table {
+            let Some(context) = Context::named(name.get_ref()) else {
+                let names = Context::ALL.into_iter().map(Context::name);
+                self.unknown("context", name, nearest(name.get_ref(), names).as_deref());
+                continue;
+            };
+            match value.get_ref() {
+                DeValue::Table(actions) => self.context(context, actions),
+                _ => {
+                    let name = context.name();
+                    let text = format!("`{name}` has to be a table: [{name}], with actions below");
+                    self.remark(value.span(), text);
+                }
+            }
+        }
+    }
+
+    fn context(&mut self, context: Context, actions: &DeTable<'_>) {
+        for (name, value) in actions {
+            let rows = self.map.rows(context);
+            let Some(row) = rows.iter().find(|row| row.name == *name.get_ref().as_ref()) else {
+                let names = rows.iter().map(|row| row.name.as_str());
+                let near = nearest(name.get_ref(), names);
+                self.unknown(&format!("action in [{}]", context.name()), name, near.as_deref());
+                continue;
+            };
+            let (action, line) = (row.id, self.line(name.span()));
+            if let Some(keys) = self.keys(value) {
+                self.parsed.changes.push(Change { action, keys, line });
+            }
+        }
+    }
+
+    /// The keys of an action. `None` where there is not one that can be read, so that a mistake
+    /// takes no keys away.
+    fn keys(&mut self, value: &Value<'_>) -> Option<Vec<Sequence>> {
+        let written: Vec<&Value<'_>> = match value.get_ref() {
+            DeValue::Array(values) => values.iter().collect(),
+            _ => vec![value],
+        };
+        let mut keys = Vec::new();
+        for value in &written {
+            match value.get_ref() {
+                DeValue::String(text) => match text.parse::<Sequence>() {
+                    Ok(sequence) => keys.push(sequence),
+                    Err(error) => self.remark(value.span(), error.to_string()),
+                },
+                _ => {
+                    let text = "keys are written as [\"ctrl+b\", \"g g\"], or as [] for none";
+                    self.remark(value.span(), text.to_owned());
+                }
+            }
+        }
+        (written.is_empty() || !keys.is_empty()).then_some(keys)
+    }
+
+    fn unknown(
+        &mut self,
+        what: &str,
+        name: &Spanned<std::borrow::Cow<'_, str>>,
+        near: Option<&str>,
+    ) {
+        let shown = name.get_ref().escape_debug();
+        let text = format!("there is no {what} called `{shown}`{}", instead(near));
+        self.remark(name.span(), text);
+    }
+
+    fn remark(&mut self, span: Range<usize>, text: String) {
+        let line = self.line(span);
+        self.parsed.remarks.push(Remark { line, text });
+    }
+
+    fn line(&self, span: Range<usize>) -> usize {
+        let before = self.text.as_bytes().get(..span.start).unwrap_or_default();
+        1 + before.iter().filter(|byte| **byte == b'\n').count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tui::app::keymap::ChatKey;
+
+    fn remarks(text: &str) -> Vec<(usize, String)> {
+        let parsed = parse(text, &Keymap::default());
+        parsed.remarks.into_iter().map(|remark| (remark.line, remark.text)).collect()
+    }
+
+    #[test]
+    fn an_action_gets_the_keys_that_are_written() {
+        let text = "[chat]\nsessions = [\"f2\", \"ctrl+x s\"]\npalette = \"f3\"\nhelp = []\n";
+        let map = Keymap::default();
+        let parsed = parse(text, &map);
+        assert_eq!(parsed.remarks, []);
+        let sequence = |text: &str| text.parse::<Sequence>().unwrap();
+        let row = |action| map.row(action).unwrap().id;
+        let wanted = [
+            (row(ChatKey::Sessions), vec![sequence("f2"), sequence("ctrl+x s")], 2),
+            (row(ChatKey::Palette), vec![sequence("f3")], 3),
+            (row(ChatKey::Help), Vec::new(), 4),
+        ];
+        let wanted = wanted.map(|(action, keys, line)| Change { action, keys, line });
+        assert_eq!(parsed.changes, wanted);
+    }
+
+    #[test]
+    fn what_is_not_known_is_told_with_its_line_and_the_nearest_name() {
+        let rows = [
+            (
+                "\n[chats]\nhelp = \"f2\"",
+                2,
+                "there is no context called `chats`: did you mean `chat`?",
+            ),
+            (
+                "[chat]\nsesions = \"f2\"",
+                2,
+                "there is no action in [chat] called `sesions`: did you mean `sessions`?",
+            ),
+            ("[chat]\nhelp = \"entr\"", 2, "there is no key `entr`: did you mean `enter`?"),
+            ("[chat]\nhelp = 3", 2, "keys are written as [\"ctrl+b\", \"g g\"], or as [] for none"),
+            ("chat = 3", 1, "`chat` has to be a table: [chat], with actions below"),
+            ("[chat]\nqqqqqq = \"f2\"", 2, "there is no action in [chat] called `qqqqqq`"),
+        ];
+        for (text, line, said) in rows {
+            assert_eq!(remarks(text), [(line, said.to_owned())], "{text}");
+        }
+        assert!(remarks("[chat")[0].1.starts_with("this is not TOML, and none of it holds"));
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_read_takes_no_other_away() {
+        let map = Keymap::default();
+        assert_eq!(parse("[chat]\nhelp = [\"entr\"]", &map).changes, []);
+        assert_eq!(parse("[chat]\nhelp = [\"entr\", \"f2\"]", &map).changes.len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_without_a_panic(text in "\\PC{0,80}") {
+            parse(&text, &Keymap::default());
+            parse(&format!("[chat]\nhelp = {text}"), &Keymap::default());
+        }
+    }
+}

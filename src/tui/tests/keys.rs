@@ -1,0 +1,113 @@
+//! Keys that are bound otherwise, sequences of them, and where they are named.
+
+use std::time::Duration;
+
+use crate::config::KeyPreset;
+use crate::domain::Block;
+use crate::tui::app::effect::Effect;
+use crate::tui::app::model::Focus;
+use crate::tui::app::wake_at;
+use crate::tui::scene::{Scene, assistant, question, recorded, screen};
+
+const SEQUENCE: &str = "[chat]\nsessions = [\"ctrl+t s\", \"f2\"]\npalette = \"ctrl+t p\"\n";
+
+fn bound() -> Scene {
+    screen(80, 24).keys(KeyPreset::Default, SEQUENCE)
+}
+
+fn answers() -> Scene {
+    let log = (0..40)
+        .map(|number| recorded(&assistant(vec![Block::Text { text: format!("answer {number}") }])));
+    screen(80, 24).events(log)
+}
+
+#[test]
+fn a_sequence_shows_how_it_can_go_on() {
+    let scene =
+        bound().key("ctrl+t").shows("ctrl+t …").shows("s sessions").shows("p every command");
+    let scene = scene.quick("s").hides("ctrl+t …");
+    assert_eq!(scene.model.focus, Focus::Sidebar);
+}
+
+#[test]
+fn a_sequence_is_forgotten_after_a_second() {
+    let scene = bound().key("ctrl+t");
+    assert_eq!(wake_at(&scene.model), Some(scene.model.now + Duration::from_secs(1)));
+    let scene = scene.after(1000).hides("ctrl+t …");
+    assert_eq!(wake_at(&scene.model), None);
+    assert_eq!(scene.quick("s").model.composer.expanded(), "s");
+}
+
+#[test]
+fn escape_ends_a_sequence_and_nothing_else() {
+    let scene = bound().types("draft").key("ctrl+t").quick("esc").hides("ctrl+t …");
+    assert_eq!(scene.model.toast, None);
+    assert_eq!(scene.model.composer.expanded(), "draft");
+}
+
+#[test]
+fn a_key_that_does_not_go_on_with_a_sequence_says_so_and_types_nothing() {
+    let scene = bound().key("ctrl+t").quick("q").shows("ctrl+t q means nothing here");
+    assert!(scene.model.composer.is_empty());
+}
+
+#[test]
+fn what_works_everywhere_works_within_a_sequence() {
+    let scene = bound().types("draft").key("ctrl+t").quick("ctrl+c");
+    assert!(scene.model.composer.is_empty());
+}
+
+#[test]
+fn the_last_line_the_help_and_the_palette_name_the_keys_that_hold() {
+    let scene = bound().resized(120, 40).shows("ctrl+t s sessions").key("?").shows("ctrl+t s  f2");
+    let scene = scene.key("esc").key("ctrl+t").quick("p").types("help").shows("f1");
+    scene.key("esc").keys(KeyPreset::Default, "[empty-input]\nhelp = []\n").shows("sessions");
+}
+
+#[test]
+fn the_dialog_names_the_keys_that_hold() {
+    let scene = screen(100, 30).keys(KeyPreset::Default, "[approval]\nonce = \"ctrl+y\"\n");
+    let scene = scene.event(question(1, "rm -rf build/")).after(500).shows("ctrl+y  yes, once");
+    let scene = scene.quietly().key("y");
+    assert!(scene.effects.is_empty(), "y is no answer any more");
+    assert_eq!(scene.key("ctrl+y").effects.len(), 1);
+}
+
+#[test]
+fn the_palette_has_the_actions_of_the_place_and_does_them() {
+    let scene = answers().key("tab").key("ctrl+p").types("copy its text").shows("❯ copy its text");
+    let copied = Effect::Copy { text: "answer 39".into(), what: "the pane" };
+    scene.quietly().key("enter").asks(&[copied]);
+    screen(80, 24).key("ctrl+p").types("copy its text").shows("Nothing matches");
+}
+
+#[test]
+fn the_palette_writes_the_sign_of_an_action() {
+    let scene = screen(80, 24).key("ctrl+p").types("run a shell").key("enter");
+    assert_eq!(scene.model.composer.expanded(), "!");
+}
+
+#[test]
+fn vi_hands_move_in_the_transcript() {
+    let scene = answers().keys(KeyPreset::Vi, "").key("tab").hides("answer 0");
+    let scene =
+        scene.key("g").shows("g …").quick("g").shows("answer 0").key("G").shows("answer 39");
+    let scene = scene.quietly().key("y").quick("y");
+    let copied = Effect::Copy { text: "answer 39".into(), what: "the pane" };
+    scene.asks(&[copied]).key("ctrl+b").hides("answer 39").key("ctrl+f").shows("answer 39");
+}
+
+#[test]
+fn emacs_hands_move_in_the_transcript_and_the_input() {
+    let scene = answers().keys(KeyPreset::Emacs, "").key("alt+<").shows("answer 0");
+    let scene = scene.key("alt+>").shows("answer 39").key("alt+v").hides("answer 39");
+    let scene = scene.types("ab").key("ctrl+b").key("ctrl+b").types("c");
+    assert_eq!(scene.model.composer.expanded(), "cab");
+}
+
+#[test]
+fn letters_of_a_sequence_are_typed_where_text_is_typed() {
+    let scene = screen(80, 24).keys(KeyPreset::Vi, "").types("ggyy{}");
+    assert_eq!(scene.model.composer.expanded(), "ggyy{}");
+    assert_eq!(scene.model.pending, None);
+}
