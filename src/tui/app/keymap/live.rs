@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn no_key_means_two_things_in_one_place() {
         for preset in KeyPreset::ALL {
-            assert_eq!(conflicts(preset), [], "{preset}");
+            assert_eq!(conflicts(preset), [], "assets/keys/{preset}.toml has to solve this");
         }
     }
 
