@@ -8,7 +8,9 @@ use std::path::Path;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::raw::{self, At, Raw, RawMode};
-use super::{ConfigError, ConfigText, Endpoint, Environment, Flags, Origin, Sourced};
+use super::{
+    ConfigError, ConfigText, Endpoint, Environment, Flags, Notify, Origin, Sourced, StatusItems,
+};
 use crate::domain::Mode;
 
 /// Which model answers.
@@ -72,6 +74,12 @@ pub(super) struct Layer {
     pub wheel_rows: Option<Sourced<u32>>,
     pub wheel_events: Option<Sourced<u32>>,
     pub leave: Option<Sourced<Leave>>,
+    pub status: Option<Sourced<StatusItems>>,
+    pub status_command: Option<Sourced<String>>,
+    pub title: Option<Sourced<bool>>,
+    pub progress: Option<Sourced<bool>>,
+    pub notify: Option<Sourced<Notify>>,
+    pub notify_after: Option<Sourced<u32>>,
 }
 
 /// A named provider: endpoint, key and model that go together.
@@ -273,6 +281,14 @@ impl Layer {
                 .wheel_events
                 .and_then(|it| findings.few(&it, "ui.wheel_events", &place)),
             leave: raw.leave.and_then(|it| findings.leave(&it, &place)),
+            status: raw.status.map(|it| findings.status(it, &place)),
+            status_command: raw.status_command.map(text).filter(|it| !it.value.trim().is_empty()),
+            title: raw.title.map(flag),
+            progress: raw.progress.map(flag),
+            notify: raw.notify.and_then(|it| findings.notify(&it, &place)),
+            notify_after: raw
+                .notify_after
+                .and_then(|it| findings.count(&it, 0, "ui.notify_after", &place)),
         }
     }
 }
@@ -372,6 +388,31 @@ impl Findings {
         }
     }
 
+    fn status(
+        &mut self,
+        it: At<Vec<At<String>>>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Sourced<StatusItems> {
+        let (value, unknown) = StatusItems::parse(it.value.iter().map(|name| name.value.as_str()));
+        let origin = place(it.line);
+        self.warnings.extend(unknown.into_iter().map(|text| format!("{origin}: {text}")));
+        Sourced { value, origin }
+    }
+
+    fn notify(
+        &mut self,
+        it: &At<String>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<Notify>> {
+        match Notify::ALL.into_iter().find(|way| way.name() == it.value) {
+            Some(value) => Some(Sourced { value, origin: place(it.line) }),
+            None => self.error(
+                place(it.line),
+                "`ui.notify` has to be auto, bell, osc9, osc777, osc99 or never".to_owned(),
+            ),
+        }
+    }
+
     /// A count for the wheel.
     fn few(
         &mut self,
@@ -450,6 +491,7 @@ fn drop_powers(raw: &mut Raw) -> Vec<(&'static str, usize)> {
         ("api_key", raw.api_key.take().map(|it| it.line)),
         ("provider", raw.provider.take().map(|it| it.line)),
         ("permission_mode", raw.permission_mode.take().map(|it| it.line)),
+        ("ui.status_command", raw.status_command.take().map(|it| it.line)),
     ]
     .into_iter()
     .filter_map(|(name, line)| Some((name, line?)))

@@ -74,6 +74,18 @@ pub struct Raw {
     pub wheel_events: Option<At<i64>>,
     /// `ui.leave`
     pub leave: Option<At<String>>,
+    /// `ui.status`
+    pub status: Option<At<Vec<At<String>>>>,
+    /// `ui.status_command`
+    pub status_command: Option<At<String>>,
+    /// `ui.title`
+    pub title: Option<At<bool>>,
+    /// `ui.progress`
+    pub progress: Option<At<bool>>,
+    /// `ui.notify`
+    pub notify: Option<At<String>>,
+    /// `ui.notify_after`
+    pub notify_after: Option<At<i64>>,
 }
 
 /// `permission_mode` as written.
@@ -215,6 +227,12 @@ impl Reader<'_> {
                 "wheel_rows" => self.parsed.raw.wheel_rows = self.integer(&path, value),
                 "wheel_events" => self.parsed.raw.wheel_events = self.integer(&path, value),
                 "leave" => self.parsed.raw.leave = self.string(&path, value),
+                "status" => self.parsed.raw.status = self.strings(&path, value),
+                "status_command" => self.parsed.raw.status_command = self.string(&path, value),
+                "title" => self.parsed.raw.title = self.boolean(&path, value),
+                "progress" => self.parsed.raw.progress = self.boolean(&path, value),
+                "notify" => self.parsed.raw.notify = self.string(&path, value),
+                "notify_after" => self.parsed.raw.notify_after = self.integer(&path, value),
                 _ => self.unknown(&path, key.span()),
             }
         }
@@ -245,6 +263,14 @@ impl Reader<'_> {
             }
             other => self.wrong(name, "text in quotes", other, value),
         }
+    }
+
+    fn strings(&mut self, name: &str, value: &Value<'_>) -> Option<At<Vec<At<String>>>> {
+        let DeValue::Array(items) = value.get_ref() else {
+            return self.wrong(name, "a list, like [\"model\", \"mode\"]", value.get_ref(), value);
+        };
+        let texts = items.iter().filter_map(|item| self.string(name, item)).collect();
+        Some(At { value: texts, line: self.line(value.span()) })
     }
 
     fn secret(&mut self, name: &str, value: &Value<'_>) -> Option<At<secrecy::SecretString>> {
@@ -371,6 +397,13 @@ reduced_motion = true
 wheel_rows = 5
 wheel_events = 9
 leave = "all"
+status = ["model",
+  "mode"]
+status_command = "date"
+title = false
+progress = false
+notify = "bell"
+notify_after = 9
 [providers.work]
 endpoint = "https://w/v1"
 api_key = "w"
@@ -398,10 +431,18 @@ model = "big"
         assert_eq!(raw.wheel_rows, Some(At { value: 5, line: 20 }));
         assert_eq!(raw.wheel_events, Some(At { value: 9, line: 21 }));
         assert_eq!(raw.leave, at("all", 22));
+        let items = ["model", "mode"].map(str::to_owned).into_iter().zip([23, 24]);
+        let items: Vec<_> = items.map(|(value, line)| At { value, line }).collect();
+        assert_eq!(raw.status, Some(At { value: items, line: 23 }));
+        assert_eq!(raw.status_command, at("date", 25));
+        assert_eq!(raw.title, Some(At { value: false, line: 26 }));
+        assert_eq!(raw.progress, Some(At { value: false, line: 27 }));
+        assert_eq!(raw.notify, at("bell", 28));
+        assert_eq!(raw.notify_after, Some(At { value: 9, line: 29 }));
         let work = &raw.providers["work"];
-        assert_eq!(work.line, 23);
-        assert_eq!(work.value.endpoint, at("https://w/v1", 24));
-        assert_eq!(work.value.model, at("big", 26));
+        assert_eq!(work.line, 30);
+        assert_eq!(work.value.endpoint, at("https://w/v1", 31));
+        assert_eq!(work.value.model, at("big", 33));
     }
 
     #[test]

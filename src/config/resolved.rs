@@ -13,7 +13,7 @@ use super::inputs::{Environment, Files, Flags, Texts};
 use super::layer::{
     Findings, KeyPreset, Layer, Leave, ModeChoice, ModelChoice, Named, Scope, Theme,
 };
-use super::{ConfigError, Endpoint, Origin, Reach, ServerOrigin, Sourced};
+use super::{ConfigError, Endpoint, Notify, Origin, Reach, ServerOrigin, Sourced, StatusItems};
 use crate::domain::Mode;
 
 /// The names that `provider` knows without a `[providers.NAME]`: wire protocols, of which this
@@ -61,6 +61,18 @@ pub struct Config {
     pub wheel_events: Option<Sourced<u32>>,
     /// What stays in the terminal once slug has left.
     pub leave: Sourced<Leave>,
+    /// What the first line shows.
+    pub status: Sourced<StatusItems>,
+    /// A command whose output the first line shows; only from the person's own file.
+    pub status_command: Option<Sourced<String>>,
+    /// Whether slug names the terminal's window.
+    pub title: Sourced<bool>,
+    /// Whether slug tells the terminal that it works, where that is safe.
+    pub progress: Sourced<bool>,
+    /// How slug calls for the person.
+    pub notify: Sourced<Notify>,
+    /// Seconds that a turn has to take for its end to be told.
+    pub notify_after: Sourced<u32>,
     /// What was left out, and why; each with file and line.
     pub warnings: Vec<String>,
 }
@@ -228,6 +240,12 @@ fn merge(
         top.wheel_rows = layer.wheel_rows.or(top.wheel_rows);
         top.wheel_events = layer.wheel_events.or(top.wheel_events);
         top.leave = layer.leave.or(top.leave);
+        top.status = layer.status.or(top.status);
+        top.status_command = layer.status_command.or(top.status_command);
+        top.title = layer.title.or(top.title);
+        top.progress = layer.progress.or(top.progress);
+        top.notify = layer.notify.or(top.notify);
+        top.notify_after = layer.notify_after.or(top.notify_after);
         top.statics.extend(layer.statics);
     }
     let (api_key, withheld_key) = key_for(&held.value, keys);
@@ -273,6 +291,12 @@ fn merge(
         wheel_rows: top.wheel_rows.unwrap_or(Sourced::default(3)),
         wheel_events: top.wheel_events,
         leave: top.leave.unwrap_or(Sourced::default(Leave::default())),
+        status: top.status.unwrap_or(Sourced::default(StatusItems::default())),
+        status_command: top.status_command,
+        title: top.title.unwrap_or(Sourced::default(true)),
+        progress: top.progress.unwrap_or(Sourced::default(true)),
+        notify: top.notify.unwrap_or(Sourced::default(Notify::default())),
+        notify_after: top.notify_after.unwrap_or(Sourced::default(5)),
         warnings: findings.warnings,
     })
 }

@@ -69,6 +69,12 @@ fn rows(config: &Config) -> Vec<Row> {
         row("ui.wheel_rows", &config.wheel_rows, |rows| json!(rows)),
         optional("ui.wheel_events", config.wheel_events.as_ref(), |events| json!(events)),
         row("ui.leave", &config.leave, |leave| json!(leave.name())),
+        row("ui.status", &config.status, |items| json!(items.names())),
+        optional("ui.status_command", config.status_command.as_ref(), |text| json!(text)),
+        row("ui.title", &config.title, |flag| json!(flag)),
+        row("ui.progress", &config.progress, |flag| json!(flag)),
+        row("ui.notify", &config.notify, |way| json!(way.name())),
+        row("ui.notify_after", &config.notify_after, |seconds| json!(seconds)),
     ]);
     rows
 }

@@ -1,0 +1,248 @@
+//! The values of `[ui]` that have names of their own: what the first line shows, and how slug
+//! calls for the person.
+
+use std::fmt;
+
+/// Something that the first line can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StatusItem {
+    /// slug's name.
+    Slug,
+    /// The working folder's name.
+    Folder,
+    /// The git branch and the counts of changed files.
+    Branch,
+    /// The session's title.
+    Title,
+    /// The beginning of the session's id.
+    Session,
+    /// How long slug has been open.
+    Time,
+    /// What `status_command` prints.
+    Command,
+    /// Tokens a second of the last response.
+    Rate,
+    /// The model that answers.
+    Model,
+    /// How much is asked.
+    Mode,
+    /// How full the model's window is.
+    Context,
+    /// What came from the server's cache.
+    Cached,
+}
+
+/// What the first line shows, from the left and at the right edge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusItems {
+    /// From the left.
+    pub left: Vec<StatusItem>,
+    /// At the right edge.
+    pub right: Vec<StatusItem>,
+}
+
+/// How slug calls for the person when the terminal is not looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Notify {
+    /// As the terminal understands it.
+    #[default]
+    Auto,
+    /// With the bell.
+    Bell,
+    /// OSC 9: iTerm2, Windows Terminal.
+    Osc9,
+    /// OSC 777: Ghostty, WezTerm, foot, urxvt.
+    Osc777,
+    /// OSC 99: kitty.
+    Osc99,
+    /// Not at all.
+    Never,
+}
+
+/// What stands between the items of the left and those of the right.
+const DIVIDER: &str = "|";
+
+impl StatusItem {
+    /// All of them, in the order of the default line.
+    pub const ALL: [Self; 12] = [
+        Self::Slug,
+        Self::Folder,
+        Self::Branch,
+        Self::Title,
+        Self::Session,
+        Self::Time,
+        Self::Command,
+        Self::Rate,
+        Self::Model,
+        Self::Mode,
+        Self::Context,
+        Self::Cached,
+    ];
+
+    /// The name as written in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Slug => "slug",
+            Self::Folder => "folder",
+            Self::Branch => "branch",
+            Self::Title => "title",
+            Self::Session => "session",
+            Self::Time => "time",
+            Self::Command => "command",
+            Self::Rate => "rate",
+            Self::Model => "model",
+            Self::Mode => "mode",
+            Self::Context => "context",
+            Self::Cached => "cached",
+        }
+    }
+
+    /// Which half it stands in where nothing else is said.
+    fn is_left(self) -> bool {
+        match self {
+            Self::Slug
+            | Self::Folder
+            | Self::Branch
+            | Self::Title
+            | Self::Session
+            | Self::Time
+            | Self::Command => true,
+            Self::Rate | Self::Model | Self::Mode | Self::Context | Self::Cached => false,
+        }
+    }
+}
+
+impl Default for StatusItems {
+    fn default() -> Self {
+        let shown = StatusItem::ALL
+            .into_iter()
+            .filter(|item| !matches!(item, StatusItem::Session | StatusItem::Time));
+        let (left, right) = shown.partition(|item| item.is_left());
+        Self { left, right }
+    }
+}
+
+impl StatusItems {
+    /// Reads a list of names. Where a `"|"` stands among them, it divides left from right; else
+    /// each item goes to its own half. What no item is called comes back as a sentence each.
+    pub fn parse<'a>(names: impl IntoIterator<Item = &'a str>) -> (Self, Vec<String>) {
+        let names: Vec<&str> = names.into_iter().collect();
+        let divider = names.iter().position(|name| *name == DIVIDER);
+        let mut items = Self { left: Vec::new(), right: Vec::new() };
+        let mut unknown = Vec::new();
+        for (at, name) in names.iter().enumerate().filter(|(_, name)| **name != DIVIDER) {
+            let Some(item) = StatusItem::ALL.into_iter().find(|item| item.name() == *name) else {
+                unknown.push(did_you_mean(name));
+                continue;
+            };
+            if divider.map_or(item.is_left(), |divider| at < divider) {
+                items.left.push(item);
+            } else {
+                items.right.push(item);
+            }
+        }
+        (items, unknown)
+    }
+
+    /// The names as they would be written.
+    pub fn names(&self) -> Vec<&'static str> {
+        let name = |item: &StatusItem| item.name();
+        let left = self.left.iter().map(name);
+        left.chain([DIVIDER]).chain(self.right.iter().map(name)).collect()
+    }
+
+    /// Whether an item is shown.
+    pub fn has(&self, item: StatusItem) -> bool {
+        self.left.contains(&item) || self.right.contains(&item)
+    }
+}
+
+impl Notify {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Auto, Self::Bell, Self::Osc9, Self::Osc777, Self::Osc99, Self::Never];
+
+    /// The name as written in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Bell => "bell",
+            Self::Osc9 => "osc9",
+            Self::Osc777 => "osc777",
+            Self::Osc99 => "osc99",
+            Self::Never => "never",
+        }
+    }
+}
+
+impl fmt::Display for Notify {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+fn did_you_mean(name: &str) -> String {
+    let shown = name.escape_debug();
+    let near = StatusItem::ALL
+        .into_iter()
+        .map(|item| (distance(name, item.name()), item.name()))
+        .min()
+        .filter(|(distance, _)| *distance <= 2);
+    match near {
+        Some((_, near)) => {
+            format!(
+                "the first line has no item `{shown}`, and it is left out: did you mean `{near}`?"
+            )
+        }
+        None => {
+            let all: Vec<&str> = StatusItem::ALL.into_iter().map(StatusItem::name).collect();
+            format!(
+                "the first line has no item `{shown}`, and it is left out: there are {}",
+                all.join(", ")
+            )
+        }
+    }
+}
+
+/// How many letters have to be put in, taken out or changed to make `a` of `b`.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.chars().enumerate() {
+            let changed = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_go_to_their_half_or_where_the_divider_says() {
+        let (own, unknown) = StatusItems::parse(["mode", "folder", "time"]);
+        assert_eq!(own.left, [StatusItem::Folder, StatusItem::Time]);
+        assert_eq!((own.right, unknown), (vec![StatusItem::Mode], Vec::new()));
+        let (said, _) = StatusItems::parse(["mode", "|", "folder"]);
+        assert_eq!(said.left, [StatusItem::Mode]);
+        assert_eq!(said.right, [StatusItem::Folder]);
+    }
+
+    #[test]
+    fn the_default_line_reads_back_as_itself() {
+        let line = StatusItems::default();
+        assert_eq!(StatusItems::parse(line.names()), (line, Vec::new()));
+    }
+
+    #[test]
+    fn an_unknown_item_is_told_with_the_nearest_one() {
+        let (items, unknown) = StatusItems::parse(["brnach", "zzzzzzzz", "model"]);
+        assert_eq!(items.right, [StatusItem::Model]);
+        assert!(unknown[0].contains("did you mean `branch`"), "{unknown:?}");
+        assert!(unknown[1].contains("there are slug, folder, branch"), "{unknown:?}");
+    }
+}
