@@ -10,6 +10,8 @@
 
 mod support;
 
+#[path = "screen/announcing.rs"]
+mod announcing;
 #[path = "screen/approving.rs"]
 mod approving;
 #[path = "screen/chatting.rs"]

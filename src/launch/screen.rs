@@ -12,9 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, AgentHandle, Person};
 use crate::cli::{Cli, Exit};
-use crate::config::{Config, ConfigError, Theme as Colours};
+use crate::config::{Config, ConfigError, Notify, Theme as Colours};
 use crate::context::{Head, git_head};
 use crate::permissions::store::ProjectFiles;
+use crate::platform::announce::{Announcer, Call, Named, Told};
 use crate::platform::hangup::HangupWatch;
 use crate::platform::redact::Redactor;
 use crate::platform::signals::{Signal, Signals, raise_again};
@@ -23,7 +24,7 @@ use crate::platform::terminal_kind::Terminal;
 use crate::platform::{child, logging};
 use crate::providers::demo;
 use crate::tui::app::keymap::Keymap;
-use crate::tui::app::model::{Motion, Settings};
+use crate::tui::app::model::{Motion, Settings, StatusCommand};
 use crate::tui::app::status::{Git, Status};
 use crate::tui::app::wheel::Wheel;
 use crate::tui::executor::Handles;
@@ -133,7 +134,8 @@ impl Chat<'_> {
         let (keys, said) = ground.keys(&config);
         setup.notices.extend(said);
         setup.notices.extend(log.as_ref().err().map(ToString::to_string));
-        let outside = Outside::new(ground, project, provider, setup.store.clone());
+        let command = config.status_command.as_ref().map(|command| command.value.clone());
+        let outside = Outside::new(ground, project, provider, setup.store.clone(), command);
         let start = beginning(ground, &config, keys, theme, &outside);
         let shutdown = start.shutdown.clone();
         let AgentHandle { commands, events, stop, task } =
@@ -210,6 +212,12 @@ fn beginning(
             keys: Arc::new(keys),
             motion: if config.reduced_motion.value { Motion::Reduced } else { Motion::Full },
             wheel: wheel(config),
+            notify_after: Duration::from_secs(config.notify_after.value.into()),
+            status_items: config.status.value.clone(),
+            status_command: match config.status_command {
+                Some(_) => StatusCommand::Given,
+                None => StatusCommand::None,
+            },
         },
         status: Status {
             project: name.to_string_lossy().into_owned(),
@@ -221,6 +229,7 @@ fn beginning(
         draft: outside.draft(),
         code: if depth() == ColorDepth::None { Code::Plain } else { Code::Coloured },
         styles: Box::new(theme),
+        announcer: announcer(config, &Terminal::from_environment()),
         shutdown: CancellationToken::new(),
     }
 }
@@ -232,6 +241,21 @@ fn wheel(config: &Config) -> Wheel {
         None => Terminal::from_environment().kind.wheel_events(),
     };
     Wheel { rows, events }
+}
+
+/// What is wanted of what the terminal can do.
+fn announcer(config: &Config, terminal: &Terminal) -> Announcer {
+    let call = match config.notify.value {
+        Notify::Auto => Some(Call::of(terminal.kind)),
+        Notify::Bell => Some(Call::Bell),
+        Notify::Osc9 => Some(Call::Osc9),
+        Notify::Osc777 => Some(Call::Osc777),
+        Notify::Osc99 => Some(Call::Osc99),
+        Notify::Never => None,
+    };
+    let title = if config.title.value { Named::possible(terminal.kind) } else { Named::No };
+    let progress = if config.progress.value { Told::safe(terminal) } else { Told::No };
+    Announcer { call, title, progress, multiplexer: terminal.multiplexer }
 }
 
 fn handles(

@@ -12,8 +12,8 @@ use crate::context::{self, GitStatus, Head, git_head};
 use crate::domain::SessionId;
 use crate::permissions::store::ProjectFiles;
 use crate::platform::clipboard::{self, Clipboard, Multiplexer};
-use crate::platform::editor;
 use crate::platform::terminal::output::Output;
+use crate::platform::{editor, status_command};
 use crate::providers::Provider;
 use crate::session::{Draft, Drafts, History, KindFolds, SessionFolds, Store};
 use crate::tui::app::msg::ModelRow;
@@ -43,6 +43,8 @@ pub(super) struct Outside {
     /// The file of how kinds of panes are folded.
     folds: PathBuf,
     clipboard: Mutex<Clipboard>,
+    /// The person's own command for the first line.
+    status_command: Option<String>,
     git: Option<GitStatus>,
 }
 
@@ -52,6 +54,7 @@ impl Outside {
         project: ProjectFiles,
         provider: Arc<dyn Provider>,
         store: Store,
+        status_command: Option<String>,
     ) -> Arc<Self> {
         let git = match project {
             ProjectFiles::Trusted => {
@@ -70,6 +73,7 @@ impl Outside {
             history: History::new(ground.home.history()),
             folds: ground.home.folds(),
             clipboard: Mutex::new(Clipboard::new(Multiplexer::from_environment())),
+            status_command,
             git: git.map(|git| GitStatus::new(git, ground.cwd.clone())),
         })
     }
@@ -159,6 +163,16 @@ impl Services for Outside {
 
     async fn add_history(&self, text: String) -> Result<(), String> {
         self.history.add(&text).map_err(|error| error.to_string())
+    }
+
+    async fn status_line(&self, state: String) -> Result<String, String> {
+        match &self.status_command {
+            Some(command) => {
+                let line = status_command::run(command, &state, &self.cwd).await;
+                line.map_err(|error| error.to_string())
+            }
+            None => Ok(String::new()),
+        }
     }
 
     fn copy(&self, text: String) -> BoxFuture<'static, Result<String, String>> {

@@ -1,5 +1,6 @@
 //! The machine: paths, files, processes, the terminal, the clipboard, logging.
 
+pub mod announce;
 pub mod child;
 pub mod clipboard;
 pub mod debug_log;
@@ -12,6 +13,7 @@ pub mod paths;
 pub mod process;
 pub mod redact;
 pub mod signals;
+pub mod status_command;
 pub mod terminal;
 pub mod terminal_kind;
 pub mod which;

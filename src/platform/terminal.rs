@@ -25,6 +25,8 @@ use std::time::Duration;
 use diversion::Diversion;
 use rustix::termios::{self, InputModes, LocalModes, OptionalActions, OutputModes};
 
+use super::announce;
+
 /// Alternate screen; then, for that screen alone, paste brackets, focus reports, unambiguous keys
 /// (kitty's protocol, level 1) and a bar for a cursor.
 const TAKE: &str = concat!("\x1b[?1049h", "\x1b[?2004h", "\x1b[?1004h", "\x1b[>1u", "\x1b[6 q");
@@ -77,6 +79,9 @@ const PATIENCE: Duration = Duration::from_millis(700);
 const ABORTING: [&str; 2] =
     ["panic in a destructor during cleanup", "panic in a function that cannot unwind"];
 
+/// What stays visible outside of the screen unless it is taken back, by [`Trace`].
+static TRACES: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
+
 /// Whether the terminal is ours. Who turns it off gives the terminal back.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
@@ -99,6 +104,24 @@ pub enum Mouse {
     Slugs,
     /// The terminal's, with its own selection.
     Terminals,
+}
+
+/// Something that the terminal shows of slug's beside the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trace {
+    /// The window's name; what it was before is on the terminal's stack.
+    Title,
+    /// The progress in a tab or a task bar.
+    Progress,
+}
+
+/// Whether a trace is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// This is the first since the terminal was taken.
+    First,
+    /// It is.
+    Before,
 }
 
 /// Whether a stop was possible.
@@ -127,6 +150,15 @@ impl Screen {
         let result = visitor();
         take(self.mouse)?;
         Ok(result)
+    }
+
+    /// From here on giving the terminal back takes this back, too. To be called before what
+    /// leaves the trace is written.
+    pub fn leaves(&self, trace: Trace) -> Left {
+        match TRACES[trace as usize].swap(true, Ordering::SeqCst) {
+            false => Left::First,
+            true => Left::Before,
+        }
     }
 
     /// Stops slug as ctrl+z does in other programs, until the shell continues it. The whole screen
@@ -200,7 +232,15 @@ fn give_back() -> io::Result<()> {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return Ok(());
     }
-    let written = output::close(GIVE_BACK, PATIENCE);
+    let left = |trace: Trace| TRACES[trace as usize].swap(false, Ordering::SeqCst);
+    let mut sequences = String::from(GIVE_BACK);
+    if left(Trace::Progress) {
+        sequences.push_str(announce::CLEAR_PROGRESS);
+    }
+    if left(Trace::Title) {
+        sequences.push_str(announce::RETURN_TITLE);
+    }
+    let written = output::close(&sequences, PATIENCE);
     // Before the handles are the terminal again: what is printed next needs its line endings.
     let cooked = crossterm::terminal::disable_raw_mode();
     drop(locked(&DIVERTED).take());

@@ -58,6 +58,9 @@ pub trait Services: Send + Sync + 'static {
     /// called between two frames; the future ends when the system's clipboard has answered, with
     /// a sentence that says what is known of it.
     fn copy(&self, text: String) -> BoxFuture<'static, Result<String, String>>;
+    /// Runs the person's own command for the first line with `state` on its standard input; its
+    /// first line of output, or what went wrong.
+    async fn status_line(&self, state: String) -> Result<String, String>;
     /// Has the person edit a text in their own editor and waits for it; the terminal is theirs.
     fn edit(&self, text: &str) -> Result<String, String>;
 }
@@ -73,6 +76,8 @@ pub enum Own {
     Redraw,
     /// Give the terminal to the editor.
     OpenEditor(String),
+    /// Call the person.
+    Notify(String),
 }
 
 /// Runs effects.
@@ -113,6 +118,10 @@ impl Executor {
             Effect::Suspend => return Some(Own::Suspend),
             Effect::Redraw => return Some(Own::Redraw),
             Effect::OpenEditor { text } => return Some(Own::OpenEditor(text)),
+            Effect::Notify(text) => return Some(Own::Notify(text)),
+            Effect::RunStatusCommand { id, state } => self.answer(async move {
+                Msg::StatusLine { id, line: services.status_line(state).await }
+            }),
             Effect::Copy { text, what } => self.copy(text, what),
             Effect::SaveDraft { text } => {
                 self.keep("keep the draft", async move { services.save_draft(text).await });
@@ -282,6 +291,9 @@ mod tests {
         }
         async fn add_history(&self, _: String) -> Result<(), String> {
             Err("the disk is full".into())
+        }
+        async fn status_line(&self, state: String) -> Result<String, String> {
+            Ok(state)
         }
         fn copy(&self, _: String) -> BoxFuture<'static, Result<String, String>> {
             Box::pin(async { Ok("Copied".into()) })

@@ -21,9 +21,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent;
 use crate::domain::SessionId;
+use crate::platform::announce::{Announcer, KEEP_TITLE, Progress};
 use crate::platform::terminal::output::Output;
-use crate::platform::terminal::{BEGIN_UPDATE, END_UPDATE, Screen};
+use crate::platform::terminal::{self, BEGIN_UPDATE, END_UPDATE, Screen, Trace};
 
+use super::app::attention::Presence;
 use super::app::composer::Composer;
 use super::app::geometry::Geometry;
 use super::app::model::Settings;
@@ -31,6 +33,7 @@ use super::app::status::Status;
 use super::app::{Effect, Model, Msg, update, wake_at};
 use super::executor::{Executor, Handles, Own};
 use super::layout::Highlighter;
+use super::view::label::{Label, label};
 use super::view::{Layouts, Styles, view};
 
 /// The least time between two frames that no key asked for. Text that streams moves all rows up
@@ -55,6 +58,8 @@ pub struct Start {
     pub styles: Box<dyn Styles + Send>,
     /// Whether code is coloured.
     pub code: Code,
+    /// How the terminal is told what stands beside the picture.
+    pub announcer: Announcer,
     /// Ends the screen: a signal, or the terminal is gone.
     pub shutdown: CancellationToken,
 }
@@ -83,7 +88,7 @@ pub async fn run(
     handles: Handles,
     events: mpsc::Receiver<agent::Event>,
 ) -> anyhow::Result<Left> {
-    let surface = Tty::new(screen).context("cannot draw on the terminal")?;
+    let surface = Tty::new(screen, start.announcer).context("cannot draw on the terminal")?;
     play(surface, EventStream::new, start, handles, events).await
 }
 
@@ -107,6 +112,19 @@ trait Surface {
     fn lend(&mut self, visitor: &mut dyn FnMut()) -> io::Result<()>;
     /// Stops slug until the shell continues it.
     fn suspend(&mut self) -> io::Result<()>;
+    /// Tells something beside the picture, with the next frame.
+    fn announce(&mut self, news: News<'_>) -> io::Result<()>;
+}
+
+/// What is told beside the picture.
+#[derive(Debug, Clone, Copy)]
+enum News<'a> {
+    /// The person is called.
+    Call(&'a str),
+    /// The window's name.
+    Title(&'a str),
+    /// How far the work is.
+    Progress(Progress),
 }
 
 /// The screen's state with what it is drawn on.
@@ -118,6 +136,8 @@ struct Ui<S> {
     began: Instant,
     drawn: Option<Instant>,
     due: Due,
+    /// What the terminal was told beside the picture.
+    told: Option<Label>,
 }
 
 /// Whether a frame is due.
@@ -255,7 +275,8 @@ fn message(input: Input) -> Option<Msg> {
         Input::Mouse(mouse) if mouse.kind == MouseEventKind::Moved => None,
         Input::Mouse(mouse) => Some(Msg::Mouse(mouse)),
         Input::Resize(width, height) => Some(Msg::Resized { width, height }),
-        Input::FocusGained | Input::FocusLost => None,
+        Input::FocusGained => Some(Msg::Looks(Presence::Here)),
+        Input::FocusLost => Some(Msg::Looks(Presence::Away)),
     }
 }
 
@@ -271,6 +292,7 @@ impl<S: Surface> Ui<S> {
             began: Instant::now(),
             drawn: None,
             due: Due::Soon,
+            told: None,
         })
     }
 
@@ -278,7 +300,7 @@ impl<S: Surface> Ui<S> {
     fn take(&mut self, msg: Msg) -> Vec<Effect> {
         let due = match &msg {
             Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_) | Msg::Resized { .. } => Due::Now,
-            Msg::Drawn(_) => Due::No,
+            Msg::Drawn(_) | Msg::Looks(_) => Due::No,
             Msg::Agent(event) => {
                 if matches!(**event, agent::Event::SessionOpened { .. }) {
                     self.layouts.clear();
@@ -292,6 +314,7 @@ impl<S: Surface> Ui<S> {
             | Msg::Pages { .. }
             | Msg::ModelsListed { .. }
             | Msg::GitRead { .. }
+            | Msg::StatusLine { .. }
             | Msg::EditorClosed(_)
             | Msg::CodeColoured
             | Msg::Told { .. } => Due::Soon,
@@ -321,6 +344,7 @@ impl<S: Surface> Ui<S> {
     }
 
     fn draw(&mut self) -> io::Result<()> {
+        self.tell()?;
         let mut geometry: Option<Geometry> = None;
         let Self { surface, model, layouts, styles, .. } = self;
         surface.draw(&mut |frame| geometry = Some(view(model, layouts, styles.as_ref(), frame)))?;
@@ -328,6 +352,23 @@ impl<S: Surface> Ui<S> {
         self.due = Due::No;
         if let Some(geometry) = geometry {
             self.take(Msg::Drawn(geometry));
+        }
+        Ok(())
+    }
+
+    /// Tells the terminal what has changed beside the picture.
+    fn tell(&mut self) -> io::Result<()> {
+        let label = label(&self.model);
+        let told = self.told.replace(label.clone());
+        if told.as_ref() == Some(&label) {
+            return Ok(());
+        }
+        if told.as_ref().is_none_or(|told| told.title != label.title) {
+            self.surface.announce(News::Title(&label.title))?;
+        }
+        let busy = label.progress != Progress::None;
+        if busy || told.is_some_and(|told| told.progress != label.progress) {
+            self.surface.announce(News::Progress(label.progress))?;
         }
         Ok(())
     }
@@ -343,8 +384,14 @@ impl<S: Surface> Ui<S> {
                 self.surface.lend(&mut || edited = executor.edit(&text))?;
                 self.take(Msg::EditorClosed(edited));
             }
+            Own::Notify(text) => {
+                self.surface.announce(News::Call(&text))?;
+                self.due = Due::Now;
+                return Ok(Flow::GoOn);
+            }
         }
         self.surface.forget()?;
+        self.told = None;
         // Nobody was told of a size that changed while the terminal was someone else's.
         let (width, height) = self.surface.size()?;
         self.take(Msg::Resized { width, height });
@@ -357,6 +404,7 @@ struct Tty {
     screen: Screen,
     terminal: Terminal<CrosstermBackend<Batch>>,
     batch: Batch,
+    announcer: Announcer,
 }
 
 /// Collects a frame, so that it leaves in one write.
@@ -364,12 +412,12 @@ struct Tty {
 struct Batch(Arc<Mutex<Vec<u8>>>);
 
 impl Tty {
-    fn new(screen: Screen) -> io::Result<Self> {
+    fn new(screen: Screen, announcer: Announcer) -> io::Result<Self> {
         let mut batch = Batch::default();
         // Another page may have been there before.
         batch.write_all(CLEAR)?;
         let terminal = Terminal::new(CrosstermBackend::new(batch.clone()))?;
-        Ok(Self { screen, terminal, batch })
+        Ok(Self { screen, terminal, batch, announcer })
     }
 }
 
@@ -411,6 +459,26 @@ impl Surface for Tty {
     fn suspend(&mut self) -> io::Result<()> {
         // Without a shell above nothing has happened, and there is nothing to do about it.
         self.screen.suspend().map(|_| ())
+    }
+
+    fn announce(&mut self, news: News<'_>) -> io::Result<()> {
+        match news {
+            News::Call(text) => {
+                self.batch.write_all(&self.announcer.call(text).unwrap_or_default())
+            }
+            News::Title(title) => {
+                let Some(sequence) = self.announcer.title(title) else { return Ok(()) };
+                if self.screen.leaves(Trace::Title) == terminal::Left::First {
+                    self.batch.write_all(KEEP_TITLE.as_bytes())?;
+                }
+                self.batch.write_all(sequence.as_bytes())
+            }
+            News::Progress(progress) => {
+                let Some(sequence) = self.announcer.progress(progress) else { return Ok(()) };
+                self.screen.leaves(Trace::Progress);
+                self.batch.write_all(sequence.as_bytes())
+            }
+        }
     }
 }
 

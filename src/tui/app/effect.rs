@@ -66,6 +66,15 @@ pub enum Effect {
         /// What is to be folded.
         older: Older,
     },
+    /// Calls the person, who looks elsewhere.
+    Notify(String),
+    /// Has the person's own command say what the first line shows of it.
+    RunStatusCommand {
+        /// Which request.
+        id: RequestId,
+        /// The state, as JSON.
+        state: String,
+    },
     /// Lists the server's models.
     ListModels(RequestId),
     /// Lists the workspace's files.

@@ -8,6 +8,7 @@ use crate::providers::ModelInfo;
 use crate::session::{Entry, Record, TurnOutcome};
 
 use super::approval::Stray;
+use super::attention::{self, Done};
 use super::commands;
 use super::complete;
 use super::effect::Effect;
@@ -91,7 +92,7 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
         Event::ResponseDropped { turn, reason, retry_in } => {
             if let Some(running) = model.turn.of(turn) {
                 running.streamed = Streamed::default();
-                running.enter(Phase::Retrying { at: now + retry_in });
+                running.enter(Phase::Retrying { at: now + retry_in, reason: reason.clone() });
                 model.transcript.response_dropped(now);
                 model.transcript.notice(NoticeLevel::Warning, reason);
             }
@@ -106,8 +107,10 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
             model.transcript.tool_ended(&call, Ended { status, display, summary, elapsed });
         }
         Event::ApprovalAsked(request) => {
+            let call = attention::question(model, &request.tool);
             model.questions.push_back(*request);
             commands::next_question(model, Stray::Below);
+            return call;
         }
         Event::ApprovalWithdrawn(id) => withdraw(model, id),
         Event::TodosChanged(todos) => model.todos = todos,
@@ -212,6 +215,7 @@ fn end_turn(model: &mut Model, turn: TurnId, outcome: &TurnOutcome) -> Vec<Effec
     if model.turn.running().is_some_and(|running| running.id != turn) {
         return Vec::new();
     }
+    let took = model.now.saturating_sub(model.turn.since().unwrap_or(model.now));
     model.turn = Turn::Idle;
     model.queue.miss_step();
     let mut effects = vec![read_git(model)];
@@ -226,6 +230,15 @@ fn end_turn(model: &mut Model, turn: TurnId, outcome: &TurnOutcome) -> Vec<Effec
                 model.toast(NoticeLevel::Info, text);
             }
         }
+    }
+    let how = match outcome {
+        TurnOutcome::Answered => Some(Done::Answered),
+        TurnOutcome::RoundLimit | TurnOutcome::Failed(_) => Some(Done::Failed),
+        TurnOutcome::Interrupted => None,
+    };
+    // Where the next message follows at once, nothing is done yet.
+    if model.turn.is_idle() {
+        effects.extend(how.and_then(|how| attention::done(model, took, how)));
     }
     effects
 }

@@ -3,6 +3,7 @@
 //! state and its update in one place; [`update`] only routes between them.
 
 pub mod approval;
+pub mod attention;
 pub mod block;
 mod commands;
 pub mod complete;
@@ -33,6 +34,7 @@ pub mod sidebar;
 pub mod softwrap;
 pub mod source;
 pub mod status;
+pub mod status_line;
 pub mod title;
 pub mod transcript;
 pub mod turn;

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::config::StatusItems;
 use crate::domain::{ApprovalRequest, NoticeLevel, Todo};
 
+use super::attention::Attention;
 use super::complete::Completion;
 use super::composer::Composer;
 use super::effect::RequestId;
@@ -20,6 +22,7 @@ use super::scroll::Scroll;
 use super::select::{Clicks, Selection};
 use super::sidebar::Sidebar;
 use super::status::Status;
+use super::status_line::StatusLine;
 use super::transcript::{BlockId, Transcript};
 use super::turn::Turn;
 use super::wheel::{Turned, Wheel};
@@ -87,6 +90,10 @@ pub struct Model {
     pub models: Vec<ModelRow>,
     /// Requests that are under way.
     pub requests: Requests,
+    /// What is known of the person's attention.
+    pub attention: Attention,
+    /// What the person's own command says.
+    pub status_line: StatusLine,
 }
 
 /// What does not change while slug runs.
@@ -102,6 +109,22 @@ pub struct Settings {
     pub wheel: Wheel,
     /// What the keys do.
     pub keys: Arc<Keymap>,
+    /// How long a turn has to take for its end to be told.
+    pub notify_after: Duration,
+    /// What the first line shows.
+    pub status_items: StatusItems,
+    /// Whether the person has a command for it.
+    pub status_command: StatusCommand,
+}
+
+/// Whether there is a command whose output the first line shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum StatusCommand {
+    /// There is none.
+    #[default]
+    None,
+    /// There is one, and it has not run yet or has run well.
+    Given,
 }
 
 /// Whether things may move.
@@ -153,6 +176,8 @@ pub struct Requests {
     pub older: Option<RequestId>,
 }
 
+/// Seconds between two changes of what counts seconds, where nothing is to move.
+pub const CALM: u64 = 5;
 const TOAST_TIME: Duration = Duration::from_secs(4);
 
 impl Requests {
@@ -197,7 +222,30 @@ impl Model {
             files: Arc::default(),
             models: Vec::new(),
             requests: Requests::default(),
+            attention: Attention::default(),
+            status_line: StatusLine::default(),
         }
+    }
+
+    /// What counts seconds counts from here: where nothing is to move, in steps.
+    pub fn shown_now(&self) -> Duration {
+        match self.settings.motion {
+            Motion::Full => self.now,
+            Motion::Reduced => Duration::from_secs(self.now.as_secs() / CALM * CALM),
+        }
+    }
+
+    /// The question that is on screen.
+    pub fn question(&self) -> Option<&ApprovalRequest> {
+        self.overlays.iter().find_map(|overlay| match overlay {
+            Overlay::Approval(approval) => Some(&approval.request),
+            Overlay::Picker(_) | Overlay::Reading(_) => None,
+        })
+    }
+
+    /// Whether slug waits for an answer.
+    pub fn has_question(&self) -> bool {
+        self.question().is_some()
     }
 
     /// Says a short word in the last line.

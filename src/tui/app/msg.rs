@@ -8,6 +8,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use crate::agent;
 use crate::domain::NoticeLevel;
 
+use super::attention::Presence;
 use super::effect::RequestId;
 use super::geometry::Geometry;
 use super::older::Folded;
@@ -26,6 +27,8 @@ pub enum Msg {
     Paste(String),
     /// The mouse.
     Mouse(MouseEvent),
+    /// The terminal says where the person looks.
+    Looks(Presence),
     /// The screen has another size.
     Resized {
         /// Columns.
@@ -78,6 +81,13 @@ pub enum Msg {
         id: RequestId,
         /// The state; `None` outside of git.
         git: Option<Git>,
+    },
+    /// Answer to `RunStatusCommand`: the first line of its output, or what went wrong.
+    StatusLine {
+        /// Which request.
+        id: RequestId,
+        /// What it came to.
+        line: Result<String, String>,
     },
     /// Code that was shown plain has its colours now.
     CodeColoured,

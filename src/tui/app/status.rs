@@ -1,5 +1,7 @@
 //! What the first line tells: the project, the model, the mode and how full the window is.
 
+use std::time::Duration;
+
 use crate::domain::{Mode, SessionId, Usage, Window};
 
 /// What is known of the session's surroundings. What is not known is not shown.
@@ -63,6 +65,16 @@ pub fn tokens(count: u64) -> String {
         }
         100_000..1_000_000 => format!("{}k", count / 1000),
         1_000_000.. => format!("{:.1}M", count as f64 / 1e6),
+    }
+}
+
+/// Seconds as a clock: `0:07`, `12:30`, `1:02:03`.
+pub fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        hours => format!("{hours}:{minutes:02}:{seconds:02}"),
     }
 }
 

@@ -63,6 +63,8 @@ pub enum Phase {
     Retrying {
         /// When.
         at: Duration,
+        /// What went wrong.
+        reason: String,
     },
     /// The person has stopped it.
     Stopping,
@@ -128,8 +130,19 @@ impl Running {
         }
     }
 
-    /// Tokens a second of the running response, estimated, once there is enough to tell.
+    /// Tokens a second of the response that streams, estimated, once there is enough to tell.
     pub fn rate(&self, now: Duration) -> Option<f64> {
+        match self.phase {
+            Phase::Thinking | Phase::Answering | Phase::Calling(_) if self.streamed.bytes > 0 => {}
+            Phase::Thinking
+            | Phase::Answering
+            | Phase::Calling(_)
+            | Phase::Waiting
+            | Phase::Prefill(_)
+            | Phase::Tool(_)
+            | Phase::Retrying { .. }
+            | Phase::Stopping => return None,
+        }
         let seconds = now.checked_sub(self.streamed.since?)?.as_secs_f64();
         (seconds > 0.5).then(|| self.streamed.bytes as f64 / 4.0 / seconds)
     }

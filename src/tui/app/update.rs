@@ -2,22 +2,38 @@
 
 use std::time::Duration;
 
+use crate::config::StatusItem;
+
 use super::effect::Effect;
 use super::geometry::Geometry;
-use super::model::{Model, Motion};
+use super::model::{CALM, Model, Motion};
 use super::msg::Msg;
 use super::overlay::Overlay;
 use super::picker::Item;
 use super::turn::Turn;
-use super::{approval, commands, complete, events, keys, mouse, older, pages, sidebar};
+use super::{
+    approval, attention, commands, complete, events, keys, mouse, older, pages, sidebar,
+    status_line,
+};
 
 /// Takes a message in; what it returns is to happen.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+    if matches!(msg, Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_)) {
+        model.attention.sign(model.now);
+    }
     match msg {
         Msg::Tick(now) => tick(model, now),
         Msg::Key(key) => keys::key(model, key),
         Msg::Paste(text) => keys::paste(model, &text),
         Msg::Mouse(event) => mouse::mouse(model, event),
+        Msg::Looks(presence) => {
+            attention::looks(model, presence);
+            Vec::new()
+        }
+        Msg::StatusLine { id, line } => {
+            status_line::answered(model, id, line);
+            Vec::new()
+        }
         Msg::Resized { width, height } => {
             model.geometry.width = width;
             model.geometry.height = height;
@@ -75,8 +91,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 pub fn wake_at(model: &Model) -> Option<Duration> {
     let beat = match (&model.turn, model.settings.motion) {
         (Turn::Idle, _) if !commands::something_runs(model) => None,
-        (Turn::Idle | Turn::Starting { .. } | Turn::Running(_), Motion::Full) => Some(250),
-        (Turn::Idle | Turn::Starting { .. } | Turn::Running(_), Motion::Reduced) => Some(1000),
+        (Turn::Idle | Turn::Starting { .. } | Turn::Running(_), Motion::Full) => Some(500),
+        (Turn::Idle | Turn::Starting { .. } | Turn::Running(_), Motion::Reduced) => {
+            Some(u128::from(CALM) * 1000)
+        }
     };
     let beat = beat.map(|beat: u128| {
         let next = (model.now.as_millis() / beat + 1) * beat;
@@ -89,12 +107,27 @@ pub fn wake_at(model: &Model) -> Option<Duration> {
     let armed = armed.filter(|at| *at > model.now);
     let again = model.restless.then_some(model.now);
     let pending = model.pending.as_ref().map(|pending| pending.until);
-    let toast = model.toast.as_ref().map(|toast| toast.until);
-    [beat, pending, toast, model.composer.wake_at(model.now), mouse::wake_at(model), again]
-        .into_iter()
-        .flatten()
-        .chain(armed)
-        .min()
+    [
+        beat,
+        pending,
+        model.toast.as_ref().map(|toast| toast.until),
+        model.composer.wake_at(model.now),
+        mouse::wake_at(model),
+        again,
+        model.attention.wake_at(),
+        status_line::wake_at(model),
+        next_minute(model),
+    ]
+    .into_iter()
+    .flatten()
+    .chain(armed)
+    .min()
+}
+
+/// The one item of the first line that moves by itself.
+fn next_minute(model: &Model) -> Option<Duration> {
+    let counts = model.settings.status_items.has(StatusItem::Time);
+    counts.then(|| Duration::from_secs((model.now.as_secs() / 60 + 1) * 60))
 }
 
 fn tick(model: &mut Model, now: Duration) -> Vec<Effect> {
@@ -107,7 +140,10 @@ fn tick(model: &mut Model, now: Duration) -> Vec<Effect> {
     if model.pending.as_ref().is_some_and(|pending| pending.until <= now) {
         model.pending = None;
     }
-    model.composer.tick(now).into_iter().collect()
+    let mut effects: Vec<Effect> = model.composer.tick(now).into_iter().collect();
+    effects.extend(attention::tick(model));
+    effects.extend(status_line::tick(model));
+    effects
 }
 
 fn drawn(model: &mut Model, geometry: Geometry) -> Vec<Effect> {

@@ -62,6 +62,9 @@ impl Services for Desk {
     async fn add_history(&self, _: String) -> Result<(), String> {
         Ok(())
     }
+    async fn status_line(&self, state: String) -> Result<String, String> {
+        Ok(state)
+    }
     fn copy(&self, _: String) -> BoxFuture<'static, Result<String, String>> {
         Box::pin(async { Ok("Copied".into()) })
     }
@@ -75,6 +78,7 @@ struct Glass {
     terminal: Terminal<TestBackend>,
     frames: Arc<AtomicUsize>,
     shown: Arc<Mutex<String>>,
+    news: Arc<Mutex<Vec<String>>>,
 }
 
 impl Surface for Glass {
@@ -98,6 +102,15 @@ impl Surface for Glass {
     fn suspend(&mut self) -> io::Result<()> {
         Ok(())
     }
+    fn announce(&mut self, news: News<'_>) -> io::Result<()> {
+        let news = match news {
+            News::Call(text) => format!("call {text}"),
+            News::Title(text) => format!("title {text}"),
+            News::Progress(progress) => format!("progress {progress:?}"),
+        };
+        self.news.lock().unwrap().push(news);
+        Ok(())
+    }
 }
 
 struct Rig {
@@ -107,6 +120,7 @@ struct Rig {
     desk: Arc<Desk>,
     frames: Arc<AtomicUsize>,
     shown: Arc<Mutex<String>>,
+    news: Arc<Mutex<Vec<String>>>,
     shutdown: CancellationToken,
     task: tokio::task::JoinHandle<anyhow::Result<Left>>,
 }
@@ -116,6 +130,7 @@ fn glass() -> Glass {
         terminal: Terminal::new(TestBackend::new(80, 24)).unwrap(),
         frames: Arc::default(),
         shown: Arc::default(),
+        news: Arc::default(),
     }
 }
 
@@ -127,6 +142,7 @@ fn start(shutdown: CancellationToken) -> Start {
         history: Vec::new(),
         draft: String::new(),
         styles: Box::new(Plain),
+        announcer: Announcer::silent(),
         shutdown,
     }
 }
@@ -140,6 +156,7 @@ fn rig() -> Rig {
     let shutdown = CancellationToken::new();
     let glass = glass();
     let (frames, shown) = (Arc::clone(&glass.frames), Arc::clone(&glass.shown));
+    let news = Arc::clone(&glass.news);
     let start = start(shutdown.clone());
     let handles = Handles {
         commands: commands_in,
@@ -153,7 +170,7 @@ fn rig() -> Rig {
         }))
     };
     let task = tokio::spawn(play(glass, source, start, handles, events_out));
-    Rig { keys, events, commands, desk, frames, shown, shutdown, task }
+    Rig { keys, events, commands, desk, frames, shown, news, shutdown, task }
 }
 
 impl Rig {
@@ -249,4 +266,20 @@ async fn keys_that_come_later_wake_the_loop() {
     let own = std::future::poll_fn(|context| Poll::Ready(context.waker().clone())).await;
     assert_eq!(arrived(&mut keys).await, None);
     assert!(asked.lock().unwrap().as_ref().is_some_and(|waker| waker.will_wake(&own)));
+}
+
+#[tokio::test]
+async fn a_question_calls_a_person_who_looks_elsewhere() {
+    let rig = rig();
+    rig.keys.send(Input::FocusLost).unwrap();
+    rig.key("h");
+    rig.until("❯ h").await;
+    rig.events.send(crate::tui::scene::question(1, "rm -rf build/")).await.unwrap();
+    rig.until("yes, once").await;
+    rig.shutdown.cancel();
+    rig.task.await.unwrap().unwrap();
+    let news = rig.news.lock().unwrap();
+    assert!(news.contains(&"call : Bash needs your answer".to_owned()), "{news:?}");
+    assert!(news.contains(&"title ? slug".to_owned()), "{news:?}");
+    assert!(news.contains(&"progress Waiting".to_owned()), "{news:?}");
 }

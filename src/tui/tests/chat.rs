@@ -102,7 +102,7 @@ fn a_slow_prompt_shows_how_far_it_is() {
     screen(80, 24)
         .event(Event::TurnStarted { turn: TURN })
         .event(Event::Prefill { turn: TURN, progress })
-        .shows("Reading the prompt: 3.1k of 12.4k tokens, 2k from the cache");
+        .shows("Reading the prompt 25% · 3.1k of 12.4k tokens, 2k cached");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod chat;
 mod folding;
 mod folds;
 mod keys;
+mod looks;
 mod moving;
 mod resting;
 mod scrolling;

@@ -1,48 +1,21 @@
-//! What goes on now, the rule above the input, and the last line with what the keys mean.
-
-use std::time::Duration;
+//! The rule above the input, and the last line with what the keys mean.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::domain::{NoticeLevel, TodoStatus};
+use crate::domain::NoticeLevel;
 use crate::tui::app::geometry::{Area, Geometry};
 use crate::tui::app::keymap::{
     ChatKey, Context, EmptyInputKey, Pending, Scrolling, SidebarKey, in_words,
 };
-use crate::tui::app::model::{Focus, Motion};
+use crate::tui::app::model::Focus;
 use crate::tui::app::overlay::Overlay;
-use crate::tui::app::status::tokens;
-use crate::tui::app::turn::{Certainty, Phase, Running, Turn};
 use crate::tui::app::{Model, contexts};
 use crate::tui::layout::{Role, Span};
 
 use super::blocks::harmless;
-use super::heads::clock;
 use super::paint::{self, Styles, span, spans_width, truncate};
 use super::picker;
-
-/// Rows of the line that says what runs.
-pub fn activity_height(model: &Model) -> u16 {
-    u16::from(!model.turn.is_idle())
-}
-
-/// Draws what the running turn does, for how long, and how much it has written.
-pub fn draw_activity(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
-    let Some(since) = model.turn.since() else { return };
-    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    let mut right = vec![span(clock(model.now.saturating_sub(since)), Role::Muted)];
-    if let Turn::Running(running) = &model.turn {
-        right.extend(written(running, model.now));
-    }
-    let room = area.width.saturating_sub(spans_width(&right) + 3);
-    let left = [
-        span(beat(model), Role::Assistant),
-        span(" ", Role::Text),
-        span(truncate(&doing(model), room), Role::Text),
-    ];
-    paint::both_edges(&left, &right, styles, area, buffer);
-}
 
 /// Draws the rule above the input; scrolled up, it says how much is new below, and returns where.
 pub fn draw_rule(
@@ -182,65 +155,4 @@ fn pairs(hints: &[(String, &'static str)]) -> Vec<Span> {
         spans.push(span(format!(" {word}"), Role::Muted));
     }
     spans
-}
-
-/// Moves a little while something runs.
-fn beat(model: &Model) -> &'static str {
-    const BEATS: [&str; 4] = ["◐", "◓", "◑", "◒"];
-    match model.settings.motion {
-        Motion::Reduced => BEATS[0],
-        Motion::Full => BEATS[(model.now.as_millis() / 250 % 4) as usize],
-    }
-}
-
-fn doing(model: &Model) -> String {
-    let Turn::Running(running) = &model.turn else { return "Sending".to_owned() };
-    if matches!(model.overlays.last(), Some(Overlay::Approval(_))) {
-        return "Waiting for your answer".to_owned();
-    }
-    let step = model.todos.iter().find(|todo| todo.status == TodoStatus::InProgress);
-    match (&running.phase, step) {
-        (Phase::Stopping, _) => "Stopping".to_owned(),
-        (Phase::Retrying { at }, _) => {
-            let left = at.saturating_sub(model.now).as_millis().div_ceil(1000);
-            format!("Trying again in {left} s")
-        }
-        (Phase::Prefill(progress), _) => {
-            let read = format!(
-                "Reading the prompt: {} of {} tokens",
-                tokens(progress.processed),
-                tokens(progress.total)
-            );
-            match progress.cached {
-                0 => read,
-                cached => format!("{read}, {} from the cache", tokens(cached)),
-            }
-        }
-        (
-            Phase::Waiting
-            | Phase::Thinking
-            | Phase::Answering
-            | Phase::Calling(_)
-            | Phase::Tool(_),
-            Some(step),
-        ) => harmless(&step.active_form),
-        (Phase::Waiting, None) => "Waiting for the model".to_owned(),
-        (Phase::Thinking, None) => "Thinking".to_owned(),
-        (Phase::Answering, None) => "Answering".to_owned(),
-        (Phase::Calling(tool), None) => format!("Preparing {}", harmless(tool)),
-        (Phase::Tool(tool), None) => format!("Running {}", harmless(tool)),
-    }
-}
-
-fn written(running: &Running, now: Duration) -> Vec<Span> {
-    let mut text = String::new();
-    match running.tokens() {
-        (0, _) => {}
-        (count, Certainty::Measured) => text.push_str(&format!("  {} tokens", tokens(count))),
-        (count, Certainty::Estimated) => text.push_str(&format!("  ~{} tokens", tokens(count))),
-    }
-    if let Some(rate) = running.rate(now) {
-        text.push_str(&format!("  ~{rate:.0}/s"));
-    }
-    vec![span(text, Role::Muted)]
 }

@@ -1,12 +1,14 @@
-//! The first line: where slug is and what it works with. What matters least goes first when the
-//! screen is narrow.
+//! The first line: where slug is and what it works with, as the person has put it together. What
+//! matters least goes first when the screen is narrow.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::config::StatusItem;
 use crate::domain::Window;
 use crate::tui::app::Model;
 use crate::tui::app::status::{Git, Host, Status, tokens};
+use crate::tui::layout::ansi::{self, Keep};
 use crate::tui::layout::{Role, Span};
 
 use super::blocks::harmless;
@@ -27,7 +29,7 @@ enum Side {
 
 /// Draws the first line.
 pub fn draw(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
-    let mut parts = parts(&model.status, area.width);
+    let mut parts = parts(model, area.width);
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     while parts.len() > 1 && taken(&parts) > area.width {
         let least = parts.iter().enumerate().min_by_key(|(_, part)| part.weight);
@@ -52,37 +54,88 @@ fn taken(parts: &[Part]) -> u16 {
     parts.iter().map(|part| spans_width(&part.spans) + 2).sum()
 }
 
-fn parts(status: &Status, width: u16) -> Vec<Part> {
-    let part = |weight, side, spans| Part { weight, side, spans };
-    let mut parts = vec![part(4, Side::Left, vec![span("slug", Role::Title)])];
-    if !status.project.is_empty() {
-        let project = truncate(&harmless(&status.project), 24);
-        parts.push(part(6, Side::Left, vec![span(project, Role::Text)]));
+fn parts(model: &Model, width: u16) -> Vec<Part> {
+    let items = &model.settings.status_items;
+    let left = items.left.iter().map(|item| (Side::Left, *item));
+    let right = items.right.iter().map(|item| (Side::Right, *item));
+    left.chain(right)
+        .filter_map(|(side, item)| {
+            let spans = shown(model, item, width)?;
+            Some(Part { weight: weight(item), side, spans })
+        })
+        .collect()
+}
+
+fn weight(item: StatusItem) -> u8 {
+    match item {
+        StatusItem::Rate => 0,
+        StatusItem::Time => 1,
+        StatusItem::Session => 2,
+        StatusItem::Cached => 3,
+        StatusItem::Title => 4,
+        StatusItem::Command => 5,
+        StatusItem::Branch => 6,
+        StatusItem::Slug => 7,
+        StatusItem::Model => 8,
+        StatusItem::Folder => 9,
+        StatusItem::Context => 10,
+        StatusItem::Mode => 11,
     }
-    if let Some(git) = &status.git {
-        parts.push(part(3, Side::Left, of_git(git)));
+}
+
+/// What an item shows; nothing where nothing is known.
+fn shown(model: &Model, item: StatusItem, width: u16) -> Option<Vec<Span>> {
+    let status = &model.status;
+    let one = |text: String, role| (!text.is_empty()).then(|| vec![span(text, role)]);
+    let cut = |text: &str, columns| truncate(&harmless(text), columns);
+    match item {
+        StatusItem::Slug => one("slug".to_owned(), Role::Title),
+        StatusItem::Folder => one(cut(&status.project, 24), Role::Text),
+        StatusItem::Branch => status.git.as_ref().map(of_git),
+        StatusItem::Title => one(cut(status.title.as_deref()?, width / 4), Role::Muted),
+        StatusItem::Session => {
+            let id = status.session?.to_string();
+            // The end of these ids is what tells two of one minute apart.
+            one(id.rsplit('-').next().unwrap_or(&id).to_owned(), Role::Muted)
+        }
+        StatusItem::Time => one(open_for(model), Role::Muted),
+        StatusItem::Command => own(model.status_line.text.as_deref()?, width / 3),
+        StatusItem::Rate => {
+            let rate = status.rate.filter(|_| status.host == Host::Local)?;
+            one(format!("{rate:.0} tok/s"), Role::Muted)
+        }
+        StatusItem::Model => one(cut(&status.model, 28), Role::Assistant),
+        StatusItem::Mode => one(status.mode.name().to_owned(), Role::System),
+        StatusItem::Context => one(meter(status)?, Role::Text),
+        StatusItem::Cached => one(cached(status)?, Role::Muted),
     }
-    if let Some(title) = &status.title {
-        let title = truncate(&harmless(title), width / 4);
-        parts.push(part(2, Side::Left, vec![span(title, Role::Muted)]));
+}
+
+/// In minutes, so that it moves seldom.
+fn open_for(model: &Model) -> String {
+    let minutes = model.now.as_secs() / 60;
+    match minutes / 60 {
+        0 => format!("{minutes} min"),
+        hours => format!("{hours} h {:02} min", minutes % 60),
     }
-    if status.host == Host::Local
-        && let Some(rate) = status.rate
-    {
-        parts.push(part(0, Side::Right, vec![span(format!("{rate:.0} tok/s"), Role::Muted)]));
+}
+
+/// What the person's own command printed, with its colours and without anything else.
+fn own(text: &str, columns: u16) -> Option<Vec<Span>> {
+    let line = ansi::render(text, Keep::All, u16::MAX).into_iter().next()?;
+    let mut left = columns;
+    let mut spans = Vec::new();
+    for piece in line.spans {
+        let text = truncate(&piece.text, left);
+        let wide = paint::width(&text);
+        left -= wide.min(left);
+        let is_cut = text.len() < piece.text.len();
+        spans.push(Span { text, role: piece.role });
+        if is_cut {
+            break;
+        }
     }
-    if !status.model.is_empty() {
-        let model = truncate(&harmless(&status.model), 28);
-        parts.push(part(5, Side::Right, vec![span(model, Role::Assistant)]));
-    }
-    parts.push(part(8, Side::Right, vec![span(status.mode.name(), Role::System)]));
-    if let Some(meter) = meter(status) {
-        parts.push(part(7, Side::Right, vec![span(meter, Role::Text)]));
-    }
-    if let Some(cached) = cached(status) {
-        parts.push(part(1, Side::Right, vec![span(cached, Role::Muted)]));
-    }
-    parts
+    (!spans.is_empty()).then_some(spans)
 }
 
 fn of_git(git: &Git) -> Vec<Span> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::tui::app::block::{
     Block, Body, Fold, Origin, Shows, TextState, Thinking, Tool, ToolState,
 };
+use crate::tui::app::status::clock;
 use crate::tui::layout::{Role, Run, Span};
 
 use super::blocks::harmless;
@@ -51,16 +52,6 @@ pub fn has_head(block: &Block) -> bool {
         | Body::Notice(_)
         | Body::Interrupted
         | Body::Compacted => false,
-    }
-}
-
-/// Seconds as a clock: `0:07`, `12:30`, `1:02:03`.
-pub fn clock(time: Duration) -> String {
-    let seconds = time.as_secs();
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    match hours {
-        0 => format!("{minutes}:{seconds:02}"),
-        hours => format!("{hours}:{minutes:02}:{seconds:02}"),
     }
 }
 

@@ -3,12 +3,14 @@
 //!
 //! One file for each part. From 40x12 up everything fits; what matters least goes first.
 
+pub mod activity;
 pub mod approval;
 pub mod blocks;
 pub mod composer;
 pub mod footer;
 pub mod header;
 pub mod heads;
+pub mod label;
 pub mod layouts;
 pub mod paint;
 pub mod picker;
@@ -64,7 +66,7 @@ pub fn view(
     header::draw(model, styles, rows.header, buffer);
     paint::rule(rows.header_rule, styles, buffer);
     transcript::draw(model, layouts, styles, rows.transcript, buffer, &mut geometry);
-    footer::draw_activity(model, styles, rows.activity, buffer);
+    activity::draw(model, styles, rows.activity, buffer);
     queue::draw(model, styles, rows.queue, buffer);
     geometry.below = footer::draw_rule(model, &geometry, styles, rows.rule, buffer);
     let caret = composer::draw(model, &typed, styles, rows.input, buffer, &mut geometry);
@@ -158,7 +160,7 @@ impl Rows {
         let input = from_bottom(input);
         let rule = from_bottom(1);
         let queue = from_bottom(queue::height(model));
-        let activity = from_bottom(footer::activity_height(model));
+        let activity = from_bottom(activity::height(model));
         let transcript =
             Rect { x: area.x, y: top, width: area.width, height: bottom.saturating_sub(top) };
         Self { header, header_rule, transcript, activity, queue, rule, input, hints }

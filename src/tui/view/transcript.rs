@@ -98,7 +98,7 @@ pub fn row(model: &Model, layouts: &mut Layouts, at: RowAt, width: u16) -> Row {
     let (kind, source, runs, content) = match at.row.checked_sub(shape.gap) {
         None => (RowKind::Gap, 0, Vec::new(), Content::Empty),
         Some(row) if row < shape.head => {
-            let mut head = heads::head(block, fold, model.now, width).unwrap_or_default();
+            let mut head = heads::head(block, fold, model.shown_now(), width).unwrap_or_default();
             (RowKind::Head, 0, std::mem::take(&mut head.runs), Content::Head(head))
         }
         Some(row) => {

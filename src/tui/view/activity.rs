@@ -1,0 +1,157 @@
+//! The line that says what the running turn does: a calm mark, the step of the plan or the tool,
+//! what it waits for, and at the right edge for how long and how much was written. What is on the
+//! right stays; what is on the left gives way, the detail first.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::domain::TodoStatus;
+use crate::providers::Prefill;
+use crate::tui::app::Model;
+use crate::tui::app::block::{Body, Tool, ToolState};
+use crate::tui::app::model::Motion;
+use crate::tui::app::status::{clock, tokens};
+use crate::tui::app::turn::{Certainty, Phase, Running, Turn};
+use crate::tui::layout::{Role, Span};
+
+use super::blocks::harmless;
+use super::paint::{self, Styles, span, spans_width, truncate, width};
+
+/// Calls at the transcript's end that are looked at for one that runs.
+const RECENT: usize = 32;
+
+/// Rows of the line.
+pub fn height(model: &Model) -> u16 {
+    u16::from(!model.turn.is_idle())
+}
+
+/// Draws the line.
+pub fn draw(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+    let Some(since) = model.turn.since() else { return };
+    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    let elapsed = clock(model.shown_now().saturating_sub(since));
+    let counted = match &model.turn {
+        Turn::Running(running) => written(running, model),
+        Turn::Idle | Turn::Starting { .. } => Vec::new(),
+    };
+    let mut right: Vec<Span> = counted;
+    right.push(span(elapsed, Role::Muted));
+    let room = area.width.saturating_sub(spans_width(&right) + 4);
+    let Doing { what, detail } = doing(model);
+    let what = truncate(&what, room);
+    let left = room.saturating_sub(width(&what) + 3);
+    let mut line =
+        vec![span(mark(model), Role::Assistant), span(" ", Role::Text), span(what, Role::Text)];
+    // A few letters of a detail say nothing.
+    if !detail.is_empty() && left >= 8.min(width(&detail)) {
+        line.push(span(" · ", Role::Muted));
+        line.push(span(truncate(&detail, left), Role::Muted));
+    }
+    paint::both_edges(&line, &right, styles, area, buffer);
+}
+
+/// What the turn does, in words, for other places too.
+pub fn words(model: &Model) -> String {
+    let Doing { what, detail } = doing(model);
+    if detail.is_empty() { what } else { format!("{what}, {detail}") }
+}
+
+struct Doing {
+    what: String,
+    detail: String,
+}
+
+impl Doing {
+    fn of(what: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { what: what.into(), detail: detail.into() }
+    }
+}
+
+fn doing(model: &Model) -> Doing {
+    let Turn::Running(running) = &model.turn else { return Doing::of("Sending", "") };
+    if running.phase != Phase::Stopping && model.has_question() {
+        let tool = model.question().map(|question| harmless(&question.tool)).unwrap_or_default();
+        return Doing::of("Waiting for your answer", tool);
+    }
+    let (plain, detail) = match &running.phase {
+        Phase::Stopping => return Doing::of("Stopping", ""),
+        Phase::Retrying { at, reason } => {
+            let left = at.saturating_sub(model.now).as_millis().div_ceil(1000);
+            return Doing::of(format!("Trying again in {left} s"), harmless(reason));
+        }
+        Phase::Prefill(progress) => return reading(progress),
+        Phase::Waiting => ("Waiting for the model", String::new()),
+        Phase::Thinking => ("Thinking", String::new()),
+        Phase::Answering => ("Answering", String::new()),
+        Phase::Calling(tool) => ("Writing a call", harmless(tool)),
+        Phase::Tool(tool) => ("Running", running_tools(model, tool)),
+    };
+    let step = model.todos.iter().find(|todo| todo.status == TodoStatus::InProgress);
+    match (step, detail.is_empty()) {
+        (Some(step), false) => Doing::of(harmless(&step.active_form), detail),
+        (Some(step), true) => Doing::of(harmless(&step.active_form), plain.to_lowercase()),
+        (None, _) if plain == "Running" => Doing::of(detail, ""),
+        (None, _) => Doing::of(plain, detail),
+    }
+}
+
+fn reading(progress: &Prefill) -> Doing {
+    let part = (progress.processed * 100).checked_div(progress.total);
+    let what = match part {
+        Some(part) => format!("Reading the prompt {}%", part.min(100)),
+        None => "Reading the prompt".to_owned(),
+    };
+    let read = format!("{} of {} tokens", tokens(progress.processed), tokens(progress.total));
+    match progress.cached {
+        0 => Doing::of(what, read),
+        cached => Doing::of(what, format!("{read}, {} cached", tokens(cached))),
+    }
+}
+
+/// The newest call that runs, with what it is about, and how many run beside it.
+fn running_tools(model: &Model, name: &str) -> String {
+    let recent = model.transcript.blocks().iter().rev().take(RECENT);
+    let mut running = recent.filter_map(|block| match &block.body {
+        Body::Tool(tool) if tool.state == ToolState::Running => Some(&**tool),
+        Body::Tool(_)
+        | Body::User(_)
+        | Body::Assistant(_)
+        | Body::Thinking(_)
+        | Body::Notice(_)
+        | Body::Interrupted
+        | Body::Compacted => None,
+    });
+    let named = |tool: &Tool| format!("{} {}", harmless(&tool.name), harmless(&tool.title));
+    let Some(newest) = running.next() else { return harmless(name) };
+    match running.count() {
+        0 => named(newest).trim_end().to_owned(),
+        more => format!("{} and {more} more", named(newest).trim_end()),
+    }
+}
+
+/// Moves a little while something runs: it grows and shrinks, once in two seconds.
+fn mark(model: &Model) -> &'static str {
+    const BEATS: [&str; 4] = ["∙", "•", "●", "•"];
+    match model.settings.motion {
+        Motion::Reduced => "●",
+        Motion::Full => BEATS[(model.now.as_millis() / 500 % 4) as usize],
+    }
+}
+
+/// Tokens and their rate. Where nothing is to move, only what was measured.
+fn written(running: &Running, model: &Model) -> Vec<Span> {
+    let mut text = String::new();
+    let (count, certainty) = match model.settings.motion {
+        Motion::Full => running.tokens(),
+        Motion::Reduced => (running.tokens, Certainty::Measured),
+    };
+    match (count, certainty) {
+        (0, _) => {}
+        (count, Certainty::Measured) => text.push_str(&format!("{} tokens  ", tokens(count))),
+        (count, Certainty::Estimated) => text.push_str(&format!("~{} tokens  ", tokens(count))),
+    }
+    if let (Motion::Full, Some(rate)) = (model.settings.motion, running.rate(model.now)) {
+        text.push_str(&format!("~{rate:.0}/s  "));
+    }
+    if text.is_empty() { Vec::new() } else { vec![span(text, Role::Muted)] }
+}

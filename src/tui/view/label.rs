@@ -1,0 +1,57 @@
+//! What the terminal's window says of slug: its name, and how far the work is.
+
+use crate::platform::announce::Progress;
+use crate::tui::app::Model;
+use crate::tui::app::turn::{Phase, Turn};
+
+/// What is told beside the picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// The window's name.
+    pub title: String,
+    /// How far the work is.
+    pub progress: Progress,
+    /// Progress is told again now and then, since terminals take it off that was long not told.
+    beat: u128,
+}
+
+/// How often progress is told again, in seconds.
+const AGAIN: u128 = 10;
+
+/// The label of this state.
+pub fn label(model: &Model) -> Label {
+    let what = model.status.title.as_deref().unwrap_or(&model.status.project);
+    let waits = model.has_question();
+    let mark = match (waits, model.turn.is_idle()) {
+        (true, _) => "? ",
+        (false, false) => "● ",
+        (false, true) => "",
+    };
+    let title =
+        if what.is_empty() { format!("{mark}slug") } else { format!("{mark}slug · {what}") };
+    let progress = match &model.turn {
+        _ if waits => Progress::Waiting,
+        Turn::Idle => Progress::None,
+        Turn::Starting { .. } => Progress::Busy,
+        Turn::Running(running) => match &running.phase {
+            Phase::Prefill(read) if read.total > 0 => {
+                Progress::Percent(u8::try_from(read.processed * 100 / read.total).unwrap_or(100))
+            }
+            Phase::Prefill(_)
+            | Phase::Waiting
+            | Phase::Thinking
+            | Phase::Answering
+            | Phase::Calling(_)
+            | Phase::Tool(_)
+            | Phase::Retrying { .. }
+            | Phase::Stopping => Progress::Busy,
+        },
+    };
+    let beat = match progress {
+        Progress::None => 0,
+        Progress::Busy | Progress::Percent(_) | Progress::Waiting => {
+            u128::from(model.now.as_secs()) / AGAIN
+        }
+    };
+    Label { title, progress, beat }
+}

@@ -1,0 +1,108 @@
+//! What the terminal is told beside the picture: the window's name, calls, progress.
+
+use crate::bash;
+use crate::support::desk::{Desk, with_server};
+use crate::support::model_server::{ModelServer, Reply};
+use crate::support::terminal::Slug;
+
+const FOCUS_LOST: &str = "\x1b[O";
+const TITLE_KEPT: &str = "\x1b[22;2t";
+const TITLE_BACK: &str = "\x1b]2;\x07\x1b[23;2t";
+const PROGRESS_OFF: &str = "\x1b]9;4;0;\x07";
+
+/// A chat in a terminal that names itself so.
+fn chat_in(desk: &Desk, server: &ModelServer, variables: &[(&str, &str)]) -> Slug {
+    let endpoint = server.endpoint();
+    let mut start = Slug::at(desk, 100, 30).args(&with_server(&endpoint, &[]));
+    for (name, value) in variables {
+        start = start.env(name, value);
+    }
+    let mut slug = start.open();
+    slug.wait_for("test-model");
+    slug
+}
+
+/// A question asked while nobody looks, and the bytes that call the person.
+fn calls(variables: &[(&str, &str)], config: &str, wanted: &str) {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("config.toml", config);
+    server.reply(bash("c1", "touch made"));
+    let mut slug = chat_in(&desk, &server, variables);
+    slug.keys(FOCUS_LOST);
+    slug.say("make it");
+    slug.wait_for_raw(&format!("{wanted:?}"), |raw| raw.contains(wanted));
+}
+
+#[test]
+fn each_terminal_is_called_in_its_own_way() {
+    let text = "shop: Bash needs your answer";
+    calls(&[("TERM", "xterm-kitty")], "", &format!("\x1b]99;i=slug:p=body;{text}\x1b\\"));
+    let ghostty = [("TERM", "xterm-ghostty")];
+    calls(&ghostty, "", &format!("\x1b]777;notify;slug;{text}\x07"));
+    let iterm = [("TERM_PROGRAM", "iTerm.app")];
+    calls(&iterm, "", &format!("\x1b]9;slug: {text}\x07"));
+    let tmux = [("TERM", "xterm-kitty"), ("TMUX", "/tmp/t,1,0")];
+    calls(&tmux, "", &format!("{text}\x1b\x1b\\\x1b\\\x07"));
+    calls(&[], "[ui]\nnotify = \"osc777\"", &format!("\x1b]777;notify;slug;{text}\x07"));
+    // The name of the window ends in BEL, too: the bell is one by itself.
+    calls(&[], "[ui]\ntitle = false", "\x07");
+}
+
+#[test]
+fn the_window_is_named_and_gets_its_old_name_back() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Good morning."));
+    let mut slug = chat_in(&desk, &server, &[]);
+    slug.say("hello there");
+    slug.wait_for("Good morning.");
+    slug.wait_for_raw("the session's title", |raw| raw.contains("\x1b]2;slug · hello there\x07"));
+    slug.keys("/quit\r");
+    assert!(slug.wait().success());
+    slug.wait_for_raw("its old name", |raw| {
+        let kept = raw.find(TITLE_KEPT).unwrap();
+        kept < raw.find("\x1b]2;slug").unwrap()
+            && raw.rfind(TITLE_BACK) > raw.rfind("\x1b]2;slug")
+            && raw.matches(TITLE_KEPT).count() == 1
+    });
+    slug.wait_for_raw("no progress", |raw| !raw.contains("\x1b]9;"));
+}
+
+#[test]
+fn progress_is_told_where_it_is_safe_and_taken_off_at_the_end() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    let mut slug = chat_in(&desk, &server, &[("WT_SESSION", "1")]);
+    slug.say("make it");
+    slug.wait_for_dialog("touch made");
+    slug.wait_for_raw("busy, then waiting", |raw| {
+        raw.find("\x1b]9;4;3;\x07").is_some_and(|busy| Some(busy) < raw.find("\x1b]9;4;4;100\x07"))
+    });
+    slug.signal(rustix::process::Signal::TERM);
+    slug.wait();
+    slug.wait_for_raw("progress taken off", |raw| {
+        raw.rfind(PROGRESS_OFF) > raw.rfind("\x1b[?1049l")
+    });
+}
+
+#[test]
+fn nothing_is_told_that_is_not_wanted() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let config = "[ui]\ntitle = false\nprogress = false\nnotify = \"never\"\n";
+    desk.write_home("config.toml", config);
+    server.reply(bash("c1", "touch made"));
+    let mut slug = chat_in(&desk, &server, &[("WT_SESSION", "1")]);
+    slug.keys(FOCUS_LOST);
+    slug.say("make it");
+    slug.wait_for_dialog("touch made");
+    slug.wait_for_raw("nothing", |raw| !raw.contains(['\x07']) && !raw.contains("\x1b]"));
+}
+
+#[test]
+fn the_first_line_shows_what_a_command_says() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let command = "sed 's/.*\"model\":\"\\([^\"]*\\)\".*/[\\1 says hi]/'";
+    let config = format!("[ui]\nstatus_command = '''{command}'''\n");
+    desk.write_home("config.toml", &config);
+    let mut slug = chat_in(&desk, &server, &[]);
+    slug.wait_for("[test-model says hi]");
+}
