@@ -281,7 +281,7 @@ impl Layer {
                 .wheel_events
                 .and_then(|it| findings.few(&it, "ui.wheel_events", &place)),
             leave: raw.leave.and_then(|it| findings.leave(&it, &place)),
-            status: raw.status.map(|it| findings.status(it, &place)),
+            status: raw.status.map(|it| findings.status(&it, &place)),
             status_command: raw.status_command.map(text).filter(|it| !it.value.trim().is_empty()),
             title: raw.title.map(flag),
             progress: raw.progress.map(flag),
@@ -390,7 +390,7 @@ impl Findings {
 
     fn status(
         &mut self,
-        it: At<Vec<At<String>>>,
+        it: &At<Vec<At<String>>>,
         place: &impl Fn(usize) -> Origin,
     ) -> Sourced<StatusItems> {
         let (value, unknown) = StatusItems::parse(it.value.iter().map(|name| name.value.as_str()));

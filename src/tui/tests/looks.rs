@@ -38,7 +38,7 @@ fn runs(id: &str, command: &str) -> [Event; 3] {
 
 fn notified(scene: &Scene) -> Vec<&str> {
     let text = |effect| match effect {
-        &Effect::Notify(ref text) => Some(text.as_str()),
+        Effect::Notify(text) => Some(text.as_str()),
         _ => None,
     };
     scene.effects.iter().filter_map(text).collect()
