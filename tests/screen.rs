@@ -20,6 +20,8 @@ mod chatting;
 mod demo;
 #[path = "screen/leaving.rs"]
 mod leaving;
+#[path = "screen/linear.rs"]
+mod linear;
 #[path = "screen/robust.rs"]
 mod robust;
 #[path = "screen/sessions.rs"]

@@ -136,6 +136,11 @@ pub struct Cli {
     #[arg(long, value_name = "DIR", help_heading = "Workspace")]
     pub add_dir: Vec<PathBuf>,
 
+    /// Say everything line by line, without a full screen: for screen readers and simple
+    /// terminals. Lines may also come from a pipe
+    #[arg(long, conflicts_with = "prompt", help_heading = "Screen")]
+    pub linear: bool,
+
     /// Keep each request, response and tool call under ~/.slug/debug
     #[arg(long, help_heading = "Trouble")]
     pub debug_log: bool,

@@ -107,7 +107,7 @@ fn what_cannot_go_together_is_refused() {
         vec!["--reset-tty", "--plan"],
         vec!["--output-format", "json"],
         vec!["--budget", "1"],
-        vec!["--linear"],
+        vec!["--linear", "-p", "hello"],
         vec!["hello"],
         vec!["--", "--yolo"],
     ] {

@@ -61,7 +61,7 @@ pub(super) fn check(terminal: &Terminal) -> Vec<Finding> {
         None | Some("dumb") => findings.push(Finding::fail(
             SUBJECT,
             "TERM names no terminal that can show a full screen.",
-            "Use a terminal emulator, or `slug -p` without a screen.",
+            "slug says everything line by line there, as with --linear; a terminal emulator has a screen.",
         )),
         Some(_) => {}
     }

@@ -5,6 +5,7 @@
 
 mod build;
 mod ground;
+mod linear;
 mod once;
 mod print;
 mod questions;
@@ -76,6 +77,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         match (&cli.command, &cli.prompt) {
             (Some(command), _) => subcommands::run(cli, &ground, command).await,
             (None, Some(prompt)) => once::run(cli, &ground, prompt.as_deref()).await,
+            (None, None) if linear::is_wanted(cli) => linear::run(cli, &ground).await,
             (None, None) => screen::run(cli, &ground).await,
         }
     });

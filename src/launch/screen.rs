@@ -1,5 +1,6 @@
 //! The full screen: the questions before the chat, then the chat.
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use crate::permissions::store::ProjectFiles;
 use crate::platform::announce::{Announcer, Call, Named, Told};
 use crate::platform::hangup::HangupWatch;
 use crate::platform::redact::Redactor;
-use crate::platform::signals::{Signal, Signals, raise_again};
+use crate::platform::signals::{Signal, Signals, raise_again, stop};
 use crate::platform::terminal::{self, Mouse, Screen};
 use crate::platform::terminal_kind::Terminal;
 use crate::platform::{child, logging};
@@ -28,11 +29,13 @@ use crate::tui::app::model::{Motion, Settings, StatusCommand};
 use crate::tui::app::status::{Git, Status};
 use crate::tui::app::wheel::Wheel;
 use crate::tui::executor::Handles;
+use crate::tui::linear::{self, Bell, Ears};
 use crate::tui::runtime::{self, Code, Left, Start};
 use crate::tui::theme::{ColorDepth, Theme};
 
 use super::build::{self, Parts, Sides};
 use super::ground::Ground;
+use super::linear::Speech;
 use super::questions::{self, Model, Outcome};
 use super::services::Outside;
 use super::{once, print};
@@ -43,7 +46,10 @@ const LAST_LINES: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
     if !terminal::is_capable() {
-        bail!("The full screen needs a terminal. `slug -p TEXT` answers without one.");
+        bail!(
+            "The full screen needs a terminal. `slug --linear` does without a screen, and `slug -p TEXT` \
+             without a conversation."
+        );
     }
     let scratch = scratch(cli)?;
     let moved = scratch.as_ref().map(|scratch| ground.moved_to(scratch.path().to_owned()));
@@ -93,9 +99,10 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
         let folder = scratch_repo()?;
         let ground = ground.moved_to(folder.path().to_owned());
         let chat = Chat { cli, ground: &ground, config, project: ProjectFiles::Trusted, script };
-        return chat.run(screen, signals, theme).await;
+        return chat.run(Front::Full { screen, theme }, signals).await;
     }
-    Chat { cli, ground, config, project, script }.run(screen, signals, theme).await
+    let front = Front::Full { screen, theme };
+    Chat { cli, ground, config, project, script }.run(front, signals).await
 }
 
 /// The scratch repository that the built-in demo works in; gone when it is dropped.
@@ -106,23 +113,43 @@ pub(super) fn scratch(cli: &Cli) -> anyhow::Result<Option<TempDir>> {
     scratch_repo().map(Some)
 }
 
-fn scratch_repo() -> anyhow::Result<TempDir> {
+pub(super) fn scratch_repo() -> anyhow::Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("slug-demo-").tempdir()?;
     demo::materialise_repo(folder.path())?;
     Ok(folder)
 }
 
+/// How the chat meets the person.
+pub(super) enum Front {
+    /// On the whole screen.
+    Full {
+        /// The screen.
+        screen: Screen,
+        /// Its colours.
+        theme: Theme,
+    },
+    /// Line by line.
+    Linear {
+        /// Where lines come from.
+        ears: Ears,
+        /// Where lines go.
+        voice: Speech,
+        /// Whether a bell calls.
+        bell: Bell,
+    },
+}
+
 /// All that the chat needs.
-struct Chat<'a> {
-    cli: &'a Cli,
-    ground: &'a Ground,
-    config: Config,
-    project: ProjectFiles,
-    script: Option<Option<PathBuf>>,
+pub(super) struct Chat<'a> {
+    pub(super) cli: &'a Cli,
+    pub(super) ground: &'a Ground,
+    pub(super) config: Config,
+    pub(super) project: ProjectFiles,
+    pub(super) script: Option<Option<PathBuf>>,
 }
 
 impl Chat<'_> {
-    async fn run(self, screen: Screen, mut signals: Signals, theme: Theme) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, front: Front, mut signals: Signals) -> anyhow::Result<Exit> {
         let Self { cli, ground, config, project, script } = self;
         let redactor = Redactor::default();
         let filter = std::env::var("RUST_LOG").ok();
@@ -136,18 +163,42 @@ impl Chat<'_> {
         setup.notices.extend(log.as_ref().err().map(ToString::to_string));
         let command = config.status_command.as_ref().map(|command| command.value.clone());
         let outside = Outside::new(ground, project, provider, setup.store.clone(), command);
-        let start = beginning(ground, &config, keys, theme, &outside);
-        let shutdown = start.shutdown.clone();
+        let shutdown = CancellationToken::new();
         let AgentHandle { commands, events, stop, task } =
             agent::spawn(setup, once::start(cli, ground)?);
-        let watch = HangupWatch::start(shutdown.clone());
-        if let Err(error) = &watch {
+        let watch = io::stdin().is_terminal().then(|| HangupWatch::start(shutdown.clone()));
+        if let Some(Err(error)) = &watch {
             tracing::warn!(%error, "the terminal's end will not be noticed");
         }
         let handles = handles(commands, &stop, outside.clone());
 
-        let chat = runtime::run(screen, start, handles, events);
-        let (left, signal) = until_left(chat, &mut signals, &shutdown).await;
+        let (interrupt, interrupts) = mpsc::channel(4);
+        let (settings, status) = (settings(ground, &config, keys), status(ground, &config));
+        let history = outside.history();
+        let (left, signal) = match front {
+            Front::Full { screen, theme } => {
+                drop(interrupt);
+                let start = Start {
+                    settings,
+                    status,
+                    history,
+                    draft: outside.draft(),
+                    code: if depth() == ColorDepth::None { Code::Plain } else { Code::Coloured },
+                    styles: Box::new(theme),
+                    announcer: announcer(&config, &Terminal::from_environment()),
+                    shutdown: shutdown.clone(),
+                };
+                let chat = runtime::run(screen, start, handles, events);
+                until_left(chat, &mut signals, &shutdown, None).await
+            }
+            Front::Linear { ears, voice, bell } => {
+                let shutdown = shutdown.clone();
+                let start = linear::Start { settings, status, history, interrupts, shutdown, bell };
+                let shutdown = start.shutdown.clone();
+                let chat = linear::run(start, ears, voice, handles, events);
+                until_left(chat, &mut signals, &shutdown, Some(&interrupt)).await
+            }
+        };
         stop.everything();
         let agent = ended(task).await;
         processes.end_all().await;
@@ -194,43 +245,33 @@ async fn ended(task: JoinHandle<()>) -> Ended {
     }
 }
 
-fn beginning(
-    ground: &Ground,
-    config: &Config,
-    keys: Keymap,
-    theme: Theme,
-    outside: &Outside,
-) -> Start {
+fn settings(ground: &Ground, config: &Config, keys: Keymap) -> Settings {
+    Settings {
+        cwd: ground.cwd.clone(),
+        home: ground.user_home.clone(),
+        keys: Arc::new(keys),
+        motion: if config.reduced_motion.value { Motion::Reduced } else { Motion::Full },
+        wheel: wheel(config),
+        notify_after: Duration::from_secs(config.notify_after.value.into()),
+        status_items: config.status.value.clone(),
+        status_command: match config.status_command {
+            Some(_) => StatusCommand::Given,
+            None => StatusCommand::None,
+        },
+    }
+}
+
+/// What is known before the session is open.
+fn status(ground: &Ground, config: &Config) -> Status {
     let name = ground.cwd.file_name().unwrap_or(ground.cwd.as_os_str());
     let branch = git_head(&ground.cwd).map(|head| match head {
         Head::Branch(name) | Head::Detached(name) => name,
     });
-    Start {
-        settings: Settings {
-            cwd: ground.cwd.clone(),
-            home: ground.user_home.clone(),
-            keys: Arc::new(keys),
-            motion: if config.reduced_motion.value { Motion::Reduced } else { Motion::Full },
-            wheel: wheel(config),
-            notify_after: Duration::from_secs(config.notify_after.value.into()),
-            status_items: config.status.value.clone(),
-            status_command: match config.status_command {
-                Some(_) => StatusCommand::Given,
-                None => StatusCommand::None,
-            },
-        },
-        status: Status {
-            project: name.to_string_lossy().into_owned(),
-            git: branch.map(|branch| Git { branch, ..Git::default() }),
-            mode: config.mode.value,
-            ..Status::default()
-        },
-        history: outside.history(),
-        draft: outside.draft(),
-        code: if depth() == ColorDepth::None { Code::Plain } else { Code::Coloured },
-        styles: Box::new(theme),
-        announcer: announcer(config, &Terminal::from_environment()),
-        shutdown: CancellationToken::new(),
+    Status {
+        project: name.to_string_lossy().into_owned(),
+        git: branch.map(|branch| Git { branch, ..Git::default() }),
+        mode: config.mode.value,
+        ..Status::default()
     }
 }
 
@@ -272,6 +313,7 @@ async fn until_left(
     chat: impl Future<Output = anyhow::Result<Left>>,
     signals: &mut Signals,
     shutdown: &CancellationToken,
+    interrupt: Option<&mpsc::Sender<()>>,
 ) -> (anyhow::Result<Left>, Option<Signal>) {
     tokio::pin!(chat);
     let mut ending = None;
@@ -279,6 +321,23 @@ async fn until_left(
         tokio::select! {
             left = &mut chat => return (left, ending),
             signal = signals.next(), if ending.is_none() => {
+                // Without a screen ctrl+c is a signal, and so is ctrl+z.
+                if let Some(interrupt) = interrupt {
+                    match signal {
+                        Signal::Interrupt => {
+                            // A full queue holds more than anybody means.
+                            let _ = interrupt.try_send(());
+                            continue;
+                        }
+                        Signal::Stop => {
+                            if let Err(error) = stop() {
+                                tracing::warn!(%error, "slug cannot be stopped");
+                            }
+                            continue;
+                        }
+                        Signal::Terminate | Signal::Hangup | Signal::Quit | Signal::Continue => {}
+                    }
+                }
                 if signal.is_ending() {
                     ending = Some(signal);
                     shutdown.cancel();
@@ -288,7 +347,7 @@ async fn until_left(
     }
 }
 
-fn wrong(errors: &[ConfigError]) -> Exit {
+pub(super) fn wrong(errors: &[ConfigError]) -> Exit {
     print::config_errors(errors);
     Exit::of_config(errors)
 }
@@ -314,6 +373,6 @@ fn is_light(colours: Option<&str>) -> bool {
     colours.and_then(|it| it.rsplit(';').next()).is_some_and(|it| it == "7" || it == "15")
 }
 
-fn depth() -> ColorDepth {
+pub(super) fn depth() -> ColorDepth {
     ColorDepth::detect(|name| std::env::var(name).ok())
 }

@@ -96,6 +96,17 @@ impl Signals {
     }
 }
 
+/// Stops slug until the shell continues it, as SIGTSTP does where nobody listens for it. Where
+/// there is no shell above, nothing happens: slug would be stopped for ever.
+pub fn stop() -> io::Result<()> {
+    let own = rustix::process::getpid();
+    if rustix::process::getsid(None).is_ok_and(|session| session == own) {
+        return Ok(());
+    }
+    rustix::process::kill_current_process_group(rustix::process::Signal::STOP)?;
+    Ok(())
+}
+
 /// Dies of `signal`; `slug` is [`child::program`]. Nothing is dropped, and no thread goes on.
 ///
 /// The default action cannot be put back without unsafe code, but starting a program does it: the

@@ -208,8 +208,12 @@ pub fn reset(terminal: &mut (impl Write + std::os::fd::AsFd)) -> io::Result<()> 
 
 /// Whether a full screen is possible: both ends a terminal, and one that understands sequences.
 pub fn is_capable() -> bool {
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    !dumb && io::stdin().is_terminal() && io::stdout().is_terminal()
+    !is_dumb() && io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// Whether the terminal says that it understands no sequences.
+pub fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 fn take(mouse: Mouse) -> io::Result<()> {

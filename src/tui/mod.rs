@@ -1,9 +1,10 @@
-//! Front end: the full screen. `runtime` feeds messages to `app::update`, `executor` carries out
+//! Front end: the full screen, and `linear`, which says the same without one. `runtime` feeds messages to `app::update`, `executor` carries out
 //! its effects, `view` draws the model from laid-out lines.
 
 pub mod app;
 pub mod executor;
 pub mod layout;
+pub mod linear;
 pub mod page_jobs;
 pub mod runtime;
 pub mod session_jobs;

@@ -299,7 +299,12 @@ impl<S: Surface> Ui<S> {
     /// Takes a message in.
     fn take(&mut self, msg: Msg) -> Vec<Effect> {
         let due = match &msg {
-            Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_) | Msg::Resized { .. } => Due::Now,
+            Msg::Key(_)
+            | Msg::Line(_)
+            | Msg::Interrupt
+            | Msg::Paste(_)
+            | Msg::Mouse(_)
+            | Msg::Resized { .. } => Due::Now,
             Msg::Drawn(_) | Msg::Looks(_) => Due::No,
             Msg::Agent(event) => {
                 if matches!(**event, agent::Event::SessionOpened { .. }) {

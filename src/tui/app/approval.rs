@@ -5,6 +5,8 @@
 //! always a "no". A command that is longer than the screen can be approved only once its end has
 //! been seen.
 
+mod line;
+
 use std::time::Duration;
 
 use serde_json::Value;
@@ -15,6 +17,8 @@ use super::editor::{Editor, Lines};
 use super::geometry::Extent;
 use super::keymap::{self, ApprovalKey, FieldKey, Press};
 use super::overlay::{Step, scrolled};
+
+pub use line::Misheard;
 
 /// How long no key may have come before the dialog takes one.
 pub const GUARD: Duration = Duration::from_millis(300);

@@ -219,6 +219,11 @@ fn always_key(model: &mut Model, key: AlwaysKey) -> Vec<Effect> {
     }
 }
 
+/// What ctrl+c does where there are no keys.
+pub fn cancel_all(model: &mut Model) -> Vec<Effect> {
+    always_key(model, AlwaysKey::Cancel)
+}
+
 /// Clears the input, then stops the turn, then asks once, then leaves.
 fn cancel(model: &mut Model) -> Vec<Effect> {
     if !model.composer.is_empty() {

@@ -23,6 +23,10 @@ pub enum Msg {
     Tick(Duration),
     /// A key.
     Key(KeyEvent),
+    /// A whole line, from a front end without keys.
+    Line(String),
+    /// ctrl+c, from there.
+    Interrupt,
     /// Text in one piece.
     Paste(String),
     /// The mouse.

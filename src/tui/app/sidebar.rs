@@ -29,8 +29,8 @@ use changes::Change;
 pub use crate::domain::NoticeLevel;
 pub use pane::Pane;
 pub use routing::{
-    Placement, answered, key, mouse, on_screen, open, paste, placement, session_opened,
-    title_changed, toggle,
+    Placement, answered, key, leave, mouse, on_screen, open, open_line, paste, placement,
+    session_opened, title_changed, toggle,
 };
 pub use tree::{Line, Scope, Tree, age};
 
@@ -187,6 +187,13 @@ impl Sidebar {
     /// The session that is selected.
     pub fn session(&self) -> Option<&SessionRow> {
         self.tree.as_ref()?.session_at(self.selected)
+    }
+
+    /// The sessions that are shown, each with its line.
+    pub fn sessions(&self) -> Vec<(usize, &SessionRow)> {
+        let Some(tree) = &self.tree else { return Vec::new() };
+        let row = |line: usize| tree.session_at(line).map(|row| (line, row));
+        (0..tree.lines().len()).filter_map(row).collect()
     }
 
     /// The first line on a screen of so many rows.

@@ -12,18 +12,20 @@ use super::overlay::Overlay;
 use super::picker::Item;
 use super::turn::Turn;
 use super::{
-    approval, attention, commands, complete, events, keys, mouse, older, pages, sidebar,
+    approval, attention, commands, complete, events, keys, lines, mouse, older, pages, sidebar,
     status_line,
 };
 
 /// Takes a message in; what it returns is to happen.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
-    if matches!(msg, Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_)) {
+    if matches!(msg, Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_) | Msg::Line(_)) {
         model.attention.sign(model.now);
     }
     match msg {
         Msg::Tick(now) => tick(model, now),
         Msg::Key(key) => keys::key(model, key),
+        Msg::Line(text) => lines::line(model, &text),
+        Msg::Interrupt => lines::interrupt(model),
         Msg::Paste(text) => keys::paste(model, &text),
         Msg::Mouse(event) => mouse::mouse(model, event),
         Msg::Looks(presence) => {
@@ -100,6 +102,11 @@ pub fn wake_at(model: &Model) -> Option<Duration> {
         let next = (model.now.as_millis() / beat + 1) * beat;
         Duration::from_millis(u64::try_from(next).unwrap_or(u64::MAX))
     });
+    [beat, due_at(model), next_minute(model)].into_iter().flatten().min()
+}
+
+/// When something is next to be done, be there a screen or not.
+pub fn due_at(model: &Model) -> Option<Duration> {
     let armed = model.overlays.iter().filter_map(|overlay| match overlay {
         Overlay::Approval(approval) => Some(approval.quiet_since + approval::GUARD),
         Overlay::Picker(_) | Overlay::Reading(_) => None,
@@ -108,7 +115,6 @@ pub fn wake_at(model: &Model) -> Option<Duration> {
     let again = model.restless.then_some(model.now);
     let pending = model.pending.as_ref().map(|pending| pending.until);
     [
-        beat,
         pending,
         model.toast.as_ref().map(|toast| toast.until),
         model.composer.wake_at(model.now),
@@ -116,7 +122,6 @@ pub fn wake_at(model: &Model) -> Option<Duration> {
         again,
         model.attention.wake_at(),
         status_line::wake_at(model),
-        next_minute(model),
     ]
     .into_iter()
     .flatten()

@@ -37,11 +37,13 @@ fn runs(id: &str, command: &str) -> [Event; 3] {
 }
 
 fn notified(scene: &Scene) -> Vec<&str> {
-    let text = |effect| match effect {
-        Effect::Notify(text) => Some(text.as_str()),
-        _ => None,
-    };
-    scene.effects.iter().filter_map(text).collect()
+    let mut texts = Vec::new();
+    for effect in &scene.effects {
+        if let Effect::Notify(text) = effect {
+            texts.push(text.as_str());
+        }
+    }
+    texts
 }
 
 #[test]

@@ -71,6 +71,20 @@ pub fn key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
     Some(effects)
 }
 
+/// Opens the session on a line.
+pub fn open_line(model: &mut Model, line: usize) -> Vec<Effect> {
+    model.sidebar.select(line);
+    let step = model.sidebar.open_selected(Around { page: 1, open: model.status.session });
+    let mut effects = take(model, step);
+    effects.extend(model.sidebar.jobs(&mut model.requests));
+    effects
+}
+
+/// Closes the list.
+pub fn leave(model: &mut Model) -> Vec<Effect> {
+    take(model, Step::Close)
+}
+
 /// Text in one piece.
 pub fn paste(model: &mut Model, text: &str) {
     if let Some(editor) = model.sidebar.editor() {

@@ -1,0 +1,209 @@
+//! The conversation without a screen: the questions before it, as text, then the conversation.
+
+use std::io::{self, IsTerminal, Stdout, Write};
+
+use crate::cli::{Cli, Exit};
+use crate::config::{self, Change, Config, Endpoint as Address, Notify, Reach};
+use crate::domain::sanitize::sanitize;
+use crate::permissions::store::ProjectFiles;
+use crate::platform::signals::{self, Signal, Signals, raise_again};
+use crate::platform::{child, terminal};
+use crate::trust::{self, Status};
+use crate::tui::linear::{Bell, Ears, Hand, Heard, Paint, Voice};
+use crate::tui::theme::ColorDepth;
+
+use super::ground::Ground;
+use super::print;
+use super::questions::{self, Outcome};
+use super::screen::{self, Chat, Front};
+
+/// Whether there is to be no screen: as the flag says, and where the terminal can do no more.
+/// Where standard output is no terminal it takes the flag, because nobody would see the questions.
+pub(super) fn is_wanted(cli: &Cli) -> bool {
+    cli.linear || terminal::is_dumb()
+}
+
+pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
+    let scratch = screen::scratch(cli)?;
+    let moved = scratch.as_ref().map(|scratch| ground.moved_to(scratch.path().to_owned()));
+    let ground = moved.as_ref().unwrap_or(ground);
+    let own = match ground.config(cli, ProjectFiles::Untrusted) {
+        Ok(config) => config,
+        Err(errors) => return Ok(screen::wrong(&errors)),
+    };
+    questions::plain_http(ground, &own)?;
+    let mut desk = Desk::new()?;
+    let project = match &scratch {
+        // slug has made it itself.
+        Some(_) => ProjectFiles::Trusted,
+        None => match desk.trust(cli, ground).await? {
+            Outcome::Answer(project) => project,
+            Outcome::Quit => return Ok(Exit::Answered),
+            Outcome::Signal(signal) => raise_again(signal, &child::program()?),
+        },
+    };
+    let mut config = match ground.config(cli, project) {
+        Ok(config) => config,
+        Err(errors) => return Ok(screen::wrong(&errors)),
+    };
+    let mut script = cli.demo.clone();
+    if script.is_none() && config.nothing_configured() {
+        match desk.model(cli, ground).await? {
+            Outcome::Answer(questions::Model::Demo) => script = Some(None),
+            Outcome::Answer(questions::Model::Configured) => match ground.config(cli, project) {
+                Ok(chosen) => config = chosen,
+                Err(errors) => return Ok(screen::wrong(&errors)),
+            },
+            Outcome::Quit => return Ok(Exit::Answered),
+            Outcome::Signal(signal) => raise_again(signal, &child::program()?),
+        }
+    }
+    let Desk { ears, signals } = desk;
+    let front = |config: &Config| Front::Linear {
+        ears,
+        voice: Voice::new(io::stdout(), paint()),
+        bell: bell(config),
+    };
+    if scratch.is_none() && script == Some(None) && cli.directory.is_none() {
+        let folder = screen::scratch_repo()?;
+        let ground = ground.moved_to(folder.path().to_owned());
+        let front = front(&config);
+        let chat = Chat { cli, ground: &ground, config, project: ProjectFiles::Trusted, script };
+        return chat.run(front, signals).await;
+    }
+    let front = front(&config);
+    Chat { cli, ground, config, project, script }.run(front, signals).await
+}
+
+/// Where the questions before the conversation are asked.
+struct Desk {
+    ears: Ears,
+    signals: Signals,
+}
+
+impl Desk {
+    fn new() -> anyhow::Result<Self> {
+        let signals = Signals::listen()?;
+        let hand = if io::stdin().is_terminal() { Hand::Typed } else { Hand::Piped };
+        Ok(Self { ears: Ears::listen(hand)?, signals })
+    }
+
+    /// Asks about this folder, where that has not been settled. Without an answer it is not
+    /// trusted.
+    async fn trust(&mut self, cli: &Cli, ground: &Ground) -> anyhow::Result<Outcome<ProjectFiles>> {
+        if cli.trust_workspace {
+            return Ok(Outcome::Answer(ProjectFiles::Trusted));
+        }
+        let mut store = ground.trust()?;
+        match store.status(&ground.cwd) {
+            Status::Trusted => return Ok(Outcome::Answer(ProjectFiles::Trusted)),
+            Status::Unknown | Status::Changed(_) => {}
+        }
+        let mut question = format!("Do you trust the folder {}?\n", ground.cwd.display());
+        for item in trust::inventory(&ground.cwd) {
+            question.push_str(&format!("  It has {}.\n", item.path.display()));
+        }
+        question.push_str(
+            "With a yes, its settings and instructions count from now on. Without, slug works \
+             there with your own alone.\nType y to trust it, n to go on without, q to leave.",
+        );
+        loop {
+            let answer = match self.ask(&question).await? {
+                Outcome::Answer(answer) => answer,
+                Outcome::Quit => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),
+                Outcome::Signal(signal) => return Ok(Outcome::Signal(signal)),
+            };
+            match answer.to_lowercase().as_str() {
+                "y" | "yes" => {
+                    store.grant(&ground.cwd)?;
+                    return Ok(Outcome::Answer(ProjectFiles::Trusted));
+                }
+                "n" | "no" => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),
+                "q" | "quit" => return Ok(Outcome::Quit),
+                _ => {}
+            }
+        }
+    }
+
+    /// Asks which model is to answer, and writes that into the configuration.
+    async fn model(
+        &mut self,
+        cli: &Cli,
+        ground: &Ground,
+    ) -> anyhow::Result<Outcome<questions::Model>> {
+        let question = "No model is configured. Type the address of a server, like \
+                        http://localhost:11434/v1, or `demo` for a scripted model; an empty line \
+                        leaves. A key goes into the configuration file as `api_key`.";
+        loop {
+            let answer = match self.ask(question).await? {
+                Outcome::Answer(answer) => answer,
+                Outcome::Quit => return Ok(Outcome::Quit),
+                Outcome::Signal(signal) => return Ok(Outcome::Signal(signal)),
+            };
+            match answer.as_str() {
+                "" => return Ok(Outcome::Quit),
+                "demo" => return Ok(Outcome::Answer(questions::Model::Demo)),
+                _ => {}
+            }
+            match Address::parse(&answer) {
+                Ok(address) if address.reach() == Reach::PlainRemote => print::complain(
+                    "That is another machine, and plain http is not encrypted. Start slug with \
+                     --endpoint and the address to be asked about it.",
+                ),
+                Ok(address) => {
+                    let file = cli.config.clone().unwrap_or_else(|| ground.home.config());
+                    config::save(&file, &[Change::Endpoint(address)])?;
+                    return Ok(Outcome::Answer(questions::Model::Configured));
+                }
+                Err(error) => print::complain(&error.to_string()),
+            }
+        }
+    }
+
+    /// Asks, and waits for a line or a signal.
+    async fn ask(&mut self, question: &str) -> anyhow::Result<Outcome<String>> {
+        let mut out = io::stdout();
+        write!(out, "{}\n> ", sanitize(question))?;
+        out.flush()?;
+        loop {
+            tokio::select! {
+                heard = self.ears.hear() => match heard? {
+                    Heard::Text(text) => {
+                        if self.ears.hand == Hand::Piped {
+                            writeln!(out, "{}", sanitize(&text))?;
+                        }
+                        return Ok(Outcome::Answer(text.trim().to_owned()));
+                    }
+                    Heard::GoesOn => {}
+                    Heard::End => {
+                        writeln!(out)?;
+                        return Ok(Outcome::Quit);
+                    }
+                },
+                signal = self.signals.next() => {
+                    if signal.is_ending() {
+                        return Ok(Outcome::Signal(signal));
+                    }
+                    if signal == Signal::Stop {
+                        signals::stop()?;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Labels have colours where a terminal that has any shows them, and NO_COLOR does not forbid it.
+fn paint() -> Paint {
+    let coloured =
+        io::stdout().is_terminal() && !terminal::is_dumb() && screen::depth() != ColorDepth::None;
+    if coloured { Paint::Labels } else { Paint::Plain }
+}
+
+fn bell(config: &Config) -> Bell {
+    let wanted = config.notify.value != Notify::Never && io::stdout().is_terminal();
+    if wanted { Bell::Rings } else { Bell::Silent }
+}
+
+/// The voice of standard output.
+pub(super) type Speech = Voice<Stdout>;

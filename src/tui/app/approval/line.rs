@@ -1,0 +1,109 @@
+//! The permission question answered by a line, with the letters of the dialog.
+
+use crate::tui::app::editor::{Editor, Lines};
+use crate::tui::app::geometry::Extent;
+use crate::tui::app::keymap::ApprovalKey;
+use crate::tui::app::lines::Awaits;
+use crate::tui::app::overlay::Step;
+
+use super::{Approval, Asked, Stage};
+
+/// Why a line is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Misheard {
+    /// It came before the question could be read.
+    #[error("That line came before the question could be read, and is no answer to it.")]
+    TooSoon,
+    /// It is none of the answers.
+    #[error("That is none of the answers. Type one of the letters that the question names.")]
+    NoAnswer,
+    /// The answer is not offered for this call.
+    #[error("That answer is not offered for this call. Type one that the question names.")]
+    NotOffered,
+    /// A rule is named where there are several.
+    #[error("This call needs several rules, which cannot be replaced by one. Answer s or a alone.")]
+    SeveralRules,
+    /// No row of the list has that number or name.
+    #[error("No row has that number. Type one of the numbers, or an empty line to go back.")]
+    NoRow,
+}
+
+impl Approval {
+    /// What the next line will be taken for.
+    pub fn awaits(&self) -> Awaits {
+        match self.stage {
+            Stage::Choosing | Stage::Rule(..) => Awaits::Answer,
+            Stage::Command(_) => Awaits::Command,
+            Stage::Instruction(_) => Awaits::Instruction,
+        }
+    }
+
+    /// A line: a letter, or its word, and behind some of them a text (`t`: what to do instead;
+    /// `e`: the command; `s`, `a` and `d`: another rule). All of the question has been read out.
+    pub fn line(&mut self, line: &str) -> Result<Step, Misheard> {
+        self.drawn(Extent { rows: 0, shown: 0 });
+        match self.stage {
+            Stage::Choosing | Stage::Rule(..) => self.answer_line(line.trim()),
+            Stage::Command(_) | Stage::Instruction(_) => {
+                if line.trim().is_empty() {
+                    self.stage = Stage::Choosing;
+                    return Ok(Step::Stay);
+                }
+                if let Some(field) = self.field() {
+                    *field = Editor::with_text(Lines::Many, line);
+                }
+                Ok(self.accept())
+            }
+        }
+    }
+
+    fn answer_line(&mut self, line: &str) -> Result<Step, Misheard> {
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        let key = match word.to_lowercase().as_str() {
+            "y" | "yes" => ApprovalKey::Once,
+            "n" | "no" => ApprovalKey::No,
+            "s" | "session" => ApprovalKey::Session,
+            "a" | "always" => ApprovalKey::Always,
+            "d" | "never" => ApprovalKey::Never,
+            "e" | "edit" => ApprovalKey::EditCommand,
+            "t" | "tell" => ApprovalKey::Instruct,
+            _ => return Err(Misheard::NoAnswer),
+        };
+        match key {
+            ApprovalKey::Once | ApprovalKey::No if !rest.is_empty() => {
+                return Err(Misheard::NoAnswer);
+            }
+            ApprovalKey::Session | ApprovalKey::Always if !self.offers_rules() => {
+                return Err(Misheard::NotOffered);
+            }
+            ApprovalKey::Never if self.deny_rule.is_none() => return Err(Misheard::NotOffered),
+            ApprovalKey::EditCommand if self.request.command().is_none() => {
+                return Err(Misheard::NotOffered);
+            }
+            ApprovalKey::EditCommand if !rest.is_empty() => {
+                self.stage = Stage::Command(Editor::with_text(Lines::Many, rest));
+                return Ok(self.accept());
+            }
+            ApprovalKey::Instruct if !rest.is_empty() => {
+                self.stage = Stage::Instruction(Editor::with_text(Lines::Many, rest));
+                return Ok(self.accept());
+            }
+            ApprovalKey::Session | ApprovalKey::Always if !rest.is_empty() => {
+                let [rule] = &mut self.allow_rules[..] else { return Err(Misheard::SeveralRules) };
+                rest.clone_into(rule);
+            }
+            ApprovalKey::Never if !rest.is_empty() => self.deny_rule = Some(rest.to_owned()),
+            ApprovalKey::Once
+            | ApprovalKey::Session
+            | ApprovalKey::Always
+            | ApprovalKey::No
+            | ApprovalKey::Never
+            | ApprovalKey::EditCommand
+            | ApprovalKey::Instruct
+            | ApprovalKey::EditRule
+            | ApprovalKey::Scroll(_) => {}
+        }
+        Ok(self.choose(key, Extent::default()))
+    }
+}

@@ -1,0 +1,143 @@
+//! What a whole line means, from a front end without keys: an answer to what is asked, a row of
+//! the list that is open, or something to say.
+//!
+//! What a line does is what the keys of the full screen do; only the way in is another.
+
+use crate::domain::NoticeLevel;
+
+use super::approval::Misheard;
+use super::commands;
+use super::effect::Effect;
+use super::keys;
+use super::model::{Focus, Model};
+use super::overlay::{Overlay, Step};
+use super::picker::{Loading, Picker};
+use super::queue::Goes;
+use super::sidebar::{self, Presence};
+
+/// What a line will be taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaits {
+    /// A message or a command.
+    Message,
+    /// An answer to a permission question.
+    Answer,
+    /// The command to run instead.
+    Command,
+    /// What the model should do instead.
+    Instruction,
+    /// A row of a list, by its number or name.
+    Row,
+    /// A list that is not there yet.
+    Nothing,
+}
+
+/// What the next line will be taken for.
+pub fn awaits(model: &Model) -> Awaits {
+    match model.overlays.last() {
+        Some(Overlay::Approval(approval)) => approval.awaits(),
+        Some(Overlay::Picker(picker)) => match picker.state {
+            Loading::Ready => Awaits::Row,
+            Loading::Waiting(_) => Awaits::Nothing,
+            Loading::Failed(_) => Awaits::Message,
+        },
+        Some(Overlay::Reading(_)) => Awaits::Message,
+        None if listed(model) => Awaits::Row,
+        None if is_listing(model) => Awaits::Nothing,
+        None => Awaits::Message,
+    }
+}
+
+/// A line.
+pub fn line(model: &mut Model, text: &str) -> Vec<Effect> {
+    model.leaving = None;
+    // What is read is read once it was read out.
+    model.overlays.retain(|overlay| match overlay {
+        Overlay::Reading(_) => false,
+        Overlay::Picker(picker) => !matches!(picker.state, Loading::Failed(_)),
+        Overlay::Approval(_) => true,
+    });
+    let now = model.now;
+    let Some(at) = model.overlays.len().checked_sub(1) else {
+        if listed(model) {
+            return open_session(model, text);
+        }
+        // A list of sessions that could not be had is done with, too.
+        let mut effects = sidebar::leave(model);
+        effects.extend(say(model, text));
+        return effects;
+    };
+    let heard = match &mut model.overlays[at] {
+        Overlay::Approval(approval) if !approval.is_armed(now) => Err(Misheard::TooSoon),
+        Overlay::Approval(approval) => approval.line(text),
+        Overlay::Picker(picker) => row(picker, text).ok_or(Misheard::NoRow),
+        Overlay::Reading(_) => Ok(Step::Close),
+    };
+    match heard {
+        Ok(step) => keys::take(model, at, step),
+        Err(misheard) => {
+            model.toast(NoticeLevel::Warning, misheard.to_string());
+            Vec::new()
+        }
+    }
+}
+
+/// ctrl+c: stops what runs, else leaves at the second time.
+pub fn interrupt(model: &mut Model) -> Vec<Effect> {
+    keys::cancel_all(model)
+}
+
+fn say(model: &mut Model, text: &str) -> Vec<Effect> {
+    model.composer.load(text);
+    let effects = commands::submit(model, Goes::AfterTurn);
+    // What could not be sent is not left lying: the next line is typed anew.
+    model.composer.load("");
+    effects
+}
+
+/// Whether the list of sessions is on its way.
+fn is_listing(model: &Model) -> bool {
+    let sidebar = &model.sidebar;
+    model.focus == Focus::Sidebar && sidebar.tree.is_none() && sidebar.note.is_none()
+}
+
+/// Whether the list of sessions is there to choose from.
+fn listed(model: &Model) -> bool {
+    model.focus == Focus::Sidebar
+        && model.sidebar.presence == Presence::Shown
+        && model.sidebar.tree.is_some()
+}
+
+fn open_session(model: &mut Model, text: &str) -> Vec<Effect> {
+    let text = text.trim();
+    if text.is_empty() {
+        return sidebar::leave(model);
+    }
+    let rows = model.sidebar.sessions();
+    let number: Option<usize> = text.parse().ok();
+    let line = number.and_then(|number| rows.get(number.checked_sub(1)?).map(|row| row.0));
+    match line {
+        Some(line) => sidebar::open_line(model, line),
+        None => {
+            model.toast(NoticeLevel::Warning, Misheard::NoRow.to_string());
+            Vec::new()
+        }
+    }
+}
+
+/// The row that a line names. An empty one closes the list.
+fn row(picker: &mut Picker, text: &str) -> Option<Step> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Some(Step::Close);
+    }
+    let number: Option<usize> = text.parse().ok();
+    let by_number = number.and_then(|number| number.checked_sub(1));
+    let by_name = || {
+        let label = |at: &usize| picker.list.row(*at).is_some_and(|(label, ..)| label == text);
+        (0..picker.list.len()).find(label)
+    };
+    let at = by_number.filter(|at| *at < picker.list.len()).or_else(by_name)?;
+    picker.list.select(at);
+    Some(picker.choose())
+}

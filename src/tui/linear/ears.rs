@@ -1,0 +1,110 @@
+//! Reads lines on a thread of its own, since standard input blocks.
+//!
+//! A line that ends in a backslash goes on in the next one. The thread reads at most one line
+//! ahead, so that what stands in a pipe waits there until it is wanted.
+
+use std::io::{self, BufRead};
+use std::thread;
+
+use tokio::sync::mpsc;
+
+/// Where lines come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hand {
+    /// A person at a terminal, which shows what they type.
+    Typed,
+    /// A pipe or a file: each line waits until it is asked for.
+    Piped,
+}
+
+/// What was heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Heard {
+    /// A whole text, of more than one line where lines went on.
+    Text(String),
+    /// A line that goes on.
+    GoesOn,
+    /// There will be nothing more.
+    End,
+}
+
+/// The person's lines.
+#[derive(Debug)]
+pub struct Ears {
+    lines: mpsc::Receiver<io::Result<String>>,
+    begun: String,
+    /// Where they come from.
+    pub hand: Hand,
+}
+
+impl Ears {
+    /// Listens to standard input.
+    pub fn listen(hand: Hand) -> io::Result<Self> {
+        let (heard, lines) = mpsc::channel(1);
+        thread::Builder::new().name("ears".to_owned()).spawn(move || {
+            for line in io::stdin().lock().lines() {
+                if heard.blocking_send(line).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self::new(lines, hand))
+    }
+
+    /// Listens to lines that come from elsewhere.
+    pub fn new(lines: mpsc::Receiver<io::Result<String>>, hand: Hand) -> Self {
+        Self { lines, begun: String::new(), hand }
+    }
+
+    /// The next line. May be dropped and called again.
+    pub async fn hear(&mut self) -> io::Result<Heard> {
+        Ok(match self.lines.recv().await {
+            Some(line) => self.take(&line?),
+            None if self.begun.is_empty() => Heard::End,
+            None => Heard::Text(std::mem::take(&mut self.begun)),
+        })
+    }
+
+    /// Forgets a text that was begun, as ctrl+c does in a shell.
+    pub fn forget(&mut self) {
+        self.begun.clear();
+    }
+
+    fn take(&mut self, line: &str) -> Heard {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        match line.strip_suffix('\\') {
+            Some(line) => {
+                self.begun.push_str(line);
+                self.begun.push('\n');
+                Heard::GoesOn
+            }
+            None => {
+                let mut text = std::mem::take(&mut self.begun);
+                text.push_str(line);
+                Heard::Text(text)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_backslash_at_the_end_goes_on() {
+        let (say, lines) = mpsc::channel(8);
+        for line in ["one\\", "two\r", "three\\"] {
+            say.send(Ok(line.to_owned())).await.unwrap();
+        }
+        drop(say);
+        let mut ears = Ears::new(lines, Hand::Piped);
+        let mut heard = Vec::new();
+        while heard.last() != Some(&Heard::End) {
+            heard.push(ears.hear().await.unwrap());
+        }
+        let text = |text: &str| Heard::Text(text.to_owned());
+        let wanted = [Heard::GoesOn, text("one\ntwo"), Heard::GoesOn, text("three\n"), Heard::End];
+        assert_eq!(heard, wanted);
+    }
+}

@@ -1,0 +1,19 @@
+//! Front end without a screen: the same model and the same `update`, spoken line by line, for
+//! screen readers and terminals that can do no more.
+//!
+//! Nothing is drawn anew and no cursor moves: each thing is said once, when it is final. `speaker`
+//! turns the model's changes into lines, `ears` reads the person's, `voice` writes. What a line
+//! means is decided in `app::lines`.
+
+mod ears;
+mod pages;
+mod runtime;
+mod speaker;
+mod voice;
+
+#[cfg(test)]
+mod tests;
+
+pub use ears::{Ears, Hand, Heard};
+pub use runtime::{Bell, Start, run};
+pub use voice::{Paint, Voice};

@@ -1,0 +1,307 @@
+//! What the panes, dialogs and lists of the screen are in lines.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::commands;
+use crate::domain::sanitize::sanitize;
+use crate::domain::{Diff, NoticeLevel, Outcome, Part, Todo, TodoStatus};
+use crate::tui::app::Model;
+use crate::tui::app::approval::{Approval, Asked, Stage};
+use crate::tui::app::block::{Block, Fold, Origin, Shows, Tool, ToolState};
+use crate::tui::app::diff_text;
+use crate::tui::app::model::Focus;
+use crate::tui::app::overlay::{Overlay, Page};
+use crate::tui::app::picker::{Loading, Picker};
+use crate::tui::app::sidebar::{Presence, Sidebar, age};
+use crate::tui::app::title::{home_path, shown_path};
+use crate::tui::layout::Span;
+use crate::tui::layout::ansi::{self, Keep};
+use crate::tui::view::heads;
+
+use super::voice::{Said, Who};
+
+/// Something that is open over the chat.
+#[derive(Debug)]
+pub(super) struct Open {
+    /// Tells it from what was open before.
+    pub(super) key: String,
+    /// All of it.
+    pub(super) lines: Vec<Said>,
+}
+
+/// A text as lines; the first says who speaks.
+pub(super) fn lines(who: Who, text: &str) -> Vec<Said> {
+    let text = sanitize(text.strip_suffix('\n').unwrap_or(text));
+    let first = std::iter::once(who).chain(std::iter::repeat(Who::Same));
+    text.split('\n').zip(first).map(|(line, who)| Said::new(who, line.trim_end())).collect()
+}
+
+/// A text on one line.
+pub(super) fn line(text: &str) -> String {
+    sanitize(text).replace(['\n', '\t'], " ")
+}
+
+/// A call that is over: one line, and the output of the person's own commands.
+pub(super) fn call(model: &Model, block: &Block, tool: &Tool) -> Vec<Said> {
+    if tool.name == "TodoWrite" && tool.state == ToolState::Done {
+        return vec![Said::new(Who::Call, progress(&model.todos))];
+    }
+    let what = format!("{} {}", line(&tool.name), line(&tool.title));
+    let came = heads::head(block, Fold::Closed, model.now, u16::MAX)
+        .map(|head| words(&head.right))
+        .unwrap_or_default();
+    let mut said = vec![Said::new(Who::Call, format!("{}: {came}", what.trim_end()))];
+    let output = match (&tool.shows, tool.origin) {
+        (Shows::Terminal(text) | Shows::Text(text), Origin::Person) => text.as_str(),
+        (Shows::Nothing | Shows::Live(_) | Shows::Diff(_), Origin::Person) | (_, Origin::Model) => {
+            ""
+        }
+    };
+    if !output.trim().is_empty() {
+        // As a terminal would show it, without its colours.
+        let rows = ansi::render(output, Keep::All, u16::MAX);
+        said.extend(rows.iter().map(|row| Said::new(Who::Same, words(&row.spans))));
+    }
+    said
+}
+
+/// What is open over the chat.
+pub(super) fn open(model: &Model) -> Option<Open> {
+    match model.overlays.last() {
+        Some(Overlay::Approval(approval)) => Some(question(model, approval)),
+        Some(Overlay::Picker(picker)) => picked(picker),
+        Some(Overlay::Reading(reading)) => Some(match &reading.page {
+            Page::Help => Open { key: "help".to_owned(), lines: help() },
+            Page::Diffs(diffs) => {
+                Open { key: "diffs".to_owned(), lines: changes(diffs, &model.settings.cwd) }
+            }
+            Page::Todos => Open { key: "todos".to_owned(), lines: plan(&model.todos) },
+        }),
+        None if model.focus == Focus::Sidebar => sessions(model, &model.sidebar),
+        None => None,
+    }
+}
+
+fn question(model: &Model, approval: &Approval) -> Open {
+    let request = &approval.request;
+    let key = |stage| format!("question {} {stage}", request.id.0);
+    match &approval.stage {
+        Stage::Choosing | Stage::Rule(..) => {
+            Open { key: key("answer"), lines: asked(model, approval) }
+        }
+        Stage::Command(editor) => {
+            let mut said = lines(Who::Note, &format!("The command is: {}", editor.text()));
+            said.push(Said::new(
+                Who::Same,
+                "Type the one to run instead; it is checked again. An empty line goes back.",
+            ));
+            Open { key: key("command"), lines: said }
+        }
+        Stage::Instruction(_) => {
+            let text = "Type what it should do instead. An empty line goes back.";
+            Open { key: key("instruction"), lines: vec![Said::new(Who::Note, text)] }
+        }
+    }
+}
+
+fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
+    let request = &approval.request;
+    let home = model.settings.home.as_deref();
+    let same = |text: String| Said::new(Who::Same, text);
+    let tool = line(&request.tool);
+    let more = match model.questions.len() {
+        0 => String::new(),
+        more => format!(" ({more} more after this)"),
+    };
+    let mut said = Vec::new();
+    match (&request.preview, request.command()) {
+        (Some(diff), _) => {
+            let path = line(&home_path(&diff.path, home));
+            let counts = format!("{} lines added, {} removed", diff.added, diff.removed);
+            let text = format!("may {tool} change {path}? {counts}.{more}");
+            said.push(Said::new(Who::Question, text));
+            said.extend(lines(Who::Same, &diff_text::unified(diff)));
+        }
+        (None, Some(command)) => {
+            said.push(Said::new(Who::Question, format!("may {tool} run this?{more}")));
+            said.extend(lines(Who::Same, &indented(command)));
+            said.push(same(format!("in {}", line(&home_path(&request.cwd, home)))));
+        }
+        (None, None) => {
+            said.push(Said::new(Who::Question, format!("may {tool} do this?{more}")));
+            said.extend(lines(Who::Same, &indented(&arguments(&request.input))));
+        }
+    }
+    said.extend(request.parts.iter().map(|it| same(part(it, home))));
+    if !request.reason.is_empty() {
+        said.extend(lines(Who::Same, &request.reason));
+    }
+    said.push(same(answers(model, approval)));
+    said
+}
+
+fn answers(model: &Model, approval: &Approval) -> String {
+    let mut answers = vec!["y yes, once".to_owned(), "n no".to_owned()];
+    if approval.offers_rules() {
+        let rules = line(&approval.allow_rules.join(" and "));
+        let file = &approval.request.rule_file.0;
+        let file = line(&home_path(file, model.settings.home.as_deref()));
+        answers.push("s yes, for this session".to_owned());
+        answers.push(format!("a yes, always for {rules}, kept in {file}"));
+    }
+    if let Some(rule) = &approval.deny_rule {
+        answers.push(format!("d no, always for {}", line(rule)));
+    }
+    if approval.request.command().is_some() {
+        answers.push("e edit the command".to_owned());
+    }
+    answers.push("t no, and tell it what to do instead".to_owned());
+    format!("Answers: {}.", answers.join("; "))
+}
+
+fn part(part: &Part, home: Option<&Path>) -> String {
+    let word = match part.decision {
+        Outcome::Allow => "allowed",
+        Outcome::Ask => "no rule",
+        Outcome::Deny => "denied",
+    };
+    let mut text = format!("  {word}: {}", line(&part.text));
+    if let Some(source) = &part.rule {
+        text.push_str(&format!(", by {}", line(&source.rule)));
+        if let Some(file) = &source.file {
+            text.push_str(&format!(" in {}", line(&home_path(file, home))));
+        }
+    }
+    text
+}
+
+fn arguments(input: &Value) -> String {
+    let Some(fields) = input.as_object() else { return input.to_string() };
+    let field = |(name, value): (&String, &Value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("{name}: {value}")
+    };
+    fields.iter().map(field).collect::<Vec<_>>().join("\n")
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+fn picked(picker: &Picker) -> Option<Open> {
+    let title = picker.title;
+    match &picker.state {
+        Loading::Waiting(_) => None,
+        Loading::Failed(reason) => {
+            Some(Open { key: format!("{title} failed"), lines: lines(Who::Error, reason) })
+        }
+        Loading::Ready => {
+            let mut said = vec![Said::new(Who::Note, format!("{title}:"))];
+            let rows = (0..picker.list.len()).filter_map(|at| picker.list.row(at));
+            said.extend(rows.zip(1..).map(|((label, detail, aside), number)| {
+                let rest = [detail, aside].map(line).join(" ");
+                let rest = rest.trim();
+                let comma = if rest.is_empty() { "" } else { ", " };
+                Said::new(Who::Same, format!("{number}. {}{comma}{rest}", line(label)))
+            }));
+            said.push(Said::new(Who::Same, "Type a number, or an empty line to go back."));
+            Some(Open { key: format!("{title} ready"), lines: said })
+        }
+    }
+}
+
+fn sessions(model: &Model, sidebar: &Sidebar) -> Option<Open> {
+    if sidebar.presence == Presence::Hidden {
+        return None;
+    }
+    if let Some(note) = &sidebar.note {
+        let who = match note.level {
+            NoticeLevel::Info => Who::Note,
+            NoticeLevel::Warning => Who::Warning,
+            NoticeLevel::Error => Who::Error,
+        };
+        return Some(Open { key: note.text.clone(), lines: lines(who, &note.text) });
+    }
+    let now = sidebar.tree.as_ref()?.now();
+    let rows = sidebar.sessions();
+    let mut said = vec![Said::new(Who::Note, "Sessions, the newest of this folder first:")];
+    if rows.is_empty() {
+        said = vec![Said::new(Who::Note, "There are no sessions yet.")];
+    }
+    said.extend(rows.iter().zip(1..).map(|((_, row), number)| {
+        let title = if row.title.is_empty() { "(nothing said)" } else { row.title.as_str() };
+        let open = if model.status.session == Some(row.id) { ", open here" } else { "" };
+        let age = age(row.last_used_at, now);
+        let place = if row.working_directory == model.settings.cwd {
+            String::new()
+        } else {
+            let home = model.settings.home.as_deref();
+            format!(", in {}", line(&home_path(&row.working_directory, home)))
+        };
+        Said::new(Who::Same, format!("{number}. {}, {age}{place}{open}", line(title)))
+    }));
+    said.push(Said::new(Who::Same, "Type a number, or an empty line to go back."));
+    Some(Open { key: "sessions".to_owned(), lines: said })
+}
+
+fn help() -> Vec<Said> {
+    let mut said = vec![Said::new(Who::Note, "Commands:")];
+    let row =
+        |spec: &commands::Spec| Said::new(Who::Same, format!("/{}: {}", spec.name, spec.help));
+    said.extend(commands::TABLE.iter().map(row));
+    said.extend(
+        [
+            "A line is sent as it is; one that ends in a backslash goes on in the next.",
+            "A line that begins with ! runs a shell command of your own.",
+            "While a turn runs, a line waits for its end.",
+            "ctrl+c stops the turn, and leaves when nothing runs and it comes twice; so does ctrl+d.",
+        ]
+        .map(|text| Said::new(Who::Same, text)),
+    );
+    said
+}
+
+fn changes(diffs: &[Diff], cwd: &Path) -> Vec<Said> {
+    if diffs.is_empty() {
+        return vec![Said::new(Who::Note, "This session has changed nothing so far.")];
+    }
+    let mut said = Vec::new();
+    for diff in diffs {
+        let path = line(&shown_path(&diff.path.display().to_string(), cwd));
+        let counts = format!("{} lines added, {} removed", diff.added, diff.removed);
+        said.push(Said::new(Who::Note, format!("{path}, {counts}:")));
+        said.extend(lines(Who::Same, &diff_text::unified(diff)));
+    }
+    said
+}
+
+fn plan(todos: &[Todo]) -> Vec<Said> {
+    if todos.is_empty() {
+        let text = "There is no plan. The model makes one for work of several steps.";
+        return vec![Said::new(Who::Note, text)];
+    }
+    let mut said = vec![Said::new(Who::Note, "The plan:")];
+    said.extend(todos.iter().map(|todo| {
+        let state = match todo.status {
+            TodoStatus::Completed => "done",
+            TodoStatus::InProgress => "now",
+            TodoStatus::Pending => "to do",
+        };
+        Said::new(Who::Same, format!("{state}: {}", line(&todo.content)))
+    }));
+    said
+}
+
+/// The plan in a line.
+fn progress(todos: &[Todo]) -> String {
+    let done = todos.iter().filter(|todo| todo.status == TodoStatus::Completed).count();
+    let now = todos.iter().find(|todo| todo.status == TodoStatus::InProgress);
+    let now = now.map(|todo| format!(". Now: {}", line(&todo.active_form))).unwrap_or_default();
+    format!("plan, {done} of {} done{now}", todos.len())
+}
+
+fn words(spans: &[Span]) -> String {
+    spans.iter().map(|span| span.text.as_str()).collect()
+}

@@ -1,0 +1,252 @@
+//! The loop without a screen: messages and lines in, words out.
+//!
+//! A terminal's lines are taken as they come, as the full screen takes its keys. A pipe's are
+//! asked for one by one: each when slug waits for a message or an answer, so that a script can
+//! hold the answers to what will be asked. When the lines end, the running turn is seen through,
+//! questions left open are answered with no, and slug leaves.
+
+use std::io::Write;
+
+use anyhow::Context;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent;
+use crate::tui::app::composer::Composer;
+use crate::tui::app::lines::{Awaits, awaits};
+use crate::tui::app::model::Settings;
+use crate::tui::app::overlay::Overlay;
+use crate::tui::app::status::Status;
+use crate::tui::app::{Effect, Model, Msg, due_at, update};
+use crate::tui::executor::{Executor, Handles, Own};
+use crate::tui::runtime::Left;
+
+use super::ears::{Ears, Hand, Heard};
+use super::speaker::Speaker;
+use super::voice::{Said, Voice, Who};
+
+/// As many messages are taken in before words are said.
+const BATCH: usize = 1024;
+/// What width and height things are thought of that need some; nothing is drawn.
+const SIZE: (u16, u16) = (80, 24);
+
+/// What the conversation begins with.
+pub struct Start {
+    /// What does not change.
+    pub settings: Settings,
+    /// What is known from the beginning.
+    pub status: Status,
+    /// What was sent before, oldest first.
+    pub history: Vec<String>,
+    /// ctrl+c, as a signal.
+    pub interrupts: mpsc::Receiver<()>,
+    /// Ends it: a signal, or the terminal is gone.
+    pub shutdown: CancellationToken,
+    /// Whether a bell calls for answers that nobody gives.
+    pub bell: Bell,
+}
+
+/// Whether a bell calls for answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bell {
+    /// It does.
+    Rings,
+    /// It does not.
+    Silent,
+}
+
+/// Whether the loop goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    GoOn,
+    Leave,
+}
+
+/// Whether there are more lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    Open,
+    Ended,
+}
+
+/// Converses until the person leaves, the agent ends or `shutdown` is cancelled.
+pub async fn run<W: Write>(
+    start: Start,
+    mut ears: Ears,
+    voice: Voice<W>,
+    handles: Handles,
+    mut events: mpsc::Receiver<agent::Event>,
+) -> anyhow::Result<Left> {
+    let Start { settings, status, history, mut interrupts, shutdown, bell } = start;
+    let (answers_in, mut answers) = mpsc::channel(64);
+    let composer = Composer::new(history, "");
+    let mut talk = Talk {
+        model: Model::new(settings, status, composer, SIZE),
+        speaker: Speaker::default(),
+        voice,
+        bell,
+        hand: ears.hand,
+        lines: Lines::Open,
+        began: Instant::now(),
+    };
+    let mut executor = Executor::new(handles, answers_in);
+    loop {
+        let flow = talk.speak().context("Cannot write to standard output")?;
+        if flow == Flow::Leave {
+            break;
+        }
+        let waiting = executor.has_waiting();
+        let wake = talk.wake();
+        let first = tokio::select! {
+            biased;
+            () = shutdown.cancelled() => break,
+            Some(()) = interrupts.recv() => {
+                ears.forget();
+                talk.voice.finish_line()?;
+                Some(Msg::Interrupt)
+            }
+            heard = ears.hear(), if talk.listens() => {
+                talk.heard(heard.context("Cannot read standard input")?)?
+            }
+            event = events.recv() => match event {
+                Some(event) => Some(Msg::Agent(Box::new(event))),
+                None => break,
+            },
+            answer = answers.recv() => answer,
+            alive = executor.hand_over(), if waiting => {
+                if !alive { break; }
+                continue;
+            }
+            () = tokio::time::sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => None,
+        };
+        let mut effects = update(&mut talk.model, Msg::Tick(talk.began.elapsed()));
+        effects.extend(first.map_or_else(Vec::new, |msg| update(&mut talk.model, msg)));
+        for _ in 0..BATCH {
+            let Ok(event) = events.try_recv() else { break };
+            effects.extend(update(&mut talk.model, Msg::Agent(Box::new(event))));
+        }
+        if talk.carry_out(effects, &mut executor)? == Flow::Leave {
+            break;
+        }
+    }
+    talk.voice.finish_line()?;
+    executor.finish().await;
+    Ok(Left { session: talk.model.status.session })
+}
+
+/// The model with the ways in and out.
+struct Talk<W> {
+    model: Model,
+    speaker: Speaker,
+    voice: Voice<W>,
+    bell: Bell,
+    hand: Hand,
+    lines: Lines,
+    began: Instant,
+}
+
+impl<W: Write> Talk<W> {
+    /// Says what is new, and asks for the next line.
+    fn speak(&mut self) -> std::io::Result<Flow> {
+        let said = self.speaker.hear(&self.model);
+        self.voice.say(&said)?;
+        let Some(prompt) = self.prompt() else { return Ok(Flow::GoOn) };
+        if self.lines == Lines::Open {
+            self.voice.ask(prompt)?;
+            return Ok(Flow::GoOn);
+        }
+        // Nobody will say anything any more; what was asked for is seen through.
+        Ok(if self.model.turn.is_idle() { Flow::Leave } else { Flow::GoOn })
+    }
+
+    /// What the next line is asked for with; nothing while slug is busy.
+    fn prompt(&self) -> Option<&'static str> {
+        let status = &self.model.status;
+        // A message that is sent before the model is known would only fail.
+        let begun = status.session.is_some()
+            && (!status.model.is_empty() || !self.model.transcript.blocks().is_empty());
+        match awaits(&self.model) {
+            Awaits::Message if begun && self.model.turn.is_idle() => Some("You:"),
+            Awaits::Message | Awaits::Nothing => None,
+            Awaits::Answer => Some("Answer:"),
+            Awaits::Command => Some("Command:"),
+            Awaits::Instruction => Some("Instead:"),
+            Awaits::Row => Some("Number:"),
+        }
+    }
+
+    /// Whether a line is taken now.
+    fn listens(&self) -> bool {
+        let wanted = match self.hand {
+            Hand::Typed => true,
+            Hand::Piped => self.prompt().is_some() && self.is_armed(),
+        };
+        wanted && self.lines == Lines::Open
+    }
+
+    /// Whether a question has stood long enough to be answered.
+    fn is_armed(&self) -> bool {
+        match self.model.overlays.last() {
+            Some(Overlay::Approval(approval)) => approval.is_armed(self.model.now),
+            Some(Overlay::Picker(_) | Overlay::Reading(_)) | None => true,
+        }
+    }
+
+    fn heard(&mut self, heard: Heard) -> std::io::Result<Option<Msg>> {
+        Ok(match heard {
+            Heard::GoesOn => None,
+            Heard::Text(text) => {
+                match self.hand {
+                    Hand::Typed => self.voice.heard(None)?,
+                    Hand::Piped => self.voice.heard(Some(&text))?,
+                }
+                if self.model.turn.is_idle() {
+                    self.speaker.typed(&text);
+                }
+                Some(Msg::Line(text))
+            }
+            Heard::End => {
+                self.lines = Lines::Ended;
+                self.voice.finish_line()?;
+                None
+            }
+        })
+    }
+
+    /// When the loop has to look again though nothing arrives.
+    fn wake(&self) -> Option<Instant> {
+        let due = [due_at(&self.model), self.speaker.wake_at(&self.model)];
+        due.into_iter().flatten().min().map(|at| self.began + at)
+    }
+
+    fn carry_out(
+        &mut self,
+        effects: Vec<Effect>,
+        executor: &mut Executor,
+    ) -> std::io::Result<Flow> {
+        for effect in effects {
+            match executor.run(effect) {
+                Some(Own::Quit) => return Ok(Flow::Leave),
+                Some(Own::OpenEditor(text)) => {
+                    let edited = executor.edit(&text);
+                    update(&mut self.model, Msg::EditorClosed(edited));
+                }
+                Some(Own::Notify(_)) if self.bell == Bell::Rings => self.voice.ring()?,
+                // Only keys ask for these, and there is no screen to do it with.
+                Some(Own::Notify(_) | Own::Suspend | Own::Redraw | Own::CopySelection(_))
+                | None => {}
+            }
+        }
+        if self.lines == Lines::Ended
+            && let Some(id) = self.model.question().map(|question| question.id)
+        {
+            let text = "Nobody is there to answer any more: no.";
+            self.voice.say(&[Said::new(Who::Note, text)])?;
+            let answer = crate::domain::Answer::Deny { instruction: None };
+            executor.run(Effect::Agent(agent::Command::Answer { id, answer }));
+            update(&mut self.model, Msg::Agent(Box::new(agent::Event::ApprovalWithdrawn(id))));
+        }
+        Ok(Flow::GoOn)
+    }
+}

@@ -1,0 +1,257 @@
+//! What there is to say: each thing of the model once, when it is final.
+//!
+//! The model's text is said line by line as it streams, a call when it is over, a question when it
+//! is asked. What was said is remembered by block, so that nothing is said twice however often the
+//! model changes; a session that is opened has its end read out. Every text is made harmless.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use crate::domain::NoticeLevel;
+use crate::domain::SessionId;
+use crate::tui::app::Model;
+use crate::tui::app::block::{Block, BlockId, Body, Notice, Prose, TextState};
+use crate::tui::app::model::Toast;
+use crate::tui::app::status::clock;
+use crate::tui::app::title::home_path;
+use crate::tui::view::activity;
+
+use super::pages::{self, lines};
+use super::voice::{Said, Who};
+
+/// How long a turn may be silent before it says what it does.
+const SILENCE: Duration = Duration::from_secs(20);
+
+/// What was said so far.
+#[derive(Debug, Default)]
+pub(super) struct Speaker {
+    greeted: Greeted,
+    session: Option<SessionId>,
+    /// All blocks up to this one were said.
+    frontier: Option<BlockId>,
+    /// Blocks behind it that were said, too.
+    ahead: HashSet<BlockId>,
+    /// How much of the text that streams was said, in bytes.
+    streaming: Option<(BlockId, usize)>,
+    /// What the person has just typed, which their terminal shows already.
+    typed: Option<String>,
+    /// What is open over the chat, and was said.
+    page: Option<String>,
+    toast: Option<Toast>,
+    waiting: usize,
+    model: String,
+    mode: &'static str,
+    /// When something was said last.
+    spoke: Duration,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Greeted {
+    #[default]
+    No,
+    Yes,
+}
+
+impl Speaker {
+    /// The person has typed this, at a terminal that shows it.
+    pub(super) fn typed(&mut self, text: &str) {
+        self.typed = Some(text.to_owned());
+    }
+
+    /// What is new.
+    pub(super) fn hear(&mut self, model: &Model) -> Vec<Said> {
+        let mut said = Vec::new();
+        self.greet(model, &mut said);
+        self.open(model, &mut said);
+        self.blocks(model, &mut said);
+        self.changes(model, &mut said);
+        self.page(model, &mut said);
+        if said.is_empty() {
+            self.silence(model, &mut said);
+        }
+        if !said.is_empty() || model.turn.is_idle() {
+            self.spoke = model.now;
+        }
+        said
+    }
+
+    /// When it has something to say though nothing happens.
+    pub(super) fn wake_at(&self, model: &Model) -> Option<Duration> {
+        (!model.turn.is_idle() && !model.has_question()).then(|| self.spoke + SILENCE)
+    }
+
+    fn greet(&mut self, model: &Model, said: &mut Vec<Said>) {
+        if self.greeted == Greeted::Yes {
+            return;
+        }
+        self.greeted = Greeted::Yes;
+        self.mode = model.status.mode.name();
+        let folder = home_path(&model.settings.cwd, model.settings.home.as_deref());
+        said.push(Said::new(
+            Who::Note,
+            format!(
+                "slug {} in {}, mode {}. /help lists the commands, ctrl+c stops a turn, /quit \
+                 leaves.",
+                env!("CARGO_PKG_VERSION"),
+                pages::line(&folder),
+                self.mode
+            ),
+        ));
+    }
+
+    /// Reads out the end of a session that was opened: from the person's last message on.
+    fn open(&mut self, model: &Model, said: &mut Vec<Said>) {
+        if self.session == model.status.session {
+            return;
+        }
+        let first = self.session.is_none();
+        self.session = model.status.session;
+        self.ahead.clear();
+        self.streaming = None;
+        let blocks = model.transcript.blocks();
+        let title = model.status.title.as_deref().map(pages::line).unwrap_or_default();
+        let Some(last) = blocks.iter().rposition(|block| matches!(block.body, Body::User(_)))
+        else {
+            if !first {
+                said.push(Said::new(Who::Note, "A new session is open."));
+            }
+            return;
+        };
+        self.frontier = last.checked_sub(1).and_then(|before| blocks.get(before)).map(|it| it.id);
+        let earlier = match last {
+            0 => String::new(),
+            1 => ", after 1 earlier part".to_owned(),
+            more => format!(", after {more} earlier parts"),
+        };
+        said.push(Said::new(Who::Note, format!("Session: {title}. This is its end{earlier}.")));
+    }
+
+    fn blocks(&mut self, model: &Model, said: &mut Vec<Said>) {
+        let blocks = model.transcript.blocks();
+        let from = self.frontier.map_or(0, |last| blocks.partition_point(|it| it.id <= last));
+        for block in &blocks[from..] {
+            if !self.ahead.contains(&block.id) && self.block(model, block, said) == Final::Yes {
+                self.ahead.insert(block.id);
+            }
+        }
+        for block in &blocks[from..] {
+            if !self.ahead.remove(&block.id) {
+                break;
+            }
+            self.frontier = Some(block.id);
+        }
+    }
+
+    fn block(&mut self, model: &Model, block: &Block, said: &mut Vec<Said>) -> Final {
+        match &block.body {
+            Body::User(text) => {
+                if self.typed.take().is_none_or(|typed| typed.trim() != text.trim()) {
+                    said.extend(lines(Who::You, text));
+                }
+            }
+            Body::Assistant(prose) => return self.prose(block.id, prose, said),
+            Body::Thinking(thinking) => match (thinking.state, thinking.elapsed) {
+                (TextState::Streaming, _) => return Final::No,
+                (TextState::Done | TextState::Dropped, Some(time)) => {
+                    let seconds = time.as_secs_f64();
+                    said.push(Said::new(Who::Note, format!("Thought for {seconds:.0} s.")));
+                }
+                (TextState::Done | TextState::Dropped, None) => {}
+            },
+            Body::Tool(tool) if !tool.is_over() => return Final::No,
+            Body::Tool(tool) => said.extend(pages::call(model, block, tool)),
+            Body::Notice(Notice { level, text }) => said.extend(lines(who(*level), text)),
+            Body::Interrupted => said.push(Said::new(Who::Note, "Stopped by you.")),
+            Body::Compacted => {
+                said.push(Said::new(Who::Note, "What is above is no longer sent in full."));
+            }
+        }
+        Final::Yes
+    }
+
+    /// The whole lines that were not said yet; all of it once it is complete.
+    fn prose(&mut self, id: BlockId, prose: &Prose, said: &mut Vec<Said>) -> Final {
+        let begun = self.streaming.filter(|(of, _)| *of == id).map(|(_, at)| at);
+        let from = begun.unwrap_or(0).min(prose.text.len());
+        let text = prose.text.get(from..).unwrap_or_default();
+        let (whole, state) = match prose.state {
+            TextState::Streaming => (text.rfind('\n').map_or(0, |end| end + 1), Final::No),
+            TextState::Done | TextState::Dropped => (text.len(), Final::Yes),
+        };
+        let first = if from == 0 { Who::Model } else { Who::Same };
+        if whole > 0 {
+            let new = &text[..whole];
+            let new = if state == Final::Yes { new.trim_end_matches('\n') } else { new };
+            if !new.is_empty() {
+                said.extend(lines(first, new));
+            }
+        }
+        self.streaming = Some((id, from + whole));
+        if prose.state == TextState::Dropped {
+            said.push(Said::new(Who::Warning, "That answer broke off, and is asked for again."));
+        }
+        state
+    }
+
+    /// What else has changed.
+    fn changes(&mut self, model: &Model, said: &mut Vec<Said>) {
+        let status = &model.status;
+        if self.model != status.model {
+            self.model.clone_from(&status.model);
+            let name = pages::line(&status.model);
+            said.push(Said::new(Who::Note, format!("The model is {name}.")));
+        }
+        let mode = status.mode;
+        if self.mode != mode.name() {
+            self.mode = mode.name();
+            let meaning = mode.meaning();
+            said.push(Said::new(Who::Note, format!("The mode is {}: {meaning}.", mode.name())));
+        }
+        let waiting = model.queue.items().len();
+        if waiting > self.waiting {
+            said.push(Said::new(Who::Note, "That waits for the end of this turn."));
+        }
+        self.waiting = waiting;
+        if let Some(toast) = &model.toast
+            && self.toast.as_ref() != Some(toast)
+        {
+            said.extend(lines(who(toast.level), &toast.text));
+        }
+        self.toast.clone_from(&model.toast);
+    }
+
+    /// What is open over the chat, once.
+    fn page(&mut self, model: &Model, said: &mut Vec<Said>) {
+        let page = pages::open(model);
+        let key = page.as_ref().map(|page| page.key.clone());
+        if self.page == key {
+            return;
+        }
+        self.page = key;
+        said.extend(page.into_iter().flat_map(|page| page.lines));
+    }
+
+    fn silence(&mut self, model: &Model, said: &mut Vec<Said>) {
+        let silent = model.now.saturating_sub(self.spoke) >= SILENCE;
+        if let (true, Some(since)) = (silent && !model.has_question(), model.turn.since()) {
+            let words = activity::words(model);
+            let time = clock(model.now.saturating_sub(since));
+            said.push(Said::new(Who::Note, format!("{words}, {time} so far.")));
+        }
+    }
+}
+
+/// Whether a block is done with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Final {
+    Yes,
+    No,
+}
+
+fn who(level: NoticeLevel) -> Who {
+    match level {
+        NoticeLevel::Info => Who::Note,
+        NoticeLevel::Warning => Who::Warning,
+        NoticeLevel::Error => Who::Error,
+    }
+}

@@ -1,0 +1,450 @@
+//! The conversation without a screen, from events and lines to words.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{Command, Event};
+use crate::domain::{Answer, ApprovalId, Block, Mode, ToolStatus, TurnId, Usage, Window};
+use crate::session::{ResultInfo, TurnOutcome};
+use crate::tui::app::model::Settings;
+use crate::tui::app::msg::ModelRow;
+use crate::tui::app::sessions::{SessionAnswer, SessionJob};
+use crate::tui::app::status::{Git, Status};
+use crate::tui::executor::{Handles, Services};
+use crate::tui::runtime::Left;
+use crate::tui::scene::{
+    TURN, assistant, call, done, question, recorded, result, session, turn_end, user,
+};
+
+use super::{Bell, Ears, Hand, Paint, Start, Voice, run};
+
+struct Desk;
+
+#[async_trait]
+impl Services for Desk {
+    async fn sessions(&self, _: SessionJob) -> Result<SessionAnswer, String> {
+        Err("The sessions cannot be read.".into())
+    }
+    async fn models(&self) -> Result<Vec<ModelRow>, String> {
+        Ok(["small", "large"].map(|name| ModelRow { name: name.into(), window: None }).into())
+    }
+    async fn files(&self) -> Vec<String> {
+        Vec::new()
+    }
+    async fn git(&self) -> Option<Git> {
+        None
+    }
+    async fn save_draft(&self, _: String) -> Result<(), String> {
+        Ok(())
+    }
+    async fn add_history(&self, _: String) -> Result<(), String> {
+        Ok(())
+    }
+    async fn status_line(&self, state: String) -> Result<String, String> {
+        Ok(state)
+    }
+    fn copy(&self, _: String) -> BoxFuture<'static, Result<String, String>> {
+        Box::pin(async { Ok("Copied".into()) })
+    }
+    fn edit(&self, text: &str) -> Result<String, String> {
+        Ok(text.to_owned())
+    }
+}
+
+/// What was said, for all to read.
+#[derive(Clone, Default)]
+struct Paper(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Rig {
+    events: mpsc::Sender<Event>,
+    commands: mpsc::Receiver<Command>,
+    lines: Option<mpsc::Sender<std::io::Result<String>>>,
+    interrupts: mpsc::Sender<()>,
+    cancelled: Arc<Mutex<usize>>,
+    paper: Paper,
+    task: tokio::task::JoinHandle<anyhow::Result<Left>>,
+}
+
+fn rig(hand: Hand) -> Rig {
+    let (events, events_out) = mpsc::channel(64);
+    let (commands_in, commands) = mpsc::channel(8);
+    let (lines, heard) = mpsc::channel(8);
+    let (interrupts, interrupts_out) = mpsc::channel(8);
+    let cancelled = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&cancelled);
+    let handles = Handles {
+        commands: commands_in,
+        cancel: Arc::new(move || *count.lock().unwrap() += 1),
+        services: Arc::new(Desk),
+    };
+    let start = Start {
+        settings: Settings {
+            cwd: "/home/me/src/webshop".into(),
+            home: Some("/home/me".into()),
+            ..Settings::default()
+        },
+        status: Status { mode: Mode::Ask, ..Status::default() },
+        history: Vec::new(),
+        interrupts: interrupts_out,
+        shutdown: CancellationToken::new(),
+        bell: Bell::Silent,
+    };
+    let paper = Paper::default();
+    let voice = Voice::new(paper.clone(), Paint::Plain);
+    let ears = Ears::new(heard, hand);
+    let task = tokio::spawn(run(start, ears, voice, handles, events_out));
+    Rig { events, commands, lines: Some(lines), interrupts, cancelled, paper, task }
+}
+
+impl Rig {
+    async fn event(&self, event: Event) {
+        self.events.send(event).await.unwrap();
+    }
+
+    async fn events(&self, events: impl IntoIterator<Item = Event>) {
+        for event in events {
+            self.event(event).await;
+        }
+    }
+
+    /// An empty session with a model.
+    async fn opened(self) -> Self {
+        let records = Arc::default();
+        self.event(Event::SessionOpened { session: session(), records }).await;
+        self.modelled().await
+    }
+
+    async fn modelled(self) -> Self {
+        let window = Window::Served(32_000);
+        let model = Event::ModelChanged { model: "qwen3".into(), window, local: true };
+        self.event(model).await;
+        self.until("You: ").await;
+        self
+    }
+
+    async fn line(&self, text: &str) {
+        self.lines.as_ref().unwrap().send(Ok(text.to_owned())).await.unwrap();
+    }
+
+    fn said(&self) -> String {
+        String::from_utf8(self.paper.0.lock().unwrap().clone()).unwrap()
+    }
+
+    /// Waits until this was said; fails with all that was said.
+    async fn until(&self, text: &str) {
+        let end = tokio::time::Instant::now() + Duration::from_secs(20);
+        while !self.said().contains(text) {
+            assert!(tokio::time::Instant::now() < end, "no {text:?} in\n{}", self.said());
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    /// Waits until this was said last.
+    async fn until_last(&self, text: &str) {
+        let end = tokio::time::Instant::now() + Duration::from_secs(20);
+        while !self.said().ends_with(text) {
+            assert!(tokio::time::Instant::now() < end, "no {text:?} last in\n{}", self.said());
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    async fn command(&mut self) -> Command {
+        let wait = tokio::time::timeout(Duration::from_secs(20), self.commands.recv());
+        wait.await.unwrap_or_else(|_| panic!("no command in\n{}", self.said())).unwrap()
+    }
+
+    /// No more lines: it leaves by itself. All that was said.
+    async fn end(mut self) -> String {
+        self.lines = None;
+        (&mut self.task).await.unwrap().unwrap();
+        self.said()
+    }
+}
+
+fn ended(outcome: TurnOutcome) -> [Event; 2] {
+    [
+        recorded(&turn_end(outcome.clone())),
+        Event::TurnEnded { turn: TURN, outcome, usage: Usage::default() },
+    ]
+}
+
+fn text(text: &str) -> Event {
+    Event::Text { turn: TURN, text: text.into() }
+}
+
+#[tokio::test]
+async fn an_answer_is_said_by_whole_lines_and_once() {
+    let mut rig = rig(Hand::Piped).opened().await;
+    rig.line("why?").await;
+    assert_eq!(rig.command().await, Command::Send { text: "why?".into() });
+    rig.event(Event::TurnStarted { turn: TURN }).await;
+    rig.events([recorded(&user("why?")), text("Because.\nIt "), text("was **so**")]).await;
+    rig.until("slug: Because.\n").await;
+    assert!(!rig.said().contains("It"), "{}", rig.said());
+    rig.event(text(" then.\n\nThe en")).await;
+    rig.until("It was **so** then.\n").await;
+    let whole = "Because.\nIt was **so** then.\n\nThe end.";
+    rig.event(recorded(&assistant(vec![Block::Text { text: whole.into() }]))).await;
+    rig.events(ended(TurnOutcome::Answered)).await;
+    rig.until_last("The end.\nYou: ").await;
+    let said = rig.end().await;
+    let talk = &said[said.find("You:").unwrap()..];
+    assert_eq!(talk, "You: why?\nslug: Because.\nIt was **so** then.\n\nThe end.\nYou: \n");
+}
+
+#[tokio::test]
+async fn a_call_is_one_line_when_it_is_over() {
+    let rig = rig(Hand::Piped).opened().await;
+    let read = call("c1", "Read", json!({"file_path": "/home/me/src/webshop/a.rs"}));
+    let bash = call("c2", "Bash", json!({"command": "cargo test"}));
+    let calls = vec![Block::ToolUse(read.clone()), Block::ToolUse(bash.clone())];
+    rig.event(Event::TurnStarted { turn: TURN }).await;
+    rig.events([
+        recorded(&assistant(calls)),
+        Event::ToolStarted { turn: TURN, call: read },
+        Event::ToolStarted { turn: TURN, call: bash },
+        recorded(&result(
+            "c2",
+            "boom\u{1b}[31m",
+            ResultInfo {
+                status: ToolStatus::Failed,
+                summary: Some("exit 1".into()),
+                ..done("Bash", 3_100)
+            },
+        )),
+    ])
+    .await;
+    rig.until("Tool: Bash cargo test: failed, exit 1\n").await;
+    assert!(!rig.said().contains("Read"), "{}", rig.said());
+    rig.event(recorded(&result("c1", "1 fn", done("Read", 3)))).await;
+    rig.until("Tool: Read a.rs: 3 ms\n").await;
+    rig.events(ended(TurnOutcome::Failed("No server answers.".into()))).await;
+    rig.until("Error: No server answers.\n").await;
+    let said = rig.end().await;
+    assert!(!said.contains('\u{1b}'), "{said:?}");
+    assert_eq!(said.matches("Tool:").count(), 2, "{said}");
+}
+
+#[tokio::test]
+async fn a_question_is_asked_in_words_and_answered_by_a_letter() {
+    let mut rig = rig(Hand::Piped).opened().await;
+    rig.event(Event::TurnStarted { turn: TURN }).await;
+    rig.event(question(1, "git status && rm -rf build/")).await;
+    rig.until_last("Answer: ").await;
+    let said = rig.said();
+    for line in [
+        "Question: may Bash run this?\n  git status && rm -rf build/\nin ~/src/webshop\n",
+        "  allowed: git status, by Bash(git status) in ~/.slug/settings.json\n",
+        "  no rule: rm -rf build/\n",
+        "Answers: y yes, once; n no; s yes, for this session; a yes, always for Bash(rm -rf \
+         build/), kept in ~/.slug/settings.json; d no, always for Bash(rm *); e edit the command; \
+         t no, and tell it what to do instead.\n",
+    ] {
+        assert!(said.contains(line), "no {line:?} in\n{said}");
+    }
+    rig.line("maybe").await;
+    rig.until("none of the answers").await;
+    rig.line("y").await;
+    let answer = Answer::Once;
+    assert_eq!(rig.command().await, Command::Answer { id: ApprovalId(1), answer });
+    rig.task.abort();
+}
+
+/// What a line makes of a question.
+async fn answered(lines: &[&str]) -> Answer {
+    let mut rig = rig(Hand::Piped).opened().await;
+    rig.event(Event::TurnStarted { turn: TURN }).await;
+    rig.event(question(1, "rm -rf build/")).await;
+    rig.until("Answer: ").await;
+    for line in lines {
+        rig.line(line).await;
+    }
+    let Command::Answer { answer, .. } = rig.command().await else { panic!("{}", rig.said()) };
+    rig.task.abort();
+    answer
+}
+
+#[tokio::test]
+async fn every_answer_of_the_dialog_can_be_given() {
+    let rules = |rule: &str| vec![rule.to_owned()];
+    let edited = |command: &str| Answer::Edited { input: json!({ "command": command }) };
+    let deny = |text: &str| Answer::Deny { instruction: Some(text.into()) };
+    let own = "Bash(rm -rf build/)";
+    let rows: [(&[&str], Answer); 11] = [
+        (&["yes"], Answer::Once),
+        (&["n"], Answer::Deny { instruction: None }),
+        (&["s"], Answer::Session { rules: rules(own) }),
+        (&["a"], Answer::Always { rules: rules(own) }),
+        (&["a Bash(rm *)"], Answer::Always { rules: rules("Bash(rm *)") }),
+        (&["d"], Answer::Never { rule: "Bash(rm *)".into() }),
+        (&["e", "rm -r build/"], edited("rm -r build/")),
+        (&["e rm -r build/"], edited("rm -r build/")),
+        (&["t", "use git clean"], deny("use git clean")),
+        (&["t use git clean"], deny("use git clean")),
+        (&["e", "", "y"], Answer::Once),
+    ];
+    for (lines, want) in rows {
+        assert_eq!(answered(lines).await, want, "{lines:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_line_typed_before_the_question_answers_nothing() {
+    let rig = rig(Hand::Typed).opened().await;
+    rig.event(Event::TurnStarted { turn: TURN }).await;
+    rig.event(question(1, "rm -rf build/")).await;
+    rig.until_last("Answer: ").await;
+    rig.line("y").await;
+    rig.until("came before the question could be read").await;
+    rig.until_last("Answer: ").await;
+    rig.task.abort();
+}
+
+#[tokio::test]
+async fn lines_of_a_pipe_wait_until_they_are_asked_for() {
+    let mut rig = rig(Hand::Piped).opened().await;
+    for line in ["clean up", "y", "/quit"] {
+        rig.line(line).await;
+    }
+    assert_eq!(rig.command().await, Command::Send { text: "clean up".into() });
+    rig.event(Event::TurnStarted { turn: TURN }).await;
+    rig.event(question(1, "rm -rf build/")).await;
+    let answer = Answer::Once;
+    assert_eq!(rig.command().await, Command::Answer { id: ApprovalId(1), answer });
+    rig.events(ended(TurnOutcome::Answered)).await;
+    rig.until("You: /quit\n").await;
+    (&mut rig.task).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn when_lines_end_the_turn_is_seen_through_and_questions_get_a_no() {
+    let mut rig = rig(Hand::Piped).opened().await;
+    rig.line("clean up").await;
+    rig.command().await;
+    rig.lines = None;
+    rig.event(Event::TurnStarted { turn: TURN }).await;
+    rig.event(question(1, "rm -rf build/")).await;
+    let answer = Answer::Deny { instruction: None };
+    assert_eq!(rig.command().await, Command::Answer { id: ApprovalId(1), answer });
+    rig.until("Nobody is there to answer").await;
+    rig.events([text("Then not.")]).await;
+    rig.events(ended(TurnOutcome::Answered)).await;
+    (&mut rig.task).await.unwrap().unwrap();
+    assert!(rig.said().contains("Then not."), "{}", rig.said());
+}
+
+#[tokio::test]
+async fn ctrl_c_stops_the_turn_and_twice_leaves() {
+    let mut rig = rig(Hand::Typed).opened().await;
+    rig.event(Event::TurnStarted { turn: TURN }).await;
+    rig.event(text("Well,\nnow")).await;
+    rig.until("Well,\n").await;
+    rig.line("and another thing").await;
+    rig.until("That waits for the end of this turn.").await;
+    rig.interrupts.send(()).await.unwrap();
+    rig.events(ended(TurnOutcome::Interrupted)).await;
+    rig.until("Stopped by you.").await;
+    assert_eq!(*rig.cancelled.lock().unwrap(), 1);
+    rig.interrupts.send(()).await.unwrap();
+    rig.until("ctrl+c again leaves slug").await;
+    rig.interrupts.send(()).await.unwrap();
+    (&mut rig.task).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_list_is_numbered_and_a_row_chosen_by_its_number_or_name() {
+    let mut rig = rig(Hand::Piped).opened().await;
+    rig.line("/model").await;
+    rig.until("Models:\n1. small\n2. large\nType a number, or an empty line to go back.\n").await;
+    rig.line("7").await;
+    rig.until("No row has that number").await;
+    rig.line("2").await;
+    assert_eq!(rig.command().await, Command::SetModel("large".into()));
+    rig.line("/mode").await;
+    rig.line("plan").await;
+    assert_eq!(rig.command().await, Command::SetMode(Mode::Plan));
+    rig.line("/mode").await;
+    rig.line("").await;
+    rig.line("/sessions").await;
+    rig.until("Error: The sessions cannot be read.\n").await;
+    rig.task.abort();
+}
+
+#[tokio::test]
+async fn pages_are_read_out() {
+    let rig = rig(Hand::Piped).opened().await;
+    rig.line("/help").await;
+    rig.until("/quit: leave slug\n").await;
+    rig.line("/diff").await;
+    rig.until("This session has changed nothing so far.\n").await;
+    rig.line("/todos").await;
+    rig.until("There is no plan.").await;
+    rig.line("/nonsense").await;
+    rig.until("Error: There is no command /nonsense.").await;
+    rig.end().await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_resumed_has_its_end_read_out() {
+    let rig = rig(Hand::Piped);
+    let answer = |text: &str| assistant(vec![Block::Text { text: text.into() }]);
+    let records = vec![user("first"), answer("old news"), user("and now?"), answer("Now\nthis.")];
+    let records = Arc::new(records);
+    rig.event(Event::SessionOpened { session: session(), records }).await;
+    let said = rig.modelled().await.end().await;
+    assert!(
+        said.contains("This is its end, after 2 earlier parts.\nYou: and now?\nslug: Now\nthis.\n"),
+        "{said}"
+    );
+    assert!(!said.contains("old news"), "{said}");
+}
+
+#[tokio::test]
+async fn the_output_of_a_persons_own_command_is_read_out() {
+    let mut rig = rig(Hand::Piped).opened().await;
+    rig.line("!ls").await;
+    assert_eq!(rig.command().await, Command::Shell { command: "ls".into() });
+    let ls = call("s1", "Bash", json!({"command": "ls"}));
+    rig.event(Event::ToolStarted { turn: TurnId(0), call: ls }).await;
+    let display = crate::domain::Display::Terminal { text: "a.rs\n\x1b[32mb.rs\x1b[0m\n".into() };
+    rig.event(Event::ToolEnded {
+        turn: TurnId(0),
+        call: crate::domain::CallId::new("s1"),
+        status: ToolStatus::Done,
+        display: Some(display),
+        summary: None,
+        elapsed: Duration::from_millis(4),
+    })
+    .await;
+    rig.until("Tool: Bash ls: 4 ms\na.rs\nb.rs\n").await;
+    rig.end().await;
+}
+
+#[test]
+fn labels_have_colours_only_where_they_are_wanted() {
+    let said = [super::voice::Said::new(super::voice::Who::Error, "x")];
+    let write = |paint| {
+        let paper = Paper::default();
+        Voice::new(paper.clone(), paint).say(&said).unwrap();
+        String::from_utf8(paper.0.lock().unwrap().clone()).unwrap()
+    };
+    assert_eq!(write(Paint::Plain), "Error: x\n");
+    assert_eq!(write(Paint::Labels), "\x1b[31mError:\x1b[0m x\n");
+}

@@ -1,0 +1,175 @@
+//! The conversation without a screen: on a terminal, and out of a pipe.
+
+use std::time::Duration;
+
+use crate::support::desk::{Desk, Ran, with_server};
+use crate::support::model_server::{Gate, ModelServer, Reply};
+use crate::support::terminal::{Slug, key};
+use crate::{bash, last_user_text, result_of};
+
+/// A conversation on a terminal, at its first prompt.
+fn talk(desk: &Desk, server: &ModelServer, arguments: &[&str]) -> Slug {
+    let endpoint = server.endpoint();
+    let slug =
+        Slug::at(desk, 80, 24).args(&with_server(&endpoint, &["--linear"])).args(arguments).open();
+    slug.wait_for_raw("a prompt", |raw| raw.ends_with("You: "));
+    slug
+}
+
+fn says(slug: &Slug, text: &str) {
+    slug.wait_for_raw(&format!("{text:?}"), |raw| raw.contains(text));
+}
+
+fn asks(slug: &Slug, prompt: &str) {
+    slug.wait_for_raw(&format!("{prompt:?} last"), |raw| raw.ends_with(prompt));
+    // The one wait for a time: an answer must not come before the question could be read.
+    std::thread::sleep(Duration::from_millis(400));
+}
+
+/// What a pipe says to slug, and what slug says to it.
+fn piped(desk: &Desk, server: &ModelServer, arguments: &[&str], input: &str) -> Ran {
+    let endpoint = server.endpoint();
+    let arguments = [&["--linear"], arguments].concat();
+    desk.run_with_input(&with_server(&endpoint, &arguments), input)
+}
+
+#[test]
+fn a_conversation_moves_no_cursor_and_leaves_the_terminal_as_it_was() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "echo made > made"));
+    server.reply(Reply::text("It is **made**.\n\nBye."));
+    let mut slug = talk(&desk, &server, &[]);
+    assert!(slug.edits_lines());
+    slug.keys("make it\r");
+    asks(&slug, "Answer: ");
+    says(&slug, "may Bash run this?\r\n  echo made > made\r\nin ~/");
+    slug.keys("y\r");
+    asks(&slug, "You: ");
+    says(&slug, "slug:\x1b[0m It is **made**.\r\n\r\nBye.\r\n");
+    assert_eq!(desk.read("made"), "made\n");
+    slug.keys("/quit\r");
+    assert!(slug.wait().success());
+    says(&slug, "slug --resume ");
+    let raw = slug.raw();
+    let sequences: Vec<&str> = raw.split('\x1b').skip(1).collect();
+    let is_colour = |sequence: &&str| {
+        let end = sequence.find(|c: char| c.is_ascii_alphabetic());
+        end.is_some_and(|end| sequence[..=end].ends_with('m'))
+    };
+    assert!(sequences.iter().all(is_colour), "{raw:?}");
+}
+
+#[test]
+fn a_dumb_terminal_gets_words_alone() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Good morning."));
+    let endpoint = server.endpoint();
+    let start = Slug::at(&desk, 80, 24).args(&with_server(&endpoint, &[])).env("TERM", "dumb");
+    let mut slug = start.open();
+    asks(&slug, "You: ");
+    slug.keys("hello\r");
+    says(&slug, "slug: Good morning.\r\n");
+    asks(&slug, "You: ");
+    // ctrl+d
+    slug.keys("\x04");
+    assert!(slug.wait().success());
+    assert!(!slug.raw().contains('\x1b'), "{:?}", slug.raw());
+}
+
+#[test]
+fn ctrl_c_stops_the_turn_and_twice_leaves() {
+    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    server.reply(Reply::words(["one\n", "two\n", "three\n"]).gated(&gate));
+    let mut slug = talk(&desk, &server, &[]);
+    slug.keys("count\r");
+    gate.let_through(1);
+    says(&slug, " one\r\n");
+    slug.keys(key::CTRL_C);
+    says(&slug, "Stopped by you.");
+    asks(&slug, "You: ");
+    slug.keys(key::CTRL_C);
+    says(&slug, "ctrl+c again leaves");
+    slug.keys(key::CTRL_C);
+    assert!(slug.wait().success());
+}
+
+#[test]
+fn a_pipe_holds_messages_and_answers() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "echo made > made"));
+    server.reply(bash("c2", "echo more > more"));
+    server.reply(Reply::text("Done, in part."));
+    server.reply(Reply::text("You are welcome."));
+    let input = "make \\\nboth\ny\nt use one file\nthanks\n";
+    let ran = piped(&desk, &server, &[], input).exits(0);
+    assert!(desk.path("made").exists() && !desk.path("more").exists());
+    let chats = server.chats();
+    assert_eq!(last_user_text(&chats[3]), "thanks");
+    assert!(result_of(&chats[2], "c2").contains("use one file"));
+    for text in ["You: make \nboth\n", "Answer: y\n", "slug: Done, in part.\n"] {
+        assert!(ran.out.contains(text), "no {text:?} in {}", ran.told());
+    }
+    assert!(ran.out.contains("slug: You are welcome.\n"), "{}", ran.told());
+    assert!(!ran.out.contains('\x1b'), "{}", ran.told());
+    server.assert_clean();
+}
+
+#[test]
+fn a_session_goes_on_with_its_end_read_out() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Good morning."));
+    server.reply(Reply::text("Good night."));
+    piped(&desk, &server, &[], "hello\n").exits(0);
+    let ran = piped(&desk, &server, &["--continue"], "bye\n").exits(0);
+    let end = "This is its end.\nYou: hello\nslug: Good morning.\n";
+    assert!(ran.out.contains(end), "{}", ran.told());
+    assert!(ran.out.contains("You: bye\nslug: Good night.\n"), "{}", ran.told());
+}
+
+#[test]
+fn the_demo_can_be_played_through() {
+    let desk = Desk::new();
+    let input = "fix it\ny\ny\n/diff\n/todos\n";
+    let ran = desk.run_with_input(&["--linear", "--demo"], input).exits(0);
+    for text in [
+        "Question: may Edit change",
+        "-    if [ \"$1\" -lt 500 ]; then\n",
+        "Question: may Bash run this?\n  sh test.sh\n",
+        "Tool: plan, 3 of 3 done\n",
+        "lib/rates.sh, 4 lines added, 4 removed:\n",
+        "done: Run the tests\n",
+    ] {
+        assert!(ran.out.contains(text), "no {text:?} in {}", ran.told());
+    }
+}
+
+#[test]
+fn a_new_folder_is_asked_about_and_not_trusted_without_an_answer() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write("SLUG.md", "Say moo.");
+    server.reply(Reply::text("Hello."));
+    server.reply(Reply::text("Moo."));
+    let endpoint = server.endpoint();
+    let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
+    let ran = desk.run_with_input(&arguments, "n\nhello\n").exits(0);
+    assert!(ran.out.contains("Do you trust the folder"), "{}", ran.told());
+    assert!(ran.out.contains("It has SLUG.md."), "{}", ran.told());
+    assert!(!server.chats()[0].body.to_string().contains("Say moo."));
+    desk.run_with_input(&arguments, "y\nhello\n").exits(0);
+    assert!(server.chats()[1].body.to_string().contains("Say moo."));
+}
+
+#[test]
+fn a_signal_ends_it() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let mut slug = talk(&desk, &server, &[]);
+    slug.signal(rustix::process::Signal::TERM);
+    assert_eq!(slug.wait().signal(), Some("Terminated"));
+}
+
+#[test]
+fn without_a_terminal_to_show_it_the_screen_is_refused_with_a_way_out() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let ran = desk.run(&with_server(&server.endpoint(), &[])).exits(1);
+    assert!(ran.err.contains("slug --linear"), "{}", ran.told());
+}
