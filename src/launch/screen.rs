@@ -60,7 +60,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
         Err(errors) => return Ok(wrong(&errors)),
     };
     questions::plain_http(ground, &own)?;
-    let theme = theme(&own);
+    let theme = Box::new(theme(&own));
     let mut signals = Signals::listen()?;
     let mouse = if own.mouse.value { Mouse::Slugs } else { Mouse::Terminals };
     let mut screen = Screen::enter(mouse)?;
@@ -126,7 +126,7 @@ pub(super) enum Front {
         /// The screen.
         screen: Screen,
         /// Its colours.
-        theme: Theme,
+        theme: Box<Theme>,
     },
     /// Line by line.
     Linear {
@@ -184,7 +184,7 @@ impl Chat<'_> {
                     history,
                     draft: outside.draft(),
                     code: if depth() == ColorDepth::None { Code::Plain } else { Code::Coloured },
-                    styles: Box::new(theme),
+                    styles: theme,
                     announcer: announcer(&config, &Terminal::from_environment()),
                     shutdown: shutdown.clone(),
                 };
@@ -192,9 +192,14 @@ impl Chat<'_> {
                 until_left(chat, &mut signals, &shutdown, None).await
             }
             Front::Linear { ears, voice, bell } => {
-                let shutdown = shutdown.clone();
-                let start = linear::Start { settings, status, history, interrupts, shutdown, bell };
-                let shutdown = start.shutdown.clone();
+                let start = linear::Start {
+                    settings,
+                    status,
+                    history,
+                    interrupts,
+                    shutdown: shutdown.clone(),
+                    bell,
+                };
                 let chat = linear::run(start, ears, voice, handles, events);
                 until_left(chat, &mut signals, &shutdown, Some(&interrupt)).await
             }

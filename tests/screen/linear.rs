@@ -42,7 +42,7 @@ fn a_conversation_moves_no_cursor_and_leaves_the_terminal_as_it_was() {
     assert!(slug.edits_lines());
     slug.keys("make it\r");
     asks(&slug, "Answer: ");
-    says(&slug, "may Bash run this?\r\n  echo made > made\r\nin ~/");
+    says(&slug, "may Bash run this?\r\n  echo made > made\r\nin /");
     slug.keys("y\r");
     asks(&slug, "You: ");
     says(&slug, "slug:\x1b[0m It is **made**.\r\n\r\nBye.\r\n");
@@ -82,7 +82,7 @@ fn ctrl_c_stops_the_turn_and_twice_leaves() {
     server.reply(Reply::words(["one\n", "two\n", "three\n"]).gated(&gate));
     let mut slug = talk(&desk, &server, &[]);
     slug.keys("count\r");
-    gate.let_through(1);
+    gate.let_through(2);
     says(&slug, " one\r\n");
     slug.keys(key::CTRL_C);
     says(&slug, "Stopped by you.");
@@ -104,7 +104,7 @@ fn a_pipe_holds_messages_and_answers() {
     let ran = piped(&desk, &server, &[], input).exits(0);
     assert!(desk.path("made").exists() && !desk.path("more").exists());
     let chats = server.chats();
-    assert_eq!(last_user_text(&chats[3]), "thanks");
+    assert!(last_user_text(&chats[3]).ends_with("thanks"));
     assert!(result_of(&chats[2], "c2").contains("use one file"));
     for text in ["You: make \nboth\n", "Answer: y\n", "slug: Done, in part.\n"] {
         assert!(ran.out.contains(text), "no {text:?} in {}", ran.told());
