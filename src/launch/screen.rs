@@ -17,6 +17,7 @@ use crate::config::{Config, ConfigError, Notify, Theme as Colours};
 use crate::context::{Head, git_head};
 use crate::permissions::store::ProjectFiles;
 use crate::platform::announce::{Announcer, Call, Named, Told};
+use crate::platform::clipboard::{Clipboard, Multiplexer};
 use crate::platform::hangup::HangupWatch;
 use crate::platform::redact::Redactor;
 use crate::platform::signals::{Signal, Signals, raise_again, stop};
@@ -139,6 +140,18 @@ pub(super) enum Front {
     },
 }
 
+impl Front {
+    /// Sequences go to a terminal that understands them, and to nothing else.
+    fn clipboard(&self) -> Clipboard {
+        match self {
+            Self::Linear { .. } if !terminal::is_capable() => Clipboard::without_terminal(),
+            Self::Linear { .. } | Self::Full { .. } => {
+                Clipboard::new(Multiplexer::from_environment())
+            }
+        }
+    }
+}
+
 /// All that the chat needs.
 pub(super) struct Chat<'a> {
     pub(super) cli: &'a Cli,
@@ -162,7 +175,8 @@ impl Chat<'_> {
         setup.notices.extend(said);
         setup.notices.extend(log.as_ref().err().map(ToString::to_string));
         let command = config.status_command.as_ref().map(|command| command.value.clone());
-        let outside = Outside::new(ground, project, provider, setup.store.clone(), command);
+        let store = setup.store.clone();
+        let outside = Outside::new(ground, project, provider, store, command, front.clipboard());
         let shutdown = CancellationToken::new();
         let AgentHandle { commands, events, stop, task } =
             agent::spawn(setup, once::start(cli, ground)?);

@@ -11,7 +11,7 @@ use ignore::WalkBuilder;
 use crate::context::{self, GitStatus, Head, git_head};
 use crate::domain::SessionId;
 use crate::permissions::store::ProjectFiles;
-use crate::platform::clipboard::{self, Clipboard, Multiplexer};
+use crate::platform::clipboard::{self, Clipboard};
 use crate::platform::terminal::output::Output;
 use crate::platform::{editor, status_command};
 use crate::providers::Provider;
@@ -55,6 +55,7 @@ impl Outside {
         provider: Arc<dyn Provider>,
         store: Store,
         status_command: Option<String>,
+        clipboard: Clipboard,
     ) -> Arc<Self> {
         let git = match project {
             ProjectFiles::Trusted => {
@@ -72,7 +73,7 @@ impl Outside {
             draft: SessionId::generate(),
             history: History::new(ground.home.history()),
             folds: ground.home.folds(),
-            clipboard: Mutex::new(Clipboard::new(Multiplexer::from_environment())),
+            clipboard: Mutex::new(clipboard),
             status_command,
             git: git.map(|git| GitStatus::new(git, ground.cwd.clone())),
         })

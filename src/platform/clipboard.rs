@@ -46,7 +46,8 @@ impl Multiplexer {
 /// Copies. Dropping it gives the system's clipboard up.
 #[derive(Debug)]
 pub struct Clipboard {
-    multiplexer: Multiplexer,
+    /// What lies before the terminal; `None` where there is none that understands OSC 52.
+    terminal: Option<Multiplexer>,
     /// Started with the first copy.
     native: Option<mpsc::Sender<Job>>,
 }
@@ -70,24 +71,33 @@ pub enum TerminalCopy {
     Sent,
     /// It is more than terminals take, and was not sent.
     TooLong,
+    /// There is no terminal that understands it.
+    Absent,
 }
 
 impl Clipboard {
     /// A clipboard that has not been used yet.
     pub fn new(multiplexer: Multiplexer) -> Self {
-        Self { multiplexer, native: None }
+        Self { terminal: Some(multiplexer), native: None }
+    }
+
+    /// One that leaves the terminal alone, which would show the sequence or pass it on.
+    pub fn without_terminal() -> Self {
+        Self { terminal: None, native: None }
     }
 
     /// Copies `text`; the sequence goes to `terminal`, between two frames. Does not wait.
     pub fn copy(&mut self, text: &str, terminal: &mut impl Write) -> io::Result<Copied> {
         let native = self.copy_natively(text);
-        let terminal = match osc52(text, self.multiplexer) {
-            Some(sequence) => {
+        let sequence = self.terminal.map(|multiplexer| osc52(text, multiplexer));
+        let terminal = match sequence {
+            None => TerminalCopy::Absent,
+            Some(Some(sequence)) => {
                 terminal.write_all(&sequence)?;
                 terminal.flush()?;
                 TerminalCopy::Sent
             }
-            None => TerminalCopy::TooLong,
+            Some(None) => TerminalCopy::TooLong,
         };
         Ok(Copied { terminal, native })
     }
@@ -113,9 +123,12 @@ impl Clipboard {
 pub fn describe(terminal: TerminalCopy, native: &Result<(), String>) -> String {
     match (terminal, native) {
         (TerminalCopy::Sent, Ok(())) => "Copied: clipboard, and sent to the terminal (OSC 52)",
-        (TerminalCopy::TooLong, Ok(())) => "Copied: clipboard",
+        (TerminalCopy::TooLong | TerminalCopy::Absent, Ok(())) => "Copied: clipboard",
         (TerminalCopy::Sent, Err(_)) => {
             "Sent to the terminal (OSC 52); whether it took it is unknown"
+        }
+        (TerminalCopy::Absent, Err(reason)) => {
+            return format!("Not copied: there is no system clipboard: {reason}");
         }
         (TerminalCopy::TooLong, Err(reason)) => {
             return format!(
@@ -207,5 +220,13 @@ mod tests {
         assert!(describe(TerminalCopy::Sent, &failed).starts_with("Sent to the terminal"));
         assert!(describe(TerminalCopy::TooLong, &failed).starts_with("Not copied"));
         assert!(describe(TerminalCopy::TooLong, &Ok(())).starts_with("Copied"));
+        assert!(describe(TerminalCopy::Absent, &failed).starts_with("Not copied"));
+    }
+
+    #[tokio::test]
+    async fn without_a_terminal_nothing_is_written() {
+        let mut written = Vec::new();
+        let copied = Clipboard::without_terminal().copy("secret", &mut written).unwrap();
+        assert_eq!((copied.terminal, written), (TerminalCopy::Absent, Vec::new()));
     }
 }

@@ -74,7 +74,8 @@ pub fn key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
 /// Opens the session on a line.
 pub fn open_line(model: &mut Model, line: usize) -> Vec<Effect> {
     model.sidebar.select(line);
-    let step = model.sidebar.open_selected(Around { page: 1, open: model.status.session });
+    let around = Around { page: 1, open: model.status.session, keys: &model.settings.keys };
+    let step = model.sidebar.open_selected(around);
     let mut effects = take(model, step);
     effects.extend(model.sidebar.jobs(&mut model.requests));
     effects
