@@ -11,10 +11,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Command, Event};
-use crate::domain::{Answer, ApprovalId, Block, Mode, ToolStatus, TurnId, Usage, Window};
-use crate::session::{ResultInfo, TurnOutcome};
+use crate::domain::{
+    Answer, ApprovalId, Block, Mode, SessionId, ToolStatus, TurnId, Usage, Window,
+};
+use crate::session::{KindFolds, ResultInfo, SessionFolds, TurnOutcome};
 use crate::tui::app::model::Settings;
 use crate::tui::app::msg::ModelRow;
+use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::sessions::{SessionAnswer, SessionJob};
 use crate::tui::app::status::{Git, Status};
 use crate::tui::executor::{Handles, Services};
@@ -31,6 +34,15 @@ struct Desk;
 impl Services for Desk {
     async fn sessions(&self, _: SessionJob) -> Result<SessionAnswer, String> {
         Err("The sessions cannot be read.".into())
+    }
+    async fn pages(&self, _: PageJob) -> Result<PageAnswer, String> {
+        Err("not in this test".into())
+    }
+    async fn keep_folds(&self, _: SessionId, _: SessionFolds) -> Result<(), String> {
+        Ok(())
+    }
+    async fn keep_kinds(&self, _: KindFolds) -> Result<(), String> {
+        Ok(())
     }
     async fn models(&self) -> Result<Vec<ModelRow>, String> {
         Ok(["small", "large"].map(|name| ModelRow { name: name.into(), window: None }).into())
