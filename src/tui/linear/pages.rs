@@ -52,6 +52,9 @@ pub(super) fn call(model: &Model, block: &Block, tool: &Tool) -> Vec<Said> {
     let came = heads::head(block, Fold::Closed, model.now, u16::MAX)
         .map(|head| words(&head.right))
         .unwrap_or_default();
+    // What stands apart at a screen's edge is a list here.
+    let apart = came.split("  ").map(str::trim).filter(|part| !part.is_empty());
+    let came = apart.collect::<Vec<_>>().join(", ");
     let mut said = vec![Said::new(Who::Call, format!("{}: {came}", what.trim_end()))];
     let output = match (&tool.shows, tool.origin) {
         (Shows::Terminal(text) | Shows::Text(text), Origin::Person) => text.as_str(),
