@@ -32,6 +32,8 @@ use slug_code::providers::{Provider, Request, StreamEvent};
 use slug_code::session::{Entry, load};
 use slug_code::tools::{Place, Tool};
 use slug_code::tui::app::keymap::{self, Context, Keymap};
+use slug_code::tui::theme::library::OwnTheme;
+use slug_code::tui::theme::{ColorDepth, Library, roles};
 use tokio_util::sync::CancellationToken;
 
 /// All pages, each with its text.
@@ -205,6 +207,28 @@ fn the_configuration_page_has_every_flag_and_no_other() {
         .map(str::to_owned)
         .collect();
     assert_eq!(named, known);
+}
+
+#[test]
+fn the_page_on_themes_has_every_role_and_theme() {
+    let text = page("docs/themes.md");
+    let roles: Vec<String> =
+        roles::ROLES.iter().map(|row| format!("`{}` {}", row.name, row.what)).collect();
+    let told: Vec<String> =
+        rows(section(&text, "## Roles")).iter().map(|row| row.join(" ")).collect();
+    assert_eq!(told, roles);
+    let shipped = rows(section(&text, "## Those that slug brings"));
+    let named: Vec<&str> = shipped.iter().map(|row| quoted(row[0])[0]).collect();
+    assert_eq!(named, Library::default().names());
+}
+
+#[test]
+fn the_example_of_a_theme_is_understood() {
+    let text = page("docs/themes.md");
+    let example = blocks(section(&text, "## Your own"), "toml")[0].to_owned();
+    let path = PathBuf::from("mine.toml");
+    let library = Library::new(vec![OwnTheme { name: "mine".into(), path, text: example }]);
+    assert_eq!(library.find("mine", ColorDepth::TrueColor).unwrap().remarks, [""; 0]);
 }
 
 #[test]

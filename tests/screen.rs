@@ -22,6 +22,8 @@ mod demo;
 mod leaving;
 #[path = "screen/linear.rs"]
 mod linear;
+#[path = "screen/looks.rs"]
+mod looks;
 #[path = "screen/robust.rs"]
 mod robust;
 #[path = "screen/sessions.rs"]

@@ -32,6 +32,8 @@ pub enum SlashCommand {
     Fold(Option<FoldOrder>),
     /// Shows the plan.
     Todos,
+    /// Changes the theme, or asks which.
+    Theme(Option<String>),
     /// Sends the last message again.
     Retry,
     /// Leaves.
@@ -72,6 +74,8 @@ pub enum Argument {
     Mode,
     /// What to copy.
     Copied,
+    /// A theme's name.
+    Theme,
     /// A kind of panes, and how they are to be folded.
     Fold,
 }
@@ -117,7 +121,7 @@ pub enum ParseError {
 }
 
 /// All commands, in the order that lists show them.
-pub const TABLE: [Spec; 14] = [
+pub const TABLE: [Spec; 15] = [
     Spec { name: "help", argument: Argument::None, help: "keys and commands" },
     Spec { name: "new", argument: Argument::None, help: "begin an empty session" },
     Spec { name: "sessions", argument: Argument::None, help: "open a past session" },
@@ -130,6 +134,7 @@ pub const TABLE: [Spec; 14] = [
     Spec { name: "diff", argument: Argument::None, help: "what this session changed" },
     Spec { name: "fold", argument: Argument::Fold, help: "fold thinking, tools, messages or Bash" },
     Spec { name: "todos", argument: Argument::None, help: "the plan, step by step" },
+    Spec { name: "theme", argument: Argument::Theme, help: "change the colours" },
     Spec { name: "retry", argument: Argument::None, help: "send the last message again" },
     Spec { name: "quit", argument: Argument::None, help: "leave slug" },
 ];
@@ -197,6 +202,7 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "diff" => SlashCommand::Diff,
         "fold" => SlashCommand::Fold(given.map(fold_order).transpose()?),
         "todos" => SlashCommand::Todos,
+        "theme" => SlashCommand::Theme(given.map(str::to_owned)),
         "retry" => SlashCommand::Retry,
         "quit" => SlashCommand::Quit,
         other => return Err(ParseError::Unknown(other.to_owned())),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::raw::{self, At, Raw, RawMode};
+use super::raw::{self, At, Raw, RawMode, RawTheme};
 use super::{
     ConfigError, ConfigText, Endpoint, Environment, Flags, Notify, Origin, Sourced, StatusItems,
 };
@@ -31,16 +31,21 @@ pub enum ModeChoice {
     Sandbox,
 }
 
-/// Which colours are used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Theme {
-    /// By the terminal's background, dark where that cannot be told.
+/// Which theme is used. Whether there is one of a name is the screen's to know.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ThemeChoice {
+    /// `dark` or `light` by the terminal's background, `dark` where that cannot be told.
     #[default]
     Auto,
-    /// For dark backgrounds.
-    Dark,
-    /// For light backgrounds.
-    Light,
+    /// This one.
+    Named(String),
+    /// One of these, by the terminal's background.
+    Pair {
+        /// On a dark one.
+        dark: String,
+        /// On a light one.
+        light: String,
+    },
 }
 
 /// Whose file it is.
@@ -67,7 +72,7 @@ pub(super) struct Layer {
     pub context_window: Option<Sourced<u64>>,
     pub statics: BTreeMap<String, Sourced<String>>,
     pub providers: BTreeMap<String, Named>,
-    pub theme: Option<Sourced<Theme>>,
+    pub theme: Option<Sourced<ThemeChoice>>,
     pub keys: Option<Sourced<KeyPreset>>,
     pub mouse: Option<Sourced<bool>>,
     pub reduced_motion: Option<Sourced<bool>>,
@@ -112,14 +117,10 @@ impl ModelChoice {
     }
 }
 
-impl Theme {
-    /// The name as written in the configuration.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Dark => "dark",
-            Self::Light => "light",
-        }
+impl ThemeChoice {
+    /// `auto` stands for the terminal's background.
+    pub fn parse(name: &str) -> Self {
+        if name == "auto" { Self::Auto } else { Self::Named(name.to_owned()) }
     }
 }
 
@@ -181,9 +182,13 @@ impl fmt::Display for KeyPreset {
     }
 }
 
-impl fmt::Display for Theme {
+impl fmt::Display for ThemeChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Named(name) => f.write_str(name),
+            Self::Pair { dark, light } => write!(f, "{dark} or {light}"),
+        }
     }
 }
 
@@ -272,7 +277,7 @@ impl Layer {
                 .into_iter()
                 .filter_map(|(name, it)| Some((name.clone(), findings.named(&name, it, &place)?)))
                 .collect(),
-            theme: raw.theme.and_then(|it| findings.theme(&it, &place)),
+            theme: raw.theme.and_then(|it| findings.theme(it, &place)),
             keys: raw.keys.and_then(|it| findings.keys(&it, &place)),
             mouse: raw.mouse.map(flag),
             reduced_motion: raw.reduced_motion.map(flag),
@@ -361,17 +366,21 @@ impl Findings {
 
     fn theme(
         &mut self,
-        it: &At<String>,
+        it: At<RawTheme>,
         place: &impl Fn(usize) -> Origin,
-    ) -> Option<Sourced<Theme>> {
-        let known = [Theme::Auto, Theme::Dark, Theme::Light];
-        match known.into_iter().find(|theme| theme.name() == it.value) {
-            Some(value) => Some(Sourced { value, origin: place(it.line) }),
-            None => self.error(
-                place(it.line),
-                "slug does not know this theme: use auto, dark or light".to_owned(),
-            ),
-        }
+    ) -> Option<Sourced<ThemeChoice>> {
+        let origin = place(it.line);
+        let value = match it.value {
+            RawTheme::Named(name) => ThemeChoice::parse(&name),
+            RawTheme::Pair { dark: Some(dark), light: Some(light) } => {
+                ThemeChoice::Pair { dark, light }
+            }
+            RawTheme::Pair { dark: None, .. } | RawTheme::Pair { light: None, .. } => {
+                let problem = "a pair of themes names both: { dark = \"nord\", light = \"light\" }";
+                return self.error(origin, problem.to_owned());
+            }
+        };
+        Some(Sourced { value, origin })
     }
 
     fn leave(

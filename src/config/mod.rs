@@ -22,7 +22,7 @@ pub use endpoint::{Endpoint, EndpointError, Reach, ServerOrigin};
 pub use error::ConfigError;
 pub(crate) use file::read_text;
 pub use inputs::{ConfigText, Environment, Files, Flags, Texts, UserFile};
-pub use layer::{KeyPreset, Leave, ModeChoice, ModelChoice, Theme};
+pub use layer::{KeyPreset, Leave, ModeChoice, ModelChoice, ThemeChoice};
 pub use looks::{Notify, StatusItem, StatusItems};
 pub use raw::CONTEXT_NAMES;
 pub use resolved::{Config, ProviderName, WithheldKey, load, resolve};

@@ -61,7 +61,7 @@ pub struct Raw {
     /// `[providers.NAME]`
     pub providers: BTreeMap<String, At<RawProvider>>,
     /// `ui.theme`
-    pub theme: Option<At<String>>,
+    pub theme: Option<At<RawTheme>>,
     /// `ui.keys`
     pub keys: Option<At<String>>,
     /// `ui.mouse`
@@ -95,6 +95,20 @@ pub enum RawMode {
     Named(String),
     /// `{ type = "sandbox", dir = "…" }`.
     Sandbox,
+}
+
+/// `ui.theme` as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RawTheme {
+    /// A theme's name.
+    Named(String),
+    /// `{ dark = "…", light = "…" }`.
+    Pair {
+        /// `dark`
+        dark: Option<String>,
+        /// `light`
+        light: Option<String>,
+    },
 }
 
 /// One `[providers.NAME]`.
@@ -220,7 +234,7 @@ impl Reader<'_> {
         for (key, value) in table {
             let path = format!("ui.{}", key.get_ref());
             match key.get_ref().as_ref() {
-                "theme" => self.parsed.raw.theme = self.string(&path, value),
+                "theme" => self.parsed.raw.theme = self.theme(&path, value),
                 "keys" => self.parsed.raw.keys = self.string(&path, value),
                 "mouse" => self.parsed.raw.mouse = self.boolean(&path, value),
                 "reduced_motion" => self.parsed.raw.reduced_motion = self.boolean(&path, value),
@@ -254,6 +268,25 @@ impl Reader<'_> {
             }
         };
         Some(At { value: mode, line })
+    }
+
+    fn theme(&mut self, name: &str, value: &Value<'_>) -> Option<At<RawTheme>> {
+        let line = self.line(value.span());
+        let DeValue::Table(table) = value.get_ref() else {
+            return self
+                .string(name, value)
+                .map(|it| At { value: RawTheme::Named(it.value), line });
+        };
+        let (mut dark, mut light) = (None, None);
+        for (key, value) in table {
+            let path = format!("{name}.{}", key.get_ref());
+            match key.get_ref().as_ref() {
+                "dark" => dark = self.string(&path, value).map(|it| it.value),
+                "light" => light = self.string(&path, value).map(|it| it.value),
+                _ => self.unknown(&path, key.span()),
+            }
+        }
+        Some(At { value: RawTheme::Pair { dark, light }, line })
     }
 
     fn string(&mut self, name: &str, value: &Value<'_>) -> Option<At<String>> {
@@ -425,7 +458,8 @@ model = "big"
         assert_eq!(raw.permission_mode, Some(At { value: plan, line: 12 }));
         assert_eq!(raw.context_window, Some(At { value: 32768, line: 13 }));
         assert_eq!(raw.statics["team"], At { value: "we".to_owned(), line: 15 });
-        assert_eq!(raw.theme, at("dark", 17));
+        let dark = RawTheme::Named("dark".to_owned());
+        assert_eq!(raw.theme, Some(At { value: dark, line: 17 }));
         assert_eq!(raw.mouse, Some(At { value: false, line: 18 }));
         assert_eq!(raw.reduced_motion, Some(At { value: true, line: 19 }));
         assert_eq!(raw.wheel_rows, Some(At { value: 5, line: 20 }));
@@ -490,6 +524,17 @@ model = "big"
         }
         let parsed = parse("api_key = \"CANARY\"\n[providers.p]\napi_key = \"CANARY\"");
         assert!(!format!("{parsed:?}").contains("CANARY"), "{parsed:?}");
+    }
+
+    #[test]
+    fn a_theme_is_a_name_or_a_pair() {
+        let text = "[ui]\ntheme = { dark = \"nord\", light = \"light\" }";
+        let (dark, light) = (Some("nord".to_owned()), Some("light".to_owned()));
+        let pair = RawTheme::Pair { dark, light };
+        assert_eq!(parse(text).raw.theme, Some(At { value: pair, line: 2 }));
+        let parsed = parse("[ui.theme]\ndusk = \"a\"\nlight = 1");
+        assert!(parsed.warnings[0].text.contains("`ui.theme.dusk`"), "{parsed:?}");
+        assert!(parsed.errors[0].text.contains("`ui.theme.light`"), "{parsed:?}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use secrecy::SecretString;
 
 use super::inputs::{Environment, Files, Flags, Texts};
 use super::layer::{
-    Findings, KeyPreset, Layer, Leave, ModeChoice, ModelChoice, Named, Scope, Theme,
+    Findings, KeyPreset, Layer, Leave, ModeChoice, ModelChoice, Named, Scope, ThemeChoice,
 };
 use super::{ConfigError, Endpoint, Notify, Origin, Reach, ServerOrigin, Sourced, StatusItems};
 use crate::domain::Mode;
@@ -47,8 +47,8 @@ pub struct Config {
     pub context_window: Sourced<u64>,
     /// Texts for the model, by name.
     pub statics: BTreeMap<String, Sourced<String>>,
-    /// Which colours.
-    pub theme: Sourced<Theme>,
+    /// Which theme.
+    pub theme: Sourced<ThemeChoice>,
     /// Which keys, before the person's own.
     pub keys: Sourced<KeyPreset>,
     /// Whether slug takes the mouse.
@@ -284,7 +284,7 @@ fn merge(
         mode,
         context_window: top.context_window.unwrap_or(Sourced::default(200_000)),
         statics: top.statics,
-        theme: top.theme.unwrap_or(Sourced::default(Theme::default())),
+        theme: top.theme.unwrap_or(Sourced::default(ThemeChoice::default())),
         keys: top.keys.unwrap_or(Sourced::default(KeyPreset::default())),
         mouse: top.mouse.unwrap_or(Sourced::default(true)),
         reduced_motion: top.reduced_motion.unwrap_or(Sourced::default(false)),

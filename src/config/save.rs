@@ -6,11 +6,11 @@
 use std::path::Path;
 
 use secrecy::{ExposeSecret, SecretString};
-use toml_edit::{DocumentMut, Item, Table, Value};
+use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 use crate::platform::paths::replace_private;
 
-use super::{ConfigError, Endpoint, read_text};
+use super::{ConfigError, Endpoint, ThemeChoice, read_text};
 
 /// A value to write.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub enum Change {
     ApiKey(SecretString),
     /// `model`
     Model(String),
+    /// `ui.theme`
+    Theme(ThemeChoice),
 }
 
 const HEAD: &str = "# `slug config` prints every value that holds, and where it comes from.\n\n";
@@ -39,28 +41,43 @@ pub fn save(path: &Path, changes: &[Change]) -> Result<(), ConfigError> {
         unreadable("is not TOML, so nothing can be saved in it: put it right first".to_owned())
     })?;
     for change in changes {
-        let (key, value) = match change {
-            Change::Endpoint(endpoint) => ("endpoint", endpoint.as_str()),
-            Change::ApiKey(key) => ("api_key", key.expose_secret()),
-            Change::Model(model) => ("model", model.as_str()),
-        };
-        set(document.as_table_mut(), key, value);
+        let top = document.as_table_mut();
+        match change {
+            Change::Endpoint(endpoint) => set(top, "endpoint", endpoint.as_str().into()),
+            Change::ApiKey(key) => set(top, "api_key", key.expose_secret().into()),
+            Change::Model(model) => set(top, "model", model.as_str().into()),
+            Change::Theme(choice) => {
+                let ui = top.entry("ui").or_insert_with(toml_edit::table);
+                let ui = ui.as_table_like_mut().ok_or_else(|| {
+                    unreadable("has a `ui` that is no table: put it right first".to_owned())
+                })?;
+                set(ui, "theme", theme(choice));
+            }
+        }
     }
     replace_private(&target, format!("{head}{document}").as_bytes())
         .map_err(|source| ConfigError::Unwritable { path: target.clone(), source })
 }
 
+fn theme(choice: &ThemeChoice) -> Value {
+    match choice {
+        ThemeChoice::Auto | ThemeChoice::Named(_) => Value::from(choice.to_string()),
+        ThemeChoice::Pair { dark, light } => {
+            Value::from_iter([("dark", dark.as_str()), ("light", light.as_str())])
+        }
+    }
+}
+
 /// Sets a key, with the white space and the comment around the value it had.
-fn set(table: &mut Table, key: &str, text: &str) {
-    let mut value = Value::from(text);
-    match table.get_mut(key) {
-        Some(item) => {
-            if let Some(old) = item.as_value() {
-                *value.decor_mut() = old.decor().clone();
-            }
-            *item = Item::Value(value);
+fn set(table: &mut dyn TableLike, key: &str, mut value: Value) {
+    match table.get_mut(key).and_then(Item::as_value_mut) {
+        Some(old) => {
+            *value.decor_mut() = old.decor().clone();
+            *old = value;
         }
         None => {
+            // A table in its place goes with its heading.
+            table.remove(key);
             table.insert(key, Item::Value(value));
         }
     }
@@ -109,6 +126,31 @@ mod tests {
             "# mine\nmodel = \"b\" # the fast one\n\n[providers.p]\nendpoint = \"http://p/v1\"\n"
         );
         assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn a_theme_goes_into_its_table_and_comments_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        let rows = [
+            ("", "[ui]\ntheme = \"nord\"\n"),
+            (
+                "# mine\n[ui] # looks\nmouse = false # no\ntheme = \"dark\" # calm\n",
+                "# mine\n[ui] # looks\nmouse = false # no\ntheme = \"nord\" # calm\n",
+            ),
+            ("ui = { mouse = true }\n", "ui = { mouse = true , theme = \"nord\" }\n"),
+            ("[ui.theme]\ndark = \"a\"\n", "[ui]\ntheme = \"nord\"\n"),
+        ];
+        for (before, after) in rows {
+            fs::write(&path, before).unwrap();
+            save(&path, &[Change::Theme(ThemeChoice::Named("nord".into()))]).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), after, "{before}");
+        }
+        fs::write(&path, "").unwrap();
+        let (dark, light) = ("nord".to_owned(), "light".to_owned());
+        save(&path, &[Change::Theme(ThemeChoice::Pair { dark, light })]).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text, "[ui]\ntheme = { dark = \"nord\", light = \"light\" }\n");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::{Config, Origin, Sourced};
+use super::{Config, Origin, Sourced, ThemeChoice};
 
 /// One value, ready to be printed.
 struct Row {
@@ -62,7 +62,7 @@ fn rows(config: &Config) -> Vec<Row> {
             .map(|(name, text)| row(&format!("context.static.{name}"), text, |text| json!(text))),
     );
     rows.extend([
-        row("ui.theme", &config.theme, |theme| json!(theme.name())),
+        row("ui.theme", &config.theme, theme),
         row("ui.keys", &config.keys, |preset| json!(preset.name())),
         row("ui.mouse", &config.mouse, |flag| json!(flag)),
         row("ui.reduced_motion", &config.reduced_motion, |flag| json!(flag)),
@@ -77,6 +77,14 @@ fn rows(config: &Config) -> Vec<Row> {
         row("ui.notify_after", &config.notify_after, |seconds| json!(seconds)),
     ]);
     rows
+}
+
+/// A name, or a pair as it is written.
+fn theme(theme: &ThemeChoice) -> Value {
+    match theme {
+        ThemeChoice::Auto | ThemeChoice::Named(_) => json!(theme.to_string()),
+        ThemeChoice::Pair { dark, light } => json!({ "dark": dark, "light": light }),
+    }
 }
 
 fn row<T>(key: &str, value: &Sourced<T>, text: impl Fn(&T) -> Value) -> Row {

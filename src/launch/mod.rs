@@ -12,6 +12,7 @@ mod questions;
 mod screen;
 mod services;
 mod subcommands;
+mod themes;
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -15,7 +15,7 @@ use crate::providers::Provider;
 use crate::providers::chat::ChatCompletions;
 use crate::providers::http::{Endpoint, Http, PlainHttp};
 use crate::trust::{self, Status};
-use crate::tui::theme::Theme;
+use crate::tui::app::looks::Looks;
 use crate::tui::welcome::first_run::{FirstRun, FirstRunAnswer, found_keys, work};
 use crate::tui::welcome::trust::{Item, ItemKind, Trust, TrustAnswer};
 use crate::tui::welcome::{self, runner::Ended};
@@ -46,7 +46,7 @@ pub(super) async fn trust(
     ground: &Ground,
     screen: &mut Screen,
     signals: &mut Signals,
-    theme: &Theme,
+    looks: &mut Looks,
 ) -> anyhow::Result<Outcome<ProjectFiles>> {
     if cli.trust_workspace {
         return Ok(Outcome::Answer(ProjectFiles::Trusted));
@@ -59,7 +59,7 @@ pub(super) async fn trust(
     let items = trust::inventory(&ground.cwd).into_iter().map(item).collect();
     let page = Trust::new(&ground.cwd.display().to_string(), items);
     let nothing = |job: welcome::trust::Nothing, _| async move { match job {} };
-    Ok(match welcome::run(page, screen, signals, theme, nothing).await? {
+    Ok(match welcome::run(page, screen, signals, looks, nothing).await? {
         Ended::Signalled(signal) => Outcome::Signal(signal),
         Ended::Answered(TrustAnswer::Quit) => Outcome::Quit,
         Ended::Answered(TrustAnswer::GoOnWithout) => Outcome::Answer(ProjectFiles::Untrusted),
@@ -88,7 +88,7 @@ pub(super) async fn model(
     ground: &Ground,
     screen: &mut Screen,
     signals: &mut Signals,
-    theme: &Theme,
+    looks: &mut Looks,
 ) -> anyhow::Result<Outcome<Model>> {
     let file = cli.config.clone().unwrap_or_else(|| ground.home.config());
     let page =
@@ -98,7 +98,7 @@ pub(super) async fn model(
         let http = http.clone();
         work(job, notes, move |endpoint, key| list_models(http.clone(), endpoint, key))
     };
-    match welcome::run(page, screen, signals, theme, jobs).await? {
+    match welcome::run(page, screen, signals, looks, jobs).await? {
         Ended::Signalled(signal) => Ok(Outcome::Signal(signal)),
         Ended::Answered(FirstRunAnswer::Quit) => Ok(Outcome::Quit),
         Ended::Answered(FirstRunAnswer::Demo) => Ok(Outcome::Answer(Model::Demo)),

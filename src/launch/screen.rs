@@ -13,10 +13,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, AgentHandle, Person};
 use crate::cli::{Cli, Exit};
-use crate::config::{Config, ConfigError, Notify, Theme as Colours};
+use crate::config::{Config, ConfigError, Notify};
 use crate::context::{Head, git_head};
 use crate::permissions::store::ProjectFiles;
 use crate::platform::announce::{Announcer, Call, Named, Told};
+use crate::platform::background::Background;
 use crate::platform::clipboard::{Clipboard, Multiplexer};
 use crate::platform::hangup::HangupWatch;
 use crate::platform::redact::Redactor;
@@ -26,20 +27,21 @@ use crate::platform::terminal_kind::Terminal;
 use crate::platform::{child, logging};
 use crate::providers::demo;
 use crate::tui::app::keymap::Keymap;
+use crate::tui::app::looks::Looks;
 use crate::tui::app::model::{Motion, Settings, StatusCommand};
 use crate::tui::app::status::{Git, Status};
 use crate::tui::app::wheel::Wheel;
 use crate::tui::executor::Handles;
 use crate::tui::linear::{self, Bell, Ears};
 use crate::tui::runtime::{self, Code, Left, Start};
-use crate::tui::theme::{ColorDepth, Theme};
+use crate::tui::theme::ColorDepth;
 
 use super::build::{self, Parts, Sides};
 use super::ground::Ground;
 use super::linear::Speech;
 use super::questions::{self, Model, Outcome};
 use super::services::Outside;
-use super::{once, print};
+use super::{once, print, themes};
 
 /// How long the agent may take to save what it has when it is told to end. A disk that hangs must
 /// not hold the shell up.
@@ -61,14 +63,14 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
         Err(errors) => return Ok(wrong(&errors)),
     };
     questions::plain_http(ground, &own)?;
-    let theme = Box::new(theme(&own));
+    let mut looks = looks(ground, &own);
     let mut signals = Signals::listen()?;
     let mouse = if own.mouse.value { Mouse::Slugs } else { Mouse::Terminals };
     let mut screen = Screen::enter(mouse)?;
     let project = match &scratch {
         // slug has made it itself.
         Some(_) => ProjectFiles::Trusted,
-        None => match questions::trust(cli, ground, &mut screen, &mut signals, &theme).await? {
+        None => match questions::trust(cli, ground, &mut screen, &mut signals, &mut looks).await? {
             Outcome::Answer(project) => project,
             Outcome::Quit => return Ok(Exit::Answered),
             Outcome::Signal(signal) => return raise(screen, signal),
@@ -83,7 +85,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
     };
     let mut script = cli.demo.clone();
     if script.is_none() && config.nothing_configured() {
-        match questions::model(cli, ground, &mut screen, &mut signals, &theme).await? {
+        match questions::model(cli, ground, &mut screen, &mut signals, &mut looks).await? {
             Outcome::Answer(Model::Demo) => script = Some(None),
             Outcome::Answer(Model::Configured) => match ground.config(cli, project) {
                 Ok(chosen) => config = chosen,
@@ -100,9 +102,9 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
         let folder = scratch_repo()?;
         let ground = ground.moved_to(folder.path().to_owned());
         let chat = Chat { cli, ground: &ground, config, project: ProjectFiles::Trusted, script };
-        return chat.run(Front::Full { screen, theme }, signals).await;
+        return chat.run(Front::Full { screen, looks }, signals).await;
     }
-    let front = Front::Full { screen, theme };
+    let front = Front::Full { screen, looks };
     Chat { cli, ground, config, project, script }.run(front, signals).await
 }
 
@@ -127,7 +129,7 @@ pub(super) enum Front {
         /// The screen.
         screen: Screen,
         /// Its colours.
-        theme: Box<Theme>,
+        looks: Looks,
     },
     /// Line by line.
     Linear {
@@ -162,7 +164,7 @@ pub(super) struct Chat<'a> {
 }
 
 impl Chat<'_> {
-    pub(super) async fn run(self, front: Front, mut signals: Signals) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, mut front: Front, mut signals: Signals) -> anyhow::Result<Exit> {
         let Self { cli, ground, config, project, script } = self;
         let redactor = Redactor::default();
         let filter = std::env::var("RUST_LOG").ok();
@@ -174,9 +176,14 @@ impl Chat<'_> {
         let (keys, said) = ground.keys(&config);
         setup.notices.extend(said);
         setup.notices.extend(log.as_ref().err().map(ToString::to_string));
+        if let Front::Full { looks, .. } = &mut front {
+            looks.choice.clone_from(&config.theme.value);
+            setup.notices.extend(looks.remarks());
+        }
         let command = config.status_command.as_ref().map(|command| command.value.clone());
         let store = setup.store.clone();
-        let outside = Outside::new(ground, project, provider, store, command, front.clipboard());
+        let clipboard = front.clipboard();
+        let outside = Outside::new(cli, ground, project, provider, store, command, clipboard);
         let shutdown = CancellationToken::new();
         let AgentHandle { commands, events, stop, task } =
             agent::spawn(setup, once::start(cli, ground)?);
@@ -190,7 +197,7 @@ impl Chat<'_> {
         let (settings, status) = (settings(ground, &config, keys), status(ground, &config));
         let history = outside.history();
         let (left, signal) = match front {
-            Front::Full { screen, theme } => {
+            Front::Full { screen, looks } => {
                 drop(interrupt);
                 let start = Start {
                     settings,
@@ -198,7 +205,7 @@ impl Chat<'_> {
                     history,
                     draft: outside.draft(),
                     code: if depth() == ColorDepth::None { Code::Plain } else { Code::Coloured },
-                    styles: theme,
+                    looks,
                     announcer: announcer(&config, &Terminal::from_environment()),
                     shutdown: shutdown.clone(),
                 };
@@ -376,20 +383,13 @@ fn raise(screen: Screen, signal: Signal) -> anyhow::Result<Exit> {
     raise_again(signal, &child::program()?)
 }
 
-fn theme(config: &Config) -> Theme {
-    match config.theme.value {
-        Colours::Dark => Theme::dark(depth()),
-        Colours::Light => Theme::light(depth()),
-        Colours::Auto if is_light(std::env::var("COLORFGBG").ok().as_deref()) => {
-            Theme::light(depth())
-        }
-        Colours::Auto => Theme::dark(depth()),
+fn looks(ground: &Ground, config: &Config) -> Looks {
+    Looks {
+        choice: config.theme.value.clone(),
+        background: Background::from_environment(|name| std::env::var(name).ok()),
+        depth: depth(),
+        library: Arc::new(themes::library(&ground.home.themes())),
     }
-}
-
-/// Some terminals tell their colours as `foreground;background`; 7 and 15 are white.
-fn is_light(colours: Option<&str>) -> bool {
-    colours.and_then(|it| it.rsplit(';').next()).is_some_and(|it| it == "7" || it == "15")
 }
 
 pub(super) fn depth() -> ColorDepth {

@@ -8,6 +8,8 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use ignore::WalkBuilder;
 
+use crate::cli::Cli;
+use crate::config::{self, Change, ThemeChoice};
 use crate::context::{self, GitStatus, Head, git_head};
 use crate::domain::SessionId;
 use crate::permissions::store::ProjectFiles;
@@ -21,9 +23,11 @@ use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::sessions::{SessionAnswer, SessionJob};
 use crate::tui::app::status::Git;
 use crate::tui::executor::Services;
+use crate::tui::theme::Library;
 use crate::tui::{page_jobs, session_jobs};
 
 use super::ground::Ground;
+use super::themes;
 
 /// Files that are listed at most: more than anybody picks from.
 const FILES: usize = 200_000;
@@ -46,10 +50,14 @@ pub(super) struct Outside {
     /// The person's own command for the first line.
     status_command: Option<String>,
     git: Option<GitStatus>,
+    themes: PathBuf,
+    /// The person's configuration.
+    config: PathBuf,
 }
 
 impl Outside {
     pub(super) fn new(
+        cli: &Cli,
         ground: &Ground,
         project: ProjectFiles,
         provider: Arc<dyn Provider>,
@@ -76,6 +84,8 @@ impl Outside {
             clipboard: Mutex::new(clipboard),
             status_command,
             git: git.map(|git| GitStatus::new(git, ground.cwd.clone())),
+            themes: ground.home.themes(),
+            config: cli.config.clone().unwrap_or_else(|| ground.home.config()),
         })
     }
 
@@ -174,6 +184,17 @@ impl Services for Outside {
             }
             None => Ok(String::new()),
         }
+    }
+
+    async fn themes(&self) -> Library {
+        let folder = self.themes.clone();
+        blocking(move || themes::library(&folder)).await.unwrap_or_default()
+    }
+
+    async fn keep_theme(&self, choice: ThemeChoice) -> Result<(), String> {
+        let file = self.config.clone();
+        let saved = blocking(move || config::save(&file, &[Change::Theme(choice)])).await?;
+        saved.map_err(|error| error.to_string())
     }
 
     fn copy(&self, text: String) -> BoxFuture<'static, Result<String, String>> {

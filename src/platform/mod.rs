@@ -1,6 +1,7 @@
 //! The machine: paths, files, processes, the terminal, the clipboard, logging.
 
 pub mod announce;
+pub mod background;
 pub mod child;
 pub mod clipboard;
 pub mod debug_log;

@@ -96,6 +96,11 @@ impl Home {
         self.root.join("config.toml")
     }
 
+    /// The person's themes.
+    pub fn themes(&self) -> PathBuf {
+        self.root.join("themes")
+    }
+
     /// The person's permission rules.
     pub fn settings(&self) -> PathBuf {
         self.root.join("settings.json")

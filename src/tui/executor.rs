@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::agent::Command;
+use crate::config::ThemeChoice;
 use crate::domain::{NoticeLevel, SessionId};
 use crate::session::{KindFolds, SessionFolds};
 
@@ -21,6 +22,7 @@ use super::app::pages::{PageAnswer, PageJob};
 use super::app::sessions::{SessionAnswer, SessionJob};
 use super::app::status::Git;
 use super::app::{Effect, Msg};
+use super::theme::Library;
 
 /// The agent's side that the screen reaches.
 #[derive(Clone)]
@@ -54,6 +56,10 @@ pub trait Services: Send + Sync + 'static {
     async fn save_draft(&self, text: String) -> Result<(), String>;
     /// Adds to the input's history.
     async fn add_history(&self, text: String) -> Result<(), String>;
+    /// All themes, the person's own read anew.
+    async fn themes(&self) -> Library;
+    /// Writes the theme into the person's configuration.
+    async fn keep_theme(&self, choice: ThemeChoice) -> Result<(), String>;
     /// Copies. What has to go through the terminal is written before this returns, since it is
     /// called between two frames; the future ends when the system's clipboard has answered, with
     /// a sentence that says what is known of it.
@@ -158,6 +164,12 @@ impl Executor {
             Effect::IndexFiles(id) => self.answer(async move {
                 Msg::FilesIndexed { id, files: Arc::new(services.files().await) }
             }),
+            Effect::ReadThemes(id) => self.answer(async move {
+                Msg::ThemesRead { id, library: Arc::new(services.themes().await) }
+            }),
+            Effect::KeepTheme(choice) => {
+                self.keep("keep the theme", async move { services.keep_theme(choice).await });
+            }
             Effect::ReadGit(id) => {
                 self.answer(async move { Msg::GitRead { id, git: services.git().await } });
             }
@@ -294,6 +306,12 @@ mod tests {
         }
         async fn status_line(&self, state: String) -> Result<String, String> {
             Ok(state)
+        }
+        async fn themes(&self) -> Library {
+            Library::default()
+        }
+        async fn keep_theme(&self, _: ThemeChoice) -> Result<(), String> {
+            Ok(())
         }
         fn copy(&self, _: String) -> BoxFuture<'static, Result<String, String>> {
             Box::pin(async { Ok("Copied".into()) })

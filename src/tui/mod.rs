@@ -3,6 +3,7 @@
 
 pub mod app;
 pub mod executor;
+pub mod input;
 pub mod layout;
 pub mod linear;
 pub mod page_jobs;

@@ -22,19 +22,23 @@ use tokio_util::sync::CancellationToken;
 use crate::agent;
 use crate::domain::SessionId;
 use crate::platform::announce::{Announcer, KEEP_TITLE, Progress};
+use crate::platform::background::{QUESTION, Sifted};
 use crate::platform::terminal::output::Output;
 use crate::platform::terminal::{self, BEGIN_UPDATE, END_UPDATE, Screen, Trace};
 
 use super::app::attention::Presence;
 use super::app::composer::Composer;
 use super::app::geometry::Geometry;
+use super::app::looks::{self, Looks};
 use super::app::model::Settings;
 use super::app::status::Status;
 use super::app::{Effect, Model, Msg, update, wake_at};
 use super::executor::{Executor, Handles, Own};
+use super::input::Inputs;
 use super::layout::Highlighter;
+use super::theme::{Library, Theme};
 use super::view::label::{Label, label};
-use super::view::{Layouts, Styles, view};
+use super::view::{Layouts, view};
 
 /// The least time between two frames that no key asked for. Text that streams moves all rows up
 /// again and again, and each frame of that is a whole screen for the terminal.
@@ -55,7 +59,7 @@ pub struct Start {
     /// What was being typed when slug last ended.
     pub draft: String,
     /// How it looks.
-    pub styles: Box<dyn Styles + Send>,
+    pub looks: Looks,
     /// Whether code is coloured.
     pub code: Code,
     /// How the terminal is told what stands beside the picture.
@@ -112,6 +116,8 @@ trait Surface {
     fn lend(&mut self, visitor: &mut dyn FnMut()) -> io::Result<()>;
     /// Stops slug until the shell continues it.
     fn suspend(&mut self) -> io::Result<()>;
+    /// Asks the terminal what its background is like. The answer comes among the keys.
+    fn ask_background(&mut self) -> io::Result<()>;
     /// Tells something beside the picture, with the next frame.
     fn announce(&mut self, news: News<'_>) -> io::Result<()>;
 }
@@ -132,12 +138,19 @@ struct Ui<S> {
     surface: S,
     model: Model,
     layouts: Layouts,
-    styles: Box<dyn Styles + Send>,
+    worn: Worn,
     began: Instant,
     drawn: Option<Instant>,
     due: Due,
     /// What the terminal was told beside the picture.
     told: Option<Label>,
+}
+
+/// The theme that the last frame was drawn with, and where it is from.
+struct Worn {
+    name: String,
+    library: Arc<Library>,
+    theme: Theme,
 }
 
 /// Whether a frame is due.
@@ -182,8 +195,9 @@ where
     let mut ui = Ui::new(surface, start, Layouts::new(highlighter))?;
     ui.draw()?;
     let mut executor = Executor::new(handles, answers_in);
-    let mut input = keys();
+    let mut input = Inputs::new(keys());
     loop {
+        ui.ask(&mut input)?;
         let waiting = executor.has_waiting();
         let wake = ui.wake();
         let busy = !ui.surface.is_free();
@@ -233,7 +247,7 @@ where
                 // Nobody may read keys while the terminal is someone else's.
                 drop(input);
                 let done = ui.own(own, &mut executor);
-                input = keys();
+                input = Inputs::new(keys());
                 done
             } else {
                 ui.own(own, &mut executor)
@@ -268,7 +282,11 @@ where
 }
 
 /// What the terminal says, as a message.
-fn message(input: Input) -> Option<Msg> {
+fn message(said: Sifted) -> Option<Msg> {
+    let input = match said {
+        Sifted::Event(input) => input,
+        Sifted::Background(background) => return Some(Msg::Background(background)),
+    };
     match input {
         Input::Key(key) => Some(Msg::Key(key)),
         Input::Paste(text) => Some(Msg::Paste(text)),
@@ -284,11 +302,13 @@ impl<S: Surface> Ui<S> {
     fn new(surface: S, start: Start, layouts: Layouts) -> io::Result<Self> {
         let size = surface.size()?;
         let composer = Composer::new(start.history, &start.draft);
+        let mut model = Model::new(start.settings, start.status, composer, size);
+        model.looks = start.looks;
         Ok(Self {
             surface,
-            model: Model::new(start.settings, start.status, composer, size),
+            worn: Worn::by(&model),
+            model,
             layouts,
-            styles: start.styles,
             began: Instant::now(),
             drawn: None,
             due: Due::Soon,
@@ -321,6 +341,8 @@ impl<S: Surface> Ui<S> {
             | Msg::GitRead { .. }
             | Msg::StatusLine { .. }
             | Msg::EditorClosed(_)
+            | Msg::ThemesRead { .. }
+            | Msg::Background(_)
             | Msg::CodeColoured
             | Msg::Told { .. } => Due::Soon,
         };
@@ -351,8 +373,11 @@ impl<S: Surface> Ui<S> {
     fn draw(&mut self) -> io::Result<()> {
         self.tell()?;
         let mut geometry: Option<Geometry> = None;
-        let Self { surface, model, layouts, styles, .. } = self;
-        surface.draw(&mut |frame| geometry = Some(view(model, layouts, styles.as_ref(), frame)))?;
+        if !self.worn.is_of(&self.model) {
+            self.worn = Worn::by(&self.model);
+        }
+        let Self { surface, model, layouts, worn, .. } = self;
+        surface.draw(&mut |frame| geometry = Some(view(model, layouts, &worn.theme, frame)))?;
         self.drawn = Some(Instant::now());
         self.due = Due::No;
         if let Some(geometry) = geometry {
@@ -374,6 +399,14 @@ impl<S: Surface> Ui<S> {
         let busy = label.progress != Progress::None;
         if busy || told.is_some_and(|told| told.progress != label.progress) {
             self.surface.announce(News::Progress(label.progress))?;
+        }
+        Ok(())
+    }
+
+    /// Asks for what the theme depends on. The first frame has been drawn before.
+    fn ask<K>(&mut self, input: &mut Inputs<K>) -> io::Result<()> {
+        if self.model.looks.follows_background() {
+            input.ask(|| self.surface.ask_background())?;
         }
         Ok(())
     }
@@ -401,6 +434,18 @@ impl<S: Surface> Ui<S> {
         let (width, height) = self.surface.size()?;
         self.take(Msg::Resized { width, height });
         Ok(Flow::GoOn)
+    }
+}
+
+impl Worn {
+    fn by(model: &Model) -> Self {
+        let name = looks::shown(model);
+        let theme = model.looks.theme(name);
+        Self { name: name.to_owned(), library: Arc::clone(&model.looks.library), theme }
+    }
+
+    fn is_of(&self, model: &Model) -> bool {
+        self.name == looks::shown(model) && Arc::ptr_eq(&self.library, &model.looks.library)
     }
 }
 
@@ -459,6 +504,11 @@ impl Surface for Tty {
     fn lend(&mut self, visitor: &mut dyn FnMut()) -> io::Result<()> {
         // The visitor may take hours: other tasks of this thread's runtime move elsewhere.
         tokio::task::block_in_place(|| self.screen.lend(visitor))
+    }
+
+    fn ask_background(&mut self) -> io::Result<()> {
+        Output.write_all(QUESTION.as_bytes())?;
+        Output.flush()
     }
 
     fn suspend(&mut self) -> io::Result<()> {

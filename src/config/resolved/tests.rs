@@ -59,7 +59,7 @@ fn nothing_gives_the_defaults() {
     assert_eq!(config.max_tool_rounds.value, 50);
     assert_eq!(config.mode.value, Mode::Ask);
     assert_eq!(config.context_window.value, 200_000);
-    assert_eq!(config.theme.value, Theme::Auto);
+    assert_eq!(config.theme.value, ThemeChoice::Auto);
     assert!(config.mouse.value && !config.reduced_motion.value);
     assert_eq!(config.wheel_rows.value, 3);
     assert!(config.wheel_events.is_none());
@@ -190,7 +190,7 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
         ("model = \"\"", "the model's name is empty"),
         ("api_key = \" \"", "the key is empty"),
         ("api_key = \"a b\"", "no key has"),
-        ("[ui]\ntheme = \"pink\"", "use auto, dark or light"),
+        ("[ui]\ntheme = { dark = \"nord\" }", "a pair of themes names both"),
         ("[ui]\nnotify = \"loud\"", "auto, bell, osc9, osc777, osc99 or never"),
         ("[ui]\nstatus = \"model\"", "has to be a list"),
         ("[ui]\nstatus = [1]", "has to be text in quotes"),

@@ -2,6 +2,7 @@
 
 use crate::agent;
 use crate::commands::{self, Argument, Copied, FoldHow, SlashCommand};
+use crate::config::ThemeChoice;
 use crate::domain::{Mode, NoticeLevel, SessionId};
 
 use super::approval::{Approval, Stray};
@@ -12,6 +13,7 @@ use super::folds::{self, PaneKind};
 use super::history::Worth;
 use super::keymap::{ChatKey, Keymap, Row};
 use super::keys;
+use super::looks;
 use super::model::Model;
 use super::overlay::{Overlay, Page, Reading};
 use super::picker::{Choice, Item, Picker};
@@ -96,6 +98,7 @@ pub fn choose(model: &mut Model, choice: Choice) -> Vec<Effect> {
         Choice::Model(name) => run(model, SlashCommand::Model(Some(name))),
         Choice::Mode(mode) => run(model, SlashCommand::Mode(Some(mode))),
         Choice::Copied(what) => copy(model, what),
+        Choice::Theme(choice) => looks::change(model, choice),
         Choice::Text(text) => {
             model.composer.load(&text);
             Vec::new()
@@ -284,6 +287,10 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
             }
         }
         SlashCommand::Todos => read(model, Page::Todos),
+        SlashCommand::Theme(None) => looks::read(model, looks::Reading::List),
+        SlashCommand::Theme(Some(name)) => {
+            looks::read(model, looks::Reading::Change(ThemeChoice::parse(&name)))
+        }
         SlashCommand::Retry => {
             let effects = when_idle(model, agent::Command::Retry);
             start(model, &effects);

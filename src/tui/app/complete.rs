@@ -7,6 +7,8 @@ use std::sync::Arc;
 use crate::commands::{self, Argument, Copied, Spec};
 use crate::domain::Mode;
 
+use super::looks;
+use super::model::Model;
 use super::msg::ModelRow;
 use super::picker::{Choice, Item, List, Source};
 
@@ -54,16 +56,17 @@ pub fn trigger(text: &str, caret: usize) -> Option<(Trigger, Range<usize>)> {
 }
 
 /// The rows for a trigger.
-pub fn source(trigger: Trigger, files: &Arc<Vec<String>>, models: &[ModelRow]) -> Source {
+pub fn source(trigger: Trigger, model: &Model) -> Source {
     match trigger {
-        Trigger::File => Source::Paths(Arc::clone(files)),
+        Trigger::File => Source::Paths(Arc::clone(&model.files)),
         Trigger::Command => Source::Items(commands().collect()),
         Trigger::Argument(spec) => match spec.argument {
             Argument::None => Source::Items(Vec::new()),
             Argument::Mode => Source::Items(modes().collect()),
             Argument::Copied => Source::Items(copied().collect()),
-            Argument::Model => Source::Items(models.iter().map(model).collect()),
             Argument::Fold => Source::Items(folds().collect()),
+            Argument::Model => Source::Items(model.models.iter().map(self::model).collect()),
+            Argument::Theme => Source::Items(looks::items(&model.looks)),
         },
     }
 }

@@ -2,6 +2,7 @@
 //! out.
 
 use crate::agent::Command;
+use crate::config::ThemeChoice;
 use crate::domain::SessionId;
 use crate::session::{KindFolds, SessionFolds};
 
@@ -81,6 +82,10 @@ pub enum Effect {
     IndexFiles(RequestId),
     /// Reads branch and changed files.
     ReadGit(RequestId),
+    /// Reads the person's themes.
+    ReadThemes(RequestId),
+    /// Writes the theme into the configuration.
+    KeepTheme(ThemeChoice),
     /// Opens the text in the person's editor.
     OpenEditor {
         /// What is typed so far.

@@ -163,7 +163,7 @@ pub fn refresh_completion(model: &mut Model) -> Vec<Effect> {
         Some(open) if open.trigger == trigger && open.word.start == word.start => open.word = word,
         Some(_) | None => {
             effects = commands::ask_for_completion(model, trigger);
-            let list = List::new(complete::source(trigger, &model.files, &model.models));
+            let list = List::new(complete::source(trigger, model));
             model.completion = Some(Completion { trigger, word, list });
         }
     }
@@ -175,8 +175,10 @@ pub fn refresh_completion(model: &mut Model) -> Vec<Effect> {
 
 /// Puts rows in that have arrived since the list was opened.
 pub fn refill_completion(model: &mut Model) {
+    let Some(trigger) = model.completion.as_ref().map(|open| open.trigger) else { return };
+    let source = complete::source(trigger, model);
     if let Some(open) = &mut model.completion {
-        open.list.set_source(complete::source(open.trigger, &model.files, &model.models));
+        open.list.set_source(source);
     }
 }
 
@@ -426,10 +428,11 @@ enum Then {
 fn complete_word(model: &mut Model, then: Then) -> Vec<Effect> {
     let Some(open) = model.completion.take() else { return Vec::new() };
     let (word, ends) = match (open.list.choice(), open.trigger) {
-        (Some(Choice::Command(name)), Trigger::Command) => (name.to_owned(), takes_nothing(name)),
+        (Some(Choice::Command(name)), Trigger::Command) => (name.to_owned(), runs_alone(name)),
         (Some(Choice::Mode(mode)), _) => (mode.name().to_owned(), true),
         (Some(Choice::Copied(what)), _) => (what.name().to_owned(), true),
         (Some(Choice::Model(name)), _) => (name, true),
+        (Some(Choice::Theme(choice)), _) => (choice.to_string(), true),
         (Some(Choice::Text(path)), _) => (path, false),
         (Some(Choice::Key(_) | Choice::Command(_)) | None, _) => {
             return Vec::new();
@@ -444,8 +447,12 @@ fn complete_word(model: &mut Model, then: Then) -> Vec<Effect> {
     refresh_completion(model)
 }
 
-fn takes_nothing(name: &str) -> bool {
-    crate::commands::find(name).is_some_and(|spec| spec.argument == crate::commands::Argument::None)
+/// Whether a command is complete without anything behind its name. The list of themes shows more
+/// than its names do, so that one opens instead.
+fn runs_alone(name: &str) -> bool {
+    use crate::commands::Argument;
+    crate::commands::find(name)
+        .is_some_and(|spec| matches!(spec.argument, Argument::None | Argument::Theme))
 }
 
 fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {

@@ -19,6 +19,7 @@ pub mod history;
 pub mod keymap;
 mod keys;
 pub mod lines;
+pub mod looks;
 pub mod model;
 pub mod mouse;
 pub mod moving;

@@ -14,6 +14,7 @@ use super::composer::Composer;
 use super::effect::RequestId;
 use super::geometry::Geometry;
 use super::keymap::{Keymap, Pending};
+use super::looks::{self, Looks};
 use super::mouse::Held;
 use super::msg::ModelRow;
 use super::overlay::Overlay;
@@ -34,6 +35,8 @@ pub struct Model {
     pub now: Duration,
     /// What does not change.
     pub settings: Settings,
+    /// How it looks.
+    pub looks: Looks,
     /// What the first line tells.
     pub status: Status,
     /// What was said and done.
@@ -174,6 +177,8 @@ pub struct Requests {
     pub folds: Option<RequestId>,
     /// For the older part of a long session.
     pub older: Option<RequestId>,
+    /// For `/theme`, and what is to be done then.
+    pub themes: Option<(RequestId, looks::Reading)>,
 }
 
 /// Seconds between two changes of what counts seconds, where nothing is to move.
@@ -196,6 +201,7 @@ impl Model {
             transcript: Transcript::new(settings.cwd.clone()),
             sidebar: Sidebar::new(settings.cwd.clone()),
             settings,
+            looks: Looks::default(),
             status,
             scroll: Scroll::default(),
             selection: None,

@@ -7,6 +7,8 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::agent;
 use crate::domain::NoticeLevel;
+use crate::platform::background::Background;
+use crate::tui::theme::Library;
 
 use super::attention::Presence;
 use super::effect::RequestId;
@@ -93,6 +95,15 @@ pub enum Msg {
         /// What it came to.
         line: Result<String, String>,
     },
+    /// Answer to `ReadThemes`.
+    ThemesRead {
+        /// Which request.
+        id: RequestId,
+        /// All themes.
+        library: Arc<Library>,
+    },
+    /// The terminal says what its background is like.
+    Background(Background),
     /// Code that was shown plain has its colours now.
     CodeColoured,
     /// The person's editor was closed; its text, or why there is none.

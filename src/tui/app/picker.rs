@@ -8,6 +8,7 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::commands::Copied;
+use crate::config::ThemeChoice;
 use crate::domain::Mode;
 
 use super::editor::{Editor, Lines};
@@ -28,6 +29,8 @@ pub enum Choice {
     Mode(Mode),
     /// Copies a part of the session.
     Copied(Copied),
+    /// Changes the theme; while it is selected, it is tried on.
+    Theme(ThemeChoice),
     /// Puts a text into the input.
     Text(String),
 }
@@ -74,6 +77,17 @@ pub struct Picker {
     pub list: List,
     /// Whether the rows are there.
     pub state: Loading,
+    /// Where it opens.
+    pub room: Room,
+}
+
+/// Where a list opens over the chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// In the middle.
+    Middle,
+    /// At the right edge, where it leaves something of the chat in sight.
+    Side,
 }
 
 /// Whether rows are there.
@@ -85,6 +99,13 @@ pub enum Loading {
     Ready,
     /// They could not be had, and why.
     Failed(String),
+}
+
+impl Choice {
+    /// The theme that it would change to.
+    pub fn theme(&self) -> Option<&ThemeChoice> {
+        if let Self::Theme(choice) = self { Some(choice) } else { None }
+    }
 }
 
 impl List {
@@ -158,6 +179,15 @@ impl List {
         }
     }
 
+    /// What choosing the selected row would mean, where rows are made by hand.
+    pub fn chosen(&self) -> Option<&Choice> {
+        let index = *self.matches.get(self.selected)?;
+        match &self.source {
+            Source::Items(items) => items.get(index).map(|item| &item.choice),
+            Source::Paths(_) => None,
+        }
+    }
+
     /// Which characters of a row's label match the filter.
     pub fn hits(&self, label: &str) -> Vec<u32> {
         let mut hits = Vec::new();
@@ -207,7 +237,13 @@ impl Picker {
     /// A list that is there.
     pub fn ready(title: &'static str, items: Vec<Item>) -> Self {
         let list = List::new(Source::Items(items));
-        Self { title, filter: Editor::new(Lines::One), list, state: Loading::Ready }
+        Self {
+            title,
+            filter: Editor::new(Lines::One),
+            list,
+            state: Loading::Ready,
+            room: Room::Middle,
+        }
     }
 
     /// A list that was asked for.

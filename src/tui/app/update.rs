@@ -12,8 +12,8 @@ use super::overlay::Overlay;
 use super::picker::Item;
 use super::turn::Turn;
 use super::{
-    approval, attention, commands, complete, events, keys, lines, mouse, older, pages, sidebar,
-    status_line,
+    approval, attention, commands, complete, events, keys, lines, looks, mouse, older, pages,
+    sidebar, status_line,
 };
 
 /// Takes a message in; what it returns is to happen.
@@ -78,6 +78,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::EditorClosed(Err(text)) => {
             model.toast(crate::domain::NoticeLevel::Error, text);
+            Vec::new()
+        }
+        Msg::ThemesRead { id, library } => looks::were_read(model, id, library),
+        Msg::Background(background) => {
+            model.looks.background = background;
             Vec::new()
         }
         // The frame that follows lays the code out again.

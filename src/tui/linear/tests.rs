@@ -63,6 +63,12 @@ impl Services for Desk {
     async fn status_line(&self, state: String) -> Result<String, String> {
         Ok(state)
     }
+    async fn themes(&self) -> crate::tui::theme::Library {
+        crate::tui::theme::Library::default()
+    }
+    async fn keep_theme(&self, _: crate::config::ThemeChoice) -> Result<(), String> {
+        Ok(())
+    }
     fn copy(&self, _: String) -> BoxFuture<'static, Result<String, String>> {
         Box::pin(async { Ok("Copied".into()) })
     }

@@ -9,6 +9,7 @@ use ratatui::backend::TestBackend;
 
 use super::*;
 use crate::agent::Command;
+use crate::config::ThemeChoice;
 use crate::domain::TurnId;
 use crate::session::{KindFolds, SessionFolds};
 use crate::tui::app::msg::ModelRow;
@@ -16,16 +17,8 @@ use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::sessions::{SessionAnswer, SessionJob};
 use crate::tui::app::status::Git;
 use crate::tui::executor::Services;
-use crate::tui::layout::Role;
 use crate::tui::scene::named;
-
-struct Plain;
-
-impl Styles for Plain {
-    fn style(&self, _: Role) -> ratatui::style::Style {
-        ratatui::style::Style::new()
-    }
-}
+use crate::tui::theme::Library;
 
 #[derive(Default)]
 struct Desk {
@@ -64,6 +57,12 @@ impl Services for Desk {
     }
     async fn status_line(&self, state: String) -> Result<String, String> {
         Ok(state)
+    }
+    async fn themes(&self) -> Library {
+        Library::default()
+    }
+    async fn keep_theme(&self, _: ThemeChoice) -> Result<(), String> {
+        Ok(())
     }
     fn copy(&self, _: String) -> BoxFuture<'static, Result<String, String>> {
         Box::pin(async { Ok("Copied".into()) })
@@ -111,6 +110,9 @@ impl Surface for Glass {
         self.news.lock().unwrap().push(news);
         Ok(())
     }
+    fn ask_background(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 struct Rig {
@@ -141,7 +143,7 @@ fn start(shutdown: CancellationToken) -> Start {
         status: Status::default(),
         history: Vec::new(),
         draft: String::new(),
-        styles: Box::new(Plain),
+        looks: Looks::default(),
         announcer: Announcer::silent(),
         shutdown,
     }

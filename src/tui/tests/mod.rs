@@ -12,4 +12,5 @@ mod scrolling;
 mod selecting;
 mod sessions;
 mod sizes;
+mod themes;
 mod typing;

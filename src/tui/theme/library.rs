@@ -11,11 +11,20 @@ use super::file::{self, Hue, Meant, Reference, Source};
 use super::{ColorDepth, Draft, Kind, Resolved, Theme};
 
 /// The themes in the binary, in the order that lists show them.
-const SHIPPED: [(&str, &str); 4] = [
+const SHIPPED: [(&str, &str); 13] = [
     ("dark", include_str!("../../../assets/themes/dark.toml")),
     ("light", include_str!("../../../assets/themes/light.toml")),
     ("high-contrast", include_str!("../../../assets/themes/high-contrast.toml")),
     ("ansi", include_str!("../../../assets/themes/ansi.toml")),
+    ("nord", include_str!("../../../assets/themes/nord.toml")),
+    ("gruvbox-dark", include_str!("../../../assets/themes/gruvbox-dark.toml")),
+    ("gruvbox-light", include_str!("../../../assets/themes/gruvbox-light.toml")),
+    ("solarized-dark", include_str!("../../../assets/themes/solarized-dark.toml")),
+    ("solarized-light", include_str!("../../../assets/themes/solarized-light.toml")),
+    ("dracula", include_str!("../../../assets/themes/dracula.toml")),
+    ("catppuccin-mocha", include_str!("../../../assets/themes/catppuccin-mocha.toml")),
+    ("catppuccin-latte", include_str!("../../../assets/themes/catppuccin-latte.toml")),
+    ("tokyo-night", include_str!("../../../assets/themes/tokyo-night.toml")),
 ];
 
 /// As many files may inherit from one another.

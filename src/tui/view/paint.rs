@@ -87,6 +87,14 @@ pub fn whole(line: &Line, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) 
     }
 }
 
+/// Draws spans in place of what is there: a role without a colour of its own would take over the
+/// one of what it covers.
+pub fn over(parts: &[Span], styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> u16 {
+    let covered = Rect { width: spans_width(parts).min(area.width), height: 1, ..area };
+    clear(covered, styles, buffer);
+    spans(parts, styles, area, buffer)
+}
+
 /// Draws `left` from the left and `right` at the right edge; the left gives way.
 pub fn both_edges(
     left: &[Span],
@@ -140,7 +148,7 @@ pub fn frame(
     let inner = Rect { x: area.x + 2, width: area.width - 4, ..row(area.y) };
     if !title.is_empty() {
         let title = format!(" {} ", truncate(title, inner.width.saturating_sub(2)));
-        spans(&[span(title, Role::Title)], styles, Rect { x: area.x + 1, ..inner }, buffer);
+        over(&[span(title, Role::Title)], styles, Rect { x: area.x + 1, ..inner }, buffer);
     }
     if !aside.is_empty() && width(aside) + width(title) + 6 < area.width {
         let aside = format!(" {aside} ");

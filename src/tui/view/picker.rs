@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use crate::tui::app::Model;
 use crate::tui::app::complete::Trigger;
 use crate::tui::app::geometry::Geometry;
-use crate::tui::app::picker::{List, Loading, Picker};
+use crate::tui::app::picker::{List, Loading, Picker, Room};
 use crate::tui::app::softwrap;
 use crate::tui::layout::{Role, Span, plain};
 
@@ -15,6 +15,8 @@ use super::paint::{self, Styles, span, spans_width, truncate};
 
 /// Rows of the list under the caret.
 const UNDER_CARET: u16 = 8;
+/// Columns of a list at the side.
+const SIDE: u16 = 48;
 
 /// Draws a list over the chat, and returns the caret's cell in its filter.
 pub fn draw(
@@ -25,7 +27,14 @@ pub fn draw(
     geometry: &mut Geometry,
 ) -> Option<Position> {
     let height = area.height.saturating_sub(4).min(20).max(area.height.min(8));
-    let outer = paint::centred(area, area.width.saturating_sub(4).min(90), height);
+    let middle = paint::centred(area, area.width.saturating_sub(4).min(90), height);
+    let outer = match picker.room {
+        Room::Middle => middle,
+        Room::Side => {
+            let width = middle.width.min(SIDE);
+            Rect { x: (area.x + area.width).saturating_sub(width + 2), width, ..middle }
+        }
+    };
     let count = match picker.state {
         Loading::Ready => picker.list.len().to_string(),
         Loading::Waiting(_) | Loading::Failed(_) => String::new(),
@@ -89,6 +98,7 @@ fn first(list: &List, height: u16) -> usize {
 
 fn draw_rows(list: &List, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
     let from = first(list, area.height);
+    let column = details(list);
     for (y, at) in (area.y..area.y + area.height).zip(from..list.len()) {
         let Some((label, detail, aside)) = list.row(at) else { break };
         let place = Rect { y, height: 1, ..area };
@@ -100,13 +110,20 @@ fn draw_rows(list: &List, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) 
         let mut left = vec![span(if selected { "❯ " } else { "  " }, Role::User)];
         left.extend(matched(label, &list.hits(label), area.width.saturating_sub(4)));
         if !detail.is_empty() {
-            let pad = 12_u16.saturating_sub(spans_width(&left) - 2) + 2;
+            let pad = column.saturating_sub(spans_width(&left) - 2) + 2;
             left.push(span(" ".repeat(usize::from(pad)), Role::Text));
             left.push(span(harmless(detail), Role::Muted));
         }
         let room = area.width.saturating_sub(spans_width(&right) + 1);
         paint::both_edges(&fit(left, room), &right, styles, place, buffer);
     }
+}
+
+/// Where what explains the labels begins: behind the longest of them, within reason.
+fn details(list: &List) -> u16 {
+    let rows = (0..list.len().min(64)).filter_map(|at| list.row(at));
+    let labels = rows.filter(|(_, detail, _)| !detail.is_empty());
+    labels.map(|(label, _, _)| paint::width(label)).max().unwrap_or(0).clamp(12, 20)
 }
 
 /// The label with the characters that match the filter marked.

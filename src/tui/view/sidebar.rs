@@ -121,7 +121,7 @@ fn draw_title(
     match &sidebar.mode {
         Mode::Filtering(editor) => {
             let head = [span(" / ", Role::Title)];
-            let x = paint::spans(&head, styles, row, buffer);
+            let x = paint::over(&head, styles, row, buffer);
             let room = Rect { x, width: (row.x + row.width).saturating_sub(x + 1), ..row };
             Some(draw_field(editor, styles, room, buffer))
         }

@@ -1,7 +1,6 @@
 //! The loop of the screens before the chat: an input, an update, a frame if something changed.
 
-use std::io;
-use std::pin::pin;
+use std::io::{self, Write};
 
 use crossterm::event::{Event, EventStream, KeyEventKind};
 use crossterm::terminal::ClearType;
@@ -11,9 +10,12 @@ use ratatui::backend::{Backend, CrosstermBackend};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use crate::platform::background::{QUESTION, Sifted};
 use crate::platform::signals::{Signal, Signals};
 use crate::platform::terminal::Screen;
 use crate::platform::terminal::output::Output;
+use crate::tui::app::looks::Looks;
+use crate::tui::input::Inputs;
 use crate::tui::view::Styles;
 
 use super::{Input, Next, Page};
@@ -36,7 +38,7 @@ pub async fn run<P, W, F>(
     page: P,
     _terminal_is_ours: &mut Screen,
     signals: &mut Signals,
-    styles: &dyn Styles,
+    looks: &mut Looks,
     work: W,
 ) -> io::Result<Ended<P::Answer>>
 where
@@ -47,16 +49,16 @@ where
     let mut terminal = Terminal::new(CrosstermBackend::new(Output))?;
     // Not `Terminal::clear`: that asks the terminal for its cursor and waits for an answer.
     crossterm::execute!(Output, crossterm::terminal::Clear(ClearType::All))?;
-    drive(page, EventStream::new(), signals, &mut terminal, styles, work).await
+    drive(page, EventStream::new(), signals, &mut terminal, looks, work).await
 }
 
 /// The loop, on any terminal.
 async fn drive<P, W, F, B>(
     mut page: P,
-    events: impl Stream<Item = io::Result<Event>>,
+    events: impl Stream<Item = io::Result<Event>> + Unpin,
     signals: &mut Signals,
     terminal: &mut Terminal<B>,
-    styles: &dyn Styles,
+    looks: &mut Looks,
     mut work: W,
 ) -> io::Result<Ended<P::Answer>>
 where
@@ -67,7 +69,8 @@ where
 {
     let (notes, mut noted) = mpsc::channel(NOTES);
     let mut jobs = JoinSet::new();
-    let mut events = pin!(events);
+    let mut events = Inputs::new(events);
+    let mut theme = looks.theme(looks.name(&looks.choice));
     let size = terminal.size().map_err(io::Error::other)?;
     let opened = [Input::Size { width: size.width, height: size.height }, Input::Opened];
     let mut inputs = Vec::from(opened);
@@ -86,11 +89,22 @@ where
             }
         }
         if changed {
-            draw(&page, terminal, styles)?;
+            draw(&page, terminal, &theme)?;
+        }
+        if looks.follows_background() {
+            events.ask(ask_background)?;
         }
         let input = tokio::select! {
             event = events.next() => match event {
-                Some(event) => input_of(event?),
+                Some(said) => match said? {
+                    Sifted::Event(event) => input_of(event),
+                    Sifted::Background(background) => {
+                        looks.background = background;
+                        theme = looks.theme(looks.name(&looks.choice));
+                        draw(&page, terminal, &theme)?;
+                        None
+                    }
+                },
                 None => return Err(io::ErrorKind::UnexpectedEof.into()),
             },
             Some(note) = noted.recv() => Some(Input::Note(note)),
@@ -109,6 +123,11 @@ where
         };
         inputs.extend(input);
     }
+}
+
+fn ask_background() -> io::Result<()> {
+    Output.write_all(QUESTION.as_bytes())?;
+    Output.flush()
 }
 
 fn input_of<N>(event: Event) -> Option<Input<N>> {
@@ -145,7 +164,7 @@ mod tests {
     use ratatui::backend::TestBackend;
 
     use super::super::first_run::{self, FirstRun, FirstRunAnswer};
-    use super::super::samples::{Plain, text};
+    use super::super::samples::text;
     use super::super::trust::{Trust, TrustAnswer};
     use super::*;
 
@@ -171,7 +190,9 @@ mod tests {
         let page = Trust::new("~/src", Vec::new());
         let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
         let ended =
-            in_time(drive(page, events, &mut signals, &mut terminal, &Plain, work)).await.unwrap();
+            in_time(drive(page, events, &mut signals, &mut terminal, &mut Looks::default(), work))
+                .await
+                .unwrap();
         assert_eq!(ended, Ended::Answered(TrustAnswer::Trust));
         assert!(text(terminal.backend().buffer()).contains("Do you trust this folder?"));
     }
@@ -182,10 +203,10 @@ mod tests {
         let mut terminal = terminal();
         let (shown, mut was_shown) = mpsc::channel::<()>(8);
         // The key comes only once the server has been found.
-        let events = stream::once(async move {
+        let events = stream::once(Box::pin(async move {
             was_shown.recv().await;
             press(KeyCode::Enter)
-        });
+        }));
         let work = move |job, notes: mpsc::Sender<first_run::Note>| {
             let shown = shown.clone();
             async move {
@@ -204,7 +225,9 @@ mod tests {
         let page = FirstRun::new("~/.slug/config.toml", Vec::new());
         let events = events.chain(stream::pending());
         let ended =
-            in_time(drive(page, events, &mut signals, &mut terminal, &Plain, work)).await.unwrap();
+            in_time(drive(page, events, &mut signals, &mut terminal, &mut Looks::default(), work))
+                .await
+                .unwrap();
         match ended {
             Ended::Answered(FirstRunAnswer::Use { endpoint, key: None, model: None }) => {
                 assert_eq!(endpoint, "http://localhost:11434/v1");
@@ -220,7 +243,8 @@ mod tests {
         let page = Trust::new("~/src", Vec::new());
         let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
         let mut terminal = terminal();
-        let gone = drive(page, stream::empty(), &mut signals, &mut terminal, &Plain, work);
+        let mut looks = Looks::default();
+        let gone = drive(page, stream::empty(), &mut signals, &mut terminal, &mut looks, work);
         let error = in_time(gone).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
     }

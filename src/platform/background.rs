@@ -1,0 +1,474 @@
+//! What the terminal's background is like. The question goes out and nothing waits for the answer,
+//! which comes in among the keys: at once, late, in pieces, or never.
+//!
+//! crossterm does not know the answer (OSC 11), and reads `ESC ] 11;rgb:1e1e/1e1e/2e2e ESC \` as
+//! the keys alt+] 1 1 ; r g b and so on. [`Sieve`] stands behind it and takes those out. It holds a
+//! key back only while it may be the answer's beginning, for some milliseconds at most, and gives
+//! it on where it was a key after all: none is lost, none is made up.
+//!
+//! Changes that terminals announce by themselves (mode 2031) are not asked for: of their
+//! `CSI ? 997 ; 1 n` crossterm 0.29 waits for an end that never comes, and swallows what is typed.
+
+use std::time::{Duration, Instant};
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+/// Asks for the background's colour (xterm's OSC 11). The answer ends as the question does.
+pub const QUESTION: &str = "\x1b]11;?\x1b\\";
+
+/// How long the beginning of an answer is held back when nothing follows it.
+const HOLD: Duration = Duration::from_millis(30);
+/// How long after the question an escape may be the beginning of the answer: of a terminal that
+/// has not answered by then, it is taken for the key at once.
+const PATIENCE: Duration = Duration::from_millis(1000);
+/// How long the rest of an answer is waited for.
+const REST: Duration = Duration::from_millis(1000);
+/// What an answer begins with, behind the escape.
+const PREFIX: [char; 7] = [']', '1', '1', ';', 'r', 'g', 'b'];
+/// No answer is longer.
+const LONGEST: usize = 32;
+
+/// What a background is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Background {
+    /// Dark: light text is read on it.
+    Dark,
+    /// Light: dark text is read on it.
+    Light,
+}
+
+/// What is left of the input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sifted {
+    /// A key, the mouse, a size.
+    Event(Event),
+    /// The answer.
+    Background(Background),
+}
+
+/// Takes answers out of what the terminal says.
+#[derive(Debug, Default)]
+pub struct Sieve {
+    asked: Option<Instant>,
+    answered: Answered,
+    state: State,
+    last: Option<Instant>,
+}
+
+/// Whether there has been an answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Answered {
+    /// Not to any question.
+    #[default]
+    Never,
+    /// To the last question.
+    Yes,
+    /// To the last question; but the person has been elsewhere since, where it may have changed.
+    Before,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// Nothing of an answer was seen.
+    #[default]
+    Idle,
+    /// An escape went through as a key: what follows may still be an answer that came in pieces.
+    BehindEscape,
+    /// So much of [`PREFIX`] was seen, and these events hold it.
+    Prefix { held: Vec<Event>, seen: usize },
+    /// The colour, as far as it was seen; and an escape that may begin the end.
+    Colour { text: String, escape: Option<Event> },
+}
+
+impl Background {
+    /// What the environment says before the terminal is asked: `COLORFGBG` is
+    /// `foreground;background`, where 7 and 15 are white. It may be another terminal's.
+    pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Self {
+        let colours = get("COLORFGBG");
+        match colours.as_deref().and_then(|colours| colours.rsplit(';').next()) {
+            Some("7" | "15") => Self::Light,
+            Some(_) | None => Self::Dark,
+        }
+    }
+
+    /// Reads `:1e1e/1e1e/2e2e`, what stands behind `rgb`; with an `a` before it, transparency
+    /// stands at its end.
+    fn parse(text: &str) -> Option<Self> {
+        let parts = text.strip_prefix('a').unwrap_or(text).strip_prefix(':')?.split('/');
+        let mut channels = parts.map(|part| {
+            let most = 16_u32.checked_pow(u32::try_from(part.len()).ok()?)?.checked_sub(1)?;
+            let value = u32::from_str_radix(part, 16).ok()?;
+            (1..=4).contains(&part.len()).then(|| f64::from(value) / f64::from(most))
+        });
+        let mut linear = || Some(channels.next()??.powf(2.2));
+        let luminance = 0.2126 * linear()? + 0.7152 * linear()? + 0.0722 * linear()?;
+        // Where black and white text have the same contrast.
+        Some(if luminance > 0.179 { Self::Light } else { Self::Dark })
+    }
+}
+
+impl Sieve {
+    /// Whether it is time to ask: for the first time, or again after the person came back to a
+    /// terminal that has answered before.
+    pub fn wants_to_ask(&self) -> bool {
+        match self.answered {
+            Answered::Never => self.asked.is_none(),
+            Answered::Yes => false,
+            Answered::Before => true,
+        }
+    }
+
+    /// The question has gone out.
+    pub fn asked(&mut self, now: Instant) {
+        self.asked = Some(now);
+        if self.answered == Answered::Before {
+            self.answered = Answered::Yes;
+        }
+    }
+
+    /// Takes an event in, and gives on what is known to be no answer.
+    pub fn take(&mut self, event: Event, now: Instant, out: &mut Vec<Sifted>) {
+        if self.deadline().is_some_and(|deadline| deadline <= now) {
+            self.time_is_up(out);
+        }
+        self.last = Some(now);
+        match &event {
+            Event::Key(key) if key.kind == KeyEventKind::Press => {
+                self.key(Atom::of(*key), event, now, out);
+            }
+            // Comes from a signal, and may come amid an answer.
+            Event::Resize(..) => out.push(Sifted::Event(event)),
+            Event::Key(_)
+            | Event::Mouse(_)
+            | Event::Paste(_)
+            | Event::FocusGained
+            | Event::FocusLost => {
+                if event == Event::FocusGained && self.answered == Answered::Yes {
+                    self.answered = Answered::Before;
+                }
+                self.give_up(out);
+                out.push(Sifted::Event(event));
+            }
+        }
+    }
+
+    /// When what is held back has to be given on, if nothing comes before.
+    pub fn deadline(&self) -> Option<Instant> {
+        let wait = match &self.state {
+            State::Idle => return None,
+            State::BehindEscape | State::Prefix { .. } => HOLD,
+            State::Colour { .. } => REST,
+        };
+        self.last.map(|last| last + wait)
+    }
+
+    /// Gives on what was held back too long.
+    pub fn time_is_up(&mut self, out: &mut Vec<Sifted>) {
+        match std::mem::take(&mut self.state) {
+            State::Idle | State::BehindEscape => {}
+            State::Prefix { held, .. } => out.extend(held.into_iter().map(Sifted::Event)),
+            State::Colour { text, escape } => {
+                // Without a colour the escape was a key; with one it was half of the end.
+                if self.answer(&text, out).is_none() {
+                    out.extend(escape.map(Sifted::Event));
+                }
+            }
+        }
+    }
+
+    fn key(&mut self, atom: Atom, event: Event, now: Instant, out: &mut Vec<Sifted>) {
+        match std::mem::take(&mut self.state) {
+            State::Idle => self.begin(atom, event, now, out),
+            State::BehindEscape if atom == Atom::Char(']') => {
+                self.state = State::Prefix { held: vec![event], seen: 1 };
+            }
+            State::BehindEscape => self.begin(atom, event, now, out),
+            State::Prefix { mut held, seen } => {
+                if PREFIX.get(seen).is_some_and(|next| atom == Atom::Char(*next)) {
+                    held.push(event);
+                    self.state = if seen + 1 == PREFIX.len() {
+                        State::Colour { text: String::new(), escape: None }
+                    } else {
+                        State::Prefix { held, seen: seen + 1 }
+                    };
+                } else {
+                    out.extend(held.into_iter().map(Sifted::Event));
+                    self.begin(atom, event, now, out);
+                }
+            }
+            State::Colour { text, escape } => self.colour(text, escape, atom, event, out),
+        }
+    }
+
+    /// A key while nothing is held.
+    fn begin(&mut self, atom: Atom, event: Event, now: Instant, out: &mut Vec<Sifted>) {
+        let is_waiting = self.asked.is_some_and(|asked| now < asked + PATIENCE);
+        match atom {
+            Atom::Escape if is_waiting => {
+                self.state = State::Prefix { held: vec![event], seen: 0 };
+            }
+            Atom::Escape if self.asked.is_some() => {
+                self.state = State::BehindEscape;
+                out.push(Sifted::Event(event));
+            }
+            Atom::Alt(']') if self.asked.is_some() => {
+                self.state = State::Prefix { held: vec![event], seen: 1 };
+            }
+            Atom::Escape | Atom::Alt(_) | Atom::Control(_) | Atom::Char(_) | Atom::Other => {
+                out.push(Sifted::Event(event));
+            }
+        }
+    }
+
+    /// A key while the colour is read. From here on nobody typed what went before.
+    fn colour(
+        &mut self,
+        mut text: String,
+        escape: Option<Event>,
+        atom: Atom,
+        event: Event,
+        out: &mut Vec<Sifted>,
+    ) {
+        let is_end = match atom {
+            Atom::Alt('\\') | Atom::Control('g') => true,
+            Atom::Char('\\') => escape.is_some(),
+            Atom::Escape | Atom::Alt(_) | Atom::Control(_) | Atom::Char(_) | Atom::Other => false,
+        };
+        if is_end {
+            self.answer(&text, out);
+            return;
+        }
+        // An escape that ends nothing was a key.
+        out.extend(escape.map(Sifted::Event));
+        let mut escape = None;
+        match atom {
+            Atom::Char(c)
+                if text.len() < LONGEST && (c.is_ascii_hexdigit() || ":/".contains(c)) =>
+            {
+                text.push(c);
+            }
+            Atom::Escape => escape = Some(event),
+            Atom::Alt(_) | Atom::Control(_) | Atom::Char(_) | Atom::Other => {
+                out.push(Sifted::Event(event));
+            }
+        }
+        self.state = State::Colour { text, escape };
+    }
+
+    fn answer(&mut self, text: &str, out: &mut Vec<Sifted>) -> Option<()> {
+        let background = Background::parse(text)?;
+        self.asked = None;
+        self.answered = Answered::Yes;
+        out.push(Sifted::Background(background));
+        Some(())
+    }
+
+    /// What comes now is not part of an answer's beginning.
+    fn give_up(&mut self, out: &mut Vec<Sifted>) {
+        match std::mem::take(&mut self.state) {
+            State::Idle | State::BehindEscape => {}
+            State::Prefix { held, .. } => out.extend(held.into_iter().map(Sifted::Event)),
+            colour @ State::Colour { .. } => self.state = colour,
+        }
+    }
+}
+
+/// A key as far as answers have use for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Atom {
+    Escape,
+    Alt(char),
+    Control(char),
+    Char(char),
+    Other,
+}
+
+impl Atom {
+    fn of(key: KeyEvent) -> Self {
+        let modifiers = key.modifiers.difference(KeyModifiers::SHIFT);
+        match key.code {
+            KeyCode::Esc if modifiers.is_empty() => Self::Escape,
+            KeyCode::Char(c) if modifiers.is_empty() => Self::Char(c),
+            KeyCode::Char(c) if modifiers == KeyModifiers::ALT => Self::Alt(c),
+            KeyCode::Char(c) if modifiers == KeyModifiers::CONTROL => Self::Control(c),
+            _ => Self::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The events that crossterm makes of bytes that arrive together.
+    fn events(bytes: &str) -> Vec<Event> {
+        let mut events = Vec::new();
+        let mut chars = bytes.chars().peekable();
+        let key = |code, modifiers| Event::Key(KeyEvent::new(code, modifiers));
+        while let Some(c) = chars.next() {
+            events.push(match c {
+                '\x1b' => match chars.next_if(|next| *next != '\x1b') {
+                    Some(next) => key(KeyCode::Char(next), KeyModifiers::ALT),
+                    None => key(KeyCode::Esc, KeyModifiers::NONE),
+                },
+                '\x07' => key(KeyCode::Char('g'), KeyModifiers::CONTROL),
+                c if c.is_uppercase() => key(KeyCode::Char(c), KeyModifiers::SHIFT),
+                c => key(KeyCode::Char(c), KeyModifiers::NONE),
+            });
+        }
+        events
+    }
+
+    /// What a sieve that has asked makes of pieces, each so many milliseconds after the last one;
+    /// then nothing comes for long.
+    fn sifted(pieces: &[(u64, &str)]) -> (Vec<Event>, Vec<Background>) {
+        let mut now = Instant::now();
+        let mut sieve = Sieve::default();
+        sieve.asked(now);
+        let mut out = Vec::new();
+        for (wait, piece) in pieces {
+            now += Duration::from_millis(*wait);
+            if sieve.deadline().is_some_and(|deadline| deadline <= now) {
+                sieve.time_is_up(&mut out);
+            }
+            for event in events(piece) {
+                sieve.take(event, now, &mut out);
+            }
+        }
+        sieve.time_is_up(&mut out);
+        let mut keys = Vec::new();
+        let mut answers = Vec::new();
+        for it in out {
+            match it {
+                Sifted::Event(event) => keys.push(event),
+                Sifted::Background(background) => answers.push(background),
+            }
+        }
+        (keys, answers)
+    }
+
+    #[test]
+    fn answers_are_taken_out_however_they_are_written() {
+        let rows = [
+            ("\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\", Background::Dark),
+            ("\x1b]11;rgb:FDFD/F6F6/E3E3\x1b\\", Background::Light),
+            ("\x1b]11;rgb:ff/ff/ff\x07", Background::Light),
+            ("\x1b]11;rgb:0/0/0\x07", Background::Dark),
+            ("\x1b]11;rgba:ffff/ffff/ffff/8000\x07", Background::Light),
+        ];
+        for (answer, want) in rows {
+            assert_eq!(sifted(&[(1, answer)]), (Vec::new(), vec![want]), "{answer:?}");
+            let typed = format!("a{answer}b");
+            assert_eq!(sifted(&[(1, &typed)]), (events("ab"), vec![want]), "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn a_late_answer_is_taken_out_too() {
+        let answer = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\";
+        assert_eq!(sifted(&[(90_000, "x"), (10, answer)]), (events("x"), vec![Background::Light]));
+    }
+
+    #[test]
+    fn an_answer_in_any_two_pieces_is_one() {
+        let answer = "\x1b]11;rgb:fdfd/f6f6/e3e3\x1b\\";
+        for cut in 1..answer.len() {
+            let (one, two) = answer.split_at(cut);
+            let pieces = [(1, one), (20, two)];
+            assert_eq!(sifted(&pieces), (Vec::new(), vec![Background::Light]), "{one:?} {two:?}");
+        }
+    }
+
+    #[test]
+    fn escape_is_a_key_when_nothing_follows() {
+        let escape = "\x1b";
+        assert_eq!(sifted(&[(1, escape)]).0, events(escape));
+        assert_eq!(sifted(&[(1, escape), (100, "]")]).0, [events(escape), events("]")].concat());
+        // Later than an answer is likely, it is not held back at all.
+        let mut sieve = Sieve::default();
+        let now = Instant::now();
+        sieve.asked(now);
+        let mut out = Vec::new();
+        for event in events(escape) {
+            sieve.take(event, now + PATIENCE, &mut out);
+        }
+        assert_eq!(out.len(), 1);
+    }
+
+    #[test]
+    fn the_key_that_answers_begin_with_is_still_a_key() {
+        for typed in ["\x1b]", "\x1b]x", "\x1b]1x", "\x1b]11;x", "\x1b\x1b]11;rgx"] {
+            assert_eq!(sifted(&[(1, typed)]).0, events(typed), "{typed:?}");
+        }
+        let mut sieve = Sieve::default();
+        let mut out = Vec::new();
+        sieve.take(events("\x1b]")[0].clone(), Instant::now(), &mut out);
+        assert_eq!(out.len(), 1, "nothing was asked");
+    }
+
+    #[test]
+    fn what_cannot_be_part_of_a_colour_goes_through() {
+        let (keys, answers) = sifted(&[(1, "\x1b]11;rgb:ffff/ffz"), (1, "ff/ffff\x1b\\q")]);
+        assert_eq!((keys, answers), (events("zq"), vec![Background::Light]));
+    }
+
+    #[test]
+    fn an_answer_without_an_end_holds_nothing_for_ever() {
+        let cut = "\x1b]11;rgb:ffff/ffff/ffff";
+        let (keys, answers) = sifted(&[(1, cut), (2_000, "abc")]);
+        assert_eq!((keys, answers), (events("abc"), vec![Background::Light]));
+        assert_eq!(sifted(&[(1, "\x1b]11;rgb:"), (2_000, "abc")]).0, events("abc"));
+    }
+
+    #[test]
+    fn it_asks_once_and_again_when_the_person_comes_back() {
+        let now = Instant::now();
+        let mut sieve = Sieve::default();
+        let mut out = Vec::new();
+        assert!(sieve.wants_to_ask());
+        sieve.asked(now);
+        sieve.take(Event::FocusGained, now, &mut out);
+        assert!(!sieve.wants_to_ask(), "it has not answered");
+        for event in events("\x1b]11;rgb:0/0/0\x07") {
+            sieve.take(event, now, &mut out);
+        }
+        assert!(!sieve.wants_to_ask());
+        sieve.take(Event::FocusGained, now, &mut out);
+        assert!(sieve.wants_to_ask());
+        sieve.asked(now);
+        assert!(!sieve.wants_to_ask());
+    }
+
+    #[test]
+    fn the_environment_gives_a_first_guess() {
+        let rows = [
+            (Some("0;15"), Background::Light),
+            (Some("0;default;7"), Background::Light),
+            (Some("15;0"), Background::Dark),
+            (None, Background::Dark),
+        ];
+        for (value, want) in rows {
+            let found = Background::from_environment(|_| value.map(str::to_owned));
+            assert_eq!(found, want, "{value:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_key_is_lost_and_none_made_up(
+            before in "[a-f0-9:/;\\[\\]x\u{1b}]{0,12}",
+            after in "[xyz\u{1b}]{0,4}",
+            wait in 0_u64..60,
+        ) {
+            // A typed answer cannot be told from one that was given.
+            prop_assume!(!before.contains("11;rgb"));
+            let answer = "\x1b]11;rgb:1e1e/1e1e/2e2e\x07";
+            // Between a lone escape and the answer the terminal takes its time.
+            let pieces = [(wait, before.as_str()), (40, answer), (0, ""), (wait, after.as_str())];
+            let typed = [events(&before), events(&after)].concat();
+            prop_assert_eq!(sifted(&pieces), (typed, vec![Background::Dark]));
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! How the screen looks: which theme was chosen, which is tried on in the list, and what there is.
+//!
+//! The theme on screen follows from the state: what is selected in an open list of themes, else
+//! what was chosen. So leaving the list, however it is left, gives back what was there before.
+
+use std::sync::Arc;
+
+use crate::config::ThemeChoice;
+use crate::domain::NoticeLevel;
+use crate::platform::background::Background;
+use crate::tui::theme::library::{Listed, UnknownTheme};
+use crate::tui::theme::{ColorDepth, Kind, Library, Theme};
+
+use super::effect::{Effect, RequestId};
+use super::model::Model;
+use super::overlay::Overlay;
+use super::picker::{Choice, Item, Picker, Room};
+
+/// How the screen looks, and could look.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Looks {
+    /// What was chosen.
+    pub choice: ThemeChoice,
+    /// The terminal's background, as far as it is known.
+    pub background: Background,
+    /// How many colours there are.
+    pub depth: ColorDepth,
+    /// All themes.
+    pub library: Arc<Library>,
+}
+
+/// What the themes are read for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reading {
+    /// To choose from.
+    List,
+    /// To change to this one.
+    Change(ThemeChoice),
+}
+
+impl Default for Looks {
+    fn default() -> Self {
+        Self {
+            choice: ThemeChoice::Auto,
+            background: Background::Dark,
+            depth: ColorDepth::TrueColor,
+            library: Arc::default(),
+        }
+    }
+}
+
+impl Looks {
+    /// The name of the theme that a choice comes to on this terminal.
+    pub fn name<'a>(&self, choice: &'a ThemeChoice) -> &'a str {
+        match (choice, self.background) {
+            (ThemeChoice::Named(name), _) => name,
+            (ThemeChoice::Pair { dark, .. }, Background::Dark) => dark,
+            (ThemeChoice::Pair { light, .. }, Background::Light) => light,
+            (ThemeChoice::Auto, Background::Dark) => Kind::Dark.name(),
+            (ThemeChoice::Auto, Background::Light) => Kind::Light.name(),
+        }
+    }
+
+    /// The theme of this name; slug's own where there is none.
+    pub fn theme(&self, name: &str) -> Theme {
+        let own = || match self.background {
+            Background::Dark => Theme::dark(self.depth),
+            Background::Light => Theme::light(self.depth),
+        };
+        self.library.find(name, self.depth).map_or_else(|_| own(), |found| found.theme)
+    }
+
+    /// Whether it matters what the terminal's background is like.
+    pub fn follows_background(&self) -> bool {
+        match (&self.choice, self.depth) {
+            (_, ColorDepth::None) | (ThemeChoice::Named(_), _) => false,
+            (
+                ThemeChoice::Auto | ThemeChoice::Pair { .. },
+                ColorDepth::Sixteen | ColorDepth::Palette | ColorDepth::TrueColor,
+            ) => true,
+        }
+    }
+
+    /// What is wrong with the files of the chosen theme, or with its name.
+    pub fn remarks(&self) -> Vec<String> {
+        match self.library.find(self.name(&self.choice), self.depth) {
+            Ok(found) => found.remarks,
+            Err(unknown) => vec![unknown.to_string()],
+        }
+    }
+
+    fn check(&self, choice: &ThemeChoice) -> Result<(), UnknownTheme> {
+        match choice {
+            ThemeChoice::Auto => Ok(()),
+            ThemeChoice::Named(name) => self.library.check(name),
+            ThemeChoice::Pair { dark, light } => {
+                self.library.check(dark).and_then(|()| self.library.check(light))
+            }
+        }
+    }
+}
+
+/// The name of the theme on screen.
+pub fn shown(model: &Model) -> &str {
+    let tried_on = model.overlays.iter().rev().find_map(|overlay| match overlay {
+        Overlay::Picker(picker) => picker.list.chosen().and_then(Choice::theme),
+        Overlay::Approval(_) | Overlay::Reading(_) => None,
+    });
+    model.looks.name(tried_on.unwrap_or(&model.looks.choice))
+}
+
+/// Has the themes read, since the person may have changed a file.
+pub fn read(model: &mut Model, what_for: Reading) -> Vec<Effect> {
+    let id = model.requests.issue();
+    model.requests.themes = Some((id, what_for));
+    vec![Effect::ReadThemes(id)]
+}
+
+/// The themes have been read.
+pub fn were_read(model: &mut Model, id: RequestId, library: Arc<Library>) -> Vec<Effect> {
+    let Some((wanted, what_for)) = model.requests.themes.take() else { return Vec::new() };
+    if wanted != id {
+        model.requests.themes = Some((wanted, what_for));
+        return Vec::new();
+    }
+    model.looks.library = library;
+    match what_for {
+        Reading::List => {
+            open_list(model);
+            Vec::new()
+        }
+        Reading::Change(choice) => change(model, choice),
+    }
+}
+
+/// Changes the theme, and keeps that.
+pub fn change(model: &mut Model, choice: ThemeChoice) -> Vec<Effect> {
+    if let Err(unknown) = model.looks.check(&choice) {
+        model.toast(NoticeLevel::Error, unknown.to_string());
+        return Vec::new();
+    }
+    model.looks.choice = choice.clone();
+    match model.looks.remarks().as_slice() {
+        [] => model.toast(NoticeLevel::Info, format!("From now on the theme is {choice}")),
+        [remark, ..] => model.toast(NoticeLevel::Warning, remark.clone()),
+    }
+    vec![Effect::KeepTheme(choice)]
+}
+
+/// The rows of all themes; the first follows the terminal.
+pub fn items(looks: &Looks) -> Vec<Item> {
+    let auto = Item {
+        label: ThemeChoice::Auto.to_string(),
+        detail: "like your terminal".to_owned(),
+        aside: String::new(),
+        choice: Choice::Theme(ThemeChoice::Auto),
+    };
+    let themes = looks.library.list();
+    std::iter::once(auto).chain(themes.iter().map(item)).collect()
+}
+
+fn item(theme: &Listed) -> Item {
+    let mut detail = theme.kind.name().to_owned();
+    match theme.remarks {
+        0 => {}
+        1 => detail.push_str(", 1 mistake"),
+        several => detail.push_str(&format!(", {several} mistakes")),
+    }
+    Item {
+        label: theme.name.clone(),
+        detail,
+        aside: if theme.path.is_some() { "yours".to_owned() } else { String::new() },
+        choice: Choice::Theme(ThemeChoice::Named(theme.name.clone())),
+    }
+}
+
+/// Opens the list, with the theme on screen selected.
+fn open_list(model: &mut Model) {
+    let items = items(&model.looks);
+    let is_chosen = |item: &Item| item.choice == Choice::Theme(model.looks.choice.clone());
+    let is_shown = |item: &Item| item.label == model.looks.name(&model.looks.choice);
+    let at = items.iter().position(is_chosen).or_else(|| items.iter().position(is_shown));
+    let mut picker = Picker { room: Room::Side, ..Picker::ready("Themes", items) };
+    picker.list.select(at.unwrap_or(0));
+    model.overlays.push(Overlay::Picker(Box::new(picker)));
+}

@@ -1,0 +1,111 @@
+//! What the terminal says, without its answers to what slug asked it.
+
+use std::collections::VecDeque;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crossterm::event::Event;
+use futures_util::Stream;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::platform::background::{Sieve, Sifted};
+
+/// A stream of events that has the answers taken out of it.
+#[derive(Debug)]
+pub struct Inputs<S> {
+    events: S,
+    sieve: Sieve,
+    ready: VecDeque<Sifted>,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Inputs<S> {
+    /// The events of a terminal that has not been asked anything yet.
+    pub fn new(events: S) -> Self {
+        Self { events, sieve: Sieve::default(), ready: VecDeque::new(), timer: None }
+    }
+
+    /// Calls `ask`, which puts the question to the terminal, when it is time for that.
+    pub fn ask(&mut self, ask: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        if self.sieve.wants_to_ask() {
+            ask()?;
+            self.sieve.asked(Instant::now().into_std());
+        }
+        Ok(())
+    }
+
+    fn sift(&mut self, take: impl FnOnce(&mut Sieve, &mut Vec<Sifted>)) {
+        let mut out = Vec::new();
+        take(&mut self.sieve, &mut out);
+        self.ready.extend(out);
+        self.timer = None;
+    }
+}
+
+impl<S: Stream<Item = io::Result<Event>> + Unpin> Stream for Inputs<S> {
+    type Item = io::Result<Sifted>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        loop {
+            if let Some(ready) = this.ready.pop_front() {
+                return Poll::Ready(Some(Ok(ready)));
+            }
+            match Pin::new(&mut this.events).poll_next(context) {
+                Poll::Ready(Some(Ok(event))) => {
+                    let now = Instant::now().into_std();
+                    this.sift(|sieve, out| sieve.take(event, now, out));
+                    continue;
+                }
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
+                Poll::Ready(None) if this.sieve.deadline().is_none() => return Poll::Ready(None),
+                Poll::Ready(None) => {
+                    this.sift(|sieve, out| sieve.time_is_up(out));
+                    continue;
+                }
+                Poll::Pending => {}
+            }
+            let Some(deadline) = this.sieve.deadline() else { return Poll::Pending };
+            let timer = this
+                .timer
+                .get_or_insert_with(|| Box::pin(sleep_until(Instant::from_std(deadline))));
+            match timer.as_mut().poll(context) {
+                Poll::Ready(()) => this.sift(|sieve, out| sieve.time_is_up(out)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    use futures_util::{StreamExt, stream};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_held_back_comes_when_nothing_follows() {
+        let escape = Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));
+        let keys = stream::iter([Ok(escape.clone())]).chain(stream::pending());
+        let mut inputs = Inputs::new(keys);
+        inputs.ask(|| Ok(())).unwrap();
+        assert_eq!(inputs.next().await.unwrap().unwrap(), Sifted::Event(escape));
+    }
+
+    #[tokio::test]
+    async fn it_asks_once() {
+        let mut inputs = Inputs::new(stream::pending::<io::Result<Event>>());
+        let mut asked = 0;
+        for _ in 0..3 {
+            inputs
+                .ask(|| {
+                    asked += 1;
+                    Ok(())
+                })
+                .unwrap();
+        }
+        assert_eq!(asked, 1);
+    }
+}
