@@ -9,6 +9,7 @@ pub mod editor;
 pub mod environment;
 pub mod files;
 pub mod hangup;
+pub mod hyperlinks;
 pub mod logging;
 pub mod paths;
 pub mod process;

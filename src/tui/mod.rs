@@ -6,6 +6,7 @@ pub mod executor;
 pub mod input;
 pub mod layout;
 pub mod linear;
+pub mod links;
 pub mod page_jobs;
 pub mod runtime;
 pub mod session_jobs;

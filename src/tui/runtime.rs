@@ -13,7 +13,6 @@ use std::time::Duration;
 use anyhow::Context;
 use crossterm::event::{Event as Input, EventStream, MouseEventKind};
 use futures_util::{Stream, StreamExt};
-use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -23,6 +22,7 @@ use crate::agent;
 use crate::domain::SessionId;
 use crate::platform::announce::{Announcer, KEEP_TITLE, Progress};
 use crate::platform::background::{QUESTION, Sifted};
+use crate::platform::hyperlinks::Hyperlinks;
 use crate::platform::terminal::output::Output;
 use crate::platform::terminal::{self, BEGIN_UPDATE, END_UPDATE, Screen, Trace};
 
@@ -36,9 +36,14 @@ use super::app::{Effect, Model, Msg, update, wake_at};
 use super::executor::{Executor, Handles, Own};
 use super::input::Inputs;
 use super::layout::Highlighter;
+use super::links::Links;
 use super::theme::{Library, Theme};
 use super::view::label::{Label, label};
 use super::view::{Layouts, view};
+
+mod pen;
+
+use pen::Pen;
 
 /// The least time between two frames that no key asked for. Text that streams moves all rows up
 /// again and again, and each frame of that is a whole screen for the terminal.
@@ -98,6 +103,10 @@ pub async fn run(
 
 /// The terminal as the loop needs it. Tests have one of their own.
 trait Surface {
+    /// Where it looks up the links of the cells it draws.
+    fn links(&self) -> Links {
+        Links::default()
+    }
     /// Columns and rows.
     fn size(&self) -> io::Result<(u16, u16)>;
     /// Whether the terminal has taken the last frame.
@@ -192,7 +201,8 @@ where
             Highlighter::new(move || drop(colours.try_send(Msg::CodeColoured)))
         }
     };
-    let mut ui = Ui::new(surface, start, Layouts::new(highlighter))?;
+    let layouts = Layouts::new(highlighter).with_links(surface.links());
+    let mut ui = Ui::new(surface, start, layouts)?;
     ui.draw()?;
     let mut executor = Executor::new(handles, answers_in);
     let mut input = Inputs::new(keys());
@@ -452,9 +462,10 @@ impl Worn {
 /// The real terminal.
 struct Tty {
     screen: Screen,
-    terminal: Terminal<CrosstermBackend<Batch>>,
+    terminal: Terminal<Pen<Batch>>,
     batch: Batch,
     announcer: Announcer,
+    links: Links,
 }
 
 /// Collects a frame, so that it leaves in one write.
@@ -466,12 +477,21 @@ impl Tty {
         let mut batch = Batch::default();
         // Another page may have been there before.
         batch.write_all(CLEAR)?;
-        let terminal = Terminal::new(CrosstermBackend::new(batch.clone()))?;
-        Ok(Self { screen, terminal, batch, announcer })
+        let links = Links::default();
+        let terminal = Self::terminal(&batch, &links)?;
+        Ok(Self { screen, terminal, batch, announcer, links })
+    }
+
+    fn terminal(batch: &Batch, links: &Links) -> io::Result<Terminal<Pen<Batch>>> {
+        Terminal::new(Pen::new(batch.clone(), links.clone(), Hyperlinks::detect()))
     }
 }
 
 impl Surface for Tty {
+    fn links(&self) -> Links {
+        self.links.clone()
+    }
+
     fn size(&self) -> io::Result<(u16, u16)> {
         let size = self.terminal.size()?;
         Ok((size.width, size.height))
@@ -486,6 +506,7 @@ impl Surface for Tty {
     }
 
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
+        self.links.begin_frame();
         self.terminal.draw(|frame| render(frame))?;
         let mut frame = self.batch.take();
         frame.splice(0..0, BEGIN_UPDATE.bytes());
@@ -497,7 +518,7 @@ impl Surface for Tty {
     fn forget(&mut self) -> io::Result<()> {
         // Not `Terminal::clear`: that asks the terminal for its cursor and waits for an answer.
         self.batch.write_all(CLEAR)?;
-        self.terminal = Terminal::new(CrosstermBackend::new(self.batch.clone()))?;
+        self.terminal = Self::terminal(&self.batch, &self.links)?;
         Ok(())
     }
 

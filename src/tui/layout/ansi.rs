@@ -127,9 +127,9 @@ impl Painter {
         let from = source + shown.start;
         let mut pieces = row.pieces(from);
         if row.hidden > 0 {
-            let text = format!(" … {} more bytes", row.hidden).into();
+            let text = format!(" … {} more bytes", row.hidden);
             let end = from + text_len(&pieces, from);
-            pieces.push(Piece { text, role: Role::Muted, source: end..end });
+            pieces.push(Piece::new(text, Role::Muted, end..end));
         }
         let frame =
             Frame { breaks: Breaks::Anywhere, tab: TAB, source, ..Frame::prose(self.width) };
@@ -259,7 +259,7 @@ impl<'t> Row<'t> {
                 }
                 Glyph::Tail | Glyph::Blank => {
                     let source = here..here;
-                    pieces.push(Piece { text: " ".into(), role: Role::Text, source });
+                    pieces.push(Piece::new(" ", Role::Text, source));
                 }
             }
         }

@@ -10,6 +10,7 @@ pub mod cache;
 mod code;
 pub mod diff;
 pub mod highlight;
+mod link;
 pub mod markdown;
 pub mod plain;
 mod runs;
@@ -17,6 +18,7 @@ pub mod wrap;
 
 pub use cache::{Fold, Key, Layouts};
 pub use highlight::Highlighter;
+pub use link::Link;
 pub use runs::Run;
 
 /// One row of the screen, laid out.
@@ -59,7 +61,7 @@ pub enum Colours {
 impl Span {
     /// A run of text that holds no control character.
     pub fn new(text: impl Into<String>, role: Role) -> Self {
-        Self { text: text.into(), role }
+        Self { text: text.into(), role, link: None }
     }
 }
 
@@ -92,6 +94,8 @@ pub struct Span {
     pub text: String,
     /// What it is.
     pub role: Role,
+    /// Where a click on it leads.
+    pub link: Option<Link>,
 }
 
 /// What a piece of text is. The theme gives each role its style.

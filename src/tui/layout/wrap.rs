@@ -11,7 +11,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Join, Line, Role, Run, Span};
+use super::{Join, Line, Link, Role, Run, Span};
 use crate::domain::sanitize::{self, Kind};
 
 /// A run of text in one role, and where it stands in the source. May hold line feeds and tabs,
@@ -24,6 +24,8 @@ pub struct Piece<'a> {
     pub role: Role,
     /// The part of the source that it stands for, in bytes.
     pub source: Range<usize>,
+    /// Where a click on it leads.
+    pub link: Option<Link>,
 }
 
 /// What stands around the text, and how it is broken.
@@ -52,6 +54,13 @@ pub enum Breaks {
     Anywhere,
 }
 
+impl<'a> Piece<'a> {
+    /// A piece that is no link.
+    pub fn new(text: impl Into<Cow<'a, str>>, role: Role, source: Range<usize>) -> Self {
+        Self { text: text.into(), role, source, link: None }
+    }
+}
+
 impl Frame {
     /// No decoration, broken between words, tab stops every 4 columns.
     pub fn prose(width: u16) -> Self {
@@ -71,18 +80,25 @@ pub fn display_width(text: &str) -> usize {
     if text.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
         return text.len();
     }
-    text.graphemes(true).map(UnicodeWidthStr::width).sum()
+    text.graphemes(true).map(cluster_width).sum()
+}
+
+/// Columns that one grapheme cluster takes, as ratatui counts them: the half-width sound marks of
+/// katakana, which belong to the cluster before them, have a column of their own.
+pub fn cluster_width(cluster: &str) -> usize {
+    let marks = cluster.chars().filter(|c| matches!(c, '\u{ff9e}' | '\u{ff9f}')).count();
+    cluster.width() + marks
 }
 
 /// Cuts harmless pieces out of any text; what had to be made visible gets [`Role::Escaped`].
 pub fn escape<'a>(text: &'a str, role: Role, source: usize, out: &mut Vec<Piece<'a>>) {
-    out.extend(sanitize::pieces(text).map(|piece| Piece {
-        text: piece.text,
-        role: match piece.kind {
+    out.extend(sanitize::pieces(text).map(|piece| {
+        let role = match piece.kind {
             Kind::Plain => role,
             Kind::Escaped => Role::Escaped,
-        },
-        source: source + piece.source.start..source + piece.source.end,
+        };
+        let place = source + piece.source.start..source + piece.source.end;
+        Piece::new(piece.text, role, place)
     }));
 }
 
@@ -93,7 +109,7 @@ pub fn truncate(text: &str, width: usize) -> Cow<'_, str> {
     }
     let mut column = 0;
     let kept = text.graphemes(true).take_while(|cluster| {
-        column += cluster.width();
+        column += cluster_width(cluster);
         column < width
     });
     let mut kept: String = kept.collect();
@@ -211,7 +227,7 @@ impl<'a> Wrapper<'a, '_> {
             return end;
         }
         let cluster = text[at..].graphemes(true).next().unwrap_or(&text[at..]);
-        let (range, width) = (at..at + cluster.len(), cluster.width());
+        let (range, width) = (at..at + cluster.len(), cluster_width(cluster));
         let end = range.end;
         if width > 1 {
             self.commit();
@@ -280,7 +296,7 @@ impl<'a> Wrapper<'a, '_> {
                 continue;
             }
             let cluster = text[at..fragment.range.end].graphemes(true).next().unwrap_or_default();
-            let width = cluster.width();
+            let width = cluster_width(cluster);
             if self.column > 0 && self.column + width > self.available {
                 self.break_line();
             }
@@ -293,12 +309,12 @@ impl<'a> Wrapper<'a, '_> {
         let source = self.source(piece, range.start);
         self.placed.get_or_insert(source);
         self.run(piece, &range, width);
-        let Piece { text, role, .. } = &self.pieces[piece];
+        let text: &'a str = &self.pieces[piece].text;
         if width > self.available {
-            self.append("�", *role);
+            self.append("�", piece);
             self.column += 1;
         } else {
-            self.append(&text[range], *role);
+            self.append(&text[range], piece);
             self.column += width;
         }
         (self.solid, self.space) = (true, Space::None);
@@ -325,10 +341,15 @@ impl<'a> Wrapper<'a, '_> {
         Run::push(&mut self.line.runs, run);
     }
 
-    fn append(&mut self, text: &str, role: Role) {
+    /// Adds text that looks and leads as `piece` does.
+    fn append(&mut self, text: &str, piece: usize) {
+        let Piece { role, link, .. } = &self.pieces[piece];
         match self.line.spans[self.decoration..].last_mut() {
-            Some(span) if span.role == role => span.text.push_str(text),
-            Some(_) | None => self.line.spans.push(Span::new(text, role)),
+            Some(span) if span.role == *role && span.link == *link => span.text.push_str(text),
+            Some(_) | None => {
+                let link = link.clone();
+                self.line.spans.push(Span { link, ..Span::new(text, *role) });
+            }
         }
     }
 
@@ -369,7 +390,7 @@ impl<'a> Wrapper<'a, '_> {
             Run::push(&mut self.line.runs, Run { column, width, source: self.here, bytes });
         }
         for _ in 0..columns {
-            self.append(" ", self.pieces[piece].role);
+            self.append(" ", piece);
         }
         self.column += columns;
     }

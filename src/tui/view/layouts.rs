@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::tui::app::block::{Block, BlockId, Body, Fold, TextState};
 use crate::tui::layout::{self, Highlighter, Key, Laid, Line};
+use crate::tui::links::Links;
 
 use super::blocks::{self, GrowingThought};
 
@@ -15,12 +16,29 @@ pub struct Layouts {
     thought: Option<(BlockId, GrowingThought)>,
     /// The lines that were asked for last.
     last: Arc<[Line]>,
+    links: Links,
 }
 
 impl Layouts {
     /// None yet.
     pub fn new(highlighter: Highlighter) -> Self {
-        Self { kept: layout::Layouts::default(), highlighter, thought: None, last: Arc::default() }
+        Self {
+            kept: layout::Layouts::default(),
+            highlighter,
+            thought: None,
+            last: Arc::default(),
+            links: Links::default(),
+        }
+    }
+
+    /// Links that are drawn go into this table, which the terminal reads.
+    pub fn with_links(self, links: Links) -> Self {
+        Self { links, ..self }
+    }
+
+    /// The links on screen.
+    pub fn links(&self) -> &Links {
+        &self.links
     }
 
     /// Forgets everything: another session was opened.

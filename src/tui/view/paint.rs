@@ -4,9 +4,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
 
+use crate::tui::layout::wrap::display_width;
 use crate::tui::layout::{Line, Role, Span};
+use crate::tui::links::Links;
 use crate::tui::theme::Theme;
 
 /// The style of each role. The theme is one.
@@ -23,7 +24,7 @@ impl Styles for Theme {
 
 /// A run of text.
 pub fn span(text: impl Into<String>, role: Role) -> Span {
-    Span { text: text.into(), role }
+    Span::new(text, role)
 }
 
 /// A line of spans with nothing before it that is not copied.
@@ -33,7 +34,7 @@ pub fn line(spans: Vec<Span>) -> Line {
 
 /// How many columns a text takes.
 pub fn width(text: &str) -> u16 {
-    u16::try_from(text.width()).unwrap_or(u16::MAX)
+    u16::try_from(display_width(text)).unwrap_or(u16::MAX)
 }
 
 /// How many columns spans take.
@@ -93,6 +94,20 @@ pub fn over(parts: &[Span], styles: &dyn Styles, area: Rect, buffer: &mut Buffer
     let covered = Rect { width: spans_width(parts).min(area.width), height: 1, ..area };
     clear(covered, styles, buffer);
     spans(parts, styles, area, buffer)
+}
+
+/// Marks the cells of the links among spans that were drawn in the first row of `area`.
+pub fn link(spans: &[Span], links: &Links, area: Rect, buffer: &mut Buffer) {
+    let end = area.x.saturating_add(area.width);
+    let mut x = area.x;
+    for span in spans {
+        let next = x.saturating_add(width(&span.text)).min(end);
+        if let Some(link) = &span.link {
+            let mark = Style::new().underline_color(links.mark(link));
+            buffer.set_style(Rect { x, width: next - x, height: 1, ..area }, mark);
+        }
+        x = next;
+    }
 }
 
 /// Draws `left` from the left and `right` at the right edge; the left gives way.

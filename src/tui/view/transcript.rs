@@ -44,6 +44,7 @@ pub fn draw(
             }
             Content::Body(line) => {
                 paint::whole(line, styles, place, buffer);
+                paint::link(&line.spans, layouts.links(), place, buffer);
             }
         }
         for (from, to) in select::columns(model, &row.visible) {

@@ -148,7 +148,7 @@ impl<'e> Inline<'e> {
     }
 
     fn mark(&mut self, text: &'static str, role: Role, range: &Range<usize>) {
-        self.pieces.push(Piece { text: Cow::Borrowed(text), role, source: range.clone() });
+        self.pieces.push(Piece::new(text, role, range.clone()));
     }
 
     fn role(&self) -> Role {

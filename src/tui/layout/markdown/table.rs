@@ -148,7 +148,7 @@ impl<'e> Table<'e> {
                 }
                 if !pieces.is_empty() && !cell.is_empty() {
                     let source = row.source..row.source;
-                    pieces.push(Piece { text: ": ".into(), role: Role::Muted, source });
+                    pieces.push(Piece::new(": ", Role::Muted, source));
                 }
                 pieces.extend_from_slice(cell);
                 let frame = Frame {

@@ -1,0 +1,102 @@
+//! Which cell of the screen is part of which link.
+//!
+//! A cell of ratatui has no field for a link. It has one for the colour of its underline, which
+//! slug gives no text; there the number of a link is written. So the cells of a link are compared,
+//! covered and cleared like any others, and one whose link changed is drawn again though its text
+//! did not. The pen that writes to the terminal reads the number and looks up the address here.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ratatui::style::Color;
+
+use super::layout::Link;
+
+/// Links remembered before the numbers begin anew at a frame: many screens of nothing but links.
+const MOST: usize = 8 * 1024;
+/// A number has to fit the 24 bits of a colour. 0 is no link.
+const NUMBERS: u32 = 1 << 24;
+
+/// The links on screen by their number. A clone is the same table.
+#[derive(Debug, Clone, Default)]
+pub struct Links(Arc<Mutex<Table>>);
+
+#[derive(Debug, Default)]
+struct Table {
+    numbers: HashMap<Link, u32>,
+    links: HashMap<u32, Link>,
+    last: u32,
+}
+
+impl Links {
+    /// To be called before a frame is drawn. Forgets what was on screen long ago; no number is
+    /// used for another link soon, so the cells of the frame before cannot be taken for it.
+    pub fn begin_frame(&self) {
+        let mut table = self.lock();
+        if table.numbers.len() > MOST {
+            let last = table.last;
+            *table = Table { last, ..Table::default() };
+        }
+    }
+
+    /// What marks a cell as part of `link`.
+    pub fn mark(&self, link: &Link) -> Color {
+        let mut table = self.lock();
+        let number = match table.numbers.get(link) {
+            Some(number) => *number,
+            None => {
+                let number = table.last % (NUMBERS - 1) + 1;
+                table.last = number;
+                table.numbers.insert(link.clone(), number);
+                table.links.insert(number, link.clone());
+                number
+            }
+        };
+        let [_, red, green, blue] = number.to_be_bytes();
+        Color::Rgb(red, green, blue)
+    }
+
+    /// The number and the link of a cell with this mark.
+    pub fn read(&self, mark: Color) -> Option<(u32, Link)> {
+        let Color::Rgb(red, green, blue) = mark else { return None };
+        let number = u32::from_be_bytes([0, red, green, blue]);
+        Some((number, self.lock().links.get(&number)?.clone()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(path: &str) -> Link {
+        Link::to(&format!("https://a.example/{path}")).unwrap()
+    }
+
+    #[test]
+    fn a_mark_leads_back_to_its_link() {
+        let links = Links::default();
+        let (one, two) = (links.mark(&link("1")), links.mark(&link("2")));
+        assert_ne!(one, two);
+        assert_eq!(links.mark(&link("1")), one);
+        assert_eq!(links.read(two).unwrap().1, link("2"));
+        assert_eq!(links.read(Color::Reset), None);
+        assert_eq!(links.read(Color::Rgb(9, 9, 9)), None);
+    }
+
+    #[test]
+    fn old_numbers_are_not_given_out_again_soon() {
+        let links = Links::default();
+        let old = links.mark(&link("old"));
+        for path in 0..=MOST {
+            links.mark(&link(&path.to_string()));
+        }
+        links.begin_frame();
+        assert_eq!(links.read(old), None);
+        assert_ne!(links.mark(&link("new")), old);
+        assert!(links.lock().numbers.len() < 2);
+    }
+}
