@@ -199,6 +199,27 @@ impl Scene {
         self.model.selection.map(|selection| selection.text(&self.model)).unwrap_or_default()
     }
 
+    /// The text of each link on screen, row by row, and where it leads.
+    pub fn links(&self) -> Vec<(String, String)> {
+        let buffer = self.terminal.backend().buffer();
+        let mut links: Vec<(String, String)> = Vec::new();
+        let mut last = None;
+        for (index, cell) in buffer.content().iter().enumerate() {
+            let row = index / usize::from(buffer.area.width);
+            let link = self.layouts.links().read(cell.underline_color);
+            let place = link.as_ref().map(|(number, _)| (row, *number));
+            match (link, links.last_mut()) {
+                (Some(_), Some((text, _))) if place == last => text.push_str(cell.symbol()),
+                (Some((_, link)), _) => {
+                    links.push((cell.symbol().to_owned(), link.address().to_owned()));
+                }
+                (None, _) => {}
+            }
+            last = place;
+        }
+        links
+    }
+
     fn take(&mut self, msg: Msg) {
         let effects = update(&mut self.model, msg);
         self.effects.extend(effects);

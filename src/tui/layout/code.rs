@@ -2,9 +2,32 @@
 
 use std::borrow::Cow;
 
-use super::wrap::{Frame, Piece, escape, wrap};
-use super::{Line, Role};
+use super::wrap::{Frame, Piece, display_width, escape, wrap};
+use super::{Line, Role, Span, guess};
 use crate::domain::sanitize::sanitize;
+
+/// Before the rows on which a long line of code goes on.
+const GOES_ON: &str = "↳ ";
+/// Fewer columns for code than this are not given up for the indentation of such rows.
+const MIN_CODE: usize = 24;
+
+/// The frame for a line of code that may not fit: the rows on which it goes on are indented as it
+/// is itself, behind a mark. Neither is part of the code.
+pub(super) fn hanging(text: &str, frame: &Frame) -> Frame {
+    let indented = text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t'));
+    let indent = indented.fold(0, |column, byte| match byte {
+        b'\t' => (column / frame.tab + 1) * frame.tab,
+        _ => column + 1,
+    });
+    let taken: usize = frame.rest.iter().map(|span| display_width(&span.text)).sum();
+    let room = usize::from(frame.width).saturating_sub(taken + display_width(GOES_ON));
+    let mut frame = frame.clone();
+    if room >= MIN_CODE / 2 {
+        let indent = indent.min(room.saturating_sub(MIN_CODE));
+        frame.rest.push(Span::new(format!("{}{GOES_ON}", " ".repeat(indent)), Role::Border));
+    }
+    frame
+}
 
 /// Lays out one line of code, which begins at `source`. `runs` tells where in the line each role
 /// ends; behind the last of them the role is `plain`.
@@ -37,5 +60,46 @@ pub(super) fn split(code: &str) -> impl Iterator<Item = &str> {
 /// `src/main.rs`, `ts title="…"`.
 pub(super) fn language(info: &str) -> Cow<'_, str> {
     let info = info.trim_start_matches(['{', '.', ' ', '\t']);
-    sanitize(info.split([' ', ',', '{', '}', ';', '\t']).next().unwrap_or_default())
+    let word = info.split([' ', ',', '{', '}', ';', '\t']).next().unwrap_or_default();
+    let word = word.strip_prefix("language-").unwrap_or(word);
+    sanitize(word)
+}
+
+/// The language of a block of code: what is said, else what its first line tells.
+pub(super) fn known_or_guessed<'l>(said: &'l str, code: &str) -> Cow<'l, str> {
+    Cow::Borrowed(if said.is_empty() { guess::language(code) } else { said })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_language_is_the_word_behind_the_fence() {
+        for (info, expected) in [
+            ("rust", "rust"),
+            ("rust,ignore", "rust"),
+            ("{.python .numberLines}", "python"),
+            ("{r}", "r"),
+            ("language-ts", "ts"),
+            ("ts title=\"src/a.ts\"", "ts"),
+            ("src/main.rs", "src/main.rs"),
+            ("js{1,3}", "js"),
+            ("", ""),
+        ] {
+            assert_eq!(language(info), expected, "{info}");
+        }
+    }
+
+    #[test]
+    fn a_long_line_goes_on_under_itself_and_the_mark_is_not_copied() {
+        let text = "    let total = lines.iter().map(price).sum();";
+        let frame = Frame { breaks: super::super::wrap::Breaks::Anywhere, ..Frame::prose(36) };
+        let mut out = Vec::new();
+        line(text, [], Role::CodeBlock, 0, &hanging(text, &frame), &mut out);
+        let shown: Vec<String> =
+            out.iter().map(|line| line.spans.iter().map(|span| &*span.text).collect()).collect();
+        assert_eq!(shown, ["    let total = lines.iter().map(pri", "    ↳ ce).sum();"]);
+        assert_eq!(out[1].gutter, 6);
+    }
 }

@@ -9,6 +9,7 @@ mod bounded;
 pub mod cache;
 mod code;
 pub mod diff;
+mod guess;
 pub mod highlight;
 mod link;
 pub mod markdown;

@@ -1,6 +1,7 @@
 //! Breaks styled text into lines that fit a width, by grapheme clusters and display columns.
 //!
-//! Lines break at a space, else beside a wide character, else inside a word. Nothing is lost: the
+//! Lines break at a space, else beside a wide character that does not end or open something, else
+//! inside a word. Nothing is lost: the
 //! texts of the lines, joined as their [`Join`]s say, are the source again, but for tabs (shown as
 //! spaces) and a space at the end of a source line that had no room. A cluster wider than the
 //! whole line is shown as `�`. The cost is linear in the text.
@@ -134,6 +135,7 @@ pub fn wrap(pieces: &[Piece<'_>], frame: &Frame, out: &mut Vec<Line>) {
         space: Space::None,
         word: Vec::new(),
         word_width: 0,
+        after: After::Other,
         placed: None,
         here: frame.source,
     };
@@ -162,10 +164,23 @@ struct Wrapper<'a, 'o> {
     /// The word not yet placed.
     word: Vec<Fragment>,
     word_width: usize,
+    /// What the word ends with.
+    after: After,
     /// The source of the line's first character.
     placed: Option<usize>,
     /// How far the source has been read.
     here: usize,
+}
+
+/// What a word ends with, which says whether a line may break behind it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    /// Not a wide character.
+    Other,
+    /// A wide character: a line may break.
+    Wide,
+    /// A wide character that opens a bracket: it may not.
+    Opening,
 }
 
 /// The space at the end of the line being filled.
@@ -223,19 +238,35 @@ impl<'a> Wrapper<'a, '_> {
             end = end.saturating_sub(1).max(at);
         }
         if end > at {
+            if self.after == After::Wide {
+                let closing = bytes[at..end].iter().take_while(|byte| b"!),.:;?]}".contains(byte));
+                match closing.count() {
+                    0 => self.commit(),
+                    closing => end = at + closing,
+                }
+            }
             self.push(Fragment { piece, range: at..end, width: end - at });
             return end;
         }
         let cluster = text[at..].graphemes(true).next().unwrap_or(&text[at..]);
         let (range, width) = (at..at + cluster.len(), cluster_width(cluster));
         let end = range.end;
-        if width > 1 {
+        let wide = width > 1;
+        // A line may break on either side of a wide character.
+        let apart = match self.after {
+            After::Wide => true,
+            After::Opening => false,
+            After::Other => wide,
+        };
+        if apart && !holds_back(cluster) {
             self.commit();
-            self.push(Fragment { piece, range, width });
-            self.commit();
-        } else {
-            self.push(Fragment { piece, range, width });
         }
+        self.push(Fragment { piece, range, width });
+        self.after = match wide {
+            true if holds_on(cluster) => After::Opening,
+            true => After::Wide,
+            false => After::Other,
+        };
         end
     }
 
@@ -277,6 +308,7 @@ impl<'a> Wrapper<'a, '_> {
         self.word = word;
         self.word.clear();
         self.word_width = 0;
+        self.after = After::Other;
     }
 
     /// Places a fragment cluster by cluster, on as many lines as it takes.
@@ -465,6 +497,21 @@ impl<'a> Wrapper<'a, '_> {
     }
 }
 
+/// Whether a character may not begin a line behind a wide one: what closes a bracket, a sentence, a syllable.
+fn holds_back(cluster: &str) -> bool {
+    cluster.starts_with([
+        '、', '。', '，', '．', '：', '；', '！', '？', '）', '］', '｝', '」', '』', '】', '》',
+        '〉', '〕', '〗', '〙', '”', '’', '…', 'ー', '々', 'ゝ', 'ヽ', 'っ', 'ッ', 'ゃ', 'ャ',
+        'ゅ', 'ュ', 'ょ', 'ョ', '・', '!', ')', ',', '.', ':', ';', '?', ']', '}',
+    ])
+}
+
+/// Whether a wide character may not end a line: what opens a bracket.
+fn holds_on(cluster: &str) -> bool {
+    cluster
+        .starts_with(['（', '［', '｛', '「', '『', '【', '《', '〈', '〔', '〖', '〘', '“', '‘'])
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -524,6 +571,14 @@ mod tests {
             shown("1\u{fe0f}\u{20e3}2\u{fe0f}\u{20e3}", 2),
             ["1\u{fe0f}\u{20e3}", "2\u{fe0f}\u{20e3}"]
         );
+    }
+
+    #[test]
+    fn no_line_begins_with_what_ends_a_sentence() {
+        assert_eq!(shown("日本語です。次の文", 10), ["日本語で", "す。次の文"]);
+        assert_eq!(shown("日本「語」です", 6), ["日本", "「語」", "です"]);
+        assert_eq!(shown("見る(日本)。", 10), ["見る(日", "本)。"]);
+        assert_eq!(shown("。。。。。。", 6), ["。。。", "。。。"]);
     }
 
     #[test]

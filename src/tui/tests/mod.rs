@@ -7,6 +7,7 @@ mod folds;
 mod keys;
 mod looks;
 mod moving;
+mod reading;
 mod resting;
 mod scrolling;
 mod selecting;

@@ -1,13 +1,15 @@
 //! Block structure: from events to lines, with the decoration of the lists and quotes around them.
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
+use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
 
 use super::Spanned;
 use super::code::{self, CODE_BAR, Code};
+use super::html;
 use super::inline::Inline;
 use super::table::Table;
+use crate::domain::sanitize::sanitize;
 use crate::tui::layout::Highlighter;
-use crate::tui::layout::wrap::{Breaks, Frame, display_width, escape, truncate, wrap};
+use crate::tui::layout::wrap::{Breaks, Frame, Piece, display_width, truncate, wrap};
 use crate::tui::layout::{Colours, Laid, Line, Role, Span};
 
 const QUOTE_BAR: &str = "▌ ";
@@ -22,15 +24,33 @@ pub(super) struct Renderer<'e> {
     pub(super) out: Vec<Line>,
     colours: Colours,
     containers: Vec<Container>,
-    /// Nothing stands yet in the innermost container, so that no blank line is needed.
-    pub(super) fresh: bool,
+    pub(super) above: Above,
     leaf: Leaf<'e>,
+}
+
+/// What the next block follows in the innermost container: whether a blank line is due.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Above {
+    /// Nothing stands there yet.
+    #[default]
+    Nothing,
+    /// A heading that stands close to its text, or the word of an alert.
+    Heading,
+    /// A footnote: footnotes stand close together.
+    Note,
+    /// Any other block.
+    Block,
 }
 
 /// What a block stands in.
 #[derive(Debug, Clone)]
 enum Container {
-    Quote,
+    Quote {
+        /// What the bar looks like.
+        role: Role,
+        /// What the text looks like.
+        text: Role,
+    },
     List {
         /// The number of the next item, in a numbered list.
         next: Option<u64>,
@@ -61,14 +81,14 @@ impl<'e> Renderer<'e> {
             out: Vec::new(),
             colours: Colours::Final,
             containers: Vec::new(),
-            fresh: true,
+            above: Above::Nothing,
             leaf: Leaf::None,
         }
     }
 
     /// Continues below `out`.
-    pub(super) fn below(mut self, out: Vec<Line>, fresh: bool) -> Self {
-        (self.out, self.fresh) = (out, fresh);
+    pub(super) fn below(mut self, out: Vec<Line>, above: Above) -> Self {
+        (self.out, self.above) = (out, above);
         self
     }
 
@@ -82,7 +102,7 @@ impl<'e> Renderer<'e> {
     pub(super) fn next_item(&self) -> Option<u64> {
         match self.containers.first() {
             Some(Container::List { next }) => *next,
-            Some(Container::Quote | Container::Item { .. }) | None => None,
+            Some(Container::Quote { .. } | Container::Item { .. }) | None => None,
         }
     }
 
@@ -149,7 +169,7 @@ impl<'e> Renderer<'e> {
         }
         match tag {
             Tag::Heading { level, .. } => self.begin_text(at, Role::Heading(depth(*level))),
-            Tag::BlockQuote(_) => self.enter(Container::Quote, at),
+            Tag::BlockQuote(kind) => self.quote(*kind, at),
             Tag::CodeBlock(kind) => {
                 self.separate(at);
                 let label = match kind {
@@ -163,9 +183,16 @@ impl<'e> Renderer<'e> {
                 self.separate(at);
                 self.leaf = Leaf::Html { code: Code::at(at) };
             }
+            Tag::FootnoteDefinition(label) => {
+                if self.above == Above::Note {
+                    self.above = Above::Nothing;
+                }
+                let marker = format!("[{}] ", sanitize(label));
+                self.enter(Container::Item { marker, shown: false }, at);
+            }
             Tag::List(start) => self.enter(Container::List { next: *start }, at),
             Tag::Item => {
-                let marker = self.marker();
+                let marker = self.marker(at);
                 self.enter(Container::Item { marker, shown: false }, at);
             }
             Tag::Table(alignments) => {
@@ -191,7 +218,7 @@ impl<'e> Renderer<'e> {
         }
         match std::mem::replace(&mut self.leaf, Leaf::None) {
             Leaf::None => {}
-            Leaf::Text { inline, source } => self.text(&inline, source),
+            Leaf::Text { inline, source } => self.text(inline, source),
             Leaf::Code { label, code } => self.code(label, &code),
             Leaf::Html { code } => self.html(&code),
             Leaf::Table { table, source } => {
@@ -201,6 +228,13 @@ impl<'e> Renderer<'e> {
         }
         match tag {
             TagEnd::List(_) | TagEnd::Item | TagEnd::BlockQuote(_) => self.leave(),
+            TagEnd::FootnoteDefinition => {
+                self.leave();
+                self.above = Above::Note;
+            }
+            // The great ones stand apart from what they are above.
+            TagEnd::Heading(HeadingLevel::H1 | HeadingLevel::H2) => {}
+            TagEnd::Heading(_) => self.above = Above::Heading,
             _ => {}
         }
     }
@@ -213,23 +247,24 @@ impl<'e> Renderer<'e> {
     /// Ends text that has no end of its own, as in the items of tight lists.
     fn end_text(&mut self) {
         if let Leaf::Text { inline, source } = std::mem::replace(&mut self.leaf, Leaf::None) {
-            self.text(&inline, source);
+            self.text(inline, source);
         }
     }
 
-    fn text(&mut self, inline: &Inline<'_>, source: usize) {
+    fn text(&mut self, inline: Inline<'_>, source: usize) {
         let frame = self.frame(source);
-        wrap(&inline.pieces, &frame, &mut self.out);
+        wrap(&inline.finish(), &frame, &mut self.out);
     }
 
     fn code(&mut self, label: &str, code: &Code) {
-        let language = code::language(label);
+        let label = code::language(label);
         let frame = self.frame(code.source());
-        let mut frame = self.code_top(&language, frame);
+        let mut frame = self.code_top(&label, frame);
         if code.text.is_empty() {
             wrap(&[], &frame, &mut self.out);
             return;
         }
+        let language = code::known_or_guessed(&label, &code.text);
         let known = code::highlight(self.highlighter, &language, &code.text);
         self.colours = self.colours.and(known.colours);
         for (index, (line, source)) in code.lines().enumerate() {
@@ -263,9 +298,9 @@ impl<'e> Renderer<'e> {
 
     fn html(&mut self, code: &Code) {
         let mut frame = self.frame(code.source());
+        let mut reader = html::Reader::default();
         for (line, source) in code.lines() {
-            let mut pieces = Vec::new();
-            escape(line, Role::Muted, source, &mut pieces);
+            let pieces = reader.line(line, source, self.base());
             wrap(&pieces, &Frame { source, ..frame.clone() }, &mut self.out);
             frame.first.clone_from(&frame.rest);
         }
@@ -293,17 +328,41 @@ impl<'e> Renderer<'e> {
         }
     }
 
-    /// The marker of the item that begins.
-    fn marker(&mut self) -> String {
+    /// Begins a quote, with the word for an alert above its text.
+    fn quote(&mut self, kind: Option<BlockQuoteKind>, at: usize) {
+        let Some(kind) = kind else {
+            self.enter(Container::Quote { role: Role::Quote, text: Role::Quote }, at);
+            return;
+        };
+        let (word, role) = match kind {
+            BlockQuoteKind::Note => ("Note", Role::Heading(2)),
+            BlockQuoteKind::Tip => ("Tip", Role::Success),
+            BlockQuoteKind::Important => ("Important", Role::Tool),
+            BlockQuoteKind::Warning => ("Warning", Role::Warning),
+            BlockQuoteKind::Caution => ("Caution", Role::Error),
+        };
+        self.enter(Container::Quote { role, text: Role::Text }, at);
+        let frame = self.frame(at);
+        wrap(&[Piece::new(word, role, at..at)], &frame, &mut self.out);
+        self.above = Above::Heading;
+    }
+
+    /// The marker of the item that begins at `at`.
+    fn marker(&mut self, at: usize) -> String {
+        let source = self.source.get(at..).unwrap_or_default();
+        let sign = source.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
+        let sign = if sign.starts_with(')') { ')' } else { '.' };
         let lists = self.containers.iter().filter(|at| matches!(at, Container::List { .. }));
         let bullet = BULLETS[lists.count().saturating_sub(1) % BULLETS.len()];
         match self.containers.last_mut() {
             Some(Container::List { next: Some(number) }) => {
-                let marker = format!("{number}. ");
+                let marker = format!("{number}{sign} ");
                 *number = number.saturating_add(1);
                 marker
             }
-            Some(Container::List { next: None } | Container::Quote | Container::Item { .. })
+            Some(
+                Container::List { next: None } | Container::Quote { .. } | Container::Item { .. },
+            )
             | None => format!("{bullet} "),
         }
     }
@@ -311,14 +370,14 @@ impl<'e> Renderer<'e> {
     fn enter(&mut self, container: Container, at: usize) {
         self.separate(at);
         self.containers.push(container);
-        self.fresh = true;
+        self.above = Above::Nothing;
     }
 
     /// Leaves the innermost container, which shows even when it is empty.
     fn leave(&mut self) {
         let unseen = match self.containers.last() {
             Some(Container::Item { shown, .. }) => !shown,
-            Some(Container::Quote) => self.fresh,
+            Some(Container::Quote { .. }) => self.above == Above::Nothing,
             Some(Container::List { .. }) | None => false,
         };
         if unseen {
@@ -327,17 +386,20 @@ impl<'e> Renderer<'e> {
             wrap(&[], &frame, &mut self.out);
         }
         self.containers.pop();
-        self.fresh = false;
+        self.above = Above::Block;
     }
 
     /// Begins a block at `at` of the events' source, with a blank line above it where one is due.
     pub(super) fn separate(&mut self, at: usize) {
-        let fresh = std::mem::replace(&mut self.fresh, false);
-        let due = match self.containers.last() {
-            Some(Container::List { .. } | Container::Item { .. }) => self.blank_above(at),
-            Some(Container::Quote) | None => true,
+        let above = std::mem::replace(&mut self.above, Above::Block);
+        let due = match (above, self.containers.last()) {
+            (Above::Nothing | Above::Heading, _) => false,
+            (Above::Note | Above::Block, Some(Container::List { .. } | Container::Item { .. })) => {
+                self.blank_above(at)
+            }
+            (Above::Note | Above::Block, Some(Container::Quote { .. }) | None) => true,
         };
-        if fresh || !due {
+        if !due {
             return;
         }
         let source = at;
@@ -364,8 +426,11 @@ impl<'e> Renderer<'e> {
 
     /// The role of text where nothing else is said.
     fn base(&self) -> Role {
-        let quoted = self.containers.iter().any(|container| matches!(container, Container::Quote));
-        if quoted { Role::Quote } else { Role::Text }
+        let quote = self.containers.iter().rev().find_map(|container| match container {
+            Container::Quote { text, .. } => Some(*text),
+            Container::List { .. } | Container::Item { .. } => None,
+        });
+        quote.unwrap_or(Role::Text)
     }
 
     /// The decoration for the next block; the markers of its items are shown with it.
@@ -386,7 +451,7 @@ impl<'e> Renderer<'e> {
         for container in self.containers.iter().rev() {
             let (text, role) = match container {
                 Container::List { .. } => continue,
-                Container::Quote => (QUOTE_BAR, Role::Quote),
+                Container::Quote { role, .. } => (QUOTE_BAR, *role),
                 Container::Item { marker, .. } => (marker.as_str(), Role::ListMarker),
             };
             let width = display_width(text);
@@ -398,7 +463,7 @@ impl<'e> Renderer<'e> {
                     (Span::new(text, role), blank)
                 }
                 Container::Item { .. } | Container::List { .. } => (blank.clone(), blank),
-                Container::Quote => (Span::new(text, role), Span::new(text, role)),
+                Container::Quote { .. } => (Span::new(text, role), Span::new(text, role)),
             };
             frame.first.push(first);
             frame.rest.push(rest);

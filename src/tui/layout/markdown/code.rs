@@ -1,7 +1,7 @@
 //! Code blocks: their text with its places in the source, and their lines.
 
 use crate::tui::layout::code as lines;
-pub(super) use crate::tui::layout::code::language;
+pub(super) use crate::tui::layout::code::{known_or_guessed, language};
 use crate::tui::layout::highlight::{Highlighted, Highlighter};
 use crate::tui::layout::wrap::{Breaks, Frame};
 use crate::tui::layout::{Line, Role, Span};
@@ -79,7 +79,8 @@ pub(super) fn line(
     };
     let tokens = known.line(index).iter();
     let runs = tokens.map(|token| (token.end as usize, Role::Syntax(token.syntax)));
-    lines::line(line, runs, plain, source, frame, out);
+    let frame = lines::hanging(line, frame);
+    lines::line(line, runs, plain, source, &frame, out);
 }
 
 /// The frame of a top-level code block that goes on.

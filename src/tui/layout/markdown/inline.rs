@@ -6,8 +6,9 @@ use std::ops::Range;
 use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
 use super::Spanned;
-use crate::tui::layout::Role;
+use super::address;
 use crate::tui::layout::wrap::{Piece, escape};
+use crate::tui::layout::{Link, Role};
 
 /// What stands before the description of an image.
 const IMAGE: &str = "[image: ";
@@ -15,19 +16,20 @@ const IMAGE: &str = "[image: ";
 /// The text so far, and what it is inside of.
 #[derive(Debug)]
 pub(super) struct Inline<'e> {
-    pub(super) pieces: Vec<Piece<'e>>,
+    pieces: Vec<Piece<'e>>,
     base: Role,
     strong: u32,
     emphasis: u32,
     struck: u32,
-    links: Vec<Link<'e>>,
+    links: Vec<Open<'e>>,
     images: Vec<&'e CowStr<'e>>,
 }
 
 /// A link that is open.
 #[derive(Debug)]
-struct Link<'e> {
+struct Open<'e> {
     address: &'e CowStr<'e>,
+    link: Option<Link>,
     /// The piece that its text begins with.
     from: usize,
 }
@@ -46,6 +48,11 @@ impl<'e> Inline<'e> {
         }
     }
 
+    /// All its pieces. Addresses that stand in the text are links now.
+    pub(super) fn finish(self) -> Vec<Piece<'e>> {
+        address::link(self.pieces)
+    }
+
     /// Takes an event; block events change nothing.
     pub(super) fn event(&mut self, (event, range): &'e Spanned<'e>) {
         match event {
@@ -61,9 +68,13 @@ impl<'e> Inline<'e> {
             Event::InlineHtml(html) | Event::Html(html) => self.text(html, Role::Muted, range),
             Event::SoftBreak => self.mark(" ", self.role(), range),
             Event::HardBreak => self.mark("\n", self.role(), range),
-            // Not turned on, or for the list item.
-            Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
-                self.text(text, self.role(), range);
+            Event::InlineMath(text) | Event::DisplayMath(text) => {
+                self.text(text, Role::Code, range);
+            }
+            Event::FootnoteReference(label) => {
+                self.mark("[", Role::Link, &(range.start..range.start));
+                self.text(label, Role::Link, range);
+                self.mark("]", Role::Link, &(range.end..range.end));
             }
             Event::Rule | Event::TaskListMarker(_) => {}
         }
@@ -74,8 +85,9 @@ impl<'e> Inline<'e> {
             Tag::Strong => self.strong += 1,
             Tag::Emphasis => self.emphasis += 1,
             Tag::Strikethrough => self.struck += 1,
-            Tag::Link { dest_url, .. } => {
-                self.links.push(Link { address: dest_url, from: self.pieces.len() });
+            Tag::Link { dest_url: address, .. } => {
+                let (link, from) = (Link::to(address), self.pieces.len());
+                self.links.push(Open { address, link, from });
             }
             Tag::Image { dest_url, .. } => {
                 self.images.push(dest_url);
@@ -104,7 +116,7 @@ impl<'e> Inline<'e> {
                     }
                     if !address.is_empty() {
                         self.mark(" ", self.role(), &end);
-                        self.text(address, Role::Link, &end);
+                        self.leading(address, Role::Link, Link::to(address), &end);
                     }
                 }
             }
@@ -112,24 +124,29 @@ impl<'e> Inline<'e> {
         }
     }
 
-    /// Shows where a link goes, unless its text says that already.
-    fn address(&mut self, link: &Link<'e>, end: usize) {
-        let shown: String = self.pieces[link.from..].iter().map(|piece| &*piece.text).collect();
-        let address: &str = link.address;
-        if address.is_empty()
-            || shown == address
-            || Some(&*shown) == address.strip_prefix("mailto:")
-        {
+    /// Shows where a link leads, unless its text says that already. A text that reads like the
+    /// address of another place has it shown as a warning.
+    fn address(&mut self, open: &Open<'e>, end: usize) {
+        let shown: String = self.pieces[open.from..].iter().map(|piece| &*piece.text).collect();
+        let address: &str = open.address;
+        if address.is_empty() || address::says(&shown, address) {
             return;
         }
+        let role = if address::pretends(&shown, address) { Role::Warning } else { Role::Link };
         let end = end..end;
         self.mark(" (", Role::Muted, &end);
-        self.text(address, Role::Link, &end);
+        self.leading(address, role, open.link.clone(), &end);
         self.mark(")", Role::Muted, &end);
     }
 
     /// Adds text of the source, or decoded from it: entities can name any character.
     fn text(&mut self, text: &'e str, role: Role, range: &Range<usize>) {
+        let link = self.links.last().and_then(|open| open.link.clone());
+        self.leading(text, role, link, range);
+    }
+
+    /// Adds text on which a click leads somewhere.
+    fn leading(&mut self, text: &'e str, role: Role, link: Option<Link>, range: &Range<usize>) {
         let from = self.pieces.len();
         escape(text, role, 0, &mut self.pieces);
         // An entity is not its own source: all of it is shown by what it names.
@@ -141,6 +158,9 @@ impl<'e> Inline<'e> {
             } else {
                 range.clone()
             };
+            let start = (range.start + piece.source.start).min(range.end);
+            piece.source = start..(start + piece.text.len()).min(range.end);
+            piece.link.clone_from(&link);
             if piece.text.contains('\n') {
                 piece.text = Cow::Owned(piece.text.replace('\n', " "));
             }

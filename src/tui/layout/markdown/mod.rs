@@ -1,17 +1,22 @@
-//! Markdown (CommonMark with tables, strikethrough and task lists) as lines that fit a width.
+//! Markdown (CommonMark with GitHub's tables, strikethrough, task lists, alerts and footnotes, and
+//! formulas) as lines that fit a width.
 //!
 //! Blocks stand one blank line apart; inside list items the source decides, so that tight lists
 //! stay tight and the layout of an item depends on nothing below it. Code has a bar on its left
 //! and its language above; tables shrink, then wrap, then become records. Links show the whole
-//! address, nothing is ever fetched, and HTML is text.
+//! address and images their description and address, nothing is ever fetched, HTML is text, and
+//! footnotes stand where they were written.
 //!
 //! [`render`] lays out a whole text, [`Streaming`] one that grows. For every prefix both give the
 //! same lines.
 
+mod address;
 mod blocks;
 mod code;
 mod extract;
+mod html;
 mod inline;
+mod math;
 mod stream;
 mod table;
 
@@ -20,11 +25,13 @@ use pulldown_cmark::{Event, Options, Parser};
 pub use extract::{CodeBlock, code_blocks};
 pub use stream::Streaming;
 
+use self::math::Masked;
 use super::{Highlighter, Laid};
 
 /// Lays out a whole text.
 pub fn render(text: &str, width: u16, highlighter: &Highlighter) -> Laid {
-    let events: Vec<_> = parser(text).into_offset_iter().collect();
+    let masked = Masked::of(text);
+    let events = masked.restore(parser(masked.text()).into_offset_iter());
     let mut renderer = blocks::Renderer::new(text, width, highlighter);
     renderer.events(&events);
     renderer.finish()
@@ -34,8 +41,12 @@ pub fn render(text: &str, width: u16, highlighter: &Highlighter) -> Laid {
 type Spanned<'e> = (Event<'e>, std::ops::Range<usize>);
 
 fn parser(text: &str) -> Parser<'_> {
-    let options =
-        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_GFM
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_MATH;
     Parser::new_ext(text, options)
 }
 

@@ -3,7 +3,8 @@
 //! What can no longer change is frozen: whole blocks once another has begun below them, the items
 //! of an open list but for the last, the lines of an open code block. Only the rest is laid out
 //! again. Freezing looks at complete lines alone, since half a line can turn out to be anything,
-//! and never happens while the text has link definitions, which change blocks far above them.
+//! and never happens while the text has definitions of links or footnotes, which change blocks
+//! far above them.
 //! Frozen code that has no colours yet is laid out again when they come.
 
 mod fence;
@@ -17,8 +18,9 @@ use pulldown_cmark::{CodeBlockKind, Event, Tag};
 use self::fence::Fence;
 use self::tail::{Tail, indentation, line_start};
 use super::Spanned;
-use super::blocks::Renderer;
+use super::blocks::{Above, Renderer};
 use super::code::{self, Code};
+use super::math::Masked;
 use crate::tui::layout::highlight::Highlighter;
 use crate::tui::layout::wrap::Frame;
 use crate::tui::layout::{Colours, Line};
@@ -50,8 +52,8 @@ struct Frozen {
     lines: usize,
     /// Complete lines up to here have been looked at.
     examined: usize,
-    /// Whether a block stands above.
-    above: bool,
+    /// What stands above.
+    above: Above,
     resume: Resume,
 }
 
@@ -70,7 +72,7 @@ enum Resume {
 struct Waiting {
     source: Range<usize>,
     lines: Range<usize>,
-    above: bool,
+    above: Above,
     /// The part is items of a list, the first of which has this number.
     list: Option<Option<u64>>,
 }
@@ -126,8 +128,9 @@ impl Layout {
         }
         self.frozen.examined = end;
         let text = self.frozen.open_text(&source[..end]);
+        let text = Masked::of(&text);
         let tail = Tail::parse(&text, &self.frozen);
-        if tail.defines_links || tail.misread(&self.frozen) {
+        if tail.defines || tail.misread(&self.frozen) {
             self.thaw();
             return;
         }
@@ -202,7 +205,7 @@ impl Layout {
         let out = std::mem::take(&mut self.lines);
         let mut renderer = below(source, self.width, highlighter, out, above, list);
         renderer.events(if list.is_some() { &events[1..] } else { events });
-        self.frozen.above = !renderer.fresh;
+        self.frozen.above = renderer.above;
         let (number, colours) = (renderer.next_item(), renderer.colours());
         self.lines = renderer.finish().lines;
         if colours == Colours::Pending {
@@ -241,8 +244,7 @@ impl Layout {
                 if code.text.is_empty() {
                     return;
                 }
-                let language = code::language(info).into_owned();
-                self.open_fence(source, tail.start(last), language, &code, highlighter);
+                self.open_fence(source, tail.start(last), info, &code, highlighter);
                 self.frozen.source = end;
             }
             _ => {}
@@ -254,20 +256,22 @@ impl Layout {
         &mut self,
         source: &str,
         start: usize,
-        language: String,
+        info: &str,
         code: &Code,
         highlighter: &Highlighter,
     ) {
         let at = line_start(source, start);
         let opening = source[at..].split_inclusive('\n').next().unwrap_or_default().to_owned();
-        let above = self.frozen.above;
+        let (label, above, top) = (code::language(info), self.frozen.above, self.lines.len());
         let out = std::mem::take(&mut self.lines);
         let mut renderer = below(source, self.width, highlighter, out, above, None);
         renderer.separate(start);
-        renderer.code_top(&language, Frame { source: start, ..Frame::prose(self.width) });
+        renderer.code_top(&label, Frame { source: start, ..Frame::prose(self.width) });
         self.lines = renderer.finish().lines;
-        self.frozen.above = true;
-        let mut fence = Fence::new(at, opening, language, above);
+        self.frozen.above = Above::Block;
+        let language = code::known_or_guessed(&label, &code.text).into_owned();
+        let top = self.lines.len() - top;
+        let mut fence = Fence::new(at, opening, language, above, top);
         fence.extend(code, self.width, highlighter, &mut self.lines);
         self.frozen.lines = self.lines.len();
         self.frozen.resume = Resume::Fence(Box::new(fence));
@@ -277,7 +281,7 @@ impl Layout {
     fn close(&mut self, fence: &Fence, next: usize) {
         if let Some(code) = fence.uncoloured() {
             // The blank line above and the language belong to the part too.
-            let top = code - usize::from(fence.above) - usize::from(!fence.language.is_empty());
+            let top = code - fence.top;
             let (source, lines) = (fence.start..next, top..self.lines.len());
             self.waiting.push(Waiting { source, lines, above: fence.above, list: None });
         }
@@ -288,11 +292,12 @@ impl Layout {
     /// Lays out the open part below the frozen lines.
     fn lay_open(&mut self, source: &str, highlighter: &Highlighter) {
         let text = self.frozen.open_text(source);
+        let text = Masked::of(&text);
         let mut tail = Tail::parse(&text, &self.frozen);
         let whole;
-        if self.frozen.source > 0 && (tail.defines_links || tail.misread(&self.frozen)) {
+        if self.frozen.source > 0 && (tail.defines || tail.misread(&self.frozen)) {
             self.thaw();
-            whole = self.frozen.open_text(source);
+            whole = Masked::of(source);
             tail = Tail::parse(&whole, &self.frozen);
         }
         let mut events = tail.events.as_slice();
@@ -316,9 +321,9 @@ impl Layout {
         }
         let mut still = Vec::new();
         for part in std::mem::take(&mut self.waiting) {
-            let text = &source[part.source.clone()];
+            let text = Masked::of(&source[part.source.clone()]);
             let place = Frozen { source: part.source.start, ..Frozen::default() };
-            let tail = Tail::parse(text, &place);
+            let tail = Tail::parse(&text, &place);
             let mut renderer =
                 below(source, self.width, highlighter, Vec::new(), part.above, part.list);
             let skip = usize::from(part.list.is_some()).min(tail.events.len());
@@ -373,10 +378,10 @@ fn below<'e>(
     width: u16,
     highlighter: &'e Highlighter,
     out: Vec<Line>,
-    above: bool,
+    above: Above,
     list: Option<Option<u64>>,
 ) -> Renderer<'e> {
-    let renderer = Renderer::new(source, width, highlighter).below(out, !above);
+    let renderer = Renderer::new(source, width, highlighter).below(out, above);
     match list {
         Some(next) => renderer.in_list(next),
         None => renderer,

@@ -1,5 +1,5 @@
 //! Tables: columns keep their natural width where they can, shrink and wrap where they cannot,
-//! and become records (`header  value`) where a column would be narrower than a word.
+//! and become records (`header: value`) where a column would be narrower than a word.
 
 use pulldown_cmark::Alignment;
 
@@ -7,8 +7,8 @@ use super::inline::Inline;
 use crate::tui::layout::wrap::{Frame, Piece, display_width, wrap};
 use crate::tui::layout::{Line, Role, Span};
 
-/// Narrower than this a column is not worth reading.
-const MIN_COLUMN: usize = 6;
+/// A word longer than this may be broken to make room for another column.
+const LONG_WORD: usize = 16;
 /// Between two columns.
 const SEPARATOR: &str = " │ ";
 
@@ -43,7 +43,7 @@ impl<'e> Table<'e> {
 
     pub(super) fn end_cell(&mut self) {
         if let (Some(cell), Some(row)) = (self.cell.take(), self.rows.last_mut()) {
-            row.cells.push(cell.pieces);
+            row.cells.push(cell.finish());
         }
     }
 
@@ -73,17 +73,19 @@ impl<'e> Table<'e> {
     /// The width of each column; none if they do not fit.
     fn columns(&self, width: usize) -> Option<Vec<usize>> {
         let count = self.alignments.len();
-        let mut natural = vec![1; count];
+        let (mut natural, mut least) = (vec![1; count], vec![1; count]);
         for row in &self.rows {
-            for (column, cell) in natural.iter_mut().zip(&row.cells) {
-                *column = (*column).max(cell_width(cell));
+            let columns = natural.iter_mut().zip(&mut least);
+            for ((natural, least), cell) in columns.zip(&row.cells) {
+                let text: String = cell.iter().map(|piece| &*piece.text).collect();
+                let lines = text.split('\n').map(display_width);
+                *natural = lines.max().unwrap_or(0).max(*natural);
+                let words = text.split_whitespace().map(display_width);
+                *least = words.max().unwrap_or(0).min(LONG_WORD).max(*least);
             }
         }
         let room = width.checked_sub(display_width(SEPARATOR) * count.saturating_sub(1))?;
-        if natural.iter().sum::<usize>() > room && room < MIN_COLUMN * count {
-            return None;
-        }
-        Some(shrink(&natural, room))
+        share(&natural, &least, room)
     }
 
     fn grid(&self, columns: &[usize], out: &mut Vec<Line>) {
@@ -167,35 +169,27 @@ impl<'e> Table<'e> {
     }
 }
 
-/// The widest line of a cell.
-fn cell_width(cell: &[Piece<'_>]) -> usize {
-    let text: String = cell.iter().map(|piece| &*piece.text).collect();
-    text.split('\n').map(display_width).max().unwrap_or(0)
-}
-
-/// Shares `room` among columns: those that need less than an equal share keep what they need,
-/// and the others share the rest.
-fn shrink(natural: &[usize], room: usize) -> Vec<usize> {
-    let mut columns = natural.to_vec();
-    if natural.iter().sum::<usize>() <= room {
-        return columns;
+/// Shares `room` among columns: none gets less than its longest word needs nor more than all its
+/// text does, and between the two all are equally wide. None if there is not room for the words.
+fn share(natural: &[usize], least: &[usize], room: usize) -> Option<Vec<usize>> {
+    let at = |level: usize| -> Vec<usize> {
+        let both = natural.iter().zip(least);
+        both.map(|(natural, least)| level.clamp(*least, (*natural).max(*least))).collect()
+    };
+    let fits = |columns: &[usize]| columns.iter().sum::<usize>() <= room;
+    if !fits(&at(0)) {
+        return None;
     }
-    let mut open: Vec<usize> = (0..natural.len()).collect();
-    let mut left = room;
-    loop {
-        let share = left / open.len().max(1);
-        let (small, large): (Vec<usize>, Vec<usize>) =
-            open.iter().partition(|index| natural[**index] <= share);
-        if small.is_empty() || large.is_empty() {
-            let extra = left - share * open.len();
-            for (at, index) in open.iter().enumerate() {
-                columns[*index] = share + usize::from(at < extra);
-            }
-            return columns;
-        }
-        left -= small.iter().map(|index| natural[*index]).sum::<usize>();
-        open = large;
+    let levels: Vec<usize> = (0..=room).collect();
+    let level = levels.partition_point(|level| fits(&at(*level))).saturating_sub(1);
+    let (mut columns, next) = (at(level), at(level + 1));
+    let mut left = room - columns.iter().sum::<usize>();
+    for (column, next) in columns.iter_mut().zip(next) {
+        let more = (next - *column).min(left);
+        *column += more;
+        left -= more;
     }
+    Some(columns)
 }
 
 fn lay_row(row: &Row<'_>, columns: &[usize]) -> Vec<Vec<Line>> {

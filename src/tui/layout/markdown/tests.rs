@@ -64,7 +64,7 @@ fn lists_nest_and_are_as_loose_as_they_are_written() {
     [x] done
     [ ] open
 
-    1. other
+    1) other
     ");
 }
 
@@ -163,6 +163,165 @@ fn links_and_images_show_the_whole_address() {
     insta::assert_snapshot!(shown(source, 120), @"docs (https://evil.example/?q=1) https://a.example m@a.b a (/local) [image: pic] http://i/x.png [image] y");
 }
 
+/// The text of each link that can be clicked, and where it leads.
+fn clickable(source: &str) -> Vec<(String, String)> {
+    let lines = render(source, 200, &Highlighter::off()).lines;
+    let spans = lines.into_iter().flat_map(|line| line.spans);
+    let link = |span: crate::tui::layout::Span| Some((span.text, span.link?.address().to_owned()));
+    spans.filter_map(link).collect()
+}
+
+#[test]
+fn only_what_leads_to_the_web_can_be_clicked() {
+    let pair = |text: &str, address: &str| (text.to_owned(), address.to_owned());
+    assert_eq!(
+        clickable("[a](https://a.example/x) [b](/local) [c](javascript:alert(1)) <m@d.example> e"),
+        [pair("a", "https://a.example/x"), pair("https://a.example/x", "https://a.example/x")]
+    );
+    assert_eq!(
+        clickable("see http://a.example/b_c_d, **not** `x` but `https://e.example`"),
+        [
+            pair("http://a.example/b_c_d", "http://a.example/b_c_d"),
+            pair("https://e.example", "https://e.example")
+        ]
+    );
+    assert_eq!(
+        clickable("![i](https://a.example/i.png)"),
+        [pair("https://a.example/i.png", "https://a.example/i.png")]
+    );
+}
+
+#[test]
+fn no_text_hides_where_it_leads() {
+    assert_eq!(
+        shown("[https://bank.example](https://evil.example/login)", 80),
+        "https://bank.example (https://evil.example/login)\n"
+    );
+    assert_eq!(role_of("[https://bank.example](https://evil.example)", "evil"), Role::Warning);
+    assert_eq!(role_of("[docs](https://a.example)", "a.example"), Role::Link);
+    assert_eq!(shown("[a.example/x](https://a.example/x)", 80), "a.example/x\n");
+    let long = format!("[a](https://a.example/{})", "x".repeat(5_000));
+    assert_eq!(clickable(&long), []);
+    assert!(shown(&long, 80).matches('x').count() >= 5_000);
+}
+
+#[test]
+fn alerts_have_their_word_and_bar() {
+    let source =
+        "> [!NOTE]\n> Read *this*.\n>\n> - and\n\n> [!caution]\n> Hot.\n\n> [!NONE]\n> quote\n";
+    insta::assert_snapshot!(shown(source, 30), @r"
+    ▌ Note
+    ▌ Read this.
+    ▌
+    ▌ • and
+
+    ▌ Caution
+    ▌ Hot.
+
+    ▌ [!NONE] quote
+    ");
+    for (kind, word, role) in [
+        ("NOTE", "Note", Role::Heading(2)),
+        ("TIP", "Tip", Role::Success),
+        ("IMPORTANT", "Important", Role::Tool),
+        ("WARNING", "Warning", Role::Warning),
+        ("CAUTION", "Caution", Role::Error),
+    ] {
+        let source = format!("> [!{kind}]\n> text\n");
+        for part in [word, "▌"] {
+            assert_eq!(role_of(&source, part), role, "{part}");
+        }
+        assert_eq!(role_of(&source, "text"), Role::Text);
+    }
+}
+
+#[test]
+fn footnotes_stand_where_they_were_written() {
+    let source = "A claim[^1] and[^two]; [^none].\n\n[^1]: The note, long enough\n    to wrap.\n[^two]: Two.\n\n    More.\n\nafter\n";
+    insta::assert_snapshot!(shown(source, 24), @r"
+    A claim[1] and[two];
+    [^none].
+
+    [1] The note, long
+        enough to wrap.
+    [two] Two.
+
+          More.
+
+    after
+    ");
+}
+
+#[test]
+fn formulas_stay_as_they_are_written() {
+    for source in [
+        r"so $a_1 * b_1 * c_1$ is",
+        r"so \(a_1 * b_1 * c_1\) is",
+        r"so \[a_1 * b_1 * c_1\] is",
+        r"$$a * b * c$$",
+        "from $5 to $6, or $7-$8",
+    ] {
+        assert_eq!(shown(source, 60), format!("{source}\n"));
+    }
+    let source = "\\[\nx = \\frac{a}{b}\n- y\n\\]\n\n$$\n\\sum_{i=1}^{n} *i*\n$$\n";
+    assert_eq!(shown(source, 60), source);
+    assert_eq!(role_of(r"so \(a\)", r"\(a\)"), Role::Code);
+    assert_eq!(role_of("$5-$10", "$5-$10"), Role::Text);
+    assert_eq!(shown("`\\(` and `\\)` in `\\(code\\)`", 60), "\\( and \\) in \\(code\\)\n");
+    assert_eq!(shown("```\n\\[ *a*\n```", 60), "│ \\[ *a*\n");
+}
+
+#[test]
+fn small_headings_stand_close_to_their_text() {
+    let source = "## Far\ntext\n### Close\n#### Closer\ntext\n\n- ### item\n\n  text\n\n> ### quoted\n> text\n";
+    insta::assert_snapshot!(shown(source, 30), @r"
+    Far
+
+    text
+
+    Close
+    Closer
+    text
+
+    • item
+      text
+
+    ▌ quoted
+    ▌ text
+    ");
+}
+
+#[test]
+fn long_lines_of_code_go_on_behind_a_mark() {
+    let source = "```\n  let total = lines.iter().sum();\n```";
+    insta::assert_snapshot!(shown(source, 30), @r"
+    │   let total = lines.iter().s
+    │   ↳ um();
+    ");
+    let lines = render(source, 30, &Highlighter::off()).lines;
+    assert_eq!(lines.iter().map(|line| line.gutter).collect::<Vec<_>>(), [2, 6]);
+}
+
+#[test]
+fn code_that_nobody_named_is_guessed() {
+    let diff = "```\ndiff --git a/x b/x\n+new\n```";
+    assert_eq!(role_of(diff, "+new"), Role::Added);
+    assert_eq!(role_of("    @@ -1 +1 @@\n    -old\n", "-old"), Role::Removed);
+    assert_eq!(shown(diff, 30), "│ diff --git a/x b/x\n│ +new\n");
+}
+
+#[test]
+fn columns_of_tables_keep_their_words() {
+    let source = "| Path | What |\n|-|-|\n| src/tui/runtime | takes in everything that has arrived and draws at most once |\n";
+    insta::assert_snapshot!(shown(source, 44), @r"
+    Path            │ What
+    ────────────────┼───────────────────────────
+    src/tui/runtime │ takes in everything that
+                    │ has arrived and draws at
+                    │ most once
+    ");
+}
+
 #[test]
 fn text_in_a_line_has_its_roles() {
     let source = "a **b** *c* ***d*** `e` ~~f~~ [g](h) <u>i\n\n> j\n\n## k `l`\n\n|m|\n|-|\n|n|\n";
@@ -193,6 +352,8 @@ fn breaks_are_kept_where_they_are_meant() {
 
 #[test]
 fn html_is_text() {
+    assert_eq!(role_of("<p>\ntext <b>bold</b>\n</p>", "text"), Role::Text);
+    assert_eq!(role_of("<p>\ntext <b>bold</b>\n</p>", "<b>"), Role::Muted);
     assert_eq!(
         shown("<div onclick=x>\nhi\n</div>\n\na <b>c</b>", 40),
         "<div onclick=x>\nhi\n</div>\n\na <b>c</b>\n"

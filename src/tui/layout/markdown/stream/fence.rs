@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::super::blocks::Above;
 use super::super::code::{self, Code};
 use crate::tui::layout::highlight::{Highlighted, Highlighter};
 use crate::tui::layout::{Colours, Line};
@@ -21,8 +22,10 @@ pub(super) struct Fence {
     known: Highlighted,
     /// The generation at which the colours were last asked for.
     asked: u64,
-    /// Whether a block stands above it.
-    pub(super) above: bool,
+    /// What stands above it.
+    pub(super) above: Above,
+    /// Lines that belong to it above its code: a blank one, and the language.
+    pub(super) top: usize,
 }
 
 /// A line of code: where it begins in the code, the source, and the layout.
@@ -35,8 +38,14 @@ struct Row {
 
 impl Fence {
     /// A block that begins at `start` with the line `opening`, and has no line of code yet.
-    pub(super) fn new(start: usize, opening: String, language: String, above: bool) -> Self {
-        Self { start, opening, language, above, ..Self::default() }
+    pub(super) fn new(
+        start: usize,
+        opening: String,
+        language: String,
+        above: Above,
+        top: usize,
+    ) -> Self {
+        Self { start, opening, language, above, top, ..Self::default() }
     }
 
     /// Adds complete lines of code below `lines`.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
 use super::super::code::Code;
+use super::super::math::Masked;
 use super::super::{Spanned, parser};
 use super::{Frozen, Resume};
 
@@ -14,24 +15,29 @@ pub(super) struct Tail<'t> {
     pub(super) events: Vec<Spanned<'t>>,
     /// The events of each top-level block.
     pub(super) blocks: Vec<Range<usize>>,
-    pub(super) defines_links: bool,
+    /// Whether it says what is meant elsewhere: the address of links, the text of footnotes.
+    pub(super) defines: bool,
 }
 
 impl<'t> Tail<'t> {
-    pub(super) fn parse(text: &'t str, frozen: &Frozen) -> Self {
+    pub(super) fn parse(text: &'t Masked<'_>, frozen: &Frozen) -> Self {
         let repeated = match &frozen.resume {
             Resume::Fence(fence) => fence.opening.len(),
             Resume::Block | Resume::List(_) => 0,
         };
-        let parser = parser(text);
-        let defines_links = parser.reference_definitions().iter().next().is_some();
+        let parser = parser(text.text());
+        let links = parser.reference_definitions().iter().next().is_some();
         let place = |at: usize| (frozen.source + at).saturating_sub(repeated);
-        let events: Vec<_> = parser
-            .into_offset_iter()
+        let events: Vec<_> = text
+            .restore(parser.into_offset_iter())
+            .into_iter()
             .map(|(event, range)| (event, place(range.start)..place(range.end)))
             .collect();
         let blocks = top_level(&events);
-        Self { events, blocks, defines_links }
+        let footnote =
+            |(event, _): &Spanned<'_>| matches!(event, Event::Start(Tag::FootnoteDefinition(_)));
+        let defines = links || events.iter().any(footnote);
+        Self { events, blocks, defines }
     }
 
     /// Whether the text no longer begins with what it was cut inside of. It always does; were

@@ -1,4 +1,17 @@
-//! Texts as models write them, and some that nobody should.
+//! Texts as models write them, some that nobody should, and the examples of the specifications.
+
+/// The examples of CommonMark and GFM, and those of the parser's own tests. Their licences are in
+/// tests/markdown/README.md.
+pub(super) fn examples() -> Vec<String> {
+    [
+        include_str!("../../../../../tests/markdown/commonmark-0.31.2.json"),
+        include_str!("../../../../../tests/markdown/gfm-0.29.json"),
+        include_str!("../../../../../tests/markdown/pulldown-cmark-0.13.6.json"),
+    ]
+    .iter()
+    .flat_map(|file| serde_json::from_str::<Vec<String>>(file).unwrap())
+    .collect()
+}
 
 pub(super) const CORPUS: &[&str] = &[
     "",
@@ -54,5 +67,13 @@ pub(super) const CORPUS: &[&str] = &[
     "- a\n  ***\n  b\n- c\n  ===\n- d\n  ---\n- e\n---\n",
     "Text with \\*escapes\\* and a \\\nbackslash &nbsp; end\\",
     "* a\n\n  b\n\n\n  c\n*\n  d\n\n* e\n\n\n\n    f\n",
+    "> [!NOTE]\n> Read **this**.\n>\n> - and that\n\n> [!warning]\n> careful\n\n> [!CAUTION] not alone\n> [!TIP]\nlazy\n\n> [!IMPORTANT]\n\n> > [!NOTE]\n> > inner\n",
+    "A note[^1] and[^two] another[^none].\n\n[^1]: The text\n    of it.\n[^two]: Second.\n\n    With a paragraph.\n\nafter[^1]\n",
+    "Costs $5 or $6, $x_1 * y_2$ and $$a*b*c$$.\n\n$$\nx = 1\n- y * z * w\n\\$$\n$$\n\n\\(a*b\\) and *c* \\[d_1\\]\n\n\\[\n\\frac{a}{b}\n- c\n= d\n\\]\n\n- \\[\n  e\n  \\]\n- f\n\n> \\[\n> g\n> \\]\n",
+    "\\[\nnever closed\n\n- list\n\n$$\nnor this\n```\n$$\ncode\n```\nend *em*\n",
+    "```\n\\[\nin code \\(x\\)\n$$\n```\n*em*\n\n    \\[\n    indented\n*em*\n",
+    "### Close\ntext\n#### Closer\n##### Closest\n- list\n\n# Far\n\n### Close\n\n```rust\nfn main() {}\n```\n\n- # a\n- ### b\n\n  c\n\n> ### d\n\n> ### e\n> f\n",
+    "See https://a.example/x_y_z. And http://b.example/(c), *https://d.example*; [https://bank.example](https://evil.example) `https://e.example`\n",
+    "```\n#!/bin/sh\necho hi\n```\n\n```\n{\n  \"a\": 1\n}\n```\n\n    diff --git a/x b/x\n    +new\n\n```\n$ ls\n",
     "[x]: <unclosed\n\n[y]:\n/next-line\n'title\nover lines'\n\n[y] [x]\n",
 ];

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::corpus::CORPUS;
+use super::corpus::{CORPUS, examples};
 use super::*;
 use crate::tui::layout::Colours;
 
@@ -33,6 +33,39 @@ fn every_prefix_of_every_text_agrees() {
         for c in text.chars() {
             streaming.push(c.encode_utf8(&mut [0; 4]));
             agree(&mut streaming, 40);
+        }
+    }
+}
+
+#[test]
+fn every_prefix_of_every_example_of_the_specifications_agrees() {
+    for text in examples() {
+        let mut streaming = Streaming::default();
+        // The long ones are cut at a sample.
+        let step = 1 + text.len() / 600;
+        for (index, c) in text.chars().enumerate() {
+            streaming.push(c.encode_utf8(&mut [0; 4]));
+            if index % step == 0 || c == '\n' {
+                agree(&mut streaming, 40);
+            }
+        }
+        agree(&mut streaming, 40);
+    }
+}
+
+#[test]
+fn examples_one_after_another_agree() {
+    // Definitions would keep the rest from ever being frozen.
+    let examples: Vec<String> =
+        examples().into_iter().filter(|text| !text.contains("]:")).collect();
+    for few in examples.chunks(12) {
+        let mut streaming = Streaming::default();
+        for line in few.join("\n\n").split_inclusive('\n') {
+            let middle = line.char_indices().nth(line.chars().count() / 2).map_or(0, |(at, _)| at);
+            for part in [&line[..middle], &line[middle..]] {
+                streaming.push(part);
+                agree(&mut streaming, 60);
+            }
         }
     }
 }
@@ -154,6 +187,19 @@ fn fragments() -> impl Strategy<Value = String> {
         "\u{1b}[1m",
         "<pre>\n",
         "+ ",
+        "$",
+        "$$\n",
+        "$$",
+        "\\[\n",
+        "\\]\n",
+        "\\(",
+        "\\)",
+        "> [!NOTE]\n",
+        "[^1]",
+        "[^1]: ",
+        "https://a.example/b",
+        "### ",
+        "#!/bin/sh\n",
         ":",
         "=",
         "-",

@@ -1,0 +1,213 @@
+//! Addresses in running text: which of it is one, and whether the text of a link tells where the
+//! link leads.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::tui::layout::link::host;
+use crate::tui::layout::wrap::{Piece, cluster_width};
+use crate::tui::layout::{Link, Role};
+
+const SCHEMES: [&str; 2] = ["https://", "http://"];
+
+/// Makes links of the addresses that stand in the text. One that is split by markup that is none
+/// (`a_b`) is one address all the same.
+pub(super) fn link(pieces: Vec<Piece<'_>>) -> Vec<Piece<'_>> {
+    if !pieces.iter().any(|piece| piece.text.contains("://")) {
+        return pieces;
+    }
+    let mut out = Vec::with_capacity(pieces.len() + 2);
+    let mut rest = pieces.as_slice();
+    while let Some(first) = rest.first() {
+        let alike = |piece: &&Piece<'_>| piece.role == first.role && piece.link == first.link;
+        let run = rest.iter().take_while(alike).count();
+        let (run, after) = rest.split_at(run);
+        rest = after;
+        if first.link.is_some() || matches!(first.role, Role::Link | Role::Muted | Role::Escaped) {
+            out.extend_from_slice(run);
+        } else {
+            link_run(run, &mut out);
+        }
+    }
+    out
+}
+
+/// The same for pieces that look alike.
+fn link_run<'a>(run: &[Piece<'a>], out: &mut Vec<Piece<'a>>) {
+    let text: String = run.iter().map(|piece| &*piece.text).collect();
+    let found = addresses(&text);
+    let mut start = 0;
+    for piece in run {
+        let end = start + piece.text.len();
+        let mut at = start;
+        for (range, link) in &found {
+            let (from, to) = (range.start.max(at), range.end.min(end));
+            if from >= to {
+                continue;
+            }
+            if at < from {
+                out.push(part(piece, at - start..from - start));
+            }
+            let role = if piece.role == Role::Code { Role::Code } else { Role::Link };
+            let link = Some(link.clone());
+            out.push(Piece { role, link, ..part(piece, from - start..to - start) });
+            at = to;
+        }
+        if at < end {
+            out.push(part(piece, at - start..end - start));
+        }
+        start = end;
+    }
+}
+
+fn part<'a>(piece: &Piece<'a>, range: Range<usize>) -> Piece<'a> {
+    let text = match &piece.text {
+        Cow::Borrowed(text) => Cow::Borrowed(&text[range.clone()]),
+        Cow::Owned(text) => Cow::Owned(text[range.clone()].to_owned()),
+    };
+    let place = |at: usize| (piece.source.start + at).min(piece.source.end);
+    Piece { text, source: place(range.start)..place(range.end), ..piece.clone() }
+}
+
+/// The addresses in a text that can be links.
+fn addresses(text: &str) -> Vec<(Range<usize>, Link)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = text[at..].find("://").map(|colon| at + colon) {
+        at = start + "://".len();
+        let Some(scheme) = SCHEMES.iter().find(|scheme| {
+            let before = text[..at].len().checked_sub(scheme.len());
+            before
+                .and_then(|from| text.get(from..at))
+                .is_some_and(|t| t.eq_ignore_ascii_case(scheme))
+        }) else {
+            continue;
+        };
+        let from = at - scheme.len();
+        if text[..from].chars().next_back().is_some_and(|c| c.is_ascii_alphanumeric()) {
+            continue;
+        }
+        let end = at + length(&text[at..]);
+        if let Some(link) = Link::to(&text[from..end]) {
+            found.push((from..end, link));
+            at = end;
+        }
+    }
+    found
+}
+
+/// How far an address goes on: to a space, a bracket of markup or a wide character, since Chinese
+/// and Japanese go on without a space; the punctuation of the sentence around it is not part of it.
+fn length(rest: &str) -> usize {
+    let ends = |cluster: &str| {
+        cluster.contains(|c: char| {
+            c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '"' | '`' | '|' | '…')
+        }) || cluster_width(cluster) != 1
+    };
+    let end = rest.grapheme_indices(true).find(|(_, cluster)| ends(cluster));
+    let mut address = &rest[..end.map_or(rest.len(), |(at, _)| at)];
+    loop {
+        let count = |wanted| address.chars().filter(|c| *c == wanted).count();
+        let last = match address.chars().next_back() {
+            Some(c @ ('?' | '!' | '.' | ',' | ':' | ';' | '*' | '_' | '~' | '\'')) => c,
+            Some(')') if count(')') > count('(') => ')',
+            Some(']') if count(']') > count('[') => ']',
+            Some('}') if count('}') > count('{') => '}',
+            Some(_) | None => return address.len(),
+        };
+        address = &address[..address.len() - last.len_utf8()];
+    }
+}
+
+/// Whether the text of a link tells its address: the same, but for the scheme and a slash at
+/// the end.
+pub(super) fn says(shown: &str, address: &str) -> bool {
+    let bare = |text: &'_ str| -> String {
+        let rest = ["https://", "http://", "mailto:"].iter().find_map(|scheme| {
+            let (start, rest) = text.split_at_checked(scheme.len())?;
+            start.eq_ignore_ascii_case(scheme).then_some(rest)
+        });
+        rest.unwrap_or(text).trim_end_matches('/').to_owned()
+    };
+    shown == address || bare(shown.trim()) == bare(address)
+}
+
+/// Whether the text of a link reads like an address of another server than it leads to.
+pub(super) fn pretends(shown: &str, address: &str) -> bool {
+    let shown = shown.trim();
+    let looks = host(shown).or_else(|| {
+        let name = shown.split(['/', '?', '#']).next().unwrap_or_default();
+        let (start, end) = name.rsplit_once('.')?;
+        let letters = end.len() > 1 && end.chars().all(char::is_alphabetic);
+        let whole = !start.is_empty() && !name.contains(char::is_whitespace);
+        // `main.rs` may be the name of a file that is at the address.
+        let file = address.split(['?', '#']).next().is_some_and(|path| path.ends_with(shown));
+        (letters && whole && !file).then_some(name)
+    });
+    let bare = |name: &str| name.trim_start_matches("www.").to_ascii_lowercase();
+    match (looks, host(address)) {
+        (Some(looks), Some(host)) => bare(looks) != bare(host),
+        (Some(_), None) | (None, _) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<&str> {
+        addresses(text).into_iter().map(|(range, _)| &text[range]).collect()
+    }
+
+    #[test]
+    fn addresses_end_where_the_sentence_goes_on() {
+        for (text, expected) in [
+            ("see https://a.example/x.", &["https://a.example/x"][..]),
+            ("(https://a.example/x_(y))", &["https://a.example/x_(y)"]),
+            ("https://a.example, http://b.example!", &["https://a.example", "http://b.example"]),
+            ("请看https://a.example/x。谢谢", &["https://a.example/x"]),
+            ("https://de.example/Käse?", &["https://de.example/Käse"]),
+            ("<https://a.example>", &["https://a.example"]),
+            ("HTTP://A.example/ x", &["HTTP://A.example/"]),
+            ("xhttps://a.example ftp://b.example https:// http://", &[]),
+            ("https://bank.example@evil.example", &[]),
+            ("no address", &[]),
+        ] {
+            assert_eq!(found(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_tells_the_address_is_known() {
+        for (shown, address) in [
+            ("https://a.example", "https://a.example"),
+            ("a.example/x", "https://a.example/x"),
+            ("https://a.example", "https://a.example/"),
+            ("m@a.example", "mailto:m@a.example"),
+        ] {
+            assert!(says(shown, address) && !pretends(shown, address), "{shown}");
+        }
+        assert!(!says("docs", "https://a.example"));
+        assert!(!says("https://a.example/y", "https://a.example/x"));
+    }
+
+    #[test]
+    fn a_text_that_reads_like_another_address_is_found_out() {
+        for shown in ["https://bank.example", "bank.com", "www.bank.example", "bank.example/login"]
+        {
+            assert!(pretends(shown, "https://evil.example/"), "{shown}");
+        }
+        for (shown, address) in [
+            ("docs", "https://a.example"),
+            ("main.rs", "https://a.example/main.rs"),
+            ("main.rs", "https://a.example/main.rs#L3"),
+            ("e.g. this", "https://a.example"),
+            ("www.a.example", "https://a.example/long"),
+            ("bank.com", "src/bank.com"),
+        ] {
+            assert!(!pretends(shown, address), "{shown}");
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Formulas as models write them: `\(…\)`, `\[…\]` and `$$…$$`. They are shown as they stand.
+//!
+//! Markdown knows nothing of them: it takes `\(` for an escaped bracket, the stars and
+//! underscores of a formula for emphasis, and a line of one that begins with `-` for a list. So
+//! the parser gets to see letters in the place of a formula's signs, at the same bytes, and the
+//! events get their text back from the source. (`$…$` the parser reads by itself.)
+//!
+//! Whether a line is part of a formula depends on the lines above it alone, never on what follows:
+//! text that streams would change its blocks otherwise. A formula that is never closed ends at the
+//! first blank line, or line that stands further out. Inside a line it has to be closed in it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
+
+use super::Spanned;
+
+/// A text whose formulas the parser does not see.
+#[derive(Debug)]
+pub(super) struct Masked<'s> {
+    source: &'s str,
+    /// As long as the source.
+    text: Cow<'s, str>,
+    formulas: Vec<Range<usize>>,
+}
+
+impl<'s> Masked<'s> {
+    /// Looks for formulas in `source`.
+    pub(super) fn of(source: &'s str) -> Self {
+        let formulas = find(source);
+        if formulas.is_empty() {
+            return Self { source, text: Cow::Borrowed(source), formulas };
+        }
+        let mut text = String::with_capacity(source.len());
+        let mut at = 0;
+        for formula in &formulas {
+            text.push_str(&source[at..formula.start]);
+            mask(&source[formula.clone()], &mut text);
+            at = formula.end;
+        }
+        text.push_str(&source[at..]);
+        Self { source, text: Cow::Owned(text), formulas }
+    }
+
+    /// What the parser is given.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The events, with what is in the source again.
+    pub(super) fn restore<'m>(
+        &'m self,
+        events: impl Iterator<Item = Spanned<'m>>,
+    ) -> Vec<Spanned<'m>> {
+        let mut out = Vec::new();
+        let mut code = false;
+        for (event, range) in events {
+            match event {
+                Event::Start(Tag::CodeBlock(_)) => code = true,
+                Event::End(TagEnd::CodeBlock) => code = false,
+                _ => {}
+            }
+            // A price beside a price, not a formula: `$5-$10`.
+            let goes_on = || {
+                self.source[range.end..].chars().next().is_some_and(|c| c.is_ascii_alphanumeric())
+            };
+            let shown = |range: &Range<usize>| CowStr::Borrowed(&self.source[range.clone()]);
+            match event {
+                Event::InlineMath(_) | Event::DisplayMath(_) if goes_on() => {
+                    out.push((Event::Text(shown(&range)), range));
+                }
+                Event::InlineMath(_) | Event::DisplayMath(_) => {
+                    out.push((Event::InlineMath(shown(&range)), range));
+                }
+                event if !self.touches(&range) => out.push((event, range)),
+                Event::Text(_) if code => out.push((Event::Text(shown(&range)), range)),
+                Event::Text(text) => self.split(text, range, &mut out),
+                Event::Code(_) => {
+                    let text = self.source[range.clone()].trim_matches('`').trim();
+                    out.push((Event::Code(CowStr::Borrowed(text)), range));
+                }
+                Event::Html(_) => out.push((Event::Html(shown(&range)), range)),
+                Event::InlineHtml(_) => out.push((Event::InlineHtml(shown(&range)), range)),
+                Event::SoftBreak => out.push((Event::HardBreak, range)),
+                event => out.push((event, range)),
+            }
+        }
+        out
+    }
+
+    /// Tells the formulas in a text from what is around them.
+    fn split<'m>(&'m self, text: CowStr<'m>, range: Range<usize>, out: &mut Vec<Spanned<'m>>) {
+        if text.len() != range.len() {
+            // Something was decoded. The source is right, if not as pretty.
+            out.push((Event::Text(CowStr::Borrowed(&self.source[range.clone()])), range));
+            return;
+        }
+        let mut at = range.start;
+        let mut push = |from: usize, to: usize, event: fn(CowStr<'m>) -> Event<'m>| {
+            if from < to {
+                out.push((event(CowStr::Borrowed(&self.source[from..to])), from..to));
+            }
+        };
+        for formula in &self.formulas {
+            let (from, to) = (formula.start.max(at), formula.end.min(range.end));
+            if from < to {
+                push(at, from, Event::Text);
+                push(from, to, Event::InlineMath);
+                at = to;
+            }
+        }
+        push(at, range.end, Event::Text);
+    }
+
+    fn touches(&self, range: &Range<usize>) -> bool {
+        let next = self.formulas.partition_point(|formula| formula.end <= range.start);
+        self.formulas.get(next).is_some_and(|formula| formula.start < range.end)
+    }
+}
+
+/// Letters for all that could mean something, but for what stands at the start of a line.
+fn mask(formula: &str, out: &mut String) {
+    for (index, line) in formula.split_inclusive(['\n', '\r']).enumerate() {
+        let margin = if index > 0 { margin(line) } else { 0 };
+        out.push_str(&line[..margin]);
+        out.extend(line[margin..].chars().map(|c| if c.is_ascii_punctuation() { 'x' } else { c }));
+    }
+}
+
+/// The spaces and quote marks that a line begins with, in bytes.
+fn margin(line: &str) -> usize {
+    line.len() - line.trim_start_matches([' ', '\t', '>']).len()
+}
+
+/// A formula whose end has not been seen.
+struct Open {
+    start: usize,
+    close: &'static str,
+    /// How far in it stands, and in how many quotes.
+    indent: usize,
+    quotes: usize,
+}
+
+fn find(source: &str) -> Vec<Range<usize>> {
+    let mut formulas = Vec::new();
+    if !["\\(", "\\[", "$$"].iter().any(|sign| source.contains(sign)) {
+        return formulas;
+    }
+    let mut open: Option<Open> = None;
+    let mut at = 0;
+    // To the parser a lone carriage return ends a line too.
+    for line in source.split_inclusive(['\n', '\r']) {
+        let start = at;
+        at += line.len();
+        if line == "\n" && source[..start].ends_with('\r') {
+            continue;
+        }
+        let line = line.trim_end_matches(['\n', '\r']);
+        if let Some(formula) = &open {
+            if formula.holds(line) {
+                if let Some(close) = line.find(formula.close) {
+                    formulas.push(formula.start..start + close + formula.close.len());
+                    open = None;
+                }
+                continue;
+            }
+            formulas.push(formula.start..start);
+        }
+        let known = formulas.len();
+        open = display(line, start, &mut formulas);
+        if open.is_none() && formulas.len() == known {
+            in_line(line, start, &mut formulas);
+        }
+    }
+    if let Some(formula) = open {
+        formulas.push(formula.start..source.len());
+    }
+    formulas
+}
+
+impl Open {
+    /// Whether a line can be part of it.
+    fn holds(&self, line: &str) -> bool {
+        let margin = margin(line);
+        let text = &line[margin..];
+        let quotes = line[..margin].matches('>').count();
+        !text.trim().is_empty()
+            && !text.starts_with("```")
+            && !text.starts_with("~~~")
+            && quotes == self.quotes
+            && margin >= self.indent
+    }
+}
+
+/// A formula that begins a line, and goes on below it or ends with it.
+fn display(line: &str, start: usize, formulas: &mut Vec<Range<usize>>) -> Option<Open> {
+    let mut indent = margin(line);
+    let quotes = line[..indent].matches('>').count();
+    indent += item(&line[indent..]);
+    let text = &line[indent..];
+    let close = if text.starts_with("\\[") {
+        "\\]"
+    } else if text.starts_with("$$") {
+        "$$"
+    } else {
+        return None;
+    };
+    let rest = &text[2..];
+    match rest.find(close) {
+        Some(end) if rest[end + 2..].trim_matches(['.', ',', ';', ' ']).is_empty() => {
+            formulas.push(start + indent..start + indent + 2 + end + 2);
+            None
+        }
+        None if close == "\\]" || rest.trim().is_empty() => {
+            Some(Open { start: start + indent, close, indent, quotes })
+        }
+        Some(_) | None => None,
+    }
+}
+
+/// The marker of a list's item, in bytes.
+fn item(text: &str) -> usize {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let sign = if digits > 0 { ['.', ')'].as_slice() } else { ['-', '*', '+'].as_slice() };
+    match text[digits..].strip_prefix(sign) {
+        Some(rest) if rest.starts_with(' ') => text.len() - rest.trim_start_matches(' ').len(),
+        Some(_) | None => 0,
+    }
+}
+
+/// `\(…\)` and `\[…\]` inside a line. Behind a letter it is an escaped bracket, as in addresses;
+/// around a backtick it is code that tells of formulas.
+fn in_line(line: &str, start: usize, formulas: &mut Vec<Range<usize>>) {
+    let mut at = 0;
+    while let Some(found) = line[at..].find('\\').map(|found| at + found) {
+        at = found + 1;
+        let close = match line.as_bytes().get(at) {
+            Some(b'(') => "\\)",
+            Some(b'[') => "\\]",
+            // An escaped character, a backslash perhaps.
+            Some(byte) if byte.is_ascii() => {
+                at += 1;
+                continue;
+            }
+            Some(_) | None => continue,
+        };
+        let before = line[..found].chars().next_back();
+        let apart = before.is_none_or(|c| {
+            !c.is_ascii_graphic()
+                || matches!(c, '(' | '[' | '"' | '\'' | '*' | '|' | '>' | ':' | ',' | ';')
+        });
+        let Some(end) = line[at..].find(close).map(|end| at + end + close.len()) else { continue };
+        if apart && !line[found..end].contains('`') {
+            formulas.push(start + found..start + end);
+            at = end;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(source: &str) -> Vec<&str> {
+        find(source).into_iter().map(|range| &source[range]).collect()
+    }
+
+    #[test]
+    fn formulas_are_found() {
+        for (source, expected) in [
+            (r"a \(x_1 * y_2\) b \[z\] c", &[r"\(x_1 * y_2\)", r"\[z\]"][..]),
+            ("\\[\nx = 1\n- y\n\\]\nz", &["\\[\nx = 1\n- y\n\\]"]),
+            ("$$\na\n\\$$$\n", &["$$\na\n\\$$"]),
+            ("$$x$$.", &["$$x$$"]),
+            ("1. \\[\n   x\n   \\]\n2. b", &["\\[\n   x\n   \\]"]),
+            ("> $$\n> a\n> $$\n> b", &["$$\n> a\n> $$"]),
+            ("\\[\nx\n\ny", &["\\[\nx\n"]),
+            ("- \\[\nout", &["\\[\n"]),
+            ("設\\(x\\)為", &["\\(x\\)"]),
+        ] {
+            assert_eq!(found(source), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn what_is_none_is_left_alone() {
+        for source in [
+            r"https://a.example/b_\(c\)",
+            r"`\(` and `\)`",
+            r"a \\(b\\) c",
+            r"open \( only",
+            "$$ is the process",
+            r"\[1\] a note",
+        ] {
+            let notes: &[&str] = if source.starts_with(r"\[") { &[r"\[1\]"] } else { &[] };
+            assert_eq!(found(source), notes, "{source}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_masked_whatever_follows_it() {
+        let text = "a\n\\[\nx_1\n- y\n\n- z \\(b\\)\n$$\nc\n```\n$$\nd\n```\n> $$\n> e\nf\n";
+        let whole = Masked::of(text).text().to_owned();
+        for (end, _) in text.match_indices('\n') {
+            let masked = Masked::of(&text[..=end]);
+            assert_eq!(masked.text(), &whole[..=end]);
+            assert_eq!(masked.text().len(), end + 1);
+        }
+    }
+}
