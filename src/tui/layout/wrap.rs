@@ -51,7 +51,7 @@ pub struct Frame {
 pub enum Breaks {
     /// Between words where that is possible: prose.
     Words,
-    /// Where it is full, as a terminal does it: code and the output of commands.
+    /// Where it is full, as a terminal does it: the output of commands.
     Anywhere,
 }
 

@@ -72,22 +72,38 @@ struct Owed {
     to: u16,
 }
 
+impl State {
+    /// The cells of a row between two columns have to be written though they did not change.
+    fn owe(&mut self, row: u16, from: u16, to: u16) {
+        if from < to {
+            let known = self.owed.as_ref().filter(|owed| owed.row == row);
+            self.owed = Some(Owed { row, from, to: known.map_or(to, |owed| owed.to.max(to)) });
+        }
+    }
+}
+
 impl<W: Write> Pen<W> {
     pub(super) fn new(out: W, links: Links, hyperlinks: Hyperlinks) -> Self {
         let size = std::cell::Cell::default();
         Self { out: CrosstermBackend::new(out), links, hyperlinks, shown: Vec::new(), size }
     }
 
-    fn keep(&mut self, x: u16, y: u16, cell: &Cell) {
-        let (x, y) = (usize::from(x), usize::from(y));
+    /// Notes what a cell shows now; returns the column behind what it covers of before.
+    fn keep(&mut self, x: u16, y: u16, cell: &Cell) -> u16 {
+        let (x, y, width) = (usize::from(x), usize::from(y), usize::from(columns(cell)));
         if self.shown.len() <= y {
             self.shown.resize_with(y + 1, Vec::new);
         }
         let row = &mut self.shown[y];
-        if row.len() <= x {
-            row.resize(x + 1, Cell::EMPTY);
+        if row.len() < x + width {
+            row.resize(x + width, Cell::EMPTY);
         }
+        let covered = row[x..x + width].iter().zip(x..);
+        let end = covered.map(|(old, at)| at + usize::from(columns(old))).max().unwrap_or(x);
         row[x].clone_from(cell);
+        // ratatui says nothing of the cells that a wide one covers.
+        row[x + 1..x + width].fill(Cell::EMPTY);
+        u16::try_from(end).unwrap_or(u16::MAX)
     }
 
     /// Writes again what may have been covered, up to a column of its row.
@@ -111,6 +127,9 @@ impl<W: Write> Pen<W> {
         self.style(state, cell)?;
         self.link(state, cell)?;
         state.taken = Some((y, end));
+        if let Some(owed) = state.owed.as_mut().filter(|owed| owed.row == y) {
+            owed.from = owed.from.max(end);
+        }
         let symbol = cell.symbol();
         if is_certain(symbol) {
             state.cursor = Some(Position { x: end, y });
@@ -127,10 +146,7 @@ impl<W: Write> Pen<W> {
             queue!(self.out, Print(symbol))?;
         }
         state.cursor = None;
-        let to = most.min(edge);
-        let to =
-            state.owed.as_ref().filter(|owed| owed.row == y).map_or(to, |owed| owed.to.max(to));
-        state.owed = Some(Owed { row: y, from: end, to });
+        state.owe(y, end, most.min(edge));
         Ok(())
     }
 
@@ -188,12 +204,14 @@ impl<W: Write> Backend for Pen<W> {
         for (x, y, cell) in content {
             let same_row = state.owed.as_ref().is_some_and(|owed| owed.row == y);
             self.repay(&mut state, if same_row { x } else { u16::MAX })?;
-            self.keep(x, y, cell);
+            let covered = self.keep(x, y, cell);
             // The right half of a wide cell that was just written.
             if state.taken.is_some_and(|(row, end)| row == y && x < end) {
                 continue;
             }
             self.put(&mut state, x, y, cell)?;
+            // The rest of a wide one that stood here may still be seen.
+            state.owe(y, x + columns(cell), covered);
         }
         self.repay(&mut state, u16::MAX)?;
         if state.link.is_some() {

@@ -67,8 +67,12 @@ fn part<'a>(piece: &Piece<'a>, range: Range<usize>) -> Piece<'a> {
         Cow::Borrowed(text) => Cow::Borrowed(&text[range.clone()]),
         Cow::Owned(text) => Cow::Owned(text[range.clone()].to_owned()),
     };
-    let place = |at: usize| (piece.source.start + at).min(piece.source.end);
-    Piece { text, source: place(range.start)..place(range.end), ..piece.clone() }
+    let start = piece.source.start;
+    // What is not its own source is shown by all of it.
+    let is_source = piece.source.len() == piece.text.len();
+    let source =
+        if is_source { start + range.start..start + range.end } else { piece.source.clone() };
+    Piece { text, source, ..piece.clone() }
 }
 
 /// The addresses in a text that can be links.

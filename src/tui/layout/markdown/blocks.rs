@@ -9,7 +9,7 @@ use super::inline::Inline;
 use super::table::Table;
 use crate::domain::sanitize::sanitize;
 use crate::tui::layout::Highlighter;
-use crate::tui::layout::wrap::{Breaks, Frame, Piece, display_width, truncate, wrap};
+use crate::tui::layout::wrap::{Frame, Piece, display_width, truncate, wrap};
 use crate::tui::layout::{Colours, Laid, Line, Role, Span};
 
 const QUOTE_BAR: &str = "▌ ";
@@ -196,6 +196,10 @@ impl<'e> Renderer<'e> {
                 self.enter(Container::Item { marker, shown: false }, at);
             }
             Tag::Table(alignments) => {
+                // Its own heading would read as part of the one above it.
+                if self.above == Above::Heading {
+                    self.above = Above::Block;
+                }
                 self.separate(at);
                 let source = at;
                 self.leaf = Leaf::Table { table: Table::new(alignments), source };
@@ -274,8 +278,7 @@ impl<'e> Renderer<'e> {
     }
 
     /// The line with the language above the code, if it has one; returns the frame of the code.
-    pub(super) fn code_top(&mut self, language: &str, frame: Frame) -> Frame {
-        let mut frame = Frame { breaks: Breaks::Anywhere, ..frame };
+    pub(super) fn code_top(&mut self, language: &str, mut frame: Frame) -> Frame {
         if !language.is_empty() {
             let mut spans = frame.first;
             let taken: usize = spans.iter().map(|span| display_width(&span.text)).sum();
@@ -331,7 +334,7 @@ impl<'e> Renderer<'e> {
     /// Begins a quote, with the word for an alert above its text.
     fn quote(&mut self, kind: Option<BlockQuoteKind>, at: usize) {
         let Some(kind) = kind else {
-            self.enter(Container::Quote { role: Role::Quote, text: Role::Quote }, at);
+            self.enter(Container::Quote { role: Role::Border, text: Role::Quote }, at);
             return;
         };
         let (word, role) = match kind {

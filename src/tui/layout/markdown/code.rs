@@ -3,7 +3,7 @@
 use crate::tui::layout::code as lines;
 pub(super) use crate::tui::layout::code::{known_or_guessed, language};
 use crate::tui::layout::highlight::{Highlighted, Highlighter};
-use crate::tui::layout::wrap::{Breaks, Frame};
+use crate::tui::layout::wrap::Frame;
 use crate::tui::layout::{Line, Role, Span};
 
 /// On the left of every line of code.
@@ -86,5 +86,5 @@ pub(super) fn line(
 /// The frame of a top-level code block that goes on.
 pub(super) fn frame(width: u16) -> Frame {
     let bar = vec![Span::new(CODE_BAR, Role::Border)];
-    Frame { first: bar.clone(), rest: bar, breaks: Breaks::Anywhere, ..Frame::prose(width) }
+    Frame { first: bar.clone(), rest: bar, ..Frame::prose(width) }
 }

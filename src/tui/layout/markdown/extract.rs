@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Tag, TagEnd};
 
+use super::math::Masked;
 use super::parser;
 
 /// A code block.
@@ -38,7 +39,8 @@ impl CodeBlock {
 pub fn code_blocks(text: &str) -> Vec<CodeBlock> {
     let mut blocks: Vec<CodeBlock> = Vec::new();
     let mut inside = false;
-    for (event, range) in parser(text).into_offset_iter() {
+    let masked = Masked::of(text);
+    for (event, range) in parser(masked.text()).into_offset_iter() {
         match event {
             Event::Start(Tag::CodeBlock(_)) => {
                 inside = true;

@@ -158,8 +158,6 @@ impl<'e> Inline<'e> {
             } else {
                 range.clone()
             };
-            let start = (range.start + piece.source.start).min(range.end);
-            piece.source = start..(start + piece.text.len()).min(range.end);
             piece.link.clone_from(&link);
             if piece.text.contains('\n') {
                 piece.text = Cow::Owned(piece.text.replace('\n', " "));

@@ -4,7 +4,7 @@
 //! of an open list but for the last, the lines of an open code block. Only the rest is laid out
 //! again. Freezing looks at complete lines alone, since half a line can turn out to be anything,
 //! and never happens while the text has definitions of links or footnotes, which change blocks
-//! far above them.
+//! far above them, nor behind a lone carriage return.
 //! Frozen code that has no colours yet is laid out again when they come.
 
 mod fence;
@@ -127,6 +127,10 @@ impl Layout {
             return;
         }
         self.frozen.examined = end;
+        // The parser ends some lines at a lone carriage return and others not.
+        if has_lone_return(&source[self.frozen.source..end]) {
+            return;
+        }
         let text = self.frozen.open_text(&source[..end]);
         let text = Masked::of(&text);
         let tail = Tail::parse(&text, &self.frozen);
@@ -370,6 +374,11 @@ impl Frozen {
             }
         }
     }
+}
+
+/// Whether a carriage return stands before anything but a line feed.
+fn has_lone_return(text: &str) -> bool {
+    text.match_indices('\r').any(|(at, _)| !text[at + 1..].starts_with('\n'))
 }
 
 /// A renderer for what stands below `out`.

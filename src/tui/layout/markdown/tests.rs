@@ -99,7 +99,7 @@ fn code_has_a_bar_and_its_language() {
 }
 
 #[test]
-fn code_breaks_where_the_line_is_full() {
+fn code_breaks_between_words() {
     insta::assert_snapshot!(shown("```\nlet x = abcdef;\n```", 10), @r"
     │ let x =
     │ abcdef;
@@ -295,8 +295,8 @@ fn small_headings_stand_close_to_their_text() {
 fn long_lines_of_code_go_on_behind_a_mark() {
     let source = "```\n  let total = lines.iter().sum();\n```";
     insta::assert_snapshot!(shown(source, 30), @r"
-    │   let total = lines.iter().s
-    │   ↳ um();
+    │   let total =
+    │   ↳ lines.iter().sum();
     ");
     let lines = render(source, 30, &Highlighter::off()).lines;
     assert_eq!(lines.iter().map(|line| line.gutter).collect::<Vec<_>>(), [2, 6]);

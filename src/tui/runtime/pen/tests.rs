@@ -138,7 +138,55 @@ fn styles_cost_one_change_each_and_are_off_at_the_end() {
     assert_eq!(bytes, "\x1b[1;1H\x1b[1mbold\x1b[0mplain\x1b[38;5;4mblue\x1b[0m\x1b[?25l");
 }
 
+/// Rows of clusters that terminals agree on and others, among plain text.
+fn row() -> impl Strategy<Value = String> {
+    let part = prop::sample::select(vec![
+        "a",
+        "bcd",
+        " ",
+        "日",
+        "語",
+        "e\u{301}",
+        "❤\u{fe0f}",
+        "1\u{fe0f}\u{20e3}",
+        "👍🏽",
+        "🇩🇪",
+        "👩\u{200d}👩\u{200d}👧",
+        "क\u{94d}ष\u{93f}",
+        "ﾊ\u{ff9f}",
+        "\u{1fae9}",
+    ]);
+    prop::collection::vec(part, 0..24).prop_map(|parts| parts.concat())
+}
+
+/// What a terminal shows that was given these frames, row by row.
+fn seen(desk: &mut Desk, frames: &[Vec<(String, usize)>]) -> Vec<String> {
+    let size = |cells| std::num::NonZeroU16::new(cells).unwrap();
+    // vt100 wraps at its edge though it is told not to, so that edge is further out.
+    let mut parser = vt100::Parser::new(size(HEIGHT), size(2 * WIDTH), 0);
+    for rows in frames {
+        let bytes = desk.draw(|frame, links| {
+            for (row, (text, indent)) in rows.iter().enumerate() {
+                put(frame, links, row as u16, &(" ".repeat(*indent) + text), None);
+            }
+        });
+        parser.process(bytes.as_bytes());
+    }
+    parser.screen().rows(0, WIDTH).map(|row| row.trim_end().to_owned()).collect()
+}
+
 proptest! {
+    #[test]
+    fn frames_one_after_another_show_what_the_last_one_does(
+        frames in prop::collection::vec(
+            prop::collection::vec((row(), 0..3_usize), HEIGHT as usize), 1..8,
+        )
+    ) {
+        let shown = seen(&mut Desk::new(Hyperlinks::Clickable), &frames);
+        let last = seen(&mut Desk::new(Hyperlinks::Clickable), &frames[frames.len() - 1..]);
+        prop_assert_eq!(shown, last);
+    }
+
     #[test]
     fn no_frame_leaves_a_link_open_and_none_leads_astray(
         frames in prop::collection::vec(
