@@ -130,7 +130,7 @@ fn own(text: &str, columns: u16) -> Option<Vec<Span>> {
         let wide = paint::width(&text);
         left -= wide.min(left);
         let is_cut = text.len() < piece.text.len();
-        spans.push(Span { text, role: piece.role });
+        spans.push(Span::new(text, piece.role));
         if is_cut {
             break;
         }
