@@ -1,5 +1,6 @@
 //! What a running call tells, on its way to the log and the front end.
 
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 use crate::domain::{CallId, NoticeLevel, TurnId};
@@ -63,7 +64,9 @@ impl Keeper {
         let kept = tokio::task::spawn_blocking(move || {
             let before = change.before.as_deref().map(|bytes| blobs.put(bytes)).transpose()?;
             let after = blobs.put(&change.after)?;
-            Ok::<_, BlobError>(FileChanged { path: change.path, before, after })
+            let mode = std::fs::metadata(&change.path).ok();
+            let mode = mode.map(|metadata| metadata.permissions().mode() & 0o7777);
+            Ok::<_, BlobError>(FileChanged { path: change.path, before, after, mode })
         })
         .await;
         match kept {

@@ -26,8 +26,10 @@ pub enum SlashCommand {
     Clear,
     /// Copies a part of the session.
     Copy(Copied),
-    /// Shows what this session changed.
-    Diff,
+    /// Shows what this session changed, from this file on.
+    Diff(Option<String>),
+    /// Opens the transcript in the person's own pager.
+    Pager,
     /// Folds or unfolds panes: all, or those of a kind.
     Fold(Option<FoldOrder>),
     /// Shows the plan.
@@ -78,6 +80,8 @@ pub enum Argument {
     Theme,
     /// A kind of panes, and how they are to be folded.
     Fold,
+    /// A file of the workspace.
+    File,
 }
 
 /// What is asked of all panes of a kind.
@@ -121,7 +125,7 @@ pub enum ParseError {
 }
 
 /// All commands, in the order that lists show them.
-pub const TABLE: [Spec; 15] = [
+pub const TABLE: [Spec; 16] = [
     Spec { name: "help", argument: Argument::None, help: "keys and commands" },
     Spec { name: "new", argument: Argument::None, help: "begin an empty session" },
     Spec { name: "sessions", argument: Argument::None, help: "open a past session" },
@@ -131,7 +135,8 @@ pub const TABLE: [Spec; 15] = [
     Spec { name: "compact", argument: Argument::None, help: "send less of the older conversation" },
     Spec { name: "clear", argument: Argument::None, help: "start over; this session is kept" },
     Spec { name: "copy", argument: Argument::Copied, help: "copy the last answer, code, or all" },
-    Spec { name: "diff", argument: Argument::None, help: "what this session changed" },
+    Spec { name: "diff", argument: Argument::File, help: "what this session changed" },
+    Spec { name: "pager", argument: Argument::None, help: "the transcript in $PAGER" },
     Spec { name: "fold", argument: Argument::Fold, help: "fold thinking, tools, messages or Bash" },
     Spec { name: "todos", argument: Argument::None, help: "the plan, step by step" },
     Spec { name: "theme", argument: Argument::Theme, help: "change the colours" },
@@ -199,7 +204,8 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "compact" => SlashCommand::Compact,
         "clear" => SlashCommand::Clear,
         "copy" => SlashCommand::Copy(given.map_or(Ok(Copied::Answer), str::parse)?),
-        "diff" => SlashCommand::Diff,
+        "diff" => SlashCommand::Diff(given.map(str::to_owned)),
+        "pager" => SlashCommand::Pager,
         "fold" => SlashCommand::Fold(given.map(fold_order).transpose()?),
         "todos" => SlashCommand::Todos,
         "theme" => SlashCommand::Theme(given.map(str::to_owned)),
@@ -240,6 +246,7 @@ mod tests {
             ("/copy", Some(Ok(SlashCommand::Copy(Copied::Answer)))),
             ("/copy code", Some(Ok(SlashCommand::Copy(Copied::Code)))),
             ("/copy it", Some(Err(ParseError::Copied))),
+            ("/diff src/a b.rs", Some(Ok(SlashCommand::Diff(Some("src/a b.rs".into()))))),
             ("/fold", Some(Ok(SlashCommand::Fold(None)))),
             ("/fold Bash  open", Some(Ok(SlashCommand::Fold(Some(fold("Bash", FoldHow::Open)))))),
             ("/fold tools up", Some(Err(ParseError::Fold("up".into())))),

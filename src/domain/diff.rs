@@ -137,12 +137,6 @@ impl Diff {
     }
 }
 
-impl AsRef<Self> for Diff {
-    fn as_ref(&self) -> &Self {
-        self
-    }
-}
-
 impl DiffLine {
     fn new(tag: similar::ChangeTag, line: &str) -> Self {
         let tag = match tag {

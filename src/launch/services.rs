@@ -214,6 +214,10 @@ impl Services for Outside {
     fn edit(&self, text: &str) -> Result<String, String> {
         editor::edit(&editor::command(), text, &self.home).map_err(|error| error.to_string())
     }
+
+    fn page(&self, text: &str) -> Result<(), String> {
+        editor::page(&editor::pager(), text, &self.home).map_err(|error| error.to_string())
+    }
 }
 
 /// The folder's files, relative to it, as git would list them.

@@ -189,6 +189,9 @@ pub struct FileChanged {
     pub before: Option<ContentHash>,
     /// The content after.
     pub after: ContentHash,
+    /// Its permission bits then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
 }
 
 /// What is no longer sent in full.

@@ -113,6 +113,7 @@ pub(super) fn every_kind() -> Vec<Entry> {
             path: "/home/me/a".into(),
             before: None,
             after: hash.clone(),
+            mode: Some(0o644),
         }),
         Entry::Message(MessageEntry {
             result: Some(ResultInfo {

@@ -18,6 +18,8 @@ use crate::domain::{NoticeLevel, SessionId};
 use crate::session::{KindFolds, SessionFolds};
 
 use super::app::msg::ModelRow;
+use super::app::pager::document::Document;
+use super::app::pager::search;
 use super::app::pages::{PageAnswer, PageJob};
 use super::app::sessions::{SessionAnswer, SessionJob};
 use super::app::status::Git;
@@ -69,6 +71,8 @@ pub trait Services: Send + Sync + 'static {
     async fn status_line(&self, state: String) -> Result<String, String>;
     /// Has the person edit a text in their own editor and waits for it; the terminal is theirs.
     fn edit(&self, text: &str) -> Result<String, String>;
+    /// Shows the person a text in their own pager and waits for it; the terminal is theirs.
+    fn page(&self, text: &str) -> Result<(), String>;
 }
 
 /// What the runtime itself has to do, since it owns the terminal.
@@ -84,6 +88,8 @@ pub enum Own {
     OpenEditor(String),
     /// Call the person.
     Notify(String),
+    /// Give the terminal to the pager.
+    OpenPager(Arc<Document>),
 }
 
 /// Runs effects.
@@ -140,6 +146,21 @@ impl Executor {
             Effect::Pages { id, job } => {
                 self.answer(async move { Msg::Pages { id, answer: services.pages(job).await } });
             }
+            Effect::Find { id, document, query } => self.answer(async move {
+                let searched = document.len();
+                let find = move || search::hits(&document, &query, 0..searched);
+                match tokio::task::spawn_blocking(find).await {
+                    Ok(hits) => Msg::Found { id, hits, searched },
+                    Err(error) => failed("search it", &error),
+                }
+            }),
+            Effect::CopyLines { document, lines, what } => self.answer(async move {
+                match tokio::task::spawn_blocking(move || document.read(lines)).await {
+                    Ok(text) => Msg::LinesRead { text, what },
+                    Err(error) => failed("copy it", &error),
+                }
+            }),
+            Effect::OpenPager(document) => return Some(Own::OpenPager(document)),
             Effect::KeepFolds { session, folds } => {
                 self.keep("remember how panes are folded", async move {
                     services.keep_folds(session, folds).await
@@ -208,6 +229,11 @@ impl Executor {
         !self.waiting.is_empty()
     }
 
+    /// Shows the person a long text in their own pager; the terminal is theirs meanwhile.
+    pub fn page(&self, document: &Document) -> Result<(), String> {
+        self.handles.services.page(&document.read(0..document.len()))
+    }
+
     /// Waits for what has to be kept: drafts and history.
     pub async fn finish(self) {
         drop(self.keep);
@@ -258,6 +284,10 @@ impl Executor {
             tracing::error!("could not {doing}: the task that keeps things is gone");
         }
     }
+}
+
+fn failed(doing: &str, error: &tokio::task::JoinError) -> Msg {
+    Msg::Told { level: NoticeLevel::Error, text: format!("Could not {doing}: {error}") }
 }
 
 #[cfg(test)]
@@ -318,6 +348,9 @@ mod tests {
         }
         fn edit(&self, text: &str) -> Result<String, String> {
             Ok(text.to_uppercase())
+        }
+        fn page(&self, _: &str) -> Result<(), String> {
+            Ok(())
         }
     }
 

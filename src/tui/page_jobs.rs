@@ -1,11 +1,23 @@
 //! What the pages over the chat, and the panes in it, ask of the store. These functions read and
 //! write files and return when that is done: they are for a thread that may block.
 
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::session::{KindFolds, Store};
+use crate::domain::{Around, ContentHash, Diff, ModeChange};
+use crate::session::{Blobs, KindFolds, Store};
 
+use super::app::changes::{ChangedFile, Content, Net, Since};
+use super::app::pager::document::Document;
 use super::app::pages::{PageAnswer, PageJob};
+
+/// Files with more bytes than this are not compared.
+const LARGEST: u64 = 16 * 1024 * 1024;
+/// Of files with more lines than this, only what is near a change is held.
+const LONGEST: usize = 50_000;
 
 /// Does a job; what goes wrong is a sentence for the person. `folds` is the file of the kinds.
 pub fn run(store: &Store, folds: &Path, job: &PageJob) -> Result<PageAnswer, String> {
@@ -14,5 +26,214 @@ pub fn run(store: &Store, folds: &Path, job: &PageJob) -> Result<PageAnswer, Str
             session: store.folds(*session, *parent),
             kinds: KindFolds::load(folds),
         }),
+        PageJob::Kept { document, hash } => {
+            let whole = kept(store.blobs(), hash)?;
+            // A text can be taken as it is; other bytes become U+FFFD.
+            let text = String::from_utf8(whole)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+            Ok(PageAnswer::Kept(Arc::new(Document::new(*document, text))))
+        }
+        PageJob::Changes { files, cwd } => {
+            let root = root(cwd);
+            let nets = files.iter().map(|file| net(store.blobs(), file, root)).collect();
+            Ok(PageAnswer::Changes(Arc::new(nets)))
+        }
+    }
+}
+
+fn kept(blobs: &Blobs, hash: &ContentHash) -> Result<Vec<u8>, String> {
+    match blobs.get(hash) {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err("What it held is no longer kept.".to_owned()),
+        Err(error) => Err(format!("What it held cannot be read: {error}.")),
+    }
+}
+
+/// The folder that patches name files from: the repository's, or else the working folder.
+fn root(cwd: &Path) -> &Path {
+    cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd)
+}
+
+/// What is at a path now.
+struct Now {
+    bytes: Vec<u8>,
+    mode: u32,
+}
+
+fn net(blobs: &Blobs, file: &ChangedFile, root: &Path) -> Net {
+    let name = file.path.strip_prefix(root).unwrap_or(&file.path);
+    let name = name.to_string_lossy().trim_start_matches('/').to_owned();
+    let named = |content, since, mode| Net {
+        path: file.path.clone(),
+        name: name.clone(),
+        content,
+        since,
+        mode,
+    };
+    let now = match now(&file.path) {
+        Ok(now) => now,
+        Err(reason) => return named(Content::Unknown(reason), Since::Nothing, None),
+    };
+    let since = match &now {
+        None => Since::Deleted,
+        Some(now) if ContentHash::of(&now.bytes) != file.after => Since::Changed,
+        Some(_) => Since::Nothing,
+    };
+    let mode = now.as_ref().map(|now| now.mode).or(file.mode);
+    let before = file.before.as_ref().map(|hash| kept(blobs, hash)).transpose();
+    let content = match before {
+        Ok(before) => content(&file.path, before.as_deref(), now.as_ref(), file.mode),
+        Err(reason) => Content::Unknown(reason),
+    };
+    named(content, since, mode)
+}
+
+fn now(path: &Path) -> Result<Option<Now>, String> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("It cannot be read: {error}.")),
+    };
+    if !metadata.is_file() {
+        return Err("There is no regular file any more.".to_owned());
+    }
+    if metadata.len() > LARGEST {
+        return Err("It is too large to be compared here.".to_owned());
+    }
+    let bytes = fs::read(path).map_err(|error| format!("It cannot be read: {error}."))?;
+    Ok(Some(Now { bytes, mode: metadata.permissions().mode() & 0o7777 }))
+}
+
+fn content(path: &Path, before: Option<&[u8]>, now: Option<&Now>, mode: Option<u32>) -> Content {
+    let mode = match (before, now, mode) {
+        (Some(_), Some(now), Some(old)) if now.mode != old => {
+            Some(ModeChange { old, new: now.mode })
+        }
+        (_, _, _) => None,
+    };
+    let (old, new) = (before.unwrap_or_default(), now.map_or(&[][..], |now| &now.bytes));
+    if mode.is_none() && before.is_some() == now.is_some() && old == new {
+        return Content::Same;
+    }
+    let (Some(old), Some(new)) = (text(old), text(new)) else {
+        return Content::Unknown(format!(
+            "It holds no text: {} bytes before, {} now.",
+            old.len(),
+            new.len()
+        ));
+    };
+    let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
+    let few = lines(old).max(lines(new)) <= LONGEST;
+    let around = if few { Around::Everything } else { Around::Lines(3) };
+    let diff = Diff { mode, ..Diff::with(PathBuf::from(path), old, new, around) };
+    let diff = Arc::new(diff);
+    match (before, now) {
+        (None, _) => Content::New(diff),
+        (Some(_), None) => Content::Deleted(diff),
+        (Some(_), Some(_)) => Content::Changed(diff),
+    }
+}
+
+/// The text that these bytes are, if they are one.
+fn text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Home {
+        folder: tempfile::TempDir,
+        store: Store,
+    }
+
+    fn home() -> Home {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let store = Store::new(at("sessions"), at("trash"), at("blobs"));
+        Home { store, folder }
+    }
+
+    impl Home {
+        /// What became of a file that had `before`, was left with `after`, and has `now`.
+        fn net(&self, before: Option<&[u8]>, after: &[u8], now: Option<&[u8]>) -> Net {
+            let path = self.folder.path().join("file.txt");
+            match now {
+                Some(bytes) => fs::write(&path, bytes).unwrap(),
+                None => drop(fs::remove_file(&path)),
+            }
+            let blobs = self.store.blobs();
+            let mode = now.map(|_| fs::metadata(&path).unwrap().permissions().mode() & 0o7777);
+            let file = ChangedFile {
+                path,
+                before: before.map(|bytes| blobs.put(bytes).unwrap()),
+                after: blobs.put(after).unwrap(),
+                mode,
+            };
+            let job = PageJob::Changes { files: vec![file], cwd: self.folder.path().to_owned() };
+            match run(&self.store, Path::new("/none"), &job) {
+                Ok(PageAnswer::Changes(nets)) => nets[0].clone(),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_is_compared_with_what_it_was_before_the_session() {
+        let home = home();
+        let net = home.net(Some(b"a\nb\n"), b"a\nx\n", Some(b"a\nx\n"));
+        assert_eq!((net.name.as_str(), net.since), ("file.txt", Since::Nothing));
+        let diff = net.diff().unwrap();
+        assert_eq!((diff.added, diff.removed, diff.lines().count()), (1, 1, 3));
+    }
+
+    #[test]
+    fn what_happened_outside_of_slug_is_said() {
+        let home = home();
+        let changed = home.net(Some(b"a\n"), b"b\n", Some(b"c\n"));
+        assert_eq!(changed.since, Since::Changed);
+        assert_eq!(changed.diff().unwrap().added, 1);
+        let deleted = home.net(Some(b"a\n"), b"b\n", None);
+        assert_eq!(deleted.since, Since::Deleted);
+        assert!(matches!(deleted.content, Content::Deleted(_)));
+    }
+
+    #[test]
+    fn new_unchanged_and_binary_files_are_told_apart() {
+        let home = home();
+        assert!(matches!(home.net(None, b"a\n", Some(b"a\n")).content, Content::New(_)));
+        assert_eq!(home.net(Some(b"a\n"), b"a\n", Some(b"a\n")).content, Content::Same);
+        let binary = home.net(Some(b"a\n"), b"\0", Some(b"\0"));
+        assert!(matches!(binary.content, Content::Unknown(_)), "{binary:?}");
+    }
+
+    #[test]
+    fn other_permissions_are_a_change() {
+        let home = home();
+        let path = home.folder.path().join("run.sh");
+        fs::write(&path, "ls\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let hash = home.store.blobs().put(b"ls\n").unwrap();
+        let file = ChangedFile { path, before: Some(hash.clone()), after: hash, mode: Some(0o644) };
+        let net = net(home.store.blobs(), &file, home.folder.path());
+        assert_eq!(net.diff().unwrap().mode, Some(ModeChange { old: 0o644, new: 0o755 }));
+    }
+
+    #[test]
+    fn what_is_not_kept_is_a_sentence() {
+        let home = home();
+        let hash = ContentHash::of(b"gone");
+        let answer = run(&home.store, Path::new("/none"), &PageJob::Kept { document: 1, hash });
+        assert_eq!(answer, Err("What it held is no longer kept.".to_owned()));
+    }
+
+    #[test]
+    fn the_whole_of_an_output_is_read() {
+        let home = home();
+        let hash = home.store.blobs().put(b"one\n\xfftwo\n").unwrap();
+        let answer = run(&home.store, Path::new("/none"), &PageJob::Kept { document: 7, hash });
+        let document = Document::new(7, "one\n\u{fffd}two\n".to_owned());
+        assert_eq!(answer, Ok(PageAnswer::Kept(Arc::new(document))));
     }
 }

@@ -253,7 +253,7 @@ where
         let mut flow = Flow::GoOn;
         for effect in effects {
             let Some(own) = executor.run(effect) else { continue };
-            let done = if matches!(own, Own::Suspend | Own::OpenEditor(_)) {
+            let done = if matches!(own, Own::Suspend | Own::OpenEditor(_) | Own::OpenPager(_)) {
                 // Nobody may read keys while the terminal is someone else's.
                 drop(input);
                 let done = ui.own(own, &mut executor);
@@ -347,6 +347,9 @@ impl<S: Surface> Ui<S> {
             | Msg::OlderFolded { .. }
             | Msg::Sessions { .. }
             | Msg::Pages { .. }
+            | Msg::Found { .. }
+            | Msg::LinesRead { .. }
+            | Msg::PagerClosed(_)
             | Msg::ModelsListed { .. }
             | Msg::GitRead { .. }
             | Msg::StatusLine { .. }
@@ -436,6 +439,11 @@ impl<S: Surface> Ui<S> {
                 self.surface.announce(News::Call(&text))?;
                 self.due = Due::Now;
                 return Ok(Flow::GoOn);
+            }
+            Own::OpenPager(document) => {
+                let mut paged = Ok(());
+                self.surface.lend(&mut || paged = executor.page(&document))?;
+                self.take(Msg::PagerClosed(paged));
             }
         }
         self.surface.forget()?;

@@ -1,12 +1,15 @@
 //! What sending, slash commands and choosing a row mean.
 
+use std::sync::Arc;
+
 use crate::agent;
-use crate::commands::{self, Argument, Copied, FoldHow, SlashCommand};
+use crate::commands::{self, Argument, Copied, FoldHow, SlashCommand, Spec};
 use crate::config::ThemeChoice;
 use crate::domain::{Mode, NoticeLevel, SessionId};
 
 use super::approval::{Approval, Stray};
-use super::block::{Body, Fold};
+use super::block::{Body, Fold, Shows};
+use super::changes;
 use super::complete::{self, Trigger};
 use super::effect::Effect;
 use super::folds::{self, PaneKind};
@@ -16,6 +19,7 @@ use super::keys;
 use super::looks;
 use super::model::Model;
 use super::overlay::{Overlay, Page, Reading};
+use super::pager::{self, document::Document};
 use super::picker::{Choice, Item, Picker};
 use super::queue::Goes;
 use super::sidebar;
@@ -121,7 +125,7 @@ pub fn next_question(model: &mut Model, stray: Stray) {
 /// Asks for what the list under the caret needs.
 pub fn ask_for_completion(model: &mut Model, trigger: Trigger) -> Vec<Effect> {
     match trigger {
-        Trigger::File => {
+        Trigger::File | Trigger::Argument(Spec { argument: Argument::File, .. }) => {
             let id = model.requests.issue();
             model.requests.files = Some(id);
             vec![Effect::IndexFiles(id)]
@@ -233,6 +237,26 @@ pub fn copy(model: &mut Model, what: Copied) -> Vec<Effect> {
     }
 }
 
+/// Shows the whole of a block: a changed file among the changes, anything else in the pager.
+pub fn view_block(model: &mut Model, block: BlockId) -> Vec<Effect> {
+    let changed = model.transcript.get(block).and_then(|block| match &block.body {
+        Body::Tool(tool) => match &tool.shows {
+            Shows::Diff(diff) => Some(diff.path.to_string_lossy().into_owned()),
+            Shows::Nothing | Shows::Live(_) | Shows::Text(_) | Shows::Terminal(_) => None,
+        },
+        Body::User(_)
+        | Body::Assistant(_)
+        | Body::Thinking(_)
+        | Body::Notice(_)
+        | Body::Interrupted
+        | Body::Compacted => None,
+    });
+    match changed {
+        Some(path) if model.changes.has(&path) => changes::open(model, Some(path)),
+        Some(_) | None => pager::open(model, block),
+    }
+}
+
 /// Forks the session after the message that a block comes from.
 pub fn fork_at(model: &mut Model, block: BlockId) -> Vec<Effect> {
     let upto = model.transcript.get(block).and_then(|block| block.entry);
@@ -271,9 +295,11 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
         }
         SlashCommand::Compact => when_idle(model, agent::Command::Compact),
         SlashCommand::Copy(what) => copy(model, what),
-        SlashCommand::Diff => {
-            let diffs = model.transcript.diffs().cloned().collect();
-            read(model, Page::Diffs(diffs))
+        SlashCommand::Diff(path) => changes::open(model, path),
+        SlashCommand::Pager => {
+            let id = model.requests.issue();
+            let text = source::whole(&model.transcript);
+            vec![Effect::OpenPager(Arc::new(Document::new(id.0, text)))]
         }
         SlashCommand::Fold(None) => keys::chat_action(model, ChatKey::FoldAll),
         SlashCommand::Fold(Some(order)) => {

@@ -67,6 +67,7 @@ pub fn source(trigger: Trigger, model: &Model) -> Source {
             Argument::Fold => Source::Items(folds().collect()),
             Argument::Model => Source::Items(model.models.iter().map(self::model).collect()),
             Argument::Theme => Source::Items(looks::items(&model.looks)),
+            Argument::File => Source::Paths(Arc::clone(&model.files)),
         },
     }
 }

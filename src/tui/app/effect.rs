@@ -1,12 +1,17 @@
 //! What is to happen outside. Plain data, so that a test can compare it; `executor` carries it
 //! out.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use crate::agent::Command;
 use crate::config::ThemeChoice;
 use crate::domain::SessionId;
 use crate::session::{KindFolds, SessionFolds};
 
+use super::find::Query;
 use super::older::Older;
+use super::pager::document::Document;
 use super::pages::PageJob;
 use super::sessions::SessionJob;
 
@@ -51,6 +56,26 @@ pub enum Effect {
         /// What is wanted.
         job: PageJob,
     },
+    /// Searches a long text, off the UI task.
+    Find {
+        /// Which request.
+        id: RequestId,
+        /// The text.
+        document: Arc<Document>,
+        /// What is looked for.
+        query: Query,
+    },
+    /// Puts lines of a long text on the clipboard.
+    CopyLines {
+        /// The text.
+        document: Arc<Document>,
+        /// Which lines.
+        lines: Range<usize>,
+        /// What they are, for the notice.
+        what: &'static str,
+    },
+    /// Opens a long text in the person's own pager.
+    OpenPager(Arc<Document>),
     /// Keeps how the panes of a session are folded.
     KeepFolds {
         /// The session.

@@ -9,6 +9,7 @@ use crate::session::{Entry, Record, TurnOutcome};
 
 use super::approval::Stray;
 use super::attention::{self, Done};
+use super::changes::{self, Changes};
 use super::commands;
 use super::complete;
 use super::effect::Effect;
@@ -17,6 +18,7 @@ use super::model::{Focus, Model};
 use super::msg::ModelRow;
 use super::older::Older;
 use super::overlay::Overlay;
+use super::pager;
 use super::pages;
 use super::picker::Picker;
 use super::queue::Queue;
@@ -56,6 +58,9 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
         Event::Recorded(record) => {
             note(model, &record);
             model.transcript.record(&record, now);
+            if let Entry::FileChange(_) = record.entry {
+                return changes::read(model).into_iter().collect();
+            }
         }
         Event::SteerSettled { id, returned } => {
             model.queue.settle(id);
@@ -101,10 +106,14 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
             enter(model, turn, Phase::Tool(call.name.clone()));
             model.transcript.tool_started(&call, now);
         }
-        Event::ToolProgress { turn: _, call, text } => model.transcript.tool_progress(&call, &text),
+        Event::ToolProgress { turn: _, call, text } => {
+            model.transcript.tool_progress(&call, &text);
+            pager::progress(model, &call, &text);
+        }
         Event::ToolEnded { turn, call, status, display, summary, elapsed } => {
             enter(model, turn, Phase::Waiting);
             model.transcript.tool_ended(&call, Ended { status, display, summary, elapsed });
+            return pager::ended(model, &call);
         }
         Event::ApprovalAsked(request) => {
             let call = attention::question(model, &request.tool);
@@ -136,8 +145,12 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Ve
     model.queue = Queue::default();
     model.turn = Turn::Idle;
     model.todos = Vec::new();
+    model.changes = Changes::default();
     model.questions.clear();
-    model.overlays.retain(|overlay| !matches!(overlay, Overlay::Approval(_)));
+    let of_session = |overlay: &Overlay| {
+        matches!(overlay, Overlay::Approval(_) | Overlay::Pager(_) | Overlay::Changes(_))
+    };
+    model.overlays.retain(|overlay| !of_session(overlay));
     model.status.session = Some(session);
     model.status.title = None;
     model.status.usage = None;
@@ -160,6 +173,7 @@ fn note(model: &mut Model, record: &Record) {
                 model.status.usage = Some(usage);
             }
         }
+        Entry::FileChange(change) => model.changes.note(change),
         Entry::Title { title } => model.status.title = Some(title.clone()),
         Entry::Todo { todos } => model.todos.clone_from(todos),
         // How much of the window is used is known again with the next response.
@@ -167,7 +181,6 @@ fn note(model: &mut Model, record: &Record) {
         Entry::Session(_)
         | Entry::ToolStarted { .. }
         | Entry::Permission(_)
-        | Entry::FileChange(_)
         | Entry::Interrupted
         | Entry::TurnEnd(_)
         | Entry::Model { .. }

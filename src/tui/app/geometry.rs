@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::tui::layout::Run;
 
+use super::reach::{AtEnd, Place};
 use super::scroll::Anchor;
 use super::transcript::BlockId;
 
@@ -30,6 +31,8 @@ pub struct Geometry {
     pub input: Area,
     /// Rows of the input above what is shown.
     pub input_above: usize,
+    /// What is on screen of a page over the whole of it.
+    pub page: Option<PageGeometry>,
     /// The open dialog's scrolling part.
     pub dialog: Option<Extent>,
     /// The open list's rows.
@@ -90,6 +93,21 @@ pub enum RowKind {
     Body,
 }
 
+/// What is on screen of a page over the whole of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageGeometry {
+    /// Where its rows are.
+    pub area: Area,
+    /// Which of its lines each row is of, from the top.
+    pub rows: Vec<usize>,
+    /// What the top row is.
+    pub top: Place,
+    /// Whether its end is on screen.
+    pub end: AtEnd,
+    /// Where its list is, and which item the first row of that shows.
+    pub list: Option<(Area, usize)>,
+}
+
 /// How much there is of something that scrolls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extent {
@@ -118,6 +136,7 @@ impl Geometry {
                 height: 1,
             },
             input_above: 0,
+            page: None,
             dialog: None,
             list: None,
             sidebar: None,
@@ -158,6 +177,13 @@ impl VisibleRow {
             goes_on = to == run.end();
         }
         columns
+    }
+}
+
+impl Default for PageGeometry {
+    fn default() -> Self {
+        let (area, top) = (Area::default(), Place::default());
+        Self { area, rows: Vec::new(), top, end: AtEnd::Yes, list: None }
     }
 }
 

@@ -8,16 +8,16 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use crate::agent;
-use crate::commands::Copied;
+use crate::commands::{Argument, Copied};
 use crate::domain::NoticeLevel;
 
 use super::approval::{Stage, Stray};
+use super::changes;
 use super::commands;
 use super::complete::{self, Completion, Trigger};
 use super::editor::{Edit, Unfolded};
 use super::effect::Effect;
 use super::folds::{self, Reach};
-use super::geometry::Extent;
 use super::keymap::{
     self, ActionId, AlwaysKey, ChatKey, Chord, CompletionKey, Context, EmptyInputKey, InputKey,
     PATIENCE, PaneKey, Pending, Press, Progress, Scrolling,
@@ -25,6 +25,7 @@ use super::keymap::{
 use super::model::{Focus, Model};
 use super::moving;
 use super::overlay::{Overlay, Page, Reading, Step};
+use super::pager;
 use super::picker::{Choice, List};
 use super::queue::Goes;
 use super::scroll::Anchor;
@@ -69,6 +70,11 @@ pub fn contexts(model: &Model) -> &'static [Context] {
         },
         Some(Overlay::Picker(_)) => &[Context::List, Context::Editing, Context::Always],
         Some(Overlay::Reading(_)) => &[Context::Reading, Context::Always],
+        Some(Overlay::Pager(pager)) => match pager.prompt {
+            Some(_) => &[Context::Find, Context::Editing, Context::Always],
+            None => &[Context::Pager, Context::Always],
+        },
+        Some(Overlay::Changes(_)) => &[Context::Changes, Context::Always],
         None => match model.focus {
             Focus::Pane(_) => &[Context::Panes, Context::Chat, Context::Always],
             Focus::Sidebar => &[Context::Sessions, Context::Chat, Context::Always],
@@ -89,7 +95,8 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
             picker.list.set_query(&picker.filter.text());
         }
         None if model.focus == Focus::Sidebar => sidebar::paste(model, text),
-        Some(Overlay::Approval(_) | Overlay::Reading(_)) | None => {
+        Some(Overlay::Pager(_)) => return pager::paste(model, text),
+        Some(Overlay::Approval(_) | Overlay::Reading(_) | Overlay::Changes(_)) | None => {
             model.focus = Focus::Input;
             model.composer.paste(text);
             return refresh_completion(model);
@@ -211,7 +218,9 @@ fn always_key(model: &mut Model, key: AlwaysKey) -> Vec<Effect> {
         AlwaysKey::Redraw => vec![Effect::Redraw],
         AlwaysKey::Suspend => vec![Effect::Suspend],
         AlwaysKey::Cancel => match model.overlays.last() {
-            Some(Overlay::Picker(_) | Overlay::Reading(_)) => {
+            Some(
+                Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_),
+            ) => {
                 model.overlays.pop();
                 Vec::new()
             }
@@ -271,7 +280,11 @@ fn overlay_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
         Overlay::Approval(approval) if !approval.is_armed(now) && !is_no(key) => {
             Some(approval.stray_key(now))
         }
-        Overlay::Approval(_) | Overlay::Picker(_) | Overlay::Reading(_) => None,
+        Overlay::Approval(_)
+        | Overlay::Picker(_)
+        | Overlay::Reading(_)
+        | Overlay::Pager(_)
+        | Overlay::Changes(_) => None,
     };
     let depth = match below {
         None => 1,
@@ -279,21 +292,19 @@ fn overlay_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
         Some(Stray::Nowhere) => return Some(Vec::new()),
     };
     let at = model.overlays.len().checked_sub(depth)?;
-    let step = step(model.overlays.get_mut(at)?, key, extent, page);
+    let step = match model.overlays.get_mut(at)? {
+        Overlay::Approval(approval) => approval.key(key, extent),
+        Overlay::Picker(picker) => picker.key(key, page),
+        Overlay::Reading(reading) => reading.key(key, extent),
+        Overlay::Pager(_) => return Some(pager::key(model, at, key)),
+        Overlay::Changes(_) => return Some(changes::key(model, at, key)),
+    };
     Some(take(model, at, step))
 }
 
 /// Escape is a "no" that nobody types by accident.
 fn is_no(key: &Press<'_>) -> bool {
     key.event().is_some_and(|key| key.code == KeyCode::Esc)
-}
-
-fn step(overlay: &mut Overlay, key: &Press<'_>, extent: Extent, page: usize) -> Step {
-    match overlay {
-        Overlay::Approval(approval) => approval.key(key, extent),
-        Overlay::Picker(picker) => picker.key(key, page),
-        Overlay::Reading(reading) => reading.key(key, extent),
-    }
 }
 
 /// Does what an overlay's step asks for.
@@ -447,12 +458,13 @@ fn complete_word(model: &mut Model, then: Then) -> Vec<Effect> {
     refresh_completion(model)
 }
 
-/// Whether a command is complete without anything behind its name. The list of themes shows more
+/// Whether a command does something useful with nothing behind it. The list of themes shows more
 /// than its names do, so that one opens instead.
 fn runs_alone(name: &str) -> bool {
-    use crate::commands::Argument;
-    crate::commands::find(name)
-        .is_some_and(|spec| matches!(spec.argument, Argument::None | Argument::Theme))
+    crate::commands::find(name).is_some_and(|spec| match spec.argument {
+        Argument::None | Argument::File | Argument::Fold | Argument::Theme => true,
+        Argument::Model | Argument::Mode | Argument::Copied => false,
+    })
 }
 
 fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {
@@ -468,6 +480,7 @@ fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {
         }
         PaneKey::Previous => step_pane(model, block, -1),
         PaneKey::Next => step_pane(model, block, 1),
+        PaneKey::View => return commands::view_block(model, block),
         PaneKey::Copy => return commands::copy_block(model, block),
         PaneKey::Fork => return commands::fork_at(model, block),
         PaneKey::Help => return chat_action(model, ChatKey::Help),

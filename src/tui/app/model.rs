@@ -9,6 +9,7 @@ use crate::config::StatusItems;
 use crate::domain::{ApprovalRequest, NoticeLevel, Todo};
 
 use super::attention::Attention;
+use super::changes::Changes;
 use super::complete::Completion;
 use super::composer::Composer;
 use super::effect::RequestId;
@@ -75,6 +76,8 @@ pub struct Model {
     pub turn: Turn,
     /// The list of sessions.
     pub sidebar: Sidebar,
+    /// Which files the session changed.
+    pub changes: Changes,
     /// The plan.
     pub todos: Vec<Todo>,
     /// What lies over the chat, the topmost last.
@@ -219,6 +222,7 @@ impl Model {
             pending: None,
             queue: Queue::default(),
             turn: Turn::Idle,
+            changes: Changes::default(),
             todos: Vec::new(),
             overlays: Vec::new(),
             questions: VecDeque::new(),
@@ -245,7 +249,9 @@ impl Model {
     pub fn question(&self) -> Option<&ApprovalRequest> {
         self.overlays.iter().find_map(|overlay| match overlay {
             Overlay::Approval(approval) => Some(&approval.request),
-            Overlay::Picker(_) | Overlay::Reading(_) => None,
+            Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) => {
+                None
+            }
         })
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use super::block::Body;
+use super::changes;
 use super::commands;
 use super::effect::Effect;
 use super::geometry::{Geometry, RowKind, VisibleRow};
@@ -17,6 +18,7 @@ use super::keys;
 use super::model::{Focus, Model};
 use super::moving;
 use super::overlay::{Overlay, scrolled};
+use super::pager::{self, Drag};
 use super::scroll::{Anchor, Place};
 use super::select::{Reach, Selection, Unit, reach};
 use super::sidebar;
@@ -114,6 +116,8 @@ fn wheel(model: &mut Model, rows: i32) {
         Some(Overlay::Picker(picker)) => picker.list.step(rows.signum() as isize),
         Some(Overlay::Approval(approval)) => approval.scroll = scroll(approval.scroll),
         Some(Overlay::Reading(reading)) => reading.scroll = scroll(reading.scroll),
+        Some(Overlay::Pager(pager)) => pager::wheel(pager, rows, model.geometry.page.as_ref()),
+        Some(Overlay::Changes(page)) => page.reach.by(isize::try_from(rows).unwrap_or(0)),
         None => {
             model.scroll.by(rows, model.transcript.lines());
             // Text that is being selected goes on under the mouse.
@@ -136,6 +140,11 @@ fn down(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         picker.list.select(first + usize::from(row));
         let step = picker.choose();
         return keys::take(model, model.overlays.len() - 1, step);
+    }
+    match model.overlays.last() {
+        Some(Overlay::Pager(_)) => pager::drag(model, event.column, event.row, Drag::Down),
+        Some(Overlay::Changes(_)) => changes::click(model, event.column, event.row),
+        Some(Overlay::Approval(_) | Overlay::Picker(_) | Overlay::Reading(_)) | None => {}
     }
     if !model.overlays.is_empty() {
         return Vec::new();
@@ -205,6 +214,9 @@ fn taken(model: &Model, column: u16, row: u16, unit: Unit, x: u16) -> Option<Rea
 }
 
 fn drag(model: &mut Model, event: MouseEvent) {
+    if let Some(Overlay::Pager(_)) = model.overlays.last() {
+        return pager::drag(model, event.column, event.row, Drag::Moved);
+    }
     match model.held {
         Some(Held::Bar { grip }) => {
             let Some(bar) = model.geometry.bar else { return };
@@ -222,6 +234,9 @@ fn drag(model: &mut Model, event: MouseEvent) {
 }
 
 fn up(model: &mut Model) -> Vec<Effect> {
+    if let Some(Overlay::Pager(pager)) = model.overlays.last_mut() {
+        return pager::let_go(pager);
+    }
     let pressed = model.pressed.take();
     match model.held.take() {
         Some(Held::Selection { .. }) => {}

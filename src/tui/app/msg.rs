@@ -14,6 +14,7 @@ use super::attention::Presence;
 use super::effect::RequestId;
 use super::geometry::Geometry;
 use super::older::Folded;
+use super::pager::search::Hit;
 use super::pages::PageAnswer;
 use super::sessions::SessionAnswer;
 use super::status::Git;
@@ -74,6 +75,24 @@ pub enum Msg {
         /// What goes before what is shown.
         folded: Folded,
     },
+    /// Answer to `Find`.
+    Found {
+        /// Which request.
+        id: RequestId,
+        /// The lines with matches.
+        hits: Vec<Hit>,
+        /// How many lines were searched.
+        searched: usize,
+    },
+    /// Answer to `CopyLines`: the text to copy.
+    LinesRead {
+        /// The text.
+        text: String,
+        /// What it is, for the notice.
+        what: &'static str,
+    },
+    /// The person's pager was closed, or could not be opened.
+    PagerClosed(Result<(), String>),
     /// Answer to `ListModels`.
     ModelsListed {
         /// Which request.

@@ -3,11 +3,13 @@
 //! A component here is a state with `fn key(..) -> Step` and a file in `view`; what a [`Step`]
 //! asks for is done by `keys`.
 
-use crate::domain::{Answer, ApprovalId, Diff};
+use crate::domain::{Answer, ApprovalId};
 
 use super::approval::Approval;
+use super::changes::ChangesPage;
 use super::geometry::Extent;
 use super::keymap::{self, Press, ReadingKey, Scrolling};
+use super::pager::Pager;
 use super::picker::{Choice, Picker};
 
 /// Something over the chat.
@@ -19,6 +21,10 @@ pub enum Overlay {
     Picker(Box<Picker>),
     /// Something to read.
     Reading(Reading),
+    /// The whole of something long.
+    Pager(Box<Pager>),
+    /// What the session changed.
+    Changes(Box<ChangesPage>),
 }
 
 /// What a key in an overlay comes to.
@@ -48,8 +54,6 @@ pub struct Reading {
 pub enum Page {
     /// Keys and commands.
     Help,
-    /// What the session changed.
-    Diffs(Vec<Diff>),
     /// The plan as it stands.
     Todos,
 }

@@ -1,11 +1,17 @@
 //! What the screen asks of the store beside the list of sessions. `tui::page_jobs` does it, off
 //! the UI task.
 
-use crate::domain::{NoticeLevel, SessionId};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::domain::{ContentHash, NoticeLevel, SessionId};
 use crate::session::{Entry, KindFolds, Record, SessionFolds};
 
+use super::changes::{self, ChangedFile, Net};
 use super::effect::{Effect, RequestId};
 use super::model::Model;
+use super::pager;
+use super::pager::document::Document;
 
 /// Something to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +22,20 @@ pub enum PageJob {
         session: SessionId,
         /// The one it was forked from.
         parent: Option<SessionId>,
+    },
+    /// The whole of an output.
+    Kept {
+        /// The id that the document gets.
+        document: u64,
+        /// Which.
+        hash: ContentHash,
+    },
+    /// What became of files over the session.
+    Changes {
+        /// The files.
+        files: Vec<ChangedFile>,
+        /// The working folder.
+        cwd: PathBuf,
     },
 }
 
@@ -29,6 +49,10 @@ pub enum PageAnswer {
         /// All of a kind.
         kinds: KindFolds,
     },
+    /// The whole of an output.
+    Kept(Arc<Document>),
+    /// What became of files.
+    Changes(Arc<Vec<Net>>),
 }
 
 /// Takes an answer in.
@@ -43,7 +67,13 @@ pub fn answered(
                 model.transcript.restore_folds(&session, kinds);
             }
         }
-        Err(reason) => model.toast(NoticeLevel::Error, reason),
+        Ok(PageAnswer::Kept(document)) => pager::kept(model, id, Some(&document)),
+        Ok(PageAnswer::Changes(files)) => changes::answered(model, id, Some(files)),
+        Err(reason) => {
+            pager::kept(model, id, None);
+            changes::answered(model, id, None);
+            model.toast(NoticeLevel::Error, reason);
+        }
     }
     Vec::new()
 }

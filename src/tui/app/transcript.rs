@@ -124,6 +124,19 @@ impl Transcript {
         self.blocks.get(self.index(id)).filter(|block| block.id == id)
     }
 
+    /// The call with this id, as long as the turn runs that it is of.
+    pub fn of_call(&self, call: &CallId) -> Option<&Tool> {
+        match &self.get(*self.calls.get(call)?)?.body {
+            Body::Tool(tool) => Some(tool),
+            Body::User(_)
+            | Body::Assistant(_)
+            | Body::Thinking(_)
+            | Body::Notice(_)
+            | Body::Interrupted
+            | Body::Compacted => None,
+        }
+    }
+
     /// A count that grows with every line that comes in.
     pub fn lines(&self) -> u64 {
         self.lines

@@ -12,8 +12,8 @@ use super::overlay::Overlay;
 use super::picker::Item;
 use super::turn::Turn;
 use super::{
-    approval, attention, commands, complete, events, keys, lines, looks, mouse, older, pages,
-    sidebar, status_line,
+    approval, attention, changes, commands, complete, events, keys, lines, looks, mouse, older,
+    pager, pages, sidebar, status_line,
 };
 
 /// Takes a message in; what it returns is to happen.
@@ -39,6 +39,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Resized { width, height } => {
             model.geometry.width = width;
             model.geometry.height = height;
+            changes::resized(model);
             Vec::new()
         }
         Msg::Drawn(geometry) => drawn(model, geometry),
@@ -52,6 +53,16 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Sessions { id, answer } => sidebar::answered(model, id, answer),
+        Msg::Found { id, hits, searched } => {
+            pager::found(model, id, &hits, searched);
+            Vec::new()
+        }
+        Msg::LinesRead { text, what } => vec![Effect::Copy { text, what }],
+        Msg::PagerClosed(Ok(())) => Vec::new(),
+        Msg::PagerClosed(Err(text)) => {
+            model.toast(crate::domain::NoticeLevel::Error, text);
+            Vec::new()
+        }
         Msg::Pages { id, answer } => pages::answered(model, id, answer),
         Msg::OlderFolded { id, folded } => older::folded(model, id, folded),
         Msg::ModelsListed { id, models } => {
@@ -114,7 +125,7 @@ pub fn wake_at(model: &Model) -> Option<Duration> {
 pub fn due_at(model: &Model) -> Option<Duration> {
     let armed = model.overlays.iter().filter_map(|overlay| match overlay {
         Overlay::Approval(approval) => Some(approval.quiet_since + approval::GUARD),
-        Overlay::Picker(_) | Overlay::Reading(_) => None,
+        Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) => None,
     });
     let armed = armed.filter(|at| *at > model.now);
     let again = model.restless.then_some(model.now);
@@ -162,6 +173,15 @@ fn drawn(model: &mut Model, geometry: Geometry) -> Vec<Effect> {
         (model.overlays.last_mut(), geometry.dialog)
     {
         approval.drawn(extent);
+    }
+    if let Some(page) = &geometry.page {
+        for overlay in &mut model.overlays {
+            match overlay {
+                Overlay::Pager(pager) => pager.drawn(page),
+                Overlay::Changes(changes) => changes.drawn(page),
+                Overlay::Approval(_) | Overlay::Picker(_) | Overlay::Reading(_) => {}
+            }
+        }
     }
     model.geometry = geometry;
     mouse::drawn(model);

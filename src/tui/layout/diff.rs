@@ -8,12 +8,12 @@
 pub mod rows;
 mod words;
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use super::highlight::Highlighted;
 use super::wrap::{Breaks, Frame, display_width, truncate};
 use super::{Colours, Highlighter, Laid, Line, Role, Span, Syntax, code};
-use crate::domain::{Diff, LineEnd, LineTag};
+use crate::domain::{Diff, DiffLine, LineEnd, LineTag};
 use rows::{Context, Entry, Row, Sides};
 
 /// From this width on, old and new stand side by side.
@@ -36,7 +36,7 @@ pub fn render(diff: &Diff, width: u16, most: usize, highlighter: &Highlighter) -
     let mut lines = Vec::new();
     let rows = rows::rows(diff, sides, &Context::All, most);
     let mut shown = 0;
-    for row in &rows {
+    for row in &rows.rows {
         if lines.len() >= most {
             break;
         }
@@ -57,8 +57,9 @@ pub fn render(diff: &Diff, width: u16, most: usize, highlighter: &Highlighter) -
 
 /// A diff at a width: lays out its rows one by one.
 #[derive(Debug)]
-pub struct Sheet<'d> {
-    entries: Vec<Entry<'d>>,
+pub struct Sheet<D> {
+    diff: D,
+    entries: Vec<Entry>,
     old: Highlighted,
     new: Highlighted,
     /// Width of a line number.
@@ -74,16 +75,17 @@ enum Numbers {
     New,
 }
 
-impl<'d> Sheet<'d> {
+impl<D: Deref<Target = Diff>> Sheet<D> {
     /// The first `most` lines of a diff in a column of this width.
-    pub fn new(diff: &'d Diff, width: u16, most: usize, highlighter: &Highlighter) -> Self {
-        let entries = rows::entries(diff, most);
+    pub fn new(diff: D, width: u16, most: usize, highlighter: &Highlighter) -> Self {
+        let entries = rows::entries(&diff, most);
         let language = diff
             .path
             .file_name()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let side = |without: LineTag| {
-            let lines = entries.iter().map(|entry| entry.line).filter(|line| line.tag != without);
+            let lines = entries.iter().filter(|entry| entry.tag != without);
+            let lines = lines.filter_map(|entry| entry.line(&diff));
             let code: String = lines.flat_map(|line| [line.text.as_str(), "\n"]).collect();
             highlighter.highlight(&language, &code)
         };
@@ -91,7 +93,7 @@ impl<'d> Sheet<'d> {
         let last = entries.iter().rev().find_map(|entry| entry.old.max(entry.new));
         // Room around the usual numbers, so that diffs stand alike.
         let digits = last.unwrap_or(0).to_string().len().max(4);
-        Self { entries, old, new, digits, width }
+        Self { diff, entries, old, new, digits, width }
     }
 
     /// Whether its code has its colours.
@@ -121,7 +123,7 @@ impl<'d> Sheet<'d> {
         }
     }
 
-    fn beside(&self, old: Option<&Entry<'_>>, new: Option<&Entry<'_>>, out: &mut Vec<Line>) {
+    fn beside(&self, old: Option<&Entry>, new: Option<&Entry>, out: &mut Vec<Line>) {
         let column = usize::from(self.width).saturating_sub(display_width(DIVIDER)) / 2;
         let width = u16::try_from(column).unwrap_or(u16::MAX);
         let (mut left, mut right) = (Vec::new(), Vec::new());
@@ -145,8 +147,9 @@ impl<'d> Sheet<'d> {
     }
 
     /// Lays out one line behind its numbers and its sign.
-    fn line(&self, entry: &Entry<'_>, numbers: Numbers, width: u16, out: &mut Vec<Line>) {
-        let tokens = match (entry.line.tag, numbers) {
+    fn line(&self, entry: &Entry, numbers: Numbers, width: u16, out: &mut Vec<Line>) {
+        let Some(line) = entry.line(&self.diff) else { return };
+        let tokens = match (entry.tag, numbers) {
             (LineTag::Removed, _) | (LineTag::Context, Numbers::Old) => {
                 self.old.line(entry.old_row)
             }
@@ -154,10 +157,10 @@ impl<'d> Sheet<'d> {
                 self.new.line(entry.new_row)
             }
         };
-        let (plain, changed, coloured) = roles(entry.line.tag);
+        let (plain, changed, coloured) = roles(entry.tag);
         let tokens = tokens.iter().map(|token| (token.end as usize, coloured(token.syntax)));
-        let words = self.changed(entry);
-        let runs = overlay(tokens, &words, changed, plain, entry.line.text.len());
+        let words = self.changed(entry, line);
+        let runs = overlay(tokens, &words, changed, plain, line.text.len());
         let first = self.gutter(entry, numbers, width);
         let blank: usize = first.iter().map(|span| display_width(&span.text)).sum();
         let frame = Frame {
@@ -167,44 +170,48 @@ impl<'d> Sheet<'d> {
             ..Frame::prose(width)
         };
         let begin = out.len();
-        code::line(&entry.line.text, runs, plain, entry.source, &frame, out);
-        if let Some(mark) = self.end_mark(entry)
+        code::line(&line.text, runs, plain, entry.source, &frame, out);
+        if let Some(mark) = self.end_mark(entry, line)
             && let Some(last) = out.last_mut()
             && spans_width(&last.spans) < usize::from(width)
         {
             last.spans.push(Span::new(mark, changed));
         }
-        for line in &mut out[begin..] {
-            line.fill = fill(entry);
+        for row in &mut out[begin..] {
+            row.fill = fill(entry);
         }
-        if entry.line.end == LineEnd::Missing {
+        if line.end == LineEnd::Missing {
             let text = truncate("\\ no newline at the end of the file", usize::from(width));
             out.push(note(text.into_owned(), entry.source));
         }
     }
 
     /// The words of a line that changed.
-    fn changed(&self, entry: &Entry<'_>) -> Vec<Range<usize>> {
-        let partner = entry.partner.and_then(|at| self.entries.get(at));
-        match (entry.line.tag, partner) {
+    fn changed(&self, entry: &Entry, line: &DiffLine) -> Vec<Range<usize>> {
+        match (entry.tag, self.partner(entry)) {
             (LineTag::Context, _) | (_, None) => Vec::new(),
-            (LineTag::Removed, Some(new)) => words::changed(&entry.line.text, &new.line.text).0,
-            (LineTag::Added, Some(old)) => words::changed(&old.line.text, &entry.line.text).1,
+            (LineTag::Removed, Some(new)) => words::changed(&line.text, &new.text).0,
+            (LineTag::Added, Some(old)) => words::changed(&old.text, &line.text).1,
         }
     }
 
     /// What shows that only the end of the line changed.
-    fn end_mark(&self, entry: &Entry<'_>) -> Option<&'static str> {
-        let partner = self.entries.get(entry.partner?)?;
-        let same = partner.line.text == entry.line.text && partner.line.end != entry.line.end;
-        match entry.line.end {
+    fn end_mark(&self, entry: &Entry, line: &DiffLine) -> Option<&'static str> {
+        let partner = self.partner(entry)?;
+        let same = partner.text == line.text && partner.end != line.end;
+        match line.end {
             LineEnd::CrLf if same => Some("␍␊"),
             LineEnd::Lf if same => Some("␊"),
             LineEnd::CrLf | LineEnd::Lf | LineEnd::Missing => None,
         }
     }
 
-    fn gutter(&self, entry: &Entry<'_>, numbers: Numbers, width: u16) -> Vec<Span> {
+    /// The line that this one took the place of, or that took its place.
+    fn partner(&self, entry: &Entry) -> Option<&DiffLine> {
+        self.entries.get(entry.partner?)?.line(&self.diff)
+    }
+
+    fn gutter(&self, entry: &Entry, numbers: Numbers, width: u16) -> Vec<Span> {
         let digits = self.digits;
         let number = |line: Option<usize>| line.map_or(String::new(), |line| line.to_string());
         let numbers = match numbers {
@@ -214,7 +221,7 @@ impl<'d> Sheet<'d> {
             Numbers::Old => format!("{:>digits$} ", number(entry.old)),
             Numbers::New => format!("{:>digits$} ", number(entry.new)),
         };
-        let (sign, role) = match entry.line.tag {
+        let (sign, role) = match entry.tag {
             LineTag::Context => ("  ", Role::LineNumber),
             LineTag::Removed => ("- ", Role::Removed),
             LineTag::Added => ("+ ", Role::Added),
@@ -247,8 +254,8 @@ fn note(text: String, source: usize) -> Line {
 }
 
 /// What the rest of a row is filled with.
-fn fill(entry: &Entry<'_>) -> Option<Role> {
-    match entry.line.tag {
+fn fill(entry: &Entry) -> Option<Role> {
+    match entry.tag {
         LineTag::Context => None,
         LineTag::Removed => Some(Role::Removed),
         LineTag::Added => Some(Role::Added),

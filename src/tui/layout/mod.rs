@@ -13,6 +13,7 @@ mod guess;
 pub mod highlight;
 mod link;
 pub mod markdown;
+pub mod paged;
 pub mod plain;
 mod runs;
 pub mod wrap;

@@ -6,16 +6,17 @@ use serde_json::Value;
 
 use crate::commands;
 use crate::domain::sanitize::sanitize;
-use crate::domain::{Diff, NoticeLevel, Outcome, Part, Todo, TodoStatus};
+use crate::domain::{NoticeLevel, Outcome, Part, Todo, TodoStatus};
 use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, Asked, Stage};
 use crate::tui::app::block::{Block, Fold, Origin, Shows, Tool, ToolState};
+use crate::tui::app::changes::{Content, Net, Since, patch};
 use crate::tui::app::diff_text;
 use crate::tui::app::model::Focus;
 use crate::tui::app::overlay::{Overlay, Page};
 use crate::tui::app::picker::{Loading, Picker};
 use crate::tui::app::sidebar::{Presence, Sidebar, age};
-use crate::tui::app::title::{home_path, shown_path};
+use crate::tui::app::title::home_path;
 use crate::tui::layout::Span;
 use crate::tui::layout::ansi::{self, Keep};
 use crate::tui::view::heads;
@@ -77,11 +78,14 @@ pub(super) fn open(model: &Model) -> Option<Open> {
         Some(Overlay::Picker(picker)) => picked(picker),
         Some(Overlay::Reading(reading)) => Some(match &reading.page {
             Page::Help => Open { key: "help".to_owned(), lines: help() },
-            Page::Diffs(diffs) => {
-                Open { key: "diffs".to_owned(), lines: changes(diffs, &model.settings.cwd) }
-            }
             Page::Todos => Open { key: "todos".to_owned(), lines: plan(&model.todos) },
         }),
+        Some(Overlay::Changes(page)) => {
+            let files = page.files.as_ref()?;
+            Some(Open { key: format!("changes {}", page.version), lines: changes(files) })
+        }
+        // Only a key opens it.
+        Some(Overlay::Pager(_)) => None,
         None if model.focus == Focus::Sidebar => sessions(model, &model.sidebar),
         None => None,
     }
@@ -266,16 +270,29 @@ fn help() -> Vec<Said> {
     said
 }
 
-fn changes(diffs: &[Diff], cwd: &Path) -> Vec<Said> {
-    if diffs.is_empty() {
-        return vec![Said::new(Who::Note, "This session has changed nothing so far.")];
-    }
+fn changes(files: &[Net]) -> Vec<Said> {
     let mut said = Vec::new();
-    for diff in diffs {
-        let path = line(&shown_path(&diff.path.display().to_string(), cwd));
-        let counts = format!("{} lines added, {} removed", diff.added, diff.removed);
-        said.push(Said::new(Who::Note, format!("{path}, {counts}:")));
-        said.extend(lines(Who::Same, &diff_text::unified(diff)));
+    for file in files {
+        let name = line(&file.name);
+        let counts = |diff: &crate::domain::Diff| {
+            format!("{} lines added, {} removed", diff.added, diff.removed)
+        };
+        let what = match &file.content {
+            Content::Changed(diff) => counts(diff),
+            Content::New(diff) => format!("new, {}", counts(diff)),
+            Content::Deleted(diff) => format!("deleted, {}", counts(diff)),
+            Content::Same => "as it was before this session".to_owned(),
+            Content::Unknown(why) => line(why),
+        };
+        let since = match file.since {
+            Since::Nothing => "",
+            Since::Changed => ", changed outside of slug since",
+            Since::Deleted => ", deleted outside of slug since",
+        };
+        said.push(Said::new(Who::Note, format!("{name}, {what}{since}:")));
+        said.extend(
+            lines(Who::Same, &patch::of(file)).into_iter().filter(|_| file.diff().is_some()),
+        );
     }
     said
 }

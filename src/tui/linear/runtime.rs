@@ -189,7 +189,10 @@ impl<W: Write> Talk<W> {
     fn is_armed(&self) -> bool {
         match self.model.overlays.last() {
             Some(Overlay::Approval(approval)) => approval.is_armed(self.model.now),
-            Some(Overlay::Picker(_) | Overlay::Reading(_)) | None => true,
+            Some(
+                Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_),
+            )
+            | None => true,
         }
     }
 
@@ -231,6 +234,10 @@ impl<W: Write> Talk<W> {
                 Some(Own::OpenEditor(text)) => {
                     let edited = executor.edit(&text);
                     update(&mut self.model, Msg::EditorClosed(edited));
+                }
+                Some(Own::OpenPager(document)) => {
+                    let paged = executor.page(&document);
+                    update(&mut self.model, Msg::PagerClosed(paged));
                 }
                 Some(Own::Notify(_)) if self.bell == Bell::Rings => self.voice.ring()?,
                 // Only keys ask for these, and there is no screen to do it with.

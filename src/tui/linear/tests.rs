@@ -75,6 +75,9 @@ impl Services for Desk {
     fn edit(&self, text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     }
+    fn page(&self, _: &str) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// What was said, for all to read.

@@ -70,6 +70,10 @@ impl Services for Desk {
     fn edit(&self, text: &str) -> Result<String, String> {
         Ok(format!("{text}, edited"))
     }
+    fn page(&self, text: &str) -> Result<(), String> {
+        self.kept.lock().unwrap().push(format!("paged: {text}"));
+        Ok(())
+    }
 }
 
 /// A screen that keeps its last frame and counts them.

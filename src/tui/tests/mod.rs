@@ -1,12 +1,14 @@
 //! Scenes: what happens on the screen, from messages to effects and frames.
 
 mod approving;
+mod changes;
 mod chat;
 mod folding;
 mod folds;
 mod keys;
 mod looks;
 mod moving;
+mod pager;
 mod reading;
 mod resting;
 mod scrolling;

@@ -174,7 +174,7 @@ fn tool_body(tool: &Tool, fold: Fold, width: u16, highlighter: &Highlighter) -> 
     }
     if tool.kept.is_some() {
         let source = lines.last().map_or(0, |line| line.source);
-        let text = "… there is more of it: the whole output is kept".to_owned();
+        let text = "… there is more of it: the whole output is kept, and can be viewed".to_owned();
         lines.push(moved(note(text), source));
     }
     fixed(lines)

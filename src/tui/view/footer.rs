@@ -112,6 +112,11 @@ fn hints(model: &Model) -> (Hints, Hints) {
         },
         Some(Overlay::Picker(_)) => (keys.hints(Context::List).collect(), Vec::new()),
         Some(Overlay::Reading(_)) => (keys.hints(Context::Reading).collect(), Vec::new()),
+        Some(Overlay::Pager(pager)) if pager.prompt.is_some() => {
+            (keys.hints(Context::Find).collect(), Vec::new())
+        }
+        Some(Overlay::Pager(_)) => (keys.hints(Context::Pager).collect(), Vec::new()),
+        Some(Overlay::Changes(_)) => (keys.hints(Context::Changes).collect(), Vec::new()),
         None => chat_hints(model),
     }
 }

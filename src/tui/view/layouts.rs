@@ -2,8 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::domain::Diff;
 use crate::tui::app::block::{Block, BlockId, Body, Fold, TextState};
-use crate::tui::layout::{self, Highlighter, Key, Laid, Line};
+use crate::tui::app::pager::Wrap;
+use crate::tui::app::pager::document::Document;
+use crate::tui::layout::diff::Sheet;
+use crate::tui::layout::diff::rows::Row;
+use crate::tui::layout::{self, Colours, Highlighter, Key, Laid, Line, paged};
 use crate::tui::links::Links;
 
 use super::blocks::{self, GrowingThought};
@@ -14,6 +19,10 @@ pub struct Layouts {
     kept: layout::Layouts,
     highlighter: Highlighter,
     thought: Option<(BlockId, GrowingThought)>,
+    /// Rows of the pages over the chat.
+    pages: layout::Layouts,
+    /// The changed file that is shown: its rows' name, their width, and how much was coloured.
+    sheet: Option<((u64, u16, u64), Sheet<Arc<Diff>>)>,
     /// The lines that were asked for last.
     last: Arc<[Line]>,
     links: Links,
@@ -26,6 +35,8 @@ impl Layouts {
             kept: layout::Layouts::default(),
             highlighter,
             thought: None,
+            pages: layout::Layouts::default(),
+            sheet: None,
             last: Arc::default(),
             links: Links::default(),
         }
@@ -44,7 +55,9 @@ impl Layouts {
     /// Forgets everything: another session was opened.
     pub fn clear(&mut self) {
         self.kept = layout::Layouts::default();
+        self.pages = layout::Layouts::default();
         self.thought = None;
+        self.sheet = None;
     }
 
     /// What colours code.
@@ -63,6 +76,64 @@ impl Layouts {
         let key = Key { block: u64::MAX - id, revision: 0, width, fold: Fold::Open };
         let highlighter = &self.highlighter;
         self.kept.get(key, highlighter, || lay(highlighter))
+    }
+
+    /// The rows of a line of a long text.
+    pub fn paged(
+        &mut self,
+        document: &Document,
+        line: usize,
+        width: u16,
+        wrap: Wrap,
+    ) -> Arc<[Line]> {
+        let text = document.line(line);
+        // A line changes only by growing, and the last one may.
+        let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        let fold = match wrap {
+            Wrap::On => Fold::Open,
+            Wrap::Off(_) => Fold::Closed,
+        };
+        let block = u64::try_from(line + document.let_go()).unwrap_or(u64::MAX);
+        let revision = document.id() << 32 | length & 0xffff_ffff;
+        let key = Key { block, revision, width, fold };
+        let lay = || Laid {
+            lines: match wrap {
+                Wrap::On => paged::rows(text, width),
+                Wrap::Off(_) => vec![paged::row(text)],
+            },
+            colours: Colours::Final,
+        };
+        self.pages.get(key, &self.highlighter, lay)
+    }
+
+    /// The lines of a row of a changed file. `version` names the rows that it is one of.
+    pub fn changed(
+        &mut self,
+        version: u64,
+        diff: &Arc<Diff>,
+        rows: &[Row],
+        row: usize,
+        width: u16,
+    ) -> Arc<[Line]> {
+        let generation = self.highlighter.generation();
+        let fits = self.sheet.as_ref().is_some_and(|(of, sheet)| {
+            *of == (version, width, generation)
+                || (of.0, of.1) == (version, width) && sheet.colours() == Colours::Final
+        });
+        if !fits {
+            let sheet = Sheet::new(Arc::clone(diff), width, usize::MAX, &self.highlighter);
+            self.sheet = Some(((version, width, generation), sheet));
+        }
+        let (Some((_, sheet)), Some(of)) = (&self.sheet, rows.get(row)) else {
+            return Arc::default();
+        };
+        let block = u64::try_from(row).unwrap_or(u64::MAX);
+        let key = Key { block, revision: version, width, fold: Fold::Preview };
+        self.pages.get(key, &self.highlighter, || {
+            let mut lines = Vec::new();
+            sheet.lay(of, &mut lines);
+            Laid { lines, colours: sheet.colours() }
+        })
     }
 
     /// The lines of a block below its head.

@@ -6,12 +6,14 @@
 pub mod activity;
 pub mod approval;
 pub mod blocks;
+pub mod changes;
 pub mod composer;
 pub mod footer;
 pub mod header;
 pub mod heads;
 pub mod label;
 pub mod layouts;
+pub mod pager;
 pub mod paint;
 pub mod picker;
 pub mod queue;
@@ -95,8 +97,15 @@ pub fn view(
                 approval::draw(model, approval, layouts, styles, area, buffer, &mut geometry)
             }
             Overlay::Picker(picker) => picker::draw(picker, styles, area, buffer, &mut geometry),
+            Overlay::Pager(pager) => {
+                pager::draw(pager, layouts, styles, above(area), buffer, &mut geometry)
+            }
+            Overlay::Changes(page) => {
+                changes::draw(page, layouts, styles, above(area), buffer, &mut geometry);
+                None
+            }
             Overlay::Reading(reading) => {
-                reading::draw(model, reading, layouts, styles, area, buffer, &mut geometry);
+                reading::draw(model, reading, styles, area, buffer, &mut geometry);
                 None
             }
         };
@@ -107,6 +116,11 @@ pub fn view(
         frame.set_cursor_position(caret);
     }
     geometry
+}
+
+/// The screen above its last line, which says what the keys mean.
+fn above(area: Rect) -> Rect {
+    Rect { height: area.height.saturating_sub(1), ..area }
 }
 
 /// What is left for the chat.

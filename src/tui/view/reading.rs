@@ -1,35 +1,30 @@
-//! Something to read over the chat: the keys, the changes, the plan.
+//! Something to read over the chat: the keys, the plan.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::commands;
-use crate::domain::{Diff, Todo, TodoStatus};
+use crate::domain::{Todo, TodoStatus};
 use crate::tui::app::Model;
 use crate::tui::app::geometry::{Extent, Geometry};
 use crate::tui::app::keymap::{Context, ReadingKey};
 use crate::tui::app::overlay::{Page, Reading};
-use crate::tui::app::title::shown_path;
-use crate::tui::layout::{Line, Role, diff};
+use crate::tui::layout::{Line, Role};
 
 use super::blocks::harmless;
-use super::layouts::Layouts;
 use super::paint::{self, Styles, line, span};
 
 /// Draws the page.
 pub fn draw(
     model: &Model,
     reading: &Reading,
-    layouts: &Layouts,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
     geometry: &mut Geometry,
 ) {
-    let room = area.width.saturating_sub(10);
     let (title, lines) = match &reading.page {
         Page::Help => ("Keys and commands", help(model)),
-        Page::Diffs(diffs) => ("What this session changed", changes(diffs, model, layouts, room)),
         Page::Todos => ("The plan", plan(&model.todos)),
     };
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
@@ -53,26 +48,6 @@ fn help(model: &Model) -> Vec<Line> {
         lines.push(heading(context.title()));
         let rows = model.settings.keys.rows(context).iter().filter(|row| !row.keys.is_empty());
         lines.extend(rows.map(|row| pair(&row.shown(), row.help)));
-    }
-    lines
-}
-
-fn changes(diffs: &[Diff], model: &Model, layouts: &Layouts, width: u16) -> Vec<Line> {
-    if diffs.is_empty() {
-        return vec![muted("Nothing so far.")];
-    }
-    let mut lines = Vec::new();
-    for diff in diffs {
-        if !lines.is_empty() {
-            lines.push(Line::default());
-        }
-        let path = shown_path(&diff.path.display().to_string(), &model.settings.cwd);
-        lines.push(line(vec![
-            span(harmless(&path), Role::Strong),
-            span(format!("  +{}", diff.added), Role::Success),
-            span(format!(" -{}", diff.removed), Role::Error),
-        ]));
-        lines.extend(diff::render(diff, width, usize::MAX, layouts.highlighter()).lines);
     }
     lines
 }

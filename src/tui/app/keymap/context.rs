@@ -7,6 +7,7 @@ use super::tables::{
     EDITING, EMPTY_INPUT, EmptyInputKey, FIELD, FieldKey, INPUT, InputKey, LIST, ListKey, PANES,
     PaneKey, READING, ReadingKey, SIDEBAR, SidebarKey,
 };
+use super::tables::{CHANGES, ChangesKey, FIND, FindKey, PAGER, PagerKey};
 use crate::tui::app::editor::Edit;
 
 /// Where a key is pressed: a table of `keys.toml`.
@@ -36,6 +37,12 @@ pub enum Context {
     Sessions,
     /// In something to read.
     Reading,
+    /// In the pager.
+    Pager,
+    /// In the pager's field for what to look for.
+    Find,
+    /// In what the session changed.
+    Changes,
 }
 
 /// What a key can do in one context.
@@ -53,7 +60,7 @@ pub trait Action: Copy + PartialEq + Debug + 'static {
 
 impl Context {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Chat,
         Self::Input,
         Self::EmptyInput,
@@ -61,6 +68,9 @@ impl Context {
         Self::Completion,
         Self::Panes,
         Self::Reading,
+        Self::Pager,
+        Self::Find,
+        Self::Changes,
         Self::Approval,
         Self::Field,
         Self::List,
@@ -81,6 +91,9 @@ impl Context {
         ("a list", &[Self::Always, Self::List, Self::Editing]),
         ("the sessions", &[Self::Always, Self::Sessions]),
         ("a page to read", &[Self::Always, Self::Reading]),
+        ("the pager", &[Self::Always, Self::Pager]),
+        ("the pager's search", &[Self::Always, Self::Find, Self::Editing]),
+        ("the changes", &[Self::Always, Self::Changes]),
     ];
 
     /// Its table in `keys.toml`.
@@ -98,6 +111,9 @@ impl Context {
             Self::List => "list",
             Self::Sessions => "sessions",
             Self::Reading => "reading",
+            Self::Pager => "pager",
+            Self::Find => "find",
+            Self::Changes => "changes",
         }
     }
 
@@ -116,6 +132,9 @@ impl Context {
             Self::List => "Lists",
             Self::Sessions => "Sessions",
             Self::Reading => "Pages to read",
+            Self::Pager => "The whole of a pane",
+            Self::Find => "Search in the whole of a pane",
+            Self::Changes => "Changes of the session",
         }
     }
 
@@ -195,4 +214,19 @@ impl Action for SidebarKey {
 impl Action for ReadingKey {
     const CONTEXT: Context = Context::Reading;
     const TABLE: &'static [Binding<Self>] = READING;
+}
+
+impl Action for PagerKey {
+    const CONTEXT: Context = Context::Pager;
+    const TABLE: &'static [Binding<Self>] = PAGER;
+}
+
+impl Action for FindKey {
+    const CONTEXT: Context = Context::Find;
+    const TABLE: &'static [Binding<Self>] = FIND;
+}
+
+impl Action for ChangesKey {
+    const CONTEXT: Context = Context::Changes;
+    const TABLE: &'static [Binding<Self>] = CHANGES;
 }

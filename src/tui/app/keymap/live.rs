@@ -10,6 +10,7 @@ use super::tables::{
     AlwaysKey, ApprovalKey, Binding, ChatKey, CompletionKey, EmptyInputKey, FieldKey, InputKey,
     ListKey, PaneKey, ReadingKey, SidebarKey,
 };
+use super::tables::{ChangesKey, FindKey, PagerKey};
 use super::{file, presets};
 use crate::config::{ConfigText, KeyPreset};
 use crate::tui::app::editor::Edit;
@@ -172,6 +173,9 @@ fn built_in(context: Context) -> Vec<Row> {
         Context::List => rows::<ListKey>(),
         Context::Sessions => rows::<SidebarKey>(),
         Context::Reading => rows::<ReadingKey>(),
+        Context::Pager => rows::<PagerKey>(),
+        Context::Find => rows::<FindKey>(),
+        Context::Changes => rows::<ChangesKey>(),
     }
 }
 

@@ -146,6 +146,8 @@ pub enum PaneKey {
     ToggleKind,
     /// Folds or unfolds all calls, whichever the tool.
     ToggleTools,
+    /// Shows the whole over the whole screen.
+    View,
     /// Copies the pane's text.
     Copy,
     /// Forks the session after this message.
@@ -257,6 +259,81 @@ pub enum SidebarKey {
 pub enum ReadingKey {
     /// Moves through it.
     Scroll(Scrolling),
+    /// Closes it.
+    Back,
+}
+
+/// Keys of the pager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PagerKey {
+    /// Moves through it, or the end of what is marked.
+    Scroll(Scrolling),
+    /// To the left where lines are not wrapped.
+    Left,
+    /// To the right where lines are not wrapped.
+    Right,
+    /// Wraps long lines, or cuts them.
+    Wrap,
+    /// Shows or hides line numbers.
+    Numbers,
+    /// Keeps the end in sight while more comes.
+    Follow,
+    /// Looks for something.
+    Search,
+    /// The next match.
+    Next,
+    /// The match before.
+    Previous,
+    /// Begins or ends marking lines.
+    Mark,
+    /// Copies the marked lines, or all.
+    Copy,
+    /// Opens it in the person's own pager.
+    OpenPager,
+    /// Ends marking, or closes it.
+    Back,
+}
+
+/// Keys of the field for what to look for in the pager.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FindKey {
+    /// Closes the field and stays there.
+    Accept,
+    /// Closes the field and goes back.
+    Back,
+    /// Reads what is typed as a regular expression, or letter by letter.
+    Regex,
+    /// The next match.
+    Next,
+    /// The match before.
+    Previous,
+}
+
+/// Keys of the page that shows what the session changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ChangesKey {
+    /// Moves through the diff.
+    Scroll(Scrolling),
+    /// The next file.
+    NextFile,
+    /// The file before.
+    PreviousFile,
+    /// The next change.
+    NextHunk,
+    /// The change before.
+    PreviousHunk,
+    /// One below the other, or side by side.
+    Sides,
+    /// Shows what did not change, or folds it.
+    Context,
+    /// Opens the first fold on screen.
+    Unfold,
+    /// Copies the file's patch.
+    Copy,
+    /// Copies the patch of all files.
+    CopyAll,
+    /// Reads the files anew.
+    Reload,
     /// Closes it.
     Back,
 }
@@ -437,6 +514,7 @@ pub const PANES: &[Binding<PaneKey>] = &[
     ),
     hinted(&[key(KeyCode::Up), char('k')], PaneKey::Previous, "the pane above", "above"),
     hinted(&[key(KeyCode::Down), char('j')], PaneKey::Next, "the pane below", "below"),
+    hinted(&[char('p')], PaneKey::View, "the whole of it: search, follow, copy", "view"),
     hinted(&[char('c')], PaneKey::Copy, "copy its text", "copy"),
     hinted(&[char('z')], PaneKey::ToggleKind, "fold or unfold all panes of this kind", "all such"),
     row(&[char('Z')], PaneKey::ToggleTools, "fold or unfold all calls"),
@@ -554,4 +632,73 @@ pub const READING: &[Binding<ReadingKey>] = &[
         "close",
         "close",
     ),
+];
+
+/// In the pager.
+pub const PAGER: &[Binding<PagerKey>] = &[
+    row(&[key(KeyCode::Up), char('k')], PagerKey::Scroll(Scrolling::LineUp), "a line up"),
+    row(&[key(KeyCode::Down), char('j')], PagerKey::Scroll(Scrolling::LineDown), "a line down"),
+    row(&[key(KeyCode::PageUp), char('b')], PagerKey::Scroll(Scrolling::PageUp), "a page up"),
+    row(&[key(KeyCode::PageDown), char(' ')], PagerKey::Scroll(Scrolling::PageDown), "a page down"),
+    row(&[char('u')], PagerKey::Scroll(Scrolling::HalfUp), "half a page up"),
+    row(&[char('d')], PagerKey::Scroll(Scrolling::HalfDown), "half a page down"),
+    row(&[key(KeyCode::Home), char('g')], PagerKey::Scroll(Scrolling::Top), "to the beginning"),
+    row(&[key(KeyCode::End), char('G')], PagerKey::Scroll(Scrolling::Bottom), "to the end"),
+    hinted(&[key(KeyCode::Esc), char('q')], PagerKey::Back, "end marking, else close", "close"),
+    hinted(&[char('/')], PagerKey::Search, "look for something", "search"),
+    hinted(&[char('n')], PagerKey::Next, "the next match", "next"),
+    row(&[char('N')], PagerKey::Previous, "the match before"),
+    hinted(&[char('c')], PagerKey::Copy, "copy the marked lines, or all", "copy"),
+    hinted(&[char('v')], PagerKey::Mark, "begin or end marking lines", "mark"),
+    hinted(&[char('w')], PagerKey::Wrap, "wrap long lines, or cut them", "wrap"),
+    hinted(&[char('#')], PagerKey::Numbers, "line numbers", "numbers"),
+    hinted(&[char('F')], PagerKey::Follow, "keep the end in sight while more comes", "follow"),
+    row(&[key(KeyCode::Left)], PagerKey::Left, "to the left of cut lines"),
+    row(&[key(KeyCode::Right)], PagerKey::Right, "to the right of cut lines"),
+    row(&[char('P')], PagerKey::OpenPager, "open it in $PAGER"),
+];
+
+/// In the pager's field for what to look for.
+pub const FIND: &[Binding<FindKey>] = &[
+    hinted(&[key(KeyCode::Enter)], FindKey::Accept, "stay there", "take"),
+    hinted(&[key(KeyCode::Esc)], FindKey::Back, "back to where it was", "back"),
+    hinted(&[key(KeyCode::Tab)], FindKey::Regex, "as a regular expression, or not", "regex"),
+    hinted(&[key(KeyCode::Down)], FindKey::Next, "the next match", "next"),
+    hinted(&[key(KeyCode::Up)], FindKey::Previous, "the match before", "previous"),
+];
+
+/// In what the session changed.
+pub const CHANGES: &[Binding<ChangesKey>] = &[
+    row(&[key(KeyCode::Up), char('k')], ChangesKey::Scroll(Scrolling::LineUp), "a line up"),
+    row(&[key(KeyCode::Down), char('j')], ChangesKey::Scroll(Scrolling::LineDown), "a line down"),
+    row(&[key(KeyCode::PageUp), char('b')], ChangesKey::Scroll(Scrolling::PageUp), "a page up"),
+    row(
+        &[key(KeyCode::PageDown), char(' ')],
+        ChangesKey::Scroll(Scrolling::PageDown),
+        "a page down",
+    ),
+    row(&[char('u')], ChangesKey::Scroll(Scrolling::HalfUp), "half a page up"),
+    row(&[char('d')], ChangesKey::Scroll(Scrolling::HalfDown), "half a page down"),
+    row(&[key(KeyCode::Home), char('g')], ChangesKey::Scroll(Scrolling::Top), "to the beginning"),
+    row(&[key(KeyCode::End), char('G')], ChangesKey::Scroll(Scrolling::Bottom), "to the end"),
+    hinted(&[key(KeyCode::Esc), char('q')], ChangesKey::Back, "close", "close"),
+    hinted(
+        &[key(KeyCode::Tab), key(KeyCode::Right)],
+        ChangesKey::NextFile,
+        "the next file",
+        "next file",
+    ),
+    row(
+        &[held(SHIFT, KeyCode::Tab), key(KeyCode::Left)],
+        ChangesKey::PreviousFile,
+        "the file before",
+    ),
+    hinted(&[char('n'), char(']')], ChangesKey::NextHunk, "the next change", "next change"),
+    row(&[char('N'), char('[')], ChangesKey::PreviousHunk, "the change before"),
+    hinted(&[char('s')], ChangesKey::Sides, "side by side, or unified", "sides"),
+    hinted(&[char('x')], ChangesKey::Context, "show what did not change, or fold it", "context"),
+    hinted(&[key(KeyCode::Enter)], ChangesKey::Unfold, "open the first fold", "unfold"),
+    hinted(&[char('c')], ChangesKey::Copy, "copy the file's patch, for git apply", "copy patch"),
+    row(&[char('C')], ChangesKey::CopyAll, "copy the patch of all files"),
+    row(&[char('r')], ChangesKey::Reload, "read the files anew"),
 ];

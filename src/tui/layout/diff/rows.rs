@@ -48,11 +48,24 @@ pub enum Row {
     LeftOut(usize),
 }
 
-/// A line and all that follows from its place.
+/// All rows, and where changes begin among them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// From the top.
+    pub rows: Vec<Row>,
+    /// The first row of each run of changed lines.
+    pub changes: Vec<usize>,
+}
+
+/// A line of a diff and all that follows from its place.
 #[derive(Debug)]
-pub struct Entry<'d> {
-    /// The line.
-    pub line: &'d DiffLine,
+pub struct Entry {
+    /// Which hunk it is in.
+    hunk: usize,
+    /// Which line of the hunk.
+    at: usize,
+    /// Which side it is on.
+    pub tag: LineTag,
     /// Its number in the old file, if it is there.
     pub old: Option<usize>,
     /// Its number in the new file, if it is there.
@@ -65,26 +78,34 @@ pub struct Entry<'d> {
     pub partner: Option<usize>,
     /// Where it begins among all texts, in bytes.
     pub source: usize,
-    hunk: usize,
+}
+
+impl Entry {
+    /// The line itself, of the diff that the entry is of.
+    pub fn line<'d>(&self, diff: &'d Diff) -> Option<&'d DiffLine> {
+        diff.hunks.get(self.hunk)?.lines.get(self.at)
+    }
 }
 
 /// The first `most` lines of a diff.
-pub fn entries(diff: &Diff, most: usize) -> Vec<Entry<'_>> {
+pub fn entries(diff: &Diff, most: usize) -> Vec<Entry> {
     let mut entries = Vec::new();
     let (mut old_row, mut new_row, mut source) = (0, 0, 0);
     for (index, hunk) in diff.hunks.iter().enumerate() {
         let (mut old, mut new) = (hunk.old_start, hunk.new_start);
-        for line in hunk.lines.iter().take(most.saturating_sub(entries.len())) {
+        let left = most.saturating_sub(entries.len());
+        for (at, line) in hunk.lines.iter().enumerate().take(left) {
             let (in_old, in_new) = (line.tag != LineTag::Added, line.tag != LineTag::Removed);
             entries.push(Entry {
-                line,
+                hunk: index,
+                at,
+                tag: line.tag,
                 old: in_old.then_some(old),
                 new: in_new.then_some(new),
                 old_row,
                 new_row,
                 partner: None,
                 source,
-                hunk: index,
             });
             old += usize::from(in_old);
             new += usize::from(in_new);
@@ -105,15 +126,16 @@ pub fn entries(diff: &Diff, most: usize) -> Vec<Entry<'_>> {
 }
 
 /// The rows of a diff, from its first `most` lines.
-pub fn rows(diff: &Diff, sides: Sides, context: &Context, most: usize) -> Vec<Row> {
+pub fn rows(diff: &Diff, sides: Sides, context: &Context, most: usize) -> Rows {
     let entries = entries(diff, most);
-    let mut rows: Vec<Row> = notes(diff).into_iter().map(Row::Note).collect();
+    let notes = notes(diff).into_iter().map(Row::Note).collect();
+    let mut rows = Rows { rows: notes, changes: Vec::new() };
     let mut at = 0;
     while at < entries.len() {
         let hunk = entries[at].hunk;
         let end = at + entries[at..].iter().take_while(|entry| entry.hunk == hunk).count();
         if let Some(left_out) = left_out(diff, hunk) {
-            rows.push(Row::LeftOut(left_out));
+            rows.rows.push(Row::LeftOut(left_out));
         }
         hunk_rows(&entries, at, end, sides, context, &mut rows);
         at = end;
@@ -157,19 +179,20 @@ fn left_out(diff: &Diff, hunk: usize) -> Option<usize> {
 }
 
 fn hunk_rows(
-    entries: &[Entry<'_>],
+    entries: &[Entry],
     start: usize,
     end: usize,
     sides: Sides,
     context: &Context,
-    rows: &mut Vec<Row>,
+    rows: &mut Rows,
 ) {
-    let is_context = |at: usize| entries[at].line.tag == LineTag::Context;
+    let is_context = |at: usize| entries[at].tag == LineTag::Context;
     let mut at = start;
     while at < end {
         let run = (at..end).take_while(|at| is_context(*at)).count();
         if run == 0 {
             let changed = at + (at..end).take_while(|at| !is_context(*at)).count();
+            rows.changes.push(rows.rows.len());
             changed_rows(entries, at, changed, sides, rows);
             at = changed;
             continue;
@@ -186,40 +209,34 @@ fn hunk_rows(
             Sides::Beside => Row::Two(Some(at), Some(at)),
         };
         if folded {
-            rows.extend((at..at + above).map(line));
-            rows.push(Row::Folded { from: at + above, count: hidden });
-            rows.extend((at + run - below..at + run).map(line));
+            rows.rows.extend((at..at + above).map(line));
+            rows.rows.push(Row::Folded { from: at + above, count: hidden });
+            rows.rows.extend((at + run - below..at + run).map(line));
         } else {
-            rows.extend((at..at + run).map(line));
+            rows.rows.extend((at..at + run).map(line));
         }
         at += run;
     }
 }
 
-fn changed_rows(
-    entries: &[Entry<'_>],
-    start: usize,
-    end: usize,
-    sides: Sides,
-    rows: &mut Vec<Row>,
-) {
+fn changed_rows(entries: &[Entry], start: usize, end: usize, sides: Sides, rows: &mut Rows) {
     match sides {
-        Sides::Unified => rows.extend((start..end).map(Row::One)),
+        Sides::Unified => rows.rows.extend((start..end).map(Row::One)),
         Sides::Beside => {
             let pairs = pairs(&entries[start..end]).into_iter();
             let place = |at: Option<usize>| at.map(|at| at + start);
-            rows.extend(pairs.map(|(old, new)| Row::Two(place(old), place(new))));
+            rows.rows.extend(pairs.map(|(old, new)| Row::Two(place(old), place(new))));
         }
     }
 }
 
 /// The lines, those of a removed run beside those of the added run after it.
-fn pairs(entries: &[Entry<'_>]) -> Vec<(Option<usize>, Option<usize>)> {
+fn pairs(entries: &[Entry]) -> Vec<(Option<usize>, Option<usize>)> {
     let mut pairs = Vec::new();
     let mut at = 0;
     while at < entries.len() {
         let run = |from: usize, tag: LineTag| {
-            from + entries[from..].iter().take_while(|entry| entry.line.tag == tag).count()
+            from + entries[from..].iter().take_while(|entry| entry.tag == tag).count()
         };
         let removed = run(at, LineTag::Removed);
         let added = run(removed, LineTag::Added);
@@ -257,12 +274,12 @@ mod tests {
         Diff::with("f", &old, &new, Around::Everything)
     }
 
-    fn folds(rows: &[Row]) -> Vec<(usize, usize)> {
+    fn folds(rows: &Rows) -> Vec<(usize, usize)> {
         let fold = |row: &Row| match row {
             Row::Folded { from, count } => Some((*from, *count)),
             Row::Note(_) | Row::One(_) | Row::Two(..) | Row::LeftOut(_) => None,
         };
-        rows.iter().filter_map(fold).collect()
+        rows.rows.iter().filter_map(fold).collect()
     }
 
     #[test]
@@ -271,11 +288,12 @@ mod tests {
         let none = Context::Folded(BTreeSet::new());
         let unified = rows(&diff, Sides::Unified, &none, usize::MAX);
         assert_eq!(folds(&unified), [(0, 6), (14, 13), (35, 7)]);
-        assert_eq!(unified.len(), 3 + 2 * (3 + 2 + 3));
+        assert_eq!(unified.rows.len(), 3 + 2 * (3 + 2 + 3));
+        assert_eq!(unified.changes, [4, 13]);
         let opened = Context::Folded(BTreeSet::from([14]));
         let rows_of = |context| rows(&diff, Sides::Unified, &context, usize::MAX);
         assert_eq!(folds(&rows_of(opened)), [(0, 6), (35, 7)]);
-        assert_eq!(rows_of(Context::All).len(), 42);
+        assert_eq!(rows_of(Context::All).rows.len(), 42);
     }
 
     #[test]
@@ -292,6 +310,7 @@ mod tests {
         let diff = whole(20, &[4, 5, 18]);
         let all = |sides| rows(&diff, sides, &Context::All, usize::MAX);
         let mut lines: Vec<usize> = all(Sides::Beside)
+            .rows
             .into_iter()
             .flat_map(|row| match row {
                 Row::Two(old, new) => [old, new.filter(|new| Some(*new) != old)],
@@ -308,7 +327,7 @@ mod tests {
         let old = numbered(30);
         let new = old.replace("line 3\n", "LINE 3\n").replace("line 25\n", "LINE 25\n");
         let rows = rows(&Diff::between("f", &old, &new), Sides::Unified, &Context::All, 99);
-        assert!(rows.contains(&Row::LeftOut(15)), "{rows:?}");
+        assert!(rows.rows.contains(&Row::LeftOut(15)), "{rows:?}");
     }
 
     #[test]

@@ -1,0 +1,453 @@
+//! What the session changed, file by file: the content before the session's first change against
+//! what is there now, over the whole screen.
+//!
+//! The files are a fold over the log's records of changes. Their contents are read off the UI
+//! task; here is which file is shown, how, and where its page stands.
+
+pub mod patch;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::domain::{ContentHash, Diff, NoticeLevel};
+use crate::session::FileChanged;
+use crate::tui::layout::diff::natural_sides;
+use crate::tui::layout::diff::rows::{self, Context, Row, Rows, Sides};
+
+use super::effect::{Effect, RequestId};
+use super::geometry::PageGeometry;
+use super::keymap::{self, ChangesKey, Press};
+use super::model::Model;
+use super::overlay::Overlay;
+use super::pages::PageJob;
+use super::reach::{Place, Reach};
+
+/// From this width on the files stand beside the diff, else above it.
+const WIDE: u16 = 110;
+/// Columns of the list of files beside the diff.
+const LIST: u16 = 36;
+
+/// Every file that the session changed, in the order of its first change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    files: Vec<ChangedFile>,
+}
+
+/// A file that the session changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// The file, absolute.
+    pub path: PathBuf,
+    /// Its content before the first change; `None` where there was no file.
+    pub before: Option<ContentHash>,
+    /// Its content after the last one.
+    pub after: ContentHash,
+    /// Its permissions then, where the log says.
+    pub mode: Option<u32>,
+}
+
+/// What became of a file over the session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Net {
+    /// The file, absolute.
+    pub path: PathBuf,
+    /// Its name from the root of its repository, or else from the working folder.
+    pub name: String,
+    /// What there is to show.
+    pub content: Content,
+    /// What happened to it beside the session.
+    pub since: Since,
+    /// Its permissions, where there is a file.
+    pub mode: Option<u32>,
+}
+
+/// What there is to show of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// It was changed.
+    Changed(Arc<Diff>),
+    /// The session made it.
+    New(Arc<Diff>),
+    /// It is gone.
+    Deleted(Arc<Diff>),
+    /// It is as it was before the session.
+    Same,
+    /// It cannot be shown, and why.
+    Unknown(String),
+}
+
+/// What happened to a file since the session changed it last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// Nothing.
+    Nothing,
+    /// Something other than slug changed it.
+    Changed,
+    /// Something other than slug removed it.
+    Deleted,
+}
+
+/// The page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangesPage {
+    /// The files, once they are read.
+    pub files: Option<Arc<Vec<Net>>>,
+    /// The reading that is under way.
+    pub asked: Option<RequestId>,
+    /// The file that is shown.
+    pub selected: usize,
+    /// Where its diff stands.
+    pub reach: Reach,
+    /// Unified or side by side, where the person said so.
+    pub sides: Option<Sides>,
+    /// How much of what did not change is shown.
+    pub context: Context,
+    /// The rows of the shown diff.
+    pub rows: Arc<Rows>,
+    /// Names these rows: they have another name whenever they change.
+    pub version: u64,
+    /// The width that they are for.
+    width: u16,
+    /// The file to go to once the files are there.
+    wanted: Option<String>,
+}
+
+impl Changes {
+    /// Takes a record of the log in.
+    pub fn note(&mut self, change: &FileChanged) {
+        match self.files.iter_mut().find(|file| file.path == change.path) {
+            Some(file) => file.after.clone_from(&change.after),
+            None => self.files.push(ChangedFile {
+                path: change.path.clone(),
+                before: change.before.clone(),
+                after: change.after.clone(),
+                mode: change.mode,
+            }),
+        }
+    }
+}
+
+impl Changes {
+    /// Whether the session changed this file.
+    pub fn has(&self, path: &str) -> bool {
+        self.files.iter().any(|file| file.path == Path::new(path))
+    }
+}
+
+impl Net {
+    /// The difference, where there is one to show.
+    pub fn diff(&self) -> Option<&Arc<Diff>> {
+        match &self.content {
+            Content::Changed(diff) | Content::New(diff) | Content::Deleted(diff) => Some(diff),
+            Content::Same | Content::Unknown(_) => None,
+        }
+    }
+}
+
+impl ChangesPage {
+    fn new(wanted: Option<String>) -> Self {
+        Self {
+            files: None,
+            asked: None,
+            selected: 0,
+            reach: Reach::default(),
+            sides: None,
+            context: Context::Folded(BTreeSet::new()),
+            rows: Arc::default(),
+            version: 0,
+            width: 0,
+            wanted,
+        }
+    }
+
+    /// The file that is shown.
+    pub fn file(&self) -> Option<&Net> {
+        self.files.as_ref()?.get(self.selected)
+    }
+
+    /// How the diff stands on a screen of this width.
+    pub fn sides_at(&self, width: u16) -> Sides {
+        self.sides.unwrap_or_else(|| natural_sides(columns(width).1))
+    }
+
+    /// What the view found.
+    pub fn drawn(&mut self, page: &PageGeometry) {
+        self.reach = Reach { top: page.top, delta: 0 };
+    }
+
+    /// Fits the rows to a screen of this width. `version` is a name that no rows had before.
+    fn lay(&mut self, width: u16, version: u64) {
+        let sides = self.sides_at(width);
+        self.width = width;
+        self.version = version;
+        self.rows = match self.file().and_then(Net::diff) {
+            Some(diff) => Arc::new(rows::rows(diff, sides, &self.context, usize::MAX)),
+            None => Arc::default(),
+        };
+    }
+
+    fn select(&mut self, file: usize) {
+        if file != self.selected {
+            self.selected = file;
+            self.context = Context::Folded(BTreeSet::new());
+        }
+        self.reach = Reach::default();
+    }
+
+    fn step_file(&mut self, by: isize) {
+        let count = self.files.as_ref().map_or(0, |files| files.len());
+        if count > 0 {
+            let count = count as isize;
+            self.select((self.selected as isize + by).rem_euclid(count) as usize);
+        }
+    }
+
+    /// Goes to the next or previous change, counted from the row that changes come to stand at.
+    fn step_hunk(&mut self, way: Way, page: &PageGeometry) {
+        let here = page.top.line + ABOVE;
+        let changes = &self.rows.changes;
+        let to = match way {
+            Way::Next => changes.get(changes.partition_point(|at| *at <= here)),
+            Way::Previous => changes[..changes.partition_point(|at| *at < here)].last(),
+        };
+        if let Some(line) = to.copied() {
+            self.reach =
+                Reach { top: Place { line: line.saturating_sub(ABOVE), row: 0 }, delta: 0 };
+        }
+    }
+
+    fn unfold(&mut self, from: usize) {
+        if let Context::Folded(open) = &mut self.context {
+            open.insert(from);
+        }
+    }
+
+    /// The first fold that is in sight.
+    fn fold_in_sight(&self, page: &PageGeometry) -> Option<usize> {
+        page.rows.iter().find_map(|row| self.fold_at(*row))
+    }
+
+    fn fold_at(&self, row: usize) -> Option<usize> {
+        match self.rows.rows.get(row)? {
+            Row::Folded { from, .. } => Some(*from),
+            Row::Note(_) | Row::One(_) | Row::Two(..) | Row::LeftOut(_) => None,
+        }
+    }
+
+    /// Takes over files that were read, and stays with the one that was shown.
+    fn take(&mut self, files: Arc<Vec<Net>>) {
+        let shown = self.file().map(|file| file.path.clone());
+        let find = |is: &dyn Fn(&Net) -> bool| files.iter().position(is);
+        let wanted = self.wanted.take();
+        let by_name = wanted.as_ref().and_then(|name| find(&|file| named(file, name)));
+        let before = shown.and_then(|path| find(&|file| file.path == path));
+        let first = files.iter().position(|file| file.diff().is_some()).unwrap_or(0);
+        let (at, fresh) = (by_name.or(before).unwrap_or(first), before.is_none());
+        self.files = Some(files);
+        if fresh || by_name.is_some() {
+            self.select(at);
+        } else {
+            self.selected = at;
+        }
+    }
+}
+
+/// Rows that stay above a change that was gone to: what is around it, and the fold above that.
+const ABOVE: usize = 4;
+
+/// Which way to the next change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Next,
+    Previous,
+}
+
+fn named(file: &Net, name: &str) -> bool {
+    let name = name.trim_start_matches("./");
+    file.name == name || file.path == Path::new(name) || file.path.ends_with(name)
+}
+
+/// Columns of the list of files, none where it stands above, and of the diff.
+pub fn columns(width: u16) -> (u16, u16) {
+    let list = if width >= WIDE { LIST.min(width / 3) } else { 0 };
+    // Between them a line, and a margin on either side of the diff.
+    let around = if list > 0 { list + 3 } else { 2 };
+    (list, width.saturating_sub(around).max(1))
+}
+
+/// Opens the page, at this file if one is named.
+pub fn open(model: &mut Model, wanted: Option<String>) -> Vec<Effect> {
+    if model.changes.files.is_empty() {
+        model.toast(NoticeLevel::Info, "This session has changed nothing so far.");
+        return Vec::new();
+    }
+    model.overlays.push(Overlay::Changes(Box::new(ChangesPage::new(wanted))));
+    read(model).into_iter().collect()
+}
+
+/// Reads the files anew where the page is open.
+pub fn read(model: &mut Model) -> Option<Effect> {
+    let files = model.changes.files.clone();
+    let cwd = model.settings.cwd.clone();
+    let id = model.requests.issue();
+    let page = page_of(model)?;
+    page.asked = Some(id);
+    Some(Effect::Pages { id, job: PageJob::Changes { files, cwd } })
+}
+
+/// The files were read, or could not be.
+pub fn answered(model: &mut Model, id: RequestId, files: Option<Arc<Vec<Net>>>) {
+    let width = model.geometry.width;
+    let Some(page) = page_of(model).filter(|page| page.asked == Some(id)) else { return };
+    page.asked = None;
+    if let Some(files) = files {
+        page.take(files);
+        page.lay(width, id.0);
+    }
+}
+
+/// The screen has another width.
+pub fn resized(model: &mut Model) {
+    let (width, id) = (model.geometry.width, model.requests.issue());
+    if let Some(page) = page_of(model)
+        && page.sides_at(page.width) != page.sides_at(width)
+    {
+        page.lay(width, id.0);
+    }
+}
+
+/// A key for the page at this place in the stack.
+pub fn key(model: &mut Model, at: usize, key: &Press<'_>) -> Vec<Effect> {
+    let Some(key) = keymap::find(keymap::CHANGES, key) else { return Vec::new() };
+    let shown = model.geometry.page.clone().unwrap_or_default();
+    let (width, id) = (model.geometry.width, model.requests.issue());
+    let Some(Overlay::Changes(page)) = model.overlays.get_mut(at) else { return Vec::new() };
+    match key {
+        ChangesKey::Scroll(how) => {
+            page.reach.scroll(how, usize::from(shown.area.height));
+            return Vec::new();
+        }
+        ChangesKey::NextHunk => {
+            page.step_hunk(Way::Next, &shown);
+            return Vec::new();
+        }
+        ChangesKey::PreviousHunk => {
+            page.step_hunk(Way::Previous, &shown);
+            return Vec::new();
+        }
+        ChangesKey::NextFile => page.step_file(1),
+        ChangesKey::PreviousFile => page.step_file(-1),
+        ChangesKey::Sides => {
+            page.sides = Some(match page.sides_at(width) {
+                Sides::Unified => Sides::Beside,
+                Sides::Beside => Sides::Unified,
+            });
+            page.reach = Reach::default();
+        }
+        ChangesKey::Context => {
+            page.context = match page.context {
+                Context::Folded(_) => Context::All,
+                Context::All => Context::Folded(BTreeSet::new()),
+            };
+            page.reach = Reach::default();
+        }
+        ChangesKey::Unfold => match page.fold_in_sight(&shown) {
+            Some(fold) => page.unfold(fold),
+            None => return Vec::new(),
+        },
+        ChangesKey::Copy => {
+            let text = page.file().map(patch::of).unwrap_or_default();
+            return copied(model, text, "the patch of the file");
+        }
+        ChangesKey::CopyAll => {
+            let files = page.files.iter().flat_map(|files| files.iter());
+            let text = files.map(patch::of).collect();
+            return copied(model, text, "the patch of all files");
+        }
+        ChangesKey::Reload => return read(model).into_iter().collect(),
+        ChangesKey::Back => {
+            model.overlays.remove(at);
+            return Vec::new();
+        }
+    }
+    page.lay(width, id.0);
+    Vec::new()
+}
+
+/// A click: on a file, or on a fold.
+pub fn click(model: &mut Model, column: u16, row: u16) {
+    let Some(shown) = model.geometry.page.clone() else { return };
+    let (width, id) = (model.geometry.width, model.requests.issue());
+    let Some(page) = page_of(model) else { return };
+    let in_list = shown.list.and_then(|(list, first)| {
+        list.inside(column, row).map(|(_, row)| first + usize::from(row))
+    });
+    let in_diff = shown.area.inside(column, row);
+    let in_diff = in_diff.and_then(|(_, row)| shown.rows.get(usize::from(row)).copied());
+    let count = page.files.as_ref().map_or(0, |files| files.len());
+    match (in_list.filter(|file| *file < count), in_diff.and_then(|row| page.fold_at(row))) {
+        (Some(file), _) => page.select(file),
+        (None, Some(fold)) => page.unfold(fold),
+        (None, None) => return,
+    }
+    page.lay(width, id.0);
+}
+
+fn copied(model: &mut Model, text: String, what: &'static str) -> Vec<Effect> {
+    if text.is_empty() {
+        model.toast(NoticeLevel::Info, "There is no difference to copy");
+        return Vec::new();
+    }
+    vec![Effect::Copy { text, what }]
+}
+
+fn page_of(model: &mut Model) -> Option<&mut ChangesPage> {
+    model.overlays.iter_mut().find_map(|overlay| match overlay {
+        Overlay::Changes(page) => Some(&mut **page),
+        Overlay::Approval(_) | Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Pager(_) => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(path: &str, before: Option<&str>, after: &str) -> FileChanged {
+        FileChanged {
+            path: path.into(),
+            before: before.map(|text| ContentHash::of(text.as_bytes())),
+            after: ContentHash::of(after.as_bytes()),
+            mode: None,
+        }
+    }
+
+    #[test]
+    fn a_file_counts_once_from_its_first_change_to_its_last() {
+        let mut changes = Changes::default();
+        for (path, before, after) in
+            [("/a", Some("1"), "2"), ("/b", None, "x"), ("/a", Some("2"), "3")]
+        {
+            changes.note(&change(path, before, after));
+        }
+        let hashes = |file: &ChangedFile| (file.before.clone(), file.after.clone());
+        assert_eq!(changes.files.len(), 2);
+        let first = change("/a", Some("1"), "3");
+        assert_eq!(hashes(&changes.files[0]), (first.before, first.after));
+    }
+
+    #[test]
+    fn a_file_is_found_by_the_end_of_its_path() {
+        let net = Net {
+            path: "/w/src/cart.rs".into(),
+            name: "src/cart.rs".into(),
+            content: Content::Same,
+            since: Since::Nothing,
+            mode: None,
+        };
+        for name in ["src/cart.rs", "./src/cart.rs", "cart.rs", "/w/src/cart.rs"] {
+            assert!(named(&net, name), "{name}");
+        }
+        assert!(!named(&net, "art.rs"));
+    }
+}

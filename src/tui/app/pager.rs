@@ -1,0 +1,586 @@
+//! The whole of something long, over the whole screen: to scroll, search, follow and copy.
+//!
+//! It opens with what the transcript has and, where the output was kept whole, shows that as soon
+//! as it is read. Only what is on screen is laid out; lines are found once. While a command runs
+//! its output is added as it comes, and followed until the person scrolls up.
+
+pub mod document;
+pub mod search;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::domain::{CallId, NoticeLevel};
+use crate::tui::layout::paged;
+
+use super::block::{Block, Body, Shows, Tool};
+use super::editor::{Editor, Lines};
+use super::effect::{Effect, RequestId};
+use super::find::{Query, QueryKind};
+use super::geometry::PageGeometry;
+use super::keymap::{self, FindKey, PagerKey, Press, Scrolling};
+use super::model::Model;
+use super::overlay::Overlay;
+use super::pages::PageJob;
+use super::reach::{AtEnd, Place, Reach};
+use super::source;
+use super::transcript::BlockId;
+use document::Document;
+use search::{Search, Way};
+
+/// Columns that a text that is not wrapped moves sideways.
+const SIDEWAYS: usize = 8;
+
+/// A long text on the screen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pager {
+    /// What it is.
+    pub title: String,
+    /// The text so far.
+    pub document: Arc<Document>,
+    /// Where it stands.
+    pub reach: Reach,
+    /// Whether long lines go on in the next row.
+    pub wrap: Wrap,
+    /// Whether lines have their numbers.
+    pub numbers: Numbers,
+    /// Whether more comes, and is followed.
+    pub source: Source,
+    /// The whole, which is being read, and whether its end is to be in sight then.
+    pub waiting: Option<(RequestId, Follow)>,
+    /// What is looked for.
+    pub search: Option<Search>,
+    /// The field for what to look for.
+    pub prompt: Option<Prompt>,
+    /// Lines that are marked, from where it began to where it is.
+    pub marked: Option<(usize, usize)>,
+    /// The line that the mouse's button went down on.
+    pressed: Option<usize>,
+}
+
+/// Whether long lines go on in the next row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wrap {
+    /// They do.
+    On,
+    /// They are cut; what is shown begins at this column.
+    Off(usize),
+}
+
+/// Whether lines have their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Numbers {
+    /// They have.
+    Shown,
+    /// They have not.
+    Hidden,
+}
+
+/// Where the text comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// It is all there.
+    Whole,
+    /// The output of a call that runs.
+    Running(CallId, Follow),
+}
+
+/// Whether the end stays in sight while more comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follow {
+    /// It does.
+    Tail,
+    /// The person has scrolled up.
+    Held,
+}
+
+/// The field for what to look for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    /// What is typed.
+    pub editor: Editor,
+    /// How it is read.
+    pub kind: QueryKind,
+    /// What is wrong with it.
+    pub error: Option<String>,
+    /// Where the page stood before.
+    before: Reach,
+}
+
+impl Pager {
+    /// A text from its beginning.
+    pub fn new(title: String, document: Arc<Document>) -> Self {
+        Self {
+            title,
+            document,
+            reach: Reach::default(),
+            wrap: Wrap::On,
+            numbers: Numbers::Hidden,
+            source: Source::Whole,
+            waiting: None,
+            search: None,
+            prompt: None,
+            marked: None,
+            pressed: None,
+        }
+    }
+
+    /// The marked lines.
+    pub fn marked_lines(&self) -> Option<Range<usize>> {
+        self.marked.map(|(from, to)| from.min(to)..from.max(to) + 1)
+    }
+
+    /// What the view found.
+    pub fn drawn(&mut self, page: &PageGeometry) {
+        self.reach = match &self.source {
+            Source::Running(_, Follow::Tail) => Reach::END,
+            Source::Running(_, Follow::Held) | Source::Whole => Reach { top: page.top, delta: 0 },
+        };
+    }
+
+    fn scroll(&mut self, how: Scrolling, page: &PageGeometry) {
+        if let Some((_, to)) = &mut self.marked {
+            *to = moved(*to, how, page.rows.len(), self.document.len());
+            let to = *to;
+            if !page.rows.contains(&to) {
+                self.hold();
+                self.reach = Reach::at(Place { line: to, row: 0 }, page.rows.len() / 2);
+            }
+            return;
+        }
+        let up = match how {
+            Scrolling::LineUp | Scrolling::HalfUp | Scrolling::PageUp | Scrolling::Top => true,
+            Scrolling::LineDown | Scrolling::HalfDown | Scrolling::PageDown => false,
+            Scrolling::Bottom => {
+                if let Source::Running(_, follow) = &mut self.source {
+                    *follow = Follow::Tail;
+                }
+                false
+            }
+        };
+        if up {
+            self.hold_at(page.top);
+        }
+        self.reach.scroll(how, page.rows.len());
+    }
+
+    fn hold(&mut self) {
+        if let Source::Running(_, follow) = &mut self.source {
+            *follow = Follow::Held;
+        }
+    }
+
+    /// Stops following where the page stands.
+    fn hold_at(&mut self, top: Place) {
+        if matches!(self.source, Source::Running(_, Follow::Tail)) {
+            self.hold();
+            self.reach = Reach { top, delta: 0 };
+        }
+    }
+
+    /// Brings the current match into sight.
+    fn show_match(&mut self, page: &PageGeometry) {
+        let Some((line, nth)) = self.search.as_ref().and_then(Search::here) else { return };
+        self.hold();
+        let row = self.row_of(line, nth, page.area.width);
+        let visible = page.rows.contains(&line) && row == 0;
+        if !visible {
+            self.reach = Reach::at(Place { line, row }, page.rows.len() / 3);
+        }
+    }
+
+    /// The row of a line that a match is in.
+    fn row_of(&self, line: usize, nth: usize, width: u16) -> usize {
+        let (Wrap::On, Some(search)) = (self.wrap, &self.search) else { return 0 };
+        let (text, starts) = paged::joined(&paged::rows(self.document.line(line), width));
+        let found = search.query.matches(&text);
+        let at = found.get(nth).map_or(0, |range| range.start);
+        starts.partition_point(|start| *start <= at).saturating_sub(1)
+    }
+
+    /// Looks for what is typed, from where the page stood before.
+    fn look(&mut self, id: RequestId, page: &PageGeometry) -> Option<Effect> {
+        let prompt = self.prompt.as_mut()?;
+        let query = Query::new(&prompt.editor.text(), prompt.kind);
+        prompt.error = match &query {
+            Ok(_) | Err(super::find::QueryError::Empty) => None,
+            Err(error) => Some(error.to_string()),
+        };
+        let before = prompt.before;
+        let Ok(query) = query else {
+            self.search = None;
+            self.reach = before;
+            return None;
+        };
+        let mut search = Search::new(query.clone(), before.top.line.min(self.document.len()));
+        let document = Arc::clone(&self.document);
+        if document.bytes() > search::AT_ONCE {
+            search.asked = Some(id);
+            self.search = Some(search);
+            return Some(Effect::Find { id, document, query });
+        }
+        let hits = search::hits(&document, &query, 0..document.len());
+        search.found(hits, document.len(), &document);
+        self.search = Some(search);
+        self.reach = before;
+        self.show_match(page);
+        None
+    }
+
+    fn step(&mut self, way: Way, page: &PageGeometry) {
+        if let Some(search) = &mut self.search {
+            search.step(way);
+            self.show_match(page);
+        }
+    }
+
+    /// More of the output that is followed.
+    fn push(&mut self, text: &str) {
+        let before = self.document.let_go();
+        let document = Arc::make_mut(&mut self.document);
+        document.push(text);
+        let gone = document.let_go() - before;
+        if gone > 0 {
+            // Lines have other numbers now.
+            (self.search, self.marked) = (None, None);
+            self.reach.top.line = self.reach.top.line.saturating_sub(gone);
+        } else if let Some(search) = &mut self.search {
+            search.go_on(&self.document);
+        }
+    }
+
+    /// Puts the whole in the place of what was shown so far.
+    fn replace(&mut self, document: Arc<Document>) {
+        self.reach.top.line = self.reach.top.line.saturating_add(self.document.let_go());
+        self.document = document;
+        (self.search, self.marked) = (None, None);
+    }
+}
+
+/// Where the moving end of the marked lines goes.
+fn moved(line: usize, how: Scrolling, shown: usize, count: usize) -> usize {
+    let page = shown.saturating_sub(1).max(1);
+    let to = match how {
+        Scrolling::LineUp => line.saturating_sub(1),
+        Scrolling::LineDown => line + 1,
+        Scrolling::HalfUp => line.saturating_sub(page.div_ceil(2)),
+        Scrolling::HalfDown => line + page.div_ceil(2),
+        Scrolling::PageUp => line.saturating_sub(page),
+        Scrolling::PageDown => line + page,
+        Scrolling::Top => 0,
+        Scrolling::Bottom => usize::MAX,
+    };
+    to.min(count.saturating_sub(1))
+}
+
+/// Opens the whole of a block.
+pub fn open(model: &mut Model, block: BlockId) -> Vec<Effect> {
+    let Some(block) = model.transcript.get(block) else { return Vec::new() };
+    let text = whole(block);
+    let (title, tool) = match &block.body {
+        Body::User(_) => ("What you said".to_owned(), None),
+        Body::Assistant(_) => ("The answer".to_owned(), None),
+        Body::Thinking(_) => ("Thinking".to_owned(), None),
+        Body::Tool(tool) => (format!("{}  {}", tool.name, tool.title), Some((**tool).clone())),
+        Body::Notice(_) | Body::Interrupted | Body::Compacted => ("Notice".to_owned(), None),
+    };
+    if text.is_empty() && tool.as_ref().is_none_or(Tool::is_over) {
+        model.toast(NoticeLevel::Info, "There is no more of it");
+        return Vec::new();
+    }
+    let id = model.requests.issue();
+    let mut effects = Vec::new();
+    let let_go = match tool.as_ref().map(|tool| &tool.shows) {
+        Some(Shows::Live(live)) => live.hidden,
+        Some(Shows::Nothing | Shows::Text(_) | Shows::Terminal(_) | Shows::Diff(_)) | None => 0,
+    };
+    let mut pager = Pager::new(title, Arc::new(Document::with(id.0, text, let_go)));
+    if let Some(tool) = tool {
+        if !tool.is_over() {
+            pager.source = Source::Running(tool.call.clone(), Follow::Tail);
+            pager.reach = Reach::END;
+        }
+        if let Some(hash) = tool.kept {
+            pager.waiting = Some((id, Follow::Held));
+            effects.push(Effect::Pages { id, job: PageJob::Kept { document: id.0, hash } });
+        }
+    }
+    model.overlays.push(Overlay::Pager(Box::new(pager)));
+    effects
+}
+
+/// The text of a block, with the colours of its output.
+fn whole(block: &Block) -> String {
+    match &block.body {
+        Body::Tool(tool) => match &tool.shows {
+            Shows::Live(live) => live.text.clone(),
+            Shows::Text(text) | Shows::Terminal(text) => text.clone(),
+            Shows::Nothing | Shows::Diff(_) => source::of_block(block),
+        },
+        Body::User(_)
+        | Body::Assistant(_)
+        | Body::Thinking(_)
+        | Body::Notice(_)
+        | Body::Interrupted
+        | Body::Compacted => source::of_block(block),
+    }
+}
+
+/// What a key in a pager does to the stack of overlays.
+enum After {
+    Stay(Vec<Effect>),
+    Close,
+    Tell(&'static str),
+}
+
+/// A key for the pager at this place in the stack.
+pub fn key(model: &mut Model, at: usize, key: &Press<'_>) -> Vec<Effect> {
+    let page = model.geometry.page.clone().unwrap_or_default();
+    // Issued though not every key asks for something: numbers cost nothing.
+    let id = model.requests.issue();
+    let Some(Overlay::Pager(pager)) = model.overlays.get_mut(at) else { return Vec::new() };
+    let after = match pager.prompt {
+        Some(_) => After::Stay(typed(pager, key, id, &page).into_iter().collect()),
+        None => match keymap::find(keymap::PAGER, key) {
+            Some(key) => pressed(pager, key, &page),
+            None => After::Stay(Vec::new()),
+        },
+    };
+    match after {
+        After::Stay(effects) => effects,
+        After::Close => {
+            model.overlays.remove(at);
+            Vec::new()
+        }
+        After::Tell(text) => {
+            model.toast(NoticeLevel::Info, text);
+            Vec::new()
+        }
+    }
+}
+
+fn pressed(pager: &mut Pager, key: PagerKey, page: &PageGeometry) -> After {
+    let document = Arc::clone(&pager.document);
+    match key {
+        PagerKey::Scroll(how) => pager.scroll(how, page),
+        PagerKey::Left => sideways(pager, |left| left.saturating_sub(SIDEWAYS)),
+        PagerKey::Right => sideways(pager, |left| left.saturating_add(SIDEWAYS)),
+        PagerKey::Wrap => {
+            pager.wrap = match pager.wrap {
+                Wrap::On => Wrap::Off(0),
+                Wrap::Off(_) => Wrap::On,
+            };
+        }
+        PagerKey::Numbers => {
+            pager.numbers = match pager.numbers {
+                Numbers::Shown => Numbers::Hidden,
+                Numbers::Hidden => Numbers::Shown,
+            };
+        }
+        PagerKey::Follow => match &mut pager.source {
+            Source::Running(_, follow) => {
+                *follow = Follow::Tail;
+                pager.reach = Reach::END;
+            }
+            Source::Whole => {
+                pager.reach = Reach::END;
+                return After::Tell("Nothing runs: this is all there is");
+            }
+        },
+        PagerKey::Search => {
+            pager.prompt = Some(Prompt {
+                editor: Editor::new(Lines::One),
+                kind: pager.search.as_ref().map_or(QueryKind::Plain, |it| it.query.kind()),
+                error: None,
+                before: Reach { top: page.top, delta: 0 },
+            });
+        }
+        PagerKey::Next => pager.step(Way::Next, page),
+        PagerKey::Previous => pager.step(Way::Previous, page),
+        PagerKey::Mark => {
+            let first = page.rows.first().copied().unwrap_or(0);
+            let found = pager.search.as_ref().and_then(Search::here).map(|(line, _)| line);
+            let from = found.filter(|line| page.rows.contains(line)).unwrap_or(first);
+            pager.marked = match pager.marked {
+                None => Some((from, from)),
+                Some(_) => None,
+            };
+            pager.hold_at(page.top);
+        }
+        PagerKey::Copy => {
+            let (lines, what) = match pager.marked_lines() {
+                Some(lines) => (lines, "the lines"),
+                None => (0..document.len(), "all of it"),
+            };
+            pager.marked = None;
+            return After::Stay(vec![Effect::CopyLines { document, lines, what }]);
+        }
+        PagerKey::OpenPager => return After::Stay(vec![Effect::OpenPager(document)]),
+        PagerKey::Back if pager.marked.take().is_some() => {}
+        PagerKey::Back => return After::Close,
+    }
+    After::Stay(Vec::new())
+}
+
+fn sideways(pager: &mut Pager, to: impl Fn(usize) -> usize) {
+    if let Wrap::Off(left) = &mut pager.wrap {
+        *left = to(*left).min(crate::tui::layout::ansi::MAX_COLUMNS);
+    }
+}
+
+fn typed(pager: &mut Pager, key: &Press<'_>, id: RequestId, page: &PageGeometry) -> Option<Effect> {
+    let prompt = pager.prompt.as_mut()?;
+    match keymap::find(keymap::FIND, key) {
+        Some(FindKey::Accept) => pager.prompt = None,
+        Some(FindKey::Back) => {
+            pager.reach = prompt.before;
+            (pager.prompt, pager.search) = (None, None);
+        }
+        Some(FindKey::Regex) => {
+            prompt.kind = match prompt.kind {
+                QueryKind::Plain => QueryKind::Regex,
+                QueryKind::Regex => QueryKind::Plain,
+            };
+            return pager.look(id, page);
+        }
+        Some(FindKey::Next) => pager.step(Way::Next, page),
+        Some(FindKey::Previous) => pager.step(Way::Previous, page),
+        None => {
+            prompt.editor.key(key);
+            return pager.look(id, page);
+        }
+    }
+    None
+}
+
+/// Text in one piece, for the field.
+pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
+    let page = model.geometry.page.clone().unwrap_or_default();
+    let id = model.requests.issue();
+    let Some(Overlay::Pager(pager)) = model.overlays.last_mut() else { return Vec::new() };
+    if let Some(prompt) = &mut pager.prompt {
+        prompt.editor.paste(text);
+    }
+    pager.look(id, &page).into_iter().collect()
+}
+
+/// What a search elsewhere has found.
+pub fn found(model: &mut Model, id: RequestId, hits: &[search::Hit], searched: usize) {
+    let page = model.geometry.page.clone().unwrap_or_default();
+    for pager in pagers(model) {
+        let document = Arc::clone(&pager.document);
+        if let Some(search) = pager.search.as_mut().filter(|search| search.asked == Some(id)) {
+            search.found(hits.to_vec(), searched, &document);
+            pager.show_match(&page);
+        }
+    }
+}
+
+/// More output of a call.
+pub fn progress(model: &mut Model, call: &CallId, text: &str) {
+    for pager in pagers(model).filter(|pager| pager.reads(call)) {
+        pager.push(text);
+    }
+}
+
+/// A call is over: where its output was kept whole, that is shown from now on.
+pub fn ended(model: &mut Model, call: &CallId) -> Vec<Effect> {
+    if !pagers(model).any(|pager| pager.reads(call)) {
+        return Vec::new();
+    }
+    let id = model.requests.issue();
+    let hash = model.transcript.of_call(call).and_then(|tool| tool.kept.clone());
+    for pager in pagers(model).filter(|pager| pager.reads(call)) {
+        let follow = match &pager.source {
+            Source::Running(_, follow) => *follow,
+            Source::Whole => Follow::Held,
+        };
+        if follow == Follow::Tail {
+            pager.reach = Reach::END;
+        }
+        pager.source = Source::Whole;
+        pager.waiting = hash.is_some().then_some((id, follow));
+    }
+    let job = |hash| Effect::Pages { id, job: PageJob::Kept { document: id.0, hash } };
+    hash.map(job).into_iter().collect()
+}
+
+/// The whole of an output was read, or could not be.
+pub fn kept(model: &mut Model, id: RequestId, document: Option<&Arc<Document>>) {
+    for pager in pagers(model) {
+        let Some((_, follow)) = pager.waiting.take_if(|(asked, _)| *asked == id) else { continue };
+        if let Some(document) = document {
+            pager.replace(Arc::clone(document));
+        }
+        if follow == Follow::Tail {
+            pager.reach = Reach::END;
+        }
+    }
+}
+
+impl Pager {
+    fn reads(&self, call: &CallId) -> bool {
+        match &self.source {
+            Source::Running(running, _) => running == call,
+            Source::Whole => false,
+        }
+    }
+}
+
+fn pagers(model: &mut Model) -> impl Iterator<Item = &mut Pager> {
+    model.overlays.iter_mut().filter_map(|overlay| match overlay {
+        Overlay::Pager(pager) => Some(&mut **pager),
+        Overlay::Approval(_) | Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Changes(_) => {
+            None
+        }
+    })
+}
+
+/// Marks lines with the mouse, from where the button went down.
+pub fn drag(model: &mut Model, column: u16, row: u16, from: Drag) {
+    let page = model.geometry.page.clone().unwrap_or_default();
+    let Some(Overlay::Pager(pager)) = model.overlays.last_mut() else { return };
+    let row = row.clamp(page.area.y, (page.area.y + page.area.height).saturating_sub(1));
+    let column = column.clamp(page.area.x, (page.area.x + page.area.width).saturating_sub(1));
+    let inside = page.area.inside(column, row);
+    let Some(line) = inside.and_then(|(_, row)| page.rows.get(usize::from(row)).copied()) else {
+        return;
+    };
+    match (from, &mut pager.marked) {
+        (Drag::Down, marked) => {
+            *marked = None;
+            pager.pressed = Some(line);
+        }
+        (Drag::Moved, Some((_, to))) => *to = line,
+        (Drag::Moved, marked @ None) => *marked = pager.pressed.map(|from| (from, line)),
+    }
+    pager.hold_at(page.top);
+}
+
+/// The button is let go: what was marked with it is copied.
+pub fn let_go(pager: &mut Pager) -> Vec<Effect> {
+    let document = Arc::clone(&pager.document);
+    let Some(lines) = pager.marked_lines() else { return Vec::new() };
+    pager.marked = None;
+    vec![Effect::CopyLines { document, lines, what: "the lines" }]
+}
+
+/// What the mouse does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drag {
+    /// The button went down.
+    Down,
+    /// It is held and moves.
+    Moved,
+}
+
+/// The wheel over a pager.
+pub fn wheel(pager: &mut Pager, rows: i32, page: Option<&PageGeometry>) {
+    if let Some(page) = page.filter(|_| rows < 0) {
+        pager.hold_at(page.top);
+    }
+    let at_end = page.is_some_and(|page| page.end == AtEnd::Yes);
+    if rows < 0 || !at_end {
+        pager.reach.by(isize::try_from(rows).unwrap_or(0));
+    }
+}

@@ -1,0 +1,178 @@
+//! Looking for something in a long text: all matches are counted, and one of them is the current
+//! one. A short text is searched at once, a long one off the UI task; what is added to it later
+//! costs what is new.
+
+use std::ops::Range;
+
+use crate::tui::app::effect::RequestId;
+use crate::tui::app::find::Query;
+use crate::tui::layout::paged;
+
+use super::document::Document;
+
+/// Documents of at most this many bytes are searched at once.
+pub const AT_ONCE: usize = 128 * 1024;
+
+/// A line with matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hit {
+    /// The line.
+    pub line: usize,
+    /// Matches in it.
+    pub count: usize,
+}
+
+/// A match: which of the lines with matches, and which of the matches in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Current {
+    /// Its place among the lines with matches.
+    pub hit: usize,
+    /// Counted from 0.
+    pub nth: usize,
+}
+
+/// A query with what it has found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Search {
+    /// What is looked for.
+    pub query: Query,
+    /// The lines with matches, in order.
+    pub hits: Vec<Hit>,
+    /// The search that is under way elsewhere.
+    pub asked: Option<RequestId>,
+    /// The match that was gone to.
+    pub current: Option<Current>,
+    /// The line that the search began at.
+    origin: usize,
+    /// Lines that were searched and do not change any more.
+    searched: usize,
+}
+
+/// Which way to the next match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Down.
+    Next,
+    /// Up.
+    Previous,
+}
+
+/// The lines with matches among these.
+pub fn hits(document: &Document, query: &Query, lines: Range<usize>) -> Vec<Hit> {
+    let count = |line: usize| query.matches(&paged::text(document.line(line))).len();
+    let hits = lines.map(|line| Hit { line, count: count(line) });
+    hits.filter(|hit| hit.count > 0).collect()
+}
+
+impl Search {
+    /// A query that nothing has been found for yet, with the line to look from.
+    pub fn new(query: Query, origin: usize) -> Self {
+        let (hits, asked, current) = (Vec::new(), None, None);
+        Self { query, hits, asked, current, origin, searched: 0 }
+    }
+
+    /// Takes over what was found in the lines up to `searched`, and searches the rest.
+    pub fn found(&mut self, found: Vec<Hit>, searched: usize, document: &Document) {
+        self.hits = found;
+        self.asked = None;
+        self.searched = searched.saturating_sub(1);
+        self.go_on(document);
+        let first = self.hits.partition_point(|hit| hit.line < self.origin);
+        let hit = if first < self.hits.len() { first } else { 0 };
+        self.current = (!self.hits.is_empty()).then_some(Current { hit, nth: 0 });
+    }
+
+    /// Searches what has been added to the document since.
+    pub fn go_on(&mut self, document: &Document) {
+        if self.asked.is_some() {
+            return;
+        }
+        let kept = self.hits.partition_point(|hit| hit.line < self.searched);
+        self.hits.truncate(kept);
+        self.hits.extend(hits(document, &self.query, self.searched..document.len()));
+        // The last line may still grow.
+        self.searched = document.len().saturating_sub(1);
+    }
+
+    /// Goes to the next match, around the ends.
+    pub fn step(&mut self, way: Way) {
+        let Some(Current { hit, nth }) = self.current else { return };
+        let count = |at: usize| self.hits.get(at).map_or(0, |hit| hit.count);
+        let lines = self.hits.len();
+        self.current = Some(match way {
+            Way::Next if nth + 1 < count(hit) => Current { hit, nth: nth + 1 },
+            Way::Next => Current { hit: (hit + 1) % lines.max(1), nth: 0 },
+            Way::Previous if nth > 0 => Current { hit, nth: nth - 1 },
+            Way::Previous => {
+                let hit = hit.checked_sub(1).unwrap_or(lines.saturating_sub(1));
+                Current { hit, nth: count(hit).saturating_sub(1) }
+            }
+        });
+    }
+
+    /// Matches in all.
+    pub fn total(&self) -> usize {
+        self.hits.iter().map(|hit| hit.count).sum()
+    }
+
+    /// The number of the current match, from 1.
+    pub fn number(&self) -> Option<usize> {
+        let Current { hit, nth } = self.current?;
+        let above: usize = self.hits.iter().take(hit).map(|hit| hit.count).sum();
+        Some(above + nth + 1)
+    }
+
+    /// The line of the current match, and which of the matches in it.
+    pub fn here(&self) -> Option<(usize, usize)> {
+        let Current { hit, nth } = self.current?;
+        Some((self.hits.get(hit)?.line, nth))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tui::app::find::QueryKind;
+
+    use super::*;
+
+    fn search(text: &str, document: &Document, origin: usize) -> Search {
+        let query = Query::new(text, QueryKind::Plain).unwrap();
+        let found = hits(document, &query, 0..document.len());
+        let mut search = Search::new(query, origin);
+        search.found(found, document.len(), document);
+        search
+    }
+
+    #[test]
+    fn matches_are_counted_and_gone_through_around_the_ends() {
+        let document = Document::new(1, "aXa\nb\na\n\u{1b}[1ma\u{1b}[0m".into());
+        let mut search = search("a", &document, 1);
+        assert_eq!((search.total(), search.number(), search.here()), (4, Some(3), Some((2, 0))));
+        let mut seen = Vec::new();
+        for way in [Way::Next, Way::Next, Way::Next, Way::Previous, Way::Previous] {
+            search.step(way);
+            seen.push(search.here().unwrap());
+        }
+        assert_eq!(seen, [(3, 0), (0, 0), (0, 1), (0, 0), (3, 0)]);
+    }
+
+    #[test]
+    fn what_is_not_there_has_no_place() {
+        let document = Document::new(1, "abc".into());
+        let mut search = search("x", &document, 0);
+        search.step(Way::Next);
+        assert_eq!((search.total(), search.number(), search.here()), (0, None, None));
+    }
+
+    #[test]
+    fn what_is_added_is_searched_too() {
+        let mut document = Document::new(1, "a\nno a".into());
+        let mut search = search("a", &document, 0);
+        document.push("a\na\n");
+        search.go_on(&document);
+        document.push("a");
+        search.go_on(&document);
+        let hits: Vec<(usize, usize)> = search.hits.iter().map(|it| (it.line, it.count)).collect();
+        assert_eq!(hits, [(0, 1), (1, 2), (2, 1), (3, 1)]);
+    }
+}

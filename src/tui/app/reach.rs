@@ -1,0 +1,154 @@
+//! Where a long page stands, counted in its lines, so that only those on screen are laid out.
+//!
+//! A line takes as many rows as it wraps to. `update` says how many rows to go; the view, which
+//! lays out, finds the row and hands it back. Nothing sums the heights of all lines.
+
+use super::keymap::Scrolling;
+
+/// A row of a page.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// Which of its rows.
+    pub row: usize,
+}
+
+/// The position of a page.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// The row at the top.
+    pub top: Place,
+    /// Rows still to go from there; negative is up.
+    pub delta: isize,
+}
+
+/// Whether the end of a page is on screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AtEnd {
+    /// It is.
+    Yes,
+    /// There is more below.
+    No,
+}
+
+impl Reach {
+    /// A place behind every line: the page's end.
+    pub const END: Self = Self { top: Place { line: usize::MAX, row: 0 }, delta: 0 };
+
+    /// With a place in sight, and so many rows above it.
+    pub fn at(place: Place, above: usize) -> Self {
+        Self { top: place, delta: isize::try_from(above).map_or(isize::MIN, |above| -above) }
+    }
+
+    /// Goes so many rows; negative is up.
+    pub fn by(&mut self, rows: isize) {
+        self.delta = self.delta.saturating_add(rows);
+    }
+
+    /// Scrolls a page that shows so many rows.
+    pub fn scroll(&mut self, how: Scrolling, shown: usize) {
+        let page = isize::try_from(shown).unwrap_or(isize::MAX).max(2) - 1;
+        match how {
+            Scrolling::LineUp => self.by(-1),
+            Scrolling::LineDown => self.by(1),
+            Scrolling::HalfUp => self.by(-(page / 2).max(1)),
+            Scrolling::HalfDown => self.by((page / 2).max(1)),
+            Scrolling::PageUp => self.by(-page),
+            Scrolling::PageDown => self.by(page),
+            Scrolling::Top => *self = Self::default(),
+            Scrolling::Bottom => *self = Self::END,
+        }
+    }
+
+    /// The row at the top of a screen of `height` rows, given how many rows each of `count` lines
+    /// takes. Asks for the lines that it passes and those of the last screen.
+    pub fn settle(
+        self,
+        height: usize,
+        count: usize,
+        rows_of: &mut dyn FnMut(usize) -> usize,
+    ) -> (Place, AtEnd) {
+        let last = last_top(height, count, rows_of);
+        let mut place = if self.top.line < count { self.top } else { last };
+        if place != last {
+            place.row = place.row.min(rows_of(place.line).saturating_sub(1));
+        }
+        let mut left = self.delta.unsigned_abs();
+        if self.delta < 0 {
+            while left > place.row && place.line > 0 {
+                left -= place.row + 1;
+                place.line -= 1;
+                place.row = rows_of(place.line).saturating_sub(1);
+            }
+            place.row = place.row.saturating_sub(left);
+        } else {
+            while left > 0 && place < last {
+                let rows = rows_of(place.line);
+                if place.row + left < rows {
+                    place.row += left;
+                    break;
+                }
+                left -= rows.saturating_sub(place.row).min(left);
+                place = Place { line: place.line + 1, row: 0 };
+            }
+        }
+        if place < last { (place, AtEnd::No) } else { (last, AtEnd::Yes) }
+    }
+}
+
+/// The top row when the last row is at the bottom.
+fn last_top(height: usize, count: usize, rows_of: &mut dyn FnMut(usize) -> usize) -> Place {
+    let mut left = height;
+    for line in (0..count).rev() {
+        let rows = rows_of(line);
+        if rows >= left {
+            return Place { line, row: rows - left };
+        }
+        left -= rows;
+    }
+    Place::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn flat(place: Place, rows: &[usize]) -> usize {
+        rows[..place.line].iter().sum::<usize>() + place.row
+    }
+
+    #[test]
+    fn the_end_fills_the_screen() {
+        let rows = [1, 3, 2];
+        let settled = Reach::END.settle(4, 3, &mut |line| rows[line]);
+        assert_eq!(settled, (Place { line: 1, row: 1 }, AtEnd::Yes));
+        assert_eq!(Reach::END.settle(9, 3, &mut |line| rows[line]).0, Place::default());
+        assert_eq!(Reach::END.settle(9, 0, &mut |_| 1), (Place::default(), AtEnd::Yes));
+    }
+
+    proptest! {
+        #[test]
+        fn rows_are_gone_as_if_all_were_laid_out(
+            rows in proptest::collection::vec(1_usize..4, 1..30),
+            line in 0_usize..40,
+            row in 0_usize..5,
+            delta in -60_isize..60,
+            height in 1_usize..12,
+        ) {
+            let reach = Reach { top: Place { line, row }, delta };
+            let (place, end) = reach.settle(height, rows.len(), &mut |line| rows[line]);
+            let total: usize = rows.iter().sum();
+            let last = total.saturating_sub(height);
+            let start = match rows.get(line) {
+                Some(count) => flat(Place { line, row: row.min(count - 1) }, &rows),
+                None => last,
+            };
+            let wanted = start.saturating_add_signed(delta).min(last);
+            prop_assert_eq!(flat(place, &rows), wanted);
+            prop_assert_eq!(end == AtEnd::Yes, wanted == last);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What the session changed, as a page.
+
+use std::sync::Arc;
+
+use crate::domain::{Around, ContentHash, Diff, ModeChange};
+use crate::session::{Entry, FileChanged, Record};
+use crate::tui::app::changes::{Content, Net, Since};
+use crate::tui::app::pages::{PageAnswer, PageJob};
+use crate::tui::app::{Effect, Msg};
+use crate::tui::scene::{Scene, record, recorded, screen};
+
+const ROOT: &str = "/home/me/src/webshop";
+
+fn change(path: &str) -> Record {
+    let hash = |text: &str| ContentHash::of(text.as_bytes());
+    record(Entry::FileChange(FileChanged {
+        path: format!("{ROOT}/{path}").into(),
+        before: Some(hash("before")),
+        after: hash("after"),
+        mode: Some(0o644),
+    }))
+}
+
+fn net(name: &str, content: Content, since: Since) -> Net {
+    Net { path: format!("{ROOT}/{name}").into(), name: name.into(), content, since, mode: None }
+}
+
+fn diff(name: &str, old: &str, new: &str) -> Arc<Diff> {
+    Arc::new(Diff::with(format!("{ROOT}/{name}"), old, new, Around::Everything))
+}
+
+fn cart() -> Arc<Diff> {
+    let old: String = (1..=60).map(|n| format!("    let line_{n} = {n};\n")).collect();
+    let new = old.replace("line_8 = 8", "line_8 = eight").replace("line_50 = 50;", "line_50 = 51;");
+    diff("src/cart.rs", &old, &new)
+}
+
+fn nets() -> Vec<Net> {
+    let mode = Some(ModeChange { old: 0o644, new: 0o755 });
+    let run = Diff { mode, ..(*diff("run.sh", "ls\n", "ls -l\n")).clone() };
+    vec![
+        net("src/cart.rs", Content::Changed(cart()), Since::Nothing),
+        net("src/new.rs", Content::New(diff("src/new.rs", "", "fn new() {}")), Since::Nothing),
+        net("run.sh", Content::Changed(Arc::new(run)), Since::Changed),
+        net("same.txt", Content::Same, Since::Nothing),
+    ]
+}
+
+/// Answers the question for the files.
+fn answered(mut scene: Scene) -> Scene {
+    let asked = scene.effects.drain(..).find_map(|effect| match effect {
+        Effect::Pages { id, job: PageJob::Changes { .. } } => Some(id),
+        _ => None,
+    });
+    let answer = Ok(PageAnswer::Changes(Arc::new(nets())));
+    scene.msg(Msg::Pages { id: asked.expect("the files are asked for"), answer })
+}
+
+fn page(width: u16, height: u16) -> Scene {
+    let files = ["src/cart.rs", "src/new.rs", "run.sh", "same.txt"];
+    let scene = files
+        .iter()
+        .fold(screen(width, height), |scene, file| scene.event(recorded(&change(file))));
+    answered(scene.quietly().types("/diff").key("enter"))
+}
+
+#[test]
+fn the_page_at_80x24() {
+    insta::assert_snapshot!(page(80, 24).text());
+}
+
+#[test]
+fn the_page_at_120x40() {
+    insta::assert_snapshot!(page(120, 40).key("n").text());
+}
+
+#[test]
+fn the_page_at_200x60() {
+    insta::assert_snapshot!(page(200, 60).text());
+}
+
+#[test]
+fn files_are_gone_through() {
+    let scene = page(120, 40).shows("4 files  +4 -3").shows("⋯ 4 unchanged lines");
+    let scene = scene.key("tab").shows("src/new.rs  new file").shows("no newline at the end");
+    let scene = scene.key("tab").shows("permissions 644 → 755").shows("changed outside of slug");
+    let scene = scene.key("tab").shows("as it was before this session").key("tab");
+    scene.shows("eight").key("shift+tab").shows("as it was before this session");
+}
+
+#[test]
+fn changes_are_gone_through() {
+    let scene = page(120, 14).shows("= eight").hides("= 51").shows("1 more change below");
+    scene.key("n").shows("= 51").key("N").shows("= eight");
+}
+
+#[test]
+fn folds_open_one_by_one_and_all_at_once() {
+    let scene = page(80, 60).hides("line_2 =").hides("line_20 =");
+    let scene = scene.key("enter").shows("line_2 =").hides("line_20 =");
+    let scene = scene.key("x").shows("line_20 =").hides("unchanged lines").key("x");
+    scene.hides("line_2 =").hides("line_20 =");
+}
+
+#[test]
+fn a_click_opens_a_fold_or_a_file() {
+    let scene = page(120, 40);
+    let row = |text: &str| {
+        let shown = scene.text();
+        u16::try_from(shown.lines().position(|line| line.contains(text)).unwrap()).unwrap()
+    };
+    let (fold, file) = (row("⋯ 4 unchanged lines"), row("src/new.rs"));
+    let scene = scene.drag((60, fold), (60, fold)).shows("line_2 =");
+    scene.drag((4, file), (4, file)).shows("new file");
+}
+
+#[test]
+fn sides_are_chosen() {
+    let scene = page(120, 40).shows("unified").key("s").shows("side by side");
+    let both = "8 -     let line_8 = 8;";
+    let row = scene.text().lines().find(|line| line.contains(both)).unwrap().to_owned();
+    assert!(row.contains("8 +     let line_8 = eight"), "{row}");
+}
+
+#[test]
+fn the_patch_is_copied() {
+    let mut scene = page(120, 40).key("tab").key("c");
+    let copied = scene.effects.drain(..).find(|effect| matches!(effect, Effect::Copy { .. }));
+    match copied {
+        Some(Effect::Copy { text, .. }) => insta::assert_snapshot!(text, @r"
+        diff --git a/src/new.rs b/src/new.rs
+        new file mode 100644
+        --- /dev/null
+        +++ b/src/new.rs
+        @@ -0,0 +1,1 @@
+        +fn new() {}
+        \ No newline at end of file
+        "),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_path_goes_to_its_file() {
+    let scene = ["src/cart.rs", "run.sh"]
+        .iter()
+        .fold(screen(120, 40), |scene, file| scene.event(recorded(&change(file))));
+    let scene = answered(scene.types("/diff run.sh").key("enter"));
+    scene.shows("ls -l").key("esc").hides("What this session changed");
+}
+
+#[test]
+fn a_change_made_meanwhile_is_read_and_the_page_stays() {
+    let scene = page(120, 40).key("tab").event(recorded(&change("src/cart.rs")));
+    answered(scene).shows("new file");
+}
+
+#[test]
+fn nothing_changed_is_said() {
+    screen(80, 24).types("/diff").key("enter").shows("This session has changed nothing so far.");
+}

@@ -1,0 +1,237 @@
+//! What the session changed, over the whole screen: the files with their counts beside the diff,
+//! or above it where the screen is narrow.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::tui::app::changes::{ChangesPage, Content, Net, Since, columns};
+use crate::tui::app::geometry::{Geometry, PageGeometry};
+use crate::tui::app::reach::{AtEnd, Place};
+use crate::tui::layout::diff::rows::Sides;
+use crate::tui::layout::{Role, Span, plain};
+
+use super::blocks::harmless;
+use super::layouts::Layouts;
+use super::paint::{self, Styles, span, spans_width, truncate};
+
+/// Draws the page on all of `area`.
+pub fn draw(
+    page: &ChangesPage,
+    layouts: &mut Layouts,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+    geometry: &mut Geometry,
+) {
+    paint::clear(area, styles, buffer);
+    let files = page.files.as_ref().map_or(&[][..], |files| files.as_slice());
+    heading(page, files, styles, Rect { height: area.height.min(1), ..area }, buffer);
+    let rule = Rect { y: area.y + 1, height: u16::from(area.height > 1), ..area };
+    paint::rule(rule, styles, buffer);
+    let rest = Rect { y: area.y + 2, height: area.height.saturating_sub(2), ..area };
+    let (list, body) = split(files.len(), rest);
+    let first = draw_list(page, files, styles, list, buffer);
+    if list.width < area.width && list.height > 0 {
+        for y in list.y..list.y + list.height {
+            let place = Rect { x: list.x + list.width, y, width: 1, height: 1 };
+            paint::spans(&[span("│", Role::Border)], styles, place, buffer);
+        }
+    }
+    let mut shown = draw_file(page, layouts, styles, body, buffer);
+    shown.list = Some((list.into(), first));
+    geometry.page = Some(shown);
+}
+
+/// Where the files stand, and where the diff.
+fn split(files: usize, area: Rect) -> (Rect, Rect) {
+    let (list, body) = columns(area.width);
+    if list > 0 {
+        let x = area.x + list + 2;
+        let width = body.min((area.x + area.width).saturating_sub(x));
+        return (Rect { width: list, ..area }, Rect { x, width, ..area });
+    }
+    let most = (area.height / 4).max(1);
+    let height = u16::try_from(files).unwrap_or(most).clamp(1, most).min(area.height);
+    let below = Rect {
+        x: area.x + 1,
+        y: area.y + height,
+        width: body.min(area.width.saturating_sub(1)),
+        height: area.height - height,
+    };
+    (Rect { height, ..area }, below)
+}
+
+fn heading(
+    page: &ChangesPage,
+    files: &[Net],
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let width = area.width;
+    let area = Rect { x: area.x + 1, width: width.saturating_sub(2), ..area };
+    let mut left = vec![span("What this session changed", Role::Strong)];
+    let sum = |of: fn(&crate::domain::Diff) -> usize| -> usize {
+        files.iter().filter_map(Net::diff).map(|diff| of(diff)).sum()
+    };
+    match (files.len(), page.asked) {
+        (0, Some(_)) => left.push(span("   reading the files", Role::Muted)),
+        (count, _) => {
+            let noun = if count == 1 { "file" } else { "files" };
+            left.push(span(format!("   {count} {noun}  "), Role::Muted));
+            left.extend(counts(sum(|diff| diff.added), sum(|diff| diff.removed)));
+        }
+    }
+    let sides = match page.sides_at(width) {
+        Sides::Unified => "unified",
+        Sides::Beside => "side by side",
+    };
+    let right = [span(sides, Role::Muted)];
+    paint::both_edges(&left, &right, styles, area, buffer);
+}
+
+fn counts(added: usize, removed: usize) -> [Span; 3] {
+    [
+        span(format!("+{added}"), Role::Success),
+        span(" ", Role::Text),
+        span(format!("-{removed}"), Role::Error),
+    ]
+}
+
+/// Draws the files so that the shown one is in sight, and returns the first of them.
+fn draw_list(
+    page: &ChangesPage,
+    files: &[Net],
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> usize {
+    let height = usize::from(area.height).max(1);
+    let first = (page.selected + 1).saturating_sub(height).min(files.len().saturating_sub(height));
+    for (y, (at, file)) in (area.y..area.y + area.height).zip(files.iter().enumerate().skip(first))
+    {
+        let place = Rect { y, height: 1, ..area };
+        let is_shown = at == page.selected;
+        let right: Vec<Span> = match (file.diff(), &file.content) {
+            (Some(diff), _) => counts(diff.added, diff.removed).into(),
+            (None, Content::Same) => vec![span("as before", Role::Muted)],
+            (None, _) => vec![span("?", Role::Warning)],
+        };
+        let mark = if is_shown { "▎" } else { " " };
+        let (sign, role) = match (&file.content, file.since) {
+            (_, Since::Changed | Since::Deleted) => ("!", Role::Warning),
+            (Content::New(_), _) => ("A", Role::Success),
+            (Content::Deleted(_), _) => ("D", Role::Error),
+            (Content::Changed(_), _) => ("M", Role::System),
+            (Content::Same | Content::Unknown(_), _) => ("·", Role::Muted),
+        };
+        let room = place.width.saturating_sub(spans_width(&right) + 6);
+        let name = shortened(&harmless(&file.name), room);
+        let role_of_name = if is_shown { Role::Strong } else { Role::Text };
+        let left =
+            [span(mark, Role::User), span(format!("{sign} "), role), span(name, role_of_name)];
+        let inside = Rect { width: place.width.saturating_sub(1), ..place };
+        paint::both_edges(&left, &right, styles, inside, buffer);
+    }
+    first
+}
+
+/// A path cut at its beginning: its end says most.
+fn shortened(path: &str, columns: u16) -> String {
+    if paint::width(path) <= columns {
+        return path.to_owned();
+    }
+    let ends = path.match_indices('/').map(|(at, _)| &path[at..]);
+    let fits = ends.into_iter().find(|end| paint::width(end) < columns);
+    fits.map_or_else(|| truncate(path, columns), |end| format!("…{end}"))
+}
+
+/// Draws the shown file: its name, what is to be said of it, and its rows.
+fn draw_file(
+    page: &ChangesPage,
+    layouts: &mut Layouts,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> PageGeometry {
+    let none = PageGeometry { area: area.into(), ..PageGeometry::default() };
+    let Some(file) = page.file() else { return none };
+    let above = u16::try_from(name(file, styles, area, buffer)).unwrap_or(area.height);
+    let body = Rect {
+        y: area.y + above.min(area.height),
+        height: area.height.saturating_sub(above),
+        ..area
+    };
+    let rows = &page.rows.rows;
+    let Some(diff) = file.diff() else { return PageGeometry { area: body.into(), ..none } };
+    let height = usize::from(body.height);
+    let mut lay = |row: usize| layouts.changed(page.version, diff, rows, row, body.width);
+    let (top, end) = page.reach.settle(height, rows.len(), &mut |row| lay(row).len());
+    let mut shown = Vec::with_capacity(height);
+    let Place { line: mut row, row: mut skipped } = top;
+    while shown.len() < height && row < rows.len() {
+        let laid = lay(row);
+        for line in laid.iter().skip(skipped).take(height - shown.len()) {
+            let y = body.y + u16::try_from(shown.len()).unwrap_or(0);
+            paint::whole(line, styles, Rect { y, height: 1, ..body }, buffer);
+            shown.push(row);
+        }
+        (row, skipped) = (row + 1, 0);
+    }
+    if end == AtEnd::No && height > 0 {
+        let place = Rect { x: area.x, y: body.y + body.height - 1, width: area.width, height: 1 };
+        more(page, shown.last().copied().unwrap_or(0), styles, place, buffer);
+    }
+    PageGeometry { area: body.into(), rows: shown, top, end, list: None }
+}
+
+/// Says at the right edge how many changes are below.
+fn more(page: &ChangesPage, last: usize, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+    let changes = &page.rows.changes;
+    let below = changes.len() - changes.partition_point(|at| *at <= last);
+    if below == 0 {
+        return;
+    }
+    let noun = if below == 1 { "change" } else { "changes" };
+    let text = format!(" {below} more {noun} below ");
+    let width = paint::width(&text).min(area.width);
+    let place = Rect { x: area.x + area.width - width, width, ..area };
+    paint::clear(place, styles, buffer);
+    paint::spans(&[span(text, Role::System)], styles, place, buffer);
+}
+
+/// Draws the name of a file and what is to be said of it; returns how many rows that took.
+fn name(file: &Net, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> usize {
+    let mut right: Vec<Span> = Vec::new();
+    if let Some(diff) = file.diff() {
+        right.extend(counts(diff.added, diff.removed));
+    }
+    let kind = match &file.content {
+        Content::New(_) => "  new file",
+        Content::Deleted(_) => "  deleted",
+        Content::Changed(_) | Content::Same | Content::Unknown(_) => "",
+    };
+    let room = area.width.saturating_sub(spans_width(&right) + paint::width(kind) + 2);
+    let left =
+        [span(shortened(&harmless(&file.name), room), Role::Strong), span(kind, Role::Muted)];
+    let first = Rect { height: area.height.min(1), ..area };
+    paint::both_edges(&left, &right, styles, first, buffer);
+    let mut lines = Vec::new();
+    let mut say = |text: &str, role| lines.extend(plain::render(text, role, area.width));
+    match file.since {
+        Since::Nothing => {}
+        Since::Changed => {
+            say("! changed outside of slug since: what is there now is shown", Role::Warning);
+        }
+        Since::Deleted => say("! deleted outside of slug since", Role::Warning),
+    }
+    match &file.content {
+        Content::Same => say("It is as it was before this session.", Role::Muted),
+        Content::Unknown(why) => say(why, Role::Warning),
+        Content::Changed(_) | Content::New(_) | Content::Deleted(_) => {}
+    }
+    for (y, line) in (area.y + 1..area.y + area.height).zip(&lines) {
+        paint::spans(&line.spans, styles, Rect { y, height: 1, ..area }, buffer);
+    }
+    1 + lines.len()
+}

@@ -1,0 +1,224 @@
+//! A long text over the whole screen: its title and place above, the rows that are in sight, and
+//! below what is looked for.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Modifier;
+
+use crate::tui::app::find::QueryKind;
+use crate::tui::app::geometry::{Geometry, PageGeometry};
+use crate::tui::app::pager::{Follow, Numbers, Pager, Prompt, Source, Wrap};
+use crate::tui::app::reach::{AtEnd, Place};
+use crate::tui::layout::{Line, Role, Span, paged};
+
+use super::blocks::harmless;
+use super::layouts::Layouts;
+use super::paint::{self, Styles, span, spans_width, truncate};
+
+/// Draws the pager on all of `area`, and returns the caret's cell while something is typed.
+pub fn draw(
+    pager: &Pager,
+    layouts: &mut Layouts,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+    geometry: &mut Geometry,
+) -> Option<Position> {
+    paint::clear(area, styles, buffer);
+    let row = |y: u16| Rect { y, height: u16::from(y < area.y + area.height), ..area };
+    let below = u16::from(pager.prompt.is_some() || pager.search.is_some());
+    let body = Rect {
+        x: area.x + 1,
+        y: area.y + 2,
+        width: area.width.saturating_sub(2),
+        height: area.height.saturating_sub(2 + below),
+    };
+    let page = rows(pager, layouts, styles, body, buffer);
+    title(pager, &page, styles, row(area.y), buffer);
+    paint::rule(row(area.y + 1), styles, buffer);
+    let last = row((area.y + area.height).saturating_sub(1).max(area.y + 2));
+    let last = Rect { x: last.x + 1, width: last.width.saturating_sub(2), ..last };
+    geometry.page = Some(page);
+    match (&pager.prompt, below) {
+        (Some(prompt), _) => Some(field(pager, prompt, styles, last, buffer)),
+        (None, 0) => None,
+        (None, _) => {
+            paint::spans(&looked_for(pager), styles, last, buffer);
+            None
+        }
+    }
+}
+
+/// Draws the rows in sight, and says which they are.
+fn rows(
+    pager: &Pager,
+    layouts: &mut Layouts,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> PageGeometry {
+    let document = &pager.document;
+    let numbers = match pager.numbers {
+        Numbers::Hidden => 0,
+        Numbers::Shown => (document.len() + document.let_go()).to_string().len() + 1,
+    };
+    let gutter = u16::try_from(numbers).unwrap_or(0).min(area.width / 2);
+    let text = Rect { x: area.x + gutter, width: (area.width - gutter).max(1), ..area };
+    let mut lay = |line: usize| layouts.paged(document, line, text.width, pager.wrap);
+    let height = usize::from(area.height);
+    let (top, end) = pager.reach.settle(height, document.len(), &mut |line| lay(line).len());
+    let mut shown = Vec::with_capacity(height);
+    let marked = pager.marked_lines();
+    let Place { mut line, row: mut first } = top;
+    while shown.len() < height && line < document.len() {
+        let laid = lay(line);
+        let found = matches(pager, line, &laid);
+        for (at, row) in laid.iter().enumerate().skip(first).take(height - shown.len()) {
+            let y = area.y + u16::try_from(shown.len()).unwrap_or(0);
+            if at == 0 && gutter > 0 {
+                let number = line + document.let_go() + 1;
+                let number = format!("{number:>width$} ", width = numbers - 1);
+                let place = Rect { y, height: 1, width: gutter, ..area };
+                paint::spans(&[span(number, Role::LineNumber)], styles, place, buffer);
+            }
+            let place = Rect { y, height: 1, ..text };
+            let row = found.get(at).map_or_else(|| row.clone(), |it| it.over(row));
+            let row = match pager.wrap {
+                Wrap::On => row,
+                Wrap::Off(left) => paged::from_column(row, left),
+            };
+            paint::whole(&row, styles, place, buffer);
+            if marked.as_ref().is_some_and(|lines| lines.contains(&line)) {
+                buffer.set_style(place, Modifier::REVERSED);
+            }
+            let is_here = found.get(at).is_some_and(|it| it.here);
+            if is_here && place.x > 0 {
+                let mark = Rect { x: area.x.saturating_sub(1), y, width: 1, height: 1 };
+                paint::spans(&[span("▸", Role::User)], styles, mark, buffer);
+            }
+            shown.push(line);
+        }
+        (line, first) = (line + 1, 0);
+    }
+    PageGeometry { area: text.into(), rows: shown, top, end, list: None }
+}
+
+/// What was found in a row.
+struct Found {
+    ranges: Vec<Range<usize>>,
+    /// Whether the match that was gone to begins here.
+    here: bool,
+}
+
+impl Found {
+    fn over(&self, row: &Line) -> Line {
+        if self.ranges.is_empty() {
+            return row.clone();
+        }
+        paged::marked(row, &self.ranges, Role::Match)
+    }
+}
+
+/// What was found in each row of a line; none where nothing is looked for.
+fn matches(pager: &Pager, line: usize, rows: &Arc<[Line]>) -> Vec<Found> {
+    let Some(search) = &pager.search else { return Vec::new() };
+    let (text, starts) = paged::joined(rows);
+    let found = search.query.matches(&text);
+    let here = search.here().filter(|(here, _)| *here == line).map(|(_, nth)| nth);
+    let here = here.and_then(|nth| found.get(nth)).map(|range| range.start);
+    let ends = starts.iter().skip(1).copied().chain([usize::MAX]);
+    let of_row = |(start, end): (usize, usize)| Found {
+        ranges: found
+            .iter()
+            .filter(|range| range.start < end && range.end > start)
+            .map(|range| range.start.max(start) - start..range.end.min(end) - start)
+            .collect(),
+        here: here.is_some_and(|at| (start..end).contains(&at)),
+    };
+    starts.iter().copied().zip(ends).map(of_row).collect()
+}
+
+fn title(pager: &Pager, page: &PageGeometry, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    let mut right = Vec::new();
+    if pager.waiting.is_some() {
+        right.push(span("reading the whole   ", Role::Warning));
+    }
+    match &pager.source {
+        Source::Whole => {}
+        Source::Running(_, Follow::Tail) => right.push(span("following   ", Role::Warning)),
+        Source::Running(_, Follow::Held) => right.push(span("running   ", Role::Warning)),
+    }
+    right.push(span(place(pager, page), Role::Muted));
+    let room = area.width.saturating_sub(spans_width(&right) + 2);
+    let left = [span(truncate(&harmless(&pager.title), room), Role::Strong)];
+    paint::both_edges(&left, &right, styles, area, buffer);
+}
+
+/// Which lines are in sight.
+fn place(pager: &Pager, page: &PageGeometry) -> String {
+    let document = &pager.document;
+    let (Some(first), Some(last)) = (page.rows.first(), page.rows.last()) else {
+        return "nothing yet".to_owned();
+    };
+    let count = document.len() + document.let_go();
+    let number = |line: &usize| line + document.let_go() + 1;
+    let share = (number(last) * 100).checked_div(count).unwrap_or(100);
+    let share = if page.end == AtEnd::Yes { 100 } else { share.min(99) };
+    if count == 1 {
+        return "1 line".to_owned();
+    }
+    format!("{}-{} of {count} lines  {share}%", number(first), number(last))
+}
+
+fn field(
+    pager: &Pager,
+    prompt: &Prompt,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Position {
+    let text = prompt.editor.text();
+    let mark = match prompt.kind {
+        QueryKind::Plain => "/",
+        QueryKind::Regex => "regex /",
+    };
+    let right = match &prompt.error {
+        Some(error) => vec![span(harmless(error), Role::Error)],
+        None if text.is_empty() => Vec::new(),
+        None => vec![count(pager)],
+    };
+    let room = area.width.saturating_sub(spans_width(&right) + paint::width(mark) + 2);
+    let (before, behind) = text.split_at(prompt.editor.caret().min(text.len()));
+    // A long query shows what stands before the caret.
+    let mut before = harmless(before);
+    while paint::width(&before) >= room.max(1) {
+        before.remove(0);
+    }
+    let column = paint::width(&before);
+    let typed = format!("{before}{}", harmless(behind));
+    let left = [span(mark, Role::User), span(typed, Role::Text)];
+    paint::both_edges(&left, &right, styles, area, buffer);
+    Position { x: area.x + paint::width(mark) + column, y: area.y }
+}
+
+/// What is looked for while nothing is typed.
+fn looked_for(pager: &Pager) -> Vec<Span> {
+    let Some(search) = &pager.search else { return Vec::new() };
+    let text = format!("/{}  ", harmless(search.query.text()));
+    vec![span(text, Role::Muted), count(pager)]
+}
+
+fn count(pager: &Pager) -> Span {
+    let Some(search) = &pager.search else { return span("", Role::Muted) };
+    if search.asked.is_some() {
+        return span("searching", Role::Muted);
+    }
+    match search.number() {
+        Some(number) => span(format!("{number} of {}", search.total()), Role::System),
+        None => span("not found", Role::Warning),
+    }
+}
