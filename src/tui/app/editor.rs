@@ -159,6 +159,13 @@ impl Editor {
         self.jump(words::boundary(&self.text(), at));
     }
 
+    /// The same, without forgetting the column that moves by rows aim at.
+    pub fn step_aside(&mut self, at: usize) {
+        let goal = self.goal;
+        self.set_caret(at);
+        self.goal = goal;
+    }
+
     /// Empties the text and forgets how it came to be. Kills stay, and `held`, which may speak of
     /// chips, does, too.
     pub fn start_over(&mut self, held: &str) {

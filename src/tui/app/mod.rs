@@ -44,6 +44,7 @@ pub mod title;
 pub mod transcript;
 pub mod turn;
 mod update;
+pub mod vi;
 pub mod wheel;
 
 pub use commands::something_runs;

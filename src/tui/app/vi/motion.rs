@@ -1,0 +1,305 @@
+//! Where motions lead. Positions are bytes of the text, always where a grapheme begins.
+
+use crate::tui::app::editor::is_chip;
+use crate::tui::app::editor::words::{before, behind, line_end, line_start};
+
+use super::command::{Find, Motion, Side, Stop, Words};
+
+/// Where a motion leads, and what an operator takes of the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// The place.
+    pub at: usize,
+    /// What an operator takes.
+    pub takes: Takes,
+}
+
+/// What an operator takes of a motion's way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// Not the grapheme at its farther end.
+    Exclusive,
+    /// That one, too.
+    Inclusive,
+    /// Whole lines.
+    Lines,
+}
+
+/// What kind of character it is; words are made of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Spaces, tabs and line ends.
+    Blank,
+    /// Letters, digits and `_`.
+    Word,
+    /// Other signs.
+    Sign,
+    /// A chip is a word by itself.
+    Chip(char),
+}
+
+/// Where `motion` leads from `at`; `None` where it leads nowhere. `last` is what `;` repeats.
+pub fn go(
+    text: &str,
+    at: usize,
+    motion: Motion,
+    count: Option<usize>,
+    last: Option<Find>,
+) -> Option<Target> {
+    let times = count.unwrap_or(1);
+    let exclusive = |at| Some(Target { at, takes: Takes::Exclusive });
+    let inclusive = |at| Some(Target { at, takes: Takes::Inclusive });
+    let lines = |at| Some(Target { at, takes: Takes::Lines });
+    match motion {
+        Motion::Left => {
+            let start = line_start(text, at);
+            exclusive(repeat(at, times, |at| Some(before(text, at)).filter(|to| *to >= start))?)
+        }
+        Motion::Right => {
+            let end = line_end(text, at);
+            exclusive(repeat(at, times, |at| Some(behind(text, at)).filter(|to| *to <= end))?)
+        }
+        Motion::Up => lines(all(at, times, |at| line_start(text, at).checked_sub(1))?),
+        Motion::Down => lines(all(at, times, |at| next_line(text, at))?),
+        Motion::Word(words) => exclusive(repeat(at, times, |at| word(text, at, words))?),
+        Motion::Back(words) => exclusive(repeat(at, times, |at| back(text, at, words))?),
+        Motion::End(words) => inclusive(repeat(at, times, |at| end(text, at, words))?),
+        Motion::LineStart => exclusive(line_start(text, at)),
+        Motion::FirstText => exclusive(first_text(text, at)),
+        Motion::LineEnd => {
+            exclusive(line_end(text, all(at, times - 1, |at| next_line(text, at))?))
+        }
+        Motion::Find(find) => found(text, at, find, times),
+        Motion::Again => again(text, at, last?, times),
+        Motion::AgainBack => {
+            let find = last?;
+            let side = match find.side {
+                Side::Before => Side::Behind,
+                Side::Behind => Side::Before,
+            };
+            again(text, at, Find { side, ..find }, times)
+        }
+        Motion::FirstLine => lines(first_text(text, nth_line(text, times))),
+        Motion::LastLine => lines(first_text(text, match count {
+            Some(number) => nth_line(text, number),
+            None => text.len(),
+        })),
+        Motion::ParagraphBack => {
+            exclusive(repeat(at, times, |at| paragraph_before(text, at))?)
+        }
+        Motion::Paragraph => exclusive(repeat(at, times, |at| paragraph_behind(text, at))?),
+        Motion::Match => inclusive(matching(text, at)?),
+    }
+}
+
+/// The first character of the line that is no blank; its end where there is none.
+pub fn first_text(text: &str, at: usize) -> usize {
+    let (start, end) = (line_start(text, at), line_end(text, at));
+    let indent = text[start..end].find(|c: char| !c.is_whitespace());
+    indent.map_or(end, |indent| start + indent)
+}
+
+/// What kind of character begins at `at`.
+pub fn kind(text: &str, at: usize, words: Words) -> Kind {
+    match (text[at..].chars().next(), words) {
+        (None, _) => Kind::Blank,
+        (Some(c), _) if c.is_whitespace() => Kind::Blank,
+        (Some(c), _) if is_chip(c) => Kind::Chip(c),
+        (Some(_), Words::Big) => Kind::Word,
+        (Some(c), Words::Small) if c.is_alphanumeric() || c == '_' => Kind::Word,
+        (Some(_), Words::Small) => Kind::Sign,
+    }
+}
+
+/// Where what begins at `at` ends: as long as characters are of one kind, on one line.
+pub fn run_end(text: &str, at: usize, words: Words) -> usize {
+    let (kind_here, end) = (kind(text, at, words), line_end(text, at));
+    let mut to = at;
+    while to < end && kind(text, to, words) == kind_here {
+        to = behind(text, to);
+    }
+    to
+}
+
+/// Where what `at` belongs to begins, on its line.
+pub fn run_start(text: &str, at: usize, words: Words) -> usize {
+    let (kind_here, start) = (kind(text, at, words), line_start(text, at));
+    let mut from = at;
+    while from > start && kind(text, before(text, from), words) == kind_here {
+        from = before(text, from);
+    }
+    from
+}
+
+/// Goes so many steps, or as many as there are; `None` where there is not one.
+fn repeat(at: usize, times: usize, step: impl Fn(usize) -> Option<usize>) -> Option<usize> {
+    let mut here = at;
+    for _ in 0..times {
+        match step(here).filter(|to| *to != here) {
+            Some(to) => here = to,
+            None => break,
+        }
+    }
+    (here != at).then_some(here)
+}
+
+/// Goes all of so many steps.
+fn all(at: usize, times: usize, step: impl Fn(usize) -> Option<usize>) -> Option<usize> {
+    (0..times).try_fold(at, |at, _| step(at))
+}
+
+fn next_line(text: &str, at: usize) -> Option<usize> {
+    let end = line_end(text, at);
+    (end < text.len()).then_some(end + 1)
+}
+
+/// The beginning of a line by its number, from 1; of the last one where there are fewer.
+fn nth_line(text: &str, number: usize) -> usize {
+    let ends = text.match_indices('\n').map(|(end, _)| end + 1);
+    std::iter::once(0).chain(ends).take(number.max(1)).last().unwrap_or(0)
+}
+
+fn is_empty_line(text: &str, at: usize) -> bool {
+    line_start(text, at) == at && line_end(text, at) == at
+}
+
+fn word(text: &str, at: usize, words: Words) -> Option<usize> {
+    let mut to = if kind(text, at, words) == Kind::Blank { at } else { run_end(text, at, words) };
+    while to < text.len() && kind(text, to, words) == Kind::Blank {
+        if to > at && is_empty_line(text, to) {
+            break;
+        }
+        to = behind(text, to);
+    }
+    Some(to)
+}
+
+fn back(text: &str, at: usize, words: Words) -> Option<usize> {
+    let mut to = at;
+    while to > 0 {
+        to = before(text, to);
+        if kind(text, to, words) != Kind::Blank {
+            return Some(run_start(text, to, words));
+        }
+        if is_empty_line(text, to) {
+            return Some(to);
+        }
+    }
+    Some(0)
+}
+
+fn end(text: &str, at: usize, words: Words) -> Option<usize> {
+    let mut to = behind(text, at);
+    while to < text.len() && kind(text, to, words) == Kind::Blank {
+        to = behind(text, to);
+    }
+    match to == text.len() {
+        true => Some(before(text, to)).filter(|last| *last > at),
+        false => Some(before(text, run_end(text, to, words))),
+    }
+}
+
+fn found(text: &str, at: usize, find: Find, times: usize) -> Option<Target> {
+    let (start, end) = (line_start(text, at), line_end(text, at));
+    match find.side {
+        Side::Behind => {
+            let from = behind(text, at).min(end);
+            let hit = text[from..end].match_indices(find.target).nth(times - 1)?.0 + from;
+            let at = match find.stop {
+                Stop::On => hit,
+                Stop::Short => before(text, hit),
+            };
+            Some(Target { at, takes: Takes::Inclusive })
+        }
+        Side::Before => {
+            let hit = text[start..at].rmatch_indices(find.target).nth(times - 1)?.0 + start;
+            let at = match find.stop {
+                Stop::On => hit,
+                Stop::Short => behind(text, hit),
+            };
+            Some(Target { at, takes: Takes::Exclusive })
+        }
+    }
+}
+
+/// The same search once more. One that stops short does not stay where it is.
+fn again(text: &str, at: usize, find: Find, times: usize) -> Option<Target> {
+    let target = found(text, at, find, times)?;
+    if target.at == at && find.stop == Stop::Short {
+        return found(text, at, find, times + 1);
+    }
+    Some(target)
+}
+
+fn paragraph_behind(text: &str, at: usize) -> Option<usize> {
+    let mut to = line_start(text, at);
+    while is_empty_line(text, to) {
+        to = next_line(text, to)?;
+    }
+    while !is_empty_line(text, to) {
+        match next_line(text, to) {
+            Some(next) => to = next,
+            None => return Some(text.len()),
+        }
+    }
+    Some(to)
+}
+
+fn paragraph_before(text: &str, at: usize) -> Option<usize> {
+    let up = |at: usize| at.checked_sub(1).map(|end| line_start(text, end));
+    let mut to = line_start(text, at);
+    while is_empty_line(text, to) {
+        to = up(to)?;
+    }
+    while !is_empty_line(text, to) {
+        match up(to) {
+            Some(next) => to = next,
+            None => return Some(0),
+        }
+    }
+    Some(to)
+}
+
+const PAIRS: [(char, char); 3] = [('(', ')'), ('[', ']'), ('{', '}')];
+
+/// The bracket that belongs to the first one in the line from `at` on.
+fn matching(text: &str, at: usize) -> Option<usize> {
+    let line = &text[at..line_end(text, at)];
+    let bracket = |c: char| PAIRS.iter().any(|(open, close)| c == *open || c == *close);
+    let from = at + line.find(bracket)?;
+    let c = text[from..].chars().next()?;
+    let (open, close) = *PAIRS.iter().find(|(open, close)| c == *open || c == *close)?;
+    if c == open { closing(text, from, open, close) } else { opening(text, from, open, close) }
+}
+
+/// The bracket that closes the one at `from`.
+pub fn closing(text: &str, from: usize, open: char, close: char) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (offset, c) in text[from..].char_indices() {
+        if c == open {
+            depth += 1;
+        } else if c == close {
+            depth = depth.checked_sub(1)?;
+            if depth == 0 {
+                return Some(from + offset);
+            }
+        }
+    }
+    None
+}
+
+/// The bracket that opens what the one at `from` closes.
+pub fn opening(text: &str, from: usize, open: char, close: char) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (offset, c) in text[..from + close.len_utf8()].char_indices().rev() {
+        if c == close {
+            depth += 1;
+        } else if c == open {
+            depth = depth.checked_sub(1)?;
+            if depth == 0 {
+                return Some(offset);
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,157 @@
+//! The things in a text that an operator can take: words, quoted text, brackets, paragraphs.
+
+use crate::tui::app::editor::words::{behind, line_end, line_start};
+
+use super::command::{Extent, Object, Words};
+use super::motion::{Kind, closing, kind, opening, run_end, run_start};
+use super::operate::Span;
+
+/// The object at `at`; `None` where there is none.
+pub fn find(text: &str, at: usize, extent: Extent, object: Object, count: usize) -> Option<Span> {
+    match object {
+        Object::Word(words) => word(text, at, extent, words, count),
+        Object::Quote(quote) => quoted(text, at, extent, quote),
+        Object::Pair(open, close) => pair(text, at, extent, open, close, count),
+        Object::Paragraph => Some(paragraph(text, at, extent, count)),
+    }
+}
+
+fn word(text: &str, at: usize, extent: Extent, words: Words, count: usize) -> Option<Span> {
+    let is_blank = |at: usize| kind(text, at, words) == Kind::Blank;
+    let line_end = line_end(text, at);
+    if line_start(text, at) == line_end {
+        return None;
+    }
+    let mut start = run_start(text, at, words);
+    let mut end = start;
+    let began_blank = is_blank(start);
+    for _ in 0..count {
+        if end == line_end {
+            break;
+        }
+        end = run_end(text, end, words);
+        let pairs = extent == Extent::Around && end < line_end;
+        // A word takes the blanks behind it along, blanks the word.
+        if pairs && is_blank(end) != began_blank {
+            end = run_end(text, end, words);
+        }
+    }
+    let trails = end > start && is_blank(super::operate::last(text, end));
+    if extent == Extent::Around && !began_blank && !trails && start > line_start(text, start) {
+        let left = super::operate::last(text, start);
+        if is_blank(left) {
+            start = run_start(text, left, words);
+        }
+    }
+    Some(Span::Chars(start..end))
+}
+
+fn quoted(text: &str, at: usize, extent: Extent, quote: char) -> Option<Span> {
+    let (start, end) = (line_start(text, at), line_end(text, at));
+    let mut escaped = false;
+    let mut quotes = Vec::new();
+    for (offset, c) in text[start..end].char_indices() {
+        if c == quote && !escaped {
+            quotes.push(start + offset);
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    let (open, close) = quotes
+        .chunks_exact(2)
+        .map(|pair| (pair[0], pair[1]))
+        .find(|(_, close)| at <= *close)?;
+    match extent {
+        Extent::Inner => Some(Span::Chars(open + 1..close)),
+        Extent::Around => {
+            let (mut from, mut to) = (open, close + 1);
+            let blanks = |c: char| c == ' ' || c == '\t';
+            let behind = text[to..end].len() - text[to..end].trim_start_matches(blanks).len();
+            if behind > 0 {
+                to += behind;
+            } else {
+                from = start + text[start..open].trim_end_matches(blanks).len();
+            }
+            Some(Span::Chars(from..to))
+        }
+    }
+}
+
+fn pair(
+    text: &str,
+    at: usize,
+    extent: Extent,
+    open: char,
+    close: char,
+    count: usize,
+) -> Option<Span> {
+    let mut from = match text[at..].chars().next() {
+        Some(c) if c == open => at,
+        Some(c) if c == close => opening(text, at, open, close)?,
+        Some(_) | None => enclosing(text, at, open, close)?,
+    };
+    for _ in 1..count {
+        from = enclosing(text, from, open, close)?;
+    }
+    let to = closing(text, from, open, close)?;
+    if to < at {
+        return None;
+    }
+    if extent == Extent::Around {
+        return Some(Span::Chars(from..to + close.len_utf8()));
+    }
+    let inside = from + open.len_utf8();
+    // Brackets on lines of their own have whole lines inside.
+    let own_lines = text[inside..to].starts_with('\n')
+        && text[line_start(text, to)..to].chars().all(char::is_whitespace);
+    match own_lines && line_start(text, to) > inside + 1 {
+        true => Some(Span::Lines(inside + 1..line_start(text, to))),
+        false => Some(Span::Chars(inside..to)),
+    }
+}
+
+/// The bracket around `at` that is open there.
+fn enclosing(text: &str, at: usize, open: char, close: char) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (offset, c) in text[..at].char_indices().rev() {
+        if c == close {
+            depth += 1;
+        } else if c == open {
+            match depth.checked_sub(1) {
+                Some(less) => depth = less,
+                None => return Some(offset),
+            }
+        }
+    }
+    None
+}
+
+fn paragraph(text: &str, at: usize, extent: Extent, count: usize) -> Span {
+    let is_empty = |at: usize| text[line_start(text, at)..line_end(text, at)].trim().is_empty();
+    let next = |at: usize| behind(text, line_end(text, at));
+    let here = is_empty(at);
+    let mut start = line_start(text, at);
+    while start > 0 && is_empty(start - 1) == here {
+        start = line_start(text, start - 1);
+    }
+    let mut end = start;
+    let run = |mut end: usize| {
+        let kind = is_empty(end);
+        while end < text.len() && is_empty(end) == kind {
+            end = next(end);
+        }
+        end
+    };
+    for _ in 0..count {
+        end = run(end);
+        if extent == Extent::Around {
+            end = run(end);
+        }
+    }
+    let trails = end > start && is_empty(end.saturating_sub(1).max(start));
+    if extent == Extent::Around && !here && !trails {
+        while start > 0 && is_empty(start - 1) {
+            start = line_start(text, start - 1);
+        }
+    }
+    Span::Lines(start..end)
+}

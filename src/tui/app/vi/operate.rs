@@ -1,0 +1,320 @@
+//! Which part of the text an operator takes, and what it does to it.
+
+use std::ops::Range;
+
+use crate::tui::app::editor::Editor;
+use crate::tui::app::editor::words::{before, behind, boundary, line_end, line_start};
+
+use super::command::{Find, Motion, Operator, Over, Words};
+use super::motion::{self, Kind, Takes, first_text, kind, run_end};
+use super::object;
+
+/// Part of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Span {
+    /// These bytes.
+    Chars(Range<usize>),
+    /// These whole lines, with the line end of the last one where it has one.
+    Lines(Range<usize>),
+}
+
+/// What was taken last, to be put in elsewhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Register {
+    /// The text; lines end in a line feed.
+    pub text: String,
+    /// Whether it is whole lines.
+    pub lines: Linewise,
+}
+
+/// Whether a text is whole lines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Linewise {
+    /// It is.
+    Yes,
+    /// It is not.
+    #[default]
+    No,
+}
+
+/// Bytes that a count makes of a text at most.
+const LONGEST: usize = 20_000;
+
+/// What an indent is.
+const INDENT: &str = "    ";
+
+/// Where the grapheme before `at` begins.
+pub fn last(text: &str, at: usize) -> usize {
+    before(text, at)
+}
+
+/// What an operator takes; `None` where there is nothing. What is selected is not known here.
+pub fn span(
+    text: &str,
+    at: usize,
+    operator: Operator,
+    over: Over,
+    count: Option<usize>,
+    find: Option<Find>,
+) -> Option<Span> {
+    let times = count.unwrap_or(1);
+    match over {
+        Over::Lines => {
+            let to = (1..times).fold(at, |at, _| behind(text, line_end(text, at)));
+            Some(whole_lines(text, at, to))
+        }
+        Over::Chars => {
+            let to = (0..times).fold(at, |at, _| behind(text, at));
+            Some(Span::Chars(at..to))
+        }
+        Over::Object(extent, object) => object::find(text, at, extent, object, times),
+        Over::Motion(motion) => over_motion(text, at, operator, motion, count, find),
+        Over::Selection | Over::SelectedLines => None,
+    }
+}
+
+/// The lines from the one that holds `from` to the one that holds `to`.
+pub fn whole_lines(text: &str, from: usize, to: usize) -> Span {
+    Span::Lines(line_start(text, from)..behind(text, line_end(text, to)))
+}
+
+/// Does what an operator says, and puts the caret where it belongs.
+pub fn apply(editor: &mut Editor, operator: Operator, span: &Span, register: &mut Register) {
+    let text = editor.text();
+    let caret = editor.caret();
+    match operator {
+        Operator::Yank => {
+            *register = taken(&text, span);
+            let start = span.range().start;
+            match span {
+                Span::Chars(_) => editor.set_caret(start),
+                Span::Lines(_) if start < line_start(&text, caret) => editor.set_caret(start),
+                Span::Lines(_) => {}
+            }
+        }
+        Operator::Delete => {
+            *register = taken(&text, span);
+            delete(editor, &text, span);
+        }
+        Operator::Change => {
+            *register = taken(&text, span);
+            let range = span.range();
+            // Of lines, an empty one is left to write in.
+            let end = match span {
+                Span::Lines(_) if text[range.clone()].ends_with('\n') => range.end - 1,
+                Span::Lines(_) | Span::Chars(_) => range.end,
+            };
+            editor.replace(range.start, end, "");
+            editor.set_caret(range.start);
+        }
+        Operator::Indent => shift(editor, &text, &span.range(), indented),
+        Operator::Outdent => shift(editor, &text, &span.range(), outdented),
+        Operator::SwapCase | Operator::Lower | Operator::Upper => {
+            let range = span.range();
+            let with: String =
+                text[range.clone()].chars().flat_map(|c| cased(operator, c)).collect();
+            editor.replace(range.start, range.end, &with);
+            editor.set_caret(match span {
+                Span::Chars(_) => range.start,
+                Span::Lines(_) => boundary(&editor.text(), caret),
+            });
+        }
+    }
+}
+
+/// Puts what was taken in behind the caret or before it, so many times.
+pub fn put(editor: &mut Editor, register: &Register, behind_caret: bool, times: usize) {
+    let (text, caret) = (editor.text(), editor.caret());
+    let copies = copies(&register.text, times);
+    if copies.is_empty() {
+        return;
+    }
+    match register.lines {
+        Linewise::Yes if behind_caret => {
+            let at = line_end(&text, caret);
+            editor.replace(at, at, &format!("\n{}", copies.strip_suffix('\n').unwrap_or(&copies)));
+            editor.set_caret(first_text(&editor.text(), at + 1));
+        }
+        Linewise::Yes => {
+            let at = line_start(&text, caret);
+            editor.replace(at, at, &copies);
+            editor.set_caret(first_text(&editor.text(), at));
+        }
+        Linewise::No => {
+            let at = match behind_caret {
+                true if caret < line_end(&text, caret) => behind(&text, caret),
+                true | false => caret,
+            };
+            editor.replace(at, at, &copies);
+            let now = editor.text();
+            editor.set_caret(match copies.contains('\n') {
+                true => at,
+                false => before(&now, at + copies.len()),
+            });
+        }
+    }
+}
+
+/// A text so many times over, but no more than can be edited.
+pub fn copies(text: &str, times: usize) -> String {
+    text.repeat(times.min(LONGEST.div_ceil(text.len().max(1))))
+}
+
+/// Joins so many lines with the caret's, with one space where there is none.
+pub fn join(editor: &mut Editor, lines: usize) {
+    for _ in 1..lines.max(2) {
+        let text = editor.text();
+        let end = line_end(&text, editor.caret());
+        if end == text.len() {
+            return;
+        }
+        let next = first_text(&text, end + 1);
+        let begins = text[next..].chars().next();
+        let bare = end == line_start(&text, end)
+            || text[..end].ends_with(char::is_whitespace)
+            || begins.is_none_or(|c| c == '\n' || c == ')');
+        editor.replace(end, next, if bare { "" } else { " " });
+        editor.set_caret(end);
+    }
+}
+
+/// Puts `with` in the place of each grapheme of a range but line ends.
+pub fn overwrite(editor: &mut Editor, range: Range<usize>, with: char) {
+    use unicode_segmentation::UnicodeSegmentation;
+    let text = editor.text();
+    let new: String = text[range.clone()]
+        .graphemes(true)
+        .map(|grapheme| if grapheme == "\n" { '\n' } else { with })
+        .collect();
+    editor.replace(range.start, range.end, &new);
+}
+
+impl Span {
+    /// Its bytes.
+    pub fn range(&self) -> Range<usize> {
+        match self {
+            Self::Chars(range) | Self::Lines(range) => range.clone(),
+        }
+    }
+}
+
+fn over_motion(
+    text: &str,
+    at: usize,
+    operator: Operator,
+    motion: Motion,
+    count: Option<usize>,
+    find: Option<Find>,
+) -> Option<Span> {
+    if let (Operator::Change, Motion::Word(words)) = (operator, motion)
+        && kind(text, at, words) != Kind::Blank
+    {
+        // The blanks behind the word stay.
+        return Some(Span::Chars(at..word_end(text, at, words, count.unwrap_or(1))));
+    }
+    let target = motion::go(text, at, motion, count, find)?;
+    let (from, to) = (at.min(target.at), at.max(target.at));
+    let span = match target.takes {
+        Takes::Lines => return Some(whole_lines(text, from, to)),
+        Takes::Inclusive => from..behind(text, to),
+        Takes::Exclusive if to > from && is_line_start(text, to) => {
+            return Some(exclusive_to_line_start(text, motion, from, to));
+        }
+        // The last word of a line does not take the line end along.
+        Takes::Exclusive
+            if matches!(motion, Motion::Word(_))
+                && first_text(text, to) == to
+                && line_start(text, to) > from =>
+        {
+            from..line_start(text, to) - 1
+        }
+        Takes::Exclusive => from..to,
+    };
+    (!span.is_empty()).then_some(Span::Chars(span))
+}
+
+/// A motion to the beginning of a line stops at the end of the line before. From the first
+/// character of its line on it takes whole lines.
+fn exclusive_to_line_start(text: &str, motion: Motion, from: usize, to: usize) -> Span {
+    let end = to - 1;
+    let is_paragraph = matches!(motion, Motion::Paragraph | Motion::ParagraphBack);
+    if is_paragraph && end > from && from <= first_text(text, from) {
+        whole_lines(text, from, end)
+    } else {
+        Span::Chars(from..end)
+    }
+}
+
+fn is_line_start(text: &str, at: usize) -> bool {
+    at > 0 && text.as_bytes().get(at - 1) == Some(&b'\n')
+}
+
+fn word_end(text: &str, at: usize, words: Words, times: usize) -> usize {
+    let end = run_end(text, at, words);
+    match times {
+        0 | 1 => end,
+        more => motion::go(text, before(text, end), Motion::End(words), Some(more - 1), None)
+            .map_or(end, |target| behind(text, target.at)),
+    }
+}
+
+fn taken(text: &str, span: &Span) -> Register {
+    let range = span.range();
+    match span {
+        Span::Chars(_) => Register { text: text[range].to_owned(), lines: Linewise::No },
+        Span::Lines(_) => {
+            let text = &text[range];
+            let text = text.strip_suffix('\n').unwrap_or(text);
+            Register { text: format!("{text}\n"), lines: Linewise::Yes }
+        }
+    }
+}
+
+fn delete(editor: &mut Editor, text: &str, span: &Span) {
+    let range = span.range();
+    match span {
+        Span::Chars(_) => {
+            editor.replace(range.start, range.end, "");
+            editor.set_caret(range.start);
+        }
+        Span::Lines(_) => {
+            // The last line has no line end of its own: the one before it goes.
+            let start = match text[range.clone()].ends_with('\n') {
+                true => range.start,
+                false => range.start.saturating_sub(1),
+            };
+            editor.replace(start, range.end, "");
+            let now = editor.text();
+            editor.set_caret(first_text(&now, range.start.min(now.len())));
+        }
+    }
+}
+
+fn shift(editor: &mut Editor, text: &str, range: &Range<usize>, how: fn(&str) -> String) {
+    let start = line_start(text, range.start);
+    let shifted: Vec<String> = text[start..range.end].split('\n').map(how).collect();
+    editor.replace(start, range.end, &shifted.join("\n"));
+    editor.set_caret(first_text(&editor.text(), start));
+}
+
+fn indented(line: &str) -> String {
+    if line.is_empty() { String::new() } else { format!("{INDENT}{line}") }
+}
+
+fn outdented(line: &str) -> String {
+    let blanks = line.bytes().take_while(|byte| *byte == b' ').count().min(INDENT.len());
+    line.strip_prefix('\t').unwrap_or(&line[blanks..]).to_owned()
+}
+
+fn cased(operator: Operator, c: char) -> Vec<char> {
+    match operator {
+        Operator::Upper => c.to_uppercase().collect(),
+        Operator::SwapCase if c.is_lowercase() => c.to_uppercase().collect(),
+        Operator::Lower | Operator::SwapCase => c.to_lowercase().collect(),
+        Operator::Delete
+        | Operator::Change
+        | Operator::Yank
+        | Operator::Indent
+        | Operator::Outdent => vec![c],
+    }
+}
