@@ -38,6 +38,8 @@ pub enum SlashCommand {
     Theme(Option<String>),
     /// Sends the last message again.
     Retry,
+    /// Turns Vi's keys on or off, or the other way round.
+    Vi(Option<Switch>),
     /// Leaves.
     Quit,
 }
@@ -52,6 +54,15 @@ pub enum Copied {
     Code,
     /// Everything.
     All,
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switch {
+    /// On.
+    On,
+    /// Off.
+    Off,
 }
 
 /// A row of the table.
@@ -82,6 +93,8 @@ pub enum Argument {
     Fold,
     /// A file of the workspace.
     File,
+    /// One of these words, each with what it means.
+    OneOf(&'static [(&'static str, &'static str)]),
 }
 
 /// What is asked of all panes of a kind.
@@ -119,13 +132,21 @@ pub enum ParseError {
     /// There is no such way to fold.
     #[error("Panes cannot be folded \"{0}\". Say open, closed or auto.")]
     Fold(String),
+    /// The command takes other words.
+    #[error("/{name} takes {words} after it.")]
+    NoSuchWord {
+        /// The command.
+        name: &'static str,
+        /// What it takes.
+        words: String,
+    },
     /// The mode does not exist.
     #[error(transparent)]
     Mode(#[from] UnknownMode),
 }
 
 /// All commands, in the order that lists show them.
-pub const TABLE: [Spec; 16] = [
+pub const TABLE: [Spec; 17] = [
     Spec { name: "help", argument: Argument::None, help: "keys and commands" },
     Spec { name: "new", argument: Argument::None, help: "begin an empty session" },
     Spec { name: "sessions", argument: Argument::None, help: "open a past session" },
@@ -141,6 +162,7 @@ pub const TABLE: [Spec; 16] = [
     Spec { name: "todos", argument: Argument::None, help: "the plan, step by step" },
     Spec { name: "theme", argument: Argument::Theme, help: "change the colours" },
     Spec { name: "retry", argument: Argument::None, help: "send the last message again" },
+    Spec { name: "vi", argument: Argument::OneOf(SWITCH), help: "Vi keys in the input" },
     Spec { name: "quit", argument: Argument::None, help: "leave slug" },
 ];
 
@@ -175,6 +197,8 @@ impl std::str::FromStr for Copied {
     }
 }
 
+const SWITCH: &[(&str, &str)] = &[("on", "from now on"), ("off", "no longer")];
+
 /// Reads a line. `None` where it is not meant as a command, as a path (`/usr/bin is full`).
 pub fn parse(line: &str) -> Option<Result<SlashCommand, ParseError>> {
     let rest = line.trim_end().strip_prefix('/')?;
@@ -193,6 +217,13 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
     if spec.argument == Argument::None && !argument.is_empty() {
         return Err(ParseError::NoArgument(spec.name));
     }
+    if let Argument::OneOf(words) = spec.argument
+        && !argument.is_empty()
+        && !words.iter().any(|(word, _)| *word == argument)
+    {
+        let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        return Err(ParseError::NoSuchWord { name: spec.name, words: words.join(" or ") });
+    }
     let given = (!argument.is_empty()).then_some(argument);
     Ok(match spec.name {
         "help" => SlashCommand::Help,
@@ -210,6 +241,10 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "todos" => SlashCommand::Todos,
         "theme" => SlashCommand::Theme(given.map(str::to_owned)),
         "retry" => SlashCommand::Retry,
+        "vi" => SlashCommand::Vi(given.map(|word| match word {
+            "on" => Switch::On,
+            _ => Switch::Off,
+        })),
         "quit" => SlashCommand::Quit,
         other => return Err(ParseError::Unknown(other.to_owned())),
     })
@@ -250,6 +285,11 @@ mod tests {
             ("/fold", Some(Ok(SlashCommand::Fold(None)))),
             ("/fold Bash  open", Some(Ok(SlashCommand::Fold(Some(fold("Bash", FoldHow::Open)))))),
             ("/fold tools up", Some(Err(ParseError::Fold("up".into())))),
+            ("/vi on", Some(Ok(SlashCommand::Vi(Some(Switch::On))))),
+            (
+                "/vi maybe",
+                Some(Err(ParseError::NoSuchWord { name: "vi", words: "on or off".into() })),
+            ),
             ("/new now", Some(Err(ParseError::NoArgument("new")))),
             ("/nwe", Some(Err(ParseError::Unknown("nwe".into())))),
             ("/usr/bin is full", None),

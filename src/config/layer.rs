@@ -85,6 +85,7 @@ pub(super) struct Layer {
     pub progress: Option<Sourced<bool>>,
     pub notify: Option<Sourced<Notify>>,
     pub notify_after: Option<Sourced<u32>>,
+    pub vi: Option<Sourced<bool>>,
 }
 
 /// A named provider: endpoint, key and model that go together.
@@ -294,6 +295,7 @@ impl Layer {
             notify_after: raw
                 .notify_after
                 .and_then(|it| findings.count(&it, 0, "ui.notify_after", &place)),
+            vi: raw.vi.map(flag),
         }
     }
 }

@@ -86,6 +86,8 @@ pub struct Raw {
     pub notify: Option<At<String>>,
     /// `ui.notify_after`
     pub notify_after: Option<At<i64>>,
+    /// `ui.vi`
+    pub vi: Option<At<bool>>,
 }
 
 /// `permission_mode` as written.
@@ -247,6 +249,7 @@ impl Reader<'_> {
                 "progress" => self.parsed.raw.progress = self.boolean(&path, value),
                 "notify" => self.parsed.raw.notify = self.string(&path, value),
                 "notify_after" => self.parsed.raw.notify_after = self.integer(&path, value),
+                "vi" => self.parsed.raw.vi = self.boolean(&path, value),
                 _ => self.unknown(&path, key.span()),
             }
         }

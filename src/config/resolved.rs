@@ -73,6 +73,8 @@ pub struct Config {
     pub notify: Sourced<Notify>,
     /// Seconds that a turn has to take for its end to be told.
     pub notify_after: Sourced<u32>,
+    /// Whether the input has Vi's keys.
+    pub vi: Sourced<bool>,
     /// What was left out, and why; each with file and line.
     pub warnings: Vec<String>,
 }
@@ -246,6 +248,7 @@ fn merge(
         top.progress = layer.progress.or(top.progress);
         top.notify = layer.notify.or(top.notify);
         top.notify_after = layer.notify_after.or(top.notify_after);
+        top.vi = layer.vi.or(top.vi);
         top.statics.extend(layer.statics);
     }
     let (api_key, withheld_key) = key_for(&held.value, keys);
@@ -297,6 +300,7 @@ fn merge(
         progress: top.progress.unwrap_or(Sourced::default(true)),
         notify: top.notify.unwrap_or(Sourced::default(Notify::default())),
         notify_after: top.notify_after.unwrap_or(Sourced::default(5)),
+        vi: top.vi.unwrap_or(Sourced::default(false)),
         warnings: findings.warnings,
     })
 }

@@ -75,6 +75,7 @@ fn rows(config: &Config) -> Vec<Row> {
         row("ui.progress", &config.progress, |flag| json!(flag)),
         row("ui.notify", &config.notify, |way| json!(way.name())),
         row("ui.notify_after", &config.notify_after, |seconds| json!(seconds)),
+        row("ui.vi", &config.vi, |flag| json!(flag)),
     ]);
     rows
 }

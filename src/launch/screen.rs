@@ -26,6 +26,7 @@ use crate::platform::terminal::{self, Mouse, Screen};
 use crate::platform::terminal_kind::Terminal;
 use crate::platform::{child, logging};
 use crate::providers::demo;
+use crate::tui::app::composer::Typing;
 use crate::tui::app::keymap::Keymap;
 use crate::tui::app::looks::Looks;
 use crate::tui::app::model::{Motion, Settings, StatusCommand};
@@ -278,6 +279,7 @@ fn settings(ground: &Ground, config: &Config, keys: Keymap) -> Settings {
         keys: Arc::new(keys),
         motion: if config.reduced_motion.value { Motion::Reduced } else { Motion::Full },
         wheel: wheel(config),
+        typing: if config.vi.value { Typing::Vi } else { Typing::Plain },
         notify_after: Duration::from_secs(config.notify_after.value.into()),
         status_items: config.status.value.clone(),
         status_command: match config.status_command {

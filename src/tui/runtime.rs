@@ -27,7 +27,7 @@ use crate::platform::terminal::output::Output;
 use crate::platform::terminal::{self, BEGIN_UPDATE, END_UPDATE, Screen, Trace};
 
 use super::app::attention::Presence;
-use super::app::composer::Composer;
+use super::app::composer::{CaretShape, Composer};
 use super::app::geometry::Geometry;
 use super::app::looks::{self, Looks};
 use super::app::model::Settings;
@@ -117,6 +117,8 @@ trait Surface {
     fn freed(&mut self) -> impl Future<Output = io::Result<()>> + Send {
         std::future::ready(Ok(()))
     }
+    /// How the cursor looks from the next frame on.
+    fn shape(&mut self, shape: CaretShape);
     /// Draws a frame and puts it on screen. Does not wait for the terminal.
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()>;
     /// Forgets what is on screen: the next frame draws everything.
@@ -390,6 +392,7 @@ impl<S: Surface> Ui<S> {
             self.worn = Worn::by(&self.model);
         }
         let Self { surface, model, layouts, worn, .. } = self;
+        surface.shape(model.caret_shape());
         surface.draw(&mut |frame| geometry = Some(view(model, layouts, &worn.theme, frame)))?;
         self.drawn = Some(Instant::now());
         self.due = Due::No;
@@ -474,6 +477,8 @@ struct Tty {
     batch: Batch,
     announcer: Announcer,
     links: Links,
+    /// How the cursor looks, once it has been said.
+    shape: Option<CaretShape>,
 }
 
 /// Collects a frame, so that it leaves in one write.
@@ -487,7 +492,7 @@ impl Tty {
         batch.write_all(CLEAR)?;
         let links = Links::default();
         let terminal = Self::terminal(&batch, &links)?;
-        Ok(Self { screen, terminal, batch, announcer, links })
+        Ok(Self { screen, terminal, batch, announcer, links, shape: None })
     }
 
     fn terminal(batch: &Batch, links: &Links) -> io::Result<Terminal<Pen<Batch>>> {
@@ -513,6 +518,21 @@ impl Surface for Tty {
         Output::all_sent().await
     }
 
+    fn shape(&mut self, shape: CaretShape) {
+        if self.shape == Some(shape) {
+            return;
+        }
+        let sequence: &[u8] = match shape {
+            CaretShape::Bar => b"\x1b[6 q",
+            CaretShape::Block => b"\x1b[2 q",
+            CaretShape::Underline => b"\x1b[4 q",
+        };
+        // It goes out with the next frame. A batch in memory takes all that is written.
+        if self.batch.write_all(sequence).is_ok() {
+            self.shape = Some(shape);
+        }
+    }
+
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
         self.links.begin_frame();
         self.terminal.draw(|frame| render(frame))?;
@@ -526,6 +546,7 @@ impl Surface for Tty {
     fn forget(&mut self) -> io::Result<()> {
         // Not `Terminal::clear`: that asks the terminal for its cursor and waits for an answer.
         self.batch.write_all(CLEAR)?;
+        self.shape = None;
         self.terminal = Self::terminal(&self.batch, &self.links)?;
         Ok(())
     }

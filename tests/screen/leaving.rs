@@ -8,8 +8,8 @@ use crate::support::terminal::{Slug, key};
 use crate::{bash, pid};
 
 /// What is turned on, and what turns it off: the other screen, pasting, the mouse, focus reports,
-/// kitty's keys, and the cursor that is not shown.
-const MODES: [(&str, &str); 8] = [
+/// kitty's keys, the cursor that is not shown and the one that is a bar or a block.
+const MODES: [(&str, &str); 10] = [
     ("\x1b[?1049h", "\x1b[?1049l"),
     ("\x1b[?2004h", "\x1b[?2004l"),
     ("\x1b[?1000h", "\x1b[?1000l"),
@@ -18,6 +18,8 @@ const MODES: [(&str, &str); 8] = [
     ("\x1b[?1004h", "\x1b[?1004l"),
     ("\x1b[>1u", "\x1b[<1u"),
     ("\x1b[?25l", "\x1b[?25h"),
+    ("\x1b[6 q", "\x1b[0 q"),
+    ("\x1b[2 q", "\x1b[0 q"),
 ];
 
 /// Fails unless everything that was turned on was turned off last.
@@ -42,6 +44,24 @@ fn quit_gives_the_terminal_back_and_says_how_to_go_on() {
     slug.wait_for_raw("the way to go on", |raw| {
         raw.rfind(&format!("slug --resume {session}")) > raw.rfind("\x1b[?1049l")
     });
+}
+
+#[test]
+fn vi_shapes_the_cursor_and_gives_it_back() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let mut slug = Slug::chat(&desk, &server);
+    slug.keys("/vi on\r");
+    slug.wait_for("INSERT");
+    slug.keys("one two\x1b");
+    slug.wait_for("NORMAL");
+    slug.wait_for_raw("a block", |raw| raw.rfind("\x1b[2 q") > raw.rfind("\x1b[6 q"));
+    slug.keys("dbx");
+    slug.wait_until("one deleted word", |screen| {
+        screen.contains("❯ one") && !screen.contains("tw")
+    });
+    slug.keys("S/quit\r");
+    assert!(slug.wait().success());
+    is_given_back(&slug);
 }
 
 #[test]

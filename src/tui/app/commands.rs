@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::agent;
-use crate::commands::{self, Argument, Copied, FoldHow, SlashCommand, Spec};
+use crate::commands::{self, Argument, Copied, FoldHow, SlashCommand, Spec, Switch};
 use crate::config::ThemeChoice;
 use crate::domain::{Mode, NoticeLevel, SessionId};
 
@@ -11,6 +11,7 @@ use super::approval::{Approval, Stray};
 use super::block::{Body, Fold, Shows};
 use super::changes;
 use super::complete::{self, Trigger};
+use super::composer::Typing;
 use super::effect::Effect;
 use super::folds::{self, PaneKind};
 use super::history::Worth;
@@ -321,6 +322,17 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
             let effects = when_idle(model, agent::Command::Retry);
             start(model, &effects);
             effects
+        }
+        SlashCommand::Vi(switch) => {
+            let (typing, word) = match (switch, &model.composer.vi) {
+                (Some(Switch::Off), _) | (None, Some(_)) => (Typing::Plain, "Vi keys are off."),
+                (Some(Switch::On), _) | (None, None) => {
+                    (Typing::Vi, "Vi keys are on: esc leaves insert mode.")
+                }
+            };
+            model.composer.set_typing(typing);
+            model.toast(NoticeLevel::Info, word);
+            Vec::new()
         }
         SlashCommand::Quit => vec![Effect::Quit],
     }

@@ -64,6 +64,7 @@ pub fn source(trigger: Trigger, model: &Model) -> Source {
             Argument::None => Source::Items(Vec::new()),
             Argument::Mode => Source::Items(modes().collect()),
             Argument::Copied => Source::Items(copied().collect()),
+            Argument::OneOf(words) => Source::Items(words.iter().map(word).collect()),
             Argument::Fold => Source::Items(folds().collect()),
             Argument::Model => Source::Items(model.models.iter().map(self::model).collect()),
             Argument::Theme => Source::Items(looks::items(&model.looks)),
@@ -116,6 +117,15 @@ fn folds() -> impl Iterator<Item = Item> {
         aside: String::new(),
         choice: Choice::Text(name.to_owned()),
     })
+}
+
+fn word((name, meaning): &(&str, &str)) -> Item {
+    Item {
+        label: (*name).to_owned(),
+        detail: (*meaning).to_owned(),
+        aside: String::new(),
+        choice: Choice::Text((*name).to_owned()),
+    }
 }
 
 /// A model.

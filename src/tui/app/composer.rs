@@ -4,11 +4,15 @@
 //! second after the last change. What is popped up under `@` and `/` is `complete`'s; what a sent
 //! line means is decided in `commands`. What stands in the text as a chip is the editor's.
 
+use std::ops::Range;
 use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent};
 
 use super::editor::{Edit, Editor, Lines};
 use super::effect::Effect;
 use super::history::{History, Recalled};
+use super::vi::{self, Vi};
 
 /// How long after the last change the draft is saved.
 pub const DRAFT_PAUSE: Duration = Duration::from_millis(500);
@@ -20,7 +24,31 @@ pub struct Composer {
     pub editor: Editor,
     /// What was sent before.
     pub history: History,
+    /// Vi's keys, where they are wanted.
+    pub vi: Option<Vi>,
     draft: Draft,
+}
+
+/// How texts are typed in the input.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Typing {
+    /// Each key types.
+    #[default]
+    Plain,
+    /// With Vi's modes.
+    Vi,
+}
+
+/// How the cursor looks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CaretShape {
+    /// Between two characters.
+    #[default]
+    Bar,
+    /// On one.
+    Block,
+    /// Waiting for the rest of a command.
+    Underline,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -36,6 +64,7 @@ impl Composer {
         let mut composer = Self {
             editor: Editor::new(Lines::Many),
             history: History::new(history),
+            vi: None,
             draft: Draft::default(),
         };
         composer.load(draft);
@@ -57,13 +86,65 @@ impl Composer {
     pub fn take(&mut self) -> String {
         let text = self.expanded();
         self.history.leave();
-        self.editor.start_over("");
+        self.editor.start_over(self.vi.as_ref().map_or("", Vi::register));
+        if let Some(vi) = &mut self.vi {
+            vi.begin();
+        }
         text
+    }
+
+    /// Turns Vi's keys on or off.
+    pub fn set_typing(&mut self, typing: Typing) {
+        match (typing, &self.vi) {
+            (Typing::Plain, _) => self.vi = None,
+            (Typing::Vi, None) => self.vi = Some(Vi::default()),
+            (Typing::Vi, Some(_)) => {}
+        }
+    }
+
+    /// A key for Vi, which comes first where it is on. An empty input leaves normal mode for the
+    /// signs that mean something at its beginning.
+    pub fn vi_key(&mut self, key: KeyEvent, width: u16) -> Option<vi::Step> {
+        let vi = self.vi.as_mut()?;
+        if self.editor.is_empty() && vi.mode() == vi::Mode::Normal && !vi.is_pending() {
+            match key.code {
+                KeyCode::Char('/' | '!' | '@') => vi.begin(),
+                KeyCode::Char('?') => return Some(vi::Step::Pass),
+                _ => {}
+            }
+        }
+        let revision = self.editor.revision();
+        let step = vi.key(&mut self.editor, key, width);
+        if self.editor.revision() != revision {
+            self.history.leave();
+        }
+        Some(step)
+    }
+
+    /// Whether what is typed stands in the text, and is not a command of Vi's.
+    pub fn is_inserting(&self) -> bool {
+        self.vi.as_ref().is_none_or(|vi| vi.mode() == vi::Mode::Insert)
+    }
+
+    /// What is selected.
+    pub fn selection(&self) -> Option<Range<usize>> {
+        let by_vi = self.vi.as_ref().and_then(|vi| vi.selection(&self.editor));
+        by_vi.or_else(|| self.editor.selection())
+    }
+
+    /// How the cursor looks in it.
+    pub fn caret_shape(&self) -> CaretShape {
+        match &self.vi {
+            Some(vi) if vi.is_pending() => CaretShape::Underline,
+            Some(_) if !self.is_inserting() => CaretShape::Block,
+            Some(_) | None => CaretShape::Bar,
+        }
     }
 
     /// Puts a text in the place of what is there.
     pub fn load(&mut self, text: &str) {
         self.editor.load(text);
+        self.settle();
     }
 
     /// Puts a text behind what is there.
@@ -140,8 +221,16 @@ impl Composer {
             Some(Recalled::Typed(text)) => {
                 let end = self.editor.text().len();
                 self.editor.replace(0, end, &text);
+                self.settle();
             }
             None => {}
+        }
+    }
+
+    /// Puts the caret where Vi has it.
+    fn settle(&mut self) {
+        if let Some(vi) = &self.vi {
+            vi.settle(&mut self.editor);
         }
     }
 

@@ -32,6 +32,7 @@ use super::scroll::Anchor;
 use super::sidebar;
 use super::transcript::BlockId;
 use super::turn::{Phase, Turn};
+use super::vi;
 
 /// A key.
 pub fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
@@ -155,7 +156,8 @@ pub fn scroll(model: &mut Model, how: Scrolling) {
 /// Opens, filters or closes the list under the caret after the text changed.
 pub fn refresh_completion(model: &mut Model) -> Vec<Effect> {
     let text = model.composer.editor.text();
-    let Some((trigger, word)) = complete::trigger(&text, model.composer.editor.caret()) else {
+    let found = complete::trigger(&text, model.composer.editor.caret());
+    let Some((trigger, word)) = found.filter(|_| model.composer.is_inserting()) else {
         model.completion = None;
         model.dismissed = None;
         return Vec::new();
@@ -348,6 +350,16 @@ fn input_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
     {
         return completion_key(model, key);
     }
+    let width = model.geometry.input.width;
+    match key.event().and_then(|key| model.composer.vi_key(key, width)) {
+        Some(vi::Step::Done) => return refresh_completion(model),
+        Some(vi::Step::Older) => return older(model),
+        Some(vi::Step::Newer) => {
+            model.composer.newer();
+            return Vec::new();
+        }
+        Some(vi::Step::Pass) | None => {}
+    }
     let empty = model.composer.is_empty();
     if let Some(key) = empty.then(|| keymap::find(keymap::EMPTY_INPUT, key)).flatten() {
         return match key {
@@ -366,6 +378,15 @@ fn input_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
         Some(c) => type_in(model, c),
         None => general_key(model, key),
     }
+}
+
+/// The message that waits, else the text sent before.
+fn older(model: &mut Model) -> Vec<Effect> {
+    if model.composer.is_empty() && !model.queue.items().is_empty() {
+        return commands::take_back(model);
+    }
+    model.composer.older();
+    Vec::new()
 }
 
 fn edit_input(model: &mut Model, edit: Edit) -> Vec<Effect> {
@@ -444,6 +465,7 @@ fn complete_word(model: &mut Model, then: Then) -> Vec<Effect> {
         (Some(Choice::Copied(what)), _) => (what.name().to_owned(), true),
         (Some(Choice::Model(name)), _) => (name, true),
         (Some(Choice::Theme(choice)), _) => (choice.to_string(), true),
+        (Some(Choice::Text(word)), Trigger::Argument(_)) => (word, true),
         (Some(Choice::Text(path)), _) => (path, false),
         (Some(Choice::Key(_) | Choice::Command(_)) | None, _) => {
             return Vec::new();

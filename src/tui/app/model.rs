@@ -11,7 +11,7 @@ use crate::domain::{ApprovalRequest, NoticeLevel, Todo};
 use super::attention::Attention;
 use super::changes::Changes;
 use super::complete::Completion;
-use super::composer::Composer;
+use super::composer::{CaretShape, Composer, Typing};
 use super::effect::RequestId;
 use super::geometry::Geometry;
 use super::keymap::{Keymap, Pending};
@@ -121,6 +121,8 @@ pub struct Settings {
     pub status_items: StatusItems,
     /// Whether the person has a command for it.
     pub status_command: StatusCommand,
+    /// How texts are typed.
+    pub typing: Typing,
 }
 
 /// Whether there is a command whose output the first line shows.
@@ -198,7 +200,13 @@ impl Requests {
 
 impl Model {
     /// A screen of this size with nothing on it yet.
-    pub fn new(settings: Settings, status: Status, composer: Composer, size: (u16, u16)) -> Self {
+    pub fn new(
+        settings: Settings,
+        status: Status,
+        mut composer: Composer,
+        size: (u16, u16),
+    ) -> Self {
+        composer.set_typing(settings.typing);
         Self {
             now: Duration::ZERO,
             transcript: Transcript::new(settings.cwd.clone()),
@@ -258,6 +266,14 @@ impl Model {
     /// Whether slug waits for an answer.
     pub fn has_question(&self) -> bool {
         self.question().is_some()
+    }
+
+    /// How the cursor looks.
+    pub fn caret_shape(&self) -> CaretShape {
+        match self.focus {
+            Focus::Input if self.overlays.is_empty() => self.composer.caret_shape(),
+            Focus::Input | Focus::Pane(_) | Focus::Sidebar => CaretShape::Bar,
+        }
     }
 
     /// Says a short word in the last line.

@@ -88,6 +88,7 @@ impl Surface for Glass {
     fn size(&self) -> io::Result<(u16, u16)> {
         Ok((80, 24))
     }
+    fn shape(&mut self, _: CaretShape) {}
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
         self.terminal.draw(|frame| render(frame)).unwrap();
         self.frames.fetch_add(1, Ordering::SeqCst);

@@ -17,3 +17,4 @@ mod sessions;
 mod sizes;
 mod themes;
 mod typing;
+mod vi;

@@ -46,7 +46,7 @@ pub fn draw(
     for (y, row) in (area.y..area.y + area.height).zip(typed.iter().skip(above)) {
         let place = Rect { y, height: 1, width: room.width + 1, ..room };
         paint::spans(&typed_row(editor, &text, row), styles, place, buffer);
-        if let Some((from, to)) = selected_columns(editor, &text, row) {
+        if let Some((from, to)) = selected_columns(model, &text, row) {
             let columns = to.min(place.width).saturating_sub(from);
             let cells = Rect { x: place.x + from, width: columns, ..place };
             buffer.set_style(cells, Modifier::REVERSED);
@@ -77,8 +77,8 @@ pub fn typed_row(editor: &Editor, text: &str, row: &Row) -> Vec<Span> {
 }
 
 /// The columns of a row that are selected.
-fn selected_columns(editor: &Editor, text: &str, row: &Row) -> Option<(u16, u16)> {
-    let selected = editor.selection()?;
+fn selected_columns(model: &Model, text: &str, row: &Row) -> Option<(u16, u16)> {
+    let (selected, editor) = (model.composer.selection()?, &model.composer.editor);
     let (from, to) = (selected.start.max(row.start), selected.end.min(row.end));
     let column = |at: usize| softwrap::columns_with(&text[row.start..at], editor.chips());
     (from < to).then(|| (column(from), column(to)))

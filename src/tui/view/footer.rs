@@ -63,9 +63,11 @@ pub fn draw_hints(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut B
         paint::spans(&[span(text, role)], styles, area, buffer);
         return;
     }
+    let mode = vi_mode(model);
     let (mut left, mut right) = hints(model);
     // What stays longest: the first hint, how to stop, and the way to all keys.
-    while spans_width(&pairs(&left)) + spans_width(&pairs(&right)) + 3 > area.width {
+    let taken = spans_width(&mode);
+    while taken + spans_width(&pairs(&left)) + spans_width(&pairs(&right)) + 3 > area.width {
         let sessions = right.iter().position(|(_, word)| *word == "sessions");
         match (left.len(), sessions) {
             (0..=2, Some(at)) => {
@@ -81,7 +83,18 @@ pub fn draw_hints(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut B
             }
         }
     }
-    paint::both_edges(&pairs(&left), &pairs(&right), styles, area, buffer);
+    let left = [mode, pairs(&left)].concat();
+    paint::both_edges(&left, &pairs(&right), styles, area, buffer);
+}
+
+/// Vi's mode, while keys go to the input.
+fn vi_mode(model: &Model) -> Vec<Span> {
+    match &model.composer.vi {
+        Some(vi) if model.focus == Focus::Input && model.overlays.is_empty() => {
+            vec![span(vi.label(), Role::Strong), span("  ", Role::Text)]
+        }
+        Some(_) | None => Vec::new(),
+    }
 }
 
 type Hints = Vec<(String, &'static str)>;
@@ -140,6 +153,11 @@ fn chat_hints(model: &Model) -> (Hints, Hints) {
         }
         Focus::Input if model.completion.is_some() => {
             (map.hints(Context::Completion).collect(), Vec::new())
+        }
+        Focus::Input if !model.composer.is_inserting() => {
+            let left = [("i", "insert"), ("v", "select"), ("enter", "send")];
+            let left = left.map(|(key, word)| (key.to_owned(), word));
+            (left.to_vec(), all.filter(|(_, word)| *word != "panes").chain(keys).collect())
         }
         Focus::Input => {
             let typing = map.hints(Context::Input);

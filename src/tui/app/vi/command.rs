@@ -407,8 +407,9 @@ fn counted(keys: &[char]) -> (Option<usize>, &[char]) {
         return (None, keys);
     }
     let digits = keys.iter().take_while(|key| key.is_ascii_digit()).count();
-    let count = keys[..digits].iter().filter_map(|key| key.to_digit(10)).fold(0, |sum, digit| {
-        (sum * 10 + usize::try_from(digit).unwrap_or(0)).min(MOST)
-    });
+    let count = keys[..digits]
+        .iter()
+        .filter_map(|key| key.to_digit(10))
+        .fold(0, |sum, digit| (sum * 10 + usize::try_from(digit).unwrap_or(0)).min(MOST));
     (Some(count), &keys[digits..])
 }

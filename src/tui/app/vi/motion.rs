@@ -66,9 +66,7 @@ pub fn go(
         Motion::End(words) => inclusive(repeat(at, times, |at| end(text, at, words))?),
         Motion::LineStart => exclusive(line_start(text, at)),
         Motion::FirstText => exclusive(first_text(text, at)),
-        Motion::LineEnd => {
-            exclusive(line_end(text, all(at, times - 1, |at| next_line(text, at))?))
-        }
+        Motion::LineEnd => exclusive(line_end(text, all(at, times - 1, |at| next_line(text, at))?)),
         Motion::Find(find) => found(text, at, find, times),
         Motion::Again => again(text, at, last?, times),
         Motion::AgainBack => {
@@ -80,13 +78,14 @@ pub fn go(
             again(text, at, Find { side, ..find }, times)
         }
         Motion::FirstLine => lines(first_text(text, nth_line(text, times))),
-        Motion::LastLine => lines(first_text(text, match count {
-            Some(number) => nth_line(text, number),
-            None => text.len(),
-        })),
-        Motion::ParagraphBack => {
-            exclusive(repeat(at, times, |at| paragraph_before(text, at))?)
-        }
+        Motion::LastLine => lines(first_text(
+            text,
+            match count {
+                Some(number) => nth_line(text, number),
+                None => text.len(),
+            },
+        )),
+        Motion::ParagraphBack => exclusive(repeat(at, times, |at| paragraph_before(text, at))?),
         Motion::Paragraph => exclusive(repeat(at, times, |at| paragraph_behind(text, at))?),
         Motion::Match => inclusive(matching(text, at)?),
     }

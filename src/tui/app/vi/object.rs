@@ -56,10 +56,8 @@ fn quoted(text: &str, at: usize, extent: Extent, quote: char) -> Option<Span> {
         }
         escaped = c == '\\' && !escaped;
     }
-    let (open, close) = quotes
-        .chunks_exact(2)
-        .map(|pair| (pair[0], pair[1]))
-        .find(|(_, close)| at <= *close)?;
+    let (open, close) =
+        quotes.chunks_exact(2).map(|pair| (pair[0], pair[1])).find(|(_, close)| at <= *close)?;
     match extent {
         Extent::Inner => Some(Span::Chars(open + 1..close)),
         Extent::Around => {

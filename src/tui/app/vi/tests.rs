@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::tui::app::editor::Lines;
-use crate::tui::app::keymap;
+use crate::tui::app::keymap::Press;
 
 const WIDTH: u16 = 40;
 
@@ -32,10 +32,7 @@ impl Rig {
         if step == Step::Pass {
             match key.code {
                 KeyCode::Enter => self.editor.insert_char('\n'),
-                _ => match keymap::typed(key) {
-                    Some(c) => self.editor.insert_char(c),
-                    None => self.editor.key(key),
-                },
+                _ => self.editor.key(&Press::built_in(key)),
             }
         }
         step
@@ -50,12 +47,11 @@ impl Rig {
                 ("<bs>", KeyCode::Backspace, KeyModifiers::NONE),
                 ("<c-r>", KeyCode::Char('r'), KeyModifiers::CONTROL),
             ];
-            let (key, length) = named
-                .iter()
-                .find(|(name, ..)| rest.starts_with(name))
-                .map_or((KeyEvent::from(KeyCode::Char(c)), c.len_utf8()), |(name, code, held)| {
-                    (KeyEvent::new(*code, *held), name.len())
-                });
+            let (key, length) =
+                named.iter().find(|(name, ..)| rest.starts_with(name)).map_or(
+                    (KeyEvent::from(KeyCode::Char(c)), c.len_utf8()),
+                    |(name, code, held)| (KeyEvent::new(*code, *held), name.len()),
+                );
             self.press(key);
             rest = &rest[length..];
         }

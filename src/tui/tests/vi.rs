@@ -1,0 +1,76 @@
+//! Vi's keys in the input: what they leave to the rest of the screen, and what is shown of them.
+
+use crate::agent::{Command, Event};
+use crate::tui::app::composer::{CaretShape, Typing};
+use crate::tui::app::{Effect, Msg};
+use crate::tui::scene::{Scene, TURN, screen};
+
+fn vi() -> Scene {
+    let mut scene = screen(80, 24);
+    scene.model.composer.set_typing(Typing::Vi);
+    scene.after(1)
+}
+
+fn text(scene: &Scene) -> String {
+    scene.model.composer.editor.text()
+}
+
+#[test]
+fn the_mode_is_shown_in_the_last_line_and_by_the_cursor() {
+    let scene = vi().shows("INSERT").types("one two");
+    assert_eq!(scene.model.caret_shape(), CaretShape::Bar);
+    let scene = scene.key("esc").shows("NORMAL  i insert");
+    assert_eq!((scene.model.caret_shape(), scene.caret()), (CaretShape::Block, (9, 21)));
+    let scene = scene.types("2d").shows("NORMAL 2d");
+    assert_eq!(scene.model.caret_shape(), CaretShape::Underline);
+    let scene = scene.key("esc").types("vb").shows("VISUAL").types("d");
+    assert_eq!(text(&scene), "one ");
+}
+
+#[test]
+fn escape_leaves_insert_mode_before_it_stops_the_turn() {
+    vi().event(Event::TurnStarted { turn: TURN })
+        .types("a")
+        .quietly()
+        .quick("esc")
+        .asks(&[])
+        .shows("NORMAL")
+        .quick("esc")
+        .asks(&[Effect::CancelTurn]);
+}
+
+#[test]
+fn enter_sends_in_normal_mode_and_the_next_text_is_typed() {
+    let scene = vi().types("hello").quick("esc").quietly().quick("enter").asks(&[
+        Effect::AddHistory("hello".into()),
+        Effect::Agent(Command::Send { text: "hello".into() }),
+    ]);
+    assert_eq!(text(&scene.shows("INSERT").types("x")), "x");
+}
+
+#[test]
+fn j_and_k_reach_the_history_at_the_edge() {
+    let scene = vi().types("new").key("esc").types("0D").types("k");
+    assert_eq!(text(&scene), "run the tests");
+    assert_eq!(text(&scene.types("j")), "");
+}
+
+#[test]
+fn signs_at_the_beginning_of_an_empty_input_mean_what_they_mean_everywhere() {
+    vi().key("esc").types("/").shows("INSERT").shows("/compact");
+    vi().key("esc").types("?").shows("Keys and commands");
+}
+
+#[test]
+fn no_list_opens_under_commands_of_vis() {
+    let scene = vi().types("/mod").shows("change the model").key("esc").key("esc");
+    scene.hides("change the model").types("h").hides("change the model").shows("NORMAL");
+}
+
+#[test]
+fn a_command_turns_it_on_and_off() {
+    let on = screen(80, 24).msg(Msg::Paste("/vi on".into())).key("enter").shows("Vi keys are on");
+    let off = on.after(5000).shows("INSERT").msg(Msg::Paste("/vi off".into())).key("enter");
+    off.after(5000).hides("INSERT");
+    screen(80, 24).types("/vi o").shows("from now on");
+}
