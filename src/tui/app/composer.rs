@@ -175,6 +175,7 @@ impl Composer {
         if self.editor.revision() != before {
             self.history.leave();
         }
+        self.settle();
     }
 
     /// What enter does behind a backslash: the line ends there instead of being sent. Says

@@ -147,8 +147,9 @@ impl Vi {
             return self.escape(editor);
         }
         let Some(c) = self.character(key) else {
+            let given_up = !self.keys.is_empty() && key.modifiers.is_empty();
             self.keys.clear();
-            return Step::Pass;
+            return if given_up { Step::Done } else { Step::Pass };
         };
         self.settle(editor);
         self.keys.push(c);

@@ -34,6 +34,7 @@ impl Rig {
                 KeyCode::Enter => self.editor.insert_char('\n'),
                 _ => self.editor.key(&Press::built_in(key)),
             }
+            self.vi.settle(&mut self.editor);
         }
         step
     }
