@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, AgentHandle, Person};
 use crate::cli::{Cli, Exit};
-use crate::config::{Config, ConfigError, Notify};
+use crate::config::{Config, ConfigError, KeyPreset, Notify, Origin};
 use crate::context::{Head, git_head};
 use crate::permissions::store::ProjectFiles;
 use crate::platform::announce::{Announcer, Call, Named, Told};
@@ -272,6 +272,12 @@ async fn ended(task: JoinHandle<()>) -> Ended {
     }
 }
 
+/// The preset brings Vi's modes along, unless `vi` says otherwise.
+fn typing(config: &Config) -> Typing {
+    let by_preset = config.keys.value == KeyPreset::Vi && config.vi.origin == Origin::Default;
+    if config.vi.value || by_preset { Typing::Vi } else { Typing::Plain }
+}
+
 fn settings(ground: &Ground, config: &Config, keys: Keymap) -> Settings {
     Settings {
         cwd: ground.cwd.clone(),
@@ -279,7 +285,7 @@ fn settings(ground: &Ground, config: &Config, keys: Keymap) -> Settings {
         keys: Arc::new(keys),
         motion: if config.reduced_motion.value { Motion::Reduced } else { Motion::Full },
         wheel: wheel(config),
-        typing: if config.vi.value { Typing::Vi } else { Typing::Plain },
+        typing: typing(config),
         notify_after: Duration::from_secs(config.notify_after.value.into()),
         status_items: config.status.value.clone(),
         status_command: match config.status_command {
