@@ -147,9 +147,9 @@ impl Front {
     /// Sequences go to a terminal that understands them, and to nothing else.
     fn clipboard(&self) -> Clipboard {
         match self {
-            Self::Linear { .. } if !terminal::is_capable() => Clipboard::without_terminal(),
+            Self::Linear { .. } if !terminal::is_capable() => services::clipboard(ground).without_terminal(),
             Self::Linear { .. } | Self::Full { .. } => {
-                Clipboard::new(Multiplexer::from_environment())
+                services::clipboard(ground)
             }
         }
     }

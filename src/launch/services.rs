@@ -13,15 +13,17 @@ use crate::config::{self, Change, ThemeChoice};
 use crate::context::{self, GitStatus, Head, git_head};
 use crate::domain::SessionId;
 use crate::permissions::store::ProjectFiles;
-use crate::platform::clipboard::{self, Clipboard};
+use crate::platform::clipboard::{self, Clipboard, Kept};
 use crate::platform::terminal::output::Output;
-use crate::platform::{editor, status_command};
+use crate::platform::terminal_kind::Terminal;
+use crate::platform::{editor, status_command, which};
 use crate::providers::Provider;
 use crate::session::{Draft, Drafts, History, KindFolds, SessionFolds, Store};
 use crate::tui::app::msg::ModelRow;
 use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::sessions::{SessionAnswer, SessionJob};
 use crate::tui::app::status::Git;
+use crate::tui::app::title;
 use crate::tui::executor::Services;
 use crate::tui::theme::Library;
 use crate::tui::{page_jobs, session_jobs};
@@ -38,6 +40,7 @@ const CLIPBOARD: Duration = Duration::from_secs(2);
 pub(super) struct Outside {
     cwd: PathBuf,
     home: PathBuf,
+    user_home: Option<PathBuf>,
     provider: Arc<dyn Provider>,
     store: Store,
     drafts: Arc<Drafts>,
@@ -75,6 +78,7 @@ impl Outside {
         Arc::new(Self {
             cwd: ground.cwd.clone(),
             home: ground.home.root().to_owned(),
+            user_home: ground.user_home.clone(),
             provider,
             store,
             drafts: Arc::new(Drafts::new(ground.home.drafts())),
@@ -200,14 +204,22 @@ impl Services for Outside {
     fn copy(&self, text: String) -> BoxFuture<'static, Result<String, String>> {
         let mut clipboard = self.clipboard.lock().unwrap_or_else(PoisonError::into_inner);
         let copied = clipboard.copy(&text, &mut Output);
+        let file = clipboard.file().to_owned();
         drop(clipboard);
+        let shown = title::home_path(&file, self.user_home.as_deref());
         Box::pin(async move {
             let copied = copied.map_err(|error| format!("Cannot copy: {error}."))?;
-            let native = match tokio::time::timeout(CLIPBOARD, copied.native).await {
+            let kept = match tokio::time::timeout(CLIPBOARD, copied.kept).await {
                 Ok(Ok(answer)) => answer,
-                Ok(Err(_)) | Err(_) => Err("it has not answered".to_owned()),
+                Ok(Err(_)) | Err(_) => Kept::unknown(),
             };
-            Ok(clipboard::describe(copied.terminal, &native))
+            let in_file = if kept.by_one() {
+                Err("it was not needed".to_owned())
+            } else {
+                let written = blocking(move || clipboard::keep_in_file(&file, &text)).await?;
+                written.map(|()| shown).map_err(|error| error.to_string())
+            };
+            clipboard::describe(copied.terminal, &kept, &in_file)
         })
     }
 
@@ -218,6 +230,13 @@ impl Services for Outside {
     fn page(&self, text: &str) -> Result<(), String> {
         editor::page(&editor::pager(), text, &self.home).map_err(|error| error.to_string())
     }
+}
+
+/// The clipboard of a run.
+pub(super) fn clipboard(ground: &Ground) -> Clipboard {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let tmux = which::find("tmux", &path, &ground.cwd);
+    Clipboard::new(Terminal::from_environment(), tmux, ground.home.clipboard())
 }
 
 /// The folder's files, relative to it, as git would list them.

@@ -1,17 +1,24 @@
-//! Copies text for the person, by both ways there are: the terminal (OSC 52, which also works
-//! over ssh) and the system's clipboard.
+//! Copies text for the person, by all ways there are: the terminal (OSC 52, which also works over
+//! ssh), the system's clipboard, tmux's buffer, and a file where none of them is known to have it.
 //!
-//! The terminal never answers, so all that can be said of it is that it was sent the text. The
+//! The terminal never answers, so all that can be said of it is that it was handed the text. The
 //! system's clipboard lives on a thread of its own: it can block for seconds, and on X11 and
-//! Wayland the text is only there as long as its owner is.
+//! Wayland the text is only there as long as its owner is. Over ssh it is another machine's, and
+//! is left alone. tmux by itself ignores OSC 52 from programs (`set-clipboard external`), but sets
+//! the terminal's clipboard with what it is given as a buffer.
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use tokio::sync::oneshot;
+
+use super::paths::replace_private;
+use super::terminal_kind::{Place, Terminal, TerminalKind};
 
 /// The most that is sent by OSC 52, in bytes of base64: what xterm and many others take.
 const OSC52_LIMIT: usize = 100_000;
@@ -46,22 +53,47 @@ impl Multiplexer {
 /// Copies. Dropping it gives the system's clipboard up.
 #[derive(Debug)]
 pub struct Clipboard {
-    /// What lies before the terminal; `None` where there is none that understands OSC 52.
-    terminal: Option<Multiplexer>,
+    terminal: Terminal,
+    sequences: Sequences,
+    /// tmux's own program, where slug runs in it.
+    tmux: Option<PathBuf>,
+    /// Where a text goes that nothing else is known to have.
+    file: PathBuf,
     /// Started with the first copy.
     native: Option<mpsc::Sender<Job>>,
 }
 
-/// One text for the system's clipboard, and where to say how it went.
-type Job = (String, oneshot::Sender<Result<(), String>>);
+/// Whether the terminal is handed sequences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sequences {
+    Sent,
+    /// They would show, or be passed on.
+    Never,
+}
+
+/// One text for the system's clipboard and tmux, and where to say how it went.
+struct Job {
+    text: String,
+    tmux: Option<PathBuf>,
+    reply: oneshot::Sender<Kept>,
+}
+
+/// Which of those that answer have a text, or why not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The system's clipboard.
+    pub system: Result<(), String>,
+    /// tmux's buffer.
+    pub tmux: Result<(), String>,
+}
 
 /// What became of a copy so far.
 #[derive(Debug)]
 pub struct Copied {
     /// The way through the terminal.
     pub terminal: TerminalCopy,
-    /// The way through the system; answers when the clipboard has taken the text or says why not.
-    pub native: oneshot::Receiver<Result<(), String>>,
+    /// The others; answers when they have taken the text or say why not.
+    pub kept: oneshot::Receiver<Kept>,
 }
 
 /// What became of the way through the terminal.
@@ -71,81 +103,125 @@ pub enum TerminalCopy {
     Sent,
     /// It is more than terminals take, and was not sent.
     TooLong,
-    /// There is no terminal that understands it.
-    Absent,
+    /// This terminal is known to take none, and was sent nothing.
+    Unable,
 }
 
 impl Clipboard {
-    /// A clipboard that has not been used yet.
-    pub fn new(multiplexer: Multiplexer) -> Self {
-        Self { terminal: Some(multiplexer), native: None }
+    /// A clipboard that has not been used yet. `tmux` is its program, `file` the last resort.
+    pub fn new(terminal: Terminal, tmux: Option<PathBuf>, file: PathBuf) -> Self {
+        let tmux = tmux.filter(|_| terminal.multiplexer == Multiplexer::Tmux);
+        Self { terminal, sequences: Sequences::Sent, tmux, file, native: None }
     }
 
-    /// One that leaves the terminal alone, which would show the sequence or pass it on.
-    pub fn without_terminal() -> Self {
-        Self { terminal: None, native: None }
+    /// The same, but it leaves the terminal alone, which would show the sequence or pass it on.
+    pub fn without_terminal(self) -> Self {
+        Self { sequences: Sequences::Never, ..self }
     }
 
-    /// Copies `text`; the sequence goes to `terminal`, between two frames. Does not wait.
-    pub fn copy(&mut self, text: &str, terminal: &mut impl Write) -> io::Result<Copied> {
-        let native = self.copy_natively(text);
-        let sequence = self.terminal.map(|multiplexer| osc52(text, multiplexer));
-        let terminal = match sequence {
-            None => TerminalCopy::Absent,
-            Some(Some(sequence)) => {
-                terminal.write_all(&sequence)?;
-                terminal.flush()?;
+    /// The file that is the last resort.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Copies `text`; the sequence goes to `out`, between two frames. Does not wait.
+    pub fn copy(&mut self, text: &str, out: &mut impl Write) -> io::Result<Copied> {
+        let kept = self.hand_on(text);
+        let takes = self.sequences == Sequences::Sent && takes_osc52(self.terminal);
+        let terminal = match (takes, osc52(text, self.terminal.multiplexer)) {
+            (false, _) => TerminalCopy::Unable,
+            (true, Some(sequence)) => {
+                out.write_all(&sequence)?;
+                out.flush()?;
                 TerminalCopy::Sent
             }
-            Some(None) => TerminalCopy::TooLong,
+            (true, None) => TerminalCopy::TooLong,
         };
-        Ok(Copied { terminal, native })
+        Ok(Copied { terminal, kept })
     }
 
-    fn copy_natively(&mut self, text: &str) -> oneshot::Receiver<Result<(), String>> {
-        let (reply, native) = oneshot::channel();
+    fn hand_on(&mut self, text: &str) -> oneshot::Receiver<Kept> {
+        let (reply, kept) = oneshot::channel();
+        let place = self.terminal.place;
         let jobs = self.native.get_or_insert_with(|| {
             let (jobs, waiting) = mpsc::channel();
             // Without the thread, `waiting` is dropped and the send below fails.
-            let _ =
-                thread::Builder::new().name("clipboard".to_owned()).spawn(move || serve(&waiting));
+            let _ = thread::Builder::new()
+                .name("clipboard".to_owned())
+                .spawn(move || serve(&waiting, place));
             jobs
         });
-        if let Err(mpsc::SendError((_, reply))) = jobs.send((text.to_owned(), reply)) {
+        let job = Job { text: text.to_owned(), tmux: self.tmux.clone(), reply };
+        if let Err(mpsc::SendError(job)) = jobs.send(job) {
+            let none = || Err("its thread could not be started".to_owned());
             // Nobody listens any more where this fails.
-            let _ = reply.send(Err("its thread could not be started".to_owned()));
+            let _ = job.reply.send(Kept { system: none(), tmux: none() });
         }
-        native
+        kept
     }
 }
 
-/// What to tell the person, never more than is known.
-pub fn describe(terminal: TerminalCopy, native: &Result<(), String>) -> String {
-    match (terminal, native) {
-        (TerminalCopy::Sent, Ok(())) => "Copied: clipboard, and sent to the terminal (OSC 52)",
-        (TerminalCopy::TooLong | TerminalCopy::Absent, Ok(())) => "Copied: clipboard",
-        (TerminalCopy::Sent, Err(_)) => {
-            "Sent to the terminal (OSC 52); whether it took it is unknown"
+impl Kept {
+    /// Nothing has answered.
+    pub fn unknown() -> Self {
+        let late = || Err("it has not answered".to_owned());
+        Self { system: late(), tmux: late() }
+    }
+
+    /// Whether one of them is known to have the text.
+    pub fn by_one(&self) -> bool {
+        self.system.is_ok() || self.tmux.is_ok()
+    }
+}
+
+/// Keeps a text in a file that only the person can read.
+pub fn keep_in_file(file: &Path, text: &str) -> io::Result<()> {
+    replace_private(file, text.as_bytes())
+}
+
+/// What to tell the person, never more than is known. `file` is where the text was written, as
+/// it is shown, or why it could not be. An error where it is nowhere at all.
+pub fn describe(
+    terminal: TerminalCopy,
+    kept: &Kept,
+    file: &Result<String, String>,
+) -> Result<String, String> {
+    let why = match terminal {
+        TerminalCopy::Sent => "",
+        TerminalCopy::TooLong => "Too long for the terminal: ",
+        TerminalCopy::Unable => "",
+    };
+    let handed = terminal == TerminalCopy::Sent;
+    match (&kept.system, &kept.tmux, file) {
+        (Ok(()), _, _) => Ok("On the system clipboard".to_owned()),
+        (Err(_), Ok(()), _) if handed => Ok("In tmux's buffer, handed to the terminal".to_owned()),
+        (Err(_), Ok(()), _) => Ok(format!("{why}in tmux's buffer")),
+        (Err(_), Err(_), Ok(file)) if handed => {
+            Ok(format!("Handed to the terminal, and in {file}"))
         }
-        (TerminalCopy::Absent, Err(reason)) => {
-            return format!("Not copied: there is no system clipboard: {reason}");
-        }
-        (TerminalCopy::TooLong, Err(reason)) => {
-            return format!(
-                "Not copied: too long for the terminal (OSC 52), and no system clipboard: {reason}"
-            );
+        (Err(_), Err(_), Ok(file)) if why.is_empty() => Ok(format!("In {file}")),
+        (Err(_), Err(_), Ok(file)) => Ok(format!("{why}in {file}")),
+        (Err(_), Err(_), Err(_)) if handed => Ok("Handed to the terminal".to_owned()),
+        (Err(system), Err(_), Err(file)) => {
+            Err(format!("Not copied. {why}The system clipboard: {system}. A file: {file}."))
         }
     }
-    .to_owned()
 }
 
 /// The thread: opens the system's clipboard with the first text and keeps it.
-fn serve(jobs: &mpsc::Receiver<Job>) {
+fn serve(jobs: &mpsc::Receiver<Job>, place: Place) {
     let mut opened: Option<arboard::Clipboard> = None;
-    while let Ok((text, reply)) = jobs.recv() {
-        let outcome = set(&mut opened, text).map_err(|error| error.to_string());
+    while let Ok(Job { text, tmux, reply }) = jobs.recv() {
+        let tmux = match tmux {
+            Some(program) => load_buffer(&program, &text),
+            None => Err("slug does not run in it".to_owned()),
+        };
+        let system = match place {
+            Place::Here => set(&mut opened, text).map_err(|error| error.to_string()),
+            Place::OverSsh => Err("it is another machine's".to_owned()),
+        };
         // The asker may have lost interest.
-        let _ = reply.send(outcome);
+        let _ = reply.send(Kept { system, tmux });
     }
 }
 
@@ -154,6 +230,36 @@ fn set(opened: &mut Option<arboard::Clipboard>, text: String) -> Result<(), arbo
         Some(clipboard) => clipboard.set_text(text),
         None => opened.insert(arboard::Clipboard::new()?).set_text(text),
     }
+}
+
+/// Gives tmux the text as a buffer, and through it the terminal: `-w`, from tmux 3.2 on.
+fn load_buffer(program: &Path, text: &str) -> Result<(), String> {
+    let run = |arguments: &[&str]| -> io::Result<bool> {
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        // One that has ended already takes no text; its status says so.
+        let written = child.stdin.take().map(|mut input| input.write_all(text.as_bytes()));
+        Ok(child.wait()?.success() && written.is_none_or(|it| it.is_ok()))
+    };
+    let told = |error: io::Error| error.to_string();
+    if run(&["load-buffer", "-w", "-"]).map_err(told)?
+        || run(&["load-buffer", "-"]).map_err(told)?
+    {
+        return Ok(());
+    }
+    Err("it refused the text".to_owned())
+}
+
+/// Whether a terminal is not known to have no OSC 52.
+fn takes_osc52(terminal: Terminal) -> bool {
+    !matches!(
+        terminal.kind,
+        TerminalKind::AppleTerminal | TerminalKind::LinuxConsole | TerminalKind::Dumb
+    ) || terminal.multiplexer != Multiplexer::None
 }
 
 /// The bytes for the terminal; `None` when the text is too long.
@@ -216,17 +322,66 @@ mod tests {
 
     #[test]
     fn nothing_is_claimed_that_is_not_known() {
-        let failed = Err("no display".to_owned());
-        assert!(describe(TerminalCopy::Sent, &failed).starts_with("Sent to the terminal"));
-        assert!(describe(TerminalCopy::TooLong, &failed).starts_with("Not copied"));
-        assert!(describe(TerminalCopy::TooLong, &Ok(())).starts_with("Copied"));
-        assert!(describe(TerminalCopy::Absent, &failed).starts_with("Not copied"));
+        use TerminalCopy::{Sent, TooLong, Unable};
+        let no = || Err("no display".to_owned());
+        let file = || Ok("~/.slug/clipboard.txt".to_owned());
+        let full = || Err("the disk is full".to_owned());
+        let rows = [
+            (Sent, Ok(()), no(), file(), "On the system clipboard"),
+            (Sent, no(), Ok(()), file(), "In tmux's buffer, handed to the terminal"),
+            (TooLong, no(), Ok(()), file(), "Too long for the terminal: in tmux's buffer"),
+            (Sent, no(), no(), file(), "Handed to the terminal, and in ~/.slug/clipboard.txt"),
+            (Sent, no(), no(), full(), "Handed to the terminal"),
+            (Unable, no(), no(), file(), "In ~/.slug/clipboard.txt"),
+            (TooLong, no(), no(), file(), "Too long for the terminal: in ~/.slug/clipboard.txt"),
+        ];
+        for (terminal, system, tmux, file, told) in rows {
+            assert_eq!(describe(terminal, &Kept { system, tmux }, &file).as_deref(), Ok(told));
+        }
+        let nowhere = describe(TooLong, &Kept { system: no(), tmux: no() }, &full());
+        assert!(nowhere.unwrap_err().starts_with("Not copied. Too long for the terminal"));
     }
 
-    #[tokio::test]
-    async fn without_a_terminal_nothing_is_written() {
+    #[test]
+    fn over_ssh_the_system_clipboard_is_left_alone() {
+        let terminal = Terminal::detect(|name| match name {
+            "TERM" => Some("xterm-256color".into()),
+            "SSH_CONNECTION" => Some("10.0.0.1 1 10.0.0.2 22".into()),
+            _ => None,
+        });
+        let mut clipboard = Clipboard::new(terminal, None, PathBuf::from("/nowhere"));
+        let mut out = Vec::new();
+        let copied = clipboard.copy("hé", &mut out).unwrap();
+        assert_eq!(
+            (copied.terminal, out.as_slice()),
+            (TerminalCopy::Sent, &b"\x1b]52;c;aMOp\x07"[..])
+        );
+        let kept = copied.kept.blocking_recv().unwrap();
+        assert_eq!(kept.system, Err("it is another machine's".to_owned()));
+        assert!(!kept.by_one());
+    }
+
+    #[test]
+    fn without_a_terminal_nothing_is_written() {
+        let terminal = Terminal::detect(|name| match name {
+            "TERM" => Some("xterm-256color".into()),
+            "SSH_TTY" => Some("/dev/pts/1".into()),
+            _ => None,
+        });
+        let clipboard = Clipboard::new(terminal, None, PathBuf::from("/nowhere"));
         let mut written = Vec::new();
-        let copied = Clipboard::without_terminal().copy("secret", &mut written).unwrap();
-        assert_eq!((copied.terminal, written), (TerminalCopy::Absent, Vec::new()));
+        let copied = clipboard.without_terminal().copy("secret", &mut written).unwrap();
+        assert_eq!((copied.terminal, written), (TerminalCopy::Unable, Vec::new()));
+    }
+
+    #[test]
+    fn the_file_is_the_persons_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("clipboard.txt");
+        keep_in_file(&file, "first").unwrap();
+        keep_in_file(&file, "text").unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "text");
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
 }

@@ -151,6 +151,11 @@ impl Home {
         self.root.join("folds.json")
     }
 
+    /// What was copied last and nothing else is known to have.
+    pub fn clipboard(&self) -> PathBuf {
+        self.root.join("clipboard.txt")
+    }
+
     /// Which folders the person trusts.
     pub fn trust(&self) -> PathBuf {
         self.root.join("trust.json")
