@@ -24,12 +24,20 @@ pub(super) fn config_errors(errors: &[ConfigError]) {
     }
 }
 
-/// After the chat: how to go on with its session.
-pub(super) fn how_to_resume(ground: &Ground, left: &Left) {
-    let Some(session) = left.session else { return };
-    // Where nobody reads, the line would hold up the end.
-    if takes_lines() && build::store(ground).is_begun(session).unwrap_or(false) {
-        // With standard output closed there is nobody to tell.
-        let _ = writeln!(std::io::stdout(), "To go on with this session: slug --resume {session}");
+/// After the chat: what was said last, and how to go on with the session.
+pub(super) fn farewell(ground: &Ground, left: &Left) {
+    // Where nobody reads, the lines would hold up the end.
+    if !takes_lines() {
+        return;
     }
+    let mut text = left.page.clone();
+    let begun = |session| build::store(ground).is_begun(session).unwrap_or(false);
+    if let Some(session) = left.session.filter(|session| begun(*session)) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&format!("To go on with this session: slug --resume {session}\n"));
+    }
+    // With standard output closed there is nobody to tell.
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }

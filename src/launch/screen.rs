@@ -18,7 +18,7 @@ use crate::context::{Head, git_head};
 use crate::permissions::store::ProjectFiles;
 use crate::platform::announce::{Announcer, Call, Named, Told};
 use crate::platform::background::Background;
-use crate::platform::clipboard::{Clipboard, Multiplexer};
+use crate::platform::clipboard::Clipboard;
 use crate::platform::hangup::HangupWatch;
 use crate::platform::redact::Redactor;
 use crate::platform::signals::{Signal, Signals, raise_again, stop};
@@ -41,7 +41,7 @@ use super::build::{self, Parts, Sides};
 use super::ground::Ground;
 use super::linear::Speech;
 use super::questions::{self, Model, Outcome};
-use super::services::Outside;
+use super::services::{self, Outside};
 use super::{once, print, themes};
 
 /// How long the agent may take to save what it has when it is told to end. A disk that hangs must
@@ -145,12 +145,12 @@ pub(super) enum Front {
 
 impl Front {
     /// Sequences go to a terminal that understands them, and to nothing else.
-    fn clipboard(&self) -> Clipboard {
+    fn clipboard(&self, ground: &Ground) -> Clipboard {
         match self {
-            Self::Linear { .. } if !terminal::is_capable() => services::clipboard(ground).without_terminal(),
-            Self::Linear { .. } | Self::Full { .. } => {
-                services::clipboard(ground)
+            Self::Linear { .. } if !terminal::is_capable() => {
+                services::clipboard(ground).without_terminal()
             }
+            Self::Linear { .. } | Self::Full { .. } => services::clipboard(ground),
         }
     }
 }
@@ -183,7 +183,7 @@ impl Chat<'_> {
         }
         let command = config.status_command.as_ref().map(|command| command.value.clone());
         let store = setup.store.clone();
-        let clipboard = front.clipboard();
+        let clipboard = front.clipboard(ground);
         let outside = Outside::new(cli, ground, project, provider, store, command, clipboard);
         let shutdown = CancellationToken::new();
         let AgentHandle { commands, events, stop, task } =
@@ -206,6 +206,7 @@ impl Chat<'_> {
                     history,
                     draft: outside.draft(),
                     code: if depth() == ColorDepth::None { Code::Plain } else { Code::Coloured },
+                    leave: config.leave.value,
                     looks,
                     announcer: announcer(&config, &Terminal::from_environment()),
                     shutdown: shutdown.clone(),
@@ -244,7 +245,7 @@ impl Chat<'_> {
                  What is on the disk is put in order when the session is opened again.",
             ),
         }
-        print::how_to_resume(ground, &left?);
+        print::farewell(ground, &left?);
         Ok(Exit::Answered)
     }
 }

@@ -5,6 +5,7 @@ pub mod app;
 pub mod executor;
 pub mod input;
 pub mod layout;
+pub mod leave;
 pub mod linear;
 pub mod links;
 pub mod page_jobs;

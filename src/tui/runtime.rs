@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent;
+use crate::config::Leave;
 use crate::domain::SessionId;
 use crate::platform::announce::{Announcer, KEEP_TITLE, Progress};
 use crate::platform::background::{QUESTION, Sifted};
@@ -36,6 +37,7 @@ use super::app::{Effect, Model, Msg, update, wake_at};
 use super::executor::{Executor, Handles, Own};
 use super::input::Inputs;
 use super::layout::Highlighter;
+use super::leave;
 use super::links::Links;
 use super::theme::{Library, Theme};
 use super::view::label::{Label, label};
@@ -67,6 +69,8 @@ pub struct Start {
     pub looks: Looks,
     /// Whether code is coloured.
     pub code: Code,
+    /// What of the transcript stays in the terminal.
+    pub leave: Leave,
     /// How the terminal is told what stands beside the picture.
     pub announcer: Announcer,
     /// Ends the screen: a signal, or the terminal is gone.
@@ -87,6 +91,8 @@ pub enum Code {
 pub struct Left {
     /// The session that was open last.
     pub session: Option<SessionId>,
+    /// What of the transcript stays in the terminal; nothing where something else ended slug.
+    pub page: String,
 }
 
 /// Shows the screen until the person leaves, the agent ends or `shutdown` is cancelled. The
@@ -193,7 +199,7 @@ where
     S: Surface,
     K: Stream<Item = io::Result<Input>> + Unpin,
 {
-    let shutdown = start.shutdown.clone();
+    let (shutdown, leave) = (start.shutdown.clone(), start.leave);
     let (answers_in, mut answers) = mpsc::channel(64);
     let highlighter = match start.code {
         Code::Plain => Highlighter::off(),
@@ -275,7 +281,9 @@ where
     }
     executor.run(Effect::SaveDraft { text: ui.model.composer.expanded() });
     executor.finish().await;
-    Ok(Left { session: ui.model.status.session })
+    let leave = if shutdown.is_cancelled() { Leave::Nothing } else { leave };
+    let page = leave::page(&ui.model, &mut ui.layouts, ui.styles.as_ref(), leave);
+    Ok(Left { session: ui.model.status.session, page })
 }
 
 /// What has arrived already. It is asked with the loop's own waker: crossterm wakes the one that

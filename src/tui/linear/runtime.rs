@@ -132,7 +132,8 @@ pub async fn run<W: Write>(
     }
     talk.voice.finish_line()?;
     executor.finish().await;
-    Ok(Left { session: talk.model.status.session })
+    // All of it was printed as it came.
+    Ok(Left { session: talk.model.status.session, page: String::new() })
 }
 
 /// The model with the ways in and out.

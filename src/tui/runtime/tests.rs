@@ -143,6 +143,7 @@ fn glass() -> Glass {
 
 fn start(shutdown: CancellationToken) -> Start {
     Start {
+        leave: Leave::Nothing,
         code: Code::Plain,
         settings: Settings::default(),
         status: Status::default(),

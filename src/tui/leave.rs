@@ -1,0 +1,164 @@
+//! What stays in the terminal when slug leaves it: the end of the transcript, or all of it, as it
+//! was on screen. The terminal's own screen has no place for it while slug draws on the other.
+
+use std::fmt::Write;
+
+use ratatui::style::{Color, Modifier, Style};
+
+use crate::config::Leave;
+
+use super::app::Model;
+use super::app::block::Body;
+use super::layout::Span;
+use super::view::transcript::{Content, row};
+use super::view::window::{Finder, RowAt};
+use super::view::{Layouts, Styles, paint};
+
+/// Rows of the end at most; what is above them can be had by resuming.
+const END: usize = 200;
+
+/// The rows, with the sequences that colour them, each with a line end.
+pub fn page(model: &Model, layouts: &mut Layouts, styles: &dyn Styles, leave: Leave) -> String {
+    let blocks = model.transcript.blocks();
+    let width = model.geometry.transcript.width;
+    let from = match leave {
+        Leave::Nothing => return String::new(),
+        Leave::All => 0,
+        // What the person said last, and what came of it.
+        Leave::End => {
+            blocks.iter().rposition(|block| matches!(block.body, Body::User(_))).unwrap_or(0)
+        }
+    };
+    let mut rows: Vec<RowAt> = Vec::new();
+    for index in from..blocks.len() {
+        let shape = Finder::new(model, layouts, width).shape(index);
+        rows.extend((0..shape.rows).map(|row| RowAt { index, row }));
+    }
+    let cut = match leave {
+        Leave::End => rows.len().saturating_sub(END),
+        Leave::All | Leave::Nothing => 0,
+    };
+    let mut out = String::new();
+    if cut > 0 {
+        let note = paint::span(format!("… {cut} lines above"), super::layout::Role::Muted);
+        line(&[note], styles, &mut out);
+    }
+    for at in &rows[cut..] {
+        match row(model, layouts, *at, width).content {
+            Content::Empty => out.push('\n'),
+            Content::Head(head) => {
+                let taken = paint::spans_width(&head.left) + paint::spans_width(&head.right);
+                let gap = usize::from(width.saturating_sub(taken));
+                let space = paint::span(" ".repeat(gap), super::layout::Role::Text);
+                let spans: Vec<Span> =
+                    head.left.into_iter().chain([space]).chain(head.right).collect();
+                line(&spans, styles, &mut out);
+            }
+            Content::Body(body) => line(&body.spans, styles, &mut out),
+        }
+    }
+    out.trim_start_matches('\n').to_owned()
+}
+
+/// One row behind a margin, without blanks at its end.
+fn line(spans: &[Span], styles: &dyn Styles, out: &mut String) {
+    let shown = spans.iter().rposition(|span| !span.text.trim().is_empty());
+    let mut row = String::from(" ");
+    for span in &spans[..shown.map_or(0, |last| last + 1)] {
+        let codes = codes(styles.style(span.role));
+        // Writing to a string cannot fail.
+        let _ = match codes.as_str() {
+            "" => write!(row, "{}", span.text),
+            codes => write!(row, "\x1b[{codes}m{}\x1b[0m", span.text),
+        };
+    }
+    out.push_str(row.trim_end());
+    out.push('\n');
+}
+
+/// The parameters of the sequence that gives text this style (ECMA-48, 8.3.117).
+fn codes(style: Style) -> String {
+    let modifiers = [
+        (Modifier::BOLD, "1"),
+        (Modifier::DIM, "2"),
+        (Modifier::ITALIC, "3"),
+        (Modifier::UNDERLINED, "4"),
+        (Modifier::REVERSED, "7"),
+        (Modifier::CROSSED_OUT, "9"),
+    ];
+    let set = modifiers.iter().filter(|(modifier, _)| style.add_modifier.contains(*modifier));
+    let mut codes: Vec<String> = set.map(|(_, code)| (*code).to_owned()).collect();
+    codes.extend(style.fg.and_then(|color| color_code(color, 30)));
+    codes.extend(style.bg.and_then(|color| color_code(color, 40)));
+    codes.join(";")
+}
+
+/// The parameters of a colour; `base` is 30 for text and 40 for what is behind it.
+fn color_code(color: Color, base: u8) -> Option<String> {
+    let own = |number: u8| Some((base + number).to_string());
+    let bright = |number: u8| Some((base + 60 + number).to_string());
+    match color {
+        Color::Reset => None,
+        Color::Black => own(0),
+        Color::Red => own(1),
+        Color::Green => own(2),
+        Color::Yellow => own(3),
+        Color::Blue => own(4),
+        Color::Magenta => own(5),
+        Color::Cyan => own(6),
+        Color::Gray => own(7),
+        Color::DarkGray => bright(0),
+        Color::LightRed => bright(1),
+        Color::LightGreen => bright(2),
+        Color::LightYellow => bright(3),
+        Color::LightBlue => bright(4),
+        Color::LightMagenta => bright(5),
+        Color::LightCyan => bright(6),
+        Color::White => bright(7),
+        Color::Indexed(number) => Some(format!("{};5;{number}", base + 8)),
+        Color::Rgb(red, green, blue) => Some(format!("{};2;{red};{green};{blue}", base + 8)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Block;
+    use crate::tui::layout::Highlighter;
+    use crate::tui::scene::{assistant, recorded, screen, user};
+    use crate::tui::theme::{ColorDepth, Theme};
+
+    fn left(leave: Leave) -> String {
+        let text = |text: &str| assistant(vec![Block::Text { text: text.into() }]);
+        let log = [user("first"), text("one"), user("second"), text("two **bold**")];
+        let scene = screen(60, 24).events(log.iter().map(recorded));
+        let mut layouts = Layouts::new(Highlighter::off());
+        page(&scene.model, &mut layouts, &Theme::dark(ColorDepth::None), leave)
+    }
+
+    #[test]
+    fn the_end_is_what_was_said_last_and_what_came_of_it() {
+        assert_eq!(left(Leave::End), " ❯ second\n\n two \x1b[1mbold\x1b[0m\n");
+        assert_eq!(left(Leave::Nothing), "");
+    }
+
+    #[test]
+    fn all_of_it_is_left_where_that_is_wanted() {
+        let wanted = " ❯ first\n\n one\n\n ❯ second\n\n two \x1b[1mbold\x1b[0m\n";
+        assert_eq!(left(Leave::All), wanted);
+    }
+
+    #[test]
+    fn styles_are_written_as_terminals_read_them() {
+        for (style, wanted) in [
+            (Style::new(), ""),
+            (Style::new().fg(Color::Reset), ""),
+            (Style::new().fg(Color::Cyan), "36"),
+            (Style::new().fg(Color::LightRed).bg(Color::White), "91;107"),
+            (Style::new().fg(Color::Indexed(80)).add_modifier(Modifier::BOLD), "1;38;5;80"),
+            (Style::new().bg(Color::Rgb(1, 2, 3)).add_modifier(Modifier::DIM), "2;48;2;1;2;3"),
+        ] {
+            assert_eq!(codes(style), wanted);
+        }
+    }
+}
