@@ -24,6 +24,8 @@ mod leaving;
 mod linear;
 #[path = "screen/looks.rs"]
 mod looks;
+#[path = "screen/moving.rs"]
+mod moving;
 #[path = "screen/robust.rs"]
 mod robust;
 #[path = "screen/sessions.rs"]

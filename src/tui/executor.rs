@@ -199,7 +199,7 @@ impl Executor {
     }
 
     /// Copies a text, and says what is known of it.
-    pub fn copy(&mut self, text: String, what: &'static str) {
+    fn copy(&mut self, text: String, what: &'static str) {
         let copying = self.handles.services.copy(text);
         self.answer(async move {
             match copying.await {

@@ -141,6 +141,8 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Ve
     model.requests.older = None;
     model.scroll.to_tail();
     model.selection = None;
+    model.search = None;
+    model.visited = None;
     model.focus = Focus::Input;
     model.queue = Queue::default();
     model.turn = Turn::Idle;

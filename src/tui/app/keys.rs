@@ -12,6 +12,7 @@ use crate::commands::{Argument, Copied};
 use crate::domain::NoticeLevel;
 
 use super::approval::{Stage, Stray};
+use super::caret;
 use super::changes;
 use super::commands;
 use super::complete::{self, Completion, Trigger};
@@ -29,6 +30,7 @@ use super::pager;
 use super::picker::{Choice, List};
 use super::queue::Goes;
 use super::scroll::Anchor;
+use super::search;
 use super::sidebar;
 use super::transcript::BlockId;
 use super::turn::{Phase, Turn};
@@ -76,7 +78,12 @@ pub fn contexts(model: &Model) -> &'static [Context] {
             None => &[Context::Pager, Context::Always],
         },
         Some(Overlay::Changes(_)) => &[Context::Changes, Context::Always],
+        None if search::is_typed(model) => &[Context::Search, Context::Editing, Context::Always],
         None => match model.focus {
+            Focus::Pane(_) if model.search.is_some() => {
+                &[Context::Match, Context::Panes, Context::Chat, Context::Always]
+            }
+            Focus::Caret(_) => &[Context::Caret, Context::Chat, Context::Always],
             Focus::Pane(_) => &[Context::Panes, Context::Chat, Context::Always],
             Focus::Sidebar => &[Context::Sessions, Context::Chat, Context::Always],
             Focus::Input if model.composer.is_empty() => {
@@ -89,12 +96,14 @@ pub fn contexts(model: &Model) -> &'static [Context] {
 
 /// Text in one piece, for whatever is being typed.
 pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
+    let searches = search::is_typed(model);
     match model.overlays.last_mut() {
         Some(Overlay::Approval(approval)) if approval.is_armed(model.now) => approval.paste(text),
         Some(Overlay::Picker(picker)) => {
             picker.filter.paste(text);
             picker.list.set_query(&picker.filter.text());
         }
+        None if searches => search::paste(model, text),
         None if model.focus == Focus::Sidebar => sidebar::paste(model, text),
         Some(Overlay::Pager(_)) => return pager::paste(model, text),
         Some(Overlay::Approval(_) | Overlay::Reading(_) | Overlay::Changes(_)) | None => {
@@ -123,6 +132,7 @@ pub fn chat_action(model: &mut Model, key: ChatKey) -> Vec<Effect> {
         ChatKey::Jump(to) => moving::jump(model, to),
         ChatKey::CopyAnswer => return commands::copy(model, Copied::Answer),
         ChatKey::CopyCode => return commands::copy(model, Copied::Code),
+        ChatKey::Search => search::open(model),
     }
     Vec::new()
 }
@@ -227,6 +237,10 @@ fn always_key(model: &mut Model, key: AlwaysKey) -> Vec<Effect> {
                 Vec::new()
             }
             Some(Overlay::Approval(_)) => stop_turn(model),
+            None if search::is_typed(model) => {
+                search::back(model);
+                Vec::new()
+            }
             None => cancel(model),
         },
     }
@@ -258,6 +272,10 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
 
 fn back(model: &mut Model) -> Vec<Effect> {
     model.selection = None;
+    if model.search.is_some() {
+        search::close(model);
+        return Vec::new();
+    }
     if commands::something_runs(model) {
         return stop_turn(model);
     }
@@ -330,11 +348,22 @@ pub fn take(model: &mut Model, at: usize, step: Step) -> Vec<Effect> {
 }
 
 fn chat_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
+    if search::is_typed(model) {
+        return search::typing_key(model, key);
+    }
     match model.focus {
-        Focus::Pane(block) => match keymap::find(keymap::PANES, key) {
-            Some(key) => pane_key(model, block, key),
-            None => general_key(model, key),
-        },
+        Focus::Pane(block) => {
+            if let Some(effects) = search::found_key(model, key) {
+                return effects;
+            }
+            match keymap::find(keymap::PANES, key) {
+                Some(key) => pane_key(model, block, key),
+                None => general_key(model, key),
+            }
+        }
+        Focus::Caret(caret) => {
+            caret::key(model, caret, key).unwrap_or_else(|| general_key(model, key))
+        }
         Focus::Input => input_key(model, key),
         Focus::Sidebar => sidebar::key(model, key).unwrap_or_else(|| general_key(model, key)),
     }
@@ -481,11 +510,16 @@ fn complete_word(model: &mut Model, then: Then) -> Vec<Effect> {
 }
 
 /// Whether a command does something useful with nothing behind it. The list of themes shows more
-/// than its names do, so that one opens instead.
+/// than its names do, so that one opens instead; what is copied by itself is the last answer.
 fn runs_alone(name: &str) -> bool {
     crate::commands::find(name).is_some_and(|spec| match spec.argument {
-        Argument::None | Argument::File | Argument::Fold | Argument::Theme => true,
-        Argument::Model | Argument::Mode | Argument::Copied => false,
+        Argument::None
+        | Argument::File
+        | Argument::Fold
+        | Argument::Theme
+        | Argument::Copied
+        | Argument::OneOf(_) => true,
+        Argument::Model | Argument::Mode => false,
     })
 }
 
@@ -509,6 +543,8 @@ fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {
         PaneKey::Scroll(how) => scroll(model, how),
         PaneKey::Jump(to) => moving::jump(model, to),
         PaneKey::CopyCode => return commands::copy_code_of(model, block),
+        PaneKey::Search => search::open(model),
+        PaneKey::Select => caret::enter(model, block),
     }
     Vec::new()
 }
@@ -516,7 +552,7 @@ fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {
 /// To the lowest block on screen, or back to the input.
 fn swap_focus(model: &mut Model) {
     model.focus = match model.focus {
-        Focus::Pane(_) | Focus::Sidebar => Focus::Input,
+        Focus::Pane(_) | Focus::Caret(_) | Focus::Sidebar => Focus::Input,
         Focus::Input => {
             let shown = model.geometry.rows.iter().rev().map(|row| row.block);
             let pane = shown

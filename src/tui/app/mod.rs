@@ -5,6 +5,7 @@
 pub mod approval;
 pub mod attention;
 pub mod block;
+pub mod caret;
 pub mod changes;
 mod commands;
 pub mod complete;
@@ -33,6 +34,7 @@ pub mod picker;
 pub mod queue;
 pub mod reach;
 pub mod scroll;
+pub mod search;
 pub mod select;
 pub mod sessions;
 pub mod sidebar;

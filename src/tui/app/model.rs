@@ -9,6 +9,7 @@ use crate::config::StatusItems;
 use crate::domain::{ApprovalRequest, NoticeLevel, Todo};
 
 use super::attention::Attention;
+use super::caret::Caret;
 use super::changes::Changes;
 use super::complete::Completion;
 use super::composer::{CaretShape, Composer, Typing};
@@ -21,6 +22,7 @@ use super::msg::ModelRow;
 use super::overlay::Overlay;
 use super::queue::Queue;
 use super::scroll::Scroll;
+use super::search::Search;
 use super::select::{Clicks, Selection};
 use super::sidebar::Sidebar;
 use super::status::Status;
@@ -46,6 +48,8 @@ pub struct Model {
     pub scroll: Scroll,
     /// What is selected in it.
     pub selection: Option<Selection>,
+    /// What is looked for in it.
+    pub search: Option<Box<Search>>,
     /// The mouse button.
     pub clicks: Clicks,
     /// What the held button moves.
@@ -153,6 +157,8 @@ pub enum Focus {
     Input,
     /// A block of the transcript.
     Pane(BlockId),
+    /// The text of the transcript, to select from.
+    Caret(Caret),
     /// The list of sessions.
     Sidebar,
 }
@@ -216,6 +222,7 @@ impl Model {
             status,
             scroll: Scroll::default(),
             selection: None,
+            search: None,
             clicks: Clicks::default(),
             held: None,
             pressed: None,

@@ -20,6 +20,7 @@ use super::moving;
 use super::overlay::{Overlay, scrolled};
 use super::pager::{self, Drag};
 use super::scroll::{Anchor, Place};
+use super::search;
 use super::select::{Reach, Selection, Unit, reach};
 use super::sidebar;
 use super::softwrap;
@@ -154,6 +155,7 @@ fn down(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     if let Some((column, row)) = model.geometry.input.inside(column, row) {
         model.selection = None;
         model.focus = Focus::Input;
+        search::rest(model);
         let editor = &mut model.composer.editor;
         let rows = editor.rows(model.geometry.input.width);
         if let Some(row) = rows.get(usize::from(row) + model.geometry.input_above) {
@@ -290,7 +292,8 @@ fn past_edge(geometry: &Geometry, row: u16) -> i32 {
     }
 }
 
-fn is_at_end(model: &Model, direction: i32) -> bool {
+/// Whether the transcript cannot be scrolled on; negative is up.
+pub fn is_at_end(model: &Model, direction: i32) -> bool {
     let first = model.transcript.blocks().first().map(|block| block.id);
     match model.geometry.top {
         _ if direction > 0 => model.geometry.anchor == Anchor::Tail,

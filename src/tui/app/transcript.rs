@@ -34,6 +34,8 @@ pub struct Transcript {
     /// Blocks of the response that streams.
     open: Vec<BlockId>,
     calls: HashMap<CallId, BlockId>,
+    /// The pane that is open for as long as something in it is looked at.
+    peeked: Option<BlockId>,
     /// What is asked of more than one pane.
     folds: Folds,
     /// The last turn whose end is marked, so that an event and a log's line mark it once.
@@ -144,6 +146,9 @@ impl Transcript {
 
     /// How much of a block is shown.
     pub fn fold(&self, block: &Block) -> Fold {
+        if self.peeked == Some(block.id) && block.is_pane() {
+            return Fold::Open;
+        }
         block.fold.or_else(|| self.folds.of(block)).unwrap_or_else(|| block.natural_fold())
     }
 
@@ -153,11 +158,24 @@ impl Transcript {
         else {
             return;
         };
+        self.peeked = self.peeked.filter(|peeked| *peeked != id);
         let at = self.index(id);
         self.blocks[at].fold = Some(match fold {
             Fold::Open => Fold::Closed,
             Fold::Closed | Fold::Preview => Fold::Open,
         });
+    }
+
+    /// Opens this pane for as long as it is looked at, and no other any longer. Says whether
+    /// anything unfolds or folds by it.
+    pub fn peek(&mut self, id: Option<BlockId>) -> bool {
+        let shown = |transcript: &Self, id: Option<BlockId>| {
+            id.and_then(|id| transcript.get(id)).map(|block| transcript.fold(block))
+        };
+        let old = self.peeked;
+        let before = (shown(self, old), shown(self, id));
+        self.peeked = id;
+        before != (shown(self, old), shown(self, id))
     }
 
     /// Goes on with all panes at once: open, closed, each as suits it.

@@ -12,8 +12,8 @@ use super::overlay::Overlay;
 use super::picker::Item;
 use super::turn::Turn;
 use super::{
-    approval, attention, changes, commands, complete, events, keys, lines, looks, mouse, older,
-    pager, pages, sidebar, status_line,
+    approval, attention, caret, changes, commands, complete, events, keys, lines, looks, mouse,
+    older, pager, pages, search, sidebar, status_line,
 };
 
 /// Takes a message in; what it returns is to happen.
@@ -43,7 +43,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Drawn(geometry) => drawn(model, geometry),
-        Msg::Agent(event) => events::event(model, *event),
+        Msg::Agent(event) => {
+            let effects = events::event(model, *event);
+            search::changed(model);
+            effects
+        }
         Msg::FilesIndexed { id, files } => {
             if model.requests.files == Some(id) {
                 model.files = files;
@@ -128,7 +132,7 @@ pub fn due_at(model: &Model) -> Option<Duration> {
         Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) => None,
     });
     let armed = armed.filter(|at| *at > model.now);
-    let again = model.restless.then_some(model.now);
+    let again = (model.restless || search::is_looking(model)).then_some(model.now);
     let pending = model.pending.as_ref().map(|pending| pending.until);
     [
         pending,
@@ -155,6 +159,7 @@ fn tick(model: &mut Model, now: Duration) -> Vec<Effect> {
     model.now = now;
     model.restless = false;
     mouse::tick(model);
+    search::tick(model);
     if model.toast.as_ref().is_some_and(|toast| toast.until <= now) {
         model.toast = None;
     }
@@ -185,6 +190,7 @@ fn drawn(model: &mut Model, geometry: Geometry) -> Vec<Effect> {
     }
     model.geometry = geometry;
     mouse::drawn(model);
+    caret::drawn(model);
     Vec::new()
 }
 

@@ -12,6 +12,7 @@ mod pager;
 mod reading;
 mod resting;
 mod scrolling;
+mod searching;
 mod selecting;
 mod sessions;
 mod sizes;

@@ -146,6 +146,10 @@ fn chat_hints(model: &Model) -> (Hints, Hints) {
             let stop = all.filter(|(_, word)| *word == "stop");
             (panes.collect(), stop.chain([back]).chain(keys).collect())
         }
+        Focus::Caret(_) => {
+            let back = (map.key(ChatKey::Focus), "input");
+            (map.hints(Context::Caret).collect(), vec![back])
+        }
         // What its other keys do stands in the list.
         Focus::Sidebar => {
             let leave = (map.key(SidebarKey::Leave), "input");

@@ -18,6 +18,7 @@ pub mod paint;
 pub mod picker;
 pub mod queue;
 pub mod reading;
+pub mod search;
 pub mod select;
 pub mod sidebar;
 pub mod transcript;
@@ -72,17 +73,24 @@ pub fn view(
     queue::draw(model, styles, rows.queue, buffer);
     geometry.below = footer::draw_rule(model, &geometry, styles, rows.rule, buffer);
     let caret = composer::draw(model, &typed, styles, rows.input, buffer, &mut geometry);
-    footer::draw_hints(model, styles, rows.hints, buffer);
+    let typed_in = search::draw(model, &geometry, styles, rows.hints, buffer);
+    if typed_in.is_none() {
+        footer::draw_hints(model, styles, rows.hints, buffer);
+    }
     picker::draw_completion(model, styles, rows.rule, buffer);
 
-    let mut caret = (model.focus != Focus::Sidebar).then_some(caret);
+    let mut caret = match model.focus {
+        Focus::Input | Focus::Pane(_) => Some(caret),
+        Focus::Caret(_) => transcript::caret(model, &geometry),
+        Focus::Sidebar => None,
+    };
     if let Some(Placement::Beside(columns) | Placement::Over(columns)) = side {
         let y = rows.transcript.y;
         let height = rows.hints.y.saturating_sub(y);
         let place = Rect { y, height, width: columns.min(area.width), ..area };
         let keys = match model.focus {
             Focus::Sidebar => sidebar::Keys::Here,
-            Focus::Input | Focus::Pane(_) => sidebar::Keys::Elsewhere,
+            Focus::Input | Focus::Pane(_) | Focus::Caret(_) => sidebar::Keys::Elsewhere,
         };
         let map = &*model.settings.keys;
         let scene = sidebar::Scene { now: model.now, open: model.status.session, keys, map };
@@ -90,7 +98,7 @@ pub fn view(
         geometry.sidebar = Some(drawn.rows);
         caret = caret.or(drawn.caret);
     }
-    caret = caret.filter(|_| model.overlays.is_empty());
+    caret = typed_in.flatten().or(caret).filter(|_| model.overlays.is_empty());
     for overlay in &model.overlays {
         caret = match overlay {
             Overlay::Approval(approval) => {

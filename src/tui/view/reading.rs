@@ -14,6 +14,16 @@ use crate::tui::layout::{Line, Role};
 use super::blocks::harmless;
 use super::paint::{self, Styles, line, span};
 
+/// What the mouse does.
+const MOUSE: [(&str, &str); 6] = [
+    ("wheel", "scroll what is under it"),
+    ("click", "fold a pane, put the caret, choose a row"),
+    ("drag", "select and copy; past the edge it goes on"),
+    ("double, triple click", "take a word, a line"),
+    ("shift+click", "go on with what is selected"),
+    ("shift+drag", "the terminal's own selection, in most terminals"),
+];
+
 /// Draws the page.
 pub fn draw(
     model: &Model,
@@ -49,6 +59,8 @@ fn help(model: &Model) -> Vec<Line> {
         let rows = model.settings.keys.rows(context).iter().filter(|row| !row.keys.is_empty());
         lines.extend(rows.map(|row| pair(&row.shown(), row.help)));
     }
+    lines.extend([Line::default(), heading("Mouse")]);
+    lines.extend(MOUSE.iter().map(|(does, help)| pair(does, help)));
     lines
 }
 

@@ -2,18 +2,18 @@
 //! says where in the session they are.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
-use crate::tui::app::Model;
 use crate::tui::app::geometry::{Bar, Geometry, RowKind, VisibleRow};
 use crate::tui::app::model::Focus;
+use crate::tui::app::{Model, caret};
 use crate::tui::layout::{Line, Role, plain};
 
 use super::heads::{self, Head};
 use super::layouts::Layouts;
 use super::paint::{self, Styles, line, span};
-use super::select;
 use super::window::{Finder, RowAt, Shape, Window};
+use super::{search, select};
 
 /// Draws the transcript, and notes what each row shows.
 pub fn draw(
@@ -46,6 +46,12 @@ pub fn draw(
                 paint::whole(line, styles, place, buffer);
                 paint::link(&line.spans, layouts.links(), place, buffer);
             }
+        }
+        for (columns, style) in search::marks(model, &row.visible, styles) {
+            let from = columns.start.min(text.width);
+            let marked =
+                Rect { x: text.x + from, width: columns.end.min(text.width) - from, ..place };
+            buffer.set_style(marked, style);
         }
         for (from, to) in select::columns(model, &row.visible) {
             let from = from.min(text.width);
@@ -140,6 +146,14 @@ fn bar(
     let start = (above * f64::from(room)).round().clamp(0.0, f64::from(room)) as u16;
     let column = Rect { x: area.x + area.width.saturating_sub(1), width: 1, ..area };
     Some(Bar { area: column.into(), start, size, span })
+}
+
+/// The cell of the caret in the text.
+pub fn caret(model: &Model, geometry: &Geometry) -> Option<Position> {
+    let Focus::Caret(caret) = model.focus else { return None };
+    let (row, column) = caret::place(geometry, caret.spot)?;
+    let area = geometry.transcript;
+    Some(Position { x: area.x + column, y: area.y + u16::try_from(row).ok()? })
 }
 
 /// What an empty session shows.

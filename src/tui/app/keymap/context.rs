@@ -3,9 +3,10 @@
 use std::fmt::Debug;
 
 use super::tables::{
-    ALWAYS, APPROVAL, AlwaysKey, ApprovalKey, Binding, CHAT, COMPLETION, ChatKey, CompletionKey,
-    EDITING, EMPTY_INPUT, EmptyInputKey, FIELD, FieldKey, INPUT, InputKey, LIST, ListKey, PANES,
-    PaneKey, READING, ReadingKey, SIDEBAR, SidebarKey,
+    ALWAYS, APPROVAL, AlwaysKey, ApprovalKey, Binding, CARET, CHAT, COMPLETION, CaretKey, ChatKey,
+    CompletionKey, EDITING, EMPTY_INPUT, EmptyInputKey, FIELD, FOUND, FieldKey, FoundKey, INPUT,
+    InputKey, LIST, ListKey, PANES, PaneKey, READING, ReadingKey, SEARCH, SIDEBAR, SearchKey,
+    SidebarKey,
 };
 use super::tables::{CHANGES, ChangesKey, FIND, FindKey, PAGER, PagerKey};
 use crate::tui::app::editor::Edit;
@@ -27,6 +28,12 @@ pub enum Context {
     Completion,
     /// On the panes of the transcript.
     Panes,
+    /// In the search, while its query is typed.
+    Search,
+    /// On the panes, while a search stands on a match.
+    Match,
+    /// With the caret in the transcript.
+    Caret,
     /// In a permission question.
     Approval,
     /// In a text field of a dialog.
@@ -67,6 +74,9 @@ impl Context {
         Self::Editing,
         Self::Completion,
         Self::Panes,
+        Self::Search,
+        Self::Match,
+        Self::Caret,
         Self::Reading,
         Self::Pager,
         Self::Find,
@@ -79,13 +89,16 @@ impl Context {
     ];
 
     /// Places where several contexts hold at once, in the order in which they are asked. The list
-    /// under the input and the sessions are left alone with the keys that work everywhere: what
+    /// under the input, a match, the caret and the sessions are left alone with the keys that work everywhere: what
     /// they take from the input and from the chat, they take on purpose.
     pub const TOGETHER: &[(&str, &[Self])] = &[
         ("the input", &[Self::Always, Self::Input, Self::Editing, Self::Chat]),
         ("the empty input", &[Self::Always, Self::EmptyInput, Self::Chat]),
         ("the list under the input", &[Self::Always, Self::Completion]),
         ("the panes", &[Self::Always, Self::Panes, Self::Chat]),
+        ("the search", &[Self::Always, Self::Search, Self::Editing]),
+        ("a match", &[Self::Always, Self::Match]),
+        ("the caret", &[Self::Always, Self::Caret]),
         ("a permission question", &[Self::Always, Self::Approval]),
         ("a field", &[Self::Always, Self::Field, Self::Editing]),
         ("a list", &[Self::Always, Self::List, Self::Editing]),
@@ -106,6 +119,9 @@ impl Context {
             Self::Editing => "editing",
             Self::Completion => "completion",
             Self::Panes => "panes",
+            Self::Search => "search",
+            Self::Match => "match",
+            Self::Caret => "caret",
             Self::Approval => "approval",
             Self::Field => "field",
             Self::List => "list",
@@ -127,6 +143,9 @@ impl Context {
             Self::Editing => "Editing",
             Self::Completion => "List under the input",
             Self::Panes => "Panes",
+            Self::Search => "Search",
+            Self::Match => "Panes, while a search stands on a match",
+            Self::Caret => "Caret in the transcript",
             Self::Approval => "Permission question",
             Self::Field => "Fields in a dialog",
             Self::List => "Lists",
@@ -189,6 +208,21 @@ impl Action for CompletionKey {
 impl Action for PaneKey {
     const CONTEXT: Context = Context::Panes;
     const TABLE: &'static [Binding<Self>] = PANES;
+}
+
+impl Action for SearchKey {
+    const CONTEXT: Context = Context::Search;
+    const TABLE: &'static [Binding<Self>] = SEARCH;
+}
+
+impl Action for FoundKey {
+    const CONTEXT: Context = Context::Match;
+    const TABLE: &'static [Binding<Self>] = FOUND;
+}
+
+impl Action for CaretKey {
+    const CONTEXT: Context = Context::Caret;
+    const TABLE: &'static [Binding<Self>] = CARET;
 }
 
 impl Action for ApprovalKey {

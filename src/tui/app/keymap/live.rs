@@ -7,8 +7,8 @@ use super::chord::Sequence;
 use super::conflicts::{self, Conflict};
 use super::context::{Action, Context};
 use super::tables::{
-    AlwaysKey, ApprovalKey, Binding, ChatKey, CompletionKey, EmptyInputKey, FieldKey, InputKey,
-    ListKey, PaneKey, ReadingKey, SidebarKey,
+    AlwaysKey, ApprovalKey, Binding, CaretKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
+    FoundKey, InputKey, ListKey, PaneKey, ReadingKey, SearchKey, SidebarKey,
 };
 use super::tables::{ChangesKey, FindKey, PagerKey};
 use super::{file, presets};
@@ -168,6 +168,9 @@ fn built_in(context: Context) -> Vec<Row> {
         Context::Editing => rows::<Edit>(),
         Context::Completion => rows::<CompletionKey>(),
         Context::Panes => rows::<PaneKey>(),
+        Context::Search => rows::<SearchKey>(),
+        Context::Match => rows::<FoundKey>(),
+        Context::Caret => rows::<CaretKey>(),
         Context::Approval => rows::<ApprovalKey>(),
         Context::Field => rows::<FieldKey>(),
         Context::List => rows::<ListKey>(),

@@ -61,6 +61,8 @@ pub enum ChatKey {
     CopyAnswer,
     /// Copies the last code block.
     CopyCode,
+    /// Searches the transcript.
+    Search,
 }
 
 /// How something scrolls.
@@ -160,6 +162,88 @@ pub enum PaneKey {
     Jump(Jump),
     /// Copies the pane's last code block.
     CopyCode,
+    /// Searches the transcript.
+    Search,
+    /// Puts a caret into the transcript, to select with it.
+    Select,
+}
+
+/// Keys of the search while its query is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SearchKey {
+    /// Stays on the match.
+    Stay,
+    /// Goes back to where the search began.
+    Back,
+    /// The match above.
+    Previous,
+    /// The match below.
+    Next,
+    /// Reads the query as a regular expression, or letter by letter again.
+    Regex,
+}
+
+/// Keys of the panes while a search stands on a match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FoundKey {
+    /// The match above.
+    Previous,
+    /// The match below.
+    Next,
+    /// Goes on typing the query.
+    Edit,
+    /// Ends the search.
+    Close,
+}
+
+/// Keys of the caret in the transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CaretKey {
+    /// Moves it.
+    Move(Motion),
+    /// Moves it, and selects what it goes over.
+    Extend(Motion),
+    /// Selects from here on, or no longer.
+    Mark,
+    /// Selects whole lines from here on, or no longer.
+    MarkLines,
+    /// Copies what is selected, or else the line.
+    Copy,
+    /// Selects no longer, then leaves.
+    Back,
+}
+
+/// How the caret in the transcript moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Motion {
+    /// A character left.
+    Left,
+    /// A character right.
+    Right,
+    /// A row up.
+    Up,
+    /// A row down.
+    Down,
+    /// To the beginning of the word, or of the one before.
+    WordLeft,
+    /// To the beginning of the next word.
+    WordRight,
+    /// To the beginning of the row.
+    RowStart,
+    /// To the end of the row.
+    RowEnd,
+    /// Half a page up.
+    HalfUp,
+    /// Half a page down.
+    HalfDown,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// To the beginning of the transcript.
+    Top,
+    /// To the end of the transcript.
+    Bottom,
 }
 
 /// Keys of a permission question.
@@ -409,6 +493,7 @@ pub const CHAT: &[Binding<ChatKey>] = &[
         ChatKey::Jump(Jump::NextError),
         "the error below",
     ),
+    row(&[ctrl('f')], ChatKey::Search, "search the transcript"),
     row(&[alt('c')], ChatKey::CopyAnswer, "copy the last answer"),
     row(&[alt('k')], ChatKey::CopyCode, "copy the last code block"),
 ];
@@ -520,6 +605,8 @@ pub const PANES: &[Binding<PaneKey>] = &[
     row(&[char('Z')], PaneKey::ToggleTools, "fold or unfold all calls"),
     hinted(&[char('f')], PaneKey::Fork, "fork the session after this message", "fork"),
     row(&[char('b')], PaneKey::CopyCode, "copy its last code block"),
+    hinted(&[char('v')], PaneKey::Select, "select with a caret", "select"),
+    hinted(&[char('/')], PaneKey::Search, "search the transcript", "search"),
     row(&[char('[')], PaneKey::Jump(Jump::PreviousMessage), "your message above"),
     row(&[char(']')], PaneKey::Jump(Jump::NextMessage), "your message below"),
     row(&[char('(')], PaneKey::Jump(Jump::PreviousError), "the error above"),
@@ -533,6 +620,90 @@ pub const PANES: &[Binding<PaneKey>] = &[
     row(&[char('g'), key(KeyCode::Home)], PaneKey::Scroll(Scrolling::Top), "to the beginning"),
     row(&[char('G'), key(KeyCode::End)], PaneKey::Scroll(Scrolling::Bottom), "to the end"),
     hinted(&[char('?')], PaneKey::Help, "these keys", "keys"),
+];
+
+/// In the search, while its query is typed.
+pub const SEARCH: &[Binding<SearchKey>] = &[
+    row(&[key(KeyCode::Up), ctrl('p')], SearchKey::Previous, "the match above"),
+    row(&[key(KeyCode::Down), ctrl('n')], SearchKey::Next, "the match below"),
+    row(&[alt('r')], SearchKey::Regex, "as a regular expression, or letter by letter"),
+    hinted(&[key(KeyCode::Enter)], SearchKey::Stay, "stay on the match", "stay"),
+    hinted(&[key(KeyCode::Esc)], SearchKey::Back, "back to where it began", "back"),
+];
+
+/// On the panes while a search stands on a match.
+pub const FOUND: &[Binding<FoundKey>] = &[
+    hinted(&[char('n')], FoundKey::Next, "the match below", "next"),
+    hinted(&[char('N')], FoundKey::Previous, "the match above", "previous"),
+    hinted(&[char('/')], FoundKey::Edit, "change the query", "change"),
+    hinted(&[key(KeyCode::Esc)], FoundKey::Close, "end the search", "end"),
+];
+
+/// With the caret in the transcript.
+pub const CARET: &[Binding<CaretKey>] = &[
+    row(&[key(KeyCode::Left), char('h')], CaretKey::Move(Motion::Left), "a character left"),
+    row(&[key(KeyCode::Right), char('l')], CaretKey::Move(Motion::Right), "a character right"),
+    row(&[key(KeyCode::Up), char('k')], CaretKey::Move(Motion::Up), "a row up"),
+    row(&[key(KeyCode::Down), char('j')], CaretKey::Move(Motion::Down), "a row down"),
+    row(
+        &[held(CTRL, KeyCode::Left), held(ALT, KeyCode::Left), char('b')],
+        CaretKey::Move(Motion::WordLeft),
+        "a word left",
+    ),
+    row(
+        &[held(CTRL, KeyCode::Right), held(ALT, KeyCode::Right), char('w')],
+        CaretKey::Move(Motion::WordRight),
+        "a word right",
+    ),
+    row(
+        &[key(KeyCode::Home), char('0'), char('^')],
+        CaretKey::Move(Motion::RowStart),
+        "to the beginning of the row",
+    ),
+    row(&[key(KeyCode::End), char('$')], CaretKey::Move(Motion::RowEnd), "to the end of the row"),
+    row(&[held(ALT, KeyCode::Up), ctrl('u')], CaretKey::Move(Motion::HalfUp), "half a page up"),
+    row(
+        &[held(ALT, KeyCode::Down), ctrl('d')],
+        CaretKey::Move(Motion::HalfDown),
+        "half a page down",
+    ),
+    row(&[key(KeyCode::PageUp)], CaretKey::Move(Motion::PageUp), "a page up"),
+    row(&[key(KeyCode::PageDown)], CaretKey::Move(Motion::PageDown), "a page down"),
+    row(&[char('g'), held(CTRL, KeyCode::Home)], CaretKey::Move(Motion::Top), "to the beginning"),
+    row(&[char('G'), held(CTRL, KeyCode::End)], CaretKey::Move(Motion::Bottom), "to the end"),
+    row(&[held(SHIFT, KeyCode::Left)], CaretKey::Extend(Motion::Left), "select to the left"),
+    row(&[held(SHIFT, KeyCode::Right)], CaretKey::Extend(Motion::Right), "select to the right"),
+    row(&[held(SHIFT, KeyCode::Up)], CaretKey::Extend(Motion::Up), "select upwards"),
+    row(&[held(SHIFT, KeyCode::Down)], CaretKey::Extend(Motion::Down), "select downwards"),
+    row(
+        &[held(CTRL.union(SHIFT), KeyCode::Left)],
+        CaretKey::Extend(Motion::WordLeft),
+        "select a word to the left",
+    ),
+    row(
+        &[held(CTRL.union(SHIFT), KeyCode::Right)],
+        CaretKey::Extend(Motion::WordRight),
+        "select a word to the right",
+    ),
+    row(
+        &[held(SHIFT, KeyCode::Home)],
+        CaretKey::Extend(Motion::RowStart),
+        "select to the beginning of the row",
+    ),
+    row(
+        &[held(SHIFT, KeyCode::End)],
+        CaretKey::Extend(Motion::RowEnd),
+        "select to the end of the row",
+    ),
+    hinted(&[char('v'), char(' ')], CaretKey::Mark, "select from here, or no longer", "from here"),
+    hinted(&[char('V')], CaretKey::MarkLines, "select whole lines, or no longer", "lines"),
+    hinted(
+        &[char('y'), key(KeyCode::Enter)],
+        CaretKey::Copy,
+        "copy what is selected, or else the line",
+        "copy",
+    ),
+    hinted(&[key(KeyCode::Esc), char('q')], CaretKey::Back, "select no longer, then leave", "back"),
 ];
 
 /// In a permission question.

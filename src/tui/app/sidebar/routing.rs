@@ -41,7 +41,7 @@ pub fn on_screen(model: &Model) -> Option<Placement> {
     match (model.sidebar.presence, placement, model.focus) {
         (Presence::Shown, Placement::Beside(_), _)
         | (Presence::Shown, Placement::Over(_), Focus::Sidebar) => Some(placement),
-        (Presence::Shown, Placement::Over(_), Focus::Input | Focus::Pane(_))
+        (Presence::Shown, Placement::Over(_), Focus::Input | Focus::Pane(_) | Focus::Caret(_))
         | (Presence::Hidden, _, _) => None,
     }
 }

@@ -1,0 +1,561 @@
+//! Searching the transcript.
+//!
+//! The source of every block is searched, whatever is folded or was never laid out, a bounded
+//! part with each tick, from what is on screen upwards and then below it: the nearest match is
+//! there at once, and no length of a session holds up a key. While the search stands on a match
+//! in a folded pane, the pane is open. Which cells are matches is the view's to find.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use crate::domain::sanitize::Sequences;
+
+use super::editor::{Editor, Lines};
+use super::effect::Effect;
+use super::find::{Query, QueryKind};
+use super::keymap::{self, FoundKey, Press, SearchKey};
+use super::model::{Focus, Model};
+use super::scroll::{Anchor, Place};
+use super::source::{self, Part};
+use super::transcript::{Block, BlockId, Transcript};
+
+/// Bytes that are looked at with one tick.
+pub const STEP: usize = 512 * 1024;
+/// What looking at a block costs on top of its bytes.
+const BLOCK_COST: usize = 64;
+/// A text is not cut smaller than this: a match across a cut would not be seen.
+const PIECE: usize = 64 * 1024;
+/// More matches than this are not counted: nobody goes through them.
+pub const MOST: usize = 10_000;
+/// Blocks at the end that are looked at again when they change: what streams and runs.
+const NEWEST: usize = 64;
+
+/// An open search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Search {
+    /// What is typed.
+    pub field: Editor,
+    /// How it is read.
+    pub kind: QueryKind,
+    /// What keys do.
+    pub stage: Stage,
+    query: Option<Query>,
+    error: Option<String>,
+    hits: VecDeque<Hit>,
+    current: Option<Hit>,
+    /// Where the person was when it was opened.
+    origin: (Anchor, Focus),
+    scan: Scan,
+    /// How far the newest blocks were when they were looked at.
+    looked: VecDeque<(BlockId, u32)>,
+}
+
+/// What keys do while a search is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// They are typed into the query.
+    Typing,
+    /// They go from match to match, or do what they do on the panes.
+    Standing,
+}
+
+/// A match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hit {
+    /// The block.
+    pub block: BlockId,
+    /// The text of the block that it is in.
+    pub part: Part,
+    /// Where it begins.
+    pub from: usize,
+    /// Where it ends.
+    pub to: usize,
+}
+
+/// What has come of a search so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing is looked for.
+    Idle,
+    /// The query makes no sense, and why.
+    Wrong(String),
+    /// So many so far; not all was looked at.
+    SoFar(usize),
+    /// There is none.
+    None,
+    /// The search stands on one of them: which, from 1, and how many there are.
+    One(usize, usize),
+    /// There are too many to count.
+    TooMany,
+}
+
+/// Which match to go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Towards {
+    /// The one before, else the last.
+    Previous,
+    /// The one behind, else the first.
+    Next,
+}
+
+/// How much was looked at: the blocks from `above` up to before `below`.
+#[derive(Debug, Clone, PartialEq)]
+struct Scan {
+    /// Where it began.
+    start: BlockId,
+    above: BlockId,
+    below: BlockId,
+    /// A long block that was looked at in part.
+    inside: Option<Inside>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Inside {
+    block: BlockId,
+    part: Part,
+    at: usize,
+    found: Vec<Hit>,
+}
+
+/// Whether keys are typed into the query.
+pub fn is_typed(model: &Model) -> bool {
+    model.search.as_ref().is_some_and(|search| search.stage == Stage::Typing)
+}
+
+/// Opens the search, or goes back to typing in it.
+pub fn open(model: &mut Model) {
+    match &mut model.search {
+        Some(search) => search.stage = Stage::Typing,
+        None => {
+            let origin = (model.scroll.anchor, model.focus);
+            model.search = Some(Box::new(Search::new(origin)));
+        }
+    }
+}
+
+/// A key while the query is typed.
+pub fn typing_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
+    match keymap::find(keymap::SEARCH, key) {
+        Some(SearchKey::Stay) => stay(model),
+        Some(SearchKey::Back) => back(model),
+        Some(SearchKey::Previous) => go(model, Towards::Previous),
+        Some(SearchKey::Next) => go(model, Towards::Next),
+        Some(SearchKey::Regex) => {
+            if let Some(search) = &mut model.search {
+                search.kind = match search.kind {
+                    QueryKind::Plain => QueryKind::Regex,
+                    QueryKind::Regex => QueryKind::Plain,
+                };
+            }
+            restart(model);
+        }
+        None => {
+            let Some(search) = &mut model.search else { return Vec::new() };
+            let before = search.field.revision();
+            search.field.key(key);
+            if search.field.revision() != before {
+                restart(model);
+            }
+        }
+    }
+    Vec::new()
+}
+
+/// A key while the search stands on a match; `None` where it means nothing to the search.
+pub fn found_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
+    model.search.as_ref()?;
+    match keymap::find(keymap::FOUND, key)? {
+        FoundKey::Previous => go(model, Towards::Previous),
+        FoundKey::Next => go(model, Towards::Next),
+        FoundKey::Edit => open(model),
+        FoundKey::Close => close(model),
+    }
+    Some(Vec::new())
+}
+
+/// Text in one piece for the query.
+pub fn paste(model: &mut Model, text: &str) {
+    if let Some(search) = &mut model.search {
+        search.field.insert(text);
+        restart(model);
+    }
+}
+
+/// Ends the search where it stands.
+pub fn close(model: &mut Model) {
+    model.search = None;
+    model.transcript.peek(None);
+}
+
+/// Ends the search and goes back to where it was opened.
+pub fn back(model: &mut Model) {
+    let Some(search) = model.search.take() else { return };
+    hold(model);
+    model.transcript.peek(None);
+    let (anchor, focus) = search.origin;
+    model.focus = focus;
+    match anchor {
+        Anchor::Tail => model.scroll.to_tail(),
+        Anchor::At { .. } => model.scroll.hold(anchor, model.transcript.lines()),
+    }
+}
+
+/// Stays on the match: from here on letters are keys of the panes.
+pub fn stay(model: &mut Model) {
+    let Some(search) = &mut model.search else { return };
+    if let Some(current) = search.current {
+        search.stage = Stage::Standing;
+        model.focus = Focus::Pane(current.block);
+    }
+}
+
+/// The query is typed no longer; what was found stays marked.
+pub fn rest(model: &mut Model) {
+    if let Some(search) = &mut model.search {
+        search.stage = Stage::Standing;
+    }
+}
+
+/// Goes to another match.
+pub fn go(model: &mut Model, towards: Towards) {
+    let Some(search) = &mut model.search else { return };
+    let Some(next) = search.other(towards) else { return };
+    search.current = Some(next);
+    stand(model);
+}
+
+/// Looks at more of the transcript, a bounded part of it.
+pub fn tick(model: &mut Model) {
+    let Some(search) = &mut model.search else { return };
+    if !search.is_looking(&model.transcript) {
+        return;
+    }
+    search.step(&model.transcript, STEP);
+    settle(model);
+}
+
+/// Whether not all was looked at.
+pub fn is_looking(model: &Model) -> bool {
+    model.search.as_ref().is_some_and(|search| search.is_looking(&model.transcript))
+}
+
+/// The transcript has changed: what is newest is looked at again.
+pub fn changed(model: &mut Model) {
+    if let Some(search) = &mut model.search {
+        search.look_again(&model.transcript);
+        settle(model);
+    }
+}
+
+/// Stands on the nearest match, if it stands on none: the last one above the end of the screen,
+/// else the first below.
+fn settle(model: &mut Model) {
+    let Some(search) = model.search.as_mut().filter(|search| search.current.is_none()) else {
+        return;
+    };
+    let above = search.hits.partition_point(|hit| hit.block < search.scan.start);
+    let nearest = match above.checked_sub(1) {
+        Some(last) => search.hits.get(last),
+        None if !search.has_more_above(&model.transcript) => search.hits.front(),
+        None => None,
+    };
+    search.current = nearest.copied();
+    if search.current.is_some() {
+        stand(model);
+    }
+}
+
+/// Begins to look for what is typed now.
+fn restart(model: &mut Model) {
+    let bottom = model.geometry.rows.last().map(|row| row.block);
+    let last = model.transcript.blocks().last().map(|block| block.id);
+    let Some(search) = &mut model.search else { return };
+    let text = search.field.text();
+    (search.query, search.error) = match Query::new(&text, search.kind) {
+        Ok(query) => (Some(query), None),
+        Err(_) if text.is_empty() => (None, None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    search.hits.clear();
+    search.looked.clear();
+    search.current = None;
+    let from = bottom.or(last).unwrap_or(BlockId(0));
+    search.scan = Scan::from(BlockId(from.0.saturating_add(1)));
+    // The match of a shorter query may have been far away.
+    let (anchor, _) = search.origin;
+    model.transcript.peek(None);
+    match anchor {
+        Anchor::Tail => model.scroll.to_tail(),
+        Anchor::At { .. } => model.scroll.hold(anchor, model.transcript.lines()),
+    }
+    tick(model);
+}
+
+/// Shows the match that the search stands on.
+fn stand(model: &mut Model) {
+    let Some(hit) = model.search.as_ref().and_then(|search| search.current) else { return };
+    if model.search.as_ref().is_some_and(|search| search.stage == Stage::Standing) {
+        model.focus = Focus::Pane(hit.block);
+    }
+    let peek = (hit.part == Part::Body).then_some(hit.block);
+    let unfolds = model.transcript.peek(peek);
+    // What was drawn last is on screen only if nobody has gone elsewhere since.
+    let stands = model.scroll.delta == 0 && model.scroll.anchor == model.geometry.anchor;
+    let seen = stands
+        && model.geometry.rows.iter().any(|row| {
+            row.block == hit.block
+                && row.kind.part() == hit.part
+                && row.runs.iter().any(|run| run.columns(&(hit.from..hit.to)).is_some())
+        });
+    if seen && !unfolds {
+        return;
+    }
+    let place = match hit.part {
+        Part::Head => Place::Head(0),
+        Part::Body => Place::Body { source: hit.from, row: 0 },
+    };
+    let above = i32::from(model.geometry.transcript.height / 3);
+    let lines = model.transcript.lines();
+    model.scroll.hold(Anchor::At { block: hit.block, place }, lines);
+    model.scroll.by(-above, lines);
+}
+
+fn hold(model: &mut Model) {
+    let top = model.geometry.top;
+    if top != Anchor::Tail {
+        model.scroll.hold(top, model.transcript.lines());
+    }
+}
+
+impl Search {
+    fn new(origin: (Anchor, Focus)) -> Self {
+        Self {
+            field: Editor::new(Lines::One),
+            kind: QueryKind::default(),
+            stage: Stage::Typing,
+            query: None,
+            error: None,
+            hits: VecDeque::new(),
+            current: None,
+            origin,
+            scan: Scan::from(BlockId(0)),
+            looked: VecDeque::new(),
+        }
+    }
+
+    /// The match that it stands on.
+    pub fn current(&self) -> Option<Hit> {
+        self.current
+    }
+
+    /// The matches in some bytes of a part of a block, in order.
+    pub fn hits_in(
+        &self,
+        block: BlockId,
+        part: Part,
+        bytes: Range<usize>,
+    ) -> impl Iterator<Item = Hit> {
+        let place = (block, part, bytes.start);
+        let from = self.hits.partition_point(|hit| (hit.block, hit.part, hit.to) <= place);
+        let hits = self.hits.range(from..).copied();
+        hits.take_while(move |hit| (hit.block, hit.part) == (block, part) && hit.from < bytes.end)
+    }
+
+    /// What has come of it so far.
+    pub fn found(&self, transcript: &Transcript) -> Found {
+        let count = self.hits.len();
+        match (&self.query, &self.error, self.current) {
+            (_, Some(error), _) => Found::Wrong(error.clone()),
+            (None, None, _) => Found::Idle,
+            (Some(_), None, _) if count >= MOST => Found::TooMany,
+            (Some(_), None, _) if self.is_looking(transcript) => Found::SoFar(count),
+            (Some(_), None, None) => Found::None,
+            (Some(_), None, Some(current)) => {
+                Found::One(self.hits.partition_point(|hit| *hit < current) + 1, count)
+            }
+        }
+    }
+
+    fn other(&self, towards: Towards) -> Option<Hit> {
+        let current = self.current?;
+        let at = self.hits.partition_point(|hit| *hit < current);
+        let found = match towards {
+            Towards::Previous => at.checked_sub(1).and_then(|at| self.hits.get(at)),
+            Towards::Next => self.hits.get(at + 1),
+        };
+        let around = match towards {
+            Towards::Previous => self.hits.back(),
+            Towards::Next => self.hits.front(),
+        };
+        found.or(around).copied()
+    }
+
+    fn is_looking(&self, transcript: &Transcript) -> bool {
+        let more_below = transcript.index(self.scan.below) < transcript.blocks().len();
+        let more = more_below || self.has_more_above(transcript);
+        self.query.is_some() && self.hits.len() < MOST && more
+    }
+
+    /// Whether there are blocks above that were not looked at, those that came in later too.
+    fn has_more_above(&self, transcript: &Transcript) -> bool {
+        transcript.index(self.scan.above) > 0
+    }
+
+    /// Looks at about so many bytes more.
+    fn step(&mut self, transcript: &Transcript, budget: usize) -> usize {
+        let mut left = budget;
+        while left > 0 && self.is_looking(transcript) {
+            let above = transcript.index(self.scan.above).checked_sub(1);
+            let index = above.unwrap_or_else(|| transcript.index(self.scan.below));
+            let Some(block) = transcript.blocks().get(index) else { break };
+            left = left.saturating_sub(BLOCK_COST);
+            let Some(found) = self.look_at(block, &mut left) else { break };
+            self.note(block);
+            if above.is_none() {
+                self.scan.below = BlockId(block.id.0 + 1);
+                self.hits.extend(found);
+            } else {
+                self.scan.above = block.id;
+                found.into_iter().rev().for_each(|hit| self.hits.push_front(hit));
+            }
+        }
+        budget - left
+    }
+
+    /// Looks at a block, or at as much of it as is left for; `None` where there is more of it.
+    fn look_at(&mut self, block: &Block, left: &mut usize) -> Option<Vec<Hit>> {
+        let query = self.query.as_ref()?;
+        let inside = self.scan.inside.take().filter(|inside| inside.block == block.id);
+        let new = Inside { block: block.id, part: Part::Head, at: 0, found: Vec::new() };
+        let mut inside = inside.unwrap_or(new);
+        loop {
+            let text = source::text(block, inside.part);
+            let rest = text.get(inside.at..).unwrap_or_default();
+            let piece = piece(rest, (*left).max(PIECE));
+            let hits = matches(query, piece).into_iter().map(|range| Hit {
+                block: block.id,
+                part: inside.part,
+                from: inside.at + range.start,
+                to: inside.at + range.end,
+            });
+            inside.found.extend(hits.take(MOST));
+            *left = left.saturating_sub(piece.len());
+            inside.at += piece.len();
+            if inside.at < text.len() {
+                if inside.found.len() >= MOST {
+                    return Some(inside.found);
+                }
+                self.scan.inside = Some(inside);
+                return None;
+            }
+            match inside.part {
+                Part::Head => (inside.part, inside.at) = (Part::Body, 0),
+                Part::Body => return Some(inside.found),
+            }
+        }
+    }
+
+    /// Remembers how far a block was.
+    fn note(&mut self, block: &Block) {
+        self.looked.retain(|(id, _)| *id != block.id);
+        self.looked.push_back((block.id, block.revision));
+        if self.looked.len() > NEWEST {
+            // The oldest blocks are those that no longer change.
+            if let Some(oldest) = (0..self.looked.len()).min_by_key(|at| self.looked[*at].0) {
+                self.looked.remove(oldest);
+            }
+        }
+    }
+
+    fn look_again(&mut self, transcript: &Transcript) {
+        if self.query.is_none() {
+            return;
+        }
+        let stale: Vec<BlockId> = self
+            .looked
+            .iter()
+            .filter(|(id, revision)| {
+                transcript.get(*id).is_none_or(|block| block.revision != *revision)
+            })
+            .map(|(id, _)| *id)
+            .collect();
+        for id in stale {
+            self.hits.retain(|hit| hit.block != id);
+            let Some(block) = transcript.get(id) else {
+                self.looked.retain(|(looked, _)| *looked != id);
+                continue;
+            };
+            let inside = self.scan.inside.take();
+            let mut budget = STEP;
+            let found = self.look_at(block, &mut budget).unwrap_or_default();
+            self.scan.inside = inside;
+            self.note(block);
+            let at = self.hits.partition_point(|hit| hit.block < id);
+            for (offset, hit) in found.into_iter().enumerate() {
+                self.hits.insert(at + offset, hit);
+            }
+        }
+        if let Some(current) = self.current.filter(|hit| self.hits.binary_search(hit).is_err()) {
+            let near = self.hits.partition_point(|hit| *hit < current);
+            self.current = self.hits.get(near).or_else(|| self.hits.back()).copied();
+        }
+    }
+}
+
+impl Scan {
+    fn from(start: BlockId) -> Self {
+        Self { start, above: start, below: start, inside: None }
+    }
+}
+
+/// The beginning of a text, about so long, that ends with a line where there is one.
+fn piece(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
+    let cut = text.floor_char_boundary(most);
+    let end = text[..cut].rfind('\n').map_or(cut.max(1), |end| end + 1);
+    &text[..text.ceil_char_boundary(end)]
+}
+
+/// The matches in a text, line by line. Colours do not come between the letters of a word.
+fn matches(query: &Query, text: &str) -> Vec<Range<usize>> {
+    if query.kind() == QueryKind::Plain && !text.contains('\u{1b}') {
+        return query.matches(text);
+    }
+    let mut found = Vec::new();
+    let mut at = 0;
+    for line in text.split('\n') {
+        let (plain, places) = without_escapes(line);
+        let source = |plain: usize| {
+            let next = places.partition_point(|(from, _)| *from <= plain);
+            let (from, raw) = next.checked_sub(1).map_or((0, 0), |last| places[last]);
+            at + raw + (plain - from)
+        };
+        let ranges = query.matches(&plain);
+        found.extend(ranges.into_iter().map(|it| source(it.start)..source(it.end - 1) + 1));
+        at += line.len() + 1;
+    }
+    found
+}
+
+/// A line without escape sequences, and which of its bytes are which of the line's.
+fn without_escapes(line: &str) -> (Cow<'_, str>, Vec<(usize, usize)>) {
+    if !line.contains('\u{1b}') {
+        return (line.into(), Vec::new());
+    }
+    let mut sequences = Sequences::new(line);
+    let (mut plain, mut places, mut at) = (String::new(), Vec::new(), 0);
+    while let Some(next) = line[at..].find('\u{1b}') {
+        places.push((plain.len(), at));
+        plain.push_str(&line[at..at + next]);
+        at += next + sequences.at(at + next).1;
+    }
+    places.push((plain.len(), at));
+    plain.push_str(&line[at..]);
+    (plain.into(), places)
+}
+
+#[cfg(test)]
+mod tests;

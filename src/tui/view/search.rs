@@ -1,0 +1,139 @@
+//! The line in which a search is typed, and which cells of a row match.
+
+use std::ops::Range;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+
+use crate::tui::app::Model;
+use crate::tui::app::find::QueryKind;
+use crate::tui::app::geometry::{Geometry, VisibleRow};
+use crate::tui::app::keymap::{Context, Keymap, SearchKey};
+use crate::tui::app::model::Focus;
+use crate::tui::app::search::{Found, Hit, Search, Stage};
+use crate::tui::layout::{Role, Span};
+
+use super::blocks::harmless;
+use super::paint::{self, Styles, span, spans_width, truncate};
+
+/// Columns that the query keeps, however narrow the screen is.
+const QUERY: u16 = 12;
+
+/// Draws the search in the last line, if it belongs there: what is looked for, what came of it,
+/// what the keys do. Returns the cell of the caret while the query is typed.
+pub fn draw(
+    model: &Model,
+    geometry: &Geometry,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Option<Option<Position>> {
+    let search = model.search.as_deref().filter(|_| model.overlays.is_empty())?;
+    let standing = search.stage == Stage::Standing;
+    if standing && !matches!(model.focus, Focus::Pane(_)) {
+        return None;
+    }
+    let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    let (mut found, role) = found(&search.found(&model.transcript));
+    if search.current().is_some_and(|hit| !is_shown(geometry, hit)) {
+        found.push_str(", not on screen");
+    }
+    let query = harmless(&search.field.text());
+    let mut left = vec![span("/ ", Role::User)];
+    let said = paint::width(&found) + 3;
+    let room = area.width.saturating_sub(said + 2).max(QUERY);
+    // The end of a long query is what is being typed.
+    let shown = end_of(&query, room);
+    left.push(span(shown.clone(), Role::Text));
+    left.push(span("   ", Role::Text));
+    left.push(span(found, role));
+    let mut right = hints(search, &model.settings.keys);
+    while !right.is_empty() && spans_width(&left) + spans_width(&pairs(&right)) + 3 > area.width {
+        right.remove(0);
+    }
+    paint::both_edges(&left, &pairs(&right), styles, area, buffer);
+    if standing {
+        return Some(None);
+    }
+    let typed = search.field.text();
+    let before = typed.get(..search.field.caret()).map(harmless).unwrap_or_default();
+    let hidden = paint::width(&query).saturating_sub(paint::width(&shown));
+    let column = paint::width(&before).saturating_sub(hidden);
+    Some(Some(Position { x: area.x + 2 + column.min(area.width.saturating_sub(3)), y: area.y }))
+}
+
+/// The columns of a row that match, and how they look: the one that the search stands on unlike
+/// the others.
+pub fn marks(model: &Model, row: &VisibleRow, styles: &dyn Styles) -> Vec<(Range<u16>, Style)> {
+    let (Some(search), Some(first), Some(last)) =
+        (&model.search, row.runs.first(), row.runs.last())
+    else {
+        return Vec::new();
+    };
+    let others = styles.style(Role::Match);
+    let current = styles.style(Role::CurrentMatch);
+    let lowest = row.runs.iter().map(|run| run.source).min().unwrap_or(first.source);
+    let highest = row.runs.iter().map(|run| run.range().end).max().unwrap_or(last.range().end);
+    let hits = search.hits_in(row.block, row.kind.part(), lowest..highest);
+    let marks = hits.flat_map(|hit| {
+        let style = if search.current() == Some(hit) { current } else { others };
+        let columns = row.columns(&(hit.from..hit.to));
+        columns.into_iter().map(move |(from, to)| (from..to, style))
+    });
+    marks.collect()
+}
+
+/// Whether any of a match is on screen: long output has a middle that is left out.
+fn is_shown(geometry: &Geometry, hit: Hit) -> bool {
+    let rows = geometry.rows.iter();
+    let mut rows = rows.filter(|row| (row.block, row.kind.part()) == (hit.block, hit.part));
+    rows.any(|row| !row.columns(&(hit.from..hit.to)).is_empty())
+}
+
+fn found(found: &Found) -> (String, Role) {
+    match found {
+        Found::Idle => ("type what to look for".to_owned(), Role::Muted),
+        Found::Wrong(why) => (harmless(why), Role::Warning),
+        Found::SoFar(count) => (format!("{count} so far"), Role::Muted),
+        Found::None => ("no match".to_owned(), Role::Warning),
+        Found::One(at, count) => (format!("{at} of {count}"), Role::System),
+        Found::TooMany => ("more than 10,000 matches".to_owned(), Role::System),
+    }
+}
+
+type Hints = Vec<(String, &'static str)>;
+
+/// What the keys do, the least important first.
+fn hints(search: &Search, keys: &Keymap) -> Hints {
+    match search.stage {
+        Stage::Standing => keys.hints(Context::Match).collect(),
+        Stage::Typing => {
+            let regex = match search.kind {
+                QueryKind::Plain => "regex",
+                QueryKind::Regex => "regex is on",
+            };
+            let others = [SearchKey::Previous, SearchKey::Next].map(|key| keys.key(key));
+            let own = [(others.join(" "), "others"), (keys.key(SearchKey::Regex), regex)];
+            own.into_iter().chain(keys.hints(Context::Search)).collect()
+        }
+    }
+}
+
+fn pairs(hints: &Hints) -> Vec<Span> {
+    hints
+        .iter()
+        .flat_map(|(key, word)| {
+            [span(format!("  {key}"), Role::Text), span(format!(" {word}"), Role::Muted)]
+        })
+        .collect()
+}
+
+/// The end of a text that fits, with an ellipsis where something is missing before it.
+fn end_of(text: &str, columns: u16) -> String {
+    if paint::width(text) <= columns {
+        return text.to_owned();
+    }
+    let backwards: String = text.chars().rev().collect();
+    truncate(&backwards, columns).chars().rev().collect()
+}
