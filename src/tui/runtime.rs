@@ -282,7 +282,7 @@ where
     executor.run(Effect::SaveDraft { text: ui.model.composer.expanded() });
     executor.finish().await;
     let leave = if shutdown.is_cancelled() { Leave::Nothing } else { leave };
-    let page = leave::page(&ui.model, &mut ui.layouts, ui.styles.as_ref(), leave);
+    let page = leave::page(&ui.model, &mut ui.layouts, &ui.worn.theme, leave);
     Ok(Left { session: ui.model.status.session, page })
 }
 

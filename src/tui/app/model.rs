@@ -279,7 +279,7 @@ impl Model {
     pub fn caret_shape(&self) -> CaretShape {
         match self.focus {
             Focus::Input if self.overlays.is_empty() => self.composer.caret_shape(),
-            Focus::Input | Focus::Pane(_) | Focus::Sidebar => CaretShape::Bar,
+            Focus::Input | Focus::Pane(_) | Focus::Caret(_) | Focus::Sidebar => CaretShape::Bar,
         }
     }
 

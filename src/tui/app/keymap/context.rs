@@ -67,7 +67,7 @@ pub trait Action: Copy + PartialEq + Debug + 'static {
 
 impl Context {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::Chat,
         Self::Input,
         Self::EmptyInput,

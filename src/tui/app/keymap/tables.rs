@@ -493,7 +493,7 @@ pub const CHAT: &[Binding<ChatKey>] = &[
         ChatKey::Jump(Jump::NextError),
         "the error below",
     ),
-    row(&[ctrl('f')], ChatKey::Search, "search the transcript"),
+    row(&[ctrl('f'), key(KeyCode::F(3))], ChatKey::Search, "search the transcript"),
     row(&[alt('c')], ChatKey::CopyAnswer, "copy the last answer"),
     row(&[alt('k')], ChatKey::CopyCode, "copy the last code block"),
 ];
