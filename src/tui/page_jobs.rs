@@ -31,7 +31,7 @@ pub fn run(store: &Store, folds: &Path, job: &PageJob) -> Result<PageAnswer, Str
             // A text can be taken as it is; other bytes become U+FFFD.
             let text = String::from_utf8(whole)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-            Ok(PageAnswer::Kept(Arc::new(Document::new(*document, text))))
+            Ok(PageAnswer::Kept(Arc::new(Document::new(*document, &text))))
         }
         PageJob::Changes { files, cwd } => {
             let root = root(cwd);
@@ -233,7 +233,7 @@ mod tests {
         let home = home();
         let hash = home.store.blobs().put(b"one\n\xfftwo\n").unwrap();
         let answer = run(&home.store, Path::new("/none"), &PageJob::Kept { document: 7, hash });
-        let document = Document::new(7, "one\n\u{fffd}two\n".to_owned());
+        let document = Document::new(7, "one\n\u{fffd}two\n");
         assert_eq!(answer, Ok(PageAnswer::Kept(Arc::new(document))));
     }
 }

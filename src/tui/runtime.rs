@@ -405,7 +405,7 @@ impl<S: Surface> Ui<S> {
         self.drawn = Some(Instant::now());
         self.due = Due::No;
         if let Some(geometry) = geometry {
-            self.take(Msg::Drawn(geometry));
+            self.take(Msg::Drawn(Box::new(geometry)));
         }
         Ok(())
     }

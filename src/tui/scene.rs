@@ -229,7 +229,7 @@ impl Scene {
         let mut geometry = None;
         let (model, layouts) = (&self.model, &mut self.layouts);
         self.terminal.draw(|frame| geometry = Some(view(model, layouts, &Plain, frame))).unwrap();
-        let effects = update(&mut self.model, Msg::Drawn(geometry.unwrap()));
+        let effects = update(&mut self.model, Msg::Drawn(Box::new(geometry.unwrap())));
         assert_eq!(effects, []);
     }
 }

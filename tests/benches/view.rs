@@ -96,7 +96,7 @@ impl Screen {
         let Self { model, layouts, theme, terminal } = self;
         let mut geometry = None;
         terminal.draw(|frame| geometry = Some(view(model, layouts, theme, frame))).unwrap();
-        self.take(Msg::Drawn(geometry.unwrap()));
+        self.take(Msg::Drawn(Box::new(geometry.unwrap())));
     }
 }
 

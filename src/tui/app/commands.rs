@@ -300,7 +300,7 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
         SlashCommand::Pager => {
             let id = model.requests.issue();
             let text = source::whole(&model.transcript);
-            vec![Effect::OpenPager(Arc::new(Document::new(id.0, text)))]
+            vec![Effect::OpenPager(Arc::new(Document::new(id.0, &text)))]
         }
         SlashCommand::Fold(None) => keys::chat_action(model, ChatKey::FoldAll),
         SlashCommand::Fold(Some(order)) => {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use crate::agent;
-use crate::commands::{Argument, Copied};
+use crate::commands::{Argument, Copied, Spec};
 use crate::domain::NoticeLevel;
 
 use super::approval::{Stage, Stray};
@@ -494,7 +494,10 @@ fn complete_word(model: &mut Model, then: Then) -> Vec<Effect> {
         (Some(Choice::Copied(what)), _) => (what.name().to_owned(), true),
         (Some(Choice::Model(name)), _) => (name, true),
         (Some(Choice::Theme(choice)), _) => (choice.to_string(), true),
-        (Some(Choice::Text(word)), Trigger::Argument(_)) => (word, true),
+        (
+            Some(Choice::Text(word)),
+            Trigger::Argument(Spec { argument: Argument::OneOf(_), .. }),
+        ) => (word, true),
         (Some(Choice::Text(path)), _) => (path, false),
         (Some(Choice::Key(_) | Choice::Command(_)) | None, _) => {
             return Vec::new();

@@ -44,7 +44,7 @@ pub enum Msg {
         height: u16,
     },
     /// A frame was drawn; this is what is where.
-    Drawn(Geometry),
+    Drawn(Box<Geometry>),
     /// The agent says.
     Agent(Box<agent::Event>),
     /// Answer to `IndexFiles`.

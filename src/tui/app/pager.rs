@@ -294,7 +294,7 @@ pub fn open(model: &mut Model, block: BlockId) -> Vec<Effect> {
         Some(Shows::Live(live)) => live.hidden,
         Some(Shows::Nothing | Shows::Text(_) | Shows::Terminal(_) | Shows::Diff(_)) | None => 0,
     };
-    let mut pager = Pager::new(title, Arc::new(Document::with(id.0, text, let_go)));
+    let mut pager = Pager::new(title, Arc::new(Document::with(id.0, &text, let_go)));
     if let Some(tool) = tool {
         if !tool.is_over() {
             pager.source = Source::Running(tool.call.clone(), Follow::Tail);

@@ -42,7 +42,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             changes::resized(model);
             Vec::new()
         }
-        Msg::Drawn(geometry) => drawn(model, geometry),
+        Msg::Drawn(geometry) => drawn(model, *geometry),
         Msg::Agent(event) => {
             let effects = events::event(model, *event);
             search::changed(model);

@@ -26,7 +26,7 @@ fn numbered(count: usize) -> String {
     (1..=count).map(|n| format!("line {n}\n")).collect()
 }
 
-fn answered(mut scene: Scene, text: String) -> Scene {
+fn answered(mut scene: Scene, text: &str) -> Scene {
     let (id, document) = scene
         .effects
         .drain(..)
@@ -91,7 +91,7 @@ fn what_was_kept_takes_the_place_of_what_the_result_had() {
     let kept = Some(ContentHash::of(b"whole"));
     let scene = ran(80, 24, "head\n[left out]\ntail", kept).shows("reading the whole");
     let scene = scene.shows("[left out]");
-    answered(scene, numbered(5_000)).hides("reading").shows("1-21 of 5000 lines");
+    answered(scene, &numbered(5_000)).hides("reading").shows("1-21 of 5000 lines");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn output_is_followed_until_the_person_scrolls_up() {
         summary: None,
         elapsed: std::time::Duration::from_millis(9),
     });
-    answered(scene, numbered(400)).hides("following").shows("line 400");
+    answered(scene, &numbered(400)).hides("following").shows("line 400");
 }
 
 #[test]

@@ -21,11 +21,22 @@ pub struct Layouts {
     thought: Option<(BlockId, GrowingThought)>,
     /// Rows of the pages over the chat.
     pages: layout::Layouts,
-    /// The changed file that is shown: its rows' name, their width, and how much was coloured.
-    sheet: Option<((u64, u16, u64), Sheet<Arc<Diff>>)>,
+    /// The changed file that is shown.
+    sheet: Option<Shown>,
     /// The lines that were asked for last.
     last: Arc<[Line]>,
     links: Links,
+}
+
+/// A changed file, laid out.
+#[derive(Debug)]
+struct Shown {
+    /// The name of its rows.
+    version: u64,
+    width: u16,
+    /// How much had been coloured by then.
+    generation: u64,
+    sheet: Sheet<Arc<Diff>>,
 }
 
 impl Layouts {
@@ -116,15 +127,15 @@ impl Layouts {
         width: u16,
     ) -> Arc<[Line]> {
         let generation = self.highlighter.generation();
-        let fits = self.sheet.as_ref().is_some_and(|(of, sheet)| {
-            *of == (version, width, generation)
-                || (of.0, of.1) == (version, width) && sheet.colours() == Colours::Final
+        let fits = self.sheet.as_ref().is_some_and(|shown| {
+            (shown.version, shown.width) == (version, width)
+                && (shown.generation == generation || shown.sheet.colours() == Colours::Final)
         });
         if !fits {
             let sheet = Sheet::new(Arc::clone(diff), width, usize::MAX, &self.highlighter);
-            self.sheet = Some(((version, width, generation), sheet));
+            self.sheet = Some(Shown { version, width, generation, sheet });
         }
-        let (Some((_, sheet)), Some(of)) = (&self.sheet, rows.get(row)) else {
+        let (Some(Shown { sheet, .. }), Some(of)) = (&self.sheet, rows.get(row)) else {
             return Arc::default();
         };
         let block = u64::try_from(row).unwrap_or(u64::MAX);

@@ -18,14 +18,14 @@ pub struct Document {
 
 impl Document {
     /// The document of this id, of which no two on screen may have the same.
-    pub fn new(id: u64, text: String) -> Self {
+    pub fn new(id: u64, text: &str) -> Self {
         Self::with(id, text, 0)
     }
 
     /// The rest of a text of which so many lines are gone.
-    pub fn with(id: u64, text: String, let_go: usize) -> Self {
+    pub fn with(id: u64, text: &str, let_go: usize) -> Self {
         let mut document = Self { id, text: String::new(), starts: Vec::new(), let_go };
-        document.take(&text);
+        document.take(text);
         document
     }
 
@@ -145,7 +145,7 @@ mod tests {
             pieces.iter().for_each(|piece| grown.push(piece));
             let whole = pieces.concat();
             prop_assert_eq!(lines(&grown), whole.split_terminator('\n').collect::<Vec<_>>());
-            prop_assert_eq!(grown, Document::new(0, whole));
+            prop_assert_eq!(grown, Document::new(0, &whole));
         }
     }
 }

@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn matches_are_counted_and_gone_through_around_the_ends() {
-        let document = Document::new(1, "aXa\nb\na\n\u{1b}[1ma\u{1b}[0m".into());
+        let document = Document::new(1, "aXa\nb\na\n\u{1b}[1ma\u{1b}[0m");
         let mut search = search("a", &document, 1);
         assert_eq!((search.total(), search.number(), search.here()), (4, Some(3), Some((2, 0))));
         let mut seen = Vec::new();
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_has_no_place() {
-        let document = Document::new(1, "abc".into());
+        let document = Document::new(1, "abc");
         let mut search = search("x", &document, 0);
         search.step(Way::Next);
         assert_eq!((search.total(), search.number(), search.here()), (0, None, None));
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_is_added_is_searched_too() {
-        let mut document = Document::new(1, "a\nno a".into());
+        let mut document = Document::new(1, "a\nno a");
         let mut search = search("a", &document, 0);
         document.push("a\na\n");
         search.go_on(&document);

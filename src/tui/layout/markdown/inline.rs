@@ -116,7 +116,7 @@ impl<'e> Inline<'e> {
                     }
                     if !address.is_empty() {
                         self.mark(" ", self.role(), &end);
-                        self.leading(address, Role::Link, Link::to(address), &end);
+                        self.leading(address, Role::Link, Link::to(address).as_ref(), &end);
                     }
                 }
             }
@@ -135,18 +135,18 @@ impl<'e> Inline<'e> {
         let role = if address::pretends(&shown, address) { Role::Warning } else { Role::Link };
         let end = end..end;
         self.mark(" (", Role::Muted, &end);
-        self.leading(address, role, open.link.clone(), &end);
+        self.leading(address, role, open.link.as_ref(), &end);
         self.mark(")", Role::Muted, &end);
     }
 
     /// Adds text of the source, or decoded from it: entities can name any character.
     fn text(&mut self, text: &'e str, role: Role, range: &Range<usize>) {
         let link = self.links.last().and_then(|open| open.link.clone());
-        self.leading(text, role, link, range);
+        self.leading(text, role, link.as_ref(), range);
     }
 
     /// Adds text on which a click leads somewhere.
-    fn leading(&mut self, text: &'e str, role: Role, link: Option<Link>, range: &Range<usize>) {
+    fn leading(&mut self, text: &'e str, role: Role, link: Option<&Link>, range: &Range<usize>) {
         let from = self.pieces.len();
         escape(text, role, 0, &mut self.pieces);
         // An entity is not its own source: all of it is shown by what it names.
@@ -158,7 +158,7 @@ impl<'e> Inline<'e> {
             } else {
                 range.clone()
             };
-            piece.link.clone_from(&link);
+            piece.link = link.cloned();
             if piece.text.contains('\n') {
                 piece.text = Cow::Owned(piece.text.replace('\n', " "));
             }

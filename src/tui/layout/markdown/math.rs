@@ -75,7 +75,7 @@ impl<'s> Masked<'s> {
                 }
                 event if !self.touches(&range) => out.push((event, range)),
                 Event::Text(_) if code => out.push((Event::Text(shown(&range)), range)),
-                Event::Text(text) => self.split(text, range, &mut out),
+                Event::Text(text) => self.split(&text, range, &mut out),
                 Event::Code(_) => {
                     let text = self.source[range.clone()].trim_matches('`').trim();
                     out.push((Event::Code(CowStr::Borrowed(text)), range));
@@ -90,7 +90,7 @@ impl<'s> Masked<'s> {
     }
 
     /// Tells the formulas in a text from what is around them.
-    fn split<'m>(&'m self, text: CowStr<'m>, range: Range<usize>, out: &mut Vec<Spanned<'m>>) {
+    fn split<'m>(&'m self, text: &CowStr<'_>, range: Range<usize>, out: &mut Vec<Spanned<'m>>) {
         if text.len() != range.len() {
             // Something was decoded. The source is right, if not as pretty.
             out.push((Event::Text(CowStr::Borrowed(&self.source[range.clone()])), range));
