@@ -32,24 +32,10 @@ pub struct Record {
 impl Record {
     /// Whether a conversation can be read from here on: a message that answers no call.
     pub fn begins_anew(&self) -> bool {
-        match &self.entry {
-            Entry::Message(message) => {
-                message.role == Role::Assistant
-                    || message.result.is_none()
-                        && !message.content.iter().any(|it| matches!(it, Block::ToolResult { .. }))
-            }
-            Entry::Session(_)
-            | Entry::ToolStarted { .. }
-            | Entry::Permission(_)
-            | Entry::FileChange(_)
-            | Entry::Compaction(_)
-            | Entry::Interrupted
-            | Entry::TurnEnd(_)
-            | Entry::Title { .. }
-            | Entry::Todo { .. }
-            | Entry::Model { .. }
-            | Entry::Mode { .. } => false,
-        }
+        let Entry::Message(message) = &self.entry else { return false };
+        message.role == Role::Assistant
+            || message.result.is_none()
+                && !message.content.iter().any(|it| matches!(it, Block::ToolResult { .. }))
     }
 }
 

@@ -5,15 +5,15 @@
 //! marks of a synchronized update, so that no terminal shows half of one. While the terminal has
 //! not taken a frame no other is made, and all else goes on: the next one shows what is so then.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use anyhow::Context;
 use crossterm::event::{Event as Input, EventStream, MouseEventKind};
 use futures_util::{Stream, StreamExt};
-use ratatui::{Frame, Terminal};
+use ratatui::Frame;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -21,11 +21,9 @@ use tokio_util::sync::CancellationToken;
 use crate::agent;
 use crate::config::Leave;
 use crate::domain::SessionId;
-use crate::platform::announce::{Announcer, KEEP_TITLE, Progress};
-use crate::platform::background::{QUESTION, Sifted};
-use crate::platform::hyperlinks::Hyperlinks;
-use crate::platform::terminal::output::Output;
-use crate::platform::terminal::{self, BEGIN_UPDATE, END_UPDATE, Screen, Trace};
+use crate::platform::announce::{Announcer, Progress};
+use crate::platform::background::Sifted;
+use crate::platform::terminal::Screen;
 
 use super::app::attention::Presence;
 use super::app::composer::{CaretShape, Composer};
@@ -44,16 +42,15 @@ use super::view::label::{Label, label};
 use super::view::{Layouts, view};
 
 mod pen;
+mod tty;
 
-use pen::Pen;
+use tty::Tty;
 
 /// The least time between two frames that no key asked for. Text that streams moves all rows up
 /// again and again, and each frame of that is a whole screen for the terminal.
 const FRAME: Duration = Duration::from_millis(16);
 /// As many messages are taken in before a frame is due, however many there are.
 const BATCH: usize = 1024;
-
-const CLEAR: &[u8] = b"\x1b[0m\x1b[2J";
 
 /// What the screen begins with.
 pub struct Start {
@@ -475,140 +472,6 @@ impl Worn {
 
     fn is_of(&self, model: &Model) -> bool {
         self.name == looks::shown(model) && Arc::ptr_eq(&self.library, &model.looks.library)
-    }
-}
-
-/// The real terminal.
-struct Tty {
-    screen: Screen,
-    terminal: Terminal<Pen<Batch>>,
-    batch: Batch,
-    announcer: Announcer,
-    links: Links,
-    /// How the cursor looks, once it has been said.
-    shape: Option<CaretShape>,
-}
-
-/// Collects a frame, so that it leaves in one write.
-#[derive(Debug, Clone, Default)]
-struct Batch(Arc<Mutex<Vec<u8>>>);
-
-impl Tty {
-    fn new(screen: Screen, announcer: Announcer) -> io::Result<Self> {
-        let mut batch = Batch::default();
-        // Another page may have been there before.
-        batch.write_all(CLEAR)?;
-        let links = Links::default();
-        let terminal = Self::terminal(&batch, &links)?;
-        Ok(Self { screen, terminal, batch, announcer, links, shape: None })
-    }
-
-    fn terminal(batch: &Batch, links: &Links) -> io::Result<Terminal<Pen<Batch>>> {
-        Terminal::new(Pen::new(batch.clone(), links.clone(), Hyperlinks::detect()))
-    }
-}
-
-impl Surface for Tty {
-    fn links(&self) -> Links {
-        self.links.clone()
-    }
-
-    fn size(&self) -> io::Result<(u16, u16)> {
-        let size = self.terminal.size()?;
-        Ok((size.width, size.height))
-    }
-
-    fn is_free(&self) -> bool {
-        Output::has_all()
-    }
-
-    async fn freed(&mut self) -> io::Result<()> {
-        Output::all_sent().await
-    }
-
-    fn shape(&mut self, shape: CaretShape) {
-        if self.shape == Some(shape) {
-            return;
-        }
-        let sequence: &[u8] = match shape {
-            CaretShape::Bar => b"\x1b[6 q",
-            CaretShape::Block => b"\x1b[2 q",
-            CaretShape::Underline => b"\x1b[4 q",
-        };
-        // It goes out with the next frame. A batch in memory takes all that is written.
-        if self.batch.write_all(sequence).is_ok() {
-            self.shape = Some(shape);
-        }
-    }
-
-    fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
-        self.links.begin_frame();
-        self.terminal.draw(|frame| render(frame))?;
-        let mut frame = self.batch.take();
-        frame.splice(0..0, BEGIN_UPDATE.bytes());
-        frame.extend_from_slice(END_UPDATE.as_bytes());
-        Output.write_all(&frame)?;
-        Output.flush()
-    }
-
-    fn forget(&mut self) -> io::Result<()> {
-        // Not `Terminal::clear`: that asks the terminal for its cursor and waits for an answer.
-        self.batch.write_all(CLEAR)?;
-        self.shape = None;
-        self.terminal = Self::terminal(&self.batch, &self.links)?;
-        Ok(())
-    }
-
-    fn lend(&mut self, visitor: &mut dyn FnMut()) -> io::Result<()> {
-        // The visitor may take hours: other tasks of this thread's runtime move elsewhere.
-        tokio::task::block_in_place(|| self.screen.lend(visitor))
-    }
-
-    fn ask_background(&mut self) -> io::Result<()> {
-        Output.write_all(QUESTION.as_bytes())?;
-        Output.flush()
-    }
-
-    fn suspend(&mut self) -> io::Result<()> {
-        // Without a shell above nothing has happened, and there is nothing to do about it.
-        self.screen.suspend().map(|_| ())
-    }
-
-    fn announce(&mut self, news: News<'_>) -> io::Result<()> {
-        match news {
-            News::Call(text) => {
-                self.batch.write_all(&self.announcer.call(text).unwrap_or_default())
-            }
-            News::Title(title) => {
-                let Some(sequence) = self.announcer.title(title) else { return Ok(()) };
-                if self.screen.leaves(Trace::Title) == terminal::Left::First {
-                    self.batch.write_all(KEEP_TITLE.as_bytes())?;
-                }
-                self.batch.write_all(sequence.as_bytes())
-            }
-            News::Progress(progress) => {
-                let Some(sequence) = self.announcer.progress(progress) else { return Ok(()) };
-                self.screen.leaves(Trace::Progress);
-                self.batch.write_all(sequence.as_bytes())
-            }
-        }
-    }
-}
-
-impl Batch {
-    fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Write for Batch {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -87,18 +87,6 @@ pub fn ask_for_folds(model: &mut Model, session: SessionId, parent: Option<Sessi
 
 /// The session that the one with these records was forked from.
 pub fn parent(records: &[Record]) -> Option<SessionId> {
-    records.first().and_then(|record| match &record.entry {
-        Entry::Session(header) => header.forked_from,
-        Entry::Message(_)
-        | Entry::ToolStarted { .. }
-        | Entry::Permission(_)
-        | Entry::FileChange(_)
-        | Entry::Compaction(_)
-        | Entry::Interrupted
-        | Entry::TurnEnd(_)
-        | Entry::Title { .. }
-        | Entry::Todo { .. }
-        | Entry::Model { .. }
-        | Entry::Mode { .. } => None,
-    })
+    let Entry::Session(header) = &records.first()?.entry else { return None };
+    header.forked_from
 }

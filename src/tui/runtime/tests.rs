@@ -1,10 +1,12 @@
 //! The loop on a screen without a terminal.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
+use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::*;

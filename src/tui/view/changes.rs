@@ -51,7 +51,11 @@ fn split(files: usize, area: Rect) -> (Rect, Rect) {
         return (Rect { width: list, ..area }, Rect { x, width, ..area });
     }
     let most = (area.height / 4).max(1);
-    let height = u16::try_from(files).unwrap_or(most).clamp(1, most).min(area.height);
+    // Above its own diff, whose first line is its name, a single file needs no list.
+    let height = match files {
+        0 | 1 => 0,
+        files => u16::try_from(files).unwrap_or(most).min(most).min(area.height),
+    };
     let below = Rect {
         x: area.x + 1,
         y: area.y + height,

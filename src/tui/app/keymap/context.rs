@@ -2,13 +2,14 @@
 
 use std::fmt::Debug;
 
-use super::tables::{
-    ALWAYS, APPROVAL, AlwaysKey, ApprovalKey, Binding, CARET, CHAT, COMPLETION, CaretKey, ChatKey,
-    CompletionKey, EDITING, EMPTY_INPUT, EmptyInputKey, FIELD, FOUND, FieldKey, FoundKey, INPUT,
-    InputKey, LIST, ListKey, PANES, PaneKey, READING, ReadingKey, SEARCH, SIDEBAR, SearchKey,
-    SidebarKey,
+use super::actions::{
+    AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
+    FindKey, FoundKey, InputKey, ListKey, PagerKey, PaneKey, ReadingKey, SearchKey, SidebarKey,
 };
-use super::tables::{CHANGES, ChangesKey, FIND, FindKey, PAGER, PagerKey};
+use super::tables::{
+    ALWAYS, APPROVAL, Binding, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND,
+    FOUND, INPUT, LIST, PAGER, PANES, READING, SEARCH, SIDEBAR,
+};
 use crate::tui::app::editor::Edit;
 
 /// Where a key is pressed: a table of `keys.toml`.

@@ -3,14 +3,14 @@
 //! It is made once, when slug starts: slug's tables, then a preset, then the person's `keys.toml`.
 //! Whatever is said there, no key in it means two things in one context.
 
+use super::actions::{
+    AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
+    FindKey, FoundKey, InputKey, ListKey, PagerKey, PaneKey, ReadingKey, SearchKey, SidebarKey,
+};
 use super::chord::Sequence;
 use super::conflicts::{self, Conflict};
 use super::context::{Action, Context};
-use super::tables::{
-    AlwaysKey, ApprovalKey, Binding, CaretKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FoundKey, InputKey, ListKey, PaneKey, ReadingKey, SearchKey, SidebarKey,
-};
-use super::tables::{ChangesKey, FindKey, PagerKey};
+use super::tables::Binding;
 use super::{file, presets};
 use crate::config::{ConfigText, KeyPreset};
 use crate::tui::app::editor::Edit;

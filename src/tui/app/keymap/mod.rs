@@ -1,11 +1,12 @@
 //! The keys: what each does in which context, and under which name.
 //!
-//! `tables` holds what slug comes with, `presets` and `file` what changes that, and `live` the map
+//! `actions` names what can be done and `tables` holds the keys that slug comes with for it, `presets` and `file` what changes that, and `live` the map
 //! that holds. The help, the palette, the last line and every other place that names a key ask the
 //! live map, so that none of them can say something else than what the keys do. A context's own
 //! keys are asked before the more general ones: the list under the caret before the input, the
 //! input before the chat.
 
+mod actions;
 mod chord;
 mod conflicts;
 mod context;
@@ -15,6 +16,7 @@ mod presets;
 mod press;
 mod tables;
 
+pub use actions::*;
 pub use chord::{Chord, KeyError, Sequence, in_words};
 pub use context::{Action, Context};
 pub use live::{ActionId, Keymap, Origin, Row};

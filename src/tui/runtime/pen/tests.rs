@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
-use super::super::Batch;
+use super::super::tty::Batch;
 use super::*;
 use crate::tui::layout::Link;
 

@@ -1,0 +1,158 @@
+//! The real terminal: frames and what is told beside them, each in one write.
+//!
+//! A frame is drawn into memory first and leaves between the marks of a synchronized update.
+//! Nothing here waits for the terminal; the loop asks whether it has room.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ratatui::{Frame, Terminal};
+
+use crate::platform::announce::{Announcer, KEEP_TITLE};
+use crate::platform::background::QUESTION;
+use crate::platform::hyperlinks::Hyperlinks;
+use crate::platform::terminal::output::Output;
+use crate::platform::terminal::{self, BEGIN_UPDATE, END_UPDATE, Screen, Trace};
+use crate::tui::app::composer::CaretShape;
+use crate::tui::links::Links;
+
+use super::pen::Pen;
+use super::{News, Surface};
+
+const CLEAR: &[u8] = b"\x1b[0m\x1b[2J";
+
+/// The real terminal.
+pub(super) struct Tty {
+    screen: Screen,
+    terminal: Terminal<Pen<Batch>>,
+    batch: Batch,
+    announcer: Announcer,
+    links: Links,
+    /// How the cursor looks, once it has been said.
+    shape: Option<CaretShape>,
+}
+
+/// Collects a frame, so that it leaves in one write.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Batch(Arc<Mutex<Vec<u8>>>);
+
+impl Tty {
+    /// Draws on this screen from now on.
+    pub(super) fn new(screen: Screen, announcer: Announcer) -> io::Result<Self> {
+        let mut batch = Batch::default();
+        // Another page may have been there before.
+        batch.write_all(CLEAR)?;
+        let links = Links::default();
+        let terminal = Self::terminal(&batch, &links)?;
+        Ok(Self { screen, terminal, batch, announcer, links, shape: None })
+    }
+
+    fn terminal(batch: &Batch, links: &Links) -> io::Result<Terminal<Pen<Batch>>> {
+        Terminal::new(Pen::new(batch.clone(), links.clone(), Hyperlinks::detect()))
+    }
+}
+
+impl Surface for Tty {
+    fn links(&self) -> Links {
+        self.links.clone()
+    }
+
+    fn size(&self) -> io::Result<(u16, u16)> {
+        let size = self.terminal.size()?;
+        Ok((size.width, size.height))
+    }
+
+    fn is_free(&self) -> bool {
+        Output::has_all()
+    }
+
+    async fn freed(&mut self) -> io::Result<()> {
+        Output::all_sent().await
+    }
+
+    fn shape(&mut self, shape: CaretShape) {
+        if self.shape == Some(shape) {
+            return;
+        }
+        let sequence: &[u8] = match shape {
+            CaretShape::Bar => b"\x1b[6 q",
+            CaretShape::Block => b"\x1b[2 q",
+            CaretShape::Underline => b"\x1b[4 q",
+        };
+        // It goes out with the next frame. A batch in memory takes all that is written.
+        if self.batch.write_all(sequence).is_ok() {
+            self.shape = Some(shape);
+        }
+    }
+
+    fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
+        self.links.begin_frame();
+        self.terminal.draw(|frame| render(frame))?;
+        let mut frame = self.batch.take();
+        frame.splice(0..0, BEGIN_UPDATE.bytes());
+        frame.extend_from_slice(END_UPDATE.as_bytes());
+        Output.write_all(&frame)?;
+        Output.flush()
+    }
+
+    fn forget(&mut self) -> io::Result<()> {
+        // Not `Terminal::clear`: that asks the terminal for its cursor and waits for an answer.
+        self.batch.write_all(CLEAR)?;
+        self.shape = None;
+        self.terminal = Self::terminal(&self.batch, &self.links)?;
+        Ok(())
+    }
+
+    fn lend(&mut self, visitor: &mut dyn FnMut()) -> io::Result<()> {
+        // The visitor may take hours: other tasks of this thread's runtime move elsewhere.
+        tokio::task::block_in_place(|| self.screen.lend(visitor))
+    }
+
+    fn ask_background(&mut self) -> io::Result<()> {
+        Output.write_all(QUESTION.as_bytes())?;
+        Output.flush()
+    }
+
+    fn suspend(&mut self) -> io::Result<()> {
+        // Without a shell above nothing has happened, and there is nothing to do about it.
+        self.screen.suspend().map(|_| ())
+    }
+
+    fn announce(&mut self, news: News<'_>) -> io::Result<()> {
+        match news {
+            News::Call(text) => {
+                self.batch.write_all(&self.announcer.call(text).unwrap_or_default())
+            }
+            News::Title(title) => {
+                let Some(sequence) = self.announcer.title(title) else { return Ok(()) };
+                if self.screen.leaves(Trace::Title) == terminal::Left::First {
+                    self.batch.write_all(KEEP_TITLE.as_bytes())?;
+                }
+                self.batch.write_all(sequence.as_bytes())
+            }
+            News::Progress(progress) => {
+                let Some(sequence) = self.announcer.progress(progress) else { return Ok(()) };
+                self.screen.leaves(Trace::Progress);
+                self.batch.write_all(sequence.as_bytes())
+            }
+        }
+    }
+}
+
+impl Batch {
+    /// All that was written since the last time.
+    pub(super) fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Batch {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
