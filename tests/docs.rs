@@ -28,7 +28,7 @@ use slug_code::config::{ConfigText, KeyPreset};
 use slug_code::context::ContextProvider;
 use slug_code::domain::{Access, Message, Mode, StopReason};
 use slug_code::permissions::{Query, RuleSet, Workspace, decide};
-use slug_code::providers::{Provider, Request, StreamEvent};
+use slug_code::providers::{Images, Provider, Request, StreamEvent};
 use slug_code::session::{Entry, load};
 use slug_code::tools::{Place, Tool};
 use slug_code::tui::app::keymap::{self, Context, Keymap};
@@ -315,6 +315,7 @@ async fn the_example_of_a_provider_answers_and_ends() {
         model: "echo".into(),
         system: String::new(),
         messages: vec![Message::user("hello")],
+        images: Images::default(),
         tools: [].into(),
         max_tokens: 1,
         temperature: None,

@@ -20,6 +20,7 @@ use serde_json::json;
 use slug_code::domain::{
     Block, CallId, CallInput, Message, Role, StopReason, ToolCall, ToolSpec, Usage,
 };
+use slug_code::providers::Images;
 use slug_code::providers::chat::ChatCompletions;
 use slug_code::providers::http::{Endpoint, Http, PlainHttp};
 use slug_code::providers::{
@@ -86,6 +87,7 @@ fn request(messages: Vec<Message>) -> Request {
         model: "test-model".into(),
         system: "Be brief.".into(),
         messages,
+        images: Images::default(),
         tools: Arc::new([ToolSpec {
             name: "Read".into(),
             description: "Reads a file.".into(),

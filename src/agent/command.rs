@@ -1,7 +1,7 @@
 //! What a front end can ask of an agent. Stopping a turn is not here: that is a token, which
 //! waits behind no queue.
 
-use crate::domain::{Answer, ApprovalId, EntryId, Mode, SessionId};
+use crate::domain::{Answer, ApprovalId, EntryId, Mode, SessionId, Typed};
 
 /// Something wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,7 +9,7 @@ pub enum Command {
     /// Starts a turn with the person's text. While a turn runs, front ends queue on their side.
     Send {
         /// What the person typed.
-        text: String,
+        text: Typed,
     },
     /// Puts a message into the running turn at its next tool boundary, or before it would end. One
     /// that comes after the turn's end is the front end's again, which `TurnEnded` has told.
@@ -17,7 +17,7 @@ pub enum Command {
         /// Names it for `Unsteer`.
         id: SteerId,
         /// What the person typed.
-        text: String,
+        text: Typed,
     },
     /// Takes a steering message back that has not gone in yet.
     Unsteer {

@@ -13,7 +13,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use crate::domain::{ContentHash, Message, NoticeLevel, StopReason, ToolCall, TurnId, Usage};
+use crate::domain::{
+    ContentHash, Message, NoticeLevel, Role, StopReason, ToolCall, TurnId, Typed, Usage,
+};
 use crate::platform::debug_log::Exchange;
 use crate::providers::retry::{self, Next};
 use crate::providers::{ProviderError, Recovery, StreamEvent};
@@ -21,7 +23,7 @@ use crate::session::{Entry, MessageEntry, TurnOutcome};
 
 use super::driver::Agent;
 use super::gate::{Gate, give_up, refuse};
-use super::normalise::is_silent;
+use super::normalise::{is_silent, normalise};
 use super::stop::Inbox;
 use super::turn::{Action, Compacted, Input, Limits, Turn};
 use super::{Command, Event, SteerId, batch, request};
@@ -43,7 +45,7 @@ pub(super) struct Running {
     first_token: Option<Instant>,
     calls: Option<Batch>,
     pause_over: Option<tokio::time::Instant>,
-    steering: VecDeque<(SteerId, String)>,
+    steering: VecDeque<(SteerId, Typed)>,
     outcome: Option<TurnOutcome>,
 }
 
@@ -227,7 +229,9 @@ impl Agent {
             }
             Action::TakeSteering => {
                 for (id, text) in std::mem::take(&mut running.steering) {
-                    let entry = Entry::Message(MessageEntry::new(Message::user(text)));
+                    let content = text.into_blocks().collect();
+                    let message = Message { role: Role::User, content };
+                    let entry = Entry::Message(MessageEntry::new(message));
                     self.events.tell(Event::SteerSettled { id, returned: None }).await;
                     running.gate.journal.write(running.turn, entry).await;
                 }
@@ -256,6 +260,14 @@ impl Agent {
                     }
                 }));
             }
+            Action::LeaveImagesOut(reason) => {
+                self.pictures.leave_out(&running.model);
+                self.warn(format!(
+                    "{reason} The images of this conversation are left out, with a note in their \
+                     place."
+                ))
+                .await;
+            }
             Action::End(outcome) => running.outcome = Some(outcome),
         }
         None
@@ -275,6 +287,8 @@ impl Agent {
     async fn request(&mut self, running: &mut Running) {
         self.open.catch_up();
         let history = self.open.conversation.messages.iter().map(|(_, message)| message.clone());
+        let mut messages = normalise(history);
+        let images = self.pictures.fill(&mut messages, &running.model, &self.setup.blobs).await;
         let parts = request::Parts {
             model: &running.model,
             system: &running.system,
@@ -282,7 +296,7 @@ impl Agent {
             max_tokens: self.setup.max_tokens,
             temperature: self.setup.temperature,
         };
-        let request = request::build(&parts, history);
+        let request = request::build(&parts, request::Said { messages, images });
         running.answered = Some(request::answered(&request));
         running.exchange = request::log(&self.setup.debug, &request);
         running.first_token = None;

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::context;
-use crate::domain::{Block, Message, Mode, NoticeLevel, Role, SessionId, TurnId, Usage};
+use crate::domain::{Block, Message, Mode, NoticeLevel, Role, SessionId, TurnId, Typed, Usage};
 use crate::session::{
     Compaction, CompactionStage, Entry, MessageEntry, SessionHeader, StoreError, TurnEnd,
     TurnOutcome, compaction_for,
@@ -23,6 +23,7 @@ use super::gate::Gate;
 use super::models::{ANY_MODEL, Models};
 use super::normalise::is_silent;
 use super::open::Open;
+use super::pictures::Pictures;
 use super::powers::Powers;
 use super::repeats::Repeats;
 use super::sessions::blocking;
@@ -76,6 +77,7 @@ pub(super) struct Agent {
     asks: Arc<Asks>,
     pub(super) model: Option<String>,
     pub(super) models: Models,
+    pub(super) pictures: Pictures,
     warned: HashSet<String>,
 }
 
@@ -108,6 +110,7 @@ impl Agent {
             powers: Arc::new(Powers::new(setup.workspace.clone(), setup.project, setup.mode)),
             asks: Arc::default(),
             models: Models::default(),
+            pictures: Pictures::default(),
             warned: HashSet::new(),
             setup,
         }
@@ -186,14 +189,14 @@ impl Agent {
         }
     }
 
-    async fn send(&mut self, text: String) {
+    async fn send(&mut self, text: Typed) {
         let Some(gate) = self.begin_turn().await else { return };
         let collected = context::collect(&self.setup.contexts, &self.open.conversation.contexts);
         // A stop waits for no slow disk. What was said goes on record in any case.
         let collected = gate.context.cancel.run_until_cancelled(collected).await;
         let mut content = collected.unwrap_or_default();
         content.extend(self.news());
-        content.push(Block::Text { text });
+        content.extend(text.into_blocks());
         let message = Message { role: Role::User, content };
         let untitled = self.open.conversation.title.is_none();
         let entry = Entry::Message(MessageEntry::new(message));
@@ -425,6 +428,7 @@ fn is_known(block: &Block, known: &BTreeMap<String, String>) -> bool {
     match block {
         Block::Context { name, text } => known.get(name) == Some(text),
         Block::Text { .. }
+        | Block::Image(_)
         | Block::Thinking { .. }
         | Block::ToolUse(_)
         | Block::ToolResult { .. } => false,

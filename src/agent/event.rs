@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::domain::{
     ApprovalId, ApprovalRequest, CallId, Display, EntryId, Mode, NoticeLevel, SessionId,
-    StopReason, Todo, ToolCall, ToolStatus, TurnId, Usage, Window,
+    StopReason, Todo, ToolCall, ToolStatus, TurnId, Typed, Usage, Window,
 };
 use crate::providers::{ModelInfo, Prefill};
 use crate::session::{Record, TurnOutcome};
@@ -59,8 +59,8 @@ pub enum Event {
     SteerSettled {
         /// Which.
         id: SteerId,
-        /// The text of one that was taken back.
-        returned: Option<String>,
+        /// The one that was taken back.
+        returned: Option<Typed>,
     },
     /// A request is on its way to the model.
     RequestSent {

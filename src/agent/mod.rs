@@ -18,6 +18,7 @@ mod keeper;
 mod models;
 mod normalise;
 mod open;
+mod pictures;
 mod powers;
 mod repeats;
 mod request;

@@ -106,6 +106,7 @@ fn call_id(block: &Block) -> Option<&CallId> {
         Block::ToolUse(call) => Some(&call.id),
         Block::Text { .. }
         | Block::Context { .. }
+        | Block::Image(_)
         | Block::Thinking { .. }
         | Block::ToolResult { .. } => None,
     }
@@ -118,6 +119,7 @@ fn split_results(content: Vec<Block>) -> (Vec<(CallId, Block)>, Vec<Block>) {
             Block::ToolResult { tool_use_id, .. } => results.push((tool_use_id.clone(), block)),
             Block::Text { .. }
             | Block::Context { .. }
+            | Block::Image(_)
             | Block::Thinking { .. }
             | Block::ToolUse(_) => rest.push(block),
         }
@@ -130,7 +132,7 @@ fn without_empty(content: Vec<Block>) -> Vec<Block> {
     content.retain(|block| match block {
         Block::Text { text } | Block::Context { text, .. } => !text.trim().is_empty(),
         Block::Thinking { thinking, signature } => !thinking.is_empty() || signature.is_some(),
-        Block::ToolUse(_) | Block::ToolResult { .. } => true,
+        Block::Image(_) | Block::ToolUse(_) | Block::ToolResult { .. } => true,
     });
     content
 }

@@ -12,9 +12,7 @@ use serde_json::json;
 
 use crate::domain::{Block, ContentHash, Message, Todo, TodoStatus, ToolSpec};
 use crate::platform::debug_log::{DebugLog, Exchange};
-use crate::providers::Request;
-
-use super::normalise::normalise;
+use crate::providers::{Images, Request};
 
 /// The name of the context block that tells the model its own plan.
 const TODO: &str = "todo";
@@ -28,12 +26,19 @@ pub(super) struct Parts<'a> {
     pub(super) temperature: Option<f32>,
 }
 
+/// What is said with it: the history in order, and the bytes of its images.
+pub(super) struct Said {
+    pub(super) messages: Vec<Message>,
+    pub(super) images: Images,
+}
+
 /// Puts a request together.
-pub(super) fn build(parts: &Parts<'_>, history: impl IntoIterator<Item = Message>) -> Request {
+pub(super) fn build(parts: &Parts<'_>, said: Said) -> Request {
     Request {
         model: parts.model.to_owned(),
         system: parts.system.to_owned(),
-        messages: normalise(history),
+        messages: said.messages,
+        images: said.images,
         tools: parts.tools.clone(),
         max_tokens: parts.max_tokens,
         temperature: parts.temperature,
@@ -118,8 +123,9 @@ mod tests {
             max_tokens: 1,
             temperature: None,
         };
-        let one = build(&parts, [Message::user("a")]);
-        let two = build(&Parts { system: "t", ..parts }, [Message::user("a")]);
+        let said = || Said { messages: vec![Message::user("a")], images: Images::default() };
+        let one = build(&parts, said());
+        let two = build(&Parts { system: "t", ..parts }, said());
         assert_eq!(answered(&one), answered(&one.clone()));
         assert_ne!(answered(&one), answered(&two));
     }

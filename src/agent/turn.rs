@@ -21,6 +21,7 @@ pub struct Turn {
     rounds: u32,
     failures: u32,
     compactions: u32,
+    images: ImagesSent,
     steering: Steering,
     usage: Usage,
 }
@@ -104,6 +105,8 @@ pub enum Action {
     },
     /// Make the conversation shorter; answer with `Compacted`.
     Compact,
+    /// Send no images to this model from now on.
+    LeaveImagesOut(String),
     /// The turn is over.
     End(TurnOutcome),
 }
@@ -122,6 +125,13 @@ enum Phase {
 enum AfterCalls {
     Continue,
     StopInterrupted,
+}
+
+/// Whether images go with the requests, as far as the turn has seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ImagesSent {
+    Perhaps,
+    No,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,6 +156,7 @@ impl Turn {
             rounds: 0,
             failures: 0,
             compactions: 0,
+            images: ImagesSent::Perhaps,
             steering: Steering::None,
             usage: Usage::default(),
         }
@@ -295,10 +306,17 @@ impl Turn {
                 self.phase = Phase::Compacting(error);
                 vec![Action::Compact]
             }
+            (Recovery::LeaveImagesOut, _) if self.images == ImagesSent::Perhaps => {
+                self.images = ImagesSent::No;
+                let mut actions = vec![Action::LeaveImagesOut(error.message)];
+                actions.extend(self.request());
+                actions
+            }
             (
                 Recovery::Retry
                 | Recovery::RetryAfter(_)
                 | Recovery::Compact
+                | Recovery::LeaveImagesOut
                 | Recovery::AskPerson
                 | Recovery::GiveUp,
                 _,
@@ -405,6 +423,7 @@ mod tests {
                 Action::TakeSteering => "steer",
                 Action::Pause { .. } => "pause",
                 Action::Compact => "compact",
+                Action::LeaveImagesOut(_) => "leave images out",
                 Action::End(_) => "end",
             })
             .collect()
@@ -554,6 +573,15 @@ mod tests {
         assert_eq!(turn.step(Input::PauseOver), [Action::Request]);
         let actions = say(&mut turn, "whole", StopReason::EndTurn);
         assert!(matches!(&actions[0], Action::Record { message, .. } if message.text() == "whole"));
+    }
+
+    #[test]
+    fn a_model_that_takes_no_images_is_asked_again_without_them_once() {
+        let mut turn = turn();
+        turn.step(Input::Begun);
+        let refused = || failed(Recovery::LeaveImagesOut, None);
+        assert_eq!(names(&turn.step(refused())), ["leave images out", "request"]);
+        assert_eq!(names(&turn.step(refused())), ["end"]);
     }
 
     #[test]

@@ -89,6 +89,7 @@ mod tests {
                     held.insert(name.clone(), text.clone());
                 }
                 Block::Text { .. }
+                | Block::Image(_)
                 | Block::Thinking { .. }
                 | Block::ToolUse(_)
                 | Block::ToolResult { .. } => {}
@@ -157,6 +158,7 @@ mod tests {
             .filter_map(|block| match block {
                 Block::Context { name, .. } => Some(name.as_str()),
                 Block::Text { .. }
+                | Block::Image(_)
                 | Block::Thinking { .. }
                 | Block::ToolUse(_)
                 | Block::ToolResult { .. } => None,

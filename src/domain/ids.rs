@@ -30,7 +30,7 @@ pub struct TurnId(pub u32);
 pub struct CallId(String);
 
 /// SHA-256 of some content, as 64 lowercase hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ContentHash(String);
 

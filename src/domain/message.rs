@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::CallId;
+use super::{CallId, Image};
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +42,8 @@ pub enum Block {
         /// The text inside the tags.
         text: String,
     },
+    /// An image that the person shows. Its bytes are among the session's contents.
+    Image(Image),
     /// The model's reasoning.
     Thinking {
         /// The text as it was streamed.
@@ -169,6 +171,7 @@ impl Message {
             Block::ToolUse(call) => Some(call),
             Block::Text { .. }
             | Block::Context { .. }
+            | Block::Image(_)
             | Block::Thinking { .. }
             | Block::ToolResult { .. } => None,
         })
@@ -180,6 +183,7 @@ impl Message {
             Block::ToolResult { tool_use_id, .. } => Some(tool_use_id),
             Block::Text { .. }
             | Block::Context { .. }
+            | Block::Image(_)
             | Block::Thinking { .. }
             | Block::ToolUse(_) => None,
         })
@@ -193,6 +197,7 @@ impl Message {
             .filter_map(|block| match block {
                 Block::Text { text } => Some(text.as_str()),
                 Block::Context { .. }
+                | Block::Image(_)
                 | Block::Thinking { .. }
                 | Block::ToolUse(_)
                 | Block::ToolResult { .. } => None,

@@ -6,6 +6,7 @@ mod approval;
 mod diff;
 mod fold;
 mod ids;
+mod image;
 mod message;
 mod mode;
 mod notice;
@@ -21,6 +22,7 @@ pub use approval::{
 pub use diff::{Around, Diff, DiffLine, Hunk, LineEnd, LineTag, ModeChange};
 pub use fold::Fold;
 pub use ids::{CallId, ContentHash, EntryId, SessionId, TurnId};
+pub use image::{Attached, Image, MediaType, Typed};
 pub use message::{Block, CallInput, Message, Role, StopReason, ToolCall};
 pub use mode::{Mode, UnknownMode};
 pub use notice::{NoticeLevel, Window};

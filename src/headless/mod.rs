@@ -33,7 +33,7 @@ pub async fn run(
         if matches!(event, Event::SessionOpened { .. })
             && let Some(text) = prompt.take()
         {
-            commands.send(Command::Send { text }).await?;
+            commands.send(Command::Send { text: text.into() }).await?;
         }
         for (stream, text) in report.take(&event) {
             match stream {

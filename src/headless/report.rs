@@ -148,6 +148,7 @@ impl Report {
                 }
                 Block::Text { .. }
                 | Block::Context { .. }
+                | Block::Image(_)
                 | Block::Thinking { .. }
                 | Block::ToolUse(_) => {}
             }

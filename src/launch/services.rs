@@ -7,18 +7,21 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use ignore::WalkBuilder;
+use tokio::sync::oneshot;
 
 use crate::cli::Cli;
 use crate::config::{self, Change, ThemeChoice};
 use crate::context::{self, GitStatus, Head, git_head};
-use crate::domain::SessionId;
+use crate::domain::{SessionId, Typed};
 use crate::permissions::store::ProjectFiles;
-use crate::platform::clipboard::{self, Clipboard, Kept};
+use crate::platform::clipboard::{self, Clipboard, Kept, Pasted};
+use crate::platform::image::{self, Fit};
 use crate::platform::terminal::output::Output;
 use crate::platform::terminal_kind::Terminal;
 use crate::platform::{editor, status_command, which};
 use crate::providers::Provider;
 use crate::session::{Draft, Drafts, History, KindFolds, SessionFolds, Store};
+use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::msg::ModelRow;
 use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::sessions::{SessionAnswer, SessionJob};
@@ -35,6 +38,9 @@ use super::themes;
 const FILES: usize = 200_000;
 /// How long the system's clipboard may take before slug says that it has not answered.
 const CLIPBOARD: Duration = Duration::from_secs(2);
+
+/// How long a large image on it may take.
+const PASTE: Duration = Duration::from_secs(10);
 
 /// The rest of slug, as the screen sees it.
 pub(super) struct Outside {
@@ -94,7 +100,7 @@ impl Outside {
     }
 
     /// What was sent before, oldest first.
-    pub(super) fn history(&self) -> Vec<String> {
+    pub(super) fn history(&self) -> Vec<Typed> {
         let mut texts = self.history.load().unwrap_or_else(|error| {
             tracing::warn!(%error, "the history of prompts cannot be read");
             Vec::new()
@@ -103,13 +109,18 @@ impl Outside {
         texts
     }
 
+    /// What is on the system's clipboard.
+    fn pasted(&self) -> oneshot::Receiver<Result<Pasted, String>> {
+        self.clipboard.lock().unwrap_or_else(PoisonError::into_inner).paste()
+    }
+
     /// What was being typed in this folder when slug last ended.
-    pub(super) fn draft(&self) -> String {
+    pub(super) fn draft(&self) -> Typed {
         match self.drafts.adopt(&self.cwd, &self.store, self.draft) {
             Ok(draft) => draft.map(|draft| draft.text).unwrap_or_default(),
             Err(error) => {
                 tracing::warn!(%error, "the draft cannot be read");
-                String::new()
+                Typed::default()
             }
         }
     }
@@ -162,11 +173,11 @@ impl Services for Outside {
         Some(Git { branch, added, changed, removed })
     }
 
-    async fn save_draft(&self, text: String) -> Result<(), String> {
+    async fn save_draft(&self, text: Typed) -> Result<(), String> {
         let (drafts, session) = (self.drafts.clone(), self.draft);
         let working_directory = self.cwd.clone();
         blocking(move || {
-            if text.is_empty() {
+            if text.is_blank() {
                 drafts.remove(session)
             } else {
                 drafts.save(&Draft { text, working_directory, session })
@@ -176,8 +187,30 @@ impl Services for Outside {
         .map_err(|error| error.to_string())
     }
 
-    async fn add_history(&self, text: String) -> Result<(), String> {
+    async fn add_history(&self, text: Typed) -> Result<(), String> {
         self.history.add(&text).map_err(|error| error.to_string())
+    }
+
+    async fn take_image(&self, source: ImageSource) -> Result<Taken, String> {
+        let fit = match source {
+            ImageSource::File(path) => {
+                let read = blocking(move || image::read(&path)).await?;
+                match read.map_err(|error| error.to_string())? {
+                    Some(fit) => fit,
+                    None => return Ok(Taken::Nothing),
+                }
+            }
+            ImageSource::Clipboard => match tokio::time::timeout(PASTE, self.pasted()).await {
+                Ok(Ok(Ok(Pasted::Image(fit)))) => fit,
+                Ok(Ok(Ok(Pasted::Text(text)))) => return Ok(Taken::Text(text)),
+                Ok(Ok(Err(reason))) => return Err(reason),
+                Ok(Err(_)) | Err(_) => return Err("The clipboard does not answer.".to_owned()),
+            },
+        };
+        let blobs = self.store.blobs().clone();
+        let Fit { image, bytes } = fit;
+        blocking(move || blobs.put(&bytes)).await?.map_err(|error| error.to_string())?;
+        Ok(Taken::Image(image))
     }
 
     async fn status_line(&self, state: String) -> Result<String, String> {

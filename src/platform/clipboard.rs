@@ -1,4 +1,4 @@
-//! Copies text for the person, by all ways there are: the terminal (OSC 52, which also works over
+//! Copies and pastes for the person. Text is copied by all ways there are: the terminal (OSC 52, which also works over
 //! ssh), the system's clipboard, tmux's buffer, and a file where none of them is known to have it.
 //!
 //! The terminal never answers, so all that can be said of it is that it was handed the text. The
@@ -6,6 +6,8 @@
 //! Wayland the text is only there as long as its owner is. Over ssh it is another machine's, and
 //! is left alone. tmux by itself ignores OSC 52 from programs (`set-clipboard external`), but sets
 //! the terminal's clipboard with what it is given as a buffer.
+
+mod paste;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +18,8 @@ use std::thread;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use tokio::sync::oneshot;
+
+pub use paste::Pasted;
 
 use super::paths::replace_private;
 use super::terminal_kind::{Place, Terminal, TerminalKind};
@@ -71,11 +75,12 @@ enum Sequences {
     Never,
 }
 
-/// One text for the system's clipboard and tmux, and where to say how it went.
-struct Job {
-    text: String,
-    tmux: Option<PathBuf>,
-    reply: oneshot::Sender<Kept>,
+/// What the thread of the system's clipboard is to do, and where to say how it went.
+enum Job {
+    /// Hands one text to it and to tmux.
+    Copy { text: String, tmux: Option<PathBuf>, reply: oneshot::Sender<Kept> },
+    /// Takes what is there.
+    Paste(oneshot::Sender<Result<Pasted, String>>),
 }
 
 /// Which of those that answer have a text, or why not.
@@ -142,6 +147,11 @@ impl Clipboard {
 
     fn hand_on(&mut self, text: &str) -> oneshot::Receiver<Kept> {
         let (reply, kept) = oneshot::channel();
+        self.hand_over(Job::Copy { text: text.to_owned(), tmux: self.tmux.clone(), reply });
+        kept
+    }
+
+    fn hand_over(&mut self, job: Job) {
         let place = self.terminal.place;
         let jobs = self.native.get_or_insert_with(|| {
             let (jobs, waiting) = mpsc::channel();
@@ -151,13 +161,17 @@ impl Clipboard {
                 .spawn(move || serve(&waiting, place));
             jobs
         });
-        let job = Job { text: text.to_owned(), tmux: self.tmux.clone(), reply };
-        if let Err(mpsc::SendError(job)) = jobs.send(job) {
-            let none = || Err("its thread could not be started".to_owned());
-            // Nobody listens any more where this fails.
-            let _ = job.reply.send(Kept { system: none(), tmux: none() });
+        let no_thread = || "its thread could not be started".to_owned();
+        // Nobody listens any more where an answer cannot be given.
+        match jobs.send(job) {
+            Ok(()) => {}
+            Err(mpsc::SendError(Job::Copy { reply, .. })) => {
+                let _ = reply.send(Kept { system: Err(no_thread()), tmux: Err(no_thread()) });
+            }
+            Err(mpsc::SendError(Job::Paste(reply))) => {
+                let _ = reply.send(Err(format!("The clipboard: {}.", no_thread())));
+            }
         }
-        kept
     }
 }
 
@@ -211,7 +225,15 @@ pub fn describe(
 /// The thread: opens the system's clipboard with the first text and keeps it.
 fn serve(jobs: &mpsc::Receiver<Job>, place: Place) {
     let mut opened: Option<arboard::Clipboard> = None;
-    while let Ok(Job { text, tmux, reply }) = jobs.recv() {
+    while let Ok(job) = jobs.recv() {
+        let (text, tmux, reply) = match job {
+            Job::Copy { text, tmux, reply } => (text, tmux, reply),
+            Job::Paste(reply) => {
+                // The asker may have lost interest.
+                let _ = reply.send(paste::take(&mut opened, place));
+                continue;
+            }
+        };
         let tmux = match tmux {
             Some(program) => load_buffer(&program, &text),
             None => Err("slug does not run in it".to_owned()),

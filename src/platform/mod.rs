@@ -10,6 +10,7 @@ pub mod environment;
 pub mod files;
 pub mod hangup;
 pub mod hyperlinks;
+pub mod image;
 pub mod logging;
 pub mod paths;
 pub mod process;

@@ -128,6 +128,7 @@ fn ids(request: &Request) -> HashSet<CallId> {
             Block::ToolUse(call) => Some(call.id.clone()),
             Block::Text { .. }
             | Block::Context { .. }
+            | Block::Image(_)
             | Block::Thinking { .. }
             | Block::ToolResult { .. } => None,
         })

@@ -8,6 +8,7 @@ pub mod chat;
 pub mod demo;
 pub mod failure;
 pub mod http;
+mod images;
 pub mod retry;
 pub mod sse;
 
@@ -17,6 +18,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
+
+pub use images::Images;
 
 use crate::domain::{CallId, Message, StopReason, ToolSpec, Usage};
 
@@ -50,6 +53,8 @@ pub struct Request {
     pub system: String,
     /// The conversation, as `agent::normalise` left it.
     pub messages: Vec<Message>,
+    /// The bytes of the images in it.
+    pub images: Images,
     /// The tools, in an order that never changes within a session. May be empty.
     pub tools: Arc<[ToolSpec]>,
     /// Limit of the response, in tokens.
@@ -134,6 +139,8 @@ pub enum Recovery {
     Retry,
     /// Make the conversation shorter, then send it again.
     Compact,
+    /// Leave the images out, then send it again: the model takes none.
+    LeaveImagesOut,
     /// The person has to do something first: a key, a model's name, a server to start.
     AskPerson,
     /// Sending it again would fail again.

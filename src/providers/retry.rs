@@ -43,7 +43,9 @@ pub fn next(failures: u32, error: &ProviderError, fraction: f64) -> Next {
             let longest = LONGEST.min(FIRST * 2_u32.pow(doublings));
             Next::Wait(longest.mul_f64(fraction.clamp(0.0, 1.0)))
         }
-        Recovery::Compact | Recovery::AskPerson | Recovery::GiveUp => Next::Stop,
+        Recovery::Compact | Recovery::LeaveImagesOut | Recovery::AskPerson | Recovery::GiveUp => {
+            Next::Stop
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::SessionId;
+use crate::domain::{SessionId, Typed};
 
 use super::files::{self, Durability, missing_is_none};
 use super::lock::{Lock, LockError};
@@ -27,8 +27,9 @@ pub struct Drafts {
 /// What was typed in a session and not sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draft {
-    /// The text.
-    pub text: String,
+    /// The text, with its images.
+    #[serde(flatten)]
+    pub text: Typed,
     /// The folder that the session works in.
     #[serde(serialize_with = "files::serialize_path")]
     pub working_directory: PathBuf,

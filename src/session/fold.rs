@@ -227,6 +227,7 @@ fn as_sent(said: &MessageEntry) -> Message {
             Block::Thinking { signature, .. } => signature.is_some(),
             Block::Text { .. }
             | Block::Context { .. }
+            | Block::Image(_)
             | Block::ToolUse(_)
             | Block::ToolResult { .. } => true,
         });
@@ -241,6 +242,7 @@ fn note_contexts(contexts: &mut BTreeMap<String, String>, message: &Message) {
                 contexts.insert(name.clone(), text.clone());
             }
             Block::Text { .. }
+            | Block::Image(_)
             | Block::Thinking { .. }
             | Block::ToolUse(_)
             | Block::ToolResult { .. } => {}

@@ -16,6 +16,7 @@ fn sent(conversation: &Conversation) -> Vec<String> {
     let words = |block: &Block| match block {
         Block::Text { text } => text.clone(),
         Block::Context { name, text } => format!("<{name}>{text}"),
+        Block::Image(image) => format!("[{image}]"),
         Block::Thinking { thinking, .. } => format!("({thinking})"),
         Block::ToolUse(call) => format!("?{}", call.id),
         Block::ToolResult { tool_use_id, content, .. } => format!("{tool_use_id}={content}"),

@@ -50,6 +50,7 @@ pub(super) fn beginning(content: &[Block], width: usize) -> Option<String> {
     content.iter().find_map(|block| match block {
         Block::Text { text } => first_line(text, width),
         Block::Context { .. }
+        | Block::Image(_)
         | Block::Thinking { .. }
         | Block::ToolUse(_)
         | Block::ToolResult { .. } => None,

@@ -14,9 +14,10 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::agent::Command;
 use crate::config::ThemeChoice;
-use crate::domain::{NoticeLevel, SessionId};
+use crate::domain::{NoticeLevel, SessionId, Typed};
 use crate::session::{KindFolds, SessionFolds};
 
+use super::app::images::{ImageSource, Taken};
 use super::app::msg::ModelRow;
 use super::app::pager::document::Document;
 use super::app::pager::search;
@@ -55,9 +56,11 @@ pub trait Services: Send + Sync + 'static {
     /// Branch and changed files; `None` outside of git.
     async fn git(&self) -> Option<Git>;
     /// Keeps what is being typed over a crash; empty text forgets it.
-    async fn save_draft(&self, text: String) -> Result<(), String>;
+    async fn save_draft(&self, text: Typed) -> Result<(), String>;
     /// Adds to the input's history.
-    async fn add_history(&self, text: String) -> Result<(), String>;
+    async fn add_history(&self, text: Typed) -> Result<(), String>;
+    /// Reads an image, makes it fit for a model, and keeps it.
+    async fn take_image(&self, source: ImageSource) -> Result<Taken, String>;
     /// All themes, the person's own read anew.
     async fn themes(&self) -> Library;
     /// Writes the theme into the person's configuration.
@@ -141,6 +144,9 @@ impl Executor {
             Effect::AddHistory(text) => {
                 self.keep("add to the history", async move { services.add_history(text).await });
             }
+            Effect::TakeImage { id, source } => self.answer(async move {
+                Msg::ImageTaken { id, taken: services.take_image(source).await }
+            }),
             Effect::Sessions { id, job } => self
                 .answer(async move { Msg::Sessions { id, answer: services.sessions(job).await } }),
             Effect::Pages { id, job } => {
@@ -327,11 +333,14 @@ mod tests {
         async fn git(&self) -> Option<Git> {
             None
         }
-        async fn save_draft(&self, text: String) -> Result<(), String> {
-            self.drafts.lock().unwrap().push(text);
+        async fn take_image(&self, _: ImageSource) -> Result<Taken, String> {
+            Ok(Taken::Nothing)
+        }
+        async fn save_draft(&self, text: Typed) -> Result<(), String> {
+            self.drafts.lock().unwrap().push(text.text);
             Ok(())
         }
-        async fn add_history(&self, _: String) -> Result<(), String> {
+        async fn add_history(&self, _: Typed) -> Result<(), String> {
             Err("the disk is full".into())
         }
         async fn status_line(&self, state: String) -> Result<String, String> {

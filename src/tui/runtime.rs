@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent;
 use crate::config::Leave;
-use crate::domain::SessionId;
+use crate::domain::{SessionId, Typed};
 use crate::platform::announce::{Announcer, Progress};
 use crate::platform::background::Sifted;
 use crate::platform::terminal::Screen;
@@ -59,9 +59,9 @@ pub struct Start {
     /// What the first line tells from the beginning.
     pub status: Status,
     /// What was sent before, oldest first.
-    pub history: Vec<String>,
+    pub history: Vec<Typed>,
     /// What was being typed when slug last ended.
-    pub draft: String,
+    pub draft: Typed,
     /// How it looks.
     pub looks: Looks,
     /// Whether code is coloured.
@@ -276,7 +276,7 @@ where
         }
         ui.draw_if_due()?;
     }
-    executor.run(Effect::SaveDraft { text: ui.model.composer.expanded() });
+    executor.run(Effect::SaveDraft { text: ui.model.composer.typed() });
     executor.finish().await;
     let leave = if shutdown.is_cancelled() { Leave::Nothing } else { leave };
     let page = leave::page(&ui.model, &mut ui.layouts, &ui.worn.theme, leave);
@@ -318,7 +318,7 @@ fn message(said: Sifted) -> Option<Msg> {
 impl<S: Surface> Ui<S> {
     fn new(surface: S, start: Start, layouts: Layouts) -> io::Result<Self> {
         let size = surface.size()?;
-        let composer = Composer::new(start.history, &start.draft);
+        let composer = Composer::new(start.history, start.draft);
         let mut model = Model::new(start.settings, start.status, composer, size);
         model.looks = start.looks;
         Ok(Self {
@@ -351,6 +351,7 @@ impl<S: Surface> Ui<S> {
             }
             Msg::Tick(_)
             | Msg::FilesIndexed { .. }
+            | Msg::ImageTaken { .. }
             | Msg::OlderFolded { .. }
             | Msg::Sessions { .. }
             | Msg::Pages { .. }

@@ -15,6 +15,7 @@ mod answers;
 mod calls;
 mod commands;
 mod fakes;
+mod images;
 mod modes;
 mod prefix;
 mod rig;

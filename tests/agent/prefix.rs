@@ -63,7 +63,7 @@ async fn twenty_turns_only_ever_grow_at_their_end() {
         let question = rig.asked().await;
         if turn % 4 == 1 {
             let text = "and be quick".to_owned();
-            rig.tell(Command::Steer { id: SteerId(turn as u64), text }).await;
+            rig.tell(Command::Steer { id: SteerId(turn as u64), text: text.into() }).await;
         }
         let answer = match turn % 3 {
             0 => Answer::Once,

@@ -100,7 +100,10 @@ async fn between_enter_and_the_beginning_of_the_turn() {
     let mut rig = scene.open(Start::New).await;
     for round in 0..40 {
         play(&scene, [vec![Say::Hang]]);
-        rig.agent.commands.try_send(Command::Send { text: format!("message {round}") }).unwrap();
+        rig.agent
+            .commands
+            .try_send(Command::Send { text: format!("message {round}").into() })
+            .unwrap();
         assert_eq!(rig.stop().await, TurnOutcome::Interrupted, "round {round}");
         // The reply to what was stopped before it was sent is for nobody.
         while scene.model.skip() {}

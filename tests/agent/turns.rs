@@ -30,7 +30,7 @@ async fn steering_goes_in_behind_the_result() {
     rig.tell(steer(2, "no, forget it")).await;
     rig.tell(Command::Unsteer { id: SteerId(2) }).await;
     let back = rig.until("return", |event| matches!(event, Event::SteerSettled { .. })).await;
-    let returned = Some("no, forget it".to_owned());
+    let returned = Some("no, forget it".into());
     assert_eq!(back, Event::SteerSettled { id: SteerId(2), returned });
     scene.processes.release();
     assert_eq!(rig.ended().await, TurnOutcome::Answered);
@@ -76,7 +76,7 @@ async fn steering_comes_back_when_the_turn_is_stopped() {
     rig.tell(Command::SetMode(Mode::Ask)).await;
     rig.until("mode", |event| matches!(event, Event::ModeChanged(_))).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
-    let returned = Some("the other way".to_owned());
+    let returned = Some("the other way".into());
     assert!(rig.heard.contains(&Event::SteerSettled { id: SteerId(1), returned }));
     rig.close().await;
 }

@@ -6,6 +6,7 @@ use divan::{Bencher, black_box, counter::BytesCount};
 use futures_util::{StreamExt, stream};
 use slug_code::agent::normalise;
 use slug_code::domain::ToolSpec;
+use slug_code::providers::Images;
 use slug_code::providers::chat::{self, Progress};
 use slug_code::providers::failure::Site;
 use slug_code::providers::{ProviderError, Request, sse};
@@ -72,6 +73,7 @@ fn request_of_200_messages(bencher: Bencher) {
             model: "model".into(),
             system: "system".into(),
             messages: normalise(black_box(&history).iter().cloned()),
+            images: Images::default(),
             tools: tools.clone(),
             max_tokens: 4_096,
             temperature: None,

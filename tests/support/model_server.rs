@@ -583,7 +583,9 @@ fn check_roles(messages: &[Value], wrong: &mut Vec<String>) {
             "system" | "user" | "assistant" | "tool" => {}
             other => wrong.push(format!("message {at} has the role `{other}`")),
         }
-        let is_empty = message["content"].as_str().is_none_or(str::is_empty);
+        let content = &message["content"];
+        let has_parts = content.as_array().is_some_and(|parts| !parts.is_empty());
+        let is_empty = content.as_str().is_none_or(str::is_empty) && !has_parts;
         if role != "assistant" && is_empty {
             wrong.push(format!("message {at} ({role}) has no text"));
         }

@@ -14,8 +14,8 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::dialect::{Dialect, Limit, Reasoning};
-use crate::domain::{Block, CallInput, Message, Role, ToolCall, ToolSpec};
-use crate::providers::Request;
+use crate::domain::{Block, CallInput, MediaType, Message, Role, ToolCall, ToolSpec};
+use crate::providers::{Images, Request};
 
 /// The longest name of a tool that servers accept.
 const LONGEST_NAME: usize = 64;
@@ -102,7 +102,7 @@ enum Spoken<'a> {
         content: &'a str,
     },
     User {
-        content: String,
+        content: Said<'a>,
     },
     Assistant {
         content: Option<String>,
@@ -117,6 +117,42 @@ enum Spoken<'a> {
         tool_call_id: &'a str,
         content: Cow<'a, str>,
     },
+}
+
+/// What the person says: a plain string, which every server takes, unless images are with it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Said<'a> {
+    Text(String),
+    Parts(Vec<SaidPart<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum SaidPart<'a> {
+    Text { text: String },
+    ImageUrl { image_url: ImageUrl<'a> },
+}
+
+#[derive(Serialize)]
+struct ImageUrl<'a> {
+    url: DataUrl<'a>,
+}
+
+/// An image in the address itself: nothing is fetched because of it.
+struct DataUrl<'a> {
+    media_type: MediaType,
+    base64: &'a str,
+}
+
+impl Serialize for DataUrl<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!(
+            "data:{};base64,{}",
+            self.media_type.name(),
+            self.base64
+        ))
+    }
 }
 
 #[derive(Serialize)]
@@ -142,16 +178,18 @@ fn messages(request: &Request, dialect: Dialect) -> Vec<Spoken<'_>> {
     }
     for message in &request.messages {
         match message.role {
-            Role::User => hear(message, &mut spoken),
+            Role::User => hear(message, &request.images, &mut spoken),
             Role::Assistant => spoken.push(answer(message, dialect)),
         }
     }
     spoken
 }
 
-/// Results come first, right behind the calls that they answer; then what the person said.
-fn hear<'a>(message: &'a Message, spoken: &mut Vec<Spoken<'a>>) {
+/// Results come first, right behind the calls that they answer; then what the person said, and
+/// the images that go with it.
+fn hear<'a>(message: &'a Message, images: &'a Images, spoken: &mut Vec<Spoken<'a>>) {
     let mut texts = Vec::new();
+    let mut shown = Vec::new();
     for block in &message.content {
         match block {
             Block::ToolResult { tool_use_id, content, is_error } => spoken.push(Spoken::Tool {
@@ -163,12 +201,24 @@ fn hear<'a>(message: &'a Message, spoken: &mut Vec<Spoken<'a>>) {
                 let name = name.replace(['"', '<', '>'], "");
                 texts.push(Cow::Owned(format!("<context name=\"{name}\">\n{text}\n</context>")));
             }
+            Block::Image(image) => match images.get(&image.hash) {
+                Some(base64) => {
+                    let url = DataUrl { media_type: image.media_type, base64 };
+                    shown.push(SaidPart::ImageUrl { image_url: ImageUrl { url } });
+                }
+                None => texts.push(Cow::Owned(format!("[An image was here: {image}]"))),
+            },
             // Only a model thinks and calls.
             Block::Thinking { .. } | Block::ToolUse(_) => {}
         }
     }
-    if !texts.is_empty() {
-        spoken.push(Spoken::User { content: texts.join("\n\n") });
+    let text = texts.join("\n\n");
+    if !shown.is_empty() {
+        let text = (!texts.is_empty()).then_some(SaidPart::Text { text });
+        let parts = text.into_iter().chain(shown).collect();
+        spoken.push(Spoken::User { content: Said::Parts(parts) });
+    } else if !texts.is_empty() {
+        spoken.push(Spoken::User { content: Said::Text(text) });
     }
 }
 
@@ -195,6 +245,7 @@ fn unsealed(block: &Block) -> Option<&str> {
         Block::Thinking { signature: Some(_), .. }
         | Block::Text { .. }
         | Block::Context { .. }
+        | Block::Image(_)
         | Block::ToolUse(_)
         | Block::ToolResult { .. } => None,
     }

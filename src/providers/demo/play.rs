@@ -95,6 +95,7 @@ impl Script {
                 Block::ToolResult { is_error, .. } => Some(*is_error),
                 Block::Text { .. }
                 | Block::Context { .. }
+                | Block::Image(_)
                 | Block::Thinking { .. }
                 | Block::ToolUse(_) => None,
             })
@@ -216,6 +217,7 @@ fn size(message: &Message) -> usize {
         Block::Thinking { thinking, .. } => thinking.len(),
         Block::ToolUse(call) => call.name.len(),
         Block::ToolResult { content, .. } => content.len(),
+        Block::Image(image) => image.name().len(),
     });
     sizes.sum()
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::{Block, CallId, CallInput, Message, Role, StopReason, ToolCall};
-use crate::providers::Recovery;
+use crate::providers::{Images, Recovery};
 
 fn script(text: &str) -> Script {
     Script::parse(text, Path::new("test.toml")).unwrap()
@@ -15,6 +15,7 @@ fn request(messages: Vec<Message>) -> Request {
         model: "demo".into(),
         system: "system".into(),
         messages,
+        images: Images::default(),
         tools: Arc::new([]),
         max_tokens: 100,
         temperature: None,

@@ -80,6 +80,8 @@ impl Complaint {
         };
         if self.has_any(TOO_LONG) {
             Some((Recovery::Compact, self.too_long(site)))
+        } else if self.has_any(NO_IMAGES) {
+            Some((Recovery::LeaveImagesOut, self.no_images(site)))
         } else if let Some(remedy) = remedy_in(MISTAKES) {
             Some((Recovery::GiveUp, format!("{} {remedy}", self.answered(site))))
         } else if let Some(remedy) = remedy_in(SETTINGS) {
@@ -124,6 +126,10 @@ impl Complaint {
              session with /new.",
             self.says()
         )
+    }
+
+    fn no_images(&self, Site { model, .. }: &Site) -> String {
+        format!("{model} takes no images{} Choose another model with /model.", self.says())
     }
 
     fn no_credit(&self, site: &Site) -> String {
@@ -183,10 +189,20 @@ const TOO_LONG: &[&[&str]] = &[
     &["max_completion_tokens' is too large"],
 ];
 
+/// What servers say to an image where the model, or the server itself, takes none.
+const NO_IMAGES: &[&[&str]] = &[
+    &["image input is not supported"],
+    &["support image input"],
+    &["not support image"],
+    &["unknown variant `image_url`"],
+    &["not a multimodal model"],
+    &["at most 0 image"],
+    &["image_url", "only supported by"],
+];
+
 /// Failures that a server reports as its own, some with status 500, and that would come again.
 const MISTAKES: &[(&str, &str)] = &[
     ("failed to parse tool call arguments", "The history has a call that this server cannot read."),
-    ("image input is not supported", "This model reads no images."),
     ("cannot use both json_schema and grammar", "Begin a new session with /new."),
 ];
 

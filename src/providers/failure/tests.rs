@@ -28,6 +28,31 @@ fn refused_with(status: u16, headers: &[(&'static str, &str)], body: &str) -> Pr
 }
 
 #[test]
+fn a_model_that_takes_no_images_is_known_in_all_wordings() {
+    let table = [
+        (
+            500,
+            r#"{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Failed to deserialize the JSON body into the target type: messages[1]: unknown variant `image_url`, expected `text` at line 1 column 2"}}"#,
+        ),
+        (404, r#"{"error":{"message":"No endpoints found that support image input","code":404}}"#),
+        (400, r#"{"object":"error","message":"test-model is not a multimodal model","code":400}"#),
+        (
+            400,
+            r#"{"object":"error","message":"At most 0 image(s) may be provided in one prompt.","code":400}"#,
+        ),
+    ];
+    for (status, body) in table {
+        let error = refused(status, body);
+        assert_eq!(error.recovery, Recovery::LeaveImagesOut, "{body}");
+        assert!(error.message.contains("takes no images"), "{}", error.message);
+    }
+}
+
+#[test]
 fn a_conversation_that_is_too_long_is_known_in_all_wordings() {
     let table = [
         (

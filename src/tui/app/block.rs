@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::domain::{CallId, ContentHash, Diff, EntryId, NoticeLevel};
+use crate::domain::{CallId, ContentHash, Diff, EntryId, Image, NoticeLevel};
 
 pub use crate::tui::layout::Fold;
 
@@ -40,6 +40,8 @@ pub enum Body {
     Thinking(Thinking),
     /// A call.
     Tool(Box<Tool>),
+    /// An image that the person shows.
+    Image(Image),
     /// slug says this.
     Notice(Notice),
     /// The person stopped the turn here.
@@ -194,7 +196,7 @@ impl Block {
     /// Whether it has a head that folds it.
     pub fn is_pane(&self) -> bool {
         match &self.body {
-            Body::Thinking(_) => true,
+            Body::Thinking(_) | Body::Image(_) => true,
             Body::Tool(tool) => tool.shows != Shows::Nothing || tool.input.is_some(),
             Body::User(text) => is_long(text),
             Body::Assistant(_) | Body::Notice(_) | Body::Interrupted | Body::Compacted => false,
@@ -210,6 +212,7 @@ impl Block {
             Body::Thinking(_) => Some(PaneKind::Thinking),
             Body::Tool(tool) => Some(PaneKind::Tool(tool.name.clone())),
             Body::User(_) => Some(PaneKind::Messages),
+            Body::Image(_) => Some(PaneKind::Images),
             Body::Assistant(_) | Body::Notice(_) | Body::Interrupted | Body::Compacted => None,
         }
     }
@@ -220,6 +223,7 @@ impl Block {
             Body::User(text) if is_long(text) => Fold::Preview,
             Body::User(_)
             | Body::Assistant(_)
+            | Body::Image(_)
             | Body::Notice(_)
             | Body::Interrupted
             | Body::Compacted => Fold::Open,

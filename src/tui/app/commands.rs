@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::agent;
 use crate::commands::{self, Argument, Copied, FoldHow, SlashCommand, Spec, Switch};
 use crate::config::ThemeChoice;
-use crate::domain::{Mode, NoticeLevel, SessionId};
+use crate::domain::{Mode, NoticeLevel, SessionId, Typed};
 
 use super::approval::{Approval, Stray};
 use super::block::{Body, Fold, Shows};
@@ -40,6 +40,10 @@ pub fn something_runs(model: &Model) -> bool {
 /// Takes what is typed out of the input and does what it asks for.
 pub fn submit(model: &mut Model, goes: Goes) -> Vec<Effect> {
     let text = model.composer.expanded();
+    if model.composer.editor.is_reading() {
+        model.toast(NoticeLevel::Info, "An image is still being read: send it in a moment.");
+        return Vec::new();
+    }
     if text.trim().is_empty() {
         if model.turn.is_idle() {
             return send_next(model);
@@ -54,7 +58,7 @@ pub fn submit(model: &mut Model, goes: Goes) -> Vec<Effect> {
         Some(Ok(command)) => Some(command),
         None => None,
     };
-    model.composer.take();
+    let text = model.composer.take();
     model.completion = None;
     let mut effects = remember(model, &text);
     effects.extend(match command {
@@ -65,9 +69,9 @@ pub fn submit(model: &mut Model, goes: Goes) -> Vec<Effect> {
 }
 
 /// Takes a text that leaves the input into the history.
-pub fn remember(model: &mut Model, text: &str) -> Vec<Effect> {
+pub fn remember(model: &mut Model, text: &Typed) -> Vec<Effect> {
     match model.composer.history.add(text) {
-        Worth::Keeping => vec![Effect::AddHistory(text.to_owned())],
+        Worth::Keeping => vec![Effect::AddHistory(text.clone())],
         Worth::Nothing => Vec::new(),
     }
 }
@@ -84,7 +88,7 @@ pub fn take_back(model: &mut Model) -> Vec<Effect> {
         Some((id, Goes::NextStep)) => vec![Effect::Agent(agent::Command::Unsteer { id })],
         Some((_, Goes::AfterTurn)) => {
             if let Some(item) = model.queue.take_last() {
-                model.composer.load(&item.text);
+                model.composer.load(item.text);
             }
             Vec::new()
         }
@@ -105,7 +109,11 @@ pub fn choose(model: &mut Model, choice: Choice) -> Vec<Effect> {
         Choice::Copied(what) => copy(model, what),
         Choice::Theme(choice) => looks::change(model, choice),
         Choice::Text(text) => {
-            model.composer.load(&text);
+            model.composer.load(text);
+            Vec::new()
+        }
+        Choice::Sent(text) => {
+            model.composer.load(text);
             Vec::new()
         }
     }
@@ -175,10 +183,10 @@ fn is_offered(row: &Row, keys: &Keymap) -> bool {
 pub fn open_history(model: &mut Model) {
     let entries = model.composer.history.entries().iter().rev();
     let items = entries.map(|text| Item {
-        label: super::title::first_line(text),
+        label: super::title::first_line(&text.text),
         detail: String::new(),
         aside: String::new(),
-        choice: Choice::Text(text.clone()),
+        choice: Choice::Sent(text.clone()),
     });
     let picker = Picker::ready("Sent before", items.collect());
     model.overlays.push(Overlay::Picker(Box::new(picker)));
@@ -248,6 +256,7 @@ pub fn view_block(model: &mut Model, block: BlockId) -> Vec<Effect> {
         Body::User(_)
         | Body::Assistant(_)
         | Body::Thinking(_)
+        | Body::Image(_)
         | Body::Notice(_)
         | Body::Interrupted
         | Body::Compacted => None,
@@ -362,9 +371,9 @@ pub fn when_idle(model: &mut Model, command: agent::Command) -> Vec<Effect> {
 }
 
 /// Says something to the model, or queues it while a turn runs.
-fn say(model: &mut Model, text: String, goes: Goes) -> Vec<Effect> {
+fn say(model: &mut Model, text: Typed, goes: Goes) -> Vec<Effect> {
     model.scroll.to_tail();
-    let command = text.strip_prefix('!').map(|command| command.trim().to_owned());
+    let command = text.text.strip_prefix('!').map(|command| command.trim().to_owned());
     if !model.turn.is_idle() {
         // A shell command cannot go into a turn: it waits for its end.
         let goes = if command.is_some() { Goes::AfterTurn } else { goes };

@@ -108,6 +108,7 @@ fn folds() -> impl Iterator<Item = Item> {
     let kinds = [
         ("thinking", "what the model thought"),
         ("messages", "long messages of yours"),
+        ("images", "images that you showed"),
         ("tools", "all calls"),
         ("Bash", "calls of one tool, by its name"),
     ];

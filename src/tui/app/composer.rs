@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::editor::{Edit, Editor, Lines};
-use super::effect::Effect;
+use crate::domain::{Image, Typed};
+
+use super::editor::{Content, Edit, Editor, Lines};
+use super::effect::{Effect, RequestId};
 use super::history::{History, Recalled};
 use super::vi::{self, Vi};
 
@@ -60,7 +62,7 @@ struct Draft {
 
 impl Composer {
     /// An input with a history, oldest entry first, and the draft that was left.
-    pub fn new(history: Vec<String>, draft: &str) -> Self {
+    pub fn new(history: Vec<Typed>, draft: impl Into<Typed>) -> Self {
         let mut composer = Self {
             editor: Editor::new(Lines::Many),
             history: History::new(history),
@@ -77,14 +79,19 @@ impl Composer {
         self.editor.expanded()
     }
 
+    /// The same, with the images that go with it.
+    pub fn typed(&self) -> Typed {
+        self.editor.typed()
+    }
+
     /// Whether nothing is typed.
     pub fn is_empty(&self) -> bool {
         self.editor.is_empty()
     }
 
     /// Takes the text out, chips put back.
-    pub fn take(&mut self) -> String {
-        let text = self.expanded();
+    pub fn take(&mut self) -> Typed {
+        let text = self.typed();
         self.history.leave();
         self.editor.start_over(self.vi.as_ref().map_or("", Vi::register));
         if let Some(vi) = &mut self.vi {
@@ -142,18 +149,41 @@ impl Composer {
     }
 
     /// Puts a text in the place of what is there.
-    pub fn load(&mut self, text: &str) {
-        self.editor.load(text);
+    pub fn load(&mut self, text: impl Into<Typed>) {
+        self.editor.load(&text.into());
         self.settle();
     }
 
     /// Puts a text behind what is there.
-    pub fn append(&mut self, text: &str) {
-        let whole = match self.expanded() {
-            typed if typed.trim().is_empty() => text.to_owned(),
-            typed => format!("{typed}\n{text}"),
+    pub fn append(&mut self, text: Typed) {
+        let whole = match self.typed() {
+            typed if typed.is_blank() => text,
+            typed => typed.followed_by(text),
         };
-        self.load(&whole);
+        self.load(whole);
+    }
+
+    /// Takes a text back that was changed elsewhere: images whose labels are still in it stay.
+    pub fn edited(&mut self, text: &str) {
+        let images = self.typed().images;
+        self.load(Typed { text: text.to_owned(), images });
+    }
+
+    /// Puts something in as a chip. `None` where there are as many as there can be.
+    pub fn insert_chip(&mut self, content: Content) -> Option<()> {
+        self.history.leave();
+        self.editor.insert_chip(content)
+    }
+
+    /// Puts an image in the place of the chip that waits for it.
+    pub fn settle_image(&mut self, id: RequestId, image: Image) {
+        self.editor.settle_image(id, image);
+    }
+
+    /// Puts text in the place of the chip that waits for something: this one, or what was pasted.
+    pub fn settle_text(&mut self, id: RequestId, found: Option<&str>) {
+        self.editor.settle_text(id, found);
+        self.settle();
     }
 
     /// Types one character.
@@ -210,14 +240,14 @@ impl Composer {
     /// The text sent before that begins as what is typed does.
     pub fn older(&mut self) {
         if let Some(text) = self.history.older(&self.editor.text()) {
-            self.load(&text);
+            self.load(text);
         }
     }
 
     /// The text sent after it; behind the newest, what was typed.
     pub fn newer(&mut self) {
         match self.history.newer() {
-            Some(Recalled::Sent(text)) => self.load(&text),
+            Some(Recalled::Sent(text)) => self.load(text),
             // With its chips, which are still there.
             Some(Recalled::Typed(text)) => {
                 let end = self.editor.text().len();
@@ -248,7 +278,7 @@ impl Composer {
                     return None;
                 }
                 self.draft = Draft { saved: revision, changed: None };
-                Some(Effect::SaveDraft { text: self.expanded() })
+                Some(Effect::SaveDraft { text: self.typed() })
             }
             Some(_) | None => {
                 self.draft.changed = Some((revision, now));
@@ -284,7 +314,7 @@ mod tests {
         composer.paste(&pasted);
         composer.type_char('b');
         assert_eq!(composer.editor.text().chars().count(), 3);
-        assert_eq!(composer.take(), format!("a{}b", "line\n".repeat(30)));
+        assert_eq!(composer.take().text, format!("a{}b", "line\n".repeat(30)));
         assert!(composer.is_empty());
     }
 
@@ -292,7 +322,7 @@ mod tests {
     fn a_chip_comes_back_from_the_history_with_what_was_typed() {
         let mut composer = composer();
         composer.paste(&"x\n".repeat(30));
-        composer.history = History::new(vec![composer.editor.text() + " and more"]);
+        composer.history = History::new(vec![(composer.editor.text() + " and more").into()]);
         composer.up(40);
         composer.down(40);
         assert_eq!(composer.expanded(), "x\n".repeat(30));

@@ -13,11 +13,14 @@ pub mod words;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use tui_textarea::{CursorMove, TextArea};
 
 use crate::domain::sanitize::strip_ansi;
+use crate::domain::{Image, Typed};
 
+use super::effect::RequestId;
 use super::softwrap::{self, Row};
 
 pub use chips::{Chip, Chips, Content, is_chip};
@@ -117,6 +120,11 @@ impl Editor {
         self.chips.expand(&self.text())
     }
 
+    /// The same, with the images.
+    pub fn typed(&self) -> Typed {
+        self.chips.typed(&self.text())
+    }
+
     /// What the text's chips stand for.
     pub fn chips(&self) -> &Chips {
         &self.chips
@@ -182,16 +190,63 @@ impl Editor {
         };
     }
 
-    /// Puts a text in the place of what is there: a draft, an older text. Can be undone. What is
-    /// too long to be typed in becomes a chip.
-    pub fn load(&mut self, text: &str) {
-        let text = self.taken_in(text);
-        let end = self.text().len();
-        let text = match self.lines {
-            Lines::Many if is_longer(&text, EDITABLE_CHARS) => self.chip_for(&text),
-            Lines::Many | Lines::One => text,
+    /// Puts a text in the place of what is there: a draft, an older text. Can be undone. Its
+    /// images become chips, and so does what is too long to be typed in.
+    pub fn load(&mut self, typed: &Typed) {
+        let whole = self.taken_in(&typed.text);
+        let is_too_long = self.lines == Lines::Many && is_longer(&whole, EDITABLE_CHARS);
+        let mut pieces = String::new();
+        let mut rest = &*whole;
+        for attached in &typed.images {
+            let Some((before, behind)) = rest.split_once(&attached.label) else { continue };
+            pieces.push_str(&self.editable(before, is_too_long));
+            match self.chips.bring_back(attached, &pieces) {
+                Some(place) => pieces.push(place),
+                None => pieces.push_str(&attached.label),
+            }
+            rest = behind;
+        }
+        pieces.push_str(&self.editable(rest, is_too_long));
+        self.replace(0, self.text().len(), &pieces);
+    }
+
+    /// Puts an image in the place of the chip that waits for it.
+    pub fn settle_image(&mut self, id: RequestId, image: Image) {
+        if self.chips.settle(id, image) {
+            self.revision += 1;
+        }
+    }
+
+    /// Puts text in the place of the chip that waits for something: this one, or what was pasted.
+    /// The caret stays where it is in what was typed since.
+    pub fn settle_text(&mut self, id: RequestId, found: Option<&str>) {
+        let Some(chip) = self.chips.reading(id) else { return };
+        let (place, content) = (chip.place, chip.content.clone());
+        let instead = match (&content, found) {
+            (_, Some(text)) => text,
+            (Content::Reading { instead, .. }, None) => instead,
+            (Content::Text(_) | Content::Image(_), None) => return,
         };
-        self.replace(0, end, &text);
+        let Some(start) = self.text().find(place) else { return };
+        let end = start + place.len_utf8();
+        let caret = self.caret();
+        let whole = self.text().len();
+        self.set_caret(start);
+        self.replace(start, end, "");
+        self.paste(instead);
+        let behind = whole.saturating_sub(caret);
+        if caret < end {
+            self.set_caret(caret.min(start));
+        } else {
+            self.set_caret(self.text().len().saturating_sub(behind));
+        }
+    }
+
+    /// Whether something in the text is still being read.
+    pub fn is_reading(&self) -> bool {
+        let text = self.text();
+        let mut chips = text.chars().filter(|c| is_chip(*c)).filter_map(|c| self.chips.get(c));
+        chips.any(|chip| matches!(chip.content, Content::Reading { .. }))
     }
 
     /// Takes in text in one piece, in the place of what is selected. What is long becomes a chip;
@@ -208,11 +263,12 @@ impl Editor {
     }
 
     /// Puts something in as a chip, in the place of what is selected.
-    pub fn insert_chip(&mut self, content: Content) {
-        if let Some(place) = self.chips.add(content) {
-            let at = self.selection().unwrap_or(self.caret()..self.caret());
-            self.replace(at.start, at.end, place.encode_utf8(&mut [0; 4]));
-        }
+    /// `None` where there are as many as there can be.
+    pub fn insert_chip(&mut self, content: Content) -> Option<()> {
+        let place = self.chips.add(content)?;
+        let at = self.selection().unwrap_or(self.caret()..self.caret());
+        self.replace(at.start, at.end, place.encode_utf8(&mut [0; 4]));
+        Some(())
     }
 
     /// The bytes of the chip that the caret touches, and the chip.
@@ -229,7 +285,10 @@ impl Editor {
     /// Puts the text of the chip at the caret in its place, so that it can be edited.
     pub fn unfold(&mut self) -> Unfolded {
         let Some((at, chip)) = self.chip_at_caret() else { return Unfolded::NoChip };
-        let Content::Text(content) = chip.content.clone();
+        let content = match &chip.content {
+            Content::Text(content) => Arc::clone(content),
+            Content::Image(_) | Content::Reading { .. } => return Unfolded::NoChip,
+        };
         if is_longer(&content, EDITABLE_CHARS) {
             return Unfolded::TooLong;
         }
@@ -403,6 +462,14 @@ impl Editor {
         }
         let clamp = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
         self.area.move_cursor(CursorMove::Jump(clamp(row), clamp(column)));
+    }
+
+    /// A piece of a text as it is edited: where that is too long, all pieces are chips.
+    fn editable<'a>(&mut self, piece: &'a str, is_too_long: bool) -> Cow<'a, str> {
+        match is_too_long && !piece.is_empty() {
+            true => self.chip_for(piece),
+            false => piece.into(),
+        }
     }
 
     /// The character that stands for a text from now on.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use crate::agent::Command;
 use crate::config::ThemeChoice;
-use crate::domain::SessionId;
+use crate::domain::{SessionId, Typed};
 use crate::session::{KindFolds, SessionFolds};
 
 use super::find::Query;
+use super::images::ImageSource;
 use super::older::Older;
 use super::pager::document::Document;
 use super::pages::PageJob;
@@ -38,10 +39,17 @@ pub enum Effect {
     /// Keeps what is being typed, over a crash too.
     SaveDraft {
         /// All of it; empty when there is nothing to keep.
-        text: String,
+        text: Typed,
     },
     /// Adds to the input's history.
-    AddHistory(String),
+    AddHistory(Typed),
+    /// Reads an image for the input and keeps it among the session's contents.
+    TakeImage {
+        /// Which request.
+        id: RequestId,
+        /// Where it is.
+        source: ImageSource,
+    },
     /// Reads or changes past sessions.
     Sessions {
         /// Which request.

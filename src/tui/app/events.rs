@@ -65,7 +65,7 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
         Event::SteerSettled { id, returned } => {
             model.queue.settle(id);
             if let Some(text) = returned {
-                model.composer.append(&text);
+                model.composer.append(text);
             }
         }
         Event::RequestSent { turn } => enter(model, turn, Phase::Waiting),

@@ -21,6 +21,8 @@ pub enum PaneKind {
     Thinking,
     /// Long messages of the person's.
     Messages,
+    /// Images.
+    Images,
     /// Every call.
     Tools,
     /// The calls of the tool with this name.
@@ -51,6 +53,7 @@ impl PaneKind {
         match name {
             "thinking" => Self::Thinking,
             "messages" => Self::Messages,
+            "images" => Self::Images,
             "tools" => Self::Tools,
             tool => Self::Tool(tool.to_owned()),
         }
@@ -60,7 +63,7 @@ impl PaneKind {
     fn wider(&self) -> Option<Self> {
         match self {
             Self::Tool(_) => Some(Self::Tools),
-            Self::Thinking | Self::Messages | Self::Tools => None,
+            Self::Thinking | Self::Messages | Self::Images | Self::Tools => None,
         }
     }
 
@@ -75,6 +78,7 @@ impl fmt::Display for PaneKind {
         f.write_str(match self {
             Self::Thinking => "thinking",
             Self::Messages => "messages",
+            Self::Images => "images",
             Self::Tools => "tools",
             Self::Tool(name) => name,
         })

@@ -1,9 +1,11 @@
 //! What the person sent before, to be called back with up and down.
 
+use crate::domain::Typed;
+
 /// The sent texts and where among them the input stands.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct History {
-    entries: Vec<String>,
+    entries: Vec<Typed>,
     /// Where up has led, and what was typed before.
     visit: Option<Visit>,
 }
@@ -21,7 +23,7 @@ pub enum Worth {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recalled {
     /// A text that was sent.
-    Sent(String),
+    Sent(Typed),
     /// What was being typed.
     Typed(String),
 }
@@ -34,36 +36,35 @@ struct Visit {
 
 impl History {
     /// A history of `entries`, oldest first.
-    pub fn new(entries: Vec<String>) -> Self {
+    pub fn new(entries: Vec<Typed>) -> Self {
         Self { entries, visit: None }
     }
 
     /// All entries, oldest first.
-    pub fn entries(&self) -> &[String] {
+    pub fn entries(&self) -> &[Typed] {
         &self.entries
     }
 
     /// Adds what was sent, as the newest. Says whether it is worth keeping over sessions, too: a
     /// slash command is not, since `/` lists them all, and neither is what is there already.
-    pub fn add(&mut self, text: &str) -> Worth {
+    pub fn add(&mut self, text: &Typed) -> Worth {
         self.visit = None;
-        let is_command = matches!(crate::commands::parse(text), Some(Ok(_)));
-        if is_command || text.trim().is_empty() || self.entries.last().is_some_and(|it| it == text)
-        {
+        let is_command = matches!(crate::commands::parse(&text.text), Some(Ok(_)));
+        if is_command || text.is_blank() || self.entries.last().is_some_and(|it| it == text) {
             return Worth::Nothing;
         }
         self.entries.retain(|entry| entry != text);
-        self.entries.push(text.to_owned());
+        self.entries.push(text.clone());
         Worth::Keeping
     }
 
     /// The newest entry before the present one that begins as what was typed does.
-    pub fn older(&mut self, text: &str) -> Option<String> {
+    pub fn older(&mut self, text: &str) -> Option<Typed> {
         let (from, typed) = match &self.visit {
             Some(visit) => (visit.at, visit.typed.clone()),
             None => (self.entries.len(), text.to_owned()),
         };
-        let at = self.entries[..from].iter().rposition(|entry| entry.starts_with(&typed))?;
+        let at = self.entries[..from].iter().rposition(|entry| entry.text.starts_with(&typed))?;
         self.visit = Some(Visit { at, typed });
         self.entries.get(at).cloned()
     }
@@ -72,7 +73,7 @@ impl History {
     pub fn newer(&mut self) -> Option<Recalled> {
         let visit = self.visit.as_mut()?;
         let later = self.entries.iter().enumerate().skip(visit.at + 1);
-        match later.into_iter().find(|(_, entry)| entry.starts_with(&visit.typed)) {
+        match later.into_iter().find(|(_, entry)| entry.text.starts_with(&visit.typed)) {
             Some((at, entry)) => {
                 visit.at = at;
                 Some(Recalled::Sent(entry.clone()))
@@ -103,9 +104,9 @@ mod tests {
             ("/usr/bin is full", Worth::Keeping),
             ("!ls", Worth::Keeping),
         ] {
-            assert_eq!(history.add(text), worth, "{text}");
+            assert_eq!(history.add(&text.into()), worth, "{text}");
         }
-        assert_eq!(history.entries(), ["fix", "run", "/usr/bin is full", "!ls"]);
+        assert_eq!(history.entries(), ["fix", "run", "/usr/bin is full", "!ls"].map(Typed::from));
     }
 
     #[test]

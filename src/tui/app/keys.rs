@@ -19,6 +19,7 @@ use super::complete::{self, Completion, Trigger};
 use super::editor::{Edit, Unfolded};
 use super::effect::Effect;
 use super::folds::{self, Reach};
+use super::images;
 use super::keymap::{
     self, ActionId, AlwaysKey, ChatKey, Chord, CompletionKey, Context, EmptyInputKey, InputKey,
     PATIENCE, PaneKey, Pending, Press, Progress, Scrolling,
@@ -108,6 +109,10 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
         Some(Overlay::Pager(_)) => return pager::paste(model, text),
         Some(Overlay::Approval(_) | Overlay::Reading(_) | Overlay::Changes(_)) | None => {
             model.focus = Focus::Input;
+            let home = model.settings.home.as_deref();
+            if let Some(files) = images::dropped(text, &model.settings.cwd, home) {
+                return images::take_files(model, files);
+            }
             model.composer.paste(text);
             return refresh_completion(model);
         }
@@ -445,6 +450,7 @@ fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
         InputKey::OpenEditor => {
             return vec![Effect::OpenEditor { text: model.composer.expanded() }];
         }
+        InputKey::PasteImage => return images::take_clipboard(model),
         InputKey::Unfold => match model.composer.editor.unfold() {
             Unfolded::Done => return refresh_completion(model),
             Unfolded::TooLong => {
@@ -499,7 +505,7 @@ fn complete_word(model: &mut Model, then: Then) -> Vec<Effect> {
             Trigger::Argument(Spec { argument: Argument::OneOf(_), .. }),
         ) => (word, true),
         (Some(Choice::Text(path)), _) => (path, false),
-        (Some(Choice::Key(_) | Choice::Command(_)) | None, _) => {
+        (Some(Choice::Key(_) | Choice::Command(_) | Choice::Sent(_)) | None, _) => {
             return Vec::new();
         }
     };

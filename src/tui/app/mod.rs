@@ -18,6 +18,7 @@ pub mod find;
 pub mod folds;
 pub mod geometry;
 pub mod history;
+pub mod images;
 pub mod keymap;
 mod keys;
 pub mod lines;

@@ -117,6 +117,7 @@ fn is_error(block: &Block) -> bool {
         Body::User(_)
         | Body::Assistant(_)
         | Body::Thinking(_)
+        | Body::Image(_)
         | Body::Interrupted
         | Body::Compacted => false,
     }

@@ -13,6 +13,7 @@ use crate::tui::theme::Library;
 use super::attention::Presence;
 use super::effect::RequestId;
 use super::geometry::Geometry;
+use super::images::Taken;
 use super::older::Folded;
 use super::pager::search::Hit;
 use super::pages::PageAnswer;
@@ -106,6 +107,13 @@ pub enum Msg {
         id: RequestId,
         /// The state; `None` outside of git.
         git: Option<Git>,
+    },
+    /// Answer to `TakeImage`: what was found, or why it cannot be taken.
+    ImageTaken {
+        /// Which request.
+        id: RequestId,
+        /// What it came to.
+        taken: Result<Taken, String>,
     },
     /// Answer to `RunStatusCommand`: the first line of its output, or what went wrong.
     StatusLine {

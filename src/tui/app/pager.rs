@@ -282,6 +282,7 @@ pub fn open(model: &mut Model, block: BlockId) -> Vec<Effect> {
         Body::Assistant(_) => ("The answer".to_owned(), None),
         Body::Thinking(_) => ("Thinking".to_owned(), None),
         Body::Tool(tool) => (format!("{}  {}", tool.name, tool.title), Some((**tool).clone())),
+        Body::Image(image) => (image.name().to_owned(), None),
         Body::Notice(_) | Body::Interrupted | Body::Compacted => ("Notice".to_owned(), None),
     };
     if text.is_empty() && tool.as_ref().is_none_or(Tool::is_over) {
@@ -320,6 +321,7 @@ fn whole(block: &Block) -> String {
         Body::User(_)
         | Body::Assistant(_)
         | Body::Thinking(_)
+        | Body::Image(_)
         | Body::Notice(_)
         | Body::Interrupted
         | Body::Compacted => source::of_block(block),

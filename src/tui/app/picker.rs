@@ -9,7 +9,7 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::commands::Copied;
 use crate::config::ThemeChoice;
-use crate::domain::Mode;
+use crate::domain::{Mode, Typed};
 
 use super::editor::{Editor, Lines};
 use super::effect::RequestId;
@@ -33,6 +33,8 @@ pub enum Choice {
     Theme(ThemeChoice),
     /// Puts a text into the input.
     Text(String),
+    /// Puts what was sent before into the input.
+    Sent(Typed),
 }
 
 /// A row.

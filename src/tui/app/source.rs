@@ -39,6 +39,7 @@ pub enum Part {
 /// The text of a part of a block; empty where it has none.
 pub fn text(block: &Block, part: Part) -> Cow<'_, str> {
     match (part, &block.body) {
+        (Part::Head, Body::Image(image)) => format!("Image {image}").into(),
         (Part::Head, Body::Tool(tool)) => format!("{} {}", tool.name, tool.title).into(),
         (
             Part::Head,
@@ -49,7 +50,7 @@ pub fn text(block: &Block, part: Part) -> Cow<'_, str> {
             | Body::Interrupted
             | Body::Compacted,
         )
-        | (Part::Body, Body::Interrupted | Body::Compacted) => Cow::Borrowed(""),
+        | (Part::Body, Body::Image(_) | Body::Interrupted | Body::Compacted) => Cow::Borrowed(""),
         (Part::Body, Body::User(text)) => text.into(),
         (Part::Body, Body::Assistant(prose)) => prose.text.as_str().into(),
         (Part::Body, Body::Thinking(thinking)) => thinking.text.as_str().into(),
@@ -129,6 +130,7 @@ pub fn whole(transcript: &Transcript) -> String {
             Body::User(text) => format!("## You\n\n{}", text.trim()),
             Body::Assistant(prose) => prose.text.trim().to_owned(),
             Body::Tool(_) => format!("`{}`", text(block, Part::Head)),
+            Body::Image(image) => format!("({image})"),
             Body::Notice(notice) => format!("({})", notice.text),
             Body::Thinking(_) | Body::Interrupted | Body::Compacted => continue,
         };
@@ -151,6 +153,7 @@ pub fn of_block(block: &Block) -> String {
                 strip_ansi(text.get(output_start(tool)..).unwrap_or(&text)).into_owned()
             }
         },
+        Body::Image(image) => image.to_string(),
         Body::User(_)
         | Body::Assistant(_)
         | Body::Thinking(_)
@@ -224,6 +227,7 @@ fn cut(block: &Block, part: Part, from: Spot, to: Spot) -> String {
             | Body::Assistant(_)
             | Body::Thinking(_)
             | Body::Tool(_)
+            | Body::Image(_)
             | Body::Notice(_)
             | Body::Interrupted
             | Body::Compacted,

@@ -133,6 +133,7 @@ impl Transcript {
             Body::User(_)
             | Body::Assistant(_)
             | Body::Thinking(_)
+            | Body::Image(_)
             | Body::Notice(_)
             | Body::Interrupted
             | Body::Compacted => None,
@@ -229,6 +230,7 @@ impl Transcript {
             | Body::User(_)
             | Body::Thinking(_)
             | Body::Tool(_)
+            | Body::Image(_)
             | Body::Notice(_)
             | Body::Interrupted
             | Body::Compacted => None,
@@ -245,6 +247,7 @@ impl Transcript {
             Body::Assistant(_)
             | Body::User(_)
             | Body::Thinking(_)
+            | Body::Image(_)
             | Body::Notice(_)
             | Body::Interrupted
             | Body::Compacted => None,
@@ -313,7 +316,11 @@ impl Transcript {
                     self.calls.remove(&tool.call);
                     self.blocks.remove(at);
                 }
-                Body::User(_) | Body::Notice(_) | Body::Interrupted | Body::Compacted => {}
+                Body::User(_)
+                | Body::Image(_)
+                | Body::Notice(_)
+                | Body::Interrupted
+                | Body::Compacted => {}
             }
         }
     }
@@ -431,6 +438,12 @@ impl Transcript {
                     }
                     Some(_) | None => {}
                 }
+                for block in said.content {
+                    if let domain::Block::Image(image) = block {
+                        let id = self.push(Body::Image(image));
+                        self.set_entry(id, record);
+                    }
+                }
             }
         }
     }
@@ -486,6 +499,7 @@ impl Transcript {
             Body::User(_)
             | Body::Assistant(_)
             | Body::Thinking(_)
+            | Body::Image(_)
             | Body::Notice(_)
             | Body::Interrupted
             | Body::Compacted => false,
@@ -614,6 +628,7 @@ impl Body {
                 | Self::Assistant(_)
                 | Self::Thinking(_)
                 | Self::Tool(_)
+                | Self::Image(_)
                 | Self::Notice(_)
                 | Self::Interrupted
                 | Self::Compacted,
@@ -698,7 +713,9 @@ fn body_of(block: &domain::Block, cwd: &Path) -> Option<Body> {
             tool.input = valid(&call.input);
             Some(Body::Tool(Box::new(tool)))
         }
-        domain::Block::Context { .. } | domain::Block::ToolResult { .. } => None,
+        domain::Block::Context { .. }
+        | domain::Block::Image(_)
+        | domain::Block::ToolResult { .. } => None,
     }
 }
 
@@ -719,6 +736,7 @@ fn typed(message: &MessageEntry) -> Option<String> {
         domain::Block::Context { name, text } if name == "shell" => Some(text.clone()),
         domain::Block::Context { .. }
         | domain::Block::Text { .. }
+        | domain::Block::Image(_)
         | domain::Block::Thinking { .. }
         | domain::Block::ToolUse(_)
         | domain::Block::ToolResult { .. } => None,

@@ -12,8 +12,8 @@ use super::overlay::Overlay;
 use super::picker::Item;
 use super::turn::Turn;
 use super::{
-    approval, attention, caret, changes, commands, complete, events, keys, lines, looks, mouse,
-    older, pager, pages, search, sidebar, status_line,
+    approval, attention, caret, changes, commands, complete, events, images, keys, lines, looks,
+    mouse, older, pager, pages, search, sidebar, status_line,
 };
 
 /// Takes a message in; what it returns is to happen.
@@ -35,6 +35,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::StatusLine { id, line } => {
             status_line::answered(model, id, line);
             Vec::new()
+        }
+        Msg::ImageTaken { id, taken } => {
+            let mut effects = images::taken(model, id, taken);
+            effects.extend(keys::refresh_completion(model));
+            effects
         }
         Msg::Resized { width, height } => {
             model.geometry.width = width;
@@ -88,7 +93,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::EditorClosed(Ok(text)) => {
-            model.composer.load(text.trim_end_matches('\n'));
+            model.composer.edited(text.trim_end_matches('\n'));
             Vec::new()
         }
         Msg::EditorClosed(Err(text)) => {

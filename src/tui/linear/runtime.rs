@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent;
+use crate::domain::Typed;
 use crate::tui::app::composer::Composer;
 use crate::tui::app::lines::{Awaits, awaits};
 use crate::tui::app::model::Settings;
@@ -38,7 +39,7 @@ pub struct Start {
     /// What is known from the beginning.
     pub status: Status,
     /// What was sent before, oldest first.
-    pub history: Vec<String>,
+    pub history: Vec<Typed>,
     /// ctrl+c, as a signal.
     pub interrupts: mpsc::Receiver<()>,
     /// Ends it: a signal, or the terminal is gone.

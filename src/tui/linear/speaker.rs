@@ -160,6 +160,7 @@ impl Speaker {
             },
             Body::Tool(tool) if !tool.is_over() => return Final::No,
             Body::Tool(tool) => said.extend(pages::call(model, block, tool)),
+            Body::Image(image) => said.push(Said::new(Who::You, format!("An image: {image}."))),
             Body::Notice(Notice { level, text }) => said.extend(lines(who(*level), text)),
             Body::Interrupted => said.push(Said::new(Who::Note, "Stopped by you.")),
             Body::Compacted => {

@@ -12,9 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Command, Event};
 use crate::domain::{
-    Answer, ApprovalId, Block, Mode, SessionId, ToolStatus, TurnId, Usage, Window,
+    Answer, ApprovalId, Block, Mode, SessionId, ToolStatus, TurnId, Typed, Usage, Window,
 };
 use crate::session::{KindFolds, ResultInfo, SessionFolds, TurnOutcome};
+use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::model::Settings;
 use crate::tui::app::msg::ModelRow;
 use crate::tui::app::pages::{PageAnswer, PageJob};
@@ -54,10 +55,13 @@ impl Services for Desk {
     async fn git(&self) -> Option<Git> {
         None
     }
-    async fn save_draft(&self, _: String) -> Result<(), String> {
+    async fn take_image(&self, _: ImageSource) -> Result<Taken, String> {
+        Ok(Taken::Nothing)
+    }
+    async fn save_draft(&self, _: Typed) -> Result<(), String> {
         Ok(())
     }
-    async fn add_history(&self, _: String) -> Result<(), String> {
+    async fn add_history(&self, _: Typed) -> Result<(), String> {
         Ok(())
     }
     async fn status_line(&self, state: String) -> Result<String, String> {

@@ -14,6 +14,7 @@ use crate::agent::Command;
 use crate::config::ThemeChoice;
 use crate::domain::TurnId;
 use crate::session::{KindFolds, SessionFolds};
+use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::msg::ModelRow;
 use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::sessions::{SessionAnswer, SessionJob};
@@ -50,11 +51,14 @@ impl Services for Desk {
     async fn git(&self) -> Option<Git> {
         None
     }
-    async fn save_draft(&self, text: String) -> Result<(), String> {
-        self.kept.lock().unwrap().push(text);
+    async fn take_image(&self, _: ImageSource) -> Result<Taken, String> {
+        Ok(Taken::Nothing)
+    }
+    async fn save_draft(&self, text: Typed) -> Result<(), String> {
+        self.kept.lock().unwrap().push(text.text);
         Ok(())
     }
-    async fn add_history(&self, _: String) -> Result<(), String> {
+    async fn add_history(&self, _: Typed) -> Result<(), String> {
         Ok(())
     }
     async fn status_line(&self, state: String) -> Result<String, String> {
@@ -150,7 +154,7 @@ fn start(shutdown: CancellationToken) -> Start {
         settings: Settings::default(),
         status: Status::default(),
         history: Vec::new(),
-        draft: String::new(),
+        draft: Typed::default(),
         looks: Looks::default(),
         announcer: Announcer::silent(),
         shutdown,

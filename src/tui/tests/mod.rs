@@ -5,6 +5,7 @@ mod changes;
 mod chat;
 mod folding;
 mod folds;
+mod images;
 mod keys;
 mod looks;
 mod moving;

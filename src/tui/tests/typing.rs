@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::agent::{Command, Event, SteerId};
-use crate::domain::{Mode, Usage};
+use crate::domain::{Mode, Typed, Usage};
 use crate::session::TurnOutcome;
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::msg::ModelRow;
@@ -12,7 +12,7 @@ use crate::tui::app::{Effect, Msg};
 use crate::tui::scene::{Scene, TURN, screen, session};
 
 fn send(text: &str) -> [Effect; 2] {
-    let text = text.to_owned();
+    let text = Typed::from(text);
     [Effect::AddHistory(text.clone()), Effect::Agent(Command::Send { text })]
 }
 
@@ -122,13 +122,13 @@ fn ctrl_s_steers_the_running_turn() {
         .quietly()
         .quick("ctrl+s")
         .asks(&[
-            Effect::AddHistory(text.clone()),
-            Effect::Agent(Command::Steer { id: SteerId(0), text: text.clone() }),
+            Effect::AddHistory(text.clone().into()),
+            Effect::Agent(Command::Steer { id: SteerId(0), text: text.clone().into() }),
         ])
         .shows("next step")
         .key("up")
         .asks(&[Effect::Agent(Command::Unsteer { id: SteerId(0) })])
-        .event(Event::SteerSettled { id: SteerId(0), returned: Some(text.clone()) })
+        .event(Event::SteerSettled { id: SteerId(0), returned: Some(text.clone().into()) })
         .hides("next step")
         .shows("❯ use sum()");
 }

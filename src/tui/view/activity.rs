@@ -117,6 +117,7 @@ fn running_tools(model: &Model, name: &str) -> String {
         | Body::User(_)
         | Body::Assistant(_)
         | Body::Thinking(_)
+        | Body::Image(_)
         | Body::Notice(_)
         | Body::Interrupted
         | Body::Compacted => None,

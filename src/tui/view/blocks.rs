@@ -8,6 +8,7 @@ use crate::tui::app::source;
 use crate::tui::layout::ansi::{self, Keep};
 use crate::tui::layout::{Colours, Highlighter, Laid, Line, Role, diff, markdown, plain};
 
+use super::image;
 use super::paint::{line, span};
 
 /// What is shown of a pane that is only looked into.
@@ -39,6 +40,12 @@ pub fn body(block: &Block, fold: Fold, width: u16, highlighter: &Highlighter) ->
             let laid = tool_body(tool, fold, narrower(width, INDENT), highlighter);
             return Laid { lines: indent(laid.lines, INDENT), ..laid };
         }
+        Body::Image(picture) => match fold {
+            Fold::Closed => Vec::new(),
+            Fold::Preview | Fold::Open => {
+                indent(image::label(picture, narrower(width, INDENT)), INDENT)
+            }
+        },
         Body::Notice(notice) => {
             let (mark, role) = match notice.level {
                 NoticeLevel::Info => ("i ", Role::System),

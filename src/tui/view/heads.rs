@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::domain::Image;
 use crate::tui::app::block::{
     Block, Body, Fold, Origin, Shows, TextState, Thinking, Tool, ToolState,
 };
@@ -35,6 +36,7 @@ pub fn head(block: &Block, fold: Fold, now: Duration, width: u16) -> Option<Head
     match &block.body {
         Body::Thinking(thinking) => Some(of_thinking(thinking, fold, now)),
         Body::Tool(tool) => Some(of_tool(tool, fold, now, width)),
+        Body::Image(image) => Some(of_image(image, fold, width)),
         Body::User(_)
         | Body::Assistant(_)
         | Body::Notice(_)
@@ -46,7 +48,7 @@ pub fn head(block: &Block, fold: Fold, now: Duration, width: u16) -> Option<Head
 /// Whether a block has a head.
 pub fn has_head(block: &Block) -> bool {
     match block.body {
-        Body::Thinking(_) | Body::Tool(_) => true,
+        Body::Thinking(_) | Body::Tool(_) | Body::Image(_) => true,
         Body::User(_)
         | Body::Assistant(_)
         | Body::Notice(_)
@@ -77,6 +79,15 @@ fn of_thinking(thinking: &Thinking, fold: Fold, now: Duration) -> Head {
     };
     let left = vec![span(mark, Role::Thinking), span(text, Role::Thinking)];
     Head { left, ..Head::default() }
+}
+
+fn of_image(image: &Image, fold: Fold, width: u16) -> Head {
+    let mark = if fold == Fold::Closed { "▸ " } else { "▾ " };
+    let right = vec![span(super::image::about(image), Role::Muted)];
+    let mut left = vec![span(mark, Role::User), span(format!("{:NAME$} ", "Image"), Role::User)];
+    let room = width.saturating_sub(spans_width(&left) + spans_width(&right) + 2);
+    left.push(span(truncate(image.name(), room), Role::Text));
+    Head { left, right, ..Head::default() }
 }
 
 fn of_tool(tool: &Tool, fold: Fold, now: Duration, width: u16) -> Head {

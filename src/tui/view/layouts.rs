@@ -169,6 +169,7 @@ impl Layouts {
             | Body::User(_)
             | Body::Thinking(_)
             | Body::Tool(_)
+            | Body::Image(_)
             | Body::Notice(_)
             | Body::Interrupted
             | Body::Compacted => {

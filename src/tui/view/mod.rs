@@ -11,6 +11,7 @@ pub mod composer;
 pub mod footer;
 pub mod header;
 pub mod heads;
+pub mod image;
 pub mod label;
 pub mod layouts;
 pub mod pager;

@@ -42,7 +42,7 @@ pub fn draw(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer)
             right.push(span("  up takes it back", Role::Muted));
         }
         let room = area.width.saturating_sub(spans_width(&right) + 3);
-        let text = truncate(&harmless(&first_line(&item.text)), room);
+        let text = truncate(&harmless(&first_line(&item.text.text)), room);
         let left = [span("+ ", Role::User), span(text, Role::User)];
         paint::both_edges(&left, &right, styles, Rect { y, height: 1, ..area }, buffer);
         y += 1;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::domain::CallId;
+use crate::domain::{CallId, ContentHash, Image};
+use crate::providers::Images;
 use crate::providers::chat::dialect;
 
 fn request(messages: Vec<Message>) -> Request {
@@ -13,6 +14,7 @@ fn request(messages: Vec<Message>) -> Request {
         model: "m".into(),
         system: "Be brief.".into(),
         messages,
+        images: Images::default(),
         tools: Arc::new([]),
         max_tokens: 4096,
         temperature: None,
@@ -42,6 +44,26 @@ fn answers(id: &str, content: &str, is_error: bool) -> Block {
 
 fn thinks(thinking: &str, signature: Option<&str>) -> Block {
     Block::Thinking { thinking: thinking.into(), signature: signature.map(str::to_owned) }
+}
+
+#[test]
+fn images_go_with_the_message_as_parts_of_it() {
+    let image = |name: &str, bytes: &[u8]| Image::new(name, MediaType::Jpeg, (3, 2), bytes);
+    let content = vec![
+        Block::Text { text: "why [Image 1 a.jpg 3×2]?".into() },
+        Block::Image(image("a.jpg", b"abc")),
+        Block::Image(image("gone.jpg", b"gone")),
+    ];
+    let mut request = request(vec![Message { role: Role::User, content }]);
+    request.images.put(ContentHash::of(b"abc"), Images::encode(b"abc"));
+    assert_eq!(
+        sent(&request)["messages"][1],
+        json!({"role": "user", "content": [
+            {"type": "text",
+             "text": "why [Image 1 a.jpg 3×2]?\n\n[An image was here: gone.jpg 3×2]"},
+            {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,YWJj"}},
+        ]})
+    );
 }
 
 /// A conversation with everything in it.

@@ -1,16 +1,22 @@
-//! What stands in a text as one character: a long paste, shown as a label.
+//! What stands in a text as one character: a long paste or an image, shown as a label.
 //!
 //! The text itself holds a character of a private plane for each chip, so that every motion and
 //! every deletion takes a chip as a whole and none can take it apart. Text from outside never
-//! brings such a character in: [`Chips::foreign`] replaces them. What else than text may stand
-//! for something (an image) becomes a variant of [`Content`].
+//! brings such a character in: [`Chips::foreign`] replaces them. Where the text leaves, a paste is
+//! put in its place, and an image keeps its label, by which it is found when the text comes back.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use crate::domain::{Attached, Image, Typed};
+use crate::tui::app::effect::RequestId;
+
 /// The characters that stand for chips: the end of the last private plane, which no font uses.
 const PLACES: RangeInclusive<char> = '\u{10f000}'..='\u{10fffd}';
+
+/// What the label of an image begins with.
+const IMAGE: &str = "Image ";
 
 /// What a text's chips stand for.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -36,6 +42,15 @@ pub struct Chip {
 pub enum Content {
     /// Text that is put in its place when the whole leaves.
     Text(Arc<str>),
+    /// An image that goes with the text.
+    Image(Image),
+    /// Something that is still being read.
+    Reading {
+        /// The request for it.
+        id: RequestId,
+        /// What was pasted, should nothing come of it.
+        instead: String,
+    },
 }
 
 /// Whether a character stands for a chip.
@@ -46,14 +61,26 @@ pub fn is_chip(c: char) -> bool {
 impl Chips {
     /// Takes something in. The character goes into the text; `None` when all are used up.
     pub fn add(&mut self, content: Content) -> Option<char> {
+        let label = self.label(&content);
+        self.hold(label, content)
+    }
+
+    /// Takes an image in that comes back with a text, of which `before` has been taken in: it keeps
+    /// its label, unless another chip has that by now.
+    pub fn bring_back(&mut self, attached: &Attached, before: &str) -> Option<char> {
+        let content = Content::Image(attached.image.clone());
+        match self.held.iter().find(|chip| chip.label == attached.label) {
+            Some(chip) if chip.content == content && !before.contains(chip.place) => {
+                Some(chip.place)
+            }
+            Some(_) => self.add(content),
+            None => self.hold(attached.label.clone(), content),
+        }
+    }
+
+    fn hold(&mut self, label: String, content: Content) -> Option<char> {
         let place = PLACES.clone().nth(usize::try_from(self.made).ok()?)?;
         self.made += 1;
-        let plain = content.label();
-        let alike = self.held.iter().filter(|chip| chip.content.label() == plain).count();
-        let label = match alike {
-            0 => format!("[{plain}]"),
-            more => format!("[{plain} #{}]", more + 1),
-        };
         self.held.push(Chip { place, label, content });
         Some(place)
     }
@@ -68,15 +95,70 @@ impl Chips {
         grapheme.chars().next().filter(|c| is_chip(*c)).and_then(|c| self.get(c))
     }
 
-    /// The text with everything put back.
+    /// Puts an image in the place of what was being read for it. Says whether that is still held.
+    pub fn settle(&mut self, id: RequestId, image: Image) -> bool {
+        let content = Content::Image(image);
+        let label = self.label(&content);
+        let Some(chip) = self.held.iter_mut().find(|chip| chip.content.is_read_by(id)) else {
+            return false;
+        };
+        chip.label = label;
+        chip.content = content;
+        true
+    }
+
+    /// The chip of what is being read.
+    pub fn reading(&self, id: RequestId) -> Option<&Chip> {
+        self.held.iter().find(|chip| chip.content.is_read_by(id))
+    }
+
+    /// A label that no other chip has.
+    fn label(&self, content: &Content) -> String {
+        let plain = match content {
+            Content::Image(image) => {
+                let number = |chip: &Chip| match chip.content {
+                    Content::Image(_) => number_of(&chip.label),
+                    Content::Text(_) | Content::Reading { .. } => None,
+                };
+                let last = self.held.iter().filter_map(number).max().unwrap_or(0);
+                return format!("[{IMAGE}{} {image}]", last + 1);
+            }
+            Content::Text(text) => of_paste(text),
+            Content::Reading { .. } => "reading an image".to_owned(),
+        };
+        let alike = |label: &str| label == plain || label.starts_with(&format!("{plain} #"));
+        let same = self.held.iter().filter(|chip| alike(&chip.label[1..chip.label.len() - 1]));
+        match same.count() {
+            0 => format!("[{plain}]"),
+            more => format!("[{plain} #{}]", more + 1),
+        }
+    }
+
+    /// The text with everything put back, and its images.
+    pub fn typed(&self, text: &str) -> Typed {
+        let mut images: Vec<Attached> = Vec::new();
+        for chip in text.chars().filter(|c| is_chip(*c)).filter_map(|place| self.get(place)) {
+            if let Content::Image(image) = &chip.content
+                && !images.iter().any(|attached| attached.label == chip.label)
+            {
+                images.push(Attached { label: chip.label.clone(), image: image.clone() });
+            }
+        }
+        Typed { text: self.expand(text), images }
+    }
+
+    /// The text with everything put back; images by their labels.
     pub fn expand(&self, text: &str) -> String {
         if !text.contains(is_chip) {
             return text.to_owned();
         }
         let mut whole = String::with_capacity(text.len());
         for c in text.chars() {
-            match self.get(c).map(|chip| &chip.content) {
-                Some(Content::Text(content)) => whole.push_str(content),
+            let chip = self.get(c);
+            match chip.map(|chip| (&chip.content, &chip.label)) {
+                Some((Content::Text(content), _)) => whole.push_str(content),
+                Some((Content::Image(_), label)) => whole.push_str(label),
+                Some((Content::Reading { instead, .. }, _)) => whole.push_str(instead),
                 None => whole.push(c),
             }
         }
@@ -102,14 +184,24 @@ impl Chips {
 }
 
 impl Content {
-    fn label(&self) -> String {
+    fn is_read_by(&self, request: RequestId) -> bool {
         match self {
-            Self::Text(text) => match text.lines().count() {
-                0 | 1 => format!("pasted {} characters", thousands(text.chars().count())),
-                lines => format!("pasted {} lines", thousands(lines)),
-            },
+            Self::Reading { id, .. } => *id == request,
+            Self::Text(_) | Self::Image(_) => false,
         }
     }
+}
+
+fn of_paste(text: &str) -> String {
+    match text.lines().count() {
+        0 | 1 => format!("pasted {} characters", thousands(text.chars().count())),
+        lines => format!("pasted {} lines", thousands(lines)),
+    }
+}
+
+/// The number in the label of an image.
+fn number_of(label: &str) -> Option<u32> {
+    label.get(1..)?.strip_prefix(IMAGE)?.split(' ').next()?.parse().ok()
 }
 
 fn thousands(count: usize) -> String {
@@ -127,6 +219,7 @@ fn thousands(count: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::MediaType;
 
     fn lines(count: usize) -> Content {
         Content::Text("x\n".repeat(count).into())
@@ -152,6 +245,24 @@ mod tests {
         let third = chips.add(lines(4)).unwrap();
         assert!(![first, second].contains(&third));
         assert_eq!(chips.expand(&format!("a{second}b")), "ax\nx\nx\nb");
+    }
+
+    #[test]
+    fn an_image_leaves_by_its_label() {
+        let image = Image::new("a.png", MediaType::Png, (3, 2), b"x");
+        let mut chips = Chips::default();
+        let instead = "/tmp/a.png".to_owned();
+        let first = chips.add(Content::Reading { id: RequestId(1), instead }).unwrap();
+        let second = chips.add(Content::Image(image.clone())).unwrap();
+        let text = format!("{first} and {second}");
+        assert_eq!(chips.typed(&text).text, "/tmp/a.png and [Image 1 a.png 3×2]");
+        assert!(chips.settle(RequestId(1), image.clone()));
+        assert!(!chips.settle(RequestId(1), image.clone()), "it is settled");
+        let typed = chips.typed(&text);
+        assert_eq!(typed.text, "[Image 2 a.png 3×2] and [Image 1 a.png 3×2]");
+        let labels: Vec<&str> = typed.images.iter().map(|it| it.label.as_str()).collect();
+        assert_eq!(labels, ["[Image 2 a.png 3×2]", "[Image 1 a.png 3×2]"]);
+        assert!(typed.images.iter().all(|attached| attached.image == image));
     }
 
     #[test]

@@ -85,6 +85,8 @@ pub enum InputKey {
     OpenEditor,
     /// Puts the text of the paste at the caret in its place.
     Unfold,
+    /// Takes what is on the clipboard: an image, or text.
+    PasteImage,
     /// Names a file: types its sign.
     File,
 }

@@ -118,6 +118,7 @@ pub const INPUT: &[Binding<InputKey>] = &[
     row(&[ctrl('r')], InputKey::History, "search what was sent before"),
     row(&[ctrl('g')], InputKey::OpenEditor, "write in $EDITOR"),
     row(&[alt('o')], InputKey::Unfold, "unfold the paste at the caret"),
+    row(&[ctrl('v'), alt('v')], InputKey::PasteImage, "paste an image from the clipboard"),
     hinted(&[char('@')], InputKey::File, "name a file", "file"),
 ];
 

@@ -1,0 +1,155 @@
+//! The images of a conversation on their way to the model: read from the contents once, and left
+//! out, with a note in their place, where they are gone or the model takes none.
+//!
+//! The notes depend on the image alone, so that what is sent for a message stays the same from
+//! request to request.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::domain::{Block, ContentHash, Image, Message};
+use crate::providers::Images;
+use crate::session::Blobs;
+
+use super::sessions::blocking;
+
+/// What has been read of them, and who takes none.
+#[derive(Debug, Default)]
+pub(super) struct Pictures {
+    /// In base64; `None` where the content is missing or damaged.
+    read: HashMap<ContentHash, Option<Arc<str>>>,
+    /// The models whose servers refused an image.
+    blind: HashSet<String>,
+}
+
+impl Pictures {
+    /// From here on this model gets no images.
+    pub(super) fn leave_out(&mut self, model: &str) {
+        self.blind.insert(model.to_owned());
+    }
+
+    /// The bytes of all images in `messages`. Each that cannot be sent gets a note in its place.
+    pub(super) async fn fill(
+        &mut self,
+        messages: &mut [Message],
+        model: &str,
+        blobs: &Blobs,
+    ) -> Images {
+        if !self.blind.contains(model) {
+            self.read_new(messages, blobs).await;
+        }
+        self.sent(messages, model)
+    }
+
+    async fn read_new(&mut self, messages: &[Message], blobs: &Blobs) {
+        let new: Vec<ContentHash> = images(messages)
+            .map(|image| image.hash.clone())
+            .filter(|hash| !self.read.contains_key(hash))
+            .collect();
+        if new.is_empty() {
+            return;
+        }
+        let blobs = blobs.clone();
+        let read = blocking(move || {
+            let encoded = |hash: &ContentHash| match blobs.get(hash) {
+                Ok(bytes) => bytes.map(|bytes| Images::encode(&bytes)),
+                Err(error) => {
+                    tracing::warn!(%error, "an image cannot be read");
+                    None
+                }
+            };
+            new.into_iter().map(|hash| (encoded(&hash), hash)).collect::<Vec<_>>()
+        });
+        match read.await {
+            Ok(read) => self.read.extend(read.into_iter().map(|(encoded, hash)| (hash, encoded))),
+            Err(error) => tracing::warn!(%error, "images cannot be read"),
+        }
+    }
+
+    fn sent(&self, messages: &mut [Message], model: &str) -> Images {
+        let mut sent = Images::default();
+        let is_blind = self.blind.contains(model);
+        for block in messages.iter_mut().flat_map(|message| &mut message.content) {
+            let Block::Image(image) = block else { continue };
+            match self.read.get(&image.hash).cloned().flatten() {
+                Some(encoded) if !is_blind => sent.put(image.hash.clone(), encoded),
+                Some(_) | None => *block = Block::Text { text: note(image, is_blind) },
+            }
+        }
+        sent
+    }
+}
+
+fn images(messages: &[Message]) -> impl Iterator<Item = &Image> {
+    messages.iter().flat_map(|message| &message.content).filter_map(|block| match block {
+        Block::Image(image) => Some(image),
+        Block::Text { .. }
+        | Block::Context { .. }
+        | Block::Thinking { .. }
+        | Block::ToolUse(_)
+        | Block::ToolResult { .. } => None,
+    })
+}
+
+fn note(image: &Image, is_blind: bool) -> String {
+    if is_blind {
+        format!("[An image was here, {image}. You cannot see it: this model takes no images.]")
+    } else {
+        format!("[An image was here, {image}. Its content is lost.]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{MediaType, Role};
+
+    fn shown(bytes: &[u8]) -> Vec<Message> {
+        let image = Image::new("a.png", MediaType::Png, (3, 2), bytes);
+        vec![Message { role: Role::User, content: vec![Block::Image(image)] }]
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_is_sent() {
+        let home = tempfile::tempdir().unwrap();
+        let blobs = Blobs::new(home.path().to_owned());
+        let hash = blobs.put(b"abc").unwrap();
+        let mut messages = shown(b"abc");
+        let sent = Pictures::default().fill(&mut messages, "m", &blobs).await;
+        assert_eq!(sent.get(&hash), Some("YWJj"));
+        assert_eq!(messages, shown(b"abc"));
+    }
+
+    #[tokio::test]
+    async fn what_is_missing_or_damaged_is_a_note() {
+        let home = tempfile::tempdir().unwrap();
+        let blobs = Blobs::new(home.path().to_owned());
+        let note = "[An image was here, a.png 3×2. Its content is lost.]";
+        for damaged in [false, true] {
+            if damaged {
+                let hash = blobs.put(b"abc").unwrap();
+                let (folder, name) = hash.as_str().split_at(2);
+                std::fs::write(home.path().join(folder).join(name), "other").unwrap();
+            }
+            let mut messages = shown(b"abc");
+            let sent = Pictures::default().fill(&mut messages, "m", &blobs).await;
+            assert_eq!(sent, Images::default());
+            assert_eq!(messages[0].text(), note);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_model_that_takes_none_gets_a_note_and_another_the_image() {
+        let home = tempfile::tempdir().unwrap();
+        let blobs = Blobs::new(home.path().to_owned());
+        blobs.put(b"abc").unwrap();
+        let mut pictures = Pictures::default();
+        pictures.leave_out("blind");
+        let mut messages = shown(b"abc");
+        pictures.fill(&mut messages, "blind", &blobs).await;
+        assert!(messages[0].text().contains("takes no images"));
+        let mut messages = shown(b"abc");
+        pictures.fill(&mut messages, "seeing", &blobs).await;
+        assert_eq!(messages, shown(b"abc"));
+    }
+}

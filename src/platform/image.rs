@@ -1,0 +1,242 @@
+//! Makes an image fit for a model: one of the kinds that servers take, and no larger than they do.
+//!
+//! What is small enough stays byte for byte as it is. Nothing is decoded before its size is known
+//! and bounded. All of it takes its time, up to a second: never on the UI task.
+
+use std::io::{self, Cursor, Read};
+use std::path::Path;
+
+use image::codecs::jpeg::JpegEncoder;
+use image::codecs::png::PngEncoder;
+use image::imageops::{self, FilterType};
+use image::metadata::Orientation;
+use image::{
+    DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageFormat, ImageReader, Limits,
+};
+
+use crate::domain::{Image, MediaType};
+
+/// The most bytes that are taken in.
+pub const LARGEST: u64 = 20_000_000;
+/// The longest side that servers take without scaling it down themselves.
+const LONGEST_SIDE: u32 = 2000;
+/// The most bytes that are sent: providers take 5 MB of base64.
+const LARGEST_SENT: usize = 3_750_000;
+/// The most pixels that are decoded: a quarter of a gigabyte of memory.
+const MOST_PIXELS: u64 = 64_000_000;
+/// Of what is made into a JPEG, from 1 to 100.
+const QUALITY: u8 = 85;
+
+/// An image and its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fit {
+    /// What it is.
+    pub image: Image,
+    /// To be kept under its hash.
+    pub bytes: Vec<u8>,
+}
+
+/// Why something is no image for a model.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// It is of no kind that servers take.
+    #[error("{0} is no image that models take: those are PNG, JPEG, GIF and WebP.")]
+    Unknown(String),
+    /// It has too many bytes.
+    #[error("{0} is larger than 20 MB. Make it smaller, or show a part of it.")]
+    TooLarge(String),
+    /// It has too many pixels.
+    #[error("{name} has {width}×{height} pixels, more than slug takes. Make it smaller.")]
+    TooManyPixels {
+        /// What it is called.
+        name: String,
+        /// From left to right.
+        width: u32,
+        /// From top to bottom.
+        height: u32,
+    },
+    /// Its bytes make no sense.
+    #[error("{name} is damaged: {source}.")]
+    Damaged {
+        /// What it is called.
+        name: String,
+        /// What the decoder says.
+        source: image::ImageError,
+    },
+    /// The operating system says no.
+    #[error("{name} cannot be read: {source}.")]
+    Io {
+        /// What it is called.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Reads the image in a file; `None` where there is no such file.
+pub fn read(path: &Path) -> Result<Option<Fit>, ImageError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let failed = |source| ImageError::Io { name: name.clone(), source };
+    match std::fs::metadata(path) {
+        // Never opened: a FIFO would block.
+        Ok(found) if !found.is_file() => return Ok(None),
+        Ok(found) if found.len() > LARGEST => return Err(ImageError::TooLarge(name)),
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    fit(&name, bytes).map(Some)
+}
+
+/// Makes an image of pixels, four bytes each.
+pub fn of_pixels(name: &str, size: (u32, u32), pixels: &[u8]) -> Result<Fit, ImageError> {
+    fit(name, png(name, size, pixels)?)
+}
+
+/// Makes these bytes fit.
+pub fn fit(name: &str, bytes: Vec<u8>) -> Result<Fit, ImageError> {
+    if bytes.len() as u64 > LARGEST {
+        return Err(ImageError::TooLarge(name.to_owned()));
+    }
+    let kind = MediaType::of(&bytes).ok_or_else(|| ImageError::Unknown(name.to_owned()))?;
+    let decoded = decode(name, kind, &bytes)?;
+    let size = (decoded.width(), decoded.height());
+    if size.0.max(size.1) <= LONGEST_SIDE && bytes.len() <= LARGEST_SENT {
+        return Ok(Fit { image: Image::new(name, kind, size, &bytes), bytes });
+    }
+    let pixels = decoded.into_rgba8();
+    let (width, height) = within(size, (LONGEST_SIDE, LONGEST_SIDE));
+    let pixels = imageops::resize(&pixels, width, height, FilterType::Triangle);
+    let mut kind = kind;
+    let mut bytes = Vec::new();
+    if kind != MediaType::Jpeg {
+        kind = MediaType::Png;
+        bytes = png(name, (width, height), &pixels)?;
+    }
+    if kind == MediaType::Jpeg || bytes.len() > LARGEST_SENT {
+        kind = MediaType::Jpeg;
+        bytes = jpeg(name, DynamicImage::ImageRgba8(pixels))?;
+    }
+    let image = Image::new(name, kind, (width, height), &bytes);
+    let image = if (width, height) == size { image } else { image.scaled_from(size) };
+    Ok(Fit { image, bytes })
+}
+
+/// The pixels of bytes that are of this kind, turned as they are meant to be seen.
+pub fn decode(name: &str, kind: MediaType, bytes: &[u8]) -> Result<DynamicImage, ImageError> {
+    let damaged = |source| ImageError::Damaged { name: name.to_owned(), source };
+    let format = match kind {
+        MediaType::Png => ImageFormat::Png,
+        MediaType::Jpeg => ImageFormat::Jpeg,
+        MediaType::Gif => ImageFormat::Gif,
+        MediaType::Webp => ImageFormat::WebP,
+    };
+    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(MOST_PIXELS * 8);
+    reader.limits(limits);
+    let mut decoder = reader.into_decoder().map_err(damaged)?;
+    let (width, height) = decoder.dimensions();
+    if u64::from(width) * u64::from(height) > MOST_PIXELS {
+        return Err(ImageError::TooManyPixels { name: name.to_owned(), width, height });
+    }
+    let turned = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    let mut image = DynamicImage::from_decoder(decoder).map_err(damaged)?;
+    image.apply_orientation(turned);
+    Ok(image)
+}
+
+/// The largest size of the same proportions that fits `most`, never larger than it is.
+pub fn within(size: (u32, u32), most: (u32, u32)) -> (u32, u32) {
+    let scale = |side: u32, most: u32| f64::from(most) / f64::from(side.max(1));
+    let factor = scale(size.0, most.0).min(scale(size.1, most.1)).min(1.0);
+    let side = |side: u32| ((f64::from(side) * factor).round() as u32).max(1);
+    (side(size.0), side(size.1))
+}
+
+/// Pixels, four bytes each, as a PNG.
+pub fn png(name: &str, (width, height): (u32, u32), pixels: &[u8]) -> Result<Vec<u8>, ImageError> {
+    let mut bytes = Vec::new();
+    PngEncoder::new(&mut bytes)
+        .write_image(pixels, width, height, ExtendedColorType::Rgba8)
+        .map_err(|source| ImageError::Damaged { name: name.to_owned(), source })?;
+    Ok(bytes)
+}
+
+fn jpeg(name: &str, image: DynamicImage) -> Result<Vec<u8>, ImageError> {
+    let mut bytes = Vec::new();
+    JpegEncoder::new_with_quality(&mut bytes, QUALITY)
+        .encode_image(&image.into_rgb8())
+        .map_err(|source| ImageError::Damaged { name: name.to_owned(), source })?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture(width: u32, height: u32) -> Vec<u8> {
+        let pixels = vec![200; (width * height * 4) as usize];
+        png("p", (width, height), &pixels).unwrap()
+    }
+
+    #[test]
+    fn what_is_small_enough_stays_as_it_is() {
+        let bytes = picture(30, 20);
+        let fit = fit("a.png", bytes.clone()).unwrap();
+        assert_eq!(fit.bytes, bytes);
+        assert_eq!(fit.image.to_string(), "a.png 30×20");
+    }
+
+    #[test]
+    fn what_is_too_large_is_scaled_down_and_says_so() {
+        let fit = fit("a.png", picture(4000, 1000)).unwrap();
+        assert_eq!(fit.image.to_string(), "a.png 4000×1000 scaled to 2000×500");
+        let scaled = decode("a", MediaType::Png, &fit.bytes).unwrap();
+        assert_eq!((scaled.width(), scaled.height()), (2000, 500));
+    }
+
+    #[test]
+    fn a_jpeg_stays_one() {
+        let image = DynamicImage::ImageRgba8(image::RgbaImage::new(2400, 100));
+        let fit = fit("a.jpg", jpeg("a", image).unwrap()).unwrap();
+        assert_eq!((fit.image.media_type, fit.image.width), (MediaType::Jpeg, 2000));
+    }
+
+    #[test]
+    fn a_bomb_is_refused_before_it_is_decoded() {
+        // The head of a PNG alone: nothing behind it is looked at.
+        let mut bytes = picture(1, 1);
+        bytes[16..24].copy_from_slice(&[0, 1, 0, 0, 0, 1, 0, 0]);
+        let refused = fit("a.png", bytes).unwrap_err();
+        assert!(!refused.to_string().is_empty());
+        assert!(matches!(refused, ImageError::TooManyPixels { .. } | ImageError::Damaged { .. }));
+    }
+
+    #[test]
+    fn what_is_no_image_says_so() {
+        let told = |bytes: &[u8]| fit("a.png", bytes.to_vec()).unwrap_err().to_string();
+        assert!(told(b"text").starts_with("a.png is no image that models take"));
+        assert!(told(b"\x89PNG\r\n\x1a\nxxxx").starts_with("a.png is damaged"));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(read(&folder.path().join("a.png")).unwrap(), None);
+        assert_eq!(read(folder.path()).unwrap(), None);
+        std::fs::write(folder.path().join("b.png"), picture(2, 2)).unwrap();
+        let fit = read(&folder.path().join("b.png")).unwrap().unwrap();
+        assert_eq!(fit.image.name(), "b.png");
+    }
+
+    #[test]
+    fn proportions_are_kept() {
+        assert_eq!(within((4000, 2000), (2000, 2000)), (2000, 1000));
+        assert_eq!(within((10, 10), (2000, 2000)), (10, 10));
+        assert_eq!(within((1, 9000), (2000, 2000)), (1, 2000));
+    }
+}

@@ -1,0 +1,230 @@
+//! Images on their way into the input: dropped as paths, or pasted from the clipboard.
+//!
+//! What a paste stands for is decided here without looking at the disk: text that is nothing but
+//! paths of image files is taken for them. A chip holds each one's place while it is read
+//! elsewhere; where there is no such file after all, the text comes back in its place.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::{Image, NoticeLevel};
+
+use super::editor::Content;
+use super::effect::{Effect, RequestId};
+use super::model::Model;
+
+/// Images that one paste brings at most; what names more files is text.
+const MOST: usize = 16;
+/// A longer text is no list of paths.
+const LONGEST: usize = 16 * 1024;
+/// How the names of images end.
+const ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
+
+/// Where an image is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ImageSource {
+    /// In this file.
+    File(PathBuf),
+    /// On the clipboard, unless there is text on it.
+    Clipboard,
+}
+
+/// What was found there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// An image, kept among the session's contents.
+    Image(Image),
+    /// The clipboard holds text.
+    Text(String),
+    /// There is no such file.
+    Nothing,
+}
+
+/// A path in a pasted text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dropped {
+    /// How it was written.
+    pub text: String,
+    /// The file it names.
+    pub path: PathBuf,
+}
+
+/// The image files that a pasted text names, if it is nothing but that.
+pub fn dropped(text: &str, cwd: &Path, home: Option<&Path>) -> Option<Vec<Dropped>> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > LONGEST {
+        return None;
+    }
+    let files = words(text).and_then(|words| {
+        let files = words.into_iter().map(|word| file(word, cwd, home));
+        files.collect::<Option<Vec<_>>>()
+    });
+    // Some terminals drop a path with spaces as it is.
+    let files = files.or_else(|| {
+        let begins = ["/", "~/", "file://"].iter().any(|start| text.starts_with(start));
+        let word = Word { text: text.to_owned(), value: text.to_owned() };
+        (begins && !text.contains('\n')).then(|| file(word, cwd, home))?.map(|file| vec![file])
+    })?;
+    (files.len() <= MOST).then_some(files)
+}
+
+/// Puts a chip in for each of these files, and has them read.
+pub fn take_files(model: &mut Model, files: Vec<Dropped>) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for (number, Dropped { text, path }) in files.into_iter().enumerate() {
+        if number > 0 {
+            model.composer.paste(" ");
+        }
+        effects.extend(take(model, ImageSource::File(path), text));
+    }
+    effects
+}
+
+/// Puts a chip in for what is on the clipboard, and has that read.
+pub fn take_clipboard(model: &mut Model) -> Vec<Effect> {
+    take(model, ImageSource::Clipboard, String::new()).into_iter().collect()
+}
+
+/// Something was read, or cannot be.
+pub fn taken(model: &mut Model, id: RequestId, taken: Result<Taken, String>) -> Vec<Effect> {
+    match taken {
+        Ok(Taken::Image(image)) => model.composer.settle_image(id, image),
+        Ok(Taken::Text(text)) => {
+            let home = model.settings.home.as_deref();
+            if let Some(files) = dropped(&text, &model.settings.cwd, home) {
+                // Files that were copied in a file manager.
+                model.composer.settle_text(id, None);
+                return take_files(model, files);
+            }
+            model.composer.settle_text(id, Some(&text));
+        }
+        Ok(Taken::Nothing) => model.composer.settle_text(id, None),
+        Err(reason) => {
+            model.composer.settle_text(id, None);
+            model.toast(NoticeLevel::Warning, reason);
+        }
+    }
+    Vec::new()
+}
+
+fn take(model: &mut Model, source: ImageSource, instead: String) -> Option<Effect> {
+    let id = model.requests.issue();
+    model.composer.insert_chip(Content::Reading { id, instead })?;
+    Some(Effect::TakeImage { id, source })
+}
+
+/// A word as a shell would read it, and as it was written.
+struct Word {
+    text: String,
+    value: String,
+}
+
+/// The words of a text: quotes and backslashes hold spaces, as in a shell. `None` where a quote
+/// is left open.
+fn words(text: &str) -> Option<Vec<Word>> {
+    let mut words: Vec<Word> = Vec::new();
+    let mut open: Option<Word> = None;
+    let mut quote = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if quote.is_none() && c.is_whitespace() {
+            words.extend(open.take());
+            continue;
+        }
+        let word = open.get_or_insert_with(|| Word { text: String::new(), value: String::new() });
+        word.text.push(c);
+        match (quote, c) {
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(mark), _) if c == mark => quote = None,
+            (None | Some('"'), '\\') => {
+                let escaped = chars.next()?;
+                word.text.push(escaped);
+                word.value.push(escaped);
+            }
+            (None | Some(_), _) => word.value.push(c),
+        }
+    }
+    words.extend(open);
+    quote.is_none().then_some(words)
+}
+
+fn file(word: Word, cwd: &Path, home: Option<&Path>) -> Option<Dropped> {
+    let value = match word.value.strip_prefix("file://") {
+        Some(rest) => decoded(rest.strip_prefix("localhost").unwrap_or(rest))?,
+        None if word.value.contains("://") => return None,
+        None => word.value,
+    };
+    let path = match value.strip_prefix("~/") {
+        Some(rest) => home?.join(rest),
+        None => cwd.join(&value),
+    };
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    ENDINGS.contains(&ending.as_str()).then_some(Dropped { text: word.text, path })
+}
+
+/// The path in an address: `%20` and the like put back. `None` where it is another machine's.
+fn decoded(text: &str) -> Option<String> {
+    if !text.starts_with('/') {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        let value = digit(rest.next()?)? * 16 + digit(rest.next()?)?;
+        bytes.push(u8::try_from(value).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(text: &str) -> Option<Vec<String>> {
+        let found = dropped(text, Path::new("/work"), Some(Path::new("/home/ada")))?;
+        Some(found.iter().map(|file| file.path.display().to_string()).collect())
+    }
+
+    #[test]
+    fn a_paste_that_is_nothing_but_image_paths_names_them() {
+        let rows: &[(&str, &[&str])] = &[
+            ("/tmp/a.png", &["/tmp/a.png"]),
+            (" /tmp/a.PNG\n", &["/tmp/a.PNG"]),
+            ("shots/a.jpeg", &["/work/shots/a.jpeg"]),
+            ("~/a.webp", &["/home/ada/a.webp"]),
+            ("'/tmp/my shot.png'", &["/tmp/my shot.png"]),
+            ("\"/tmp/my \\\"shot\\\".gif\"", &["/tmp/my \"shot\".gif"]),
+            ("/tmp/my\\ shot.png", &["/tmp/my shot.png"]),
+            ("/tmp/my shot.png", &["/tmp/my shot.png"]),
+            ("/tmp/it's.png", &["/tmp/it's.png"]),
+            ("file:///tmp/my%20sh%C3%B6t.jpg", &["/tmp/my shöt.jpg"]),
+            ("file://localhost/tmp/a.jpg", &["/tmp/a.jpg"]),
+            ("/tmp/a.png '/tmp/b c.png'", &["/tmp/a.png", "/tmp/b c.png"]),
+            ("/tmp/a.png\nfile:///tmp/b.png\r\n", &["/tmp/a.png", "/tmp/b.png"]),
+        ];
+        for (text, wanted) in rows {
+            assert_eq!(paths(text).unwrap_or_default(), *wanted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn other_text_is_text() {
+        for text in [
+            "",
+            "look at /tmp/a.png",
+            "/tmp/a.txt",
+            "/tmp/png",
+            "file://elsewhere/tmp/a.png",
+            "file:///tmp/a%zz.png",
+            "https://example.org/a.png and more",
+            "a.png\nis broken",
+            &"/a.png ".repeat(17),
+        ] {
+            assert_eq!(paths(text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Images: how they come into the input, what goes with a message, and what is shown of one.
+
+use std::path::PathBuf;
+
+use crate::agent::{Command, Event, SteerId};
+use crate::domain::{Attached, Block, Image, MediaType, Message, Role, Typed};
+use crate::session::{Entry, MessageEntry};
+use crate::tui::app::effect::RequestId;
+use crate::tui::app::images::{ImageSource, Taken};
+use crate::tui::app::{Effect, Msg};
+use crate::tui::scene::{Scene, TURN, record, recorded, screen};
+
+const LABEL: &str = "[Image 1 shot.png 1200×800]";
+
+fn image() -> Image {
+    Image::new("shot.png", MediaType::Png, (1200, 800), &[0; 34_000])
+}
+
+fn typed(text: &str) -> Typed {
+    Typed {
+        text: text.to_owned(),
+        images: vec![Attached { label: LABEL.to_owned(), image: image() }],
+    }
+}
+
+fn taken(id: u64, taken: Result<Taken, String>) -> Msg {
+    Msg::ImageTaken { id: RequestId(id), taken }
+}
+
+/// An image was dropped and read.
+fn dropped() -> Scene {
+    let scene = screen(80, 24).msg(Msg::Paste("/tmp/shot.png".into()));
+    let source = ImageSource::File("/tmp/shot.png".into());
+    let scene = scene.shows("[reading an image]");
+    let id = id_of(&scene, &source);
+    scene.quietly().msg(taken(id, Ok(Taken::Image(image()))))
+}
+
+/// The request that reads this.
+fn id_of(scene: &Scene, wanted: &ImageSource) -> u64 {
+    let id = scene.effects.iter().find_map(|effect| match effect {
+        Effect::TakeImage { id, source } if source == wanted => Some(id.0),
+        _ => None,
+    });
+    id.unwrap_or_else(|| panic!("not asked for: {wanted:?} in {:?}", scene.effects))
+}
+
+#[test]
+fn a_dropped_path_becomes_an_image_that_goes_with_the_message() {
+    let scene = dropped().shows(LABEL).types(" why?").quietly().key("enter");
+    let said = typed(&format!("{LABEL} why?"));
+    let sent = Effect::Agent(Command::Send { text: said.clone() });
+    scene.asks(&[Effect::AddHistory(said), sent]);
+}
+
+#[test]
+fn an_image_is_deleted_as_one() {
+    let scene = dropped().key("backspace").hides("Image");
+    assert!(scene.model.composer.is_empty());
+}
+
+#[test]
+fn what_is_no_image_file_after_all_is_the_text_that_was_pasted() {
+    let scene = screen(80, 24).types("see ").msg(Msg::Paste("'/tmp/my shot.png'".into()));
+    let id = id_of(&scene, &ImageSource::File(PathBuf::from("/tmp/my shot.png")));
+    let scene = scene.types(" ok").msg(taken(id, Ok(Taken::Nothing)));
+    assert_eq!(scene.model.composer.editor.text(), "see '/tmp/my shot.png' ok");
+    let scene = scene.types("!");
+    assert_eq!(scene.model.composer.editor.text(), "see '/tmp/my shot.png' ok!");
+}
+
+#[test]
+fn what_cannot_be_taken_says_why() {
+    let scene = screen(80, 24).msg(Msg::Paste("/tmp/a.png".into()));
+    let id = id_of(&scene, &ImageSource::File("/tmp/a.png".into()));
+    let scene = scene.msg(taken(id, Err("a.png is larger than 20 MB.".into())));
+    scene.shows("/tmp/a.png").shows("a.png is larger than 20 MB.");
+}
+
+#[test]
+fn nothing_is_sent_while_an_image_is_read() {
+    let scene = screen(80, 24).msg(Msg::Paste("/tmp/a.png".into())).quietly();
+    let scene = scene.key("enter").shows("An image is still being read");
+    assert!(!scene.effects.iter().any(|effect| matches!(effect, Effect::Agent(_))));
+}
+
+#[test]
+fn a_key_takes_an_image_from_the_clipboard_or_else_text() {
+    for key in ["ctrl+v", "alt+v"] {
+        let scene = screen(80, 24).types("see ").key(key);
+        let id = id_of(&scene, &ImageSource::Clipboard);
+        scene.msg(taken(id, Ok(Taken::Image(image())))).shows(&format!("see {LABEL}"));
+    }
+    let scene = screen(80, 24).key("ctrl+v");
+    let id = id_of(&scene, &ImageSource::Clipboard);
+    let scene = scene.msg(taken(id, Ok(Taken::Text("some\ntext".into()))));
+    assert_eq!(scene.model.composer.editor.text(), "some\ntext");
+    let scene = screen(80, 24).key("ctrl+v");
+    let id = id_of(&scene, &ImageSource::Clipboard);
+    let scene = scene.msg(taken(id, Err("The clipboard is empty.".into())));
+    assert!(scene.shows("The clipboard is empty.").model.composer.is_empty());
+}
+
+#[test]
+fn a_file_copied_elsewhere_is_read_as_an_image() {
+    let scene = screen(80, 24).key("ctrl+v");
+    let id = id_of(&scene, &ImageSource::Clipboard);
+    let scene = scene.quietly().msg(taken(id, Ok(Taken::Text("file:///tmp/a%20b.png\n".into()))));
+    id_of(&scene, &ImageSource::File("/tmp/a b.png".into()));
+}
+
+#[test]
+fn a_queued_message_that_is_taken_back_has_its_image() {
+    let scene = dropped().event(Event::TurnStarted { turn: TURN }).key("enter").shows("+ [Image 1");
+    let scene = scene.key("up").shows(&format!("❯ {LABEL}"));
+    assert_eq!(scene.model.composer.typed(), typed(LABEL));
+    let scene = scene.key("ctrl+s").quietly();
+    let returned = Some(typed(LABEL));
+    let scene = scene.event(Event::SteerSettled { id: SteerId(1), returned });
+    assert_eq!(scene.model.composer.typed(), typed(LABEL));
+}
+
+#[test]
+fn an_image_comes_back_from_the_history_and_stays_in_the_draft() {
+    let scene = dropped().key("ctrl+c").key("up").shows(LABEL);
+    assert_eq!(scene.model.composer.typed(), typed(LABEL));
+    let scene = dropped().quietly().after(600).after(600);
+    let draft = Effect::SaveDraft { text: typed(LABEL) };
+    assert!(scene.effects.contains(&draft), "{:?}", scene.effects);
+}
+
+#[test]
+fn an_editor_that_keeps_the_label_keeps_the_image() {
+    let kept = format!("look: {LABEL}\n");
+    let scene = dropped().msg(Msg::EditorClosed(Ok(kept)));
+    assert_eq!(scene.model.composer.typed(), typed(&format!("look: {LABEL}")));
+    let scene = scene.msg(Msg::EditorClosed(Ok("look:".into())));
+    assert_eq!(scene.model.composer.typed(), Typed::from("look:"));
+}
+
+fn shown(width: u16, height: u16) -> Scene {
+    let content = vec![Block::Text { text: format!("why {LABEL}?") }, Block::Image(image())];
+    let message = Message { role: Role::User, content };
+    screen(width, height).event(recorded(&record(Entry::Message(MessageEntry::new(message)))))
+}
+
+#[test]
+fn an_image_is_a_labelled_box_that_folds() {
+    let scene = shown(80, 24);
+    insta::assert_snapshot!(scene.text());
+    scene.key("tab").key("enter").hides("┌").shows("▸ Image");
+}
