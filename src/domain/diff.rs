@@ -4,6 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use similar::{DiffOp, group_diff_ops};
+
+use super::align;
 
 /// What changes in one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,22 +106,18 @@ impl Diff {
         // Lines as git has them: a carriage return alone ends none.
         let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
         let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
-        let diff =
-            similar::TextDiff::configure().timeout(SEARCH).diff_slices(&old_lines, &new_lines);
+        let steps = align(&old_lines, &new_lines, Some(SEARCH));
         let groups = match around {
-            Around::Lines(lines) => diff.grouped_ops(lines),
+            Around::Lines(lines) => group_diff_ops(steps, lines),
             Around::Everything if old == new => Vec::new(),
-            Around::Everything => vec![diff.ops().to_vec()],
+            Around::Everything => vec![steps],
         };
         let mut hunks = Vec::new();
         let (mut added, mut removed) = (0, 0);
         for group in groups {
             let Some(first) = group.first() else { continue };
-            let lines: Vec<DiffLine> = group
-                .iter()
-                .flat_map(|op| diff.iter_changes(op))
-                .map(|change| DiffLine::new(change.tag(), change.value()))
-                .collect();
+            let lines: Vec<DiffLine> =
+                group.iter().flat_map(|step| changed(*step, &old_lines, &new_lines)).collect();
             let count = |tag| lines.iter().filter(|line| line.tag == tag).count();
             added += count(LineTag::Added);
             removed += count(LineTag::Removed);
@@ -137,13 +136,27 @@ impl Diff {
     }
 }
 
+/// The lines of one step: those that go before those that come.
+fn changed<'a>(
+    step: DiffOp,
+    old: &'a [&str],
+    new: &'a [&str],
+) -> impl Iterator<Item = DiffLine> + use<'a> {
+    let (gone, come) = match step {
+        DiffOp::Equal { .. } => (LineTag::Context, None),
+        DiffOp::Delete { .. } | DiffOp::Insert { .. } | DiffOp::Replace { .. } => {
+            (LineTag::Removed, Some(LineTag::Added))
+        }
+    };
+    let before = old[step.old_range()].iter().map(move |line| DiffLine::new(gone, line));
+    let after = come.into_iter().flat_map(move |tag| {
+        new[step.new_range()].iter().map(move |line| DiffLine::new(tag, line))
+    });
+    before.chain(after)
+}
+
 impl DiffLine {
-    fn new(tag: similar::ChangeTag, line: &str) -> Self {
-        let tag = match tag {
-            similar::ChangeTag::Equal => LineTag::Context,
-            similar::ChangeTag::Delete => LineTag::Removed,
-            similar::ChangeTag::Insert => LineTag::Added,
-        };
+    fn new(tag: LineTag, line: &str) -> Self {
         let (text, end) = match (line.strip_suffix("\r\n"), line.strip_suffix('\n')) {
             (Some(text), _) => (text, LineEnd::CrLf),
             (None, Some(text)) => (text, LineEnd::Lf),

@@ -2,6 +2,7 @@
 //!
 //! Plain values only: no I/O, no clock, no async, and no import from any other room.
 
+mod align;
 mod approval;
 mod diff;
 mod fold;
@@ -9,13 +10,16 @@ mod ids;
 mod image;
 mod message;
 mod mode;
+mod nearest;
 mod notice;
 mod paths;
+mod protocol;
 pub mod sanitize;
 mod todo;
 mod tool;
 mod usage;
 
+pub use align::align;
 pub use approval::{
     Answer, ApprovalId, ApprovalRequest, Outcome, Part, RuleFile, RuleKind, RuleSource,
 };
@@ -25,8 +29,10 @@ pub use ids::{CallId, ContentHash, EntryId, SessionId, TurnId};
 pub use image::{Attached, Image, MediaType, Typed};
 pub use message::{Block, CallInput, Message, Role, StopReason, ToolCall};
 pub use mode::{Mode, UnknownMode};
+pub use nearest::nearest;
 pub use notice::{NoticeLevel, Window};
 pub use paths::clean_path;
+pub use protocol::{Effort, Protocol};
 pub use todo::{Todo, TodoStatus};
 pub use tool::{Access, Display, ToolOutput, ToolSpec, ToolStatus};
 pub use usage::Usage;

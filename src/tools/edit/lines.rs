@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use similar::DiffOp;
 
 use super::matching::{Replacement, fold, with_line_ends};
+use crate::domain::align;
 
 /// The lines, counted from 0, at which the lines of `old` stand in `text`, their ends trimmed.
 pub(super) fn find(text: &str, old: &str) -> Vec<usize> {
@@ -79,7 +80,7 @@ fn merged(old: &[&str], new: &[&str], file: &[&str]) -> Vec<String> {
         lines.extend(new[range].iter().map(|line| indents.mapped(line, near)));
     };
     let mut kept: Vec<(usize, usize)> = Vec::new();
-    for op in capture_diff_slices(Algorithm::Myers, old, new) {
+    for op in align(old, new, None) {
         match op {
             DiffOp::Equal { old_index, new_index, len } => {
                 add(new_index..new_index + len, old_index);

@@ -12,6 +12,7 @@ use toml::de::{DeInteger, DeTable, DeValue};
 use super::Kind;
 use super::colour::{ANSI_NAMES, Shade};
 use super::roles::{self, ROLES};
+use crate::domain::nearest;
 
 /// A file, not looked up in any other yet.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -91,9 +92,9 @@ pub(super) fn parse(text: &str) -> Source {
 }
 
 /// The one of `known` that is most like `name`, as a question behind a sentence.
-pub(super) fn nearest(name: &str, known: &[&str]) -> String {
-    let close = similar::get_close_matches(name, known, 1, 0.6);
-    close.first().map_or_else(String::new, |close| format!(" Did you mean `{close}`?"))
+pub(super) fn did_you_mean(name: &str, known: &[&str]) -> String {
+    nearest(name, known.iter().copied())
+        .map_or_else(String::new, |close| format!(" Did you mean `{close}`?"))
 }
 
 struct Reader<'a> {
@@ -120,7 +121,7 @@ impl Reader<'_> {
                 name => {
                     let known =
                         ["name", "kind", "inherits", "background", "palette", "roles", "syntax"];
-                    let meant = nearest(name, &known);
+                    let meant = did_you_mean(name, &known);
                     let text = format!("a theme has no `{}`.{meant}", name.escape_debug());
                     self.remark(&key.span(), text);
                 }
@@ -153,7 +154,7 @@ impl Reader<'_> {
             let Some((slot, _)) = roles::find(&name) else {
                 let known: Vec<&str> =
                     ROLES.iter().filter_map(|row| row.name.strip_prefix(prefix)).collect();
-                let meant = nearest(key.get_ref(), &known);
+                let meant = did_you_mean(key.get_ref(), &known);
                 let text = format!("no role is called `{}`.{meant}", key.get_ref().escape_debug());
                 self.remark(&key.span(), text);
                 continue;
@@ -181,7 +182,7 @@ impl Reader<'_> {
                     None => {
                         let modifiers = MODIFIERS.iter().map(|(known, _)| *known);
                         let known: Vec<&str> = ["fg", "bg"].into_iter().chain(modifiers).collect();
-                        let meant = nearest(name, &known);
+                        let meant = did_you_mean(name, &known);
                         let text = format!("a role has no `{}`.{meant}", name.escape_debug());
                         self.remark(&key.span(), text);
                     }
@@ -218,7 +219,7 @@ impl Reader<'_> {
                 "indexed" => hue.indexed = self.shade(value),
                 "ansi" => hue.ansi = self.shade(value),
                 name => {
-                    let meant = nearest(name, &["rgb", "indexed", "ansi"]);
+                    let meant = did_you_mean(name, &["rgb", "indexed", "ansi"]);
                     let text = format!("a colour has no `{}`.{meant}", name.escape_debug());
                     self.remark(&key.span(), text);
                 }
@@ -240,7 +241,7 @@ impl Reader<'_> {
         if found.is_none() {
             let meant = value.get_ref().as_str().map_or_else(String::new, |name| {
                 let known: Vec<&str> = ["none"].into_iter().chain(ANSI_NAMES).collect();
-                nearest(name, &known)
+                did_you_mean(name, &known)
             });
             let text = format!(
                 "this is no colour: write \"#rrggbb\", 0 to 255, \"none\" or a name such as \

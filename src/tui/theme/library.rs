@@ -112,7 +112,7 @@ impl Library {
             return Ok(());
         }
         let name = name.to_owned();
-        Err(UnknownTheme { meant: file::nearest(&name, &names), name })
+        Err(UnknownTheme { meant: file::did_you_mean(&name, &names), name })
     }
 
     /// The theme of this name.
@@ -214,7 +214,7 @@ fn resolve(name: &str, chain: &[Link], remarks: &mut Vec<String>) -> Draft {
         if found.is_none() {
             let known: Vec<&str> =
                 chain.iter().flat_map(|it| it.source.palette.keys()).map(String::as_str).collect();
-            let meant = file::nearest(wanted, &known);
+            let meant = file::did_you_mean(wanted, &known);
             let Reference { line, .. } = reference;
             let name = wanted.escape_debug();
             remarks.push(format!("{}:{line}: no colour is called `{name}`.{meant}", link.place));

@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use crate::domain::nearest;
+
 const CTRL: KeyModifiers = KeyModifiers::CONTROL;
 const ALT: KeyModifiers = KeyModifiers::ALT;
 const SHIFT: KeyModifiers = KeyModifiers::SHIFT;
@@ -85,16 +87,6 @@ pub enum KeyError {
 /// `: did you mean this?`, where there is something close.
 pub(super) fn instead(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |nearest| format!(": did you mean `{nearest}`?"))
-}
-
-/// The name that comes closest to what was written, if one is close.
-pub(super) fn nearest<'a>(
-    written: &str,
-    names: impl IntoIterator<Item = &'a str>,
-) -> Option<String> {
-    let names: Vec<&str> = names.into_iter().collect();
-    let close = similar::get_close_matches(written, &names, 1, 0.5);
-    close.first().map(|name| (*name).to_owned())
 }
 
 impl Chord {
@@ -201,7 +193,7 @@ fn code(name: &str) -> Result<KeyCode, KeyError> {
         Some(number @ 1..=24) => Ok(KeyCode::F(number)),
         Some(_) | None => Err(KeyError::Unknown {
             written: name.escape_debug().to_string(),
-            nearest: nearest(&lower, NAMES.iter().map(|(name, _)| *name)),
+            nearest: nearest(&lower, NAMES.iter().map(|(name, _)| *name)).map(str::to_owned),
         }),
     }
 }

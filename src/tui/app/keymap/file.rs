@@ -14,9 +14,10 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::chord::{Sequence, instead, nearest};
+use super::chord::{Sequence, instead};
 use super::context::Context;
 use super::live::{ActionId, Keymap};
+use crate::domain::nearest;
 
 /// Other keys for an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +78,7 @@ impl Reader<'_> {
         for (name, value) in table {
             let Some(context) = Context::named(name.get_ref()) else {
                 let names = Context::ALL.into_iter().map(Context::name);
-                self.unknown("context", name, nearest(name.get_ref(), names).as_deref());
+                self.unknown("context", name, nearest(name.get_ref(), names));
                 continue;
             };
             match value.get_ref() {
@@ -97,7 +98,7 @@ impl Reader<'_> {
             let Some(row) = rows.iter().find(|row| row.name == *name.get_ref().as_ref()) else {
                 let names = rows.iter().map(|row| row.name.as_str());
                 let near = nearest(name.get_ref(), names);
-                self.unknown(&format!("action in [{}]", context.name()), name, near.as_deref());
+                self.unknown(&format!("action in [{}]", context.name()), name, near);
                 continue;
             };
             let (action, line) = (row.id, self.line(name.span()));

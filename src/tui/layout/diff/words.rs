@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use similar::DiffOp;
 use unicode_segmentation::UnicodeSegmentation;
+
+use crate::domain::align;
 
 /// Lines of more words are marked as a whole: the search is quadratic in the worst case.
 const MAX_WORDS: usize = 200;
@@ -21,7 +23,7 @@ pub(super) fn changed(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usi
     let after: Vec<&str> = new_words.iter().map(|(_, word)| *word).collect();
     let (mut removed, mut added) = (Vec::new(), Vec::new());
     let mut common = 0;
-    for operation in capture_diff_slices(Algorithm::Myers, &before, &after) {
+    for operation in align(&before, &after, None) {
         if let DiffOp::Equal { old_index, len, .. } = operation {
             let equal = before[old_index..old_index + len].iter();
             common += equal.map(|word| word.trim().len()).sum::<usize>();
