@@ -319,6 +319,7 @@ async fn the_example_of_a_provider_answers_and_ends() {
         tools: [].into(),
         max_tokens: 1,
         temperature: None,
+        effort: None,
     };
     let events = provider::Echo.stream(request.clone(), CancellationToken::new());
     let events: Vec<_> = events.map(Result::unwrap).collect().await;

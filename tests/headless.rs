@@ -607,14 +607,16 @@ fn a_session_that_cannot_be_written_fails_and_asks_nothing() {
 }
 
 #[test]
-fn temperature_is_sent_only_where_it_is_set() {
+fn temperature_and_effort_are_sent_only_where_they_are_set() {
     let (desk, server) = (Desk::new(), ModelServer::start());
     server.reply(Reply::text("One."));
     server.reply(Reply::text("Two."));
     desk.ask(&server, &["-p", "hello"]).exits(0);
-    desk.write_home("config.toml", "temperature = 0.5\n");
+    desk.write_home("config.toml", "temperature = 0.5\neffort = \"low\"\n");
     desk.ask(&server, &["-p", "hello"]).exits(0);
     let requests = server.chats();
     assert!(requests[0].body.get("temperature").is_none());
+    assert!(requests[0].body.get("reasoning_effort").is_none());
     assert_eq!(requests[1].body["temperature"], 0.5);
+    assert_eq!(requests[1].body["reasoning_effort"], "low");
 }

@@ -64,7 +64,10 @@ impl Heard {
             StreamEvent::ToolInputDelta { index, json } => self.calls[index].2 += &json,
             StreamEvent::Usage(usage) => self.usage = Some(usage),
             StreamEvent::Finished(reason) => self.finished = Some(reason),
-            StreamEvent::Started | StreamEvent::Prefill(_) | StreamEvent::Signature(_) => {}
+            StreamEvent::Started
+            | StreamEvent::Prefill(_)
+            | StreamEvent::Signature(_)
+            | StreamEvent::Sealed { .. } => {}
         }
         self.events.push(event);
     }
@@ -95,6 +98,7 @@ fn request(messages: Vec<Message>) -> Request {
         }]),
         max_tokens: 100,
         temperature: None,
+        effort: None,
     }
 }
 

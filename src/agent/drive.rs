@@ -190,6 +190,7 @@ impl Agent {
         let told = match event {
             StreamEvent::Started
             | StreamEvent::Signature(_)
+            | StreamEvent::Sealed { .. }
             | StreamEvent::Usage(_)
             | StreamEvent::Finished(_) => return,
             StreamEvent::Prefill(progress) => Event::Prefill { turn, progress: *progress },
@@ -295,6 +296,7 @@ impl Agent {
             tools: running.gate.registry.specs(),
             max_tokens: self.setup.max_tokens,
             temperature: self.setup.temperature,
+            effort: self.setup.effort,
         };
         let request = request::build(&parts, request::Said { messages, images });
         running.answered = Some(request::answered(&request));
@@ -345,7 +347,10 @@ impl Agent {
             StopReason::EndTurn | StopReason::ToolUse if is_silent => {
                 self.warn("The model answered with nothing. /retry asks again.").await;
             }
-            StopReason::EndTurn | StopReason::ToolUse | StopReason::Interrupted => {}
+            StopReason::EndTurn
+            | StopReason::ToolUse
+            | StopReason::Paused
+            | StopReason::Interrupted => {}
         }
     }
 

@@ -430,6 +430,7 @@ fn is_known(block: &Block, known: &BTreeMap<String, String>) -> bool {
         Block::Text { .. }
         | Block::Image(_)
         | Block::Thinking { .. }
+        | Block::Sealed { .. }
         | Block::ToolUse(_)
         | Block::ToolResult { .. } => false,
     }

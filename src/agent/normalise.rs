@@ -108,6 +108,7 @@ fn call_id(block: &Block) -> Option<&CallId> {
         | Block::Context { .. }
         | Block::Image(_)
         | Block::Thinking { .. }
+        | Block::Sealed { .. }
         | Block::ToolResult { .. } => None,
     }
 }
@@ -121,6 +122,7 @@ fn split_results(content: Vec<Block>) -> (Vec<(CallId, Block)>, Vec<Block>) {
             | Block::Context { .. }
             | Block::Image(_)
             | Block::Thinking { .. }
+            | Block::Sealed { .. }
             | Block::ToolUse(_) => rest.push(block),
         }
     }
@@ -132,7 +134,9 @@ fn without_empty(content: Vec<Block>) -> Vec<Block> {
     content.retain(|block| match block {
         Block::Text { text } | Block::Context { text, .. } => !text.trim().is_empty(),
         Block::Thinking { thinking, signature } => !thinking.is_empty() || signature.is_some(),
-        Block::Image(_) | Block::ToolUse(_) | Block::ToolResult { .. } => true,
+        Block::Image(_) | Block::Sealed { .. } | Block::ToolUse(_) | Block::ToolResult { .. } => {
+            true
+        }
     });
     content
 }

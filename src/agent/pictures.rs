@@ -86,6 +86,7 @@ fn images(messages: &[Message]) -> impl Iterator<Item = &Image> {
         Block::Text { .. }
         | Block::Context { .. }
         | Block::Thinking { .. }
+        | Block::Sealed { .. }
         | Block::ToolUse(_)
         | Block::ToolResult { .. } => None,
     })

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::domain::{Block, ContentHash, Message, Todo, TodoStatus, ToolSpec};
+use crate::domain::{Block, ContentHash, Effort, Message, Todo, TodoStatus, ToolSpec};
 use crate::platform::debug_log::{DebugLog, Exchange};
 use crate::providers::{Images, Request};
 
@@ -24,6 +24,7 @@ pub(super) struct Parts<'a> {
     pub(super) tools: Arc<[ToolSpec]>,
     pub(super) max_tokens: u32,
     pub(super) temperature: Option<f32>,
+    pub(super) effort: Option<Effort>,
 }
 
 /// What is said with it: the history in order, and the bytes of its images.
@@ -42,6 +43,7 @@ pub(super) fn build(parts: &Parts<'_>, said: Said) -> Request {
         tools: parts.tools.clone(),
         max_tokens: parts.max_tokens,
         temperature: parts.temperature,
+        effort: parts.effort,
     }
 }
 
@@ -55,6 +57,7 @@ pub(super) fn log(debug: &DebugLog, request: &Request) -> Option<Exchange> {
         "tools": *request.tools,
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
+        "effort": request.effort,
     })))
 }
 
@@ -122,6 +125,7 @@ mod tests {
             tools: Arc::from([]),
             max_tokens: 1,
             temperature: None,
+            effort: None,
         };
         let said = || Said { messages: vec![Message::user("a")], images: Images::default() };
         let one = build(&parts, said());

@@ -1,6 +1,10 @@
 //! Puts a response together from the stream's pieces.
 
-use crate::domain::{Block, CallId, CallInput, Message, Role, StopReason, ToolCall, Usage};
+use serde_json::Value;
+
+use crate::domain::{
+    Block, CallId, CallInput, Message, Protocol, Role, StopReason, ToolCall, Usage,
+};
 use crate::providers::StreamEvent;
 
 /// A response that is being streamed.
@@ -15,6 +19,7 @@ pub struct Response {
 enum Part {
     Text(String),
     Thinking { text: String, signature: Option<String> },
+    Sealed { protocol: Protocol, data: Value },
     Call { index: usize, id: CallId, name: String, json: String },
 }
 
@@ -35,6 +40,9 @@ impl Response {
                 Some(Part::Thinking { signature, .. }) => *signature = Some(seal),
                 _ => self.parts.push(Part::Thinking { text: String::new(), signature: Some(seal) }),
             },
+            StreamEvent::Sealed { protocol, data } => {
+                self.parts.push(Part::Sealed { protocol, data });
+            }
             StreamEvent::ToolUseStarted { index, id, name } => {
                 self.parts.push(Part::Call { index, id, name, json: String::new() });
             }
@@ -53,7 +61,7 @@ impl Response {
     pub fn call_id(&self, index: usize) -> Option<&CallId> {
         self.parts.iter().find_map(|part| match part {
             Part::Call { index: at, id, .. } if *at == index => Some(id),
-            Part::Call { .. } | Part::Text(_) | Part::Thinking { .. } => None,
+            Part::Call { .. } | Part::Text(_) | Part::Thinking { .. } | Part::Sealed { .. } => None,
         })
     }
 
@@ -62,7 +70,8 @@ impl Response {
         self.message(Half::Whole)
     }
 
-    /// What had come before it was broken off: without calls, which were half made.
+    /// What had come before it was broken off: without calls, which were half made, and without
+    /// what belongs to a piece that has not come.
     pub fn cut(self) -> Message {
         self.message(Half::Cut)
     }
@@ -76,6 +85,10 @@ impl Response {
                 Part::Thinking { text, signature } => {
                     content.push(Block::Thinking { thinking: text, signature });
                 }
+                Part::Sealed { protocol, data } => match half {
+                    Half::Whole => content.push(Block::Sealed { protocol, data }),
+                    Half::Cut => {}
+                },
                 Part::Call { id, name, json, .. } => match half {
                     Half::Whole => {
                         let input = CallInput::parse(&json);
@@ -91,7 +104,7 @@ impl Response {
     fn arguments(&mut self, index: usize) -> Option<&mut String> {
         self.parts.iter_mut().rev().find_map(|part| match part {
             Part::Call { index: at, json, .. } if *at == index => Some(json),
-            Part::Call { .. } | Part::Text(_) | Part::Thinking { .. } => None,
+            Part::Call { .. } | Part::Text(_) | Part::Thinking { .. } | Part::Sealed { .. } => None,
         })
     }
 }

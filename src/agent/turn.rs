@@ -229,7 +229,9 @@ impl Turn {
         let message = response.finish();
         let calls: Vec<ToolCall> = message.calls().cloned().collect();
         let mut actions = vec![Action::Record { message, stop, usage }];
-        if calls.is_empty() {
+        if calls.is_empty() && stop == StopReason::Paused {
+            actions.extend(self.paused());
+        } else if calls.is_empty() {
             actions.extend(self.answered());
         } else if stop == StopReason::MaxTokens && self.rounds < self.limits.tool_rounds {
             // Cut arguments can still be valid JSON, so none of these calls can be trusted.
@@ -257,6 +259,16 @@ impl Turn {
             Steering::None => self.end(TurnOutcome::Answered),
             Steering::Waiting => self.steer_and_request(),
         }
+    }
+
+    /// What was said so far goes back, and the provider goes on. That counts as a round, so that a
+    /// provider that only ever pauses is not asked for ever.
+    fn paused(&mut self) -> Vec<Action> {
+        if self.rounds >= self.limits.tool_rounds {
+            return self.end(TurnOutcome::RoundLimit);
+        }
+        self.rounds += 1;
+        self.tool_boundary()
     }
 
     fn calls_done(&mut self) -> Vec<Action> {
@@ -427,6 +439,17 @@ mod tests {
                 Action::End(_) => "end",
             })
             .collect()
+    }
+
+    #[test]
+    fn a_paused_response_goes_on_within_the_rounds() {
+        let mut turn = turn();
+        turn.step(Input::Begun);
+        for _ in 0..2 {
+            assert_eq!(names(&say(&mut turn, "so far", StopReason::Paused)), ["record", "request"]);
+        }
+        let actions = say(&mut turn, "so far", StopReason::Paused);
+        assert_eq!(actions[1], Action::End(TurnOutcome::RoundLimit));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::raw::{self, At, Raw, RawMode, RawTheme};
 use super::{
     ConfigError, ConfigText, Endpoint, Environment, Flags, Notify, Origin, Sourced, StatusItems,
 };
-use crate::domain::Mode;
+use crate::domain::{Effort, Mode};
 
 /// Which model answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +67,7 @@ pub(super) struct Layer {
     pub system_prompt: Option<Sourced<String>>,
     pub max_tokens: Option<Sourced<u32>>,
     pub temperature: Option<Sourced<f32>>,
+    pub effort: Option<Sourced<Effort>>,
     pub max_tool_rounds: Option<Sourced<u32>>,
     pub mode: Option<Sourced<ModeChoice>>,
     pub context_window: Option<Sourced<u64>>,
@@ -264,6 +265,7 @@ impl Layer {
             system_prompt: raw.system_prompt.map(text),
             max_tokens: raw.max_tokens.and_then(|it| findings.count(&it, 1, "max_tokens", &place)),
             temperature: raw.temperature.and_then(|it| findings.temperature(&it, &place)),
+            effort: raw.effort.and_then(|it| findings.effort(&it, &place)),
             max_tool_rounds: raw
                 .max_tool_rounds
                 .and_then(|it| findings.count(&it, 1, "max_tool_rounds", &place)),
@@ -448,6 +450,21 @@ impl Findings {
             return self.error(place(it.line), problem);
         }
         Some(Sourced { value: it.value as f32, origin: place(it.line) })
+    }
+
+    fn effort(
+        &mut self,
+        it: &At<String>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<Effort>> {
+        let origin = place(it.line);
+        match Effort::parse(&it.value) {
+            Some(value) => Some(Sourced { value, origin }),
+            None => {
+                let names = Effort::ALL.map(Effort::name).join("\", \"");
+                self.error(origin, format!("`effort` has to be one of \"{names}\""))
+            }
+        }
     }
 
     fn count(

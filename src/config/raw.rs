@@ -50,6 +50,8 @@ pub struct Raw {
     pub max_tokens: Option<At<i64>>,
     /// `temperature`
     pub temperature: Option<At<f64>>,
+    /// `effort`
+    pub effort: Option<At<String>>,
     /// `max_tool_rounds`
     pub max_tool_rounds: Option<At<i64>>,
     /// `permission_mode`
@@ -170,6 +172,7 @@ impl Reader<'_> {
                 "system_prompt" => self.parsed.raw.system_prompt = self.string(name, value),
                 "max_tokens" => self.parsed.raw.max_tokens = self.integer(name, value),
                 "temperature" => self.parsed.raw.temperature = self.number(name, value),
+                "effort" => self.parsed.raw.effort = self.string(name, value),
                 "max_tool_rounds" => self.parsed.raw.max_tool_rounds = self.integer(name, value),
                 "permission_mode" => self.parsed.raw.permission_mode = self.mode(name, value),
                 "context_window" => self.parsed.raw.context_window = self.integer(name, value),
@@ -411,7 +414,7 @@ mod tests {
 
     #[test]
     fn each_key_is_read_with_its_line() {
-        let text = r#"
+        let text = r#"effort = "high"
 endpoint = "http://a/v1"
 api_key = "k"
 provider = "openai"
@@ -449,6 +452,7 @@ model = "big"
         assert!(parsed.errors.is_empty() && parsed.warnings.is_empty(), "{parsed:?}");
         let raw = parsed.raw;
         let at = |value: &str, line| Some(At { value: value.to_owned(), line });
+        assert_eq!(raw.effort, at("high", 1));
         assert_eq!(raw.endpoint, at("http://a/v1", 2));
         assert_eq!(raw.api_key.unwrap().value.expose_secret(), "k");
         assert_eq!(raw.provider, at("openai", 4));

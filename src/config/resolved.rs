@@ -14,7 +14,7 @@ use super::layer::{
     Findings, KeyPreset, Layer, Leave, ModeChoice, ModelChoice, Named, Scope, ThemeChoice,
 };
 use super::{ConfigError, Endpoint, Notify, Origin, Reach, ServerOrigin, Sourced, StatusItems};
-use crate::domain::Mode;
+use crate::domain::{Effort, Mode};
 
 /// The names that `provider` knows without a `[providers.NAME]`: wire protocols, of which this
 /// version speaks the first.
@@ -39,6 +39,8 @@ pub struct Config {
     pub max_tokens: Sourced<u32>,
     /// Sent only when set.
     pub temperature: Option<Sourced<f32>>,
+    /// How hard the model is to think; sent only when set.
+    pub effort: Option<Sourced<Effort>>,
     /// How many rounds of tool calls a turn may take.
     pub max_tool_rounds: Sourced<u32>,
     /// What happens to a call that no rule speaks of.
@@ -232,6 +234,7 @@ fn merge(
         top.system_prompt = layer.system_prompt.or(top.system_prompt);
         top.max_tokens = layer.max_tokens.or(top.max_tokens);
         top.temperature = layer.temperature.or(top.temperature);
+        top.effort = layer.effort.or(top.effort);
         top.max_tool_rounds = layer.max_tool_rounds.or(top.max_tool_rounds);
         top.mode = layer.mode.or(top.mode);
         top.context_window = layer.context_window.or(top.context_window);
@@ -283,6 +286,7 @@ fn merge(
         system_prompt: top.system_prompt,
         max_tokens: top.max_tokens.unwrap_or(Sourced::default(4096)),
         temperature: top.temperature,
+        effort: top.effort,
         max_tool_rounds: top.max_tool_rounds.unwrap_or(Sourced::default(50)),
         mode,
         context_window: top.context_window.unwrap_or(Sourced::default(200_000)),

@@ -51,6 +51,7 @@ fn rows(config: &Config) -> Vec<Row> {
         optional("temperature", config.temperature.as_ref(), |number| {
             number.to_string().parse::<f64>().map_or(Value::Null, Value::from)
         }),
+        optional("effort", config.effort.as_ref(), |effort| json!(effort.name())),
         row("max_tool_rounds", &config.max_tool_rounds, |count| json!(count)),
         row("permission_mode", &config.mode, |mode| json!(mode.name())),
         row("context_window", &config.context_window, |count| json!(count)),

@@ -91,6 +91,7 @@ mod tests {
                 Block::Text { .. }
                 | Block::Image(_)
                 | Block::Thinking { .. }
+                | Block::Sealed { .. }
                 | Block::ToolUse(_)
                 | Block::ToolResult { .. } => {}
             }
@@ -160,6 +161,7 @@ mod tests {
                 Block::Text { .. }
                 | Block::Image(_)
                 | Block::Thinking { .. }
+                | Block::Sealed { .. }
                 | Block::ToolUse(_)
                 | Block::ToolResult { .. } => None,
             })

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CallId, Image};
+use super::{CallId, Image, Protocol};
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,6 +51,15 @@ pub enum Block {
         /// The provider's seal over it, sent back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
+    },
+    /// A piece of a response in its protocol's own shape: reasoning that only its server can read,
+    /// a seal over the piece behind it. It goes back as it is, where it stood, to a server of that
+    /// protocol, and to no other.
+    Sealed {
+        /// Whose shape it has.
+        protocol: Protocol,
+        /// What the provider needs to send it back.
+        data: Value,
     },
     /// The model asks for a tool.
     ToolUse(ToolCall),
@@ -99,6 +108,8 @@ pub enum StopReason {
     MaxTokens,
     /// The provider withheld the rest.
     Refusal,
+    /// The provider paused a long response: sent back as it is, it goes on.
+    Paused,
     /// The person stopped it. What had streamed is kept.
     Interrupted,
 }
@@ -173,6 +184,7 @@ impl Message {
             | Block::Context { .. }
             | Block::Image(_)
             | Block::Thinking { .. }
+            | Block::Sealed { .. }
             | Block::ToolResult { .. } => None,
         })
     }
@@ -185,6 +197,7 @@ impl Message {
             | Block::Context { .. }
             | Block::Image(_)
             | Block::Thinking { .. }
+            | Block::Sealed { .. }
             | Block::ToolUse(_) => None,
         })
     }
@@ -199,6 +212,7 @@ impl Message {
                 Block::Context { .. }
                 | Block::Image(_)
                 | Block::Thinking { .. }
+                | Block::Sealed { .. }
                 | Block::ToolUse(_)
                 | Block::ToolResult { .. } => None,
             })

@@ -150,6 +150,7 @@ impl Report {
                 | Block::Context { .. }
                 | Block::Image(_)
                 | Block::Thinking { .. }
+                | Block::Sealed { .. }
                 | Block::ToolUse(_) => {}
             }
         }

@@ -93,6 +93,7 @@ pub(super) fn parts(
         window: config.context_window.value,
         max_tokens: config.max_tokens.value,
         temperature: config.temperature.as_ref().map(|temperature| temperature.value),
+        effort: config.effort.as_ref().map(|effort| effort.value),
         max_tool_rounds: config.max_tool_rounds.value,
         system_prompt: config.system_prompt.as_ref().map(|prompt| prompt.value.clone()),
         place: Place { cwd: ground.cwd.clone(), home: ground.user_home.clone() },

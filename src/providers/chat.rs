@@ -130,6 +130,7 @@ fn ids(request: &Request) -> HashSet<CallId> {
             | Block::Context { .. }
             | Block::Image(_)
             | Block::Thinking { .. }
+            | Block::Sealed { .. }
             | Block::ToolResult { .. } => None,
         })
         .collect()

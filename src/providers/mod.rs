@@ -17,11 +17,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub use images::Images;
 
-use crate::domain::{CallId, Message, StopReason, ToolSpec, Usage};
+use crate::domain::{CallId, Effort, Message, Protocol, StopReason, ToolSpec, Usage};
 
 /// A model server, or something that behaves like one.
 #[async_trait]
@@ -61,6 +62,8 @@ pub struct Request {
     pub max_tokens: u32,
     /// Sent only when set.
     pub temperature: Option<f32>,
+    /// How hard the model is to think; sent only when set.
+    pub effort: Option<Effort>,
 }
 
 /// A piece of a response.
@@ -76,6 +79,13 @@ pub enum StreamEvent {
     Thinking(String),
     /// The seal over the reasoning so far.
     Signature(String),
+    /// A piece in the protocol's own shape, to be kept where it stands and sent back.
+    Sealed {
+        /// Whose shape it has.
+        protocol: Protocol,
+        /// What the provider needs to send it back.
+        data: Value,
+    },
     /// A call begins. Calls are numbered from 0 in the order they begin.
     ToolUseStarted {
         /// Which call of the response.

@@ -225,6 +225,7 @@ fn as_sent(said: &MessageEntry) -> Message {
     if said.stop_reason == Some(StopReason::Interrupted) {
         message.content.retain(|block| match block {
             Block::Thinking { signature, .. } => signature.is_some(),
+            Block::Sealed { .. } => false,
             Block::Text { .. }
             | Block::Context { .. }
             | Block::Image(_)
@@ -244,6 +245,7 @@ fn note_contexts(contexts: &mut BTreeMap<String, String>, message: &Message) {
             Block::Text { .. }
             | Block::Image(_)
             | Block::Thinking { .. }
+            | Block::Sealed { .. }
             | Block::ToolUse(_)
             | Block::ToolResult { .. } => {}
         }

@@ -18,6 +18,7 @@ fn sent(conversation: &Conversation) -> Vec<String> {
         Block::Context { name, text } => format!("<{name}>{text}"),
         Block::Image(image) => format!("[{image}]"),
         Block::Thinking { thinking, .. } => format!("({thinking})"),
+        Block::Sealed { protocol, .. } => format!("[{protocol}]"),
         Block::ToolUse(call) => format!("?{}", call.id),
         Block::ToolResult { tool_use_id, content, .. } => format!("{tool_use_id}={content}"),
     };

@@ -52,6 +52,7 @@ pub(super) fn beginning(content: &[Block], width: usize) -> Option<String> {
         Block::Context { .. }
         | Block::Image(_)
         | Block::Thinking { .. }
+        | Block::Sealed { .. }
         | Block::ToolUse(_)
         | Block::ToolResult { .. } => None,
     })

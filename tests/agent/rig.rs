@@ -105,6 +105,7 @@ impl Scene {
             window: 100_000,
             max_tokens: 1000,
             temperature: None,
+            effort: None,
             max_tool_rounds: self.rounds,
             system_prompt: Some("You are a test.".into()),
             place: Place { cwd: self.work.clone(), home: None },

@@ -77,6 +77,7 @@ fn request_of_200_messages(bencher: Bencher) {
             tools: tools.clone(),
             max_tokens: 4_096,
             temperature: None,
+            effort: None,
         };
         chat::body(&request, "localhost", Progress::Unknown)
     });

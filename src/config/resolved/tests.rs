@@ -184,6 +184,7 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
         ("max_tool_rounds = -1", "`max_tool_rounds` has to be from 1"),
         ("context_window = 10", "`context_window` has to be from 1024"),
         ("temperature = 9", "`temperature` has to be from 0 to 2"),
+        ("effort = \"hard\"", "\"none\", \"minimal\", \"low\""),
         ("permission_mode = \"auto\"", "use ask, allow-edits, plan or yolo"),
         ("provider = \"anthropic\"", "not supported in this version"),
         ("provider = \"nope\"", "add [providers.nope]"),

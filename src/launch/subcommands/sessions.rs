@@ -66,7 +66,7 @@ fn show(out: &mut dyn Write, record: &Record) -> std::io::Result<()> {
                 writeln!(out, "## {who}\n\n{}\n", sanitize(text))?;
             }
             Block::Image(image) => writeln!(out, "({image})\n")?,
-            Block::Context { .. } | Block::Thinking { .. } => {}
+            Block::Context { .. } | Block::Thinking { .. } | Block::Sealed { .. } => {}
             Block::ToolUse(call) => {
                 let call = json!({"name": call.name, "call": call});
                 writeln!(

@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::dialect::{Dialect, Limit, Reasoning};
-use crate::domain::{Block, CallInput, MediaType, Message, Role, ToolCall, ToolSpec};
+use crate::domain::{Block, CallInput, Effort, MediaType, Message, Role, ToolCall, ToolSpec};
 use crate::providers::{Images, Request};
 
 /// The longest name of a tool that servers accept.
@@ -39,6 +39,7 @@ pub(super) fn body(request: &Request, dialect: Dialect, progress: Progress) -> V
         max_tokens: limit(Limit::MaxTokens),
         max_completion_tokens: limit(Limit::MaxCompletionTokens),
         temperature: request.temperature,
+        reasoning_effort: request.effort.map(Effort::name),
         return_progress: (progress == Progress::Wanted).then_some(true),
         tools: request.tools.iter().map(Tool::from).collect(),
         messages: messages(request, dialect),
@@ -58,6 +59,8 @@ struct Body<'a> {
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     return_progress: Option<bool>,
     // vLLM refuses an empty list.
@@ -209,7 +212,7 @@ fn hear<'a>(message: &'a Message, images: &'a Images, spoken: &mut Vec<Spoken<'a
                 None => texts.push(Cow::Owned(format!("[An image was here: {image}]"))),
             },
             // Only a model thinks and calls.
-            Block::Thinking { .. } | Block::ToolUse(_) => {}
+            Block::Thinking { .. } | Block::Sealed { .. } | Block::ToolUse(_) => {}
         }
     }
     let text = texts.join("\n\n");
@@ -243,6 +246,7 @@ fn unsealed(block: &Block) -> Option<&str> {
     match block {
         Block::Thinking { thinking, signature: None } => Some(thinking),
         Block::Thinking { signature: Some(_), .. }
+        | Block::Sealed { .. }
         | Block::Text { .. }
         | Block::Context { .. }
         | Block::Image(_)

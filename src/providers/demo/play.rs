@@ -97,6 +97,7 @@ impl Script {
                 | Block::Context { .. }
                 | Block::Image(_)
                 | Block::Thinking { .. }
+                | Block::Sealed { .. }
                 | Block::ToolUse(_) => None,
             })
             .collect();
@@ -215,6 +216,7 @@ fn size(message: &Message) -> usize {
     let sizes = message.content.iter().map(|block| match block {
         Block::Text { text } | Block::Context { text, .. } => text.len(),
         Block::Thinking { thinking, .. } => thinking.len(),
+        Block::Sealed { data, .. } => data.to_string().len(),
         Block::ToolUse(call) => call.name.len(),
         Block::ToolResult { content, .. } => content.len(),
         Block::Image(image) => image.name().len(),

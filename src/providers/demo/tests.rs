@@ -19,6 +19,7 @@ fn request(messages: Vec<Message>) -> Request {
         tools: Arc::new([]),
         max_tokens: 100,
         temperature: None,
+        effort: None,
     }
 }
 
@@ -123,7 +124,9 @@ async fn a_response_is_streamed_piece_by_piece() {
             StreamEvent::ToolUseStarted { name, .. } => assert_eq!(name, "Read"),
             StreamEvent::Usage(usage) => assert!(usage.input > 0 && usage.output > 0),
             StreamEvent::Started | StreamEvent::Finished(_) => {}
-            StreamEvent::Prefill(_) | StreamEvent::Signature(_) => panic!("not in a demo"),
+            StreamEvent::Prefill(_) | StreamEvent::Signature(_) | StreamEvent::Sealed { .. } => {
+                panic!("not in a demo")
+            }
         }
     }
     assert_eq!(said, ["Let ", "me ", "look."]);

@@ -715,6 +715,7 @@ fn body_of(block: &domain::Block, cwd: &Path) -> Option<Body> {
         }
         domain::Block::Context { .. }
         | domain::Block::Image(_)
+        | domain::Block::Sealed { .. }
         | domain::Block::ToolResult { .. } => None,
     }
 }
@@ -738,6 +739,7 @@ fn typed(message: &MessageEntry) -> Option<String> {
         | domain::Block::Text { .. }
         | domain::Block::Image(_)
         | domain::Block::Thinking { .. }
+        | domain::Block::Sealed { .. }
         | domain::Block::ToolUse(_)
         | domain::Block::ToolResult { .. } => None,
     })

@@ -18,6 +18,7 @@ fn request(messages: Vec<Message>) -> Request {
         tools: Arc::new([]),
         max_tokens: 4096,
         temperature: None,
+        effort: None,
     }
 }
 

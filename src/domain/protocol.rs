@@ -1,0 +1,124 @@
+//! How a model server is spoken to, and how hard its model is to think.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A wire protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// OpenAI's chat completions, which most servers speak.
+    #[serde(rename = "openai")]
+    ChatCompletions,
+    /// OpenAI's Responses.
+    Responses,
+    /// Anthropic's Messages.
+    Anthropic,
+    /// Google's Gemini.
+    Gemini,
+}
+
+/// How much a model reasons before it answers. Which steps there are is the model's matter; a
+/// provider takes the nearest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Not at all, where the model can do without.
+    None,
+    /// As little as it can.
+    Minimal,
+    /// Little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+    /// Very much.
+    #[serde(rename = "xhigh")]
+    ExtraHigh,
+    /// As much as it can.
+    Max,
+}
+
+impl Protocol {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::ChatCompletions, Self::Responses, Self::Anthropic, Self::Gemini];
+
+    /// Its name in the configuration and in a session's log.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ChatCompletions => "openai",
+            Self::Responses => "responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// The protocol of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+}
+
+impl Effort {
+    /// All of them, the least first.
+    pub const ALL: [Self; 7] = [
+        Self::None,
+        Self::Minimal,
+        Self::Low,
+        Self::Medium,
+        Self::High,
+        Self::ExtraHigh,
+        Self::Max,
+    ];
+
+    /// Its name in the configuration, which is also the one that OpenAI's protocols use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::ExtraHigh => "xhigh",
+            Self::Max => "max",
+        }
+    }
+
+    /// The step of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Effort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_the_same_in_the_log_and_in_the_configuration() {
+        for protocol in Protocol::ALL {
+            assert_eq!(serde_json::to_value(protocol).unwrap(), protocol.name());
+            assert_eq!(Protocol::parse(protocol.name()), Some(protocol));
+        }
+        for effort in Effort::ALL {
+            assert_eq!(serde_json::to_value(effort).unwrap(), effort.name());
+            assert_eq!(Effort::parse(effort.name()), Some(effort));
+        }
+        assert_eq!(Protocol::parse("OpenAI"), None);
+    }
+}
