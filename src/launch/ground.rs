@@ -9,7 +9,7 @@ use crate::config::{self, Config, ConfigError, ConfigText, Environment, Files, U
 use crate::permissions::Workspace;
 use crate::permissions::store::ProjectFiles;
 use crate::platform::paths::Home;
-use crate::trust::{Status, TrustStore};
+use crate::trust::{Status, TrustError, TrustStore};
 use crate::tui::app::keymap::Keymap;
 
 /// More bytes than any file of keys needs; what is beyond is not read.
@@ -74,8 +74,16 @@ impl Ground {
         }
         Ok(match self.trust()?.status(&self.cwd) {
             Status::Trusted => ProjectFiles::Trusted,
-            Status::Unknown | Status::Changed(_) => ProjectFiles::Untrusted,
+            Status::Unknown | Status::Changed(_) | Status::TooWide => ProjectFiles::Untrusted,
         })
+    }
+
+    /// What to say of a folder that is not asked about, because it cannot be trusted.
+    pub(super) fn too_wide(&self, project: ProjectFiles) -> anyhow::Result<Option<String>> {
+        let is_it = project == ProjectFiles::Untrusted
+            && self.trust()?.status(&self.cwd) == Status::TooWide;
+        let why = || TrustError::TooWide(self.cwd.clone());
+        Ok(is_it.then(|| format!("{} Settings and instructions in it are left out here.", why())))
     }
 
     pub(super) fn trust(&self) -> anyhow::Result<TrustStore> {

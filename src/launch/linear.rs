@@ -97,6 +97,8 @@ impl Desk {
         let mut store = ground.trust()?;
         match store.status(&ground.cwd) {
             Status::Trusted => return Ok(Outcome::Answer(ProjectFiles::Trusted)),
+            // A yes would not help. The chat says what is left out.
+            Status::TooWide => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),
             Status::Unknown | Status::Changed(_) => {}
         }
         let mut question = format!("Do you trust the folder {}?\n", ground.cwd.display());

@@ -54,6 +54,8 @@ pub(super) async fn trust(
     let mut store = ground.trust()?;
     match store.status(&ground.cwd) {
         Status::Trusted => return Ok(Outcome::Answer(ProjectFiles::Trusted)),
+        // A yes would not help. The chat says what is left out.
+        Status::TooWide => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),
         Status::Unknown | Status::Changed(_) => {}
     }
     let items = trust::inventory(&ground.cwd).into_iter().map(item).collect();

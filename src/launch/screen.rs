@@ -176,6 +176,7 @@ impl Chat<'_> {
             build::parts(cli, ground, &config, project, sides, &redactor)?;
         let (keys, said) = ground.keys(&config);
         setup.notices.extend(said);
+        setup.notices.extend(ground.too_wide(project)?);
         setup.notices.extend(log.as_ref().err().map(ToString::to_string));
         if let Front::Full { looks, .. } = &mut front {
             looks.choice.clone_from(&config.theme.value);

@@ -30,6 +30,9 @@ pub enum Status {
     Unknown,
     /// Yes, but these files have changed or are new since, relative to the folder.
     Changed(Vec<PathBuf>),
+    /// It cannot be trusted, whatever was said: the home folder and the root have everything below
+    /// them.
+    TooWide,
 }
 
 /// Why trust could not be read, given or kept.
@@ -87,6 +90,9 @@ impl TrustStore {
     /// What the person said of this folder, against what is in it now.
     pub fn status(&self, folder: &Path) -> Status {
         let Ok(now) = Folder::look(folder) else { return Status::Unknown };
+        if self.is_too_wide(&now.path) {
+            return Status::TooWide;
+        }
         let Some(then) = self.answers.folders.iter().find(|then| then.is_same(&now)) else {
             return Status::Unknown;
         };
@@ -102,8 +108,7 @@ impl TrustStore {
     /// Keeps a yes for a folder with what is in it now.
     pub fn grant(&mut self, folder: &Path) -> Result<(), TrustError> {
         let now = Folder::look(folder)?;
-        let home = self.home.as_deref().map(|home| home.canonicalize().unwrap_or(home.to_owned()));
-        if now.path.parent().is_none() || home.as_ref() == Some(&now.path) {
+        if self.is_too_wide(&now.path) {
             return Err(TrustError::TooWide(now.path));
         }
         self.change(|answers| {
@@ -154,6 +159,12 @@ impl TrustStore {
                 answers.http_origins.push(origin);
             }
         })
+    }
+
+    /// Whether a folder, with all links followed, has too much below it.
+    fn is_too_wide(&self, real: &Path) -> bool {
+        let home = self.home.as_deref().map(|home| home.canonicalize().unwrap_or(home.to_owned()));
+        real.parent().is_none() || home.as_deref() == Some(real)
     }
 
     fn change(&mut self, change: impl FnOnce(&mut Answers)) -> Result<(), TrustError> {

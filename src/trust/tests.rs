@@ -50,7 +50,7 @@ fn s60_trust_is_not_inherited_and_the_widest_folders_are_refused() {
     assert_eq!(store.status(&inner), Status::Unknown);
     for wide in [scene.home.as_path(), Path::new("/")] {
         assert!(matches!(store.grant(wide), Err(TrustError::TooWide(_))));
-        assert_eq!(store.status(wide), Status::Unknown);
+        assert_eq!(store.status(wide), Status::TooWide);
     }
     assert!(matches!(store.grant(&scene.project.join("../.")), Err(TrustError::TooWide(_))));
 }

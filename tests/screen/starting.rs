@@ -83,6 +83,22 @@ fn trust_is_asked_for_once() {
 }
 
 #[test]
+fn the_home_folder_is_not_asked_about_and_not_trusted() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    std::fs::write(desk.home().join("SLUG.md"), "Speak like a PIRATE.\n").unwrap();
+    server.reply(Reply::text("Good morning."));
+    let home = desk.home().display().to_string();
+    let arguments = ["-m", "test-model", "-e", &server.endpoint(), "--directory", &home];
+    let mut slug = Slug::at(&desk, 100, 30).args(&arguments).open();
+    slug.wait_for("cannot be trusted: too much lies below it.");
+    slug.say("hello");
+    slug.wait_for("Good morning.");
+    assert!(!slug.raw().contains(QUESTION));
+    assert!(!server.chats()[0].body.to_string().contains("PIRATE"));
+    slug.quit();
+}
+
+#[test]
 fn with_nothing_configured_it_helps_to_begin() {
     let desk = Desk::new();
     let mut slug = Slug::at(&desk, 100, 30).args(&["--trust-workspace"]).open();
