@@ -187,9 +187,10 @@ fn tool_body(tool: &Tool, fold: Fold, width: u16, highlighter: &Highlighter) -> 
     fixed(lines)
 }
 
+/// What went wrong is there to be read; that it did is what the head says.
 fn result_role(tool: &Tool) -> Role {
     match tool.state {
-        ToolState::Failed => Role::Error,
+        ToolState::Failed => Role::Text,
         ToolState::Writing(_)
         | ToolState::Waiting
         | ToolState::Running
