@@ -7,19 +7,21 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
-    Answer, ApprovalRequest, CallInput, NoticeLevel, Outcome, RuleKind, RuleSource, ToolCall,
-    ToolOutput,
+    Access, Answer, ApprovalRequest, CallInput, Diff, NoticeLevel, Outcome, RuleKind, RuleSource,
+    ToolCall, ToolOutput,
 };
-use crate::permissions::{Approved, Decision, Query};
+use crate::permissions::{Approved, Decision, Query, ResolvedAccess};
 use crate::session::{Entry, PermissionEntry};
 use crate::tools::Tool;
 
 use super::Event;
 use super::asks::Waiting;
 use super::gate::{Gate, Person, Waits};
+use super::part::{Taken, in_part};
 use super::words::{denied, denied_by_person, not_json, stopped};
 
 /// What came of the decision.
@@ -29,10 +31,12 @@ pub(super) enum Passed {
 }
 
 /// Who wrote the arguments that are run.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) enum Whose {
     Models,
     Persons,
+    /// The model, and the person took a part of them.
+    InPart(Taken),
 }
 
 /// Takes a call to its decision, in its turn.
@@ -121,8 +125,26 @@ async fn decide(
             }
             Outcome::Ask => {}
         }
-        match ask(gate, &*tool, &asked, question, &decision, changed).await {
+        let preview = match tool.preview(&gate.context, &input).await {
+            Ok(preview) => preview,
+            // A question about a call that cannot succeed would be for nothing.
+            Err(error) if may_be_told(gate, &query).await => {
+                return Passed::Stopped(ToolOutput::failed(error.to_string()));
+            }
+            Err(_) => None,
+        };
+        match ask(gate, &asked, question, &decision, changed, preview.clone()).await {
             Asked::Changed => {}
+            Asked::Answered(Answer::Part { left_out }) => {
+                let part = in_part(&gate.context, &*tool, &input, preview.as_ref(), &left_out);
+                match part.await {
+                    Ok((part, taken)) => {
+                        record(gate, call, Outcome::Allow, "part", None).await;
+                        return narrowed(gate, call, tool, part, taken).await;
+                    }
+                    Err(error) => gate.events.notice(NoticeLevel::Error, error.to_string()).await,
+                }
+            }
             Asked::Answered(Answer::Edited { input: edited }) => {
                 record(gate, call, Outcome::Ask, "edited", None).await;
                 input = edited;
@@ -157,6 +179,41 @@ async fn decide(
     }
 }
 
+/// What a call would say of the files that it does not get to change may be told where the model
+/// could read them unasked. Elsewhere even that a text is not there says too much.
+async fn may_be_told(gate: &Gate, query: &Query) -> bool {
+    let targets = query.accesses.iter().filter_map(|access| match access {
+        ResolvedAccess::Write(path) => Some(Access::Read(path.path.clone())),
+        ResolvedAccess::Read(_) | ResolvedAccess::Run(_) => None,
+    });
+    let (targets, workspace) = (targets.collect::<Vec<_>>(), gate.workspace.clone());
+    let reads = spawn_blocking(move || Query::resolve("Read", &targets, &workspace)).await;
+    reads.is_ok_and(|reads| gate.powers.decide(&reads).0.outcome() == Outcome::Allow)
+}
+
+/// Decides what the person took of a change. They have said yes to these very arguments, so that
+/// they are not asked again; rules and mode may refuse them.
+async fn narrowed(
+    gate: &Gate,
+    call: &ToolCall,
+    tool: Arc<dyn Tool>,
+    part: Value,
+    taken: Taken,
+) -> Passed {
+    let asked = ToolCall { input: CallInput::Valid(part.clone()), ..call.clone() };
+    let query = match resolve(gate, &*tool, &asked, &part).await {
+        Ok(query) => query,
+        Err(output) => return Passed::Stopped(output),
+    };
+    let (decision, _) = gate.powers.decide(&query);
+    match decision.outcome() {
+        Outcome::Deny => Passed::Stopped(denied_by_rule(gate, call, &decision).await),
+        Outcome::Ask | Outcome::Allow => {
+            by_person(decision, &asked, tool, Whose::InPart(taken), "part")
+        }
+    }
+}
+
 fn by_person(
     decision: Decision,
     call: &ToolCall,
@@ -181,7 +238,7 @@ pub(super) async fn resolve(
     let accesses =
         tool.access(input, gate.place()).map_err(|error| ToolOutput::failed(error.to_string()))?;
     let (name, workspace) = (call.name.clone(), gate.workspace.clone());
-    tokio::task::spawn_blocking(move || Query::resolve(&name, &accesses, &workspace))
+    spawn_blocking(move || Query::resolve(&name, &accesses, &workspace))
         .await
         .map_err(|error| ToolOutput::failed(format!("The call could not be checked: {error}.")))
 }
@@ -194,15 +251,14 @@ enum Asked {
 
 async fn ask(
     gate: &Gate,
-    tool: &dyn Tool,
     call: &ToolCall,
     question: &Waiting,
     decision: &Decision,
     mut changed: watch::Receiver<u64>,
+    preview: Option<Diff>,
 ) -> Asked {
     // What is asked was parsed before: it is always valid here.
     let CallInput::Valid(input) = &call.input else { return Asked::Answered(NO) };
-    let preview = tool.preview(&gate.context, input).await;
     let (id, answer) = gate.asks.open();
     question.begin(id);
     let request = ApprovalRequest {

@@ -19,6 +19,7 @@ mod models;
 mod normalise;
 mod open;
 mod pictures;
+mod part;
 mod powers;
 mod repeats;
 mod request;

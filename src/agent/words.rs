@@ -4,6 +4,7 @@ use crate::domain::{ToolOutput, ToolStatus};
 use crate::permissions::Approved;
 
 use super::decide::Whose;
+use super::part::Taken;
 
 /// What the model is told of a call that the person stopped.
 const CANCELLED: &str = "Cancelled by the user.";
@@ -27,7 +28,20 @@ pub(super) fn with_change(output: ToolOutput, approved: &Approved, input: Whose)
             let note = format!("The user changed this call. What ran: {}\n\n", approved.input());
             ToolOutput { observation: note + &output.observation, ..output }
         }
+        Whose::InPart(taken) => in_part(output, &taken),
     }
+}
+
+/// Tells the model what the person left out of a change, so that it knows what the file holds.
+fn in_part(output: ToolOutput, part: &Taken) -> ToolOutput {
+    let Taken { taken, of, left_out } = part;
+    let note = format!(
+        "The user took {taken} of the {of} changes in this call and left out what follows. There \
+         the file keeps the lines with - and does not get those with +. Do not make these changes \
+         again unless they ask.\n{left_out}\n"
+    );
+    let summary = output.summary.map(|summary| format!("{taken} of {of} changes  {summary}"));
+    ToolOutput { observation: note + &output.observation, summary, ..output }
 }
 
 pub(super) fn denied(observation: &str) -> ToolOutput {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CallId, Diff, TurnId};
+use super::{CallId, Diff, LeftOut, TurnId};
 
 /// Names one question. Made by the agent; an answer with another id is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -99,6 +99,11 @@ pub struct RuleFile(pub PathBuf);
 pub enum Answer {
     /// Yes, this time.
     Once,
+    /// Yes, this time, to a part of the change that was shown. At least one change is taken.
+    Part {
+        /// What is not to be done.
+        left_out: LeftOut,
+    },
     /// Yes, and for the same rules until slug ends.
     Session {
         /// As offered or edited.

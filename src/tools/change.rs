@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::text::{self, Encoding, WHOLE_FILE};
 use super::{FileChange, FileState, ToolContext, ToolError, cut, off_thread};
-use crate::domain::{ContentHash, Diff, Display, ToolOutput};
+use crate::domain::{ContentHash, Diff, Display, LeftOut, ToolOutput};
 
 /// What is at the path that is to be written.
 pub(super) enum Current {
@@ -73,6 +73,25 @@ impl Change {
         self.diff(context).await
     }
 
+    /// What becomes of the old text without what is left out of `shown`, the preview of `input`.
+    pub fn without(
+        &self,
+        context: &ToolContext,
+        (tool, input): (&str, &Value),
+        shown: &Diff,
+        left_out: &LeftOut,
+    ) -> Result<String, ToolError> {
+        let seen = context.reads.take_preview(&call_key(tool, input));
+        let is_as_shown = seen.is_some_and(|seen| seen == self.before_hash());
+        let text = is_as_shown.then(|| shown.applied(&self.texts.0, left_out)).flatten();
+        text.ok_or_else(|| changed_since_approved(&context.place.show(&self.path)))
+    }
+
+    /// A yes to a part of what was shown holds for the content that it was shown of, too.
+    pub fn approve_part(&self, context: &ToolContext, tool: &str, narrowed: &Value) {
+        context.reads.record_preview(call_key(tool, narrowed), self.before_hash());
+    }
+
     /// Writes it and tells what was done.
     pub async fn commit(
         self,
@@ -83,10 +102,7 @@ impl Change {
         let shown = context.place.show(&self.path);
         let expected = self.before_hash();
         if context.reads.take_preview(&call_key(tool, input)).is_some_and(|seen| seen != expected) {
-            return Err(ToolError(format!(
-                "{shown} has changed since the change was approved. Nothing was written. Read it \
-                 again, then repeat the call."
-            )));
+            return Err(changed_since_approved(&shown));
         }
         let diff = self.clone().diff(context).await;
         let is_new = self.before.is_none();
@@ -140,6 +156,21 @@ pub(super) fn encoded(text: &str, encoding: Encoding, shown: &str) -> Result<Vec
              Leave that character out, or convert the file first, for example with iconv."
         ))
     })
+}
+
+fn changed_since_approved(shown: &str) -> ToolError {
+    ToolError(format!(
+        "{shown} has changed since the change was approved. Nothing was written. Read it again, \
+         then repeat the call."
+    ))
+}
+
+/// Why a part of a change cannot be a call of its own.
+pub(super) fn not_in_part(shown: &str) -> ToolError {
+    ToolError(format!(
+        "This change of {shown} cannot be made in part. Take all of it, or say no and what to do \
+         instead."
+    ))
 }
 
 /// Names a call by what it does.

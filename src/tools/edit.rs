@@ -6,6 +6,7 @@
 mod closest;
 mod lines;
 mod matching;
+mod narrow;
 mod placeholder;
 
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use super::change::{self, Change, Current};
 use super::input::{Input, Shape};
 use super::{Place, Tool, ToolContext, ToolError, off_thread, paths, stopped, text};
-use crate::domain::{Access, Diff, ToolOutput, ToolSpec};
+use crate::domain::{Access, Diff, LeftOut, ToolOutput, ToolSpec};
 use matching::{Mismatch, Quality, Scope};
 
 pub(in crate::tools) use placeholder::find as placeholder_in;
@@ -62,10 +63,32 @@ impl Tool for Edit {
         Ok(vec![Access::Write(wanted(input, place)?.path)])
     }
 
-    async fn preview(&self, context: &ToolContext, input: &Value) -> Option<Diff> {
-        let wanted = wanted(input, &context.place).ok()?;
-        let (change, _) = planned(context, wanted).await.ok()?;
-        change.preview(context, SHAPE.tool, input).await
+    async fn preview(
+        &self,
+        context: &ToolContext,
+        input: &Value,
+    ) -> Result<Option<Diff>, ToolError> {
+        let wanted = wanted(input, &context.place)?;
+        let (change, _) = planned(context, wanted).await?;
+        Ok(change.preview(context, SHAPE.tool, input).await)
+    }
+
+    async fn narrowed(
+        &self,
+        context: &ToolContext,
+        input: &Value,
+        shown: &Diff,
+        left_out: &LeftOut,
+    ) -> Result<Value, ToolError> {
+        let (change, _) = planned(context, wanted(input, &context.place)?).await?;
+        let wanted = change.without(context, (SHAPE.tool, input), shown, left_out)?;
+        let path = context.place.show(&change.path);
+        let old = change.texts.0.clone();
+        let found = off_thread(&context.cancel, move || narrow::between(&old, &wanted)).await?;
+        let (old, new) = found.flatten().ok_or_else(|| change::not_in_part(&path))?;
+        let narrowed = json!({"file_path": path, "old_string": old, "new_string": new});
+        change.approve_part(context, SHAPE.tool, &narrowed);
+        Ok(narrowed)
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {

@@ -31,7 +31,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
-    Access, ContentHash, Diff, Todo, ToolOutput, ToolSpec, ToolStatus, clean_path,
+    Access, ContentHash, Diff, LeftOut, Todo, ToolOutput, ToolSpec, ToolStatus, clean_path,
 };
 
 pub use ports::{
@@ -49,9 +49,26 @@ pub trait Tool: Send + Sync {
     /// sentence that tells the model what to send instead, when the input is not usable.
     fn access(&self, input: &Value, place: &Place) -> Result<Vec<Access>, ToolError>;
 
-    /// What a call would change, against what is on disk now, for the approval dialog.
-    async fn preview(&self, _context: &ToolContext, _input: &Value) -> Option<Diff> {
-        None
+    /// What a call would change, against what is on disk now, for the approval dialog. Fails as
+    /// the call itself would, where it cannot succeed.
+    async fn preview(
+        &self,
+        _context: &ToolContext,
+        _input: &Value,
+    ) -> Result<Option<Diff>, ToolError> {
+        Ok(None)
+    }
+
+    /// The input of a call that changes what `shown`, the preview of `input`, changes without what
+    /// is left out. Fails where that cannot be said in a call.
+    async fn narrowed(
+        &self,
+        _context: &ToolContext,
+        _input: &Value,
+        _shown: &Diff,
+        _left_out: &LeftOut,
+    ) -> Result<Value, ToolError> {
+        Err(ToolError("This call cannot be done in part.".into()))
     }
 
     /// Does it. Only the agent's gate calls this.

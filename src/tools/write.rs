@@ -13,7 +13,7 @@ use super::edit::placeholder_in;
 use super::input::{Input, Shape};
 use super::text::{self, Encoding};
 use super::{Place, Tool, ToolContext, ToolError, stopped};
-use crate::domain::{Access, Diff, ToolOutput, ToolSpec};
+use crate::domain::{Access, Diff, LeftOut, ToolOutput, ToolSpec};
 
 /// The Write tool.
 pub(super) struct Write;
@@ -51,10 +51,33 @@ impl Tool for Write {
         Ok(vec![Access::Write(wanted(input, place)?.path)])
     }
 
-    async fn preview(&self, context: &ToolContext, input: &Value) -> Option<Diff> {
-        let wanted = wanted(input, &context.place).ok()?;
-        let change = planned(context, wanted).await.ok()?;
-        change.preview(context, SHAPE.tool, input).await
+    async fn preview(
+        &self,
+        context: &ToolContext,
+        input: &Value,
+    ) -> Result<Option<Diff>, ToolError> {
+        let change = planned(context, wanted(input, &context.place)?).await?;
+        Ok(change.preview(context, SHAPE.tool, input).await)
+    }
+
+    async fn narrowed(
+        &self,
+        context: &ToolContext,
+        input: &Value,
+        shown: &Diff,
+        left_out: &LeftOut,
+    ) -> Result<Value, ToolError> {
+        let change = planned(context, wanted(input, &context.place)?).await?;
+        let content = change.without(context, (SHAPE.tool, input), shown, left_out)?;
+        let path = context.place.show(&change.path);
+        let narrowed = json!({"file_path": path, "content": content});
+        // Line ends are fitted to the file: what is written has to be this very text.
+        let again = planned(context, wanted(&narrowed, &context.place)?).await?;
+        if again.texts.1 != content {
+            return Err(change::not_in_part(&path));
+        }
+        change.approve_part(context, SHAPE.tool, &narrowed);
+        Ok(narrowed)
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
@@ -160,7 +183,7 @@ mod tests {
     async fn s51_a_file_that_appears_after_the_preview_stays() {
         let bench = Bench::new();
         let input = input("f", "new\n");
-        let diff = Write.preview(&bench.context, &input).await.unwrap();
+        let diff = Write.preview(&bench.context, &input).await.unwrap().unwrap();
         assert_eq!((diff.added, diff.removed), (1, 0));
         assert!(!bench.path("f").exists(), "a preview writes nothing");
         bench.put("f", "theirs\n");
@@ -168,6 +191,19 @@ mod tests {
         let error = bench.run(&Write, input).await.unwrap_err();
         assert!(error.0.starts_with("f has changed since the change was approved."), "{error}");
         assert_eq!(bench.bytes("f"), b"theirs\n");
+    }
+
+    #[tokio::test]
+    async fn a_part_of_what_is_written_is_a_text_of_its_own() {
+        let bench = Bench::new();
+        bench.put("f", "a\r\nb\r\nc\r\n");
+        bench.seen("f");
+        let whole = input("f", "A\nb\nC\n");
+        let shown = Write.preview(&bench.context, &whole).await.unwrap().unwrap();
+        let left_out = [0].into_iter().collect();
+        let part = Write.narrowed(&bench.context, &whole, &shown, &left_out).await.unwrap();
+        bench.run(&Write, part).await.unwrap();
+        assert_eq!(bench.bytes("f"), b"a\r\nb\r\nC\r\n");
     }
 
     #[tokio::test]

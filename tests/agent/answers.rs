@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use slug_code::agent::{Event, Start};
-use slug_code::domain::{Answer, Mode, Outcome, ToolStatus};
+use slug_code::domain::{Answer, CallId, CallInput, ContentHash, Mode, Outcome, ToolStatus};
 use slug_code::permissions::store::ProjectFiles;
 use slug_code::session::{Entry, PermissionEntry, TurnOutcome};
 
@@ -258,5 +258,135 @@ async fn a_rule_that_cannot_be_saved_holds_until_the_end() {
     assert!(rig.notices().iter().any(|text| text.contains("is not a settings file")));
     assert!(!is_asked_again(&scene, &mut rig, "make").await);
     assert_eq!(scene.read(".slug/settings.local.json"), "not json");
+    rig.close().await;
+}
+
+/// A file of two equal lines, read, and an edit of both.
+fn edit_of_both() -> [(&'static str, &'static str, Value); 2] {
+    let edit = json!({
+        "file_path": "f", "old_string": "old", "new_string": "new", "replace_all": true,
+    });
+    [("r1", "Read", json!({"file_path": "f"})), ("e1", "Edit", edit)]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_yes_to_a_part_does_that_part_and_tells_of_the_rest() {
+    let scene = Scene::new();
+    scene.put("f", "old\nbetween\nold\n");
+    let mut rig = scene.open(Start::New).await;
+    let [read, edit] = edit_of_both();
+    play(&scene, [calls(&[read]), calls(&[edit]), words("done")]);
+    rig.send("go").await;
+    let question = rig.asked().await;
+    assert_eq!(question.preview.as_ref().unwrap().change_count(), 2);
+    rig.answer(&question, Answer::Part { left_out: [0].into_iter().collect() }).await;
+    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    assert_eq!(scene.read("f"), "old\nbetween\nnew\n");
+    assert_eq!(answers(&rig), [(Outcome::Allow, "part".into())]);
+    assert_eq!(rig.questions(), 1, "what was taken is not asked again");
+    let (told, status) = rig.result("e1");
+    assert_eq!(status, ToolStatus::Done);
+    assert!(told.starts_with("The user took 1 of the 2 changes in this call"), "{told}");
+    assert!(told.contains("@@ line 1 @@\n-old\n+new\n"), "{told}");
+    assert!(told.ends_with("Changed f (+1 -1)."), "{told}");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s109_what_runs_of_a_part_is_what_is_on_record() {
+    let scene = Scene::new();
+    scene.put("f", "old\nbetween\nold\n");
+    let mut rig = scene.open(Start::New).await;
+    let [read, edit] = edit_of_both();
+    play(&scene, [calls(&[read]), calls(&[edit]), words("done")]);
+    rig.send("go").await;
+    let question = rig.asked().await;
+    rig.answer(&question, Answer::Part { left_out: [1].into_iter().collect() }).await;
+    rig.ended().await;
+    let ran =
+        json!({"file_path": "f", "old_string": "old\nbetween\n", "new_string": "new\nbetween\n"});
+    let started = rig.heard.iter().find_map(|event| match event {
+        Event::ToolStarted { call, .. } if call.name == "Edit" => Some(call.input.clone()),
+        _ => None,
+    });
+    assert_eq!(started, Some(CallInput::Valid(ran.clone())));
+    let on_record = rig.records().into_iter().find_map(|record| match record.entry {
+        Entry::ToolStarted { call, arguments, approved_by } if call == CallId::new("e1") => {
+            Some((arguments, approved_by))
+        }
+        _ => None,
+    });
+    let hash = ContentHash::of(ran.to_string().as_bytes());
+    assert_eq!(on_record, Some((hash, "person (part)".into())));
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s51_a_part_of_a_file_that_has_changed_is_asked_anew() {
+    let scene = Scene::new();
+    scene.put("f", "old\nbetween\nold\n");
+    let mut rig = scene.open(Start::New).await;
+    let [read, edit] = edit_of_both();
+    play(&scene, [calls(&[read]), calls(&[edit]), words("done")]);
+    rig.send("go").await;
+    let question = rig.asked().await;
+    scene.put("f", "old\nbetween\nold\ntheirs\n");
+    rig.answer(&question, Answer::Part { left_out: [1].into_iter().collect() }).await;
+    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    assert_eq!(scene.read("f"), "old\nbetween\nold\ntheirs\n");
+    let (told, status) = rig.result("e1");
+    assert_eq!(status, ToolStatus::Failed);
+    assert!(told.contains("has changed since it was read"), "{told}");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_cannot_succeed_is_not_asked_about() {
+    let scene = Scene::new();
+    scene.put("f", "text\n");
+    scene.put("unread", "text\n");
+    let edit = |id, file: &str, old: &str| {
+        (id, "Edit", json!({"file_path": file, "old_string": old, "new_string": "new"}))
+    };
+    let mut rig = scene.open(Start::New).await;
+    let read = ("r1", "Read", json!({"file_path": "f"}));
+    let tries = [edit("e1", "f", "nowhere"), edit("e2", "unread", "text"), write("w1", "unread")];
+    play(&scene, [calls(&[read]), calls(&tries), words("done")]);
+    assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
+    assert_eq!(rig.questions(), 0);
+    let says = |id, text: &str| {
+        let (told, status) = rig.result(id);
+        assert!(told.contains(text) && status == ToolStatus::Failed, "{told}");
+    };
+    says("e1", "`old_string` is not in f.");
+    says("e2", "You have not read unread yet.");
+    says("w1", "You have not read unread yet.");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s40_what_may_not_be_read_is_not_told_by_a_failing_change() {
+    let scene = Scene::new();
+    scene.put("secret", "text\n");
+    scene.settings(&json!({"permissions": {"ask": ["Read(secret)"], "deny": ["Read(hidden)"]}}));
+    let outside = scene.home.join("outside");
+    std::fs::write(&outside, "text\n").unwrap();
+    let edit = |id, file: &str| {
+        (id, "Edit", json!({"file_path": file, "old_string": "nowhere", "new_string": "new"}))
+    };
+    let mut rig = scene.open(Start::New).await;
+    for (id, file) in [("e1", "secret"), ("e2", outside.to_str().unwrap())] {
+        play(&scene, [calls(&[edit(id, file)]), words("done")]);
+        rig.send("go").await;
+        let question = rig.asked().await;
+        assert_eq!(question.preview, None, "{file}");
+        rig.answer(&question, Answer::Deny { instruction: None }).await;
+        assert_eq!(rig.ended().await, TurnOutcome::Answered);
+        assert!(rig.result(id).0.starts_with("The user said no."), "{file}");
+    }
+    scene.put("hidden", "text\n");
+    play(&scene, [calls(&[edit("e3", "hidden")]), words("done")]);
+    assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
+    assert!(rig.result("e3").0.starts_with("Denied: The rule Read(hidden) refuses it."));
     rig.close().await;
 }

@@ -95,6 +95,45 @@ fn an_edit_shows_its_diff_and_yes_writes_the_file() {
 }
 
 #[test]
+fn a_change_that_is_left_out_is_not_written_and_the_model_is_told() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let text = |first: &str, last: &str| format!("{first}\nfn between() {{}}\n{last}\n");
+    desk.write("a.rs", &text("use one;", "fn last() {}"));
+    let content = text("use two;", "fn other() {}");
+    let write = json!({"file_path": "a.rs", "content": content});
+    server.reply(Reply::calls("", &[("r1", "Read", json!({"file_path": "a.rs"}))]));
+    server.reply(Reply::calls("", &[("c1", "Write", write)]));
+    server.reply(Reply::text("Half of it."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("write it");
+    slug.answer("yes, once, all 2 changes", " ");
+    slug.wait_for("yes, 1 of 2 changes");
+    slug.keys("y");
+    slug.wait_for("Half of it.");
+    slug.wait_for("1 of 2 changes  +1 -1");
+    assert_eq!(desk.read("a.rs"), text("use one;", "fn other() {}"));
+    let told = result_of(&server.chats()[2], "c1");
+    assert!(
+        told.contains("took 1 of the 2 changes") && told.contains("-use one;\n+use two;"),
+        "{told}"
+    );
+    server.assert_clean();
+}
+
+#[test]
+fn an_edit_that_cannot_succeed_is_not_asked_about() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write("a.rs", "let sum = 1;");
+    server.reply(edit("c1"));
+    server.reply(Reply::text("I will look again."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("make it two");
+    slug.wait_for("I will look again.");
+    assert!(result_of(&server.chats()[1], "c1").contains("`old_string` is not in a.rs"));
+    server.assert_clean();
+}
+
+#[test]
 fn an_edit_that_was_refused_leaves_the_file_as_it_was() {
     let (desk, server) = (Desk::new(), ModelServer::start());
     desk.write("a.rs", EDIT);

@@ -97,7 +97,7 @@ async fn s51_a_change_between_approval_and_write_is_not_overwritten() {
     let bench = Bench::new();
     bench.put("f", "a\n");
     bench.seen("f");
-    let diff = Edit.preview(&bench.context, &input("a", "b")).await.unwrap();
+    let diff = Edit.preview(&bench.context, &input("a", "b")).await.unwrap().unwrap();
     assert_eq!((diff.added, diff.removed), (1, 1));
     assert_eq!(bench.bytes("f"), b"a\n", "a preview writes nothing");
     bench.put("f", "a theirs\n");
@@ -251,4 +251,62 @@ async fn a_big_file_is_edited_or_explained() {
     assert!(found.unwrap().ends_with(b"thread\n"));
     let missing = edited(&text, input("some line of prose\nthat is not there", "x")).await;
     assert!(missing.unwrap_err().contains("The closest place"));
+}
+
+#[tokio::test]
+async fn a_part_of_an_edit_is_an_edit_of_its_own() {
+    let all = |old: &str, new: &str| json!({"file_path": "f", "old_string": old, "new_string": new, "replace_all": true});
+    let cases = [
+        // The text that stays is not the only one of its kind.
+        ("x\na\nx\na\nx\n", all("a", "b"), 0, "x\na\nx\nb\nx\n"),
+        ("x\na\nx\na\nx\n", all("a", "b"), 1, "x\nb\nx\na\nx\n"),
+        ("a\r\nx\r\na\r\n", all("a", "b\nc"), 0, "a\r\nx\r\nb\r\nc\r\n"),
+        ("a\nx\na", all("a", "b"), 0, "a\nx\nb"),
+        // Nothing but new lines, which stand beside lines that are there twice.
+        ("x\nx\nx\n", input("x\nx\nx\n", "n\nx\nx\nx\nm\n"), 0, "x\nx\nx\nm\n"),
+        ("a\nb\nc\n", input("a\nb\nc\n", "b\n"), 1, "b\nc\n"),
+    ];
+    for (before, whole, left_out, after) in cases {
+        let bench = Bench::new();
+        bench.put("f", before);
+        bench.seen("f");
+        let shown = Edit.preview(&bench.context, &whole).await.unwrap().unwrap();
+        let left_out = [left_out].into_iter().collect();
+        let part = Edit.narrowed(&bench.context, &whole, &shown, &left_out).await.unwrap();
+        bench.run(&Edit, part).await.unwrap();
+        assert_eq!(String::from_utf8(bench.bytes("f")).unwrap(), after, "{before:?}");
+    }
+}
+
+#[tokio::test]
+async fn s51_a_part_holds_for_the_content_that_was_shown() {
+    let whole = json!({
+        "file_path": "f", "old_string": "a", "new_string": "b", "replace_all": true,
+    });
+    let bench = Bench::new();
+    bench.put("f", "a\nx\na\n");
+    bench.seen("f");
+    let shown = Edit.preview(&bench.context, &whole).await.unwrap().unwrap();
+    let left_out = [0].into_iter().collect();
+    bench.put("f", "a\nx\na\ntheirs\n");
+    bench.seen("f");
+    let error = Edit.narrowed(&bench.context, &whole, &shown, &left_out).await.unwrap_err();
+    assert!(error.0.starts_with("f has changed since the change was approved."), "{error}");
+    let shown = Edit.preview(&bench.context, &whole).await.unwrap().unwrap();
+    let part = Edit.narrowed(&bench.context, &whole, &shown, &left_out).await.unwrap();
+    bench.put("f", "again\na\nx\na\ntheirs\n");
+    bench.seen("f");
+    let error = bench.run(&Edit, part).await.unwrap_err();
+    assert!(error.0.starts_with("f has changed since the change was approved."), "{error}");
+    assert_eq!(bench.bytes("f"), b"again\na\nx\na\ntheirs\n");
+}
+
+#[tokio::test]
+async fn a_preview_fails_as_the_edit_would() {
+    let bench = Bench::new();
+    bench.put("f", "a\n");
+    bench.seen("f");
+    let error = Edit.preview(&bench.context, &input("nowhere", "b")).await.unwrap_err();
+    let run = bench.run(&Edit, input("nowhere", "b")).await.unwrap_err();
+    assert_eq!(error, run);
 }

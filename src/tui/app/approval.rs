@@ -6,7 +6,9 @@
 //! been seen.
 
 mod line;
+mod picks;
 
+use std::ops::Range;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -15,10 +17,11 @@ use crate::domain::{Answer, ApprovalRequest};
 
 use super::editor::{Editor, Lines};
 use super::geometry::Extent;
-use super::keymap::{self, ApprovalKey, FieldKey, Press};
+use super::keymap::{self, ApprovalKey, FieldKey, Press, Scrolling};
 use super::overlay::{Step, scrolled};
 
 pub use line::Misheard;
+pub use picks::{Picks, Way};
 
 /// How long no key may have come before the dialog takes one.
 pub const GUARD: Duration = Duration::from_millis(300);
@@ -34,6 +37,8 @@ pub struct Approval {
     pub deny_rule: Option<String>,
     /// What the keys mean now.
     pub stage: Stage,
+    /// The changes of an edit, where they can be taken one by one.
+    pub picks: Option<Picks>,
     /// Rows of the command or diff above the dialog.
     pub scroll: usize,
     /// Whether the end of the command has been on screen.
@@ -91,6 +96,7 @@ impl Approval {
         Self {
             allow_rules: request.allow_rules.clone(),
             deny_rule: request.deny_rule.clone(),
+            picks: Picks::of(&request),
             request,
             stage: Stage::Choosing,
             scroll: 0,
@@ -115,6 +121,12 @@ impl Approval {
         !self.allow_rules.is_empty()
     }
 
+    /// Whether a rule can be saved with the yes: only with one to all that was asked for.
+    pub fn may_save(&self) -> bool {
+        let is_whole = self.picks.as_ref().is_none_or(|picks| picks.taken() == picks.count);
+        self.may_approve() && self.offers_rules() && is_whole
+    }
+
     /// A key that came too early.
     pub fn stray_key(&mut self, now: Duration) -> Stray {
         self.quiet_since = now;
@@ -129,11 +141,19 @@ impl Approval {
         }
     }
 
+    /// Moves through what would run; `places` are the rows of each change of an edit.
+    pub fn scroll_to(&mut self, row: usize, extent: Extent, places: &[Range<usize>]) {
+        self.scroll = row;
+        if let Some(picks) = &mut self.picks {
+            picks.follow(row, places, extent);
+        }
+    }
+
     /// A key.
-    pub fn key(&mut self, key: &Press<'_>, extent: Extent) -> Step {
+    pub fn key(&mut self, key: &Press<'_>, extent: Extent, places: &[Range<usize>]) -> Step {
         match self.stage {
             Stage::Choosing => match keymap::find(keymap::APPROVAL, key) {
-                Some(key) => self.choose(key, extent),
+                Some(key) => self.choose(key, extent, places),
                 None => Step::Stay,
             },
             Stage::Rule(..) | Stage::Command(_) | Stage::Instruction(_) => self.type_in(key),
@@ -156,14 +176,16 @@ impl Approval {
         }
     }
 
-    fn choose(&mut self, key: ApprovalKey, extent: Extent) -> Step {
+    fn choose(&mut self, key: ApprovalKey, extent: Extent, places: &[Range<usize>]) -> Step {
         let rules = || self.allow_rules.clone();
         match key {
-            ApprovalKey::Once if self.may_approve() => self.answer(Answer::Once),
-            ApprovalKey::Session if self.may_approve() && self.offers_rules() => {
+            ApprovalKey::Once if self.may_approve() => {
+                self.answer(self.picks.as_ref().map_or(Answer::Once, Picks::yes))
+            }
+            ApprovalKey::Session if self.may_save() => {
                 self.answer(Answer::Session { rules: rules() })
             }
-            ApprovalKey::Always if self.may_approve() && self.offers_rules() => {
+            ApprovalKey::Always if self.may_save() => {
                 self.answer(Answer::Always { rules: rules() })
             }
             ApprovalKey::Once | ApprovalKey::Session | ApprovalKey::Always => Step::Stay,
@@ -186,11 +208,29 @@ impl Approval {
                 self.edit_slot(self.first_slot());
                 Step::Stay
             }
+            ApprovalKey::Pick => {
+                match &mut self.picks {
+                    Some(picks) if picks.is_in_sight(self.scroll, places, extent) => picks.toggle(),
+                    Some(picks) => self.scroll = picks.reveal(self.scroll, places, extent),
+                    None => self.scroll = scrolled(self.scroll, Scrolling::PageDown, extent),
+                }
+                Step::Stay
+            }
+            ApprovalKey::NextChange => self.step_change(Way::Next, extent, places),
+            ApprovalKey::PreviousChange => self.step_change(Way::Previous, extent, places),
             ApprovalKey::Scroll(how) => {
-                self.scroll = scrolled(self.scroll, how, extent);
+                self.scroll_to(scrolled(self.scroll, how, extent), extent, places);
                 Step::Stay
             }
         }
+    }
+
+    fn step_change(&mut self, way: Way, extent: Extent, places: &[Range<usize>]) -> Step {
+        if let Some(picks) = &mut self.picks {
+            picks.step(way);
+            self.scroll = picks.reveal(self.scroll, places, extent);
+        }
+        Step::Stay
     }
 
     fn type_in(&mut self, key: &Press<'_>) -> Step {

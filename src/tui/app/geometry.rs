@@ -1,6 +1,7 @@
 //! What `update` needs to know of the screen. The view measures it while it draws.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::tui::layout::Run;
 
@@ -35,6 +36,8 @@ pub struct Geometry {
     pub page: Option<PageGeometry>,
     /// The open dialog's scrolling part.
     pub dialog: Option<Extent>,
+    /// Which of that part's rows each change of an edit takes.
+    pub changes: Arc<[Range<usize>]>,
     /// The open list's rows.
     pub list: Option<Area>,
     /// The rows of the list of sessions.
@@ -138,6 +141,7 @@ impl Geometry {
             input_above: 0,
             page: None,
             dialog: None,
+            changes: Arc::default(),
             list: None,
             sidebar: None,
         }

@@ -299,6 +299,7 @@ fn stop_turn(model: &mut Model) -> Vec<Effect> {
 fn overlay_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
     let now = model.now;
     let extent = model.geometry.dialog.unwrap_or_default();
+    let places = Arc::clone(&model.geometry.changes);
     let page = model.geometry.list.map_or(1, |list| usize::from(list.height));
     // A dialog that does not take keys yet leaves them to what is below it.
     let below = match model.overlays.last_mut()? {
@@ -318,7 +319,7 @@ fn overlay_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
     };
     let at = model.overlays.len().checked_sub(depth)?;
     let step = match model.overlays.get_mut(at)? {
-        Overlay::Approval(approval) => approval.key(key, extent),
+        Overlay::Approval(approval) => approval.key(key, extent, &places),
         Overlay::Picker(picker) => picker.key(key, page),
         Overlay::Reading(reading) => reading.key(key, extent),
         Overlay::Pager(_) => return Some(pager::key(model, at, key)),

@@ -115,7 +115,9 @@ fn wheel(model: &mut Model, rows: i32) {
     let scroll = |at: usize| (0..rows.abs()).fold(at, |at, _| scrolled(at, how, extent));
     match model.overlays.last_mut() {
         Some(Overlay::Picker(picker)) => picker.list.step(rows.signum() as isize),
-        Some(Overlay::Approval(approval)) => approval.scroll = scroll(approval.scroll),
+        Some(Overlay::Approval(approval)) => {
+            approval.scroll_to(scroll(approval.scroll), extent, &model.geometry.changes);
+        }
         Some(Overlay::Reading(reading)) => reading.scroll = scroll(reading.scroll),
         Some(Overlay::Pager(pager)) => pager::wheel(pager, rows, model.geometry.page.as_ref()),
         Some(Overlay::Changes(page)) => page.reach.by(isize::try_from(rows).unwrap_or(0)),

@@ -55,6 +55,25 @@ pub fn render(diff: &Diff, width: u16, most: usize, highlighter: &Highlighter) -
     Laid { lines, colours: sheet.colours() }
 }
 
+/// Lays out all of a diff, and says which of the lines each of its changes takes.
+pub fn whole(diff: &Diff, width: u16, highlighter: &Highlighter) -> (Laid, Vec<Range<usize>>) {
+    let sheet = Sheet::new(diff, width, usize::MAX, highlighter);
+    let rows = rows::rows(diff, natural_sides(width), &Context::All, usize::MAX);
+    let mut lines = Vec::new();
+    let mut places: Vec<Range<usize>> = Vec::with_capacity(rows.changes.len());
+    for (at, row) in rows.rows.iter().enumerate() {
+        let start = lines.len();
+        sheet.lay(row, &mut lines);
+        if rows.changes.get(places.len()) == Some(&at) {
+            places.push(start..start);
+        }
+        if let Some(place) = places.last_mut().filter(|_| sheet.is_change(row)) {
+            place.end = lines.len();
+        }
+    }
+    (Laid { lines, colours: sheet.colours() }, places)
+}
+
 /// A diff at a width: lays out its rows one by one.
 #[derive(Debug)]
 pub struct Sheet<D> {
@@ -99,6 +118,16 @@ impl<D: Deref<Target = Diff>> Sheet<D> {
     /// Whether its code has its colours.
     pub fn colours(&self) -> Colours {
         self.old.colours.and(self.new.colours)
+    }
+
+    /// Whether a row shows removed or added lines.
+    fn is_change(&self, row: &Row) -> bool {
+        let changed =
+            |at: usize| self.entries.get(at).is_some_and(|entry| entry.tag != LineTag::Context);
+        match row {
+            Row::One(at) | Row::Two(Some(at), _) | Row::Two(None, Some(at)) => changed(*at),
+            Row::Two(None, None) | Row::Note(_) | Row::Folded { .. } | Row::LeftOut(_) => false,
+        }
     }
 
     /// Lays out a row below what is there.

@@ -10,6 +10,7 @@ mod keys;
 mod looks;
 mod moving;
 mod pager;
+mod picking;
 mod reading;
 mod resting;
 mod scrolling;

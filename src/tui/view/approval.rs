@@ -3,14 +3,11 @@
 //! What is shown is what runs, with everything made visible. What would run scrolls; the answers
 //! are always on screen.
 
-use std::sync::Arc;
+mod what;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use serde_json::Value;
-
-use crate::domain::{Outcome, Part};
 use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, Asked, End, Slot, Stage};
 use crate::tui::app::editor::Editor;
@@ -18,11 +15,12 @@ use crate::tui::app::geometry::{Extent, Geometry};
 use crate::tui::app::keymap::{ApprovalKey, FieldKey, Keymap, Scrolling};
 use crate::tui::app::softwrap;
 use crate::tui::app::title::home_path;
-use crate::tui::layout::{Highlighter, Line, Role, Span, diff, plain};
+use crate::tui::layout::{Line, Role, Span, plain};
 
 use super::blocks::harmless;
 use super::layouts::Layouts;
 use super::paint::{self, Styles, line, span, truncate};
+use what::What;
 
 /// As wide as reads well.
 const WIDE: u16 = 104;
@@ -42,7 +40,7 @@ pub fn draw(
     let widest = if approval.request.preview.is_some() { WIDEST } else { WIDE };
     let width = area.width.saturating_sub(2).min(widest);
     let room = width.saturating_sub(6).max(1);
-    let what = what(model, approval, layouts, room);
+    let what = What::new(model, approval, layouts, room);
     let answers = answers(model, approval, room, area.height);
     let fixed = u16::try_from(answers.lines.len()).unwrap_or(u16::MAX).saturating_add(3);
     let wanted = u16::try_from(what.len()).unwrap_or(u16::MAX).saturating_add(fixed);
@@ -57,11 +55,11 @@ pub fn draw(
 
     let shown = usize::from(inner.height.saturating_sub(fixed - 2)).max(1);
     let scroll = approval.scroll.min(what.len().saturating_sub(shown));
-    let lines = (scroll..scroll + shown).filter_map(|at| what.get(at));
-    for (y, line) in (inner.y..inner.y + inner.height).zip(lines) {
-        paint::whole(line, styles, Rect { y, height: 1, ..inner }, buffer);
+    for (y, row) in (inner.y..inner.y + inner.height).zip(scroll..scroll + shown) {
+        what.draw(row, styles, Rect { y, height: 1, ..inner }, buffer);
     }
     geometry.dialog = Some(Extent { rows: what.len(), shown });
+    geometry.changes = what.changes.clone();
     let split = inner.y + u16::try_from(shown).unwrap_or(0);
     if what.len() > shown {
         let more = what.len() - shown - scroll;
@@ -86,102 +84,6 @@ pub fn draw(
         x: (inner.x + column).min(inner.x + inner.width),
         y: top + u16::try_from(row).unwrap_or(0),
     })
-}
-
-/// The scrolling part: a heading, the diff, and what the rules say.
-struct What {
-    above: Vec<Line>,
-    diff: Arc<[Line]>,
-    below: Vec<Line>,
-}
-
-impl What {
-    fn len(&self) -> usize {
-        self.above.len() + self.diff.len() + self.below.len()
-    }
-
-    fn get(&self, at: usize) -> Option<&Line> {
-        self.above.iter().chain(self.diff.iter()).chain(&self.below).nth(at)
-    }
-}
-
-/// What would run or change, and what the rules say of its parts.
-fn what(model: &Model, approval: &Approval, layouts: &mut Layouts, width: u16) -> What {
-    let request = &approval.request;
-    let home = model.settings.home.as_deref();
-    let (above, diff) = match (&request.preview, request.command()) {
-        (Some(diff), _) => {
-            let path = line(vec![
-                span(harmless(&home_path(&diff.path, home)), Role::Strong),
-                span(format!("  +{}", diff.added), Role::Success),
-                span(format!(" -{}", diff.removed), Role::Error),
-            ]);
-            // All of it: nothing may be approved that cannot be seen.
-            let lay = |it: &Highlighter| diff::render(diff, width, usize::MAX, it);
-            (vec![path], layouts.aside(request.id.0, width, lay))
-        }
-        (None, Some(command)) => (plain::render(command, Role::Code, width), Arc::default()),
-        (None, None) => (arguments(&request.input, width), Arc::default()),
-    };
-    What { above, diff, below: rules(model, approval, width) }
-}
-
-/// Where it would run, and what the rules say of it.
-fn rules(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
-    let request = &approval.request;
-    let home = model.settings.home.as_deref();
-    let mut lines = vec![Line::default()];
-    if request.command().is_some() {
-        lines.push(line(vec![
-            span("in  ", Role::Muted),
-            span(harmless(&home_path(&request.cwd, home)), Role::Text),
-        ]));
-    }
-    let widest = request.parts.iter().map(|part| paint::width(&harmless(&part.text))).max();
-    let column = widest.unwrap_or(0).min(width / 2);
-    lines.extend(request.parts.iter().map(|part| of_part(part, column, width, home)));
-    if !request.reason.is_empty() {
-        lines.extend(plain::render(&request.reason, Role::Muted, width));
-    }
-    lines
-}
-
-fn of_part(part: &Part, column: u16, width: u16, home: Option<&std::path::Path>) -> Line {
-    let (mark, role, word) = match part.decision {
-        Outcome::Allow => ("✓", Role::Success, "allowed"),
-        Outcome::Ask => ("?", Role::Warning, "no rule"),
-        Outcome::Deny => ("✗", Role::Error, "denied"),
-    };
-    let text = truncate(&harmless(&part.text), column);
-    let pad = usize::from(column.saturating_sub(paint::width(&text))) + 6;
-    let mut why = match &part.rule {
-        Some(source) if part.decision == Outcome::Ask => format!("asked for by {}", source.rule),
-        Some(source) => format!("{word} by {}", source.rule),
-        None => word.to_owned(),
-    };
-    if let Some(file) = part.rule.as_ref().and_then(|source| source.file.as_ref()) {
-        why = format!("{why}     {}", home_path(file, home));
-    }
-    let room = width.saturating_sub(column + 8);
-    line(vec![
-        span(format!("{mark} "), role),
-        span(text, Role::Text),
-        span(" ".repeat(pad), Role::Text),
-        span(truncate(&harmless(&why), room), Role::Muted),
-    ])
-}
-
-/// The arguments of a call that is neither a command nor an edit, a row each.
-fn arguments(input: &Value, width: u16) -> Vec<Line> {
-    let Some(fields) = input.as_object() else {
-        return plain::render(&input.to_string(), Role::Code, width);
-    };
-    let mut lines = Vec::new();
-    for (name, value) in fields {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        lines.extend(plain::render(&format!("{name}: {value}"), Role::Code, width));
-    }
-    lines
 }
 
 /// The rows below, and where in them the caret stands.
@@ -234,11 +136,22 @@ fn answer(key: String, words: &str, column: usize, role: Role) -> Vec<Span> {
     vec![span(key, role), span(format!("  {words}{pad}"), Role::Text)]
 }
 
+/// What the yes is to.
+fn once(approval: &Approval) -> String {
+    match approval.picks.as_ref().map(|picks| (picks.taken(), picks.count)) {
+        None => "yes, once".into(),
+        Some((0, _)) => "no, since none is taken".into(),
+        Some((taken, count)) if taken == count => format!("yes, once, all {count} changes"),
+        Some((taken, count)) => format!("yes, {taken} of {count} changes"),
+    }
+}
+
 fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
     // The longest answer of the right column has to fit beside the left one.
     let half = usize::from(width.saturating_sub(38)).clamp(27, 37);
     let key = |action| model.settings.keys.key(action);
     let yes = if approval.may_approve() { Role::Success } else { Role::Muted };
+    let and_save = if approval.may_save() { Role::Success } else { Role::Muted };
     let row = |left: Vec<Span>, right: Vec<Span>| line([left, right].concat());
     let blank = || vec![span(" ".repeat(half), Role::Text)];
     let never = match &approval.deny_rule {
@@ -251,13 +164,13 @@ fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
         None => Vec::new(),
     };
     let session = if approval.offers_rules() {
-        answer(key(ApprovalKey::Session), "yes, for this session", half, yes)
+        answer(key(ApprovalKey::Session), "yes, for this session", half, and_save)
     } else {
         blank()
     };
     let mut lines = vec![
         row(
-            answer(key(ApprovalKey::Once), "yes, once", half, yes),
+            answer(key(ApprovalKey::Once), &once(approval), half, yes),
             answer(key(ApprovalKey::No), "no", 0, Role::Error),
         ),
         row(session, never),
@@ -271,13 +184,24 @@ fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
         let room = usize::from(width.saturating_sub(paint::width(&edit) + 3));
         let left = room.saturating_sub(usize::from(paint::width(&always)) + 2);
         let words = truncate(&words, u16::try_from(left).unwrap_or(0));
-        lines.push(row(answer(always, &words, room, yes), vec![span(edit, Role::Muted)]));
-        lines.push(line(vec![span(truncate(&format!("   kept in {file}"), width), Role::Muted)]));
+        lines.push(row(answer(always, &words, room, and_save), vec![span(edit, Role::Muted)]));
+        let below = if approval.may_approve() && !approval.may_save() {
+            format!(
+                "{} and {} take all changes, or none",
+                key(ApprovalKey::Session),
+                key(ApprovalKey::Always)
+            )
+        } else {
+            format!("kept in {file}")
+        };
+        lines.push(line(vec![span(truncate(&format!("   {below}"), width), Role::Muted)]));
     }
-    let edit = if approval.request.command().is_some() {
-        answer(key(ApprovalKey::EditCommand), "edit the command", half, yes)
-    } else {
-        blank()
+    let edit = match &approval.picks {
+        Some(_) => answer(key(ApprovalKey::Pick), "take or leave this change", half, Role::Key),
+        None if approval.request.command().is_some() => {
+            answer(key(ApprovalKey::EditCommand), "edit the command", half, yes)
+        }
+        None => blank(),
     };
     let tell = key(ApprovalKey::Instruct);
     lines.push(row(edit, answer(tell, "no, and tell it what to do instead", 0, Role::Error)));
@@ -286,7 +210,14 @@ fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
 
 /// The answers in as few rows as can be, for small screens.
 fn short(keys: &Keymap, approval: &Approval, width: u16) -> Vec<Line> {
-    let mut answers = vec![(ApprovalKey::Once, "yes"), (ApprovalKey::No, "no")];
+    let yes = match approval.picks.as_ref() {
+        None => "yes".into(),
+        Some(picks) => format!("yes, {} of {}", picks.taken(), picks.count),
+    };
+    let mut answers = vec![(ApprovalKey::Once, yes.as_str()), (ApprovalKey::No, "no")];
+    if approval.picks.is_some() {
+        answers.push((ApprovalKey::Pick, "take or leave"));
+    }
     if approval.offers_rules() {
         answers.extend([
             (ApprovalKey::Session, "this session"),

@@ -4,9 +4,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::domain::NoticeLevel;
+use crate::tui::app::approval::Approval;
 use crate::tui::app::geometry::{Area, Geometry};
 use crate::tui::app::keymap::{
-    ChatKey, Context, EmptyInputKey, Pending, Scrolling, SidebarKey, in_words,
+    ApprovalKey, ChatKey, Context, EmptyInputKey, Keymap, Pending, Scrolling, SidebarKey, in_words,
 };
 use crate::tui::app::model::Focus;
 use crate::tui::app::overlay::Overlay;
@@ -115,7 +116,7 @@ fn hints(model: &Model) -> (Hints, Hints) {
     match model.overlays.last() {
         Some(Overlay::Approval(approval)) => match approval.stage {
             crate::tui::app::approval::Stage::Choosing => {
-                (keys.hints(Context::Approval).collect(), Vec::new())
+                (question_hints(keys, approval), Vec::new())
             }
             crate::tui::app::approval::Stage::Rule(..)
             | crate::tui::app::approval::Stage::Command(_)
@@ -132,6 +133,14 @@ fn hints(model: &Model) -> (Hints, Hints) {
         Some(Overlay::Changes(_)) => (keys.hints(Context::Changes).collect(), Vec::new()),
         None => chat_hints(model),
     }
+}
+
+/// Changes are spoken of where they can be taken one by one.
+fn question_hints(keys: &Keymap, approval: &Approval) -> Hints {
+    let about_changes = [ApprovalKey::Pick, ApprovalKey::NextChange, ApprovalKey::PreviousChange];
+    let about_changes: Hints = about_changes.iter().flat_map(|key| keys.hint(*key)).collect();
+    let all = keys.hints(Context::Approval);
+    all.filter(|hint| approval.picks.is_some() || !about_changes.contains(hint)).collect()
 }
 
 fn chat_hints(model: &Model) -> (Hints, Hints) {

@@ -94,7 +94,8 @@ fn of_tool(tool: &Tool, fold: Fold, now: Duration, width: u16) -> Head {
     let right = right(tool, now, width);
     let (mark, mark_role) = mark(tool, fold);
     let name = format!("{:NAME$} ", harmless(&tool.name));
-    let mut left = vec![span(format!("{mark} "), mark_role), span(name, Role::Tool)];
+    let name_role = if tool.state == ToolState::Failed { Role::Error } else { Role::Tool };
+    let mut left = vec![span(format!("{mark} "), mark_role), span(name, name_role)];
     let room = width.saturating_sub(spans_width(&left) + spans_width(&right) + 2);
     let mut runs = Vec::new();
     let column = spans_width(&left[..1]);
@@ -159,11 +160,19 @@ fn outcome(tool: &Tool) -> Vec<Span> {
         }
         ToolState::Running => vec![span("running", Role::Warning)],
         ToolState::Done => match (&tool.shows, said) {
-            (Shows::Diff(diff), _) => vec![
-                span(format!("+{}", diff.added), Role::Success),
-                span(" ", Role::Text),
-                span(format!("-{}", diff.removed), Role::Error),
-            ],
+            (Shows::Diff(diff), said) => {
+                let (added, removed) = (format!("+{}", diff.added), format!("-{}", diff.removed));
+                // What is said before the counts: that only a part of a change was made.
+                let before = said.and_then(|said| {
+                    said.strip_suffix(&format!("{added} {removed}")).map(str::to_owned)
+                });
+                vec![
+                    span(before.unwrap_or_default(), Role::Muted),
+                    span(added, Role::Success),
+                    span(" ", Role::Text),
+                    span(removed, Role::Error),
+                ]
+            }
             (_, Some(said)) => vec![span(said, Role::Muted)],
             (_, None) => Vec::new(),
         },

@@ -1,13 +1,14 @@
 //! The laid-out lines of the transcript's blocks: which of them stream, and which are kept.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::domain::Diff;
+use crate::domain::{ApprovalId, Diff};
 use crate::tui::app::block::{Block, BlockId, Body, Fold, TextState};
 use crate::tui::app::pager::Wrap;
 use crate::tui::app::pager::document::Document;
-use crate::tui::layout::diff::Sheet;
 use crate::tui::layout::diff::rows::Row;
+use crate::tui::layout::diff::{self, Sheet};
 use crate::tui::layout::{self, Colours, Highlighter, Key, Laid, Line, paged};
 use crate::tui::links::Links;
 
@@ -21,6 +22,8 @@ pub struct Layouts {
     thought: Option<(BlockId, GrowingThought)>,
     /// Rows of the pages over the chat.
     pages: layout::Layouts,
+    /// The rows of each change of the edit that was asked about last.
+    places: Option<(Key, Arc<[Range<usize>]>)>,
     /// The changed file that is shown.
     sheet: Option<Shown>,
     /// The lines that were asked for last.
@@ -47,6 +50,7 @@ impl Layouts {
             highlighter,
             thought: None,
             pages: layout::Layouts::default(),
+            places: None,
             sheet: None,
             last: Arc::default(),
             links: Links::default(),
@@ -68,6 +72,7 @@ impl Layouts {
         self.kept = layout::Layouts::default();
         self.pages = layout::Layouts::default();
         self.thought = None;
+        self.places = None;
         self.sheet = None;
     }
 
@@ -76,17 +81,30 @@ impl Layouts {
         &self.highlighter
     }
 
-    /// The lines of something beside the transcript, by an id of its own: a dialog's diff.
-    pub fn aside(
+    /// The diff of a question, and which rows each change takes with `above` rows before the diff.
+    pub fn asked(
         &mut self,
-        id: u64,
+        id: ApprovalId,
+        diff: &Diff,
         width: u16,
-        lay: impl FnOnce(&Highlighter) -> Laid,
-    ) -> Arc<[Line]> {
+        above: usize,
+    ) -> (Arc<[Line]>, Arc<[Range<usize>]>) {
         // Blocks count up from 0, these down from the end.
-        let key = Key { block: u64::MAX - id, revision: 0, width, fold: Fold::Open };
+        let key = Key { block: u64::MAX - id.0, revision: 0, width, fold: Fold::Open };
         let highlighter = &self.highlighter;
-        self.kept.get(key, highlighter, || lay(highlighter))
+        let mut places = self.places.take().filter(|(of, _)| *of == key).map(|(_, places)| places);
+        let rows = |places: Vec<Range<usize>>| -> Arc<[Range<usize>]> {
+            places.iter().map(|place| place.start + above..place.end + above).collect()
+        };
+        let lines = self.kept.get(key, highlighter, || {
+            let (laid, found) = diff::whole(diff, width, highlighter);
+            places = Some(rows(found));
+            laid
+        });
+        // The lines may be kept where another question's places were remembered since.
+        let places = places.unwrap_or_else(|| rows(diff::whole(diff, width, highlighter).1));
+        self.places = Some((key, Arc::clone(&places)));
+        (lines, places)
     }
 
     /// The rows of a line of a long text.

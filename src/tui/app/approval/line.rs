@@ -102,8 +102,11 @@ impl Approval {
             | ApprovalKey::EditCommand
             | ApprovalKey::Instruct
             | ApprovalKey::EditRule
+            | ApprovalKey::Pick
+            | ApprovalKey::NextChange
+            | ApprovalKey::PreviousChange
             | ApprovalKey::Scroll(_) => {}
         }
-        Ok(self.choose(key, Extent::default()))
+        Ok(self.choose(key, Extent::default(), &[]))
     }
 }

@@ -247,6 +247,12 @@ pub enum ApprovalKey {
     Instruct,
     /// Edits the rule that is saved.
     EditRule,
+    /// Takes the change that has the focus, or leaves it out.
+    Pick,
+    /// The next change of an edit.
+    NextChange,
+    /// The change before.
+    PreviousChange,
     /// Moves through the command or the diff.
     Scroll(Scrolling),
 }

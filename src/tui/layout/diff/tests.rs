@@ -154,3 +154,16 @@ fn a_huge_diff_is_cut_and_says_so() {
     assert_eq!(lines.len(), 201);
     assert_eq!(text(&lines[200]), "   … 99800 more lines, /diff shows them");
 }
+
+#[test]
+fn the_whole_of_a_diff_says_where_its_changes_stand() {
+    let old: String = (1..=30).map(|n| format!("line {n}\n")).collect();
+    let new = old.replace("line 3\n", "LINE 3\nand one more\n").replace("line 25\n", "");
+    let diff = Diff::between("f", &old, &new);
+    for (width, places) in [(60, [2..5, 12..13]), (140, [2..4, 11..12])] {
+        let (laid, found) = whole(&diff, width, &Highlighter::off());
+        assert_eq!(found, places, "{width}");
+        assert!(text(&laid.lines[found[1].start]).contains("- line 25"));
+        assert_eq!(found.len(), diff.change_count());
+    }
+}

@@ -1,0 +1,219 @@
+//! A diff of which only some changes are made.
+//!
+//! A change is a run of removed and added lines with nothing unchanged between them, the same that
+//! the screen steps through. Changes are numbered from 0, from the top. With all of them the old
+//! text becomes the new one, with none it stays as it is.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::{Diff, DiffLine, Hunk, LineEnd, LineTag};
+
+/// The changes of a diff that are not made.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LeftOut(BTreeSet<usize>);
+
+impl LeftOut {
+    /// Leaves a change out, or takes it after all.
+    pub fn toggle(&mut self, change: usize) {
+        if !self.0.remove(&change) {
+            self.0.insert(change);
+        }
+    }
+
+    /// Whether a change is left out.
+    pub fn has(&self, change: usize) -> bool {
+        self.0.contains(&change)
+    }
+
+    /// How many are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl FromIterator<usize> for LeftOut {
+    fn from_iter<I: IntoIterator<Item = usize>>(changes: I) -> Self {
+        Self(changes.into_iter().collect())
+    }
+}
+
+impl Diff {
+    /// How many changes there are.
+    pub fn change_count(&self) -> usize {
+        self.hunks.iter().flat_map(runs).filter(|run| is_change(run)).count()
+    }
+
+    /// What becomes of `old` with all changes but those left out; nothing where this is not a diff
+    /// of `old`.
+    pub fn applied(&self, old: &str, left_out: &LeftOut) -> Option<String> {
+        let mut lines = old.split_inclusive('\n');
+        let mut new = String::with_capacity(old.len());
+        let mut next = 1;
+        let mut change = 0;
+        for hunk in &self.hunks {
+            while next < hunk.old_start {
+                new.push_str(lines.next()?);
+                next += 1;
+            }
+            for run in runs(hunk) {
+                let is_taken = !left_out.has(change);
+                change += usize::from(is_change(run));
+                for line in run {
+                    match line.tag {
+                        LineTag::Added if is_taken => new.extend([&line.text, line.end.text()]),
+                        LineTag::Added => {}
+                        LineTag::Context | LineTag::Removed => {
+                            let there = lines.next().filter(|there| line.is(there))?;
+                            next += 1;
+                            if line.tag == LineTag::Context || !is_taken {
+                                new.push_str(there);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        new.extend(lines);
+        Some(new)
+    }
+
+    /// The changes that were left out, each under the number of its line in the file with the
+    /// others made.
+    pub fn left_out_text(&self, left_out: &LeftOut) -> String {
+        let mut text = String::new();
+        let (mut change, mut shift) = (0, 0);
+        for hunk in &self.hunks {
+            let mut old = hunk.old_start;
+            for run in runs(hunk) {
+                let count = |tag| run.iter().filter(|line| line.tag == tag).count();
+                let (removed, added) = (count(LineTag::Removed), count(LineTag::Added));
+                if is_change(run) {
+                    if left_out.has(change) {
+                        // Writing to a string cannot fail.
+                        let _ = writeln!(text, "@@ line {} @@", old.saturating_add_signed(shift));
+                        for line in run {
+                            let sign = if line.tag == LineTag::Removed { '-' } else { '+' };
+                            let _ = writeln!(text, "{sign}{}", line.text);
+                        }
+                    } else {
+                        shift += added as isize - removed as isize;
+                    }
+                    change += 1;
+                }
+                old += run.len() - added;
+            }
+        }
+        text
+    }
+}
+
+/// The lines of a hunk, the changed and the unchanged ones in turns.
+fn runs(hunk: &Hunk) -> impl Iterator<Item = &[DiffLine]> {
+    hunk.lines.chunk_by(|one, next| (one.tag == LineTag::Context) == (next.tag == LineTag::Context))
+}
+
+fn is_change(run: &[DiffLine]) -> bool {
+    run.first().is_some_and(|line| line.tag != LineTag::Context)
+}
+
+impl DiffLine {
+    /// Whether this is the line, with its end.
+    fn is(&self, line: &str) -> bool {
+        line.strip_prefix(self.text.as_str()) == Some(self.end.text())
+    }
+}
+
+impl LineEnd {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Lf => "\n",
+            Self::CrLf => "\r\n",
+            Self::Missing => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const OLD: &str = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\n";
+    const NEW: &str = "a\nB\nB2\nc\nd\nE\nf\ng\nh\ni\nj\nl\nm";
+
+    fn without(left_out: impl IntoIterator<Item = usize>) -> String {
+        let diff = Diff::between("f", OLD, NEW);
+        diff.applied(OLD, &left_out.into_iter().collect()).unwrap()
+    }
+
+    #[test]
+    fn changes_are_runs_whichever_hunk_they_are_in() {
+        let diff = Diff::between("f", OLD, NEW);
+        assert_eq!((diff.change_count(), diff.hunks.len()), (4, 1));
+        assert_eq!(Diff::between("f", OLD, OLD).change_count(), 0);
+        let far = format!("x\n{}y\n", "same\n".repeat(20));
+        let near = format!("X\n{}Y\n", "same\n".repeat(20));
+        assert_eq!(Diff::between("f", &far, &near).change_count(), 2);
+    }
+
+    #[test]
+    fn a_change_that_is_left_out_keeps_the_old_lines() {
+        assert_eq!(without([]), NEW);
+        assert_eq!(without([0]), NEW.replace("B\nB2\n", "b\n"));
+        assert_eq!(without([1, 2]), NEW.replace("E\n", "e\n").replace("j\n", "j\nk\n"));
+        assert_eq!(without([3]), NEW.replace("l\nm", "l\n"));
+        assert_eq!(without(0..4), OLD);
+    }
+
+    #[test]
+    fn what_was_left_out_is_told_with_its_place_in_the_file_as_it_is_then() {
+        let diff = Diff::between("f", OLD, NEW);
+        let told = diff.left_out_text(&[1, 3].into_iter().collect());
+        assert_eq!(told, "@@ line 6 @@\n-e\n+E\n@@ line 13 @@\n+m\n");
+        let then = diff.applied(OLD, &[1, 3].into_iter().collect()).unwrap();
+        assert_eq!(then.lines().nth(6 - 1), Some("e"));
+    }
+
+    #[test]
+    fn a_text_that_the_diff_is_not_of_is_refused() {
+        let diff = Diff::between("f", OLD, NEW);
+        for other in ["", "a\nb\n", &OLD.replace("b\n", "b\r\n"), &OLD.replace('e', "x")] {
+            assert_eq!(diff.applied(other, &LeftOut::default()), None, "{other:?}");
+        }
+    }
+
+    fn lines() -> impl Strategy<Value = String> {
+        let line = prop_oneof!["[abc]{0,1}\n", "[ab]\r\n", Just("\r".to_owned())];
+        (prop::collection::vec(line, 0..20), "[ab]{0,1}")
+            .prop_map(|(lines, end)| lines.concat() + &end)
+    }
+
+    proptest! {
+        #[test]
+        fn all_changes_make_the_new_text_and_none_the_old(old in lines(), new in lines()) {
+            let diff = Diff::between("f", &old, &new);
+            let all = diff.applied(&old, &LeftOut::default());
+            prop_assert_eq!(all.as_deref(), Some(new.as_str()));
+            let none = diff.applied(&old, &(0..diff.change_count()).collect());
+            prop_assert_eq!(none.as_deref(), Some(old.as_str()));
+        }
+
+        #[test]
+        fn what_is_left_out_can_be_added_later(
+            old in lines(), new in lines(), out in prop::collection::btree_set(0usize..8, 0..8),
+        ) {
+            let diff = Diff::between("f", &old, &new);
+            let taken = (0..diff.change_count()).filter(|change| !out.contains(change));
+            let (out, taken): (LeftOut, LeftOut) = (out.iter().copied().collect(), taken.collect());
+            let part = diff.applied(&old, &out).unwrap();
+            let other = diff.applied(&old, &taken).unwrap();
+            // Both parts together change as many lines as the whole.
+            let lines = |text: &str| text.split_inclusive('\n').count() as isize;
+            let whole = lines(&new) - lines(&old);
+            let parts = lines(&part) + lines(&other) - 2 * lines(&old);
+            prop_assert_eq!(whole, parts);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The edit that makes one text out of another, in as few lines as name its place. Pure.
+
+use super::matching::{self, Quality, Scope};
+
+/// The old and the new string of an edit that makes `wanted` of `text`, and exactly that. Nothing
+/// where the two are the same, or no edit makes it: line ends are fitted to those around them.
+pub(super) fn between(text: &str, wanted: &str) -> Option<(String, String)> {
+    if text == wanted {
+        return None;
+    }
+    let old: Vec<&str> = text.split_inclusive('\n').collect();
+    let new: Vec<&str> = wanted.split_inclusive('\n').collect();
+    let start = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let pairs = old[start..].iter().rev().zip(new[start..].iter().rev());
+    let end = pairs.take_while(|(old, new)| old == new).count();
+    // More and more lines around it, until it is in one place only.
+    let mut around = 0;
+    loop {
+        let (above, below) = (start.saturating_sub(around), end.saturating_sub(around));
+        let old_string = old[above..old.len() - below].concat();
+        let new_string = new[above..new.len() - below].concat();
+        if is_made(text, &old_string, &new_string, wanted) {
+            return Some((old_string, new_string));
+        }
+        if (above, below) == (0, 0) {
+            return None;
+        }
+        around = (around * 2).max(1);
+    }
+}
+
+fn is_made(text: &str, old: &str, new: &str, wanted: &str) -> bool {
+    if old.is_empty() {
+        return false;
+    }
+    match matching::find(text, old, new, Scope::One) {
+        Ok((Quality::Exact, replacements)) => matching::apply(text, &replacements) == wanted,
+        Ok((Quality::Folded | Quality::Trimmed, _)) | Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn it_has_no_more_lines_than_name_the_place() {
+        let cases = [
+            ("a\nb\nc\n", "a\nB\nc\n", Some(("b\n", "B\n"))),
+            ("a\nb\na\n", "a\nb\nA\n", Some(("b\na\n", "b\nA\n"))),
+            ("a\nc\n", "a\nb\nc\n", Some(("a\nc\n", "a\nb\nc\n"))),
+            ("a\nb\n", "a\n", Some(("b\n", ""))),
+            ("a", "a", None),
+        ];
+        for (text, wanted, expected) in cases {
+            let expected = expected.map(|(old, new)| (old.to_owned(), new.to_owned()));
+            assert_eq!(between(text, wanted), expected, "{text:?} {wanted:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_makes_exactly_that(text in "([ab]{0,2}\n){1,8}", wanted in "([ab]{0,2}\n){0,8}") {
+            match between(&text, &wanted) {
+                Some((old, new)) => prop_assert!(is_made(&text, &old, &new, &wanted)),
+                None => prop_assert_eq!(text, wanted),
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What a permission question is about: the command or the diff, and what the rules say of it.
+//!
+//! Before a diff of several changes stands which of them are taken, and which one the keys are for.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use serde_json::Value;
+
+use crate::domain::{Outcome, Part};
+use crate::tui::app::Model;
+use crate::tui::app::approval::{Approval, Asked, Picks};
+use crate::tui::app::title::home_path;
+use crate::tui::layout::{Line, Role, plain};
+use crate::tui::view::blocks::harmless;
+use crate::tui::view::layouts::Layouts;
+use crate::tui::view::paint::{self, Styles, line, span, truncate};
+
+/// Columns before a diff that say which changes are taken.
+const MARGIN: u16 = 5;
+
+/// The scrolling part: a heading, the diff, and what the rules say.
+pub(super) struct What<'a> {
+    above: Vec<Line>,
+    diff: Arc<[Line]>,
+    below: Vec<Line>,
+    /// Which rows each change takes.
+    pub(super) changes: Arc<[Range<usize>]>,
+    picks: Option<&'a Picks>,
+}
+
+impl<'a> What<'a> {
+    /// What would run or change, and what the rules say of its parts.
+    pub(super) fn new(
+        model: &Model,
+        approval: &'a Approval,
+        layouts: &mut Layouts,
+        width: u16,
+    ) -> Self {
+        let request = &approval.request;
+        let home = model.settings.home.as_deref();
+        let below = rules(model, approval, width);
+        let picks = approval.picks.as_ref();
+        let plain = |above| Self {
+            above,
+            diff: Arc::default(),
+            below: Vec::new(),
+            changes: Arc::default(),
+            picks: None,
+        };
+        match (&request.preview, request.command()) {
+            (Some(diff), _) => {
+                let path = line(vec![
+                    span(harmless(&home_path(&diff.path, home)), Role::Strong),
+                    span(format!("  +{}", diff.added), Role::Success),
+                    span(format!(" -{}", diff.removed), Role::Error),
+                ]);
+                let margin = if picks.is_some() { MARGIN } else { 0 };
+                let width = width.saturating_sub(margin).max(1);
+                // All of it: nothing may be approved that cannot be seen.
+                let (diff, changes) = layouts.asked(request.id, diff, width, 1);
+                Self { above: vec![path], diff, below, changes, picks }
+            }
+            (None, Some(command)) => {
+                Self { below, ..plain(plain::render(command, Role::Code, width)) }
+            }
+            (None, None) => Self { below, ..plain(arguments(&request.input, width)) },
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.above.len() + self.diff.len() + self.below.len()
+    }
+
+    /// Draws a row.
+    pub(super) fn draw(&self, row: usize, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+        let mut lines = self.above.iter().chain(self.diff.iter()).chain(&self.below);
+        let Some(line) = lines.nth(row) else { return };
+        let in_diff = row >= self.above.len() && row < self.above.len() + self.diff.len();
+        let Some(picks) = self.picks.filter(|_| in_diff) else {
+            return paint::whole(line, styles, area, buffer);
+        };
+        let change = self.changes.partition_point(|place| place.end <= row);
+        let place = self.changes.get(change).filter(|place| place.start <= row);
+        let margin = Rect { width: MARGIN.min(area.width), ..area };
+        let rest = Rect { x: area.x + margin.width, width: area.width - margin.width, ..area };
+        let Some(place) = place else { return paint::whole(line, styles, rest, buffer) };
+        let is_taken = !picks.left_out.has(change);
+        let bar = if picks.focus == change { "▎" } else { " " };
+        let (tick, role) = match (place.start == row, is_taken) {
+            (false, _) => ("   ", Role::Text),
+            (true, true) => ("[x]", Role::Success),
+            (true, false) => ("[ ]", Role::Warning),
+        };
+        paint::spans(&[span(bar, Role::User), span(tick, role)], styles, margin, buffer);
+        if is_taken {
+            paint::whole(line, styles, rest, buffer);
+        } else {
+            let faded = line.spans.iter().map(|part| span(part.text.as_str(), Role::Muted));
+            paint::spans(&faded.collect::<Vec<_>>(), styles, rest, buffer);
+        }
+    }
+}
+
+/// Where it would run, and what the rules say of it.
+fn rules(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
+    let request = &approval.request;
+    let home = model.settings.home.as_deref();
+    let mut lines = vec![Line::default()];
+    if request.command().is_some() {
+        lines.push(line(vec![
+            span("in  ", Role::Muted),
+            span(harmless(&home_path(&request.cwd, home)), Role::Text),
+        ]));
+    }
+    let widest = request.parts.iter().map(|part| paint::width(&harmless(&part.text))).max();
+    let column = widest.unwrap_or(0).min(width / 2);
+    lines.extend(request.parts.iter().map(|part| of_part(part, column, width, home)));
+    if !request.reason.is_empty() {
+        lines.extend(plain::render(&request.reason, Role::Muted, width));
+    }
+    lines
+}
+
+fn of_part(part: &Part, column: u16, width: u16, home: Option<&std::path::Path>) -> Line {
+    let (mark, role, word) = match part.decision {
+        Outcome::Allow => ("✓", Role::Success, "allowed"),
+        Outcome::Ask => ("?", Role::Warning, "no rule"),
+        Outcome::Deny => ("✗", Role::Error, "denied"),
+    };
+    let text = truncate(&harmless(&part.text), column);
+    let pad = usize::from(column.saturating_sub(paint::width(&text))) + 6;
+    let mut why = match &part.rule {
+        Some(source) if part.decision == Outcome::Ask => format!("asked for by {}", source.rule),
+        Some(source) => format!("{word} by {}", source.rule),
+        None => word.to_owned(),
+    };
+    if let Some(file) = part.rule.as_ref().and_then(|source| source.file.as_ref()) {
+        why = format!("{why}     {}", home_path(file, home));
+    }
+    let room = width.saturating_sub(column + 8);
+    line(vec![
+        span(format!("{mark} "), role),
+        span(text, Role::Text),
+        span(" ".repeat(pad), Role::Text),
+        span(truncate(&harmless(&why), room), Role::Muted),
+    ])
+}
+
+/// The arguments of a call that is neither a command nor an edit, a row each.
+fn arguments(input: &Value, width: u16) -> Vec<Line> {
+    let Some(fields) = input.as_object() else {
+        return plain::render(&input.to_string(), Role::Code, width);
+    };
+    let mut lines = Vec::new();
+    for (name, value) in fields {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        lines.extend(plain::render(&format!("{name}: {value}"), Role::Code, width));
+    }
+    lines
+}
