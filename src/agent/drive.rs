@@ -230,7 +230,9 @@ impl Agent {
             }
             Action::TakeSteering => {
                 for (id, text) in std::mem::take(&mut running.steering) {
-                    let content = text.into_blocks().collect();
+                    let mentioned = self.mentioned(&text.text);
+                    let mentioned = running.cancel.run_until_cancelled(mentioned).await.flatten();
+                    let content = mentioned.into_iter().chain(text.into_blocks()).collect();
                     let message = Message { role: Role::User, content };
                     let entry = Entry::Message(MessageEntry::new(message));
                     self.events.tell(Event::SteerSettled { id, returned: None }).await;

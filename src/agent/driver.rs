@@ -73,7 +73,7 @@ pub(super) struct Agent {
     pub(super) commands: Inbox,
     pub(super) events: Events,
     pub(super) stop: Stop,
-    powers: Arc<Powers>,
+    pub(super) powers: Arc<Powers>,
     asks: Arc<Asks>,
     pub(super) model: Option<String>,
     pub(super) models: Models,
@@ -196,6 +196,8 @@ impl Agent {
         let collected = gate.context.cancel.run_until_cancelled(collected).await;
         let mut content = collected.unwrap_or_default();
         content.extend(self.news());
+        let mentioned = gate.context.cancel.run_until_cancelled(self.mentioned(&text.text)).await;
+        content.extend(mentioned.flatten());
         content.extend(text.into_blocks());
         let message = Message { role: Role::User, content };
         let untitled = self.open.conversation.title.is_none();

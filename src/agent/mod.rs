@@ -15,6 +15,7 @@ mod facts;
 mod gate;
 mod journal;
 mod keeper;
+mod mentions;
 mod models;
 mod normalise;
 mod open;

@@ -3,7 +3,7 @@
 //! Pure: a line of text becomes a [`SlashCommand`] or an error that says what to type instead.
 //! What a command does is decided by the front end.
 
-use crate::domain::{Mode, UnknownMode};
+use crate::domain::{Mode, SessionId, UnknownMode};
 
 /// A command that the person typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,8 +12,8 @@ pub enum SlashCommand {
     Help,
     /// Begins an empty session.
     New,
-    /// Lists the sessions.
-    Sessions,
+    /// Lists the sessions, or opens one.
+    Sessions(Option<SessionId>),
     /// Forks the open session.
     Fork,
     /// Changes the model, or asks which.
@@ -93,6 +93,8 @@ pub enum Argument {
     Fold,
     /// A file of the workspace.
     File,
+    /// A past session: chosen by its title, written as its id.
+    Session,
     /// One of these words, each with what it means.
     OneOf(&'static [(&'static str, &'static str)]),
 }
@@ -140,6 +142,9 @@ pub enum ParseError {
         /// What it takes.
         words: String,
     },
+    /// It is no session.
+    #[error("`{0}` is no session. /sessions alone lists them all.")]
+    Session(String),
     /// The mode does not exist.
     #[error(transparent)]
     Mode(#[from] UnknownMode),
@@ -149,7 +154,7 @@ pub enum ParseError {
 pub const TABLE: [Spec; 17] = [
     Spec { name: "help", argument: Argument::None, help: "keys and commands" },
     Spec { name: "new", argument: Argument::None, help: "begin an empty session" },
-    Spec { name: "sessions", argument: Argument::None, help: "open a past session" },
+    Spec { name: "sessions", argument: Argument::Session, help: "open a past session" },
     Spec { name: "fork", argument: Argument::None, help: "go on in a copy of this session" },
     Spec { name: "model", argument: Argument::Model, help: "change the model" },
     Spec { name: "mode", argument: Argument::Mode, help: "change how much is asked" },
@@ -165,6 +170,23 @@ pub const TABLE: [Spec; 17] = [
     Spec { name: "vi", argument: Argument::OneOf(SWITCH), help: "Vi keys in the input" },
     Spec { name: "quit", argument: Argument::None, help: "leave slug" },
 ];
+
+impl Argument {
+    /// What it is, as the end of "/copy takes …".
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::None => "nothing after it",
+            Self::Model => "the name of a model; alone it lists them",
+            Self::Mode => "a mode: how much slug may do without asking",
+            Self::Copied => "what to copy; alone it copies the last answer",
+            Self::Theme => "a theme; alone it lists them and tries them on",
+            Self::Fold => "a kind of panes, and how; alone it folds or unfolds them all",
+            Self::File => "a file to begin with; alone it shows all of them",
+            Self::Session => "a past session; alone it lists them",
+            Self::OneOf(_) => "one of these words; alone it changes from one to the other",
+        }
+    }
+}
 
 impl Copied {
     /// All of them.
@@ -228,7 +250,7 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
     Ok(match spec.name {
         "help" => SlashCommand::Help,
         "new" => SlashCommand::New,
-        "sessions" => SlashCommand::Sessions,
+        "sessions" => SlashCommand::Sessions(given.map(session).transpose()?),
         "fork" => SlashCommand::Fork,
         "model" => SlashCommand::Model(given.map(str::to_owned)),
         "mode" => SlashCommand::Mode(given.map(str::parse).transpose()?),
@@ -248,6 +270,10 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "quit" => SlashCommand::Quit,
         other => return Err(ParseError::Unknown(other.to_owned())),
     })
+}
+
+fn session(given: &str) -> Result<SessionId, ParseError> {
+    given.parse().map_err(|_| ParseError::Session(given.to_owned()))
 }
 
 fn fold_order(given: &str) -> Result<FoldOrder, ParseError> {
@@ -290,6 +316,8 @@ mod tests {
                 "/vi maybe",
                 Some(Err(ParseError::NoSuchWord { name: "vi", words: "on or off".into() })),
             ),
+            ("/sessions", Some(Ok(SlashCommand::Sessions(None)))),
+            ("/sessions cart", Some(Err(ParseError::Session("cart".into())))),
             ("/new now", Some(Err(ParseError::NoArgument("new")))),
             ("/nwe", Some(Err(ParseError::Unknown("nwe".into())))),
             ("/usr/bin is full", None),

@@ -13,6 +13,7 @@ mod screen;
 mod services;
 mod subcommands;
 mod themes;
+mod workspace;
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
-use ignore::WalkBuilder;
 use tokio::sync::oneshot;
 
 use crate::cli::Cli;
@@ -21,6 +20,7 @@ use crate::platform::terminal_kind::Terminal;
 use crate::platform::{editor, status_command, which};
 use crate::providers::Provider;
 use crate::session::{Draft, Drafts, History, KindFolds, SessionFolds, Store};
+use crate::tools::Place;
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::msg::ModelRow;
 use crate::tui::app::pages::{PageAnswer, PageJob};
@@ -32,10 +32,8 @@ use crate::tui::theme::Library;
 use crate::tui::{page_jobs, session_jobs};
 
 use super::ground::Ground;
-use super::themes;
+use super::{themes, workspace};
 
-/// Files that are listed at most: more than anybody picks from.
-const FILES: usize = 200_000;
 /// How long the system's clipboard may take before slug says that it has not answered.
 const CLIPBOARD: Duration = Duration::from_secs(2);
 
@@ -114,6 +112,11 @@ impl Outside {
         self.clipboard.lock().unwrap_or_else(PoisonError::into_inner).paste()
     }
 
+    /// Where paths that are typed begin.
+    fn place(&self) -> Place {
+        Place { cwd: self.cwd.clone(), home: self.user_home.clone() }
+    }
+
     /// What was being typed in this folder when slug last ended.
     pub(super) fn draft(&self) -> Typed {
         match self.drafts.adopt(&self.cwd, &self.store, self.draft) {
@@ -158,7 +161,17 @@ impl Services for Outside {
 
     async fn files(&self) -> Vec<String> {
         let cwd = self.cwd.clone();
-        blocking(move || files(&cwd)).await.unwrap_or_default()
+        blocking(move || workspace::paths_of(&cwd)).await.unwrap_or_default()
+    }
+
+    async fn count_lines(&self, path: String) -> Option<u64> {
+        let path = self.place().resolve(&path);
+        blocking(move || workspace::lines_of(&path)).await.ok().flatten()
+    }
+
+    async fn list_folder(&self, folder: String) -> Vec<String> {
+        let folder = self.place().resolve(&folder);
+        blocking(move || workspace::names_in(&folder)).await.unwrap_or_default()
     }
 
     async fn git(&self) -> Option<Git> {
@@ -270,18 +283,6 @@ pub(super) fn clipboard(ground: &Ground) -> Clipboard {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let tmux = which::find("tmux", &path, &ground.cwd);
     Clipboard::new(Terminal::from_environment(), tmux, ground.home.clipboard())
-}
-
-/// The folder's files, relative to it, as git would list them.
-fn files(cwd: &std::path::Path) -> Vec<String> {
-    let mut walk = WalkBuilder::new(cwd);
-    walk.hidden(false).require_git(false).filter_entry(|entry| entry.file_name() != ".git");
-    let entries = walk.build().filter_map(Result::ok);
-    entries
-        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
-        .filter_map(|entry| Some(entry.path().strip_prefix(cwd).ok()?.to_str()?.to_owned()))
-        .take(FILES)
-        .collect()
 }
 
 /// Work on files, off the async threads.

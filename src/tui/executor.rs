@@ -22,6 +22,7 @@ use super::app::msg::ModelRow;
 use super::app::pager::document::Document;
 use super::app::pager::search;
 use super::app::pages::{PageAnswer, PageJob};
+use super::app::paths;
 use super::app::sessions::{SessionAnswer, SessionJob};
 use super::app::status::Git;
 use super::app::{Effect, Msg};
@@ -51,8 +52,13 @@ pub trait Services: Send + Sync + 'static {
     async fn keep_kinds(&self, kinds: KindFolds) -> Result<(), String>;
     /// The models that the server offers.
     async fn models(&self) -> Result<Vec<ModelRow>, String>;
-    /// The workspace's files, relative to it, as git would list them.
+    /// The workspace's files and folders, relative to it, as git would list them and sorted by
+    /// `paths::sort`; folders have a slash behind them.
     async fn files(&self) -> Vec<String>;
+    /// How many lines a file has, whose path the person typed; `None` where that cannot be said.
+    async fn count_lines(&self, path: String) -> Option<u64>;
+    /// What is in a folder that the person typed; folders have a slash behind them.
+    async fn list_folder(&self, folder: String) -> Vec<String>;
     /// Branch and changed files; `None` outside of git.
     async fn git(&self) -> Option<Git>;
     /// Keeps what is being typed over a crash; empty text forgets it.
@@ -190,6 +196,22 @@ impl Executor {
                 .answer(async move { Msg::ModelsListed { id, models: services.models().await } }),
             Effect::IndexFiles(id) => self.answer(async move {
                 Msg::FilesIndexed { id, files: Arc::new(services.files().await) }
+            }),
+            Effect::RankPaths { id, query, paths } => self.answer(async move {
+                let typed = query.clone();
+                let rank = move || paths::best(&paths.all, &paths.recent, &typed);
+                match tokio::task::spawn_blocking(rank).await {
+                    Ok(matches) => Msg::PathsRanked { id, query, matches },
+                    Err(error) => failed("find files", &error),
+                }
+            }),
+            Effect::CountLines { id, path } => self.answer(async move {
+                let lines = services.count_lines(path.clone()).await;
+                Msg::LinesCounted { id, path, lines }
+            }),
+            Effect::ListFolder { id, folder } => self.answer(async move {
+                let names = services.list_folder(folder.clone()).await;
+                Msg::FolderListed { id, folder, names }
             }),
             Effect::ReadThemes(id) => self.answer(async move {
                 Msg::ThemesRead { id, library: Arc::new(services.themes().await) }
@@ -329,6 +351,12 @@ mod tests {
         }
         async fn files(&self) -> Vec<String> {
             vec!["a.rs".into()]
+        }
+        async fn count_lines(&self, _: String) -> Option<u64> {
+            None
+        }
+        async fn list_folder(&self, _: String) -> Vec<String> {
+            Vec::new()
         }
         async fn git(&self) -> Option<Git> {
             None

@@ -352,6 +352,9 @@ impl<S: Surface> Ui<S> {
             Msg::Tick(_)
             | Msg::FilesIndexed { .. }
             | Msg::ImageTaken { .. }
+            | Msg::PathsRanked { .. }
+            | Msg::LinesCounted { .. }
+            | Msg::FolderListed { .. }
             | Msg::OlderFolded { .. }
             | Msg::Sessions { .. }
             | Msg::Pages { .. }

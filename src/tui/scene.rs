@@ -26,6 +26,7 @@ use crate::session::{Entry, MessageEntry, Record, ResultInfo, TurnEnd, TurnOutco
 use super::app::composer::Composer;
 use super::app::keymap::Keymap;
 use super::app::model::Settings;
+use super::app::paths;
 use super::app::status::{Git, Host, Status};
 use super::app::{Effect, Model, Msg, update};
 use super::layout::{Highlighter, Role};
@@ -185,6 +186,32 @@ impl Scene {
     pub fn asks(mut self, wanted: &[Effect]) -> Self {
         let effects: Vec<Effect> = self.effects.drain(..).collect();
         assert_eq!(effects, wanted, "{}", self.text());
+        self
+    }
+
+    /// The workspace has these files and folders.
+    pub fn files(mut self, files: &[&str]) -> Self {
+        let mut files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
+        paths::sort(&mut files);
+        let asked = self.effects.iter().rev().find_map(|effect| match effect {
+            Effect::IndexFiles(id) => Some(*id),
+            _ => None,
+        });
+        let id = asked.unwrap();
+        self.effects.clear();
+        self.msg(Msg::FilesIndexed { id, files: Arc::new(files) })
+    }
+
+    /// What is to be ranked is ranked, until nothing more is.
+    pub fn ranks(mut self) -> Self {
+        while let Some(at) =
+            self.effects.iter().position(|effect| matches!(effect, Effect::RankPaths { .. }))
+        {
+            if let Some(Effect::RankPaths { id, query, paths }) = self.effects.remove(at) {
+                let matches = paths::best(&paths.all, &paths.recent, &query);
+                self = self.msg(Msg::PathsRanked { id, query, matches });
+            }
+        }
         self
     }
 

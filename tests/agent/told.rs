@@ -108,3 +108,70 @@ async fn the_plan_is_told_shown_and_restored() {
     assert_eq!(rig.conversation().todos[1].status, TodoStatus::InProgress);
     rig.close().await;
 }
+
+/// What the model was told with each message of the person's about what it refers to.
+fn mentions(scene: &Scene) -> Vec<Vec<String>> {
+    let requests = scene.model.requests();
+    let messages = &requests.last().unwrap().messages;
+    let told = messages.iter().map(|message| notes(message, "mentions"));
+    told.map(|told| told.into_iter().map(str::to_owned).collect()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_message_refers_to_is_told_with_it_and_sent_the_same_ever_after() {
+    let scene = Scene::new();
+    scene.put("src/cart.rs", &"line\n".repeat(220));
+    scene.put("my notes.md", "one\ntwo");
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [words("one"), words("two")]);
+    rig.turn("See @src/cart.rs:10-40, @\"my notes.md\" and @src/, but ask @alice.").await;
+    let told = "The user's message refers to:\n\
+                - src/cart.rs, lines 10 to 40 (a file of 220 lines)\n\
+                - my notes.md (a file of 2 lines)\n\
+                - src (a folder)";
+    assert_eq!(mentions(&scene), [[told]]);
+    scene.put("src/cart.rs", "now it is short\n");
+    let id = rig.id();
+    rig.close().await;
+    let mut rig = scene.open(Start::Resume(id)).await;
+    rig.turn("Nothing is named here, me@example.com.").await;
+    assert_eq!(mentions(&scene)[0], [told]);
+    assert_eq!(mentions(&scene).concat().len(), 1);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_model_may_not_read_is_named_and_not_read() {
+    let scene = Scene::new();
+    scene.settings(&json!({"permissions": {"deny": ["Read(secret.txt)"]}}));
+    scene.put("secret.txt", "a\nb\n");
+    scene.put("short.txt", "a\n");
+    scene.put("../outside.txt", "a\nb\n");
+    std::os::unix::fs::symlink("../outside.txt", scene.work.join("link")).unwrap();
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [words("one")]);
+    rig.turn("@secret.txt @link @short.txt:3-9 @gone.txt").await;
+    let told = "The user's message refers to:\n\
+                - secret.txt (a permission rule denies reading it)\n\
+                - link (a file outside of the workspace)\n\
+                - short.txt, lines 3 to 9 (the file ends at line 1)";
+    assert_eq!(mentions(&scene), [[told]]);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_past_session_is_told_by_its_title_and_how_to_read_it() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [words("one"), words("two")]);
+    rig.turn("Fix the empty cart").await;
+    let id = rig.id();
+    rig.close().await;
+    let mut rig = scene.open(Start::New).await;
+    rig.turn(&format!("Go on as in @session:{id}.")).await;
+    let told = mentions(&scene).concat().concat();
+    let wanted = format!("- the past session {id}, \"Fix the empty cart\", 2 messages, in ");
+    assert!(told.contains(&wanted), "{told}");
+    assert!(told.ends_with(&format!("(`slug sessions show {id}` prints it)")), "{told}");
+    rig.close().await;
+}

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use crate::agent;
-use crate::commands::{self, Argument, Copied, FoldHow, SlashCommand, Spec, Switch};
+use crate::commands::{self, Copied, FoldHow, SlashCommand, Switch};
 use crate::config::ThemeChoice;
 use crate::domain::{Mode, NoticeLevel, SessionId, Typed};
 
 use super::approval::{Approval, Stray};
 use super::block::{Body, Fold, Shows};
 use super::changes;
-use super::complete::{self, Trigger};
+use super::complete;
 use super::composer::Typing;
 use super::effect::Effect;
 use super::folds::{self, PaneKind};
@@ -108,6 +108,7 @@ pub fn choose(model: &mut Model, choice: Choice) -> Vec<Effect> {
         Choice::Mode(mode) => run(model, SlashCommand::Mode(Some(mode))),
         Choice::Copied(what) => copy(model, what),
         Choice::Theme(choice) => looks::change(model, choice),
+        Choice::Session(session) => run(model, SlashCommand::Sessions(Some(session))),
         Choice::Text(text) => {
             model.composer.load(text);
             Vec::new()
@@ -128,23 +129,6 @@ pub fn next_question(model: &mut Model, stray: Stray) {
     if let Some(request) = model.questions.pop_front() {
         let approval = Approval::new(request, model.now, stray);
         model.overlays.push(Overlay::Approval(Box::new(approval)));
-    }
-}
-
-/// Asks for what the list under the caret needs.
-pub fn ask_for_completion(model: &mut Model, trigger: Trigger) -> Vec<Effect> {
-    match trigger {
-        Trigger::File | Trigger::Argument(Spec { argument: Argument::File, .. }) => {
-            let id = model.requests.issue();
-            model.requests.files = Some(id);
-            vec![Effect::IndexFiles(id)]
-        }
-        Trigger::Argument(spec) if spec.argument == Argument::Model => {
-            let id = model.requests.issue();
-            model.requests.models = Some(id);
-            vec![Effect::ListModels(id)]
-        }
-        Trigger::Argument(_) | Trigger::Command => Vec::new(),
     }
 }
 
@@ -286,7 +270,10 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
     match command {
         SlashCommand::Help => keys::chat_action(model, ChatKey::Help),
         SlashCommand::New | SlashCommand::Clear => when_idle(model, agent::Command::NewSession),
-        SlashCommand::Sessions => sidebar::open(model),
+        SlashCommand::Sessions(None) => sidebar::open(model),
+        SlashCommand::Sessions(Some(session)) => {
+            when_idle(model, agent::Command::Resume { session })
+        }
         SlashCommand::Fork => match model.status.session {
             Some(session) => fork(model, session),
             None => told(model, NO_SESSION),

@@ -1,27 +1,21 @@
-//! The list that opens under `@`, `/` and a command's argument while typing. It holds no text of
-//! its own: what it filters by is the word at the caret.
+//! The list that opens under the caret while typing: its rows, and the line that says what is
+//! expected. It holds no text of its own: what it filters by is the word at the caret. Opening
+//! and choosing is `completing`'s.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use crate::commands::{self, Argument, Copied, Spec};
 use crate::domain::Mode;
+use crate::domain::mention::LineRange;
 
 use super::looks;
 use super::model::Model;
 use super::msg::ModelRow;
-use super::picker::{Choice, Item, List, Source};
-
-/// What is being typed at the caret.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trigger {
-    /// A path, after `@`.
-    File,
-    /// A command's name, after `/`.
-    Command,
-    /// What follows this command's name.
-    Argument(&'static Spec),
-}
+use super::paths;
+use super::picker::{Choice, Item, List, Paths, Source};
+use super::sessions::SessionRow;
+use super::sidebar::age;
+use super::trigger::Trigger;
 
 /// An open list.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,42 +28,78 @@ pub struct Completion {
     pub list: List,
 }
 
-/// What is being typed before byte `caret` of `text`, and which bytes it is.
-pub fn trigger(text: &str, caret: usize) -> Option<(Trigger, Range<usize>)> {
-    let typed = text.get(..caret)?;
-    if let Some(line) = typed.strip_prefix('/').filter(|line| !line.contains('\n')) {
-        return match line.split_once(' ') {
-            None if line.contains('/') => None,
-            None => Some((Trigger::Command, 1..caret)),
-            Some((name, argument)) => {
-                let spec = commands::find(name).filter(|spec| spec.argument != Argument::None)?;
-                let one = !argument.contains(' ');
-                one.then_some((Trigger::Argument(spec), caret - argument.len()..caret))
-            }
-        };
-    }
-    let start = typed
-        .rfind(char::is_whitespace)
-        .map_or(0, |space| space + typed[space..].chars().next().map_or(1, char::len_utf8));
-    let word = typed[start..].strip_prefix('@')?;
-    Some((Trigger::File, caret - word.len()..caret))
+/// A line under the list that says what is expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hint {
+    /// It is all right so far.
+    Says(String),
+    /// It is not.
+    Warns(String),
 }
 
-/// The rows for a trigger.
-pub fn source(trigger: Trigger, model: &Model) -> Source {
+/// The rows for a trigger, as far as they are there.
+pub fn source(trigger: &Trigger, model: &Model) -> Source {
     match trigger {
-        Trigger::File => Source::Paths(Arc::clone(&model.files)),
+        Trigger::Path => workspace(model),
+        Trigger::Lines { .. } => Source::Items(Vec::new()),
+        Trigger::Folder { folder, .. } => Source::Names(match &model.folder {
+            Some((listed, names)) if listed == folder => {
+                names.iter().map(|name| row(&format!("{folder}{name}"), "")).collect()
+            }
+            Some(_) | None => Vec::new(),
+        }),
+        Trigger::Session => Source::Items(sessions(model)),
         Trigger::Command => Source::Items(commands().collect()),
+        Trigger::FoldHow => Source::Items(words(FOLD_HOW)),
         Trigger::Argument(spec) => match spec.argument {
             Argument::None => Source::Items(Vec::new()),
             Argument::Mode => Source::Items(modes().collect()),
             Argument::Copied => Source::Items(copied().collect()),
-            Argument::OneOf(words) => Source::Items(words.iter().map(word).collect()),
-            Argument::Fold => Source::Items(folds().collect()),
+            Argument::OneOf(all) => Source::Items(words(all)),
+            Argument::Fold => Source::Items(words(FOLD_KINDS)),
             Argument::Model => Source::Items(model.models.iter().map(self::model).collect()),
             Argument::Theme => Source::Items(looks::items(&model.looks)),
-            Argument::File => Source::Paths(Arc::clone(&model.files)),
+            Argument::Session => Source::Items(sessions(model)),
+            Argument::File => workspace(model),
         },
+    }
+}
+
+/// What the line under the list says.
+pub fn hint(open: &Completion, model: &Model) -> Option<Hint> {
+    let text = model.composer.editor.text();
+    let typed = text.get(open.word.clone()).unwrap_or_default();
+    let says = |text: &str| Some(Hint::Says(text.to_owned()));
+    match &open.trigger {
+        Trigger::Path if open.list.is_empty() && model.requests.files.is_some() => {
+            says("Reading the list of files …")
+        }
+        Trigger::Path if open.list.is_empty() && open.list.unranked().is_none() => {
+            says("No file of this folder matches. Begin with ../, ~/ or / for one elsewhere")
+        }
+        Trigger::Path => {
+            says("tab goes into a folder   name:10-40 means lines   session: a past session")
+        }
+        Trigger::Lines { path } => {
+            let (counted, lines) = model.line_count.as_ref()?;
+            (counted == path).then(|| lines_hint(path, typed, *lines))
+        }
+        Trigger::Session | Trigger::Argument(Spec { argument: Argument::Session, .. })
+            if open.list.is_empty() && model.requests.sessions.is_some() =>
+        {
+            says("Reading the list of sessions …")
+        }
+        Trigger::Session if open.list.is_empty() => says("No past session has such a title"),
+        Trigger::Folder { folder, .. } if open.list.is_empty() => {
+            let listed = model.folder.as_ref().is_some_and(|(listed, _)| listed == folder);
+            let shown = if folder.is_empty() { "this folder" } else { folder };
+            listed.then(|| Hint::Warns(format!("Nothing in {shown} matches")))
+        }
+        Trigger::Argument(spec) => {
+            Some(Hint::Says(format!("/{} takes {}", spec.name, spec.argument.meaning())))
+        }
+        Trigger::FoldHow => says("/fold takes how the panes are to be from now on"),
+        Trigger::Folder { .. } | Trigger::Session | Trigger::Command => None,
     }
 }
 
@@ -93,42 +123,6 @@ pub fn modes() -> impl Iterator<Item = Item> {
     })
 }
 
-/// What can be copied.
-fn copied() -> impl Iterator<Item = Item> {
-    Copied::ALL.into_iter().map(|it| Item {
-        label: it.name().to_owned(),
-        detail: it.meaning().to_owned(),
-        aside: String::new(),
-        choice: Choice::Copied(it),
-    })
-}
-
-/// The kinds of panes that can be folded together.
-fn folds() -> impl Iterator<Item = Item> {
-    let kinds = [
-        ("thinking", "what the model thought"),
-        ("messages", "long messages of yours"),
-        ("images", "images that you showed"),
-        ("tools", "all calls"),
-        ("Bash", "calls of one tool, by its name"),
-    ];
-    kinds.into_iter().map(|(name, what)| Item {
-        label: name.to_owned(),
-        detail: what.to_owned(),
-        aside: String::new(),
-        choice: Choice::Text(name.to_owned()),
-    })
-}
-
-fn word((name, meaning): &(&str, &str)) -> Item {
-    Item {
-        label: (*name).to_owned(),
-        detail: (*meaning).to_owned(),
-        aside: String::new(),
-        choice: Choice::Text((*name).to_owned()),
-    }
-}
-
 /// A model.
 pub fn model(row: &ModelRow) -> Item {
     Item {
@@ -139,29 +133,104 @@ pub fn model(row: &ModelRow) -> Item {
     }
 }
 
+/// The kinds of panes that can be folded together.
+const FOLD_KINDS: &[(&str, &str)] = &[
+    ("thinking", "what the model thought"),
+    ("messages", "long messages of yours"),
+    ("images", "images that you showed"),
+    ("tools", "all calls"),
+    ("Bash", "calls of one tool, by its name"),
+];
+
+const FOLD_HOW: &[(&str, &str)] = &[
+    ("open", "all of each is shown"),
+    ("closed", "the head of each alone is shown"),
+    ("auto", "as suits what each shows"),
+];
+
+fn workspace(model: &Model) -> Source {
+    Source::Paths(Paths { all: model.files.clone(), recent: paths::recent(model).into() })
+}
+
+/// What can be copied.
+fn copied() -> impl Iterator<Item = Item> {
+    Copied::ALL.into_iter().map(|it| Item {
+        label: it.name().to_owned(),
+        detail: it.meaning().to_owned(),
+        aside: String::new(),
+        choice: Choice::Copied(it),
+    })
+}
+
+fn words(words: &[(&str, &str)]) -> Vec<Item> {
+    words.iter().map(|(word, meaning)| row(word, meaning)).collect()
+}
+
+fn row(word: &str, meaning: &str) -> Item {
+    Item {
+        label: word.to_owned(),
+        detail: meaning.to_owned(),
+        aside: String::new(),
+        choice: Choice::Text(word.to_owned()),
+    }
+}
+
+/// Past sessions, the newest first and this folder's before others'.
+fn sessions(model: &Model) -> Vec<Item> {
+    let Some(list) = &model.sessions else { return Vec::new() };
+    let elsewhere = |row: &SessionRow| row.working_directory != model.settings.cwd;
+    let mut rows: Vec<&SessionRow> =
+        list.rows.iter().filter(|row| Some(row.id) != model.status.session).collect();
+    rows.sort_by_key(|row| (elsewhere(row), std::cmp::Reverse(row.last_used_at)));
+    let folder = |row: &SessionRow| match (elsewhere(row), row.working_directory.file_name()) {
+        (true, Some(name)) => name.to_string_lossy().into_owned(),
+        (true, None) | (false, _) => String::new(),
+    };
+    rows.into_iter()
+        .map(|row| Item {
+            label: row.name().to_owned(),
+            detail: folder(row),
+            aside: age(row.last_used_at, list.now),
+            choice: Choice::Session(row.id),
+        })
+        .collect()
+}
+
+fn lines_hint(path: &str, typed: &str, lines: Option<u64>) -> Hint {
+    let Some(count) = lines else {
+        return Hint::Warns(format!("The lines of {path} cannot be counted"));
+    };
+    match LineRange::parse(typed) {
+        _ if typed.is_empty() => {
+            Hint::Says(format!("{path} has {count} lines: one, as 10, or some, as 10-40"))
+        }
+        Some(range) if range.last <= count => Hint::Says(format!("{range} of {count}")),
+        Some(_) => Hint::Warns(format!("{path} has only {count} lines")),
+        None if typed.contains('-') => Hint::Says(format!("up to which line of {count}?")),
+        None => Hint::Warns("a line, as 10, or lines, as 10-40".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_word_at_the_caret_opens_a_list() {
-        let mode = commands::find("mode").unwrap();
-        type Opens = Option<(Trigger, Range<usize>)>;
-        let rows: &[(&str, Opens)] = &[
-            ("look at @src/ca", Some((Trigger::File, 9..15))),
-            ("@", Some((Trigger::File, 1..1))),
-            ("me@example", None),
-            ("/mo", Some((Trigger::Command, 1..3))),
-            ("/", Some((Trigger::Command, 1..1))),
-            ("/usr/bin", None),
-            ("/mode pl", Some((Trigger::Argument(mode), 6..8))),
-            ("/mode ", Some((Trigger::Argument(mode), 6..6))),
-            ("/help x", None),
-            ("a /mo", None),
-            ("plain", None),
+    fn a_range_is_held_against_the_length_of_the_file() {
+        let says = |text: &str| Hint::Says(text.to_owned());
+        let warns = |text: &str| Hint::Warns(text.to_owned());
+        let rows = [
+            ("", Some(220), says("a.rs has 220 lines: one, as 10, or some, as 10-40")),
+            ("10", Some(220), says("line 10 of 220")),
+            ("10-40", Some(220), says("lines 10 to 40 of 220")),
+            ("10-", Some(220), says("up to which line of 220?")),
+            ("10-400", Some(220), warns("a.rs has only 220 lines")),
+            ("10-4", Some(220), says("up to which line of 220?")),
+            ("0", Some(220), warns("a line, as 10, or lines, as 10-40")),
+            ("", None, warns("The lines of a.rs cannot be counted")),
         ];
-        for (text, want) in rows {
-            assert_eq!(trigger(text, text.len()), *want, "{text}");
+        for (typed, lines, want) in rows {
+            assert_eq!(lines_hint("a.rs", typed, lines), want, "{typed}");
         }
     }
 }

@@ -14,6 +14,7 @@ use super::images::ImageSource;
 use super::older::Older;
 use super::pager::document::Document;
 use super::pages::PageJob;
+use super::picker::Paths;
 use super::sessions::SessionJob;
 
 /// Something wanted.
@@ -111,8 +112,31 @@ pub enum Effect {
     },
     /// Lists the server's models.
     ListModels(RequestId),
-    /// Lists the workspace's files.
+    /// Lists the workspace's files and folders.
     IndexFiles(RequestId),
+    /// Finds the paths that match best, off the UI task.
+    RankPaths {
+        /// Which request.
+        id: RequestId,
+        /// What is typed.
+        query: String,
+        /// The paths.
+        paths: Paths,
+    },
+    /// Counts the lines of a file.
+    CountLines {
+        /// Which request.
+        id: RequestId,
+        /// The file as it was typed.
+        path: String,
+    },
+    /// Lists a folder that is typed in.
+    ListFolder {
+        /// Which request.
+        id: RequestId,
+        /// The folder as it was typed, with the slash behind it; empty for the working folder.
+        folder: String,
+    },
     /// Reads branch and changed files.
     ReadGit(RequestId),
     /// Reads the person's themes.

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use crate::agent;
-use crate::commands::{Argument, Copied, Spec};
+use crate::commands::Copied;
 use crate::domain::NoticeLevel;
 
 use super::approval::{Stage, Stray};
 use super::caret;
 use super::changes;
 use super::commands;
-use super::complete::{self, Completion, Trigger};
+use super::completing;
 use super::editor::{Edit, Unfolded};
 use super::effect::Effect;
 use super::folds::{self, Reach};
@@ -28,7 +28,6 @@ use super::model::{Focus, Model};
 use super::moving;
 use super::overlay::{Overlay, Page, Reading, Step};
 use super::pager;
-use super::picker::{Choice, List};
 use super::queue::Goes;
 use super::scroll::Anchor;
 use super::search;
@@ -114,7 +113,7 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
                 return images::take_files(model, files);
             }
             model.composer.paste(text);
-            return refresh_completion(model);
+            return completing::refresh(model);
         }
     }
     Vec::new()
@@ -165,44 +164,6 @@ pub fn scroll(model: &mut Model, how: Scrolling) {
             }
         }
         Scrolling::Bottom => model.scroll.to_tail(),
-    }
-}
-
-/// Opens, filters or closes the list under the caret after the text changed.
-pub fn refresh_completion(model: &mut Model) -> Vec<Effect> {
-    let text = model.composer.editor.text();
-    let found = complete::trigger(&text, model.composer.editor.caret());
-    let Some((trigger, word)) = found.filter(|_| model.composer.is_inserting()) else {
-        model.completion = None;
-        model.dismissed = None;
-        return Vec::new();
-    };
-    if model.dismissed == Some(word.start) {
-        return Vec::new();
-    }
-    model.dismissed = None;
-    let query = text[word.clone()].to_owned();
-    let mut effects = Vec::new();
-    match &mut model.completion {
-        Some(open) if open.trigger == trigger && open.word.start == word.start => open.word = word,
-        Some(_) | None => {
-            effects = commands::ask_for_completion(model, trigger);
-            let list = List::new(complete::source(trigger, model));
-            model.completion = Some(Completion { trigger, word, list });
-        }
-    }
-    if let Some(open) = &mut model.completion {
-        open.list.set_query(&query);
-    }
-    effects
-}
-
-/// Puts rows in that have arrived since the list was opened.
-pub fn refill_completion(model: &mut Model) {
-    let Some(trigger) = model.completion.as_ref().map(|open| open.trigger) else { return };
-    let source = complete::source(trigger, model);
-    if let Some(open) = &mut model.completion {
-        open.list.set_source(source);
     }
 }
 
@@ -380,14 +341,19 @@ fn general_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
 }
 
 fn input_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
-    if model.completion.as_ref().is_some_and(|open| !open.list.is_empty())
-        && let Some(key) = keymap::find(keymap::COMPLETION, key)
-    {
-        return completion_key(model, key);
+    if let Some(key) = keymap::find(keymap::COMPLETION, key) {
+        if let Some(effects) = completing::key(model, key) {
+            return effects;
+        }
+        let is_shell =
+            model.composer.is_inserting() && model.composer.editor.text().starts_with('!');
+        if key == CompletionKey::Complete && is_shell {
+            return completing::open_shell(model);
+        }
     }
     let width = model.geometry.input.width;
     match key.event().and_then(|key| model.composer.vi_key(key, width)) {
-        Some(vi::Step::Done) => return refresh_completion(model),
+        Some(vi::Step::Done) => return completing::refresh(model),
         Some(vi::Step::Older) => return older(model),
         Some(vi::Step::Newer) => {
             model.composer.newer();
@@ -426,18 +392,21 @@ fn older(model: &mut Model) -> Vec<Effect> {
 
 fn edit_input(model: &mut Model, edit: Edit) -> Vec<Effect> {
     model.composer.edit(edit, model.geometry.input.width);
-    refresh_completion(model)
+    completing::refresh(model)
 }
 
 fn type_in(model: &mut Model, c: char) -> Vec<Effect> {
+    if c == ':' {
+        return completing::colon(model);
+    }
     model.composer.type_char(c);
-    refresh_completion(model)
+    completing::refresh(model)
 }
 
 fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
     let width = model.geometry.input.width;
     match key {
-        InputKey::Send if model.composer.continue_line() => return refresh_completion(model),
+        InputKey::Send if model.composer.continue_line() => return completing::refresh(model),
         InputKey::Send => return commands::submit(model, Goes::AfterTurn),
         InputKey::Steer => return commands::submit(model, Goes::NextStep),
         InputKey::Newline => return type_in(model, '\n'),
@@ -453,7 +422,7 @@ fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
         }
         InputKey::PasteImage => return images::take_clipboard(model),
         InputKey::Unfold => match model.composer.editor.unfold() {
-            Unfolded::Done => return refresh_completion(model),
+            Unfolded::Done => return completing::refresh(model),
             Unfolded::TooLong => {
                 let key = model.settings.keys.key(InputKey::OpenEditor);
                 let text = format!(
@@ -467,70 +436,6 @@ fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
         },
     }
     Vec::new()
-}
-
-fn completion_key(model: &mut Model, key: CompletionKey) -> Vec<Effect> {
-    let Some(open) = &mut model.completion else { return Vec::new() };
-    match key {
-        CompletionKey::Previous => open.list.step(-1),
-        CompletionKey::Next => open.list.step(1),
-        CompletionKey::Dismiss => {
-            model.dismissed = Some(open.word.start);
-            model.completion = None;
-        }
-        CompletionKey::Complete => return complete_word(model, Then::GoOn),
-        CompletionKey::Accept => return complete_word(model, Then::Send),
-    }
-    Vec::new()
-}
-
-/// What follows once a word is put in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Then {
-    /// More is typed.
-    GoOn,
-    /// A command that is complete is run.
-    Send,
-}
-
-fn complete_word(model: &mut Model, then: Then) -> Vec<Effect> {
-    let Some(open) = model.completion.take() else { return Vec::new() };
-    let (word, ends) = match (open.list.choice(), open.trigger) {
-        (Some(Choice::Command(name)), Trigger::Command) => (name.to_owned(), runs_alone(name)),
-        (Some(Choice::Mode(mode)), _) => (mode.name().to_owned(), true),
-        (Some(Choice::Copied(what)), _) => (what.name().to_owned(), true),
-        (Some(Choice::Model(name)), _) => (name, true),
-        (Some(Choice::Theme(choice)), _) => (choice.to_string(), true),
-        (
-            Some(Choice::Text(word)),
-            Trigger::Argument(Spec { argument: Argument::OneOf(_), .. }),
-        ) => (word, true),
-        (Some(Choice::Text(path)), _) => (path, false),
-        (Some(Choice::Key(_) | Choice::Command(_) | Choice::Sent(_)) | None, _) => {
-            return Vec::new();
-        }
-    };
-    let space = if ends && then == Then::Send { "" } else { " " };
-    let text = format!("{word}{space}");
-    model.composer.editor.replace(open.word.start, open.word.end, &text);
-    if ends && then == Then::Send {
-        return commands::submit(model, Goes::AfterTurn);
-    }
-    refresh_completion(model)
-}
-
-/// Whether a command does something useful with nothing behind it. The list of themes shows more
-/// than its names do, so that one opens instead; what is copied by itself is the last answer.
-fn runs_alone(name: &str) -> bool {
-    crate::commands::find(name).is_some_and(|spec| match spec.argument {
-        Argument::None
-        | Argument::File
-        | Argument::Fold
-        | Argument::Theme
-        | Argument::Copied
-        | Argument::OneOf(_) => true,
-        Argument::Model | Argument::Mode => false,
-    })
 }
 
 fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {

@@ -24,6 +24,7 @@ use super::queue::Queue;
 use super::scroll::Scroll;
 use super::search::Search;
 use super::select::{Clicks, Selection};
+use super::sessions::SessionList;
 use super::sidebar::Sidebar;
 use super::status::Status;
 use super::status_line::StatusLine;
@@ -96,6 +97,14 @@ pub struct Model {
     pub geometry: Geometry,
     /// The workspace's files, for `@`.
     pub files: Arc<Vec<String>>,
+    /// The folder that is typed in and what is in it.
+    pub folder: Option<(String, Vec<String>)>,
+    /// The file whose lines are named, and how many it has.
+    pub line_count: Option<(String, Option<u64>)>,
+    /// Past sessions, for `@session:`.
+    pub sessions: Option<SessionList>,
+    /// The input's revision in which a file was put in, with a space behind it.
+    pub mentioned: Option<u64>,
     /// The server's models, for `/model`.
     pub models: Vec<ModelRow>,
     /// Requests that are under way.
@@ -180,6 +189,14 @@ pub struct Requests {
     last: RequestId,
     /// For `@`.
     pub files: Option<RequestId>,
+    /// For what is typed behind it.
+    pub rank: Option<RequestId>,
+    /// For the lines of a file.
+    pub lines: Option<RequestId>,
+    /// For a folder that is typed in.
+    pub folder: Option<RequestId>,
+    /// For `@session:` and `/sessions`.
+    pub sessions: Option<RequestId>,
     /// For the first line.
     pub git: Option<RequestId>,
     /// For `/model`.
@@ -245,6 +262,10 @@ impl Model {
             leaving: None,
             geometry: Geometry::of_size(size.0, size.1),
             files: Arc::default(),
+            folder: None,
+            line_count: None,
+            sessions: None,
+            mentioned: None,
             models: Vec::new(),
             requests: Requests::default(),
             attention: Attention::default(),

@@ -52,8 +52,36 @@ pub enum Msg {
     FilesIndexed {
         /// Which request.
         id: RequestId,
-        /// Paths relative to the workspace.
+        /// Paths relative to the workspace, folders with a slash behind them, sorted by
+        /// `paths::sort`.
         files: Arc<Vec<String>>,
+    },
+    /// Answer to `RankPaths`.
+    PathsRanked {
+        /// Which request.
+        id: RequestId,
+        /// What was typed.
+        query: String,
+        /// The best ones, by their place.
+        matches: Vec<usize>,
+    },
+    /// Answer to `CountLines`.
+    LinesCounted {
+        /// Which request.
+        id: RequestId,
+        /// The file as it was typed.
+        path: String,
+        /// How many lines it has; `None` where that cannot be said.
+        lines: Option<u64>,
+    },
+    /// Answer to `ListFolder`.
+    FolderListed {
+        /// Which request.
+        id: RequestId,
+        /// The folder as it was typed.
+        folder: String,
+        /// What is in it, folders with a slash behind them.
+        names: Vec<String>,
     },
     /// Answer to `Sessions`.
     Sessions {

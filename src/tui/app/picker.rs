@@ -1,20 +1,25 @@
-//! A list to choose from with a fuzzy filter: palette, models, modes, history, and the
-//! list under `@` and `/`.
+//! A list to choose from with a filter: palette, models, modes, history, and the list under `@`
+//! and `/`.
+//!
+//! Rows made by hand are ranked at once. The paths of the workspace are so many that they are
+//! ranked elsewhere: [`List::unranked`] says what is to be ranked, and what is shown stays until
+//! [`List::ranked`] brings the answer.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::commands::Copied;
 use crate::config::ThemeChoice;
-use crate::domain::{Mode, Typed};
+use crate::domain::{Mode, SessionId, Typed};
 
 use super::editor::{Editor, Lines};
 use super::effect::RequestId;
 use super::keymap::{self, ActionId, ListKey, Press};
 use super::overlay::Step;
+use super::paths;
 
 /// What choosing a row means.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +36,8 @@ pub enum Choice {
     Copied(Copied),
     /// Changes the theme; while it is selected, it is tried on.
     Theme(ThemeChoice),
+    /// A past session.
+    Session(SessionId),
     /// Puts a text into the input.
     Text(String),
     /// Puts what was sent before into the input.
@@ -56,16 +63,33 @@ pub struct List {
     source: Source,
     query: String,
     matches: Vec<usize>,
+    /// What the matches are places in, where they are paths.
+    shown: Arc<Vec<String>>,
+    /// What the matches were ranked for; `None` where the rows are other ones by now.
+    ranked_for: Option<String>,
     selected: usize,
 }
 
 /// Where rows come from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
-    /// Each row made by hand.
+    /// Each row made by hand. The filter knows `^`, `$`, `'` and `!`.
     Items(Vec<Item>),
-    /// Paths, of which there may be very many.
-    Paths(Arc<Vec<String>>),
+    /// The same, of names that may have such signs in them.
+    Names(Vec<Item>),
+    /// The same, in the order that they have: what holds each word of the filter is shown.
+    Texts(Vec<Item>),
+    /// The paths of the workspace, of which there may be very many.
+    Paths(Paths),
+}
+
+/// Paths to choose from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Paths {
+    /// All of them, sorted by [`paths::sort`].
+    pub all: Arc<Vec<String>>,
+    /// What was used lately, the newest first.
+    pub recent: Arc<[String]>,
 }
 
 /// A list over the chat, with its filter.
@@ -111,27 +135,72 @@ impl Choice {
 }
 
 impl List {
-    /// A list of all rows, the first selected.
+    /// A list of all rows, the first selected. Paths show once the filter is set.
     pub fn new(source: Source) -> Self {
-        let mut list = Self { source, query: String::new(), matches: Vec::new(), selected: 0 };
-        list.rank();
+        let mut list = Self {
+            source,
+            query: String::new(),
+            matches: Vec::new(),
+            shown: Arc::default(),
+            ranked_for: None,
+            selected: 0,
+        };
+        if !matches!(list.source, Source::Paths(_)) {
+            list.rank();
+        }
         list
     }
 
-    /// Filters; the best match is selected.
+    /// Filters; the best match is selected. Paths stay as they are until they are ranked.
     pub fn set_query(&mut self, query: &str) {
         if self.query != query {
             query.clone_into(&mut self.query);
             self.selected = 0;
-            self.rank();
+        }
+        if self.ranked_for.as_deref() != Some(query) {
+            self.rank_what_is_quick();
         }
     }
 
     /// Puts other rows in; the filter stays.
     pub fn set_source(&mut self, source: Source) {
         self.source = source;
-        self.selected = 0;
-        self.rank();
+        self.ranked_for = None;
+        if !matches!(self.source, Source::Paths(_)) {
+            self.selected = 0;
+        }
+        self.rank_what_is_quick();
+    }
+
+    /// What is to be ranked, and for what.
+    pub fn unranked(&self) -> Option<(&Paths, &str)> {
+        match &self.source {
+            Source::Paths(paths) if self.ranked_for.as_ref() != Some(&self.query) => {
+                Some((paths, &self.query))
+            }
+            Source::Paths(_) | Source::Items(_) | Source::Names(_) | Source::Texts(_) => None,
+        }
+    }
+
+    /// The paths that match `query` best, which may be an older one. What was selected by hand
+    /// stays so.
+    pub fn ranked(&mut self, query: &str, matches: Vec<usize>) {
+        let Source::Paths(paths) = &self.source else { return };
+        let all = paths.all.clone();
+        let kept = self.matches.get(self.selected).filter(|_| self.selected > 0);
+        let kept = kept.and_then(|at| self.shown.get(*at));
+        let kept = kept.and_then(|kept| matches.iter().position(|at| all.get(*at) == Some(kept)));
+        self.selected = kept.unwrap_or(0);
+        self.shown = all;
+        self.matches = matches;
+        self.ranked_for = Some(query.to_owned());
+    }
+
+    /// Ranks what has not been ranked: somebody chooses.
+    pub fn rank_now(&mut self) {
+        if self.unranked().is_some() {
+            self.rank();
+        }
     }
 
     /// How many rows match.
@@ -163,31 +232,28 @@ impl List {
     /// The `at`th match: label, detail and aside.
     pub fn row(&self, at: usize) -> Option<(&str, &str, &str)> {
         let index = *self.matches.get(at)?;
-        match &self.source {
-            Source::Items(items) => {
+        match self.source.items() {
+            Some(items) => {
                 let item = items.get(index)?;
                 Some((&item.label, &item.detail, &item.aside))
             }
-            Source::Paths(paths) => Some((paths.get(index)?, "", "")),
+            None => Some((self.shown.get(index)?, "", "")),
         }
     }
 
     /// What choosing the selected row means.
     pub fn choice(&self) -> Option<Choice> {
         let index = *self.matches.get(self.selected)?;
-        match &self.source {
-            Source::Items(items) => items.get(index).map(|item| item.choice.clone()),
-            Source::Paths(paths) => paths.get(index).cloned().map(Choice::Text),
+        match self.source.items() {
+            Some(items) => items.get(index).map(|item| item.choice.clone()),
+            None => self.shown.get(index).cloned().map(Choice::Text),
         }
     }
 
     /// What choosing the selected row would mean, where rows are made by hand.
     pub fn chosen(&self) -> Option<&Choice> {
         let index = *self.matches.get(self.selected)?;
-        match &self.source {
-            Source::Items(items) => items.get(index).map(|item| &item.choice),
-            Source::Paths(_) => None,
-        }
+        self.source.items()?.get(index).map(|item| &item.choice)
     }
 
     /// Which characters of a row's label match the filter.
@@ -205,33 +271,58 @@ impl List {
     }
 
     fn pattern(&self) -> Pattern {
-        Pattern::parse(&self.query, CaseMatching::Smart, Normalization::Smart)
+        let (case, normal) = (CaseMatching::Smart, Normalization::Smart);
+        match &self.source {
+            Source::Items(_) => Pattern::parse(&self.query, case, normal),
+            Source::Names(_) | Source::Paths(_) => {
+                Pattern::new(&self.query, case, normal, AtomKind::Fuzzy)
+            }
+            Source::Texts(_) => Pattern::new(&self.query, case, normal, AtomKind::Substring),
+        }
+    }
+
+    /// Ranks, unless it is paths by a filter.
+    fn rank_what_is_quick(&mut self) {
+        if self.query.is_empty() || !matches!(self.source, Source::Paths(_)) {
+            self.rank();
+        }
     }
 
     fn rank(&mut self) {
-        let count = match &self.source {
-            Source::Items(items) => items.len(),
-            Source::Paths(paths) => paths.len(),
-        };
+        if let Source::Paths(Paths { all, recent }) = &self.source {
+            let matches = paths::best(all, recent, &self.query);
+            return self.ranked(&self.query.clone(), matches);
+        }
+        self.ranked_for = Some(self.query.clone());
+        let items = self.source.items().unwrap_or_default();
         if self.query.is_empty() {
-            self.matches = (0..count).collect();
+            self.matches = (0..items.len()).collect();
             return;
         }
         let pattern = self.pattern();
         let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
         let mut buffer = Vec::new();
-        let mut scored: Vec<(u32, usize)> = (0..count)
-            .filter_map(|index| {
-                let label = match &self.source {
-                    Source::Items(items) => items.get(index)?.label.as_str(),
-                    Source::Paths(paths) => paths.get(index)?.as_str(),
-                };
-                let score = pattern.score(Utf32Str::new(label, &mut buffer), &mut matcher)?;
-                Some((score, index))
+        let mut scored: Vec<(u32, usize)> = (0..)
+            .zip(items)
+            .filter_map(|(index, item)| {
+                let label = Utf32Str::new(&item.label, &mut buffer);
+                Some((pattern.score(label, &mut matcher)?, index))
             })
             .collect();
-        scored.sort_by_key(|(score, index)| (Reverse(*score), *index));
+        if !matches!(self.source, Source::Texts(_)) {
+            scored.sort_by_key(|(score, index)| (Reverse(*score), *index));
+        }
         self.matches = scored.into_iter().map(|(_, index)| index).collect();
+    }
+}
+
+impl Source {
+    /// The rows that were made by hand.
+    fn items(&self) -> Option<&[Item]> {
+        match self {
+            Self::Items(items) | Self::Names(items) | Self::Texts(items) => Some(items),
+            Self::Paths(_) => None,
+        }
     }
 }
 
@@ -293,18 +384,87 @@ impl Picker {
 mod tests {
     use super::*;
 
+    fn paths(names: &[&str], recent: &[&str]) -> Source {
+        let mut all: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        paths::sort(&mut all);
+        let recent = recent.iter().map(|name| (*name).to_owned()).collect();
+        Source::Paths(Paths { all: Arc::new(all), recent })
+    }
+
+    fn items(names: &[&str]) -> Vec<Item> {
+        let item = |name: &&str| Item {
+            label: (*name).to_owned(),
+            detail: String::new(),
+            aside: String::new(),
+            choice: Choice::Text((*name).to_owned()),
+        };
+        names.iter().map(item).collect()
+    }
+
+    fn labels(list: &List) -> Vec<&str> {
+        (0..list.len()).filter_map(|at| list.row(at)).map(|(label, _, _)| label).collect()
+    }
+
     #[test]
     fn the_best_match_comes_first() {
-        let paths = ["src/domain/cart.rs", "src/cart.rs", "README.md"].map(str::to_owned);
-        let mut list = List::new(Source::Paths(Arc::new(paths.to_vec())));
+        let mut list = List::new(paths(&["src/domain/cart.rs", "src/cart.rs", "README.md"], &[]));
+        list.set_query("");
         assert_eq!(list.len(), 3);
         list.set_query("cart");
-        assert_eq!(list.len(), 2);
+        list.rank_now();
+        assert_eq!(labels(&list), ["src/cart.rs", "src/domain/cart.rs"]);
         list.step(5);
         assert_eq!(list.selected(), 1);
         list.set_query("readme");
+        list.rank_now();
         assert_eq!(list.choice(), Some(Choice::Text("README.md".into())));
         assert_eq!(list.hits("README.md"), [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn paths_stay_until_they_are_ranked() {
+        let mut list = List::new(paths(&["a.rs", "b.rs"], &[]));
+        list.set_query("");
+        list.set_query("b");
+        assert_eq!(labels(&list), ["a.rs", "b.rs"]);
+        assert_eq!(list.unranked().map(|(_, query)| query), Some("b"));
+        list.ranked("b", vec![1]);
+        assert_eq!(labels(&list), ["b.rs"]);
+        assert!(list.unranked().is_none());
+    }
+
+    #[test]
+    fn an_answer_for_what_was_typed_before_is_shown_and_not_the_last_one() {
+        let mut list = List::new(paths(&["a.rs", "ab.rs"], &[]));
+        list.set_query("ab");
+        list.ranked("a", vec![0, 1]);
+        assert_eq!(list.len(), 2);
+        assert_eq!(list.unranked().map(|(_, query)| query), Some("ab"));
+    }
+
+    #[test]
+    fn what_was_selected_by_hand_stays_so_when_other_paths_come() {
+        let mut list = List::new(paths(&["b.rs", "c.rs"], &[]));
+        list.set_query("");
+        list.step(1);
+        list.set_source(paths(&["a.rs", "b.rs", "c.rs"], &[]));
+        assert_eq!(list.choice(), Some(Choice::Text("c.rs".into())));
+    }
+
+    #[test]
+    fn the_signs_of_a_filter_are_part_of_a_name() {
+        let mut list = List::new(Source::Names(items(&["a!b", "ab"])));
+        list.set_query("a!");
+        assert_eq!(labels(&list), ["a!b"]);
+    }
+
+    #[test]
+    fn texts_keep_their_order_and_hold_each_word_in_one_piece() {
+        let mut list = List::new(Source::Texts(items(&["fix the tests", "text", "test it"])));
+        list.set_query("test");
+        assert_eq!(labels(&list), ["fix the tests", "test it"]);
+        list.set_query("it test");
+        assert_eq!(labels(&list), ["test it"]);
     }
 
     #[test]

@@ -12,8 +12,8 @@ use super::overlay::Overlay;
 use super::picker::Item;
 use super::turn::Turn;
 use super::{
-    approval, attention, caret, changes, commands, complete, events, images, keys, lines, looks,
-    mouse, older, pager, pages, search, sidebar, status_line,
+    approval, attention, caret, changes, commands, complete, completing, events, images, keys,
+    lines, looks, mouse, older, pager, pages, search, sidebar, status_line,
 };
 
 /// Takes a message in; what it returns is to happen.
@@ -38,7 +38,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::ImageTaken { id, taken } => {
             let mut effects = images::taken(model, id, taken);
-            effects.extend(keys::refresh_completion(model));
+            effects.extend(completing::refresh(model));
             effects
         }
         Msg::Resized { width, height } => {
@@ -53,15 +53,15 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             search::changed(model);
             effects
         }
-        Msg::FilesIndexed { id, files } => {
-            if model.requests.files == Some(id) {
-                model.files = files;
-                model.requests.files = None;
-                keys::refill_completion(model);
-            }
+        Msg::FilesIndexed { id, files } => completing::indexed(model, id, files),
+        Msg::PathsRanked { id, query, matches } => completing::ranked(model, id, &query, matches),
+        Msg::LinesCounted { id, path, lines } => {
+            completing::counted(model, id, path, lines);
             Vec::new()
         }
-        Msg::Sessions { id, answer } => sidebar::answered(model, id, answer),
+        Msg::FolderListed { id, folder, names } => completing::listed(model, id, folder, names),
+        Msg::Sessions { id, answer } => completing::sessions_listed(model, id, answer)
+            .unwrap_or_else(|answer| sidebar::answered(model, id, answer)),
         Msg::Found { id, hits, searched } => {
             pager::found(model, id, &hits, searched);
             Vec::new()
@@ -75,15 +75,17 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Pages { id, answer } => pages::answered(model, id, answer),
         Msg::OlderFolded { id, folded } => older::folded(model, id, folded),
         Msg::ModelsListed { id, models } => {
+            let mut effects = Vec::new();
             if model.requests.models == Some(id) {
                 model.requests.models = None;
                 if let Ok(models) = &models {
                     model.models.clone_from(models);
                 }
-                keys::refill_completion(model);
+                effects = completing::refill(model);
             }
             let items = models.map(|rows| rows.iter().map(complete::model).collect());
-            fill_picker(model, id, &items)
+            effects.extend(fill_picker(model, id, &items));
+            effects
         }
         Msg::GitRead { id, git } => {
             if model.requests.git == Some(id) {

@@ -52,6 +52,12 @@ impl Services for Desk {
     async fn files(&self) -> Vec<String> {
         Vec::new()
     }
+    async fn count_lines(&self, _: String) -> Option<u64> {
+        None
+    }
+    async fn list_folder(&self, _: String) -> Vec<String> {
+        Vec::new()
+    }
     async fn git(&self) -> Option<Git> {
         None
     }

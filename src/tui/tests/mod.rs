@@ -3,6 +3,7 @@
 mod approving;
 mod changes;
 mod chat;
+mod completing;
 mod folding;
 mod folds;
 mod images;

@@ -1,7 +1,5 @@
 //! The input, the queue, and what sending means.
 
-use std::sync::Arc;
-
 use crate::agent::{Command, Event, SteerId};
 use crate::domain::{Mode, Typed, Usage};
 use crate::session::TurnOutcome;
@@ -197,20 +195,6 @@ fn the_palette_under_a_slash_runs_a_command() {
         .quietly()
         .quick("enter")
         .asks(&[Effect::Agent(Command::Compact)]);
-}
-
-#[test]
-fn a_file_is_picked_under_an_at() {
-    let files = Arc::new(vec!["src/cart.rs".to_owned(), "README.md".to_owned()]);
-    let scene = screen(80, 24).types("see @");
-    assert_eq!(scene.effects, [Effect::IndexFiles(RequestId(1))]);
-    let scene = scene
-        .msg(Msg::FilesIndexed { id: RequestId(1), files })
-        .types("cart")
-        .shows("src/cart.rs")
-        .hides("README.md")
-        .key("tab");
-    assert_eq!(scene.model.composer.editor.text(), "see @src/cart.rs ");
 }
 
 #[test]

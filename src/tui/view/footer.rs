@@ -164,7 +164,7 @@ fn chat_hints(model: &Model) -> (Hints, Hints) {
             let leave = (map.key(SidebarKey::Leave), "input");
             (Vec::new(), vec![leave, (map.key(SidebarKey::Close), "close")])
         }
-        Focus::Input if model.completion.is_some() => {
+        Focus::Input if model.completion.as_ref().is_some_and(|open| !open.list.is_empty()) => {
             (map.hints(Context::Completion).collect(), Vec::new())
         }
         Focus::Input if !model.composer.is_inserting() => {

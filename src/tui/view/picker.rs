@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::tui::app::Model;
-use crate::tui::app::complete::Trigger;
+use crate::tui::app::complete::{self, Hint};
 use crate::tui::app::geometry::Geometry;
 use crate::tui::app::picker::{List, Loading, Picker, Room};
 use crate::tui::app::softwrap;
@@ -76,19 +76,28 @@ pub fn draw_completion(model: &Model, styles: &dyn Styles, rule: Rect, buffer: &
     let Some(open) = model.completion.as_ref().filter(|_| model.overlays.is_empty()) else {
         return;
     };
-    let loading = open.trigger == Trigger::File && model.requests.files.is_some();
+    let hint = complete::hint(open, model);
     let count = u16::try_from(open.list.len()).unwrap_or(UNDER_CARET).min(UNDER_CARET);
-    let height = count.max(u16::from(loading)).min(rule.y.saturating_sub(1));
+    let height = (count + u16::from(hint.is_some())).min(rule.y.saturating_sub(1));
     if height == 0 {
         return;
     }
     let area = Rect { y: rule.y - height, height, ..rule };
     paint::clear(area, styles, buffer);
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    if count == 0 {
-        paint::spans(&[span("  Reading the list of files …", Role::Muted)], styles, area, buffer);
+    // On a screen this low a row is worth more than the line below it.
+    let hint = hint.filter(|_| height > 1 || count == 0);
+    let rows = Rect { height: height - u16::from(hint.is_some()), ..area };
+    draw_rows(&open.list, styles, rows, buffer);
+    if let Some(hint) = hint {
+        let below = Rect { y: rows.y + rows.height, height: 1, ..area };
+        let (text, role) = match &hint {
+            Hint::Says(text) => (text, Role::Muted),
+            Hint::Warns(text) => (text, Role::Warning),
+        };
+        let text = truncate(&harmless(text), area.width.saturating_sub(2));
+        paint::spans(&[span("  ", Role::Muted), span(text, role)], styles, below, buffer);
     }
-    draw_rows(&open.list, styles, area, buffer);
 }
 
 /// The first row on screen: the selected one is always among them.

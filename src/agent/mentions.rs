@@ -1,0 +1,142 @@
+//! What a message refers to with `@`, as a note that goes with it: the model is told that the
+//! person means that file, those lines, that session.
+//!
+//! The note is made once, when the message is sent, and logged with it, so that a session sends
+//! the same bytes ever after. It names and measures; contents are not here, because what the model
+//! reads goes through the gate. What is outside of the workspace, or kept from the model by a deny
+//! rule, is not read. What does not exist is passed over: not every `@` is a reference.
+
+use std::path::PathBuf;
+
+use crate::context;
+use crate::domain::mention::{LineRange, Named, mentions};
+use crate::domain::{Block, SessionId};
+use crate::permissions::Zone;
+use crate::session::Meta;
+use crate::tools::FileState;
+
+use super::driver::Agent;
+
+/// Names the note.
+const NAME: &str = "mentions";
+/// References of one message that are looked at; a pasted log has very many `@`.
+const LOOKED_AT: usize = 200;
+/// References that are told.
+const TOLD: usize = 20;
+/// The lines of a longer file are not counted, in bytes.
+const COUNTED: u64 = 2 << 20;
+
+/// Whether the note may say what takes a look inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Inside,
+    Outside,
+    Denied,
+}
+
+impl Agent {
+    /// The note on what a text refers to; `None` where it refers to nothing that there is.
+    pub(super) async fn mentioned(&self, text: &str) -> Option<Block> {
+        let mut named: Vec<Named> = Vec::new();
+        for mention in mentions(text).into_iter().take(LOOKED_AT) {
+            if !named.contains(&mention.names) {
+                named.push(mention.names);
+            }
+        }
+        let mut lines = Vec::new();
+        for name in &named {
+            let line = match name {
+                Named::Path { path, lines } => self.path(path, *lines).await,
+                Named::Session(session) => self.session(*session).await,
+            };
+            lines.extend(line);
+            if lines.len() == TOLD {
+                break;
+            }
+        }
+        if lines.is_empty() {
+            return None;
+        }
+        let text = format!("The user's message refers to:\n{}", lines.join("\n"));
+        Some(Block::Context { name: NAME.to_owned(), text: context::harmless(&text) })
+    }
+
+    async fn path(&self, path: &str, lines: Option<LineRange>) -> Option<String> {
+        let place = &self.setup.place;
+        let whole = place.resolve(path);
+        let shown = place.show(&whole);
+        let look = self.look(whole.clone()).await;
+        let limit = if look == Look::Inside { COUNTED } else { 0 };
+        let found = match self.setup.files.read(&whole, limit).await {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::debug!(%error, "a file that was named cannot be looked at");
+                return None;
+            }
+        };
+        let range = lines.map_or_else(String::new, |lines| format!(", {lines}"));
+        Some(match (found, look) {
+            (FileState::Missing, _) => return None,
+            (FileState::Folder, _) => format!("- {shown} (a folder)"),
+            (FileState::Special, _) => format!("- {shown} (not a regular file)"),
+            (_, Look::Denied) => format!("- {shown}{range} (a permission rule denies reading it)"),
+            (FileState::File(_) | FileState::TooBig(_), Look::Outside) => {
+                format!("- {shown}{range} (a file outside of the workspace)")
+            }
+            (FileState::TooBig(bytes), Look::Inside) => {
+                format!("- {shown}{range} (a file of {bytes} bytes)")
+            }
+            (FileState::File(bytes), Look::Inside) => {
+                let count = lines_in(&bytes);
+                match lines.filter(|lines| lines.last > count) {
+                    Some(_) => format!("- {shown}{range} (the file ends at line {count})"),
+                    None => format!("- {shown}{range} (a file of {count} lines)"),
+                }
+            }
+        })
+    }
+
+    /// Whether a path may be read for the note: links are followed, so that none leads out.
+    async fn look(&self, path: PathBuf) -> Look {
+        let (workspace, powers) = (self.setup.workspace.clone(), self.powers.clone());
+        let cwd = self.setup.place.cwd.clone();
+        let looked = tokio::task::spawn_blocking(move || {
+            let resolved = workspace.resolve(&path, &cwd);
+            match resolved.zone {
+                _ if powers.hides(&resolved.path) || powers.hides(&resolved.real) => Look::Denied,
+                Zone::Inside => Look::Inside,
+                Zone::Outside => Look::Outside,
+            }
+        });
+        looked.await.unwrap_or(Look::Denied)
+    }
+
+    async fn session(&self, session: SessionId) -> Option<String> {
+        let store = self.setup.store.clone();
+        let listed = tokio::task::spawn_blocking(move || store.list()).await.ok()?;
+        let metas = match listed {
+            Ok(metas) => metas,
+            Err(error) => {
+                tracing::warn!(%error, "a session that was named cannot be looked up");
+                return None;
+            }
+        };
+        metas.into_iter().find(|meta| meta.session_id == session).map(|meta| told(&meta))
+    }
+}
+
+fn told(meta: &Meta) -> String {
+    let Meta { session_id, message_count, .. } = meta;
+    let title = meta.title.as_deref().unwrap_or("untitled");
+    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    let folder = meta.working_directory.display();
+    format!(
+        "- the past session {session_id}, \"{title}\", {message_count} messages, in {folder} \
+         (`slug sessions show {session_id}` prints it)"
+    )
+}
+
+fn lines_in(bytes: &[u8]) -> u64 {
+    let ends: u64 = bytes.iter().map(|byte| u64::from(*byte == b'\n')).sum();
+    ends + u64::from(bytes.last().is_some_and(|last| *last != b'\n'))
+}

@@ -1,0 +1,171 @@
+//! Mentions in what the person writes: `@src/main.rs`, `@"with a space.md"`, `@src/main.rs:10-40`,
+//! `@session:ID`. A mention is a reference: it stays in the text as it was written.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::SessionId;
+
+/// Something that a text refers to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    /// Where it stands in the text, from the `@` on, in bytes.
+    pub span: Range<usize>,
+    /// What it names.
+    pub names: Named,
+}
+
+/// What a mention names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Named {
+    /// A file or folder, or some lines of a file.
+    Path {
+        /// As it was written, without its quotes.
+        path: String,
+        /// Which lines, where it says so.
+        lines: Option<LineRange>,
+    },
+    /// A past session.
+    Session(SessionId),
+}
+
+/// Lines of a file, from 1, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineRange {
+    /// The first one.
+    pub first: u64,
+    /// The last one; not before the first.
+    pub last: u64,
+}
+
+/// All mentions of a text, in order.
+pub fn mentions(text: &str) -> Vec<Mention> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(offset) = text[at..].find('@') {
+        let sign = at + offset;
+        at = sign + 1;
+        if !may_begin(&text[..sign]) {
+            continue;
+        }
+        if let Some((length, names)) = named(&text[at..]) {
+            at += length;
+            found.push(Mention { span: sign..at, names });
+        }
+    }
+    found
+}
+
+/// Whether a mention may begin behind this text: not inside of a word, as in an address.
+pub fn may_begin(before: &str) -> bool {
+    before.chars().next_back().is_none_or(|c| c.is_whitespace() || "([{\"'`".contains(c))
+}
+
+/// A path as it is written in a mention: in quotes where it would not be read whole.
+pub fn written(path: &str) -> String {
+    let plain = path.chars().all(|c| !c.is_whitespace() && c != '"')
+        && !path.ends_with(TRAILING)
+        && LineRange::split(path).is_none();
+    if plain { path.to_owned() } else { format!("\"{path}\"") }
+}
+
+/// What may follow a mention without being part of it.
+const TRAILING: [char; 12] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '`'];
+
+/// What is named at the beginning of a text, and how long that is.
+fn named(text: &str) -> Option<(usize, Named)> {
+    if let Some(quoted) = text.strip_prefix('"') {
+        let end = quoted.find(['"', '\n']).filter(|end| quoted[*end..].starts_with('"'))?;
+        let (path, rest) = (quoted[..end].to_owned(), &quoted[end + 1..]);
+        let in_range = |c: char| c.is_ascii_digit() || c == ':' || c == '-';
+        let tail = rest.len() - rest.trim_start_matches(in_range).len();
+        let range = rest[..tail].strip_prefix(':').and_then(LineRange::parse);
+        let length = end + 2 + range.map_or(0, |_| tail);
+        return (!path.is_empty()).then_some((length, Named::Path { path, lines: range }));
+    }
+    let word = text.split(char::is_whitespace).next().unwrap_or_default();
+    let word = word.trim_end_matches(TRAILING);
+    if word.is_empty() {
+        return None;
+    }
+    let session = word.strip_prefix("session:").and_then(|id| id.parse().ok());
+    let names = match (session, LineRange::split(word)) {
+        (Some(session), _) => Named::Session(session),
+        (None, Some((path, lines))) => Named::Path { path: path.to_owned(), lines: Some(lines) },
+        (None, None) => Named::Path { path: word.to_owned(), lines: None },
+    };
+    Some((word.len(), names))
+}
+
+impl LineRange {
+    /// Reads `10` or `10-40`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (first, last) = match text.split_once('-') {
+            Some((first, last)) => (first.parse().ok()?, last.parse().ok()?),
+            None => {
+                let line = text.parse().ok()?;
+                (line, line)
+            }
+        };
+        (first > 0 && first <= last).then_some(Self { first, last })
+    }
+
+    /// Reads the range at the end of a path.
+    fn split(word: &str) -> Option<(&str, Self)> {
+        let (path, range) = word.rsplit_once(':')?;
+        let range = Self::parse(range)?;
+        (!path.is_empty()).then_some((path, range))
+    }
+}
+
+impl fmt::Display for LineRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.first == self.last {
+            true => write!(f, "line {}", self.first),
+            false => write!(f, "lines {} to {}", self.first, self.last),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn path(path: &str, lines: Option<(u64, u64)>) -> Named {
+        let lines = lines.map(|(first, last)| LineRange { first, last });
+        Named::Path { path: path.to_owned(), lines }
+    }
+
+    #[test]
+    fn a_text_names_paths_lines_and_sessions() {
+        let id = "0190a0a0-0000-7000-8000-000000000001";
+        let session = format!("as in @session:{id}, please");
+        let rows = [
+            ("see @src/cart.rs.", vec![path("src/cart.rs", None)]),
+            ("@a and (@b/)", vec![path("a", None), path("b/", None)]),
+            ("@src/cart.rs:10-40", vec![path("src/cart.rs", Some((10, 40)))]),
+            ("@src/cart.rs:7: here", vec![path("src/cart.rs", Some((7, 7)))]),
+            ("@\"my notes.md\" and", vec![path("my notes.md", None)]),
+            ("@\"my notes.md\":3-4 and", vec![path("my notes.md", Some((3, 4)))]),
+            ("@src/cart.rs:40-10", vec![path("src/cart.rs:40-10", None)]),
+            ("me@example.com @", vec![]),
+            ("@\"open", vec![]),
+            (session.as_str(), vec![Named::Session(id.parse().unwrap())]),
+        ];
+        for (text, want) in rows {
+            let found: Vec<Named> = mentions(text).into_iter().map(|it| it.names).collect();
+            assert_eq!(found, want, "{text}");
+        }
+        assert_eq!(mentions("see @src/cart.rs.")[0].span, 4..16);
+    }
+
+    proptest! {
+        #[test]
+        fn a_written_path_is_read_as_it_is(name in "[a-z .:0-9'()é/-]{1,20}") {
+            let text = format!("look at @{} now", written(&name));
+            prop_assert_eq!(&mentions(&text)[0].names, &path(&name, None));
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! The list under the caret: when it opens, what it asks for, and what choosing puts in.
+//!
+//! Ranking many paths takes longer than a key may, so it happens outside; the rows that are there
+//! stay until the answer comes, and choosing meanwhile ranks at once. One ranking is under way at
+//! a time: what was typed since is asked for with its answer.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::commands::{self, Argument, Spec};
+use crate::domain::mention::written;
+
+use super::commands::submit;
+use super::complete::{self, Completion};
+use super::effect::{Effect, RequestId};
+use super::keymap::CompletionKey;
+use super::model::Model;
+use super::paths;
+use super::picker::{Choice, List};
+use super::queue::Goes;
+use super::sessions::{SessionAnswer, SessionJob};
+use super::trigger::{self, Trigger, escaped, trigger};
+
+/// Opens, filters or closes the list after the text changed.
+pub fn refresh(model: &mut Model) -> Vec<Effect> {
+    let text = model.composer.editor.text();
+    let files = &model.files;
+    let known = |path: &str| is_known(files, path);
+    let found = trigger(&text, model.composer.editor.caret(), known)
+        .filter(|(it, word)| model.composer.is_inserting() && may_open(model, it, word));
+    let Some((trigger, word)) = found else {
+        model.completion = None;
+        model.dismissed = None;
+        return Vec::new();
+    };
+    if model.dismissed == Some(word.start) {
+        return Vec::new();
+    }
+    model.dismissed = None;
+    let query = trigger::query(&trigger, &text[word.clone()]);
+    let mut effects = Vec::new();
+    match &mut model.completion {
+        Some(open) if open.trigger == trigger && open.word.start == word.start => open.word = word,
+        Some(_) | None => effects = open(model, trigger, word),
+    }
+    if let Some(open) = &mut model.completion {
+        open.list.set_query(&query);
+    }
+    effects.extend(rank(model));
+    effects
+}
+
+/// Lists the paths for the last word of a shell command.
+pub fn open_shell(model: &mut Model) -> Vec<Effect> {
+    let (text, caret) = (model.composer.editor.text(), model.composer.editor.caret());
+    let Some((trigger, word)) = trigger(&text, caret, |_| false) else { return Vec::new() };
+    let query = trigger::query(&trigger, &text[word.clone()]);
+    model.dismissed = None;
+    // What is in a folder may have changed since it was listed.
+    model.folder = None;
+    let effects = open(model, trigger, word);
+    if let Some(open) = &mut model.completion {
+        open.list.set_query(&query);
+    }
+    effects
+}
+
+/// Types a colon. Right behind a file that was put in it asks for lines, so it goes before the
+/// space there.
+pub fn colon(model: &mut Model) -> Vec<Effect> {
+    let editor = &mut model.composer.editor;
+    if model.mentioned == Some(editor.revision()) {
+        let caret = editor.caret();
+        editor.replace(caret - 1, caret, ":");
+    } else {
+        model.composer.type_char(':');
+    }
+    refresh(model)
+}
+
+/// The paths of the workspace.
+pub fn indexed(model: &mut Model, id: RequestId, files: Arc<Vec<String>>) -> Vec<Effect> {
+    if model.requests.files != Some(id) {
+        return Vec::new();
+    }
+    model.requests.files = None;
+    model.files = files;
+    let mut effects = refill(model);
+    // What was typed meanwhile may go on behind the name of a file.
+    if model.completion.is_some() {
+        effects.extend(refresh(model));
+    }
+    effects
+}
+
+/// How many lines a file has.
+pub fn counted(model: &mut Model, id: RequestId, path: String, lines: Option<u64>) {
+    if model.requests.lines == Some(id) {
+        model.requests.lines = None;
+        model.line_count = Some((path, lines));
+    }
+}
+
+/// What is in a folder. The one name that goes on with a shell command is put in at once.
+pub fn listed(model: &mut Model, id: RequestId, folder: String, names: Vec<String>) -> Vec<Effect> {
+    if model.requests.folder != Some(id) {
+        return Vec::new();
+    }
+    model.requests.folder = None;
+    model.folder = Some((folder, names));
+    let effects = refill(model);
+    let Some(open) = model.completion.as_ref().filter(|open| open.trigger.is_shell()) else {
+        return effects;
+    };
+    let text = model.composer.editor.text();
+    let typed = trigger::query(&open.trigger, text.get(open.word.clone()).unwrap_or_default());
+    let only = open.list.row(0).filter(|_| open.list.len() == 1);
+    if only.is_some_and(|(label, _, _)| !typed.is_empty() && label.starts_with(&typed)) {
+        return put_in(model, Then::GoOn);
+    }
+    effects
+}
+
+/// The past sessions, if they were asked for here.
+pub fn sessions_listed(
+    model: &mut Model,
+    id: RequestId,
+    answer: Result<SessionAnswer, String>,
+) -> Result<Vec<Effect>, Result<SessionAnswer, String>> {
+    if model.requests.sessions != Some(id) {
+        return Err(answer);
+    }
+    model.requests.sessions = None;
+    match answer {
+        Ok(SessionAnswer::Listed(list)) => model.sessions = Some(list),
+        Ok(SessionAnswer::Changed | SessionAnswer::Previewed(_)) => {}
+        Err(reason) => model.toast(crate::domain::NoticeLevel::Error, reason),
+    }
+    Ok(refill(model))
+}
+
+/// Puts rows in that have arrived since the list was opened.
+pub fn refill(model: &mut Model) -> Vec<Effect> {
+    let Some(open) = &model.completion else { return Vec::new() };
+    let source = complete::source(&open.trigger, model);
+    // What is being ranked is not what there is any more.
+    model.requests.rank = None;
+    if let Some(open) = &mut model.completion {
+        open.list.set_source(source);
+    }
+    rank(model)
+}
+
+/// The answer to a ranking.
+pub fn ranked(model: &mut Model, id: RequestId, query: &str, matches: Vec<usize>) -> Vec<Effect> {
+    if model.requests.rank != Some(id) {
+        return Vec::new();
+    }
+    model.requests.rank = None;
+    if let Some(open) = &mut model.completion {
+        open.list.ranked(query, matches);
+    }
+    rank(model)
+}
+
+/// A key for the list. `None` where it has no row to take.
+pub fn key(model: &mut Model, key: CompletionKey) -> Option<Vec<Effect>> {
+    let open = model.completion.as_mut()?;
+    if matches!(key, CompletionKey::Complete | CompletionKey::Accept) {
+        open.list.rank_now();
+    }
+    if open.list.is_empty() {
+        return None;
+    }
+    match key {
+        CompletionKey::Previous => open.list.step(-1),
+        CompletionKey::Next => open.list.step(1),
+        CompletionKey::Dismiss => {
+            model.dismissed = Some(open.word.start);
+            model.completion = None;
+        }
+        CompletionKey::Complete => return Some(put_in(model, Then::GoOn)),
+        CompletionKey::Accept => return Some(put_in(model, Then::Send)),
+    }
+    Some(Vec::new())
+}
+
+fn open(model: &mut Model, trigger: Trigger, word: Range<usize>) -> Vec<Effect> {
+    let effects = ask(model, &trigger);
+    model.requests.rank = None;
+    let list = List::new(complete::source(&trigger, model));
+    model.completion = Some(Completion { trigger, word, list });
+    effects
+}
+
+/// A list of paths for a shell command opens by hand alone, for the word that is typed then: enter
+/// runs the command.
+fn may_open(model: &Model, trigger: &Trigger, word: &Range<usize>) -> bool {
+    let goes_on = |open: &Completion| open.trigger.is_shell() && open.word.start == word.start;
+    !trigger.is_shell() || model.completion.as_ref().is_some_and(goes_on)
+}
+
+/// Whether lines can be named of it. Of files outside of the index that is seen when they are
+/// counted.
+fn is_known(files: &[String], path: &str) -> bool {
+    path.starts_with(['/', '~', '.']) || paths::find(files, path).is_some()
+}
+
+/// Asks for what a list needs.
+fn ask(model: &mut Model, trigger: &Trigger) -> Vec<Effect> {
+    match trigger {
+        Trigger::Path | Trigger::Argument(Spec { argument: Argument::File, .. }) => {
+            let id = model.requests.issue();
+            model.requests.files = Some(id);
+            vec![Effect::IndexFiles(id)]
+        }
+        Trigger::Lines { path } => {
+            let id = model.requests.issue();
+            model.requests.lines = Some(id);
+            vec![Effect::CountLines { id, path: path.clone() }]
+        }
+        Trigger::Folder { folder, .. } => {
+            let id = model.requests.issue();
+            model.requests.folder = Some(id);
+            vec![Effect::ListFolder { id, folder: folder.clone() }]
+        }
+        Trigger::Argument(Spec { argument: Argument::Model, .. }) => {
+            let id = model.requests.issue();
+            model.requests.models = Some(id);
+            vec![Effect::ListModels(id)]
+        }
+        Trigger::Session | Trigger::Argument(Spec { argument: Argument::Session, .. }) => {
+            let id = model.requests.issue();
+            model.requests.sessions = Some(id);
+            vec![Effect::Sessions { id, job: SessionJob::List }]
+        }
+        Trigger::Command | Trigger::FoldHow | Trigger::Argument(_) => Vec::new(),
+    }
+}
+
+/// Has the paths ranked for what is typed now, unless that is under way.
+fn rank(model: &mut Model) -> Vec<Effect> {
+    let unranked = model.completion.as_ref().and_then(|open| open.list.unranked());
+    let Some((paths, query)) = unranked.filter(|_| model.requests.rank.is_none()) else {
+        return Vec::new();
+    };
+    let (paths, query) = (paths.clone(), query.to_owned());
+    let id = model.requests.issue();
+    model.requests.rank = Some(id);
+    vec![Effect::RankPaths { id, query, paths }]
+}
+
+/// What follows once a word is put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// More is typed.
+    GoOn,
+    /// A command that is complete is run.
+    Send,
+}
+
+/// What is put in for a choice.
+struct Word {
+    text: String,
+    end: End,
+}
+
+/// What stands behind a word that was put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// A space: something else follows.
+    Space,
+    /// A space, which gives way to a colon and lines.
+    File,
+    /// Nothing: it goes on below the folder.
+    Below,
+    /// Nothing: the command is complete.
+    Complete,
+}
+
+fn put_in(model: &mut Model, then: Then) -> Vec<Effect> {
+    let Some(mut open) = model.completion.take() else { return Vec::new() };
+    open.list.rank_now();
+    let Some(choice) = open.list.choice() else { return Vec::new() };
+    let Some(Word { text, end }) = word(choice, &open.trigger, then) else { return Vec::new() };
+    let sends = end == End::Complete && then == Then::Send;
+    let space = if sends || end == End::Below { "" } else { " " };
+    model.composer.editor.replace(open.word.start, open.word.end, &format!("{text}{space}"));
+    if sends {
+        return submit(model, Goes::AfterTurn);
+    }
+    if end == End::File {
+        model.mentioned = Some(model.composer.editor.revision());
+    }
+    if open.trigger.is_shell() && end == End::Below {
+        return open_shell(model);
+    }
+    refresh(model)
+}
+
+fn word(choice: Choice, trigger: &Trigger, then: Then) -> Option<Word> {
+    let complete = |text: String| Some(Word { text, end: End::Complete });
+    match (choice, trigger) {
+        (Choice::Command(name), Trigger::Command) => {
+            let end = if runs_alone(name) { End::Complete } else { End::Space };
+            Some(Word { text: name.to_owned(), end })
+        }
+        (Choice::Mode(mode), _) => complete(mode.name().to_owned()),
+        (Choice::Copied(what), _) => complete(what.name().to_owned()),
+        (Choice::Model(name), _) => complete(name),
+        (Choice::Theme(choice), _) => complete(choice.to_string()),
+        (Choice::Session(id), Trigger::Session) => {
+            Some(Word { text: id.to_string(), end: End::Space })
+        }
+        (Choice::Session(id), _) => complete(id.to_string()),
+        (Choice::Text(kind), Trigger::Argument(Spec { argument: Argument::Fold, .. })) => {
+            Some(Word { text: kind, end: End::Space })
+        }
+        (Choice::Text(word), Trigger::Argument(_) | Trigger::FoldHow) => complete(word),
+        (Choice::Text(path), trigger) => Some(path_word(&path, trigger, then)),
+        (Choice::Key(_) | Choice::Command(_) | Choice::Sent(_), _) => None,
+    }
+}
+
+/// A path as it is written where it goes. Tab goes on below a folder.
+fn path_word(path: &str, trigger: &Trigger, then: Then) -> Word {
+    let is_folder = path.ends_with('/');
+    let end = match then {
+        Then::GoOn if is_folder => End::Below,
+        Then::GoOn | Then::Send if is_folder || trigger.is_shell() => End::Space,
+        Then::GoOn | Then::Send => End::File,
+    };
+    let text = match end {
+        _ if trigger.is_shell() => escaped(path),
+        // Its quote is closed when all of it is there.
+        End::Below => written(path).trim_end_matches('"').to_owned(),
+        End::Space | End::File | End::Complete => written(path),
+    };
+    Word { text, end }
+}
+
+/// Whether a command does something useful with nothing behind it. The list of themes shows more
+/// than its names do, so that one opens instead; what is copied by itself is the last answer.
+fn runs_alone(name: &str) -> bool {
+    commands::find(name).is_some_and(|spec| match spec.argument {
+        Argument::None
+        | Argument::File
+        | Argument::Fold
+        | Argument::Theme
+        | Argument::Copied
+        | Argument::Session
+        | Argument::OneOf(_) => true,
+        Argument::Model | Argument::Mode => false,
+    })
+}

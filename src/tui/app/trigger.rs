@@ -1,0 +1,282 @@
+//! What is being typed at the caret that a list can help with: a mention, a command, what follows
+//! a command, a path in a shell command. Pure text: which rows there are is `complete`'s.
+
+use std::ops::Range;
+
+use crate::commands::{self, Argument, Spec};
+use crate::domain::mention::may_begin;
+
+/// What is being typed at the caret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trigger {
+    /// A path of the workspace, after `@`.
+    Path,
+    /// Lines of a file, after its path and a colon.
+    Lines {
+        /// The file.
+        path: String,
+    },
+    /// A path that the index does not hold: by folder.
+    Folder {
+        /// What it is for.
+        sign: Sign,
+        /// The folder as it was typed, with the slash behind it; empty for the working folder.
+        folder: String,
+    },
+    /// A past session, after `@session:`.
+    Session,
+    /// A command's name, after `/`.
+    Command,
+    /// What follows this command's name.
+    Argument(&'static Spec),
+    /// How panes are to be folded, behind their kind.
+    FoldHow,
+}
+
+/// What a path is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// A mention.
+    Mention,
+    /// A shell command.
+    Shell,
+}
+
+impl Trigger {
+    /// Whether it is a path in a shell command.
+    pub fn is_shell(&self) -> bool {
+        matches!(self, Self::Folder { sign: Sign::Shell, .. })
+    }
+}
+
+/// What is being typed before byte `caret` of `text`, and which bytes it is, the sign before them
+/// left out. `known` says which files there are.
+pub fn trigger(
+    text: &str,
+    caret: usize,
+    known: impl Fn(&str) -> bool,
+) -> Option<(Trigger, Range<usize>)> {
+    let typed = text.get(..caret)?;
+    if typed.starts_with('!') {
+        return Some(shell(typed));
+    }
+    if let Some(line) = typed.strip_prefix('/').filter(|line| !line.contains('\n')) {
+        return match line.split_once(' ') {
+            None if line.contains('/') => None,
+            None => Some((Trigger::Command, 1..caret)),
+            Some((name, argument)) => {
+                let spec = commands::find(name).filter(|spec| spec.argument != Argument::None)?;
+                after_command(spec, argument).map(|(it, word)| (it, caret - word.len()..caret))
+            }
+        };
+    }
+    quoted(typed, &known).or_else(|| mention(typed, &known))
+}
+
+/// What the list filters by.
+pub fn query(trigger: &Trigger, word: &str) -> String {
+    match trigger {
+        Trigger::Path | Trigger::Folder { sign: Sign::Mention, .. } => {
+            word.strip_prefix('"').unwrap_or(word).to_owned()
+        }
+        Trigger::Folder { sign: Sign::Shell, .. } => unquoted(word),
+        Trigger::Lines { .. }
+        | Trigger::Session
+        | Trigger::Command
+        | Trigger::Argument(_)
+        | Trigger::FoldHow => word.to_owned(),
+    }
+}
+
+/// A path as a shell reads it as one word.
+pub fn escaped(path: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./+,:@%".contains(c);
+    let home = path.starts_with("~/");
+    let mut text = String::new();
+    for (at, c) in path.char_indices() {
+        let of_home = home && at == 0;
+        if !(plain(c) || of_home) {
+            text.push('\\');
+        }
+        text.push(c);
+    }
+    text
+}
+
+/// What follows a command. Titles and paths have spaces in them; nothing else has.
+fn after_command<'a>(spec: &'static Spec, argument: &'a str) -> Option<(Trigger, &'a str)> {
+    match (spec.argument, argument.split_once(' ')) {
+        (_, None) | (Argument::Session | Argument::File, Some(_)) => {
+            Some((Trigger::Argument(spec), argument))
+        }
+        (Argument::Fold, Some((_, how))) if !how.contains(' ') => Some((Trigger::FoldHow, how)),
+        (
+            Argument::None
+            | Argument::Model
+            | Argument::Mode
+            | Argument::Copied
+            | Argument::Theme
+            | Argument::Fold
+            | Argument::OneOf(_),
+            Some(_),
+        ) => None,
+    }
+}
+
+/// A mention that begins with a quote, whether it has been closed or not.
+fn quoted(typed: &str, known: &impl Fn(&str) -> bool) -> Option<(Trigger, Range<usize>)> {
+    let sign = typed.rfind("@\"").filter(|sign| may_begin(&typed[..*sign]))?;
+    match typed[sign + 2..].split_once('"') {
+        None if typed[sign..].contains('\n') => None,
+        None => Some((by_place(&typed[sign + 2..]), sign + 1..typed.len())),
+        Some((path, rest)) => {
+            let range = rest.strip_prefix(':').filter(|range| is_range(range) && known(path))?;
+            let path = path.to_owned();
+            Some((Trigger::Lines { path }, typed.len() - range.len()..typed.len()))
+        }
+    }
+}
+
+fn mention(typed: &str, known: &impl Fn(&str) -> bool) -> Option<(Trigger, Range<usize>)> {
+    let start = typed.char_indices().rfind(|(_, c)| c.is_whitespace());
+    let start = start.map_or(0, |(at, c)| at + c.len_utf8());
+    let mut signs = typed[start..].match_indices('@').map(|(offset, _)| start + offset).rev();
+    let sign = signs.find(|sign| may_begin(&typed[..*sign]))?;
+    let word = &typed[sign + 1..];
+    let end = typed.len();
+    if let Some(title) = word.strip_prefix("session:") {
+        return Some((Trigger::Session, end - title.len()..end));
+    }
+    if let Some((path, range)) = word.rsplit_once(':').filter(|(_, range)| is_range(range))
+        && known(path)
+    {
+        return Some((Trigger::Lines { path: path.to_owned() }, end - range.len()..end));
+    }
+    Some((by_place(word), sign + 1..end))
+}
+
+/// Paths of the workspace are in the index; others are looked for where they begin.
+fn by_place(path: &str) -> Trigger {
+    if ["/", "~/", "./", "../"].iter().any(|beginning| path.starts_with(beginning)) {
+        Trigger::Folder { sign: Sign::Mention, folder: folder_of(path) }
+    } else {
+        Trigger::Path
+    }
+}
+
+/// The last word of a shell command, its quotes included.
+fn shell(typed: &str) -> (Trigger, Range<usize>) {
+    let mut start = 1;
+    let mut quote = None;
+    let mut escaped = false;
+    for (at, c) in typed.char_indices().skip(1) {
+        match (quote, c) {
+            _ if escaped => escaped = false,
+            (Some('\''), '\\') => {}
+            (_, '\\') => escaped = true,
+            (Some(open), _) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, _) if c.is_whitespace() || "|;&<>(=".contains(c) => start = at + c.len_utf8(),
+            (None, _) => {}
+        }
+    }
+    let folder = folder_of(&unquoted(&typed[start..]));
+    (Trigger::Folder { sign: Sign::Shell, folder }, start..typed.len())
+}
+
+fn folder_of(path: &str) -> String {
+    path.rfind('/').map_or("", |slash| &path[..=slash]).to_owned()
+}
+
+/// A word of a shell command without its quotes and backslashes.
+fn unquoted(word: &str) -> String {
+    let mut text = String::new();
+    let mut quote = None;
+    let mut escaped = false;
+    for c in word.chars() {
+        match (quote, c) {
+            _ if escaped => {
+                escaped = false;
+                text.push(c);
+            }
+            (None | Some('"'), '\\') => escaped = true,
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), _) if c == open => quote = None,
+            (None | Some(_), _) => text.push(c),
+        }
+    }
+    text
+}
+
+fn is_range(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_digit() || c == '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(sign: Sign, folder: &str) -> Trigger {
+        Trigger::Folder { sign, folder: folder.to_owned() }
+    }
+
+    #[test]
+    fn the_word_at_the_caret_opens_a_list() {
+        use Sign::{Mention, Shell};
+        let argument = |name| Trigger::Argument(commands::find(name).unwrap());
+        let lines = |path: &str| Trigger::Lines { path: path.to_owned() };
+        type Opens = Option<(Trigger, Range<usize>)>;
+        let rows: &[(&str, Opens)] = &[
+            ("look at @src/ca", Some((Trigger::Path, 9..15))),
+            ("@", Some((Trigger::Path, 1..1))),
+            ("(@src", Some((Trigger::Path, 2..5))),
+            ("me@example", None),
+            ("@\"my no", Some((Trigger::Path, 1..7))),
+            ("@\"my notes.md\" and", None),
+            ("@src/cart.rs:", Some((lines("src/cart.rs"), 13..13))),
+            ("@src/cart.rs:10-", Some((lines("src/cart.rs"), 13..16))),
+            ("@\"src/cart.rs\":7", Some((lines("src/cart.rs"), 15..16))),
+            ("@gone.rs:10", Some((Trigger::Path, 1..11))),
+            ("@session:fix", Some((Trigger::Session, 9..12))),
+            ("@../other/a", Some((folder(Mention, "../other/"), 1..11))),
+            ("@~/", Some((folder(Mention, "~/"), 1..3))),
+            ("@\"../my n", Some((folder(Mention, "../"), 1..9))),
+            ("!cat src/ca", Some((folder(Shell, "src/"), 5..11))),
+            ("!cat my\\ no", Some((folder(Shell, ""), 5..11))),
+            ("!cat \"a b/c", Some((folder(Shell, "a b/"), 5..11))),
+            ("!ls|wc", Some((folder(Shell, ""), 4..6))),
+            ("/mo", Some((Trigger::Command, 1..3))),
+            ("/", Some((Trigger::Command, 1..1))),
+            ("/usr/bin", None),
+            ("/mode pl", Some((argument("mode"), 6..8))),
+            ("/mode ", Some((argument("mode"), 6..6))),
+            ("/mode plan x", None),
+            ("/fold tools o", Some((Trigger::FoldHow, 12..13))),
+            ("/fold tools open x", None),
+            ("/sessions fix the", Some((argument("sessions"), 10..17))),
+            ("/help x", None),
+            ("a /mo", None),
+            ("plain", None),
+        ];
+        for (text, want) in rows {
+            let known = |path: &str| path == "src/cart.rs";
+            assert_eq!(trigger(text, text.len(), known), *want, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_shell_reads_back_what_is_put_in() {
+        for (path, want) in [
+            ("src/a.rs", "src/a.rs"),
+            ("my notes.md", "my\\ notes.md"),
+            ("it's $5 (a).txt", "it\\'s\\ \\$5\\ \\(a\\).txt"),
+            ("~/a b", "~/a\\ b"),
+            ("~tilde", "\\~tilde"),
+        ] {
+            assert_eq!(escaped(path), want);
+            assert_eq!(unquoted(want), path);
+        }
+        assert_eq!(unquoted("\"a \\\"b\"'c\\d'"), "a \"bc\\d");
+    }
+}

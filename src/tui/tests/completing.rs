@@ -1,0 +1,185 @@
+//! The list under the caret: mentions, commands and what follows them, paths for the shell.
+
+use crate::agent::Command;
+use crate::domain::Mode;
+use crate::tui::app::effect::RequestId;
+use crate::tui::app::sessions::SessionAnswer;
+use crate::tui::app::sidebar::samples;
+use crate::tui::app::{Effect, Msg};
+use crate::tui::scene::{Scene, screen};
+
+const FILES: &[&str] = &["README.md", "my notes.md", "src/", "src/cart.rs", "src/domain/"];
+
+/// An input in which this was typed, in a workspace of a few files.
+fn typed(text: &str) -> Scene {
+    let (first, rest) = text.split_at(text.find('@').unwrap() + 1);
+    screen(80, 24).types(first).files(FILES).types(rest).ranks()
+}
+
+#[track_caller]
+fn has(scene: &Scene, text: &str) {
+    assert_eq!(scene.model.composer.editor.text(), text, "{}", scene.text());
+}
+
+fn asked(scene: &Scene, wanted: impl Fn(&Effect) -> Option<RequestId>) -> RequestId {
+    scene.effects.iter().rev().find_map(wanted).unwrap()
+}
+
+fn counts(scene: Scene, path: &str, lines: Option<u64>) -> Scene {
+    let id = asked(&scene, |effect| match effect {
+        Effect::CountLines { id, path: asked } if asked == path => Some(*id),
+        _ => None,
+    });
+    scene.msg(Msg::LinesCounted { id, path: path.into(), lines })
+}
+
+fn lists(scene: Scene, folder: &str, names: &[&str]) -> Scene {
+    let id = asked(&scene, |effect| match effect {
+        Effect::ListFolder { id, folder: asked } if asked == folder => Some(*id),
+        _ => None,
+    });
+    let names = names.iter().map(|name| (*name).to_owned()).collect();
+    scene.msg(Msg::FolderListed { id, folder: folder.into(), names })
+}
+
+fn knows_sessions(scene: Scene) -> Scene {
+    let id = asked(&scene, |effect| match effect {
+        Effect::Sessions { id, .. } => Some(*id),
+        _ => None,
+    });
+    let row = |number, title, minutes| {
+        samples::at("/home/me/src/webshop", samples::row(number, title, minutes))
+    };
+    let rows = vec![
+        samples::at("/home/me/src/pay", samples::row(3, "Fix refunds", 5)),
+        row(1, "Upgrade to axum 0.9", 130),
+        row(2, "Fix empty cart checkout", 12),
+    ];
+    let answer = Ok(SessionAnswer::Listed(samples::list(rows)));
+    scene.msg(Msg::Sessions { id, answer })
+}
+
+#[test]
+fn the_lists_at_80x24() {
+    insta::assert_snapshot!("mention", typed("see @car").text());
+    let scene = counts(typed("see @src/cart.rs:10-400"), "src/cart.rs", Some(220));
+    insta::assert_snapshot!("lines", scene.text());
+    insta::assert_snapshot!("sessions", knows_sessions(typed("as in @session:fix")).text());
+    insta::assert_snapshot!("argument", screen(80, 24).types("/mode ").text());
+}
+
+#[test]
+fn a_file_is_picked_under_an_at() {
+    let scene = screen(80, 24).types("see @");
+    assert_eq!(scene.effects, [Effect::IndexFiles(RequestId(1))]);
+    let scene = scene.files(FILES).types("cart").ranks().shows("src/cart.rs").hides("README.md");
+    has(&scene.key("tab"), "see @src/cart.rs ");
+}
+
+#[test]
+fn one_ranking_is_under_way_at_a_time() {
+    let scene = screen(80, 24).types("@").files(FILES).types("cart");
+    let queries = scene.effects.iter().filter_map(|effect| match effect {
+        Effect::RankPaths { query, .. } => Some(query.as_str()),
+        _ => None,
+    });
+    let queries: Vec<&str> = queries.collect();
+    assert_eq!(queries, ["c"]);
+    let scene = scene.shows("README.md").ranks().hides("README.md").shows("src/cart.rs");
+    scene.asks(&[]);
+}
+
+#[test]
+fn what_is_chosen_is_the_best_match_though_the_ranking_is_under_way() {
+    let scene = screen(80, 24).types("@").files(FILES).types("cart").quick("tab");
+    has(&scene, "@src/cart.rs ");
+}
+
+#[test]
+fn tab_goes_into_a_folder_and_enter_takes_it() {
+    has(&typed("@doma").key("tab"), "@src/domain/");
+    has(&typed("@doma").key("enter"), "@src/domain/ ");
+}
+
+#[test]
+fn a_path_with_spaces_is_put_in_quotes() {
+    has(&typed("@notes").key("tab"), "@\"my notes.md\" ");
+    has(&typed("@\"my no").key("tab"), "@\"my notes.md\" ");
+}
+
+#[test]
+fn a_colon_behind_a_file_asks_for_lines() {
+    let scene = typed("@cart").key("tab").types(":");
+    has(&scene, "@src/cart.rs:");
+    let scene = counts(scene, "src/cart.rs", Some(220)).shows("src/cart.rs has 220 lines");
+    let scene = scene.types("10-400").shows("src/cart.rs has only 220 lines");
+    has(&scene.key("backspace").shows("lines 10 to 40 of 220"), "@src/cart.rs:10-40");
+    has(&typed("@cart").key("tab").types("a:"), "@src/cart.rs a:");
+    let scene = typed("@notes").key("tab").types(":7");
+    has(&counts(scene, "my notes.md", Some(9)).shows("line 7 of 9"), "@\"my notes.md\":7");
+}
+
+#[test]
+fn what_was_named_before_comes_first() {
+    let mut scene = screen(80, 24).types("see @src/domain/ ").quick("ctrl+c").quietly();
+    scene = scene.types("@").files(FILES);
+    let at = |text: &str| scene.text().find(text).unwrap();
+    assert!(at("src/domain/") < at("README.md"), "{}", scene.text());
+}
+
+#[test]
+fn paths_elsewhere_are_listed_by_folder() {
+    let scene = lists(typed("@../"), "../", &["api/", "notes.md"]);
+    let scene = scene.types("ap").shows("../api/").hides("notes.md").quietly().key("tab");
+    has(&scene, "@../api/");
+    has(&lists(scene, "../api/", &["main.rs"]).key("tab"), "@../api/main.rs ");
+    lists(typed("@/etc/zz"), "/etc/", &["hosts"]).shows("Nothing in /etc/ matches");
+}
+
+#[test]
+fn a_session_is_found_by_its_title() {
+    let scene = knows_sessions(typed("as in @session:"));
+    let at = |text: &str| scene.text().find(text).unwrap();
+    assert!(at("Fix empty") < at("Upgrade") && at("Upgrade") < at("Fix refunds"));
+    let scene = scene.types("empty").key("enter");
+    has(&scene, &format!("as in @session:{} ", samples::id(2)));
+    let scene = knows_sessions(screen(80, 24).types("/sessions refunds")).quietly().key("enter");
+    let session = samples::id(3);
+    scene.asks(&[Effect::Agent(Command::Resume { session })]);
+}
+
+#[test]
+fn what_follows_a_command_is_explained() {
+    let scene = screen(80, 24).types("/mode ").shows("/mode takes a mode").shows("changes nothing");
+    let scene = scene.types("pl").quietly().key("enter");
+    scene.asks(&[Effect::Agent(Command::SetMode(Mode::Plan))]);
+    screen(80, 24).types("/vi ").shows("/vi takes one of these words").shows("from now on");
+    let scene = screen(80, 24).types("/fold too").key("enter").shows("as suits what each shows");
+    has(&scene.key("down").key("tab"), "/fold tools closed ");
+}
+
+#[test]
+fn a_path_for_the_shell_is_listed_on_tab_and_escaped() {
+    let scene = screen(80, 24).types("!cat my").hides("my notes").key("tab");
+    let scene = lists(scene, "", &["my notes.md", "my words/", "sales/"]).shows("my words/");
+    let scene = scene.types("\\ n").hides("my words/").key("tab");
+    has(&scene.hides("my words").types("s").hides("sales/"), "!cat my\\ notes.md s");
+}
+
+#[test]
+fn the_only_path_that_goes_on_is_put_in_at_once() {
+    let scene = lists(screen(80, 24).types("!ls sr").key("tab"), "", &["src/", "my notes.md"]);
+    has(&scene, "!ls src/");
+    let scene = lists(scene, "src/", &["cart.rs", "domain/"]).shows("src/cart.rs").quietly();
+    let command = "ls src/".to_owned();
+    let run = Effect::Agent(Command::Shell { command });
+    let scene = scene.key("esc").key("enter");
+    assert!(scene.effects.contains(&run), "{:?}", scene.effects);
+}
+
+#[test]
+fn enter_runs_a_shell_command_that_has_no_list() {
+    let scene = screen(80, 24).types("!ls src").quietly().key("enter");
+    let run = Effect::Agent(Command::Shell { command: "ls src".into() });
+    assert!(scene.effects.contains(&run), "{:?}", scene.effects);
+}
