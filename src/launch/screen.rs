@@ -197,7 +197,7 @@ impl Chat<'_> {
 
         let (interrupt, interrupts) = mpsc::channel(4);
         let (settings, status) = (settings(ground, &config, keys), status(ground, &config));
-        let history = outside.history();
+        let history = outside.last_sent();
         let (left, signal) = match front {
             Front::Full { screen, looks } => {
                 drop(interrupt);

@@ -19,7 +19,7 @@ use crate::platform::terminal::output::Output;
 use crate::platform::terminal_kind::Terminal;
 use crate::platform::{editor, status_command, which};
 use crate::providers::Provider;
-use crate::session::{Draft, Drafts, History, KindFolds, SessionFolds, Store};
+use crate::session::{Draft, Drafts, History, HistoryPage, KindFolds, SessionFolds, Store};
 use crate::tools::Place;
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::msg::ModelRow;
@@ -97,14 +97,12 @@ impl Outside {
         })
     }
 
-    /// What was sent before, oldest first.
-    pub(super) fn history(&self) -> Vec<Typed> {
-        let mut texts = self.history.load().unwrap_or_else(|error| {
+    /// The last part of what was sent before.
+    pub(super) fn last_sent(&self) -> HistoryPage {
+        self.history.page(None).unwrap_or_else(|error| {
             tracing::warn!(%error, "the history of prompts cannot be read");
-            Vec::new()
-        });
-        texts.reverse();
-        texts
+            HistoryPage::default()
+        })
     }
 
     /// What is on the system's clipboard.
@@ -164,6 +162,11 @@ impl Services for Outside {
         blocking(move || workspace::paths_of(&cwd)).await.unwrap_or_default()
     }
 
+    async fn history(&self, before: u64) -> Result<HistoryPage, String> {
+        let history = self.history.clone();
+        blocking(move || history.page(Some(before))).await?.map_err(|error| error.to_string())
+    }
+
     async fn count_lines(&self, path: String) -> Option<u64> {
         let path = self.place().resolve(&path);
         blocking(move || workspace::lines_of(&path)).await.ok().flatten()
@@ -201,7 +204,7 @@ impl Services for Outside {
     }
 
     async fn add_history(&self, text: Typed) -> Result<(), String> {
-        self.history.add(&text).map_err(|error| error.to_string())
+        self.history.add(&text, &self.cwd).map_err(|error| error.to_string())
     }
 
     async fn take_image(&self, source: ImageSource) -> Result<Taken, String> {

@@ -1,12 +1,12 @@
 //! What the person sent before, across sessions, for the input's history.
 //!
 //! Append-only, one JSON object a line. Several slugs write to the same file; each line is one
-//! write, so theirs mix but do not mingle.
+//! write, so theirs mix but do not mingle. It is read from its end, page by page, in steps of
+//! bounded size; a line is read whole, however long it is.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -21,17 +21,33 @@ pub struct History {
     path: PathBuf,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Prompt {
-    timestamp: DateTime<Utc>,
-    #[serde(flatten)]
-    typed: Typed,
+/// A part of the history.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HistoryPage {
+    /// What was sent, the newest first.
+    pub prompts: Vec<Prompt>,
+    /// Where the page before it ends; `None` where there is none.
+    pub earlier: Option<u64>,
 }
 
-/// Prompts that are offered at most.
+/// Something that was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prompt {
+    timestamp: DateTime<Utc>,
+    /// The folder it was sent from; `None` in lines of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// What it says.
+    #[serde(flatten)]
+    pub typed: Typed,
+}
+
+/// Prompts of a page at most.
 const PROMPTS: usize = 1_000;
-/// Bytes at the end of the file that are read at most.
-const BYTES: u64 = 4 << 20;
+/// Bytes of a page after which no other line is begun.
+const BYTES: u64 = 1 << 20;
+/// Bytes that are read at once.
+const STEP: u64 = 256 << 10;
 
 impl History {
     /// The prompts in this file, which does not have to exist.
@@ -39,39 +55,49 @@ impl History {
         Self { path }
     }
 
-    /// Adds what was sent just now.
-    pub fn add(&self, typed: &Typed) -> io::Result<()> {
+    /// Adds what was sent just now, from this folder.
+    pub fn add(&self, typed: &Typed, folder: &Path) -> io::Result<()> {
         if let Some(dir) = self.path.parent() {
             files::make_folder(dir)?;
         }
+        let folder = Some(folder.to_string_lossy().into_owned());
+        let prompt = Prompt { timestamp: Utc::now(), folder, typed: typed.clone() };
         // A blank line ends what someone else may have left half-written; readers skip it.
         let mut line = vec![b'\n'];
-        serde_json::to_writer(&mut line, &Prompt { timestamp: Utc::now(), typed: typed.clone() })?;
+        serde_json::to_writer(&mut line, &prompt)?;
         line.push(b'\n');
         files::open_append(&self.path)?.write_all(&line)
     }
 
-    /// The last thousand prompts, the newest first, each once.
-    pub fn load(&self) -> io::Result<Vec<Typed>> {
-        let bytes = missing_is_none(self.end())?.unwrap_or_default();
-        let mut seen = HashSet::new();
-        Ok(bytes
-            .rsplit(|byte| *byte == b'\n')
-            .filter_map(|line| serde_json::from_slice::<Prompt>(line).ok())
-            .map(|prompt| prompt.typed)
-            .filter(|typed| seen.insert(typed.text.clone()))
-            .take(PROMPTS)
-            .collect())
+    /// The page that ends at `before`, the last one without it.
+    pub fn page(&self, before: Option<u64>) -> io::Result<HistoryPage> {
+        let file = missing_is_none(File::open(&self.path))?;
+        file.map_or_else(|| Ok(HistoryPage::default()), |file| page(file, before))
     }
+}
 
-    fn end(&self) -> io::Result<Vec<u8>> {
-        let mut file = File::open(&self.path)?;
-        let start = file.metadata()?.len().saturating_sub(BYTES);
+fn page(mut file: File, before: Option<u64>) -> io::Result<HistoryPage> {
+    let length = file.metadata()?.len();
+    let end = before.map_or(length, |before| before.min(length));
+    let mut start = end;
+    let mut prompts = Vec::new();
+    // The beginning of what was read: a line whose beginning has not been read yet.
+    let mut cut: Vec<u8> = Vec::new();
+    while start > 0 && prompts.len() < PROMPTS && (prompts.is_empty() || end - start < BYTES) {
+        let step = STEP.min(start);
+        start -= step;
         file.seek(SeekFrom::Start(start))?;
-        let mut bytes = Vec::new();
-        file.take(BYTES).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        let mut piece = Vec::new();
+        (&mut file).take(step).read_to_end(&mut piece)?;
+        let first = if start == 0 { Some(0) } else { piece.iter().position(|b| *b == b'\n') };
+        piece.append(&mut cut);
+        let whole = first.map_or_else(Vec::new, |first| piece.split_off(first));
+        cut = piece;
+        let lines = whole.rsplit(|byte| *byte == b'\n');
+        prompts.extend(lines.filter_map(|line| serde_json::from_slice::<Prompt>(line).ok()));
     }
+    let earlier = start + u64::try_from(cut.len()).unwrap_or(u64::MAX);
+    Ok(HistoryPage { prompts, earlier: (start > 0).then_some(earlier) })
 }
 
 #[cfg(test)]
@@ -86,40 +112,73 @@ mod tests {
         (home, history)
     }
 
+    fn add(history: &History, text: &str) {
+        history.add(&text.into(), Path::new("/w")).unwrap();
+    }
+
+    fn texts(page: &HistoryPage) -> Vec<&str> {
+        page.prompts.iter().map(|prompt| prompt.typed.text.as_str()).collect()
+    }
+
     #[test]
-    fn prompts_come_newest_first_and_once() {
+    fn prompts_come_newest_first_with_their_folder() {
         let (_home, history) = history();
-        assert_eq!(history.load().unwrap(), []);
-        for text in ["one", "two\nlines", "one", "three"] {
-            history.add(&text.into()).unwrap();
+        assert_eq!(history.page(None).unwrap(), HistoryPage::default());
+        for text in ["one", "two\nlines", "three"] {
+            add(&history, text);
         }
-        assert_eq!(history.load().unwrap(), ["three", "one", "two\nlines"].map(Typed::from));
+        let page = history.page(None).unwrap();
+        assert_eq!(texts(&page), ["three", "two\nlines", "one"]);
+        assert_eq!((page.prompts[0].folder.as_deref(), page.earlier), (Some("/w"), None));
+    }
+
+    #[test]
+    fn a_line_without_a_folder_is_read() {
+        let (_home, history) = history();
+        add(&history, "new");
+        let line = b"{\"timestamp\":\"2026-01-01T00:00:00Z\",\"text\":\"old\"}\n";
+        files::open_append(&history.path).unwrap().write_all(line).unwrap();
+        assert_eq!(texts(&history.page(None).unwrap()), ["old", "new"]);
     }
 
     #[test]
     fn a_line_that_was_cut_off_takes_no_other_with_it() {
         let (_home, history) = history();
-        history.add(&"before".into()).unwrap();
+        add(&history, "before");
         files::open_append(&history.path).unwrap().write_all(b"{\"text\": \"cut").unwrap();
-        history.add(&"after".into()).unwrap();
-        assert_eq!(history.load().unwrap(), ["after", "before"].map(Typed::from));
+        add(&history, "after");
+        assert_eq!(texts(&history.page(None).unwrap()), ["after", "before"]);
     }
 
     #[test]
-    fn no_more_than_a_thousand_are_offered() {
+    fn the_pages_together_are_the_whole_file() {
         let (_home, history) = history();
-        for number in 0..1_010 {
-            history.add(&format!("prompt {number}").into()).unwrap();
+        let sent: Vec<String> =
+            (0..700).map(|number| format!("{number} {}", "x".repeat(number * 9))).collect();
+        sent.iter().for_each(|text| add(&history, text));
+        add(&history, &"y".repeat(3 << 20));
+        let mut read = Vec::new();
+        let mut before = None;
+        let mut pages = 0;
+        loop {
+            let page = history.page(before).unwrap();
+            read.extend(texts(&page).into_iter().map(str::to_owned));
+            pages += 1;
+            before = page.earlier;
+            if before.is_none() {
+                break;
+            }
         }
-        let prompts = history.load().unwrap();
-        assert_eq!(prompts.len(), 1_000);
-        assert_eq!(prompts[0].text, "prompt 1009");
+        assert!(pages > 2);
+        assert_eq!(read.remove(0).len(), 3 << 20);
+        read.reverse();
+        assert!(read == sent);
     }
 
     #[test]
     fn the_file_is_for_the_owner_alone() {
         let (_home, history) = history();
-        history.add(&"secret".into()).unwrap();
+        add(&history, "secret");
         let mode = std::fs::metadata(&history.path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }

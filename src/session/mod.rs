@@ -29,7 +29,7 @@ pub use entry::{
 };
 pub use fold::{CompactionStage, Conversation, compaction_for};
 pub use folds::{KindFolds, PaneName, SessionFolds};
-pub use history::History;
+pub use history::{History, HistoryPage, Prompt};
 pub use lock::Holder;
 pub use log::{LogError, LogHandle};
 pub use meta::Meta;

@@ -15,7 +15,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::agent::Command;
 use crate::config::ThemeChoice;
 use crate::domain::{NoticeLevel, SessionId, Typed};
-use crate::session::{KindFolds, SessionFolds};
+use crate::session::{HistoryPage, KindFolds, SessionFolds};
 
 use super::app::images::{ImageSource, Taken};
 use super::app::msg::ModelRow;
@@ -67,6 +67,8 @@ pub trait Services: Send + Sync + 'static {
     async fn add_history(&self, text: Typed) -> Result<(), String>;
     /// Reads an image, makes it fit for a model, and keeps it.
     async fn take_image(&self, source: ImageSource) -> Result<Taken, String>;
+    /// The part of the input's history that ends at this place in its file.
+    async fn history(&self, before: u64) -> Result<HistoryPage, String>;
     /// All themes, the person's own read anew.
     async fn themes(&self) -> Library;
     /// Writes the theme into the person's configuration.
@@ -196,6 +198,10 @@ impl Executor {
                 .answer(async move { Msg::ModelsListed { id, models: services.models().await } }),
             Effect::IndexFiles(id) => self.answer(async move {
                 Msg::FilesIndexed { id, files: Arc::new(services.files().await) }
+            }),
+            Effect::ReadHistory { id, before } => self.answer(async move {
+                let page = services.history(before).await;
+                Msg::HistoryRead { id, page }
             }),
             Effect::RankPaths { id, query, paths } => self.answer(async move {
                 let typed = query.clone();
@@ -351,6 +357,9 @@ mod tests {
         }
         async fn files(&self) -> Vec<String> {
             vec!["a.rs".into()]
+        }
+        async fn history(&self, _: u64) -> Result<HistoryPage, String> {
+            Ok(HistoryPage::default())
         }
         async fn count_lines(&self, _: String) -> Option<u64> {
             None

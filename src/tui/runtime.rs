@@ -24,6 +24,7 @@ use crate::domain::{SessionId, Typed};
 use crate::platform::announce::{Announcer, Progress};
 use crate::platform::background::Sifted;
 use crate::platform::terminal::Screen;
+use crate::session::HistoryPage;
 
 use super::app::attention::Presence;
 use super::app::composer::{CaretShape, Composer};
@@ -59,7 +60,7 @@ pub struct Start {
     /// What the first line tells from the beginning.
     pub status: Status,
     /// What was sent before, oldest first.
-    pub history: Vec<Typed>,
+    pub history: HistoryPage,
     /// What was being typed when slug last ended.
     pub draft: Typed,
     /// How it looks.
@@ -318,7 +319,8 @@ fn message(said: Sifted) -> Option<Msg> {
 impl<S: Surface> Ui<S> {
     fn new(surface: S, start: Start, layouts: Layouts) -> io::Result<Self> {
         let size = surface.size()?;
-        let composer = Composer::new(start.history, start.draft);
+        let mut composer = Composer::new(Vec::new(), start.draft);
+        composer.history.prepend(start.history, &start.settings.cwd);
         let mut model = Model::new(start.settings, start.status, composer, size);
         model.looks = start.looks;
         Ok(Self {
@@ -352,6 +354,7 @@ impl<S: Surface> Ui<S> {
             Msg::Tick(_)
             | Msg::FilesIndexed { .. }
             | Msg::ImageTaken { .. }
+            | Msg::HistoryRead { .. }
             | Msg::PathsRanked { .. }
             | Msg::LinesCounted { .. }
             | Msg::FolderListed { .. }

@@ -167,6 +167,13 @@ impl Scene {
         self.terminal.backend().cursor_position().into()
     }
 
+    /// What stands in the cells before the terminal's cursor and in the one under it.
+    pub fn around_caret(&self) -> (String, String) {
+        let ((x, y), buffer) = (self.caret(), self.terminal.backend().buffer());
+        let symbol = |x: u16| buffer.cell((x, y)).map_or(" ", |cell| cell.symbol());
+        ((0..x).map(symbol).collect(), symbol(x).to_owned())
+    }
+
     /// The text on screen has this in it.
     #[track_caller]
     pub fn shows(self, text: &str) -> Self {

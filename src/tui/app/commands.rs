@@ -163,19 +163,6 @@ fn is_offered(row: &Row, keys: &Keymap) -> bool {
     !twice.any(|key| keys.row(key).is_some_and(|other| other.id == row.id))
 }
 
-/// Opens the list of what was sent before.
-pub fn open_history(model: &mut Model) {
-    let entries = model.composer.history.entries().iter().rev();
-    let items = entries.map(|text| Item {
-        label: super::title::first_line(&text.text),
-        detail: String::new(),
-        aside: String::new(),
-        choice: Choice::Sent(text.clone()),
-    });
-    let picker = Picker::ready("Sent before", items.collect());
-    model.overlays.push(Overlay::Picker(Box::new(picker)));
-}
-
 /// Goes on to the next mode. The one that asks nothing is never reached by accident.
 pub fn next_mode(model: &mut Model) -> Vec<Effect> {
     let next = match model.status.mode {

@@ -13,7 +13,7 @@ use crate::domain::{Image, Typed};
 
 use super::editor::{Content, Edit, Editor, Lines};
 use super::effect::{Effect, RequestId};
-use super::history::{History, Recalled};
+use super::history::{History, Recalled, Sent};
 use super::vi::{self, Vi};
 
 /// How long after the last change the draft is saved.
@@ -62,7 +62,7 @@ struct Draft {
 
 impl Composer {
     /// An input with a history, oldest entry first, and the draft that was left.
-    pub fn new(history: Vec<Typed>, draft: impl Into<Typed>) -> Self {
+    pub fn new(history: Vec<Sent>, draft: impl Into<Typed>) -> Self {
         let mut composer = Self {
             editor: Editor::new(Lines::Many),
             history: History::new(history),

@@ -112,6 +112,13 @@ pub enum Effect {
     },
     /// Lists the server's models.
     ListModels(RequestId),
+    /// Reads more of the input's history.
+    ReadHistory {
+        /// Which request.
+        id: RequestId,
+        /// Where the part that is wanted ends.
+        before: u64,
+    },
     /// Lists the workspace's files and folders.
     IndexFiles(RequestId),
     /// Finds the paths that match best, off the UI task.

@@ -29,6 +29,7 @@ use super::moving;
 use super::overlay::{Overlay, Page, Reading, Step};
 use super::pager;
 use super::queue::Goes;
+use super::recall;
 use super::scroll::Anchor;
 use super::search;
 use super::sidebar;
@@ -416,7 +417,7 @@ fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
         }
         InputKey::Up => model.composer.up(width),
         InputKey::Down => model.composer.down(width),
-        InputKey::History => commands::open_history(model),
+        InputKey::History => return recall::open(model),
         InputKey::OpenEditor => {
             return vec![Effect::OpenEditor { text: model.composer.expanded() }];
         }

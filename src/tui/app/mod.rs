@@ -36,6 +36,7 @@ pub mod paths;
 pub mod picker;
 pub mod queue;
 pub mod reach;
+mod recall;
 pub mod scroll;
 pub mod search;
 pub mod select;

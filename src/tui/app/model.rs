@@ -191,6 +191,8 @@ pub struct Requests {
     pub files: Option<RequestId>,
     /// For what is typed behind it.
     pub rank: Option<RequestId>,
+    /// For more of the history.
+    pub history: Option<RequestId>,
     /// For the lines of a file.
     pub lines: Option<RequestId>,
     /// For a folder that is typed in.

@@ -8,6 +8,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use crate::agent;
 use crate::domain::NoticeLevel;
 use crate::platform::background::Background;
+use crate::session::HistoryPage;
 use crate::tui::theme::Library;
 
 use super::attention::Presence;
@@ -55,6 +56,13 @@ pub enum Msg {
         /// Paths relative to the workspace, folders with a slash behind them, sorted by
         /// `paths::sort`.
         files: Arc<Vec<String>>,
+    },
+    /// Answer to `ReadHistory`.
+    HistoryRead {
+        /// Which request.
+        id: RequestId,
+        /// What it came to, or why not.
+        page: Result<HistoryPage, String>,
     },
     /// Answer to `RankPaths`.
     PathsRanked {

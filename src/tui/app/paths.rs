@@ -88,8 +88,8 @@ pub fn recent(model: &Model) -> Vec<String> {
             | Body::Compacted => {}
         }
     }
-    for text in model.composer.history.entries().iter().rev().take(BLOCKS) {
-        named_in(&text.text).for_each(&mut add);
+    for sent in model.composer.history.entries().iter().rev().take(BLOCKS) {
+        named_in(&sent.typed.text).for_each(&mut add);
     }
     recent
 }

@@ -105,6 +105,17 @@ pub struct Picker {
     pub state: Loading,
     /// Where it opens.
     pub room: Room,
+    /// What is shown of the selected row beneath the rows.
+    pub beneath: Beneath,
+}
+
+/// What is shown of the selected row beneath the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beneath {
+    /// Nothing.
+    Nothing,
+    /// The text that it puts in.
+    Whole,
 }
 
 /// Where a list opens over the chat.
@@ -162,14 +173,17 @@ impl List {
         }
     }
 
-    /// Puts other rows in; the filter stays.
+    /// Puts other rows in; the filter stays, and so does what was selected by hand.
     pub fn set_source(&mut self, source: Source) {
+        let chosen = self.chosen().filter(|_| self.selected > 0).cloned();
         self.source = source;
         self.ranked_for = None;
-        if !matches!(self.source, Source::Paths(_)) {
-            self.selected = 0;
-        }
         self.rank_what_is_quick();
+        if let Some(items) = self.source.items() {
+            let same =
+                |at: &usize| items.get(*at).is_some_and(|it| Some(&it.choice) == chosen.as_ref());
+            self.selected = self.matches.iter().position(same).unwrap_or(0);
+        }
     }
 
     /// What is to be ranked, and for what.
@@ -336,6 +350,7 @@ impl Picker {
             list,
             state: Loading::Ready,
             room: Room::Middle,
+            beneath: Beneath::Nothing,
         }
     }
 

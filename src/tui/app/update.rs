@@ -13,7 +13,7 @@ use super::picker::Item;
 use super::turn::Turn;
 use super::{
     approval, attention, caret, changes, commands, complete, completing, events, images, keys,
-    lines, looks, mouse, older, pager, pages, search, sidebar, status_line,
+    lines, looks, mouse, older, pager, pages, recall, search, sidebar, status_line,
 };
 
 /// Takes a message in; what it returns is to happen.
@@ -54,6 +54,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             effects
         }
         Msg::FilesIndexed { id, files } => completing::indexed(model, id, files),
+        Msg::HistoryRead { id, page } => recall::read(model, id, page),
         Msg::PathsRanked { id, query, matches } => completing::ranked(model, id, &query, matches),
         Msg::LinesCounted { id, path, lines } => {
             completing::counted(model, id, path, lines);

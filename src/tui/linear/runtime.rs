@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent;
-use crate::domain::Typed;
+use crate::session::HistoryPage;
 use crate::tui::app::composer::Composer;
 use crate::tui::app::lines::{Awaits, awaits};
 use crate::tui::app::model::Settings;
@@ -39,7 +39,7 @@ pub struct Start {
     /// What is known from the beginning.
     pub status: Status,
     /// What was sent before, oldest first.
-    pub history: Vec<Typed>,
+    pub history: HistoryPage,
     /// ctrl+c, as a signal.
     pub interrupts: mpsc::Receiver<()>,
     /// Ends it: a signal, or the terminal is gone.
@@ -81,7 +81,8 @@ pub async fn run<W: Write>(
 ) -> anyhow::Result<Left> {
     let Start { settings, status, history, mut interrupts, shutdown, bell } = start;
     let (answers_in, mut answers) = mpsc::channel(64);
-    let composer = Composer::new(history, "");
+    let mut composer = Composer::new(Vec::new(), "");
+    composer.history.prepend(history, &settings.cwd);
     let mut talk = Talk {
         model: Model::new(settings, status, composer, SIZE),
         speaker: Speaker::default(),

@@ -52,6 +52,9 @@ impl Services for Desk {
     async fn files(&self) -> Vec<String> {
         Vec::new()
     }
+    async fn history(&self, _: u64) -> Result<crate::session::HistoryPage, String> {
+        Ok(crate::session::HistoryPage::default())
+    }
     async fn count_lines(&self, _: String) -> Option<u64> {
         None
     }
@@ -133,7 +136,7 @@ fn rig(hand: Hand) -> Rig {
             ..Settings::default()
         },
         status: Status { mode: Mode::Ask, ..Status::default() },
-        history: Vec::new(),
+        history: crate::session::HistoryPage::default(),
         interrupts: interrupts_out,
         shutdown: CancellationToken::new(),
         bell: Bell::Silent,

@@ -48,6 +48,9 @@ impl Services for Desk {
     async fn files(&self) -> Vec<String> {
         Vec::new()
     }
+    async fn history(&self, _: u64) -> Result<HistoryPage, String> {
+        Ok(HistoryPage::default())
+    }
     async fn count_lines(&self, _: String) -> Option<u64> {
         None
     }
@@ -159,7 +162,7 @@ fn start(shutdown: CancellationToken) -> Start {
         code: Code::Plain,
         settings: Settings::default(),
         status: Status::default(),
-        history: Vec::new(),
+        history: HistoryPage::default(),
         draft: Typed::default(),
         looks: Looks::default(),
         announcer: Announcer::silent(),

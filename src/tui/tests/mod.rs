@@ -1,6 +1,7 @@
 //! Scenes: what happens on the screen, from messages to effects and frames.
 
 mod approving;
+mod carets;
 mod changes;
 mod chat;
 mod completing;

@@ -12,7 +12,7 @@ use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::{Effect, Msg};
 use crate::tui::scene::{Scene, TURN, assistant, call, done, recorded, result, screen};
 
-fn ran(width: u16, height: u16, output: &str, kept: Option<ContentHash>) -> Scene {
+pub(super) fn ran(width: u16, height: u16, output: &str, kept: Option<ContentHash>) -> Scene {
     let bash = call("c1", "Bash", json!({"command": "make all"}));
     screen(width, height)
         .event(recorded(&assistant(vec![Block::ToolUse(bash)])))
@@ -22,7 +22,7 @@ fn ran(width: u16, height: u16, output: &str, kept: Option<ContentHash>) -> Scen
         .key("p")
 }
 
-fn numbered(count: usize) -> String {
+pub(super) fn numbered(count: usize) -> String {
     (1..=count).map(|n| format!("line {n}\n")).collect()
 }
 

@@ -7,7 +7,7 @@ use crate::tui::app::sidebar::samples::{HERE, week};
 use crate::tui::scene::{Scene, recorded, screen, user};
 
 /// A chat with the list open.
-fn listed(width: u16, height: u16) -> Scene {
+pub(super) fn listed(width: u16, height: u16) -> Scene {
     let mut scene = screen(width, height);
     scene.model.sidebar = crate::tui::app::sidebar::Sidebar::new(HERE.into());
     let scene = scene.event(recorded(&user("why does checkout fail?"))).quietly().key("ctrl+b");

@@ -1,8 +1,12 @@
 //! The input, the queue, and what sending means.
 
+use std::path::Path;
+
+use serde_json::json;
+
 use crate::agent::{Command, Event, SteerId};
 use crate::domain::{Mode, Typed, Usage};
-use crate::session::TurnOutcome;
+use crate::session::{HistoryPage, TurnOutcome};
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::msg::ModelRow;
 use crate::tui::app::sessions::SessionJob;
@@ -218,6 +222,49 @@ fn a_question_mark_on_an_empty_input_shows_the_keys() {
 #[test]
 fn the_history_can_be_searched() {
     screen(80, 24).key("ctrl+r").types("tests").key("enter").shows("❯ run the tests");
+}
+
+/// A screen whose history goes on in the file before what is there.
+fn remembers(size: (u16, u16), sent: &[(&str, &str)]) -> Scene {
+    let mut scene = screen(size.0, size.1);
+    let prompts = sent.iter().map(|(folder, text)| {
+        let line = json!({"timestamp": "2026-01-01T00:00:00Z", "folder": folder, "text": text});
+        serde_json::from_value(line).unwrap()
+    });
+    let page = HistoryPage { prompts: prompts.collect(), earlier: Some(4096) };
+    scene.model.composer.history.prepend(page, Path::new(HERE));
+    scene
+}
+
+const HERE: &str = "/home/me/src/webshop";
+
+#[test]
+fn the_history_shows_the_whole_of_a_long_text() {
+    let long =
+        "fix the checkout\n\n- it panics when the cart is empty\n- add a test\n\nthanks\nbye";
+    let scene = remembers((80, 24), &[(HERE, long), ("/home/me/src/pay", "fix the refunds")]);
+    let scene = scene.key("ctrl+r").types("fix the");
+    insta::assert_snapshot!("history", scene.text());
+    scene.types(" panics").shows("it panics when").hides("refunds").key("enter").shows("❯ fix the");
+}
+
+#[test]
+fn the_history_is_read_further_back_while_its_list_is_open() {
+    let scene = remembers((80, 24), &[(HERE, "one")]).key("ctrl+r");
+    let id = RequestId(1);
+    let scene = scene.asks(&[Effect::ReadHistory { id, before: 4096 }]).types("old");
+    let prompts = serde_json::from_value(json!([
+        {"timestamp": "2026-01-01T00:00:00Z", "folder": HERE, "text": "an old one"}
+    ]));
+    let page = HistoryPage { prompts: prompts.unwrap(), earlier: Some(1024) };
+    let scene = scene.hides("an old one").msg(Msg::HistoryRead { id, page: Ok(page) });
+    let next = RequestId(2);
+    let scene = scene.shows("an old one").asks(&[Effect::ReadHistory { id: next, before: 1024 }]);
+    let scene = scene.key("esc").msg(Msg::HistoryRead {
+        id: next,
+        page: Ok(HistoryPage { earlier: Some(7), ..HistoryPage::default() }),
+    });
+    scene.asks(&[]).key("ctrl+r").shows("an old one");
 }
 
 #[test]

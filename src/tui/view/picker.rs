@@ -6,15 +6,17 @@ use ratatui::layout::{Position, Rect};
 use crate::tui::app::Model;
 use crate::tui::app::complete::{self, Hint};
 use crate::tui::app::geometry::Geometry;
-use crate::tui::app::picker::{List, Loading, Picker, Room};
-use crate::tui::app::softwrap;
+use crate::tui::app::picker::{Beneath, Choice, List, Loading, Picker, Room};
 use crate::tui::layout::{Role, Span, plain};
 
 use super::blocks::harmless;
 use super::paint::{self, Styles, span, spans_width, truncate};
+use super::sidebar::draw_field;
 
 /// Rows of the list under the caret.
 const UNDER_CARET: u16 = 8;
+/// Characters of a long text beneath a list.
+const BENEATH: usize = 4_000;
 /// Columns of a list at the side.
 const SIDE: u16 = 48;
 
@@ -44,14 +46,17 @@ pub fn draw(
         return None;
     }
     let filter = Rect { height: 1, ..inner };
-    let text = picker.filter.text();
-    let shown = if text.is_empty() {
-        span("type to filter", Role::Muted)
-    } else {
-        span(harmless(&text), Role::Text)
-    };
-    paint::spans(&[span("/ ", Role::User), shown], styles, filter, buffer);
+    paint::spans(&[span("/ ", Role::User)], styles, filter, buffer);
+    let field = Rect { x: filter.x + 2, width: filter.width.saturating_sub(2), ..filter };
+    let caret = draw_field(&picker.filter, styles, field, buffer);
+    if picker.filter.is_empty() {
+        paint::spans(&[span("type to filter", Role::Muted)], styles, field, buffer);
+    }
     let rows = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
+    let rows = match picker.beneath {
+        Beneath::Whole if rows.height >= 12 => draw_whole(&picker.list, styles, rows, buffer),
+        Beneath::Whole | Beneath::Nothing => rows,
+    };
     let word = match &picker.state {
         Loading::Waiting(_) => Some("One moment …".to_owned()),
         Loading::Failed(reason) => Some(harmless(reason)),
@@ -67,8 +72,32 @@ pub fn draw(
     }
     draw_rows(&picker.list, styles, rows, buffer);
     geometry.list = Some(rows.into());
-    let caret = softwrap::columns(text.get(..picker.filter.caret()).unwrap_or_default());
-    Some(Position { x: (filter.x + 2 + caret).min(filter.x + filter.width), y: filter.y })
+    Some(caret)
+}
+
+/// Draws the text that the selected row puts in, and returns the rows that are left above it.
+fn draw_whole(list: &List, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Rect {
+    let height = area.height / 3;
+    let above = Rect { height: area.height - height - 1, ..area };
+    let rule = Rect { y: above.y + above.height, height: 1, ..area };
+    paint::spans(&[span("─".repeat(area.width.into()), Role::Border)], styles, rule, buffer);
+    let text = match list.chosen() {
+        Some(Choice::Sent(typed)) => typed.text.as_str(),
+        Some(_) | None => return above,
+    };
+    let end = text.char_indices().nth(BENEATH).map_or(text.len(), |(end, _)| end);
+    let lines = plain::render(&text[..end], Role::Text, area.width);
+    let shown =
+        if lines.len() > usize::from(height) || end < text.len() { height - 1 } else { height };
+    for (y, line) in (rule.y + 1..=rule.y + shown).zip(&lines) {
+        paint::spans(&line.spans, styles, Rect { y, height: 1, ..area }, buffer);
+    }
+    if shown < height {
+        let last = Rect { y: rule.y + height, height: 1, ..area };
+        let words = format!("… {} lines in all", text.lines().count());
+        paint::spans(&[span(words, Role::Muted)], styles, last, buffer);
+    }
+    above
 }
 
 /// Draws the list under the caret, above the rule over the input.
@@ -138,7 +167,9 @@ fn details(list: &List) -> u16 {
 /// The label with the characters that match the filter marked.
 fn matched(label: &str, hits: &[u32], room: u16) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
-    for (at, c) in (0_u32..).zip(label.chars()) {
+    // What is behind these does not fit, however narrow they are.
+    let most = usize::from(room) * 4;
+    for (at, c) in (0_u32..).zip(label.chars().take(most)) {
         let role = if hits.binary_search(&at).is_ok() { Role::Match } else { Role::Text };
         let text = harmless(c.encode_utf8(&mut [0; 4]));
         match spans.last_mut() {

@@ -139,7 +139,12 @@ fn draw_title(
 }
 
 /// A text being typed on one row: as much of it as fits, with the caret in view.
-fn draw_field(editor: &Editor, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Position {
+pub(super) fn draw_field(
+    editor: &Editor,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Position {
     let text = editor.text();
     let before = &text[..editor.caret()];
     let room = area.width.saturating_sub(1);

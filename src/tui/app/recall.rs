@@ -1,0 +1,88 @@
+//! The list of what was sent before: what holds each word of the filter, this folder's first, with
+//! the whole of the selected text below. While it is open, more of the file is read, part by part.
+
+use super::effect::{Effect, RequestId};
+use super::history::Sent;
+use super::model::Model;
+use super::overlay::Overlay;
+use super::picker::{Beneath, Choice, Item, List, Picker, Source};
+use crate::domain::NoticeLevel;
+use crate::session::HistoryPage;
+
+/// Texts that are kept at most; nobody looks further back.
+const MOST: usize = 20_000;
+/// Characters of a text that are looked through.
+const SEARCHED: usize = 2_000;
+
+/// Opens the list.
+pub fn open(model: &mut Model) -> Vec<Effect> {
+    let picker = Picker {
+        list: List::new(items(model)),
+        beneath: Beneath::Whole,
+        ..Picker::ready("Sent before", Vec::new())
+    };
+    model.overlays.push(Overlay::Picker(Box::new(picker)));
+    more(model)
+}
+
+/// Another part of the file.
+pub fn read(model: &mut Model, id: RequestId, page: Result<HistoryPage, String>) -> Vec<Effect> {
+    if model.requests.history != Some(id) {
+        return Vec::new();
+    }
+    model.requests.history = None;
+    match page {
+        Ok(page) => model.composer.history.prepend(page, &model.settings.cwd),
+        Err(reason) => {
+            model.composer.history.earlier = None;
+            let text = format!("The history cannot be read: {reason}");
+            model.toast(NoticeLevel::Warning, text);
+        }
+    }
+    let source = items(model);
+    match list(model) {
+        Some(list) => list.set_source(source),
+        None => return Vec::new(),
+    }
+    more(model)
+}
+
+/// Asks for what is older, where there is something.
+fn more(model: &mut Model) -> Vec<Effect> {
+    let history = &model.composer.history;
+    let Some(before) = history.earlier.filter(|_| history.entries().len() < MOST) else {
+        return Vec::new();
+    };
+    let id = model.requests.issue();
+    model.requests.history = Some(id);
+    vec![Effect::ReadHistory { id, before }]
+}
+
+fn list(model: &mut Model) -> Option<&mut List> {
+    model.overlays.iter_mut().find_map(|overlay| match overlay {
+        Overlay::Picker(picker) if picker.beneath == Beneath::Whole => Some(&mut picker.list),
+        Overlay::Picker(_)
+        | Overlay::Approval(_)
+        | Overlay::Reading(_)
+        | Overlay::Pager(_)
+        | Overlay::Changes(_) => None,
+    })
+}
+
+fn items(model: &Model) -> Source {
+    let entries = model.composer.history.entries().iter().rev();
+    Source::Texts(entries.map(item).collect())
+}
+
+fn item(sent: &Sent) -> Item {
+    let text = &sent.typed.text;
+    let beginning = text.char_indices().nth(SEARCHED).map_or(text.as_str(), |(at, _)| &text[..at]);
+    let words: Vec<&str> = beginning.split_whitespace().collect();
+    let folder = sent.elsewhere.as_deref().unwrap_or_default();
+    Item {
+        label: words.join(" "),
+        detail: String::new(),
+        aside: folder.rsplit('/').next().unwrap_or_default().to_owned(),
+        choice: Choice::Sent(sent.typed.clone()),
+    }
+}
