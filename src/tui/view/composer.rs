@@ -32,10 +32,16 @@ pub fn draw(
     geometry.input_above = above;
 
     let focused = model.focus == Focus::Input;
-    let prompt = if text.starts_with('!') { "!" } else { "❯" };
-    let prompt_role = if focused { Role::User } else { Role::Muted };
+    // The sign of a shell command stands in the text.
+    let prompt_role = if !focused {
+        Role::Muted
+    } else if text.starts_with('!') {
+        Role::Tool
+    } else {
+        Role::User
+    };
     let mark = Rect { x: area.x + 1, width: 1, ..area };
-    paint::spans(&[span(prompt, prompt_role)], styles, mark, buffer);
+    paint::spans(&[span("❯", prompt_role)], styles, mark, buffer);
     if text.is_empty() {
         let words = match &model.turn {
             Turn::Idle => "Say what you want done",
