@@ -27,6 +27,32 @@ fn markdown_streamed_200_kb(bencher: Bencher) {
     });
 }
 
+/// The same, with a link in each paragraph that is defined at the end, where the list of them
+/// streams as well.
+#[divan::bench(sample_count = 20)]
+fn markdown_with_definitions_streamed_200_kb(bencher: Bencher) {
+    let text = samples::markdown(200_000);
+    let mut text: String = text
+        .split("\n\n")
+        .enumerate()
+        .map(|(n, block)| format!("{block}\n\nSee [source {n}] of it.\n\n"))
+        .collect();
+    for n in 0..text.matches("[source ").count() {
+        text.push_str(&format!("[source {n}]: https://a.example/{n}\n"));
+    }
+    let off = Highlighter::off();
+    bencher.counter(BytesCount::of_str(&text)).bench(|| {
+        let mut stream = Streaming::default();
+        for (n, piece) in text.as_bytes().chunks(16).enumerate() {
+            stream.push(std::str::from_utf8(piece).unwrap());
+            if n % 32 == 31 {
+                black_box(stream.lines(WIDTH, &off).len());
+            }
+        }
+        stream.lines(WIDTH, &off).len()
+    });
+}
+
 #[divan::bench]
 fn markdown_whole_200_kb(bencher: Bencher) {
     let text = samples::markdown(200_000);

@@ -50,6 +50,7 @@ enum Container {
         role: Role,
         /// What the text looks like.
         text: Role,
+        source: usize,
     },
     List {
         /// The number of the next item, in a numbered list.
@@ -59,6 +60,7 @@ enum Container {
         marker: String,
         /// Whether the marker has been put before a line.
         shown: bool,
+        source: usize,
     },
 }
 
@@ -188,12 +190,12 @@ impl<'e> Renderer<'e> {
                     self.above = Above::Nothing;
                 }
                 let marker = format!("[{}] ", sanitize(label));
-                self.enter(Container::Item { marker, shown: false }, at);
+                self.enter(Container::Item { marker, shown: false, source: at }, at);
             }
             Tag::List(start) => self.enter(Container::List { next: *start }, at),
             Tag::Item => {
                 let marker = self.marker(at);
-                self.enter(Container::Item { marker, shown: false }, at);
+                self.enter(Container::Item { marker, shown: false, source: at }, at);
             }
             Tag::Table(alignments) => {
                 // Its own heading would read as part of the one above it.
@@ -321,7 +323,7 @@ impl<'e> Renderer<'e> {
 
     /// Puts the box of a task into the marker of its item.
     fn task(&mut self, done: bool) {
-        if let Some(Container::Item { marker, shown: false }) = self.containers.last_mut() {
+        if let Some(Container::Item { marker, shown: false, .. }) = self.containers.last_mut() {
             let tick = if done { "[x] " } else { "[ ] " };
             if marker.starts_with(|c: char| c.is_ascii_digit()) {
                 marker.push_str(tick);
@@ -334,7 +336,8 @@ impl<'e> Renderer<'e> {
     /// Begins a quote, with the word for an alert above its text.
     fn quote(&mut self, kind: Option<BlockQuoteKind>, at: usize) {
         let Some(kind) = kind else {
-            self.enter(Container::Quote { role: Role::Border, text: Role::Quote }, at);
+            let (role, text) = (Role::Border, Role::Quote);
+            self.enter(Container::Quote { role, text, source: at }, at);
             return;
         };
         let (word, role) = match kind {
@@ -344,7 +347,7 @@ impl<'e> Renderer<'e> {
             BlockQuoteKind::Warning => ("Warning", Role::Warning),
             BlockQuoteKind::Caution => ("Caution", Role::Error),
         };
-        self.enter(Container::Quote { role, text: Role::Text }, at);
+        self.enter(Container::Quote { role, text: Role::Text, source: at }, at);
         let frame = self.frame(at);
         wrap(&[Piece::new(word, role, at..at)], &frame, &mut self.out);
         self.above = Above::Heading;
@@ -379,12 +382,12 @@ impl<'e> Renderer<'e> {
     /// Leaves the innermost container, which shows even when it is empty.
     fn leave(&mut self) {
         let unseen = match self.containers.last() {
-            Some(Container::Item { shown, .. }) => !shown,
-            Some(Container::Quote { .. }) => self.above == Above::Nothing,
-            Some(Container::List { .. }) | None => false,
+            Some(Container::Item { shown: false, source, .. }) => Some(*source),
+            Some(Container::Quote { source, .. }) if self.above == Above::Nothing => Some(*source),
+            Some(Container::Item { .. } | Container::Quote { .. } | Container::List { .. })
+            | None => None,
         };
-        if unseen {
-            let source = self.out.last().map_or(0, |line| line.source);
+        if let Some(source) = unseen {
             let frame = self.frame(source);
             wrap(&[], &frame, &mut self.out);
         }

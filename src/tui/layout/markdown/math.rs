@@ -74,6 +74,10 @@ impl<'s> Masked<'s> {
                     out.push((Event::InlineMath(shown(&range)), range));
                 }
                 event if !self.touches(&range) => out.push((event, range)),
+                // What is left of a tab stands in no place of the source.
+                Event::Text(text) if code && text.trim().is_empty() => {
+                    out.push((Event::Text(text), range));
+                }
                 Event::Text(_) if code => out.push((Event::Text(shown(&range)), range)),
                 Event::Text(text) => self.split(&text, range, &mut out),
                 Event::Code(_) => {

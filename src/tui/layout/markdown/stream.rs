@@ -3,20 +3,27 @@
 //! What can no longer change is frozen: whole blocks once another has begun below them, the items
 //! of an open list but for the last, the lines of an open code block. Only the rest is laid out
 //! again. Freezing looks at complete lines alone, since half a line can turn out to be anything,
-//! and never happens while the text has definitions of links or footnotes, which change blocks
-//! far above them, nor behind a lone carriage return.
-//! Frozen code that has no colours yet is laid out again when they come.
+//! and never happens behind a lone carriage return.
+//!
+//! What is frozen is laid out again in two cases: code without colours when they come, and what
+//! could refer to the address of a link or to a footnote that is defined further down (or ceases
+//! to be). The open part in turn is read below those definitions above it that it could refer to.
+//! (The parser stops following references that all together stand for over 100,000 bytes of
+//! addresses. That it counts from the start of what it reads.)
 
+mod define;
 mod fence;
 mod tail;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
+use self::define::{Definition, Definitions, Labels, References};
 use self::fence::Fence;
-use self::tail::{Tail, indentation, line_start};
+use self::tail::{Place, Tail, indentation, line_start};
 use super::Spanned;
 use super::blocks::{Above, Renderer};
 use super::code::{self, Code};
@@ -41,8 +48,11 @@ struct Layout {
     /// The frozen lines, then the open ones.
     lines: Vec<Line>,
     frozen: Frozen,
-    /// Frozen parts without all their colours.
-    waiting: Vec<Waiting>,
+    /// Frozen parts that may have to be laid out again, in their order.
+    parts: Vec<Part>,
+    references: References,
+    /// What the open part defines, as the frozen lines know it.
+    open: BTreeSet<Definition>,
 }
 
 /// How far the layout is final, and what goes on after that.
@@ -55,6 +65,8 @@ struct Frozen {
     /// What stands above.
     above: Above,
     resume: Resume,
+    /// What the frozen part defines.
+    definitions: Definitions,
 }
 
 /// What the open part begins with.
@@ -68,10 +80,12 @@ enum Resume {
     Fence(Box<Fence>),
 }
 
+/// Frozen blocks or items that stand together.
 #[derive(Debug)]
-struct Waiting {
+struct Part {
     source: Range<usize>,
     lines: Range<usize>,
+    colours: Colours,
     above: Above,
     /// The part is items of a list, the first of which has this number.
     list: Option<Option<u64>>,
@@ -117,7 +131,9 @@ impl Layout {
         let examined = self.frozen.examined;
         self.frozen = Frozen { examined, ..Frozen::default() };
         self.lines.clear();
-        self.waiting.clear();
+        self.parts.clear();
+        self.references = References::default();
+        self.open.clear();
     }
 
     /// Lays out for good what can no longer change.
@@ -131,23 +147,49 @@ impl Layout {
         if has_lone_return(&source[self.frozen.source..end]) {
             return;
         }
-        let text = self.frozen.open_text(&source[..end]);
+        let (text, place) = self.frozen.open_text(&source[..end]);
         let text = Masked::of(&text);
-        let tail = Tail::parse(&text, &self.frozen);
-        if tail.defines || tail.misread(&self.frozen) {
+        let tail = Tail::parse(&text, &place);
+        if tail.misread(&self.frozen) {
             self.thaw();
             return;
         }
+        self.define(source, &tail, highlighter);
+        self.freeze_blocks(source, &tail, end, highlighter);
+        for (at, definition) in tail.defines {
+            if at < self.frozen.source {
+                self.open.remove(&definition);
+                self.frozen.definitions.add(definition);
+            }
+        }
+    }
+
+    /// Lays out for good all blocks but what is open of the last.
+    fn freeze_blocks(
+        &mut self,
+        source: &str,
+        tail: &Tail<'_>,
+        end: usize,
+        highlighter: &Highlighter,
+    ) {
         let closed = match self.frozen.resume {
             Resume::Block | Resume::List(_) => 0,
-            Resume::Fence(_) => self.freeze_code(source, &tail, end, highlighter),
+            Resume::Fence(_) => self.freeze_code(source, tail, end, highlighter),
         };
         let blocks = tail.blocks.get(closed..).unwrap_or_default();
         let Some((last, done)) = blocks.split_last() else { return };
+        let mut from = None;
         for block in done {
-            self.freeze_block(source, &tail, block.clone(), highlighter);
+            let start = *from.get_or_insert(block.start);
+            if let Some(at) = tail.cut(source, block) {
+                self.freeze_events(source, &tail.events[start..block.end], at, highlighter);
+                self.frozen.resume = Resume::Block;
+                from = None;
+            }
         }
-        self.freeze_part(source, &tail, last, end, highlighter);
+        if from.is_none() {
+            self.freeze_part(source, tail, last, end, highlighter);
+        }
     }
 
     /// Freezes more lines of the open code block. Returns how many blocks are done with: all of
@@ -160,11 +202,12 @@ impl Layout {
         highlighter: &Highlighter,
     ) -> usize {
         let Some(mut fence) = self.frozen.take_fence() else { return 0 };
-        let (block, next) = match tail.blocks.as_slice() {
-            [block, next, ..] => (block, Some(next)),
-            [block] if tail.ends_in_open_fence(block, source, end) => (block, None),
+        let first = tail.blocks.first();
+        let (block, next) = match first.map(|block| (block, tail.cut(source, block))) {
+            Some((block, Some(next))) => (block, Some(next)),
+            Some((block, None)) if tail.ends_in_open_fence(block, source, end) => (block, None),
             // Perhaps closed: the next block will tell.
-            [] | [_] => {
+            Some((_, None)) | None => {
                 self.frozen.resume = Resume::Fence(fence);
                 return tail.blocks.len();
             }
@@ -172,25 +215,12 @@ impl Layout {
         fence.extend(&tail.code(block), self.width, highlighter, &mut self.lines);
         self.frozen.lines = self.lines.len();
         if let Some(next) = next {
-            self.close(&fence, line_start(source, tail.start(next)));
+            self.close(&fence, next);
         } else {
             self.frozen.source = end;
             self.frozen.resume = Resume::Fence(fence);
         }
         1
-    }
-
-    /// Freezes a range of events; what follows is not part of the same list.
-    fn freeze_block(
-        &mut self,
-        source: &str,
-        tail: &Tail<'_>,
-        block: Range<usize>,
-        highlighter: &Highlighter,
-    ) {
-        let next = tail.events.get(block.end).map(|(_, range)| line_start(source, range.start));
-        self.freeze_events(source, &tail.events[block], next, highlighter);
-        self.frozen.resume = Resume::Block;
     }
 
     /// Lays out events for good; the open part then begins at `next`. Returns the number of the
@@ -199,24 +229,25 @@ impl Layout {
         &mut self,
         source: &str,
         events: &[Spanned<'_>],
-        next: Option<usize>,
+        next: usize,
         highlighter: &Highlighter,
     ) -> Option<u64> {
         let (above, from) = (self.frozen.above, self.lines.len());
         let list = self.frozen.list();
-        let start = self.frozen.source;
-        let end = next.unwrap_or(source.len());
+        let part = self.frozen.source..next;
         let out = std::mem::take(&mut self.lines);
         let mut renderer = below(source, self.width, highlighter, out, above, list);
         renderer.events(if list.is_some() { &events[1..] } else { events });
         self.frozen.above = renderer.above;
         let (number, colours) = (renderer.next_item(), renderer.colours());
         self.lines = renderer.finish().lines;
-        if colours == Colours::Pending {
+        let labels = Labels::of(&source[part.clone()]);
+        if colours == Colours::Pending || !labels.is_empty() {
+            self.references.add(self.parts.len(), labels);
             let lines = from..self.lines.len();
-            self.waiting.push(Waiting { source: start..end, lines, above, list });
+            self.parts.push(Part { source: part, lines, colours, above, list });
         }
-        self.frozen.source = end;
+        self.frozen.source = next;
         self.frozen.lines = self.lines.len();
         number
     }
@@ -237,7 +268,7 @@ impl Layout {
                 // Deeper than that, it would read as code when it stands alone.
                 if item > last.start + 1 && indentation(&source[at..]) < 4 {
                     let events = &tail.events[last.start..item];
-                    let number = self.freeze_events(source, events, Some(at), highlighter);
+                    let number = self.freeze_events(source, events, at, highlighter);
                     self.frozen.resume = Resume::List(number);
                 }
             }
@@ -287,7 +318,8 @@ impl Layout {
             // The blank line above and the language belong to the part too.
             let top = code - fence.top;
             let (source, lines) = (fence.start..next, top..self.lines.len());
-            self.waiting.push(Waiting { source, lines, above: fence.above, list: None });
+            let (colours, above) = (Colours::Pending, fence.above);
+            self.parts.push(Part { source, lines, colours, above, list: None });
         }
         self.frozen.source = next;
         self.frozen.resume = Resume::Block;
@@ -295,15 +327,16 @@ impl Layout {
 
     /// Lays out the open part below the frozen lines.
     fn lay_open(&mut self, source: &str, highlighter: &Highlighter) {
-        let text = self.frozen.open_text(source);
+        let (text, place) = self.frozen.open_text(source);
         let text = Masked::of(&text);
-        let mut tail = Tail::parse(&text, &self.frozen);
+        let mut tail = Tail::parse(&text, &place);
         let whole;
-        if self.frozen.source > 0 && (tail.defines || tail.misread(&self.frozen)) {
+        if self.frozen.source > 0 && tail.misread(&self.frozen) {
             self.thaw();
             whole = Masked::of(source);
-            tail = Tail::parse(&whole, &self.frozen);
+            tail = Tail::parse(&whole, &Place::default());
         }
+        self.define(source, &tail, highlighter);
         let mut events = tail.events.as_slice();
         if let (Resume::Fence(fence), Some(first)) = (&self.frozen.resume, tail.blocks.first()) {
             fence.lay_open(&tail.code(first), self.width, &mut self.lines);
@@ -323,39 +356,80 @@ impl Layout {
             self.frozen.lines = self.lines.len();
             self.frozen.resume = Resume::Fence(fence);
         }
-        let mut still = Vec::new();
-        for part in std::mem::take(&mut self.waiting) {
-            let text = Masked::of(&source[part.source.clone()]);
-            let place = Frozen { source: part.source.start, ..Frozen::default() };
-            let tail = Tail::parse(&text, &place);
-            let mut renderer =
-                below(source, self.width, highlighter, Vec::new(), part.above, part.list);
-            let skip = usize::from(part.list.is_some()).min(tail.events.len());
-            renderer.events(&tail.events[skip..]);
-            let laid = renderer.finish();
-            if laid.lines.len() != part.lines.len() {
-                // Colours never change how code breaks; should they, all is laid out again.
-                self.thaw();
-                self.frozen.examined = 0;
-                return;
-            }
-            self.lines.splice(part.lines.clone(), laid.lines);
-            if laid.colours == Colours::Pending {
-                still.push(part);
+        for index in 0..self.parts.len() {
+            if self.parts[index].colours == Colours::Pending {
+                self.lay_again(index, source, highlighter);
             }
         }
-        self.waiting = still;
+    }
+
+    /// Brings the frozen lines up to what the open part defines now.
+    fn define(&mut self, source: &str, tail: &Tail<'_>, highlighter: &Highlighter) {
+        if tail.defines.is_empty() && self.open.is_empty() {
+            return;
+        }
+        let defined = tail.defines.iter().map(|(_, definition)| definition.clone()).collect();
+        let before = std::mem::replace(&mut self.open, defined);
+        let changed = before.symmetric_difference(&self.open);
+        let parts: BTreeSet<usize> = changed.flat_map(|one| self.references.to(one)).collect();
+        for part in parts {
+            self.lay_again(part, source, highlighter);
+        }
+    }
+
+    /// Lays out a frozen part anew.
+    fn lay_again(&mut self, index: usize, source: &str, highlighter: &Highlighter) {
+        let part = &mut self.parts[index];
+        let text = &source[part.source.clone()];
+        let preface = self.frozen.definitions.preface(&self.open, &Labels::of(text));
+        let place = Place { start: part.source.start, preface: preface.len(), opening: 0 };
+        let text = [&preface, text].concat();
+        let text = Masked::of(&text);
+        let tail = Tail::parse(&text, &place);
+        let out = Vec::new();
+        let mut renderer = below(source, self.width, highlighter, out, part.above, part.list);
+        let skip = usize::from(part.list.is_some()).min(tail.events.len());
+        renderer.events(&tail.events[skip..]);
+        let laid = renderer.finish();
+        part.colours = laid.colours;
+        let (old, new) = (part.lines.len(), laid.lines.len());
+        self.lines.splice(part.lines.clone(), laid.lines);
+        part.lines.end = part.lines.start + new;
+        if new == old {
+            return;
+        }
+        let moved = |line: usize| line + new - old;
+        for below in &mut self.parts[index + 1..] {
+            below.lines = moved(below.lines.start)..moved(below.lines.end);
+        }
+        self.frozen.lines = moved(self.frozen.lines);
+        if let Resume::Fence(fence) = &mut self.frozen.resume {
+            fence.shift(moved);
+        }
     }
 }
 
 impl Frozen {
-    /// The text of the open part. The rest of a code block is read below its fence.
-    fn open_text<'s>(&self, source: &'s str) -> Cow<'s, str> {
+    /// The text of the open part, and where it stands. It is read below what is defined above
+    /// it, and the rest of a code block below its fence.
+    fn open_text<'s>(&self, source: &'s str) -> (Cow<'s, str>, Place) {
         let rest = &source[self.source..];
-        match &self.resume {
-            Resume::Block | Resume::List(_) => Cow::Borrowed(rest),
-            Resume::Fence(fence) => Cow::Owned([&fence.opening, rest].concat()),
-        }
+        let opening = match &self.resume {
+            Resume::Block | Resume::List(_) => "",
+            Resume::Fence(fence) => &fence.opening,
+        };
+        let preface = if self.definitions.is_empty() {
+            String::new()
+        } else {
+            self.definitions.preface(&BTreeSet::new(), &Labels::of(rest))
+        };
+        let (start, lengths) = (self.source, (preface.len(), opening.len()));
+        let place = Place { start, preface: lengths.0, opening: lengths.1 };
+        let text = match lengths {
+            (0, 0) => Cow::Borrowed(rest),
+            _ => Cow::Owned([&preface, opening, rest].concat()),
+        };
+        (text, place)
     }
 
     fn list(&self) -> Option<Option<u64>> {

@@ -89,6 +89,13 @@ impl Fence {
         };
     }
 
+    /// Its lines have moved.
+    pub(super) fn shift(&mut self, moved: impl Fn(usize) -> usize) {
+        for row in self.rows.iter_mut().filter(|row| row.line != usize::MAX) {
+            row.line = moved(row.line);
+        }
+    }
+
     /// Lays out what may still become another line, without colours.
     pub(super) fn lay_open(&self, rest: &Code, width: u16, lines: &mut Vec<Line>) {
         let frame = code::frame(width);

@@ -7,7 +7,19 @@ use pulldown_cmark::{CodeBlockKind, Event, Tag};
 use super::super::code::Code;
 use super::super::math::Masked;
 use super::super::{Spanned, parser};
+use super::define::Definition;
 use super::{Frozen, Resume};
+
+/// Where a text that is read stands in the source.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    /// Where its own part begins.
+    pub(super) start: usize,
+    /// How much in front of that only says what is defined above.
+    pub(super) preface: usize,
+    /// How much behind that repeats the fence of the code it goes on with.
+    pub(super) opening: usize,
+}
 
 /// The open part, read.
 pub(super) struct Tail<'t> {
@@ -15,28 +27,34 @@ pub(super) struct Tail<'t> {
     pub(super) events: Vec<Spanned<'t>>,
     /// The events of each top-level block.
     pub(super) blocks: Vec<Range<usize>>,
-    /// Whether it says what is meant elsewhere: the address of links, the text of footnotes.
-    pub(super) defines: bool,
+    /// What it says for all of the text, and where: the addresses of links, the footnotes.
+    pub(super) defines: Vec<(usize, Definition)>,
 }
 
 impl<'t> Tail<'t> {
-    pub(super) fn parse(text: &'t Masked<'_>, frozen: &Frozen) -> Self {
-        let repeated = match &frozen.resume {
-            Resume::Fence(fence) => fence.opening.len(),
-            Resume::Block | Resume::List(_) => 0,
-        };
+    pub(super) fn parse(text: &'t Masked<'_>, place: &Place) -> Self {
         let parser = parser(text.text());
-        let links = parser.reference_definitions().iter().next().is_some();
-        let place = |at: usize| (frozen.source + at).saturating_sub(repeated);
+        let added = place.preface + place.opening;
+        let in_source = |at: usize| (place.start + at).saturating_sub(added);
+        let links = parser.reference_definitions().iter();
+        let mut defines: Vec<_> = links
+            .filter(|(_, link)| link.span.start >= place.preface)
+            .map(|(label, link)| (in_source(link.span.start), Definition::link(label, &link.dest)))
+            .collect();
         let events: Vec<_> = text
             .restore(parser.into_offset_iter())
             .into_iter()
-            .map(|(event, range)| (event, place(range.start)..place(range.end)))
+            .filter(|(_, range)| range.end > place.preface || place.preface == 0)
+            .map(|(event, range)| (event, in_source(range.start)..in_source(range.end)))
             .collect();
+        let notes = events.iter().filter_map(|(event, range)| match event {
+            Event::Start(Tag::FootnoteDefinition(label)) => {
+                Some((range.start, Definition::note(label)))
+            }
+            _ => None,
+        });
+        defines.extend(notes);
         let blocks = top_level(&events);
-        let footnote =
-            |(event, _): &Spanned<'_>| matches!(event, Event::Start(Tag::FootnoteDefinition(_)));
-        let defines = links || events.iter().any(footnote);
         Self { events, blocks, defines }
     }
 
@@ -53,6 +71,41 @@ impl<'t> Tail<'t> {
 
     pub(super) fn start(&self, block: &Range<usize>) -> usize {
         self.events[block.start].1.start
+    }
+
+    /// Where the block behind `block` begins, to be read alone from there; nowhere if it could
+    /// read as another one then. The definitions right above a paragraph are part of it in this:
+    /// what stands below them is not a list, or code, that would be one below a blank line. They
+    /// go with it, unless they themselves go on with what the block is.
+    pub(super) fn cut(&self, source: &str, block: &Range<usize>) -> Option<usize> {
+        let (event, range) = self.events.get(block.end)?;
+        let next = line_start(source, range.start);
+        match event {
+            Event::Start(Tag::FootnoteDefinition(_)) => return Some(range.start),
+            Event::Start(Tag::Paragraph | Tag::Heading { .. } | Tag::Table(_)) => {}
+            _ => return Some(next),
+        }
+        match definition_above(source, self.end(block), next) {
+            None => Some(next),
+            Some(at) => match self.events[block.start].0 {
+                Event::Start(Tag::List(_) | Tag::BlockQuote(_) | Tag::FootnoteDefinition(_)) => {
+                    None
+                }
+                _ => Some(at),
+            },
+        }
+    }
+
+    /// Where the text of a block ends. What it stands in may go on behind that, to the next block.
+    fn end(&self, block: &Range<usize>) -> usize {
+        let ends = self.events[block.clone()].iter().map(|(event, range)| match event {
+            Event::Start(
+                Tag::List(_) | Tag::Item | Tag::BlockQuote(_) | Tag::FootnoteDefinition(_),
+            ) => range.start + 1,
+            Event::End(_) => range.start,
+            _ => range.end,
+        });
+        ends.max().unwrap_or_default()
     }
 
     /// The text of a code block.
@@ -129,6 +182,24 @@ fn top_level(events: &[Spanned<'_>]) -> Vec<Range<usize>> {
 /// Where the line of `at` begins. To the parser a lone carriage return ends a line too.
 pub(super) fn line_start(source: &str, at: usize) -> usize {
     source[..at].rfind(['\n', '\r']).map_or(0, |before| before + 1)
+}
+
+/// The first of the definitions that stand right above the line at `next`, behind `after`.
+fn definition_above(source: &str, after: usize, next: usize) -> Option<usize> {
+    let mut at = after.min(next);
+    if at > 0 && !source[..at].ends_with('\n') {
+        at += source[at..next].find('\n').map_or(next - at, |end| end + 1);
+    }
+    let mut definition = None;
+    for line in source[at..next].split_inclusive('\n') {
+        if line.trim().is_empty() {
+            definition = None;
+        } else if line.trim_start().starts_with('[') && indentation(line) < 4 {
+            definition = definition.or(Some(at));
+        }
+        at += line.len();
+    }
+    definition
 }
 
 /// Columns of white space at the start of a line.
