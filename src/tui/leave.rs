@@ -1,6 +1,7 @@
 //! What stays in the terminal when slug leaves it: the end of the transcript, or all of it, as it
 //! was on screen. The terminal's own screen has no place for it while slug draws on the other.
 
+use std::collections::VecDeque;
 use std::fmt::Write;
 
 use ratatui::style::{Color, Modifier, Style};
@@ -16,35 +17,35 @@ use super::view::{Layouts, Styles, paint};
 
 /// Rows of the end at most; what is above them can be had by resuming.
 const END: usize = 200;
+/// Rows at most where all is wanted. Most terminals keep no more than this, and laying out a long
+/// session would hold up the way out by seconds.
+const ALL: usize = 10_000;
 
 /// The rows, with the sequences that colour them, each with a line end.
 pub fn page(model: &Model, layouts: &mut Layouts, styles: &dyn Styles, leave: Leave) -> String {
     let blocks = model.transcript.blocks();
     let width = model.geometry.transcript.width;
-    let from = match leave {
+    let (from, most) = match leave {
         Leave::Nothing => return String::new(),
-        Leave::All => 0,
+        Leave::All => (0, ALL),
         // What the person said last, and what came of it.
         Leave::End => {
-            blocks.iter().rposition(|block| matches!(block.body, Body::User(_))).unwrap_or(0)
+            let said = blocks.iter().rposition(|block| matches!(block.body, Body::User(_)));
+            (said.unwrap_or(0), END)
         }
     };
-    let mut rows: Vec<RowAt> = Vec::new();
-    for index in from..blocks.len() {
-        let shape = Finder::new(model, layouts, width).shape(index);
-        rows.extend((0..shape.rows).map(|row| RowAt { index, row }));
-    }
-    let cut = match leave {
-        Leave::End => rows.len().saturating_sub(END),
-        Leave::All | Leave::Nothing => 0,
-    };
     let mut out = String::new();
-    if cut > 0 {
-        let note = paint::span(format!("… {cut} lines above"), super::layout::Role::Muted);
-        line(&[note], styles, &mut out);
+    let mut rows = last_rows(model, layouts, width, from, most + 1);
+    let cut = rows.len() > most;
+    if cut {
+        rows.pop_front();
     }
-    for at in &rows[cut..] {
-        match row(model, layouts, *at, width).content {
+    if cut || (leave == Leave::All && model.requests.older.is_some()) {
+        let note = "… more above: resume the session to see it";
+        line(&[paint::span(note, super::layout::Role::Muted)], styles, &mut out);
+    }
+    for at in rows {
+        match row(model, layouts, at, width).content {
             Content::Empty => out.push('\n'),
             Content::Head(head) => {
                 let taken = paint::spans_width(&head.left) + paint::spans_width(&head.right);
@@ -58,6 +59,27 @@ pub fn page(model: &Model, layouts: &mut Layouts, styles: &dyn Styles, leave: Le
         }
     }
     out.trim_start_matches('\n').to_owned()
+}
+
+/// The last rows of the blocks behind `from`. What is above them is not laid out.
+fn last_rows(
+    model: &Model,
+    layouts: &mut Layouts,
+    width: u16,
+    from: usize,
+    most: usize,
+) -> VecDeque<RowAt> {
+    let mut rows = VecDeque::new();
+    for index in (from..model.transcript.blocks().len()).rev() {
+        let shape = Finder::new(model, layouts, width).shape(index);
+        for row in (0..shape.rows).rev() {
+            if rows.len() == most {
+                return rows;
+            }
+            rows.push_front(RowAt { index, row });
+        }
+    }
+    rows
 }
 
 /// One row behind a margin, without blanks at its end.
@@ -146,6 +168,20 @@ mod tests {
     fn all_of_it_is_left_where_that_is_wanted() {
         let wanted = " ❯ first\n\n one\n\n ❯ second\n\n two \x1b[1mbold\x1b[0m\n";
         assert_eq!(left(Leave::All), wanted);
+    }
+
+    #[test]
+    fn of_a_session_of_any_length_so_many_rows_are_left_at_most() {
+        let list = "- item\n".repeat(99);
+        let log = vec![assistant(vec![Block::Text { text: list }]); 150];
+        let scene = screen(60, 24).events(log.iter().map(recorded));
+        let mut layouts = Layouts::new(Highlighter::off());
+        let page = page(&scene.model, &mut layouts, &Theme::dark(ColorDepth::None), Leave::All);
+        let lines: Vec<&str> = page.lines().collect();
+        assert_eq!(lines.len(), ALL + 1);
+        assert!(lines[0].contains("… more above"), "{}", lines[0]);
+        // Each has 100 rows with the one above it. What is further up was never laid out.
+        assert_eq!(layouts.laid_out(), ALL as u64 / 100 + 1);
     }
 
     #[test]

@@ -76,6 +76,11 @@ impl Layouts {
         self.sheet = None;
     }
 
+    /// How often a block was laid out.
+    pub fn laid_out(&self) -> u64 {
+        self.kept.misses()
+    }
+
     /// What colours code.
     pub fn highlighter(&self) -> &Highlighter {
         &self.highlighter
