@@ -145,7 +145,9 @@ fn paragraph(text: &str, at: usize, extent: Extent, count: usize) -> Span {
             end = run(end);
         }
     }
-    let trails = end > start && is_empty(end.saturating_sub(1).max(start));
+    // In the last line, which may have no line end.
+    let last = text[..end].strip_suffix('\n').map_or(end, str::len);
+    let trails = end > start && is_empty(last.max(start));
     if extent == Extent::Around && !here && !trails {
         while start > 0 && is_empty(start - 1) {
             start = line_start(text, start - 1);

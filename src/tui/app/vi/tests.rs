@@ -386,6 +386,15 @@ fn any_key() -> impl Strategy<Value = KeyEvent> {
     prop_oneof![8 => typed, 1 => named]
 }
 
+#[test]
+fn a_paragraph_may_end_in_any_character() {
+    for text in ["|e\u{301}", "a\n\n|日", "|日\n"] {
+        for keys in ["dip", "dap"] {
+            rig(text).keys(keys);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
