@@ -26,6 +26,7 @@ use crate::platform::terminal::{self, Mouse, Screen};
 use crate::platform::terminal_kind::Terminal;
 use crate::platform::{child, logging};
 use crate::providers::demo;
+use crate::tui::app::Job;
 use crate::tui::app::composer::Typing;
 use crate::tui::app::keymap::Keymap;
 use crate::tui::app::looks::Looks;
@@ -195,12 +196,11 @@ impl Chat<'_> {
         }
         let handles = handles(commands, &stop, outside.clone());
 
-        let (interrupt, interrupts) = mpsc::channel(4);
         let (settings, status) = (settings(ground, &config, keys), status(ground, &config));
         let history = outside.last_sent();
         let (left, signal) = match front {
             Front::Full { screen, looks } => {
-                drop(interrupt);
+                let (told, jobs) = mpsc::channel(4);
                 let start = Start {
                     settings,
                     status,
@@ -210,12 +210,14 @@ impl Chat<'_> {
                     leave: config.leave.value,
                     looks,
                     announcer: announcer(&config, &Terminal::from_environment()),
+                    jobs,
                     shutdown: shutdown.clone(),
                 };
                 let chat = runtime::run(screen, start, handles, events);
-                until_left(chat, &mut signals, &shutdown, None).await
+                until_left(chat, &mut signals, &shutdown, Listener::Screen(told)).await
             }
             Front::Linear { ears, voice, bell } => {
+                let (told, interrupts) = mpsc::channel(4);
                 let start = linear::Start {
                     settings,
                     status,
@@ -225,7 +227,7 @@ impl Chat<'_> {
                     bell,
                 };
                 let chat = linear::run(start, ears, voice, handles, events);
-                until_left(chat, &mut signals, &shutdown, Some(&interrupt)).await
+                until_left(chat, &mut signals, &shutdown, Listener::Linear(told)).await
             }
         };
         stop.everything();
@@ -344,12 +346,20 @@ fn handles(
     Handles { commands, cancel: Arc::new(move || stop.turn()), services: outside }
 }
 
+/// Who is told of the signals that end nothing.
+enum Listener {
+    /// The full screen: of stops.
+    Screen(mpsc::Sender<Job>),
+    /// The linear mode: of ctrl+c.
+    Linear(mpsc::Sender<()>),
+}
+
 /// Waits for the chat to end, or for a signal that ends it.
 async fn until_left(
     chat: impl Future<Output = anyhow::Result<Left>>,
     signals: &mut Signals,
     shutdown: &CancellationToken,
-    interrupt: Option<&mpsc::Sender<()>>,
+    told: Listener,
 ) -> (anyhow::Result<Left>, Option<Signal>) {
     tokio::pin!(chat);
     let mut ending = None;
@@ -357,22 +367,28 @@ async fn until_left(
         tokio::select! {
             left = &mut chat => return (left, ending),
             signal = signals.next(), if ending.is_none() => {
-                // Without a screen ctrl+c is a signal, and so is ctrl+z.
-                if let Some(interrupt) = interrupt {
-                    match signal {
-                        Signal::Interrupt => {
-                            // A full queue holds more than anybody means.
-                            let _ = interrupt.try_send(());
-                            continue;
-                        }
-                        Signal::Stop => {
-                            if let Err(error) = stop() {
-                                tracing::warn!(%error, "slug cannot be stopped");
-                            }
-                            continue;
-                        }
-                        Signal::Terminate | Signal::Hangup | Signal::Quit | Signal::Continue => {}
+                match (signal, &told) {
+                    // Without a screen ctrl+c is a signal, and so is ctrl+z. A full queue holds
+                    // more than anybody means.
+                    (Signal::Interrupt, Listener::Linear(interrupts)) => {
+                        let _ = interrupts.try_send(());
+                        continue;
                     }
+                    (Signal::Stop, Listener::Linear(_)) => {
+                        if let Err(error) = stop() {
+                            tracing::warn!(%error, "slug cannot be stopped");
+                        }
+                        continue;
+                    }
+                    (Signal::Stop, Listener::Screen(jobs)) => {
+                        let _ = jobs.try_send(Job::StopAsked);
+                    }
+                    (Signal::Continue, Listener::Screen(jobs)) => {
+                        let _ = jobs.try_send(Job::Continued);
+                    }
+                    (Signal::Continue, Listener::Linear(_))
+                    | (Signal::Interrupt, Listener::Screen(_))
+                    | (Signal::Terminate | Signal::Hangup | Signal::Quit, _) => {}
                 }
                 if signal.is_ending() {
                     ending = Some(signal);

@@ -95,6 +95,8 @@ pub enum Own {
     Suspend,
     /// Draw everything anew.
     Redraw,
+    /// Sets the terminal's modes again, and draws everything anew.
+    Retake,
     /// Give the terminal to the editor.
     OpenEditor(String),
     /// Call the person.
@@ -140,6 +142,7 @@ impl Executor {
             Effect::Quit => return Some(Own::Quit),
             Effect::Suspend => return Some(Own::Suspend),
             Effect::Redraw => return Some(Own::Redraw),
+            Effect::Retake => return Some(Own::Retake),
             Effect::OpenEditor { text } => return Some(Own::OpenEditor(text)),
             Effect::Notify(text) => return Some(Own::Notify(text)),
             Effect::RunStatusCommand { id, state } => self.answer(async move {

@@ -32,7 +32,7 @@ use super::app::geometry::Geometry;
 use super::app::looks::{self, Looks};
 use super::app::model::Settings;
 use super::app::status::Status;
-use super::app::{Effect, Model, Msg, update, wake_at};
+use super::app::{Effect, Job, Model, Msg, update, wake_at};
 use super::executor::{Executor, Handles, Own};
 use super::input::Inputs;
 use super::layout::Highlighter;
@@ -71,6 +71,8 @@ pub struct Start {
     pub leave: Leave,
     /// How the terminal is told what stands beside the picture.
     pub announcer: Announcer,
+    /// What the shell, or who acts for it, does with slug.
+    pub jobs: mpsc::Receiver<Job>,
     /// Ends the screen: a signal, or the terminal is gone.
     pub shutdown: CancellationToken,
 }
@@ -150,6 +152,7 @@ enum News<'a> {
 
 /// The screen's state with what it is drawn on.
 struct Ui<S> {
+    jobs: mpsc::Receiver<Job>,
     surface: S,
     model: Model,
     layouts: Layouts,
@@ -234,6 +237,7 @@ where
                 None => break,
             },
             answer = answers.recv() => answer,
+            Some(job) = ui.jobs.recv() => Some(Msg::Job(job)),
             alive = executor.hand_over(), if waiting => {
                 if !alive { break; }
                 continue;
@@ -259,7 +263,9 @@ where
         let mut flow = Flow::GoOn;
         for effect in effects {
             let Some(own) = executor.run(effect) else { continue };
-            let done = if matches!(own, Own::Suspend | Own::OpenEditor(_) | Own::OpenPager(_)) {
+            let lends =
+                matches!(own, Own::Suspend | Own::Retake | Own::OpenEditor(_) | Own::OpenPager(_));
+            let done = if lends {
                 // Nobody may read keys while the terminal is someone else's.
                 drop(input);
                 let done = ui.own(own, &mut executor);
@@ -326,6 +332,7 @@ impl<S: Surface> Ui<S> {
         Ok(Self {
             surface,
             worn: Worn::by(&model),
+            jobs: start.jobs,
             model,
             layouts,
             began: Instant::now(),
@@ -371,6 +378,7 @@ impl<S: Surface> Ui<S> {
             | Msg::ThemesRead { .. }
             | Msg::Background(_)
             | Msg::CodeColoured
+            | Msg::Job(_)
             | Msg::Told { .. } => Due::Soon,
         };
         self.due = self.due.max(due);
@@ -445,6 +453,7 @@ impl<S: Surface> Ui<S> {
             Own::Quit => return Ok(Flow::Leave),
             Own::Suspend => self.surface.suspend()?,
             Own::Redraw => {}
+            Own::Retake => self.surface.lend(&mut || ())?,
             Own::OpenEditor(text) => {
                 let mut edited = Ok(text.clone());
                 self.surface.lend(&mut || edited = executor.edit(&text))?;

@@ -127,6 +127,27 @@ fn ctrl_z_stops_slug_under_a_shell_and_fg_goes_on() {
 }
 
 #[test]
+fn a_stop_from_outside_gives_the_terminal_back_and_one_that_cannot_is_made_good() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let endpoint = server.endpoint();
+    let mut slug = Slug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).in_shell().open();
+    slug.wait_for("Say what you want done");
+    slug.keys("half a thought");
+    slug.wait_for("half a thought");
+    for signal in [Signal::TSTP, Signal::STOP] {
+        slug.signal_below(signal);
+        slug.wait_for("Stopped");
+        slug.keys("fg\n");
+        slug.wait_for("half a thought");
+        slug.wait_for_no("Stopped");
+        // In raw mode the terminal shows no key by itself, and enter is no line end.
+        slug.keys(" more");
+        slug.wait_for("half a thought more");
+        slug.keys("\x7f\x7f\x7f\x7f\x7f");
+    }
+}
+
+#[test]
 fn the_editor_and_back_keep_the_screen() {
     let (desk, server) = (Desk::new(), ModelServer::start());
     let endpoint = server.endpoint();

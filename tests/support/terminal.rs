@@ -217,6 +217,14 @@ impl Slug {
         self.reads.store(true, Ordering::SeqCst);
     }
 
+    /// Sends a signal to slug below its shell.
+    pub fn signal_below(&self, signal: Signal) {
+        let shell = self.child.process_id().unwrap();
+        let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children"));
+        let pid = children.unwrap().trim().parse().unwrap();
+        rustix::process::kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    }
+
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         let pid = self.child.process_id().unwrap().cast_signed();

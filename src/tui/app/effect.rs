@@ -30,6 +30,8 @@ pub enum Effect {
     Suspend,
     /// Draws everything anew.
     Redraw,
+    /// Sets the terminal's modes again, and draws everything anew: a shell may have had it.
+    Retake,
     /// Puts text on the clipboard.
     Copy {
         /// The text.

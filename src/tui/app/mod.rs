@@ -58,5 +58,5 @@ pub use commands::something_runs;
 pub use effect::Effect;
 pub use keys::contexts;
 pub use model::Model;
-pub use msg::Msg;
+pub use msg::{Job, Msg};
 pub use update::{due_at, update, wake_at};

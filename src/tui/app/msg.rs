@@ -21,6 +21,15 @@ use super::pages::PageAnswer;
 use super::sessions::SessionAnswer;
 use super::status::Git;
 
+/// What the shell, or who acts for it, does with slug.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Job {
+    /// It is asked to stop, as by ctrl+z (SIGTSTP).
+    StopAsked,
+    /// It goes on after a stop (SIGCONT), perhaps one that gave nothing back (SIGSTOP).
+    Continued,
+}
+
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Msg {
@@ -36,6 +45,8 @@ pub enum Msg {
     Paste(String),
     /// The mouse.
     Mouse(MouseEvent),
+    /// The shell, or who acts for it, does something with slug.
+    Job(Job),
     /// The terminal says where the person looks.
     Looks(Presence),
     /// The screen has another size.

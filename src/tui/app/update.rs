@@ -7,7 +7,7 @@ use crate::config::StatusItem;
 use super::effect::Effect;
 use super::geometry::Geometry;
 use super::model::{CALM, Model, Motion};
-use super::msg::Msg;
+use super::msg::{Job, Msg};
 use super::overlay::Overlay;
 use super::picker::Item;
 use super::turn::Turn;
@@ -110,6 +110,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         // The frame that follows lays the code out again.
         Msg::CodeColoured => Vec::new(),
+        Msg::Job(Job::StopAsked) => vec![Effect::Suspend],
+        Msg::Job(Job::Continued) => vec![Effect::Retake],
         Msg::Told { level, text } => {
             model.toast(level, text);
             Vec::new()

@@ -244,7 +244,7 @@ impl<W: Write> Talk<W> {
                 }
                 Some(Own::Notify(_)) if self.bell == Bell::Rings => self.voice.ring()?,
                 // Only keys ask for these, and there is no screen to do it with.
-                Some(Own::Notify(_) | Own::Suspend | Own::Redraw) | None => {}
+                Some(Own::Notify(_) | Own::Suspend | Own::Redraw | Own::Retake) | None => {}
             }
         }
         if self.lines == Lines::Ended

@@ -166,6 +166,7 @@ fn start(shutdown: CancellationToken) -> Start {
         draft: Typed::default(),
         looks: Looks::default(),
         announcer: Announcer::silent(),
+        jobs: mpsc::channel(1).1,
         shutdown,
     }
 }
