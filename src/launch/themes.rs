@@ -13,21 +13,28 @@ const LONGEST: u64 = 64 << 10;
 pub(super) fn library(folder: &Path) -> Library {
     let Ok(entries) = folder.read_dir() else { return Library::default() };
     let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
-    Library::new(paths.filter_map(|path| own(&path)).collect())
-}
-
-fn own(path: &Path) -> Option<OwnTheme> {
-    if path.extension().is_none_or(|end| end != "toml") {
-        return None;
-    }
-    let name = path.file_stem()?.to_str()?.to_owned();
-    match read_text(path, LONGEST) {
-        Ok(text) => Some(OwnTheme { name, path: path.to_owned(), text: text? }),
-        Err(error) => {
-            tracing::warn!(path = %path.display(), %error, "a theme was left out");
-            None
+    let (mut own, mut left_out) = (Vec::new(), Vec::new());
+    for path in paths {
+        match read(&path) {
+            Ok(theme) => own.extend(theme),
+            Err(why) => left_out.push(why),
         }
     }
+    left_out.sort();
+    Library::new(own).leaving_out(left_out)
+}
+
+/// The theme in a file; none if it is no theme's, and a sentence if it cannot be read.
+fn read(path: &Path) -> Result<Option<OwnTheme>, String> {
+    if path.extension().is_none_or(|end| end != "toml") {
+        return Ok(None);
+    }
+    let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { return Ok(None) };
+    let text = read_text(path, LONGEST).map_err(|error| {
+        tracing::warn!(path = %path.display(), %error, "a theme was left out");
+        format!("{}: this theme was left out: {error}", path.display())
+    })?;
+    Ok(text.map(|text| OwnTheme { name: name.to_owned(), path: path.to_owned(), text }))
 }
 
 #[cfg(test)]
@@ -46,6 +53,10 @@ mod tests {
         let library = library(folder.path());
         assert!(library.check("mine").is_ok());
         assert_eq!(library.names().len(), Library::default().names().len() + 1);
+        let left_out: Vec<_> =
+            library.left_out().iter().map(|why| why.rsplit('/').next().unwrap()).collect();
+        assert_eq!(left_out.len(), 2, "{left_out:?}");
+        assert!(left_out[0].starts_with("binary.toml: this theme was left out: "), "{left_out:?}");
         let nowhere = super::library(&folder.path().join("none"));
         assert_eq!(nowhere, Library::default());
     }

@@ -81,12 +81,15 @@ impl Looks {
         }
     }
 
-    /// What is wrong with the files of the chosen theme, or with its name.
+    /// What is wrong with the files of the chosen theme, or with its name, and which files could
+    /// not be read.
     pub fn remarks(&self) -> Vec<String> {
-        match self.library.find(self.name(&self.choice), self.depth) {
+        let mut remarks = match self.library.find(self.name(&self.choice), self.depth) {
             Ok(found) => found.remarks,
             Err(unknown) => vec![unknown.to_string()],
-        }
+        };
+        remarks.extend_from_slice(self.library.left_out());
+        remarks
     }
 
     fn check(&self, choice: &ThemeChoice) -> Result<(), UnknownTheme> {
@@ -128,6 +131,9 @@ pub fn were_read(model: &mut Model, id: RequestId, library: Arc<Library>) -> Vec
     model.looks.library = library;
     match what_for {
         Reading::List => {
+            if let [first, ..] = model.looks.library.left_out() {
+                model.toast(NoticeLevel::Warning, first.clone());
+            }
             open_list(model);
             Vec::new()
         }

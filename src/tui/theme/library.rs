@@ -34,6 +34,7 @@ const DEEPEST: usize = 8;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Library {
     own: Vec<OwnTheme>,
+    left_out: Vec<String>,
 }
 
 /// A theme file of the person's.
@@ -83,7 +84,17 @@ impl Library {
     /// With these of the person's, and those that slug brings.
     pub fn new(mut own: Vec<OwnTheme>) -> Self {
         own.sort_by(|one, two| one.name.cmp(&two.name));
-        Self { own }
+        Self { own, left_out: Vec::new() }
+    }
+
+    /// Sentences on files that could not be read.
+    pub fn leaving_out(self, left_out: Vec<String>) -> Self {
+        Self { left_out, ..self }
+    }
+
+    /// Sentences on files that could not be read.
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
     }
 
     /// The names, those that slug brings first.
