@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use async_trait::async_trait;
 use tokio::sync::Notify;
 
 use crate::domain::sanitize::strip_ansi;
@@ -108,6 +109,7 @@ impl Drop for Teller {
     }
 }
 
+#[async_trait]
 impl ToolEffects for Teller {
     fn progress(&self, text: &str) {
         let mut inner = self.0.lock();
@@ -125,14 +127,20 @@ impl ToolEffects for Teller {
         self.0.put(Fact::FileChanged(change));
     }
 
-    fn keep(&self, bytes: &[u8]) -> Option<ContentHash> {
-        match self.0.blobs.put(bytes) {
-            Ok(hash) => {
+    async fn keep(&self, bytes: Vec<u8>) -> Option<ContentHash> {
+        let blobs = self.0.blobs.clone();
+        // Megabytes, synced: not for a thread that others wait on.
+        match tokio::task::spawn_blocking(move || blobs.put(&bytes)).await {
+            Ok(Ok(hash)) => {
                 self.0.lock().kept = Some(hash.clone());
                 Some(hash)
             }
-            Err(error) => {
+            Ok(Err(error)) => {
                 tracing::warn!(%error, "the whole output of a call could not be kept");
+                None
+            }
+            Err(error) => {
+                tracing::error!(%error, "keeping the whole output of a call was cut short");
                 None
             }
         }

@@ -83,7 +83,7 @@ impl Tool for Bash {
         // Its own token: what was printed is told, also where the command was stopped.
         let reported = off_thread(&CancellationToken::new(), move || Report::new(&capture)).await?;
         let report = reported.ok_or_else(|| ToolError("The output was lost.".into()))?;
-        Ok(told(report, exit, &wanted, context))
+        Ok(told(report, exit, &wanted, context).await)
     }
 }
 
@@ -149,9 +149,12 @@ fn shortened(text: &str, total: u64) -> String {
     )
 }
 
-fn told(report: Report, exit: Exit, wanted: &Wanted, context: &ToolContext) -> ToolOutput {
+async fn told(report: Report, exit: Exit, wanted: &Wanted, context: &ToolContext) -> ToolOutput {
     let Report { observation: printed, display, whole, total } = report;
-    let kept = whole.and_then(|whole| context.effects.keep(&whole));
+    let kept = match whole {
+        Some(whole) => context.effects.keep(whole).await,
+        None => None,
+    };
     let mut notes = Vec::new();
     let (status, summary) = match exit.cause {
         ExitCause::Code(0) => (ToolStatus::Done, None),

@@ -104,6 +104,7 @@ pub struct ToolContext {
 }
 
 /// What a running call tells the agent.
+#[async_trait]
 pub trait ToolEffects: Send + Sync {
     /// More output, to be shown as it comes. Never stored.
     fn progress(&self, text: &str);
@@ -112,7 +113,7 @@ pub trait ToolEffects: Send + Sync {
     /// A file was written. Either content is `None` where there is no file on that side.
     fn file_changed(&self, change: FileChange);
     /// Keeps `bytes` under their hash, for what the model gets only a part of.
-    fn keep(&self, bytes: &[u8]) -> Option<ContentHash>;
+    async fn keep(&self, bytes: Vec<u8>) -> Option<ContentHash>;
 }
 
 /// A file before and after a tool wrote it.

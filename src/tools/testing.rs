@@ -113,6 +113,7 @@ impl Recorder {
     }
 }
 
+#[async_trait]
 impl ToolEffects for Recorder {
     fn progress(&self, text: &str) {
         self.progress.lock().unwrap().push_str(text);
@@ -126,9 +127,10 @@ impl ToolEffects for Recorder {
         self.changes.lock().unwrap().push(change);
     }
 
-    fn keep(&self, bytes: &[u8]) -> Option<ContentHash> {
-        self.kept.lock().unwrap().push(bytes.to_owned());
-        Some(ContentHash::of(bytes))
+    async fn keep(&self, bytes: Vec<u8>) -> Option<ContentHash> {
+        let hash = ContentHash::of(&bytes);
+        self.kept.lock().unwrap().push(bytes);
+        Some(hash)
     }
 }
 
