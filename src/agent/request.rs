@@ -76,8 +76,7 @@ pub(super) fn answered(request: &Request) -> ContentHash {
         system: &request.system,
         messages: &request.messages,
     };
-    // Strings, numbers and maps with string keys: nothing here can fail to serialise.
-    ContentHash::of(&serde_json::to_vec(&answered).unwrap_or_default())
+    ContentHash::of_json(&answered)
 }
 
 /// The plan as the model is reminded of it; `None` when there is none or it is done.

@@ -72,10 +72,37 @@ impl CallId {
     }
 }
 
+/// Bytes that are gathered before they are hashed.
+const HASHED_AT_ONCE: usize = 16 * 1024;
+
+/// Hashes what is written.
+struct Hashing<'h>(&'h mut Sha256);
+
+impl std::io::Write for Hashing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 impl ContentHash {
     /// The hash of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// The hash of what `value` is as JSON, which is never in memory as a whole.
+    pub fn of_json(value: &impl Serialize) -> Self {
+        let mut hasher = Sha256::new();
+        let mut out = std::io::BufWriter::with_capacity(HASHED_AT_ONCE, Hashing(&mut hasher));
+        // A hasher takes everything; what cannot be serialised is hashed as far as it goes.
+        let _ = serde_json::to_writer(&mut out, value);
+        drop(out);
+        Self(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// The hexadecimal digits.
@@ -127,5 +154,16 @@ impl FromStr for EntryId {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Uuid::from_str(text).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_has_the_hash_of_its_json() {
+        let value = serde_json::json!({"a": ["x".repeat(HASHED_AT_ONCE), "é"], "b": 1.5});
+        assert_eq!(ContentHash::of_json(&value), ContentHash::of(value.to_string().as_bytes()));
     }
 }
