@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Stdout, Write};
 
 use crate::cli::{Cli, Exit};
-use crate::config::{self, Change, Config, Endpoint as Address, Notify, Reach};
+use crate::config::{Config, Notify};
 use crate::domain::sanitize::sanitize;
 use crate::permissions::store::ProjectFiles;
 use crate::platform::signals::{self, Signal, Signals, raise_again};
@@ -12,8 +12,8 @@ use crate::trust::{self, Status};
 use crate::tui::linear::{Bell, Ears, Hand, Heard, Paint, Voice};
 use crate::tui::theme::ColorDepth;
 
+use super::first_model;
 use super::ground::Ground;
-use super::print;
 use super::questions::{self, Outcome};
 use super::screen::{self, Chat, Front};
 
@@ -48,7 +48,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
     };
     let mut script = cli.demo.clone();
     if script.is_none() && config.nothing_configured() {
-        match desk.model(cli, ground).await? {
+        match first_model::ask(&mut desk, cli, ground).await? {
             Outcome::Answer(questions::Model::Demo) => script = Some(None),
             Outcome::Answer(questions::Model::Configured) => match ground.config(cli, project) {
                 Ok(chosen) => config = chosen,
@@ -76,7 +76,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
 }
 
 /// Where the questions before the conversation are asked.
-struct Desk {
+pub(super) struct Desk {
     ears: Ears,
     signals: Signals,
 }
@@ -127,43 +127,8 @@ impl Desk {
         }
     }
 
-    /// Asks which model is to answer, and writes that into the configuration.
-    async fn model(
-        &mut self,
-        cli: &Cli,
-        ground: &Ground,
-    ) -> anyhow::Result<Outcome<questions::Model>> {
-        let question = "No model is configured. Type the address of a server, like \
-                        http://localhost:11434/v1, or `demo` for a scripted model; an empty line \
-                        leaves. A key goes into the configuration file as `api_key`.";
-        loop {
-            let answer = match self.ask(question).await? {
-                Outcome::Answer(answer) => answer,
-                Outcome::Quit => return Ok(Outcome::Quit),
-                Outcome::Signal(signal) => return Ok(Outcome::Signal(signal)),
-            };
-            match answer.as_str() {
-                "" => return Ok(Outcome::Quit),
-                "demo" => return Ok(Outcome::Answer(questions::Model::Demo)),
-                _ => {}
-            }
-            match Address::parse(&answer) {
-                Ok(address) if address.reach() == Reach::PlainRemote => print::complain(
-                    "That is another machine, and plain http is not encrypted. Start slug with \
-                     --endpoint and the address to be asked about it.",
-                ),
-                Ok(address) => {
-                    let file = cli.config.clone().unwrap_or_else(|| ground.home.config());
-                    config::save(&file, &[Change::Endpoint(address)])?;
-                    return Ok(Outcome::Answer(questions::Model::Configured));
-                }
-                Err(error) => print::complain(&error.to_string()),
-            }
-        }
-    }
-
     /// Asks, and waits for a line or a signal.
-    async fn ask(&mut self, question: &str) -> anyhow::Result<Outcome<String>> {
+    pub(super) async fn ask(&mut self, question: &str) -> anyhow::Result<Outcome<String>> {
         let mut out = io::stdout();
         write!(out, "{}\n> ", sanitize(question))?;
         out.flush()?;

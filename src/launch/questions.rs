@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use secrecy::SecretString;
+use tokio::sync::mpsc;
 
 use crate::cli::Cli;
 use crate::config::{self, Change, Config, Endpoint as Address, Reach};
@@ -16,7 +17,9 @@ use crate::providers::chat::ChatCompletions;
 use crate::providers::http::{Endpoint, Http, PlainHttp};
 use crate::trust::{self, Status};
 use crate::tui::app::looks::Looks;
-use crate::tui::welcome::first_run::{FirstRun, FirstRunAnswer, found_keys, work};
+use crate::tui::welcome::first_run::{
+    FirstRun, FirstRunAnswer, Job, Note, Server, found_keys, rank, work,
+};
 use crate::tui::welcome::trust::{Item, ItemKind, Trust, TrustAnswer};
 use crate::tui::welcome::{self, runner::Ended};
 
@@ -105,17 +108,58 @@ pub(super) async fn model(
         Ended::Answered(FirstRunAnswer::Quit) => Ok(Outcome::Quit),
         Ended::Answered(FirstRunAnswer::Demo) => Ok(Outcome::Answer(Model::Demo)),
         Ended::Answered(FirstRunAnswer::Use { endpoint, key, model }) => {
-            let endpoint = Address::parse(&endpoint)?;
-            if endpoint.reach() == Reach::PlainRemote {
-                ground.trust()?.allow_origin(endpoint.origin().as_str())?;
-            }
-            let mut changes = vec![Change::Endpoint(endpoint)];
-            changes.extend(key.map(Change::ApiKey));
-            changes.extend(model.map(Change::Model));
-            config::save(&file, &changes)?;
+            save(cli, ground, Answerer { endpoint, key, model })?;
             Ok(Outcome::Answer(Model::Configured))
         }
     }
+}
+
+/// What was chosen on the first run. The person has agreed to an address that is not encrypted.
+pub(super) struct Answerer {
+    pub(super) endpoint: String,
+    pub(super) key: Option<SecretString>,
+    pub(super) model: Option<String>,
+}
+
+/// Writes what was chosen into the configuration.
+pub(super) fn save(cli: &Cli, ground: &Ground, answerer: Answerer) -> anyhow::Result<()> {
+    let file = cli.config.clone().unwrap_or_else(|| ground.home.config());
+    let endpoint = Address::parse(&answerer.endpoint)?;
+    if endpoint.reach() == Reach::PlainRemote {
+        ground.trust()?.allow_origin(endpoint.origin().as_str())?;
+    }
+    let mut changes = vec![Change::Endpoint(endpoint)];
+    changes.extend(answerer.key.map(Change::ApiKey));
+    changes.extend(answerer.model.map(Change::Model));
+    config::save(&file, &changes)?;
+    Ok(())
+}
+
+/// The servers that answer at the usual ports of this machine.
+pub(super) async fn local_servers() -> Vec<Server> {
+    let http = Arc::new(Http::new());
+    let (notes, mut found) = mpsc::channel(4);
+    let look = work(Job::Look, notes, |endpoint, key| list_models(http.clone(), endpoint, key));
+    let collect = async {
+        let mut servers = Vec::new();
+        while let Some(note) = found.recv().await {
+            if let Note::Found(server) = note {
+                servers.push(server);
+            }
+        }
+        servers.sort_by_key(|server: &Server| rank(&server.endpoint));
+        servers
+    };
+    let ((), servers) = tokio::join!(look, collect);
+    servers
+}
+
+/// The models at an address; an error is a sentence for the person.
+pub(super) async fn models_at(
+    endpoint: String,
+    key: Option<SecretString>,
+) -> Result<Vec<String>, String> {
+    list_models(Arc::new(Http::new()), endpoint, key).await
 }
 
 /// The ids of a server's models. The person has agreed to an address that is not encrypted.

@@ -21,7 +21,7 @@ use super::{Input, Next, Page};
 
 use address::Way;
 
-pub use search::{found_keys, work};
+pub use search::{found_keys, rank, work};
 
 /// Rows of a page of models.
 const PAGE: usize = 10;
@@ -402,7 +402,7 @@ impl FirstRun {
                     return Next::Wait;
                 }
                 self.servers.push(server);
-                self.servers.sort_by_key(|server| search::rank(&server.endpoint));
+                self.servers.sort_by_key(|server| rank(&server.endpoint));
             }
             Note::Looked => self.looking = Looking::Over,
             Note::Checked { id, models } => {

@@ -38,7 +38,7 @@ pub fn found_keys(read: impl Fn(&str) -> Option<String>) -> Vec<FoundKey> {
 }
 
 /// Where a server stands among the others.
-pub(super) fn rank(endpoint: &str) -> usize {
+pub fn rank(endpoint: &str) -> usize {
     LOCAL.iter().position(|(_, known)| *known == endpoint).unwrap_or(LOCAL.len())
 }
 

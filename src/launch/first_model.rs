@@ -1,0 +1,197 @@
+//! The first run without a screen: which model is to answer, as numbered lines. The choices are
+//! those of the screen's first run; a key is never asked for, since the line would show it.
+
+use std::io::{self, Write};
+
+use secrecy::SecretString;
+
+use crate::cli::Cli;
+use crate::config::{Endpoint as Address, Reach};
+use crate::domain::sanitize::sanitize;
+use crate::tui::welcome::first_run::{FoundKey, Server, Serves, found_keys};
+
+use super::ground::Ground;
+use super::linear::Desk;
+use super::print;
+use super::questions::{self, Answerer, Model, Outcome};
+
+/// As many models are read out; others can be typed.
+const LISTED: usize = 20;
+
+/// What can be chosen by its number.
+enum Choice {
+    Server(Server),
+    Key { endpoint: &'static str, key: SecretString },
+    Other,
+    Demo,
+}
+
+/// Asks which model is to answer, and writes that into the configuration.
+pub(super) async fn ask(
+    desk: &mut Desk,
+    cli: &Cli,
+    ground: &Ground,
+) -> anyhow::Result<Outcome<Model>> {
+    say("Looking for servers on this machine.")?;
+    let servers = questions::local_servers().await;
+    let keys = found_keys(|name| std::env::var(name).ok());
+    let (question, choices) = question(servers, &keys);
+    loop {
+        let answer = match desk.ask(&question).await? {
+            Outcome::Answer(answer) => answer,
+            Outcome::Quit => return Ok(Outcome::Quit),
+            Outcome::Signal(signal) => return Ok(Outcome::Signal(signal)),
+        };
+        let number = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let taken = match (answer.as_str(), number.and_then(|number| choices.get(number))) {
+            ("" | "q" | "quit", _) => return Ok(Outcome::Quit),
+            ("demo", _) | (_, Some(Choice::Demo)) => return Ok(Outcome::Answer(Model::Demo)),
+            (_, Some(Choice::Server(server))) => {
+                let models = server.models.clone();
+                Some((server.endpoint.clone(), None, models))
+            }
+            (_, Some(Choice::Key { endpoint, key })) => {
+                say("Asking for its models.")?;
+                match questions::models_at((*endpoint).to_owned(), Some(key.clone())).await {
+                    Ok(models) => Some(((*endpoint).to_owned(), Some(key.clone()), models)),
+                    Err(error) => {
+                        print::complain(&error);
+                        None
+                    }
+                }
+            }
+            (_, Some(Choice::Other)) => {
+                say("Type its address, like http://localhost:11434/v1. If it wants a key, write \
+                     that into the configuration file as `api_key` afterwards.")?;
+                None
+            }
+            (_, None) if number.is_some() => {
+                print::complain(&format!("There are {} choices.", choices.len()));
+                None
+            }
+            (address, None) => match Address::parse(address) {
+                Ok(address) if address.reach() == Reach::PlainRemote => {
+                    print::complain(
+                        "That is another machine, and plain http is not encrypted. Start slug \
+                         with --endpoint and the address to be asked about it.",
+                    );
+                    None
+                }
+                Ok(_) => Some((answer.clone(), None, Vec::new())),
+                Err(error) => {
+                    print::complain(&error.to_string());
+                    None
+                }
+            },
+        };
+        let Some((endpoint, key, models)) = taken else { continue };
+        let model = match which(desk, models).await? {
+            Outcome::Answer(model) => model,
+            Outcome::Quit => return Ok(Outcome::Quit),
+            Outcome::Signal(signal) => return Ok(Outcome::Signal(signal)),
+        };
+        questions::save(cli, ground, Answerer { endpoint, key, model })?;
+        return Ok(Outcome::Answer(Model::Configured));
+    }
+}
+
+/// The question, a numbered line for each choice, and the choices.
+fn question(servers: Vec<Server>, keys: &[FoundKey]) -> (String, Vec<Choice>) {
+    let mut choices = Vec::new();
+    let mut text = String::from("No model is configured. Which one is to answer?\n");
+    let mut offer = |words: String, choice| {
+        choices.push(choice);
+        text.push_str(&format!("{}. {words}\n", choices.len()));
+    };
+    for server in servers {
+        let models = match server.models.as_slice() {
+            [] => "which names no model".to_owned(),
+            [model] => format!("with {model}"),
+            models => format!("with {} models", models.len()),
+        };
+        offer(format!("{} at {}, {models}", server.name, server.endpoint), Choice::Server(server));
+    }
+    let mut unspoken = Vec::new();
+    for FoundKey { variable, serves } in keys {
+        match serves {
+            Serves::ChatCompletions { endpoint, key } => {
+                let key = Choice::Key { endpoint, key: key.clone() };
+                offer(format!("{endpoint}, with the key in {variable}"), key);
+            }
+            Serves::AnotherProtocol => unspoken.push(*variable),
+        }
+    }
+    offer("Another server, by its address".into(), Choice::Other);
+    offer("The demo: a scripted model that needs nothing".into(), Choice::Demo);
+    for variable in unspoken {
+        text.push_str(&format!("{variable} is set, too; this version does not speak to it.\n"));
+    }
+    text.push_str("Type a number, or an address; q leaves.");
+    (text, choices)
+}
+
+/// Asks which of several models, the first without an answer.
+async fn which(desk: &mut Desk, models: Vec<String>) -> anyhow::Result<Outcome<Option<String>>> {
+    if models.len() < 2 {
+        return Ok(Outcome::Answer(models.into_iter().next()));
+    }
+    let mut question = String::from("Which model?\n");
+    for (number, model) in models.iter().enumerate().take(LISTED) {
+        question.push_str(&format!("{}. {model}\n", number + 1));
+    }
+    if models.len() > LISTED {
+        question.push_str(&format!("And {} more.\n", models.len() - LISTED));
+    }
+    question.push_str("Type a number or a name; an empty line takes the first.");
+    loop {
+        let answer = match desk.ask(&question).await? {
+            Outcome::Answer(answer) => answer,
+            Outcome::Quit => return Ok(Outcome::Quit),
+            Outcome::Signal(signal) => return Ok(Outcome::Signal(signal)),
+        };
+        let number = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let named = models.iter().position(|model| *model == answer);
+        let at = if answer.is_empty() { Some(0) } else { named.or(number) };
+        match at.and_then(|at| models.get(at)) {
+            Some(model) => return Ok(Outcome::Answer(Some(model.clone()))),
+            None => print::complain(&format!("There is no model `{answer}`.")),
+        }
+    }
+}
+
+fn say(text: &str) -> io::Result<()> {
+    writeln!(io::stdout(), "{}", sanitize(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_is_offered_by_number() {
+        let server = |name, endpoint: &str, models: &[&str]| Server {
+            name,
+            endpoint: endpoint.into(),
+            models: models.iter().map(|&model| model.into()).collect(),
+        };
+        let servers = vec![
+            server("vLLM", "http://localhost:8000/v1", &["qwen"]),
+            server("Ollama", "http://localhost:11434/v1", &["a", "b"]),
+        ];
+        let keys = found_keys(|name| (!name.starts_with("GEMINI")).then(|| "secret".to_owned()));
+        let (text, choices) = question(servers, &keys);
+        assert_eq!(
+            text,
+            "No model is configured. Which one is to answer?\n\
+             1. vLLM at http://localhost:8000/v1, with qwen\n\
+             2. Ollama at http://localhost:11434/v1, with 2 models\n\
+             3. https://api.openai.com/v1, with the key in OPENAI_API_KEY\n\
+             4. Another server, by its address\n\
+             5. The demo: a scripted model that needs nothing\n\
+             ANTHROPIC_API_KEY is set, too; this version does not speak to it.\n\
+             Type a number, or an address; q leaves."
+        );
+        assert_eq!(choices.len(), 5);
+        assert!(!text.contains("secret"));
+    }
+}
