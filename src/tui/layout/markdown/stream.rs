@@ -368,7 +368,9 @@ impl Layout {
         if tail.defines.is_empty() && self.open.is_empty() {
             return;
         }
-        let defined = tail.defines.iter().map(|(_, definition)| definition.clone()).collect();
+        let new = tail.defines.iter().map(|(_, definition)| definition);
+        let new = new.filter(|definition| !self.frozen.definitions.hold(definition));
+        let defined = new.cloned().collect();
         let before = std::mem::replace(&mut self.open, defined);
         let changed = before.symmetric_difference(&self.open);
         let parts: BTreeSet<usize> = changed.flat_map(|one| self.references.to(one)).collect();

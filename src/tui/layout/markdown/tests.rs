@@ -374,6 +374,33 @@ fn line_ends_of_windows_are_line_ends() {
     );
 }
 
+/// Deeper than any stack would be if the nesting were followed by calls.
+#[test]
+fn nesting_of_any_depth_is_laid_out() {
+    let deep = 10_000;
+    for (open, close) in [
+        (">", ""),
+        ("- ", ""),
+        ("1. ", ""),
+        ("[", "]"),
+        ("![", "](x)"),
+        ("*a ", "*"),
+        ("~~", "~~"),
+        ("`", "`"),
+        ("<b>", "</b>"),
+        ("\\(", "\\)"),
+        ("$", "$"),
+        ("|", "|"),
+    ] {
+        let text = format!("{}x{}\n", open.repeat(deep), close.repeat(deep));
+        let mut streaming = Streaming::default();
+        streaming.push(&text);
+        let off = Highlighter::off();
+        assert!(!streaming.lines(40, &off).is_empty(), "{open}");
+        assert_eq!(streaming.lines(40, &off), render(&text, 40, &off).lines, "{open}");
+    }
+}
+
 #[test]
 fn deep_nesting_leaves_room_for_text() {
     let source: String = (0..30).map(|depth| " ".repeat(depth * 2) + "- level\n").collect();

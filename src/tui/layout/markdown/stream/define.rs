@@ -59,8 +59,16 @@ pub(super) struct Definitions {
 }
 
 impl Definitions {
+    /// Takes one in, unless it is known: the first that a text has is the one that holds.
     pub(super) fn add(&mut self, definition: Definition) {
-        self.known.entry(definition.key()).or_default().push(definition);
+        if !self.hold(&definition) {
+            self.known.entry(definition.key()).or_default().push(definition);
+        }
+    }
+
+    pub(super) fn hold(&self, definition: &Definition) -> bool {
+        let known = self.known.get(&definition.key());
+        known.is_some_and(|known| known.contains(definition))
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -128,14 +128,14 @@ fn a_definition_lays_out_only_what_refers_to_it() {
         agree(&mut streaming, 60);
         let before: Vec<_> = streaming.lines(60, &Highlighter::off()).iter().map(kept).collect();
         let mut relaid = 0;
-        for part in definition.split_inclusive(|_| true) {
+        for part in definition.split_inclusive(|_: char| true) {
             streaming.push(part);
             agree(&mut streaming, 60);
         }
         streaming.push("\nmore [a] and [^1]\n\n");
         agree(&mut streaming, 60);
         for (line, before) in streaming.lines(60, &Highlighter::off()).iter().zip(before) {
-            let text = super::text(line);
+            let text = text(line);
             if text.starts_with("see") {
                 relaid += usize::from(kept(line) != before);
             } else if text != "open" {
