@@ -134,17 +134,20 @@ fn a_stop_from_outside_gives_the_terminal_back_and_one_that_cannot_is_made_good(
     slug.wait_for("Say what you want done");
     slug.keys("half a thought");
     slug.wait_for("half a thought");
-    for signal in [Signal::TSTP, Signal::STOP] {
+    for (signal, more) in
+        [(Signal::TSTP, "half a thought more"), (Signal::STOP, "thought more more")]
+    {
         slug.signal_below(signal);
         slug.wait_for("Stopped");
         slug.keys("fg\n");
         slug.wait_for("half a thought");
         slug.wait_for_no("Stopped");
-        // In raw mode the terminal shows no key by itself, and enter is no line end.
         slug.keys(" more");
-        slug.wait_for("half a thought more");
-        slug.keys("\x7f\x7f\x7f\x7f\x7f");
+        slug.wait_for(more);
     }
+    slug.keys("\x03/quit\r");
+    slug.wait_for("shell>");
+    is_given_back(&slug);
 }
 
 #[test]
