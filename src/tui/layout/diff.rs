@@ -11,7 +11,7 @@ mod words;
 use std::ops::{Deref, Range};
 
 use super::highlight::Highlighted;
-use super::wrap::{Breaks, Frame, display_width, truncate};
+use super::wrap::{Frame, display_width, truncate};
 use super::{Colours, Highlighter, Laid, Line, Role, Span, Syntax, code};
 use crate::domain::{Diff, DiffLine, LineEnd, LineTag};
 use rows::{Context, Entry, Row, Sides};
@@ -195,7 +195,6 @@ impl<D: Deref<Target = Diff>> Sheet<D> {
         let frame = Frame {
             first,
             rest: vec![Span::new(" ".repeat(blank), Role::LineNumber)],
-            breaks: Breaks::Anywhere,
             ..Frame::prose(width)
         };
         let begin = out.len();

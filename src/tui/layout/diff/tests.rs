@@ -77,6 +77,12 @@ fn long_lines_wrap_behind_the_numbers() {
 }
 
 #[test]
+fn long_lines_break_at_spaces() {
+    let rows = shown("", "some words, and the last of them is heavy.\n", 40);
+    assert_eq!(rows, "        1 + some words, and the last of\n            them is heavy.\n");
+}
+
+#[test]
 fn narrow_screens_drop_the_numbers() {
     assert_eq!(shown("a\n", "b\n", 20), "- a\n+ b\n");
 }
