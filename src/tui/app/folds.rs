@@ -174,8 +174,9 @@ pub fn cycle_kind(model: &mut Model, kind: &PaneKind) -> Vec<Effect> {
     set_kind(model, kind, after(now, None))
 }
 
-fn keep_session(model: &Model) -> Option<Effect> {
-    let session = model.status.session?;
+/// Nothing is kept before what was kept is known: it would be lost. It follows with the answer.
+pub(super) fn keep_session(model: &Model) -> Option<Effect> {
+    let session = model.status.session.filter(|_| model.requests.folds.is_none())?;
     Some(Effect::KeepFolds { session, folds: model.transcript.session_folds() })
 }
 

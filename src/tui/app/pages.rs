@@ -9,6 +9,7 @@ use crate::session::{Entry, KindFolds, Record, SessionFolds};
 
 use super::changes::{self, ChangedFile, Net};
 use super::effect::{Effect, RequestId};
+use super::folds;
 use super::model::Model;
 use super::pager;
 use super::pager::document::Document;
@@ -65,11 +66,14 @@ pub fn answered(
         Ok(PageAnswer::Folds { session, kinds }) => {
             if model.requests.folds.take_if(|asked| *asked == id).is_some() {
                 model.transcript.restore_folds(&session, kinds);
+                let is_kept = model.transcript.session_folds() == session;
+                return folds::keep_session(model).into_iter().filter(|_| !is_kept).collect();
             }
         }
-        Ok(PageAnswer::Kept(document)) => pager::kept(model, id, Some(&document)),
+        Ok(PageAnswer::Kept(document)) => return pager::kept(model, id, Some(&document)),
         Ok(PageAnswer::Changes(files)) => changes::answered(model, id, Some(files)),
         Err(reason) => {
+            model.requests.folds.take_if(|asked| *asked == id);
             pager::kept(model, id, None);
             changes::answered(model, id, None);
             model.toast(NoticeLevel::Error, reason);

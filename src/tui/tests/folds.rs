@@ -109,7 +109,8 @@ fn the_command_folds_a_kind_too() {
 #[test]
 fn a_session_remembers_its_panes() {
     let log = log();
-    let mut scene = opened(&log).quietly().key("tab").key("enter").key("up").key("enter");
+    let scene = remembering(opened(&log), &SessionFolds::default(), &KindFolds::default());
+    let mut scene = scene.quietly().key("tab").key("enter").key("up").key("enter");
     let (panes, kinds) = kept(&mut scene);
     assert_eq!((panes.as_ref().unwrap().panes.len(), kinds), (2, None));
     let scene = opened(&log).hides("second thought").hides("two line 20");
@@ -118,6 +119,37 @@ fn a_session_remembers_its_panes() {
         .shows("two line 20")
         .hides("first thought")
         .hides("one line 20");
+}
+
+#[test]
+fn folding_a_pane_forgets_none_that_has_not_come_yet() {
+    let log = log();
+    let scene = remembering(opened(&log), &SessionFolds::default(), &KindFolds::default());
+    let mut scene = scene.quietly().key("tab").key("up").key("up").key("enter");
+    let (older, _) = kept(&mut scene);
+    let older = older.unwrap();
+    assert_eq!(older.panes.len(), 1);
+    // Only the end of the session is there when another pane is unfolded.
+    let scene = remembering(opened(&log[3..]), &older, &KindFolds::default());
+    let mut scene = scene.quietly().key("tab").key("enter");
+    let both = kept(&mut scene).0.unwrap();
+    assert_eq!(both.panes.len(), 2);
+    assert!(older.panes.iter().all(|(name, fold)| both.panes.get(name) == Some(fold)));
+    // What was asked of all panes holds for those, too.
+    let mut scene = scene.key("ctrl+o");
+    assert!(kept(&mut scene).0.unwrap().panes.is_empty());
+}
+
+#[test]
+fn what_is_folded_before_the_answer_is_kept_with_it() {
+    let log = log();
+    let scene = remembering(opened(&log), &SessionFolds::default(), &KindFolds::default());
+    let mut scene = scene.quietly().key("tab").key("up").key("up").key("enter");
+    let before = kept(&mut scene).0.unwrap();
+    let scene = opened(&log).key("tab").key("enter");
+    assert!(!scene.effects.iter().any(|it| matches!(it, Effect::KeepFolds { .. })));
+    let mut scene = remembering(scene, &before, &KindFolds::default());
+    assert_eq!(kept(&mut scene).0.unwrap().panes.len(), 2);
 }
 
 #[test]

@@ -1,0 +1,164 @@
+//! The transcript while a turn runs: what streams, what calls do, and how the turn ends.
+
+use std::time::Duration;
+
+use crate::domain::{CallId, NoticeLevel, ToolCall, TurnId};
+use crate::session::TurnOutcome;
+use crate::tui::app::title::title;
+
+use super::{
+    Body, Ended, Live, Notice, Origin, Prose, Shows, TextState, Thinking, Tool, ToolState,
+    Transcript, newlines, valid,
+};
+
+impl Transcript {
+    /// More text of the response.
+    pub fn text(&mut self, piece: &str, now: Duration) {
+        self.lines += newlines(piece);
+        if let Some(Body::Assistant(prose)) = self.open_last() {
+            prose.text.push_str(piece);
+            self.touch_last();
+            return;
+        }
+        self.end_thinking(now);
+        self.push_open(Body::Assistant(Prose {
+            text: piece.to_owned(),
+            state: TextState::Streaming,
+        }));
+    }
+
+    /// More reasoning of the response.
+    pub fn thinking(&mut self, piece: &str, now: Duration) {
+        self.lines += newlines(piece);
+        if let Some(Body::Thinking(thinking)) = self.open_last() {
+            thinking.text.push_str(piece);
+            self.touch_last();
+            return;
+        }
+        self.push_open(Body::Thinking(Thinking {
+            text: piece.to_owned(),
+            state: TextState::Streaming,
+            since: Some(now),
+            elapsed: None,
+        }));
+    }
+
+    /// The model has begun to write a call.
+    pub fn call_started(&mut self, call: &CallId, name: &str, now: Duration) {
+        self.end_thinking(now);
+        let tool = Tool::new(call.clone(), name, ToolState::Writing(0));
+        let id = self.push_open(Body::Tool(Box::new(tool)));
+        self.calls.insert(call.clone(), id);
+    }
+
+    /// More of a call's arguments.
+    pub fn call_input(&mut self, call: &CallId, json: &str) {
+        self.with_tool(call, |tool| {
+            if let ToolState::Writing(bytes) = &mut tool.state {
+                *bytes += json.len();
+            }
+        });
+    }
+
+    /// The response failed and is asked for again: what streamed is struck, its calls go.
+    pub fn response_dropped(&mut self, now: Duration) {
+        self.end_thinking(now);
+        for id in std::mem::take(&mut self.open) {
+            let at = self.index(id);
+            let Some(block) = self.blocks.get_mut(at) else { continue };
+            block.revision += 1;
+            match &mut block.body {
+                Body::Assistant(prose) => prose.state = TextState::Dropped,
+                Body::Thinking(thinking) => thinking.state = TextState::Dropped,
+                Body::Tool(tool) => {
+                    self.calls.remove(&tool.call);
+                    self.blocks.remove(at);
+                }
+                Body::User(_)
+                | Body::Image(_)
+                | Body::Notice(_)
+                | Body::Interrupted
+                | Body::Compacted => {}
+            }
+        }
+    }
+
+    /// A call runs.
+    pub fn tool_started(&mut self, call: &ToolCall, now: Duration) {
+        if !self.calls.contains_key(&call.id) {
+            let mut tool = Tool::new(call.id.clone(), &call.name, ToolState::Waiting);
+            tool.origin = Origin::Person;
+            let id = self.push(Body::Tool(Box::new(tool)));
+            self.calls.insert(call.id.clone(), id);
+        }
+        let title = title(&call.name, &call.input, &self.cwd);
+        self.with_tool(&call.id, |tool| {
+            tool.title = title;
+            tool.input = valid(&call.input);
+            tool.state = ToolState::Running;
+            tool.since = Some(now);
+        });
+    }
+
+    /// More live output of a call.
+    pub fn tool_progress(&mut self, call: &CallId, text: &str) {
+        self.lines += newlines(text);
+        self.with_tool(call, |tool| match &mut tool.shows {
+            Shows::Live(live) => live.push(text),
+            Shows::Nothing => {
+                let mut live = Live::default();
+                live.push(text);
+                tool.shows = Shows::Live(live);
+            }
+            // Output that comes after the result says nothing new.
+            Shows::Text(_) | Shows::Terminal(_) | Shows::Diff(_) => {}
+        });
+    }
+
+    /// A call is over.
+    pub fn tool_ended(&mut self, call: &CallId, ended: Ended) {
+        self.with_tool(call, |tool| tool.end(ended));
+    }
+
+    /// Something slug says.
+    pub fn notice(&mut self, level: NoticeLevel, text: String) {
+        self.push(Body::Notice(Notice { level, text }));
+    }
+
+    /// The turn is over.
+    pub fn end_turn(&mut self, turn: TurnId, outcome: &TurnOutcome, now: Duration) {
+        self.end_thinking(now);
+        self.close_response();
+        self.stop_calls();
+        if self.ended == Some(turn) {
+            return;
+        }
+        self.ended = Some(turn);
+        match outcome {
+            TurnOutcome::Answered => {}
+            TurnOutcome::Interrupted => {
+                self.push(Body::Interrupted);
+            }
+            TurnOutcome::RoundLimit => self.notice(
+                NoticeLevel::Warning,
+                "The turn reached its limit of tool rounds. Send a message to go on, or raise \
+                 `max_tool_rounds` in the configuration."
+                    .to_owned(),
+            ),
+            TurnOutcome::Failed(reason) => self.notice(NoticeLevel::Error, reason.clone()),
+        }
+    }
+
+    /// The block that streams, if it is the last one.
+    fn open_last(&mut self) -> Option<&mut Body> {
+        let open = self.open.last().copied()?;
+        let block = self.blocks.last_mut()?;
+        (block.id == open).then_some(&mut block.body)
+    }
+
+    fn touch_last(&mut self) {
+        if let Some(block) = self.blocks.last_mut() {
+            block.revision += 1;
+        }
+    }
+}
