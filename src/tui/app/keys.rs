@@ -441,7 +441,9 @@ fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
 
 fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {
     match key {
-        PaneKey::Toggle => return toggle(model, block),
+        PaneKey::Toggle => {
+            return search::open_hidden(model).unwrap_or_else(|| toggle(model, block));
+        }
         PaneKey::ToggleKind => {
             hold(model);
             return folds::toggle_like(model, block, Reach::Kind);

@@ -5,6 +5,7 @@
 //! its output is added as it comes, and followed until the person scrolls up.
 
 pub mod document;
+mod input;
 pub mod search;
 
 use std::ops::Range;
@@ -14,22 +15,22 @@ use crate::domain::{CallId, NoticeLevel};
 use crate::tui::layout::paged;
 
 use super::block::{Block, Body, Shows, Tool};
-use super::editor::{Editor, Lines};
+use super::editor::Editor;
 use super::effect::{Effect, RequestId};
 use super::find::{Query, QueryKind};
 use super::geometry::PageGeometry;
-use super::keymap::{self, FindKey, PagerKey, Press, Scrolling};
+use super::keymap::Scrolling;
 use super::model::Model;
 use super::overlay::Overlay;
 use super::pages::PageJob;
-use super::reach::{AtEnd, Place, Reach};
-use super::source;
+use super::reach::{Place, Reach};
+use super::search::Hit as Match;
+use super::source::{self, Part};
 use super::transcript::BlockId;
 use document::Document;
 use search::{Search, Way};
 
-/// Columns that a text that is not wrapped moves sideways.
-const SIDEWAYS: usize = 8;
+pub use input::{Drag, drag, key, let_go, paste, wheel};
 
 /// A long text on the screen.
 #[derive(Debug, Clone, PartialEq)]
@@ -212,8 +213,18 @@ impl Pager {
             self.reach = before;
             return None;
         };
-        let mut search = Search::new(query.clone(), before.top.line.min(self.document.len()));
-        let document = Arc::clone(&self.document);
+        let search = Search::new(query, before.top.line.min(self.document.len()));
+        let effect = self.begin(search, id);
+        if effect.is_none() {
+            self.reach = before;
+            self.show_match(page);
+        }
+        effect
+    }
+
+    /// Looks for all matches: in a short text at once, else off the UI task.
+    fn begin(&mut self, mut search: Search, id: RequestId) -> Option<Effect> {
+        let (document, query) = (Arc::clone(&self.document), search.query.clone());
         if document.bytes() > search::AT_ONCE {
             search.asked = Some(id);
             self.search = Some(search);
@@ -222,9 +233,14 @@ impl Pager {
         let hits = search::hits(&document, &query, 0..document.len());
         search.found(hits, document.len(), &document);
         self.search = Some(search);
-        self.reach = before;
-        self.show_match(page);
         None
+    }
+
+    /// Looks for all matches, and stands at the one in this line, so many rows below the top.
+    fn stand_at(&mut self, search: Search, above: usize, id: RequestId) -> Option<Effect> {
+        self.hold();
+        self.reach = Reach::at(Place { line: search.origin(), row: 0 }, above);
+        self.begin(search, id)
     }
 
     fn step(&mut self, way: Way, page: &PageGeometry) {
@@ -249,11 +265,22 @@ impl Pager {
         }
     }
 
-    /// Puts the whole in the place of what was shown so far.
-    fn replace(&mut self, document: Arc<Document>) {
+    /// Puts the whole in the place of what was shown so far. What was looked for is looked for in
+    /// it, too: what stood in the second half stands as far from the end as it did.
+    fn replace(
+        &mut self,
+        document: Arc<Document>,
+        page: &PageGeometry,
+        id: RequestId,
+    ) -> Option<Effect> {
         self.reach.top.line = self.reach.top.line.saturating_add(self.document.let_go());
+        let (before, now) = (self.document.len(), document.len());
         self.document = document;
-        (self.search, self.marked) = (None, None);
+        self.marked = None;
+        let search = self.search.take()?;
+        let (line, nth) = search.here().unwrap_or((search.origin(), 0));
+        let line = if line * 2 < before { line } else { (line + now).saturating_sub(before) };
+        self.stand_at(Search::at(search.query, line, nth), page.rows.len() / 3, id)
     }
 }
 
@@ -310,6 +337,53 @@ pub fn open(model: &mut Model, block: BlockId) -> Vec<Effect> {
     effects
 }
 
+/// Opens the whole of a block at a match of a search in the transcript.
+pub fn open_at(model: &mut Model, hit: Match, query: Query) -> Vec<Effect> {
+    let place = model.transcript.get(hit.block).and_then(|block| place_of(block, hit, &query));
+    let mut effects = open(model, hit.block);
+    let (line, nth) = place.unwrap_or_default();
+    let above = usize::from(model.geometry.height / 3);
+    let id = model.requests.issue();
+    if let Some(Overlay::Pager(pager)) = model.overlays.last_mut() {
+        effects.extend(pager.stand_at(Search::at(query, line, nth), above, id));
+    }
+    effects
+}
+
+/// The line of the pager's text that a match of the transcript is in, and which of the matches in
+/// that line it is.
+fn place_of(block: &Block, hit: Match, query: &Query) -> Option<(usize, usize)> {
+    let text = source::text(block, Part::Body);
+    let start = match &block.body {
+        Body::Tool(tool) => source::output_start(tool),
+        Body::User(_)
+        | Body::Assistant(_)
+        | Body::Thinking(_)
+        | Body::Image(_)
+        | Body::Notice(_)
+        | Body::Interrupted
+        | Body::Compacted => 0,
+    };
+    let before = text.get(start..hit.from)?;
+    let line = before.matches('\n').count();
+    let in_line = before.rfind('\n').map_or(before, |end| &before[end + 1..]);
+    Some((in_patch(block, line), query.matches(in_line).len()))
+}
+
+/// A patch has lines of its own beside those of the files.
+fn in_patch(block: &Block, line: usize) -> usize {
+    let Body::Tool(tool) = &block.body else { return line };
+    let Shows::Diff(diff) = &tool.shows else { return line };
+    let mut left = line;
+    let names = 2;
+    let headings = diff.hunks.iter().take_while(|hunk| {
+        let is_above = left >= hunk.lines.len();
+        left = left.saturating_sub(hunk.lines.len());
+        is_above
+    });
+    names + headings.count() + 1 + line
+}
+
 /// The text of a block, with the colours of its output.
 fn whole(block: &Block) -> String {
     match &block.body {
@@ -326,144 +400,6 @@ fn whole(block: &Block) -> String {
         | Body::Interrupted
         | Body::Compacted => source::of_block(block),
     }
-}
-
-/// What a key in a pager does to the stack of overlays.
-enum After {
-    Stay(Vec<Effect>),
-    Close,
-    Tell(&'static str),
-}
-
-/// A key for the pager at this place in the stack.
-pub fn key(model: &mut Model, at: usize, key: &Press<'_>) -> Vec<Effect> {
-    let page = model.geometry.page.clone().unwrap_or_default();
-    // Issued though not every key asks for something: numbers cost nothing.
-    let id = model.requests.issue();
-    let Some(Overlay::Pager(pager)) = model.overlays.get_mut(at) else { return Vec::new() };
-    let after = match pager.prompt {
-        Some(_) => After::Stay(typed(pager, key, id, &page).into_iter().collect()),
-        None => match keymap::find(keymap::PAGER, key) {
-            Some(key) => pressed(pager, key, &page),
-            None => After::Stay(Vec::new()),
-        },
-    };
-    match after {
-        After::Stay(effects) => effects,
-        After::Close => {
-            model.overlays.remove(at);
-            Vec::new()
-        }
-        After::Tell(text) => {
-            model.toast(NoticeLevel::Info, text);
-            Vec::new()
-        }
-    }
-}
-
-fn pressed(pager: &mut Pager, key: PagerKey, page: &PageGeometry) -> After {
-    let document = Arc::clone(&pager.document);
-    match key {
-        PagerKey::Scroll(how) => pager.scroll(how, page),
-        PagerKey::Left => sideways(pager, |left| left.saturating_sub(SIDEWAYS)),
-        PagerKey::Right => sideways(pager, |left| left.saturating_add(SIDEWAYS)),
-        PagerKey::Wrap => {
-            pager.wrap = match pager.wrap {
-                Wrap::On => Wrap::Off(0),
-                Wrap::Off(_) => Wrap::On,
-            };
-        }
-        PagerKey::Numbers => {
-            pager.numbers = match pager.numbers {
-                Numbers::Shown => Numbers::Hidden,
-                Numbers::Hidden => Numbers::Shown,
-            };
-        }
-        PagerKey::Follow => match &mut pager.source {
-            Source::Running(_, follow) => {
-                *follow = Follow::Tail;
-                pager.reach = Reach::END;
-            }
-            Source::Whole => {
-                pager.reach = Reach::END;
-                return After::Tell("Nothing runs: this is all there is");
-            }
-        },
-        PagerKey::Search => {
-            pager.prompt = Some(Prompt {
-                editor: Editor::new(Lines::One),
-                kind: pager.search.as_ref().map_or(QueryKind::Plain, |it| it.query.kind()),
-                error: None,
-                before: Reach { top: page.top, delta: 0 },
-            });
-        }
-        PagerKey::Next => pager.step(Way::Next, page),
-        PagerKey::Previous => pager.step(Way::Previous, page),
-        PagerKey::Mark => {
-            let first = page.rows.first().copied().unwrap_or(0);
-            let found = pager.search.as_ref().and_then(Search::here).map(|(line, _)| line);
-            let from = found.filter(|line| page.rows.contains(line)).unwrap_or(first);
-            pager.marked = match pager.marked {
-                None => Some((from, from)),
-                Some(_) => None,
-            };
-            pager.hold_at(page.top);
-        }
-        PagerKey::Copy => {
-            let (lines, what) = match pager.marked_lines() {
-                Some(lines) => (lines, "the lines"),
-                None => (0..document.len(), "all of it"),
-            };
-            pager.marked = None;
-            return After::Stay(vec![Effect::CopyLines { document, lines, what }]);
-        }
-        PagerKey::OpenPager => return After::Stay(vec![Effect::OpenPager(document)]),
-        PagerKey::Back if pager.marked.take().is_some() => {}
-        PagerKey::Back => return After::Close,
-    }
-    After::Stay(Vec::new())
-}
-
-fn sideways(pager: &mut Pager, to: impl Fn(usize) -> usize) {
-    if let Wrap::Off(left) = &mut pager.wrap {
-        *left = to(*left).min(crate::tui::layout::ansi::MAX_COLUMNS);
-    }
-}
-
-fn typed(pager: &mut Pager, key: &Press<'_>, id: RequestId, page: &PageGeometry) -> Option<Effect> {
-    let prompt = pager.prompt.as_mut()?;
-    match keymap::find(keymap::FIND, key) {
-        Some(FindKey::Accept) => pager.prompt = None,
-        Some(FindKey::Back) => {
-            pager.reach = prompt.before;
-            (pager.prompt, pager.search) = (None, None);
-        }
-        Some(FindKey::Regex) => {
-            prompt.kind = match prompt.kind {
-                QueryKind::Plain => QueryKind::Regex,
-                QueryKind::Regex => QueryKind::Plain,
-            };
-            return pager.look(id, page);
-        }
-        Some(FindKey::Next) => pager.step(Way::Next, page),
-        Some(FindKey::Previous) => pager.step(Way::Previous, page),
-        None => {
-            prompt.editor.key(key);
-            return pager.look(id, page);
-        }
-    }
-    None
-}
-
-/// Text in one piece, for the field.
-pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
-    let page = model.geometry.page.clone().unwrap_or_default();
-    let id = model.requests.issue();
-    let Some(Overlay::Pager(pager)) = model.overlays.last_mut() else { return Vec::new() };
-    if let Some(prompt) = &mut pager.prompt {
-        prompt.editor.paste(text);
-    }
-    pager.look(id, &page).into_iter().collect()
 }
 
 /// What a search elsewhere has found.
@@ -508,16 +444,20 @@ pub fn ended(model: &mut Model, call: &CallId) -> Vec<Effect> {
 }
 
 /// The whole of an output was read, or could not be.
-pub fn kept(model: &mut Model, id: RequestId, document: Option<&Arc<Document>>) {
+pub fn kept(model: &mut Model, id: RequestId, document: Option<&Arc<Document>>) -> Vec<Effect> {
+    let page = model.geometry.page.clone().unwrap_or_default();
+    let next = model.requests.issue();
+    let mut effects = Vec::new();
     for pager in pagers(model) {
         let Some((_, follow)) = pager.waiting.take_if(|(asked, _)| *asked == id) else { continue };
         if let Some(document) = document {
-            pager.replace(Arc::clone(document));
+            effects.extend(pager.replace(Arc::clone(document), &page, next));
         }
         if follow == Follow::Tail {
             pager.reach = Reach::END;
         }
     }
+    effects
 }
 
 impl Pager {
@@ -536,53 +476,4 @@ fn pagers(model: &mut Model) -> impl Iterator<Item = &mut Pager> {
             None
         }
     })
-}
-
-/// Marks lines with the mouse, from where the button went down.
-pub fn drag(model: &mut Model, column: u16, row: u16, from: Drag) {
-    let page = model.geometry.page.clone().unwrap_or_default();
-    let Some(Overlay::Pager(pager)) = model.overlays.last_mut() else { return };
-    let row = row.clamp(page.area.y, (page.area.y + page.area.height).saturating_sub(1));
-    let column = column.clamp(page.area.x, (page.area.x + page.area.width).saturating_sub(1));
-    let inside = page.area.inside(column, row);
-    let Some(line) = inside.and_then(|(_, row)| page.rows.get(usize::from(row)).copied()) else {
-        return;
-    };
-    match (from, &mut pager.marked) {
-        (Drag::Down, marked) => {
-            *marked = None;
-            pager.pressed = Some(line);
-        }
-        (Drag::Moved, Some((_, to))) => *to = line,
-        (Drag::Moved, marked @ None) => *marked = pager.pressed.map(|from| (from, line)),
-    }
-    pager.hold_at(page.top);
-}
-
-/// The button is let go: what was marked with it is copied.
-pub fn let_go(pager: &mut Pager) -> Vec<Effect> {
-    let document = Arc::clone(&pager.document);
-    let Some(lines) = pager.marked_lines() else { return Vec::new() };
-    pager.marked = None;
-    vec![Effect::CopyLines { document, lines, what: "the lines" }]
-}
-
-/// What the mouse does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drag {
-    /// The button went down.
-    Down,
-    /// It is held and moves.
-    Moved,
-}
-
-/// The wheel over a pager.
-pub fn wheel(pager: &mut Pager, rows: i32, page: Option<&PageGeometry>) {
-    if let Some(page) = page.filter(|_| rows < 0) {
-        pager.hold_at(page.top);
-    }
-    let at_end = page.is_some_and(|page| page.end == AtEnd::Yes);
-    if rows < 0 || !at_end {
-        pager.reach.by(isize::try_from(rows).unwrap_or(0));
-    }
 }

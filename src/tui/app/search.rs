@@ -14,11 +14,13 @@ use crate::domain::sanitize::Sequences;
 use super::editor::{Editor, Lines};
 use super::effect::Effect;
 use super::find::{Query, QueryKind};
+use super::geometry::Geometry;
 use super::keymap::{self, FoundKey, Press, SearchKey};
 use super::model::{Focus, Model};
+use super::pager;
 use super::scroll::{Anchor, Place};
 use super::source::{self, Part};
-use super::transcript::{Block, BlockId, Transcript};
+use super::transcript::{Block, BlockId, Fold, Transcript};
 
 /// Bytes that are looked at with one tick.
 pub const STEP: usize = 512 * 1024;
@@ -137,7 +139,7 @@ pub fn open(model: &mut Model) {
 /// A key while the query is typed.
 pub fn typing_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
     match keymap::find(keymap::SEARCH, key) {
-        Some(SearchKey::Stay) => stay(model),
+        Some(SearchKey::Stay) => return stay(model),
         Some(SearchKey::Back) => back(model),
         Some(SearchKey::Previous) => go(model, Towards::Previous),
         Some(SearchKey::Next) => go(model, Towards::Next),
@@ -201,13 +203,41 @@ pub fn back(model: &mut Model) {
     }
 }
 
-/// Stays on the match: from here on letters are keys of the panes.
-pub fn stay(model: &mut Model) {
-    let Some(search) = &mut model.search else { return };
+/// Stays on the match: from here on letters are keys of the panes. One that is left out of what
+/// its pane shows is gone to in the pager.
+pub fn stay(model: &mut Model) -> Vec<Effect> {
+    let Some(search) = &mut model.search else { return Vec::new() };
     if let Some(current) = search.current {
         search.stage = Stage::Standing;
         model.focus = Focus::Pane(current.block);
     }
+    open_hidden(model).unwrap_or_default()
+}
+
+/// Opens the pager at the match that the search stands on, where the pane that has the focus is
+/// unfolded and leaves it out.
+pub fn open_hidden(model: &mut Model) -> Option<Vec<Effect>> {
+    let search = model.search.as_ref()?;
+    let (hit, query) = (search.current?, search.query.clone()?);
+    let block = model.transcript.get(hit.block)?;
+    let is_hidden = hit.part == Part::Body
+        && model.transcript.fold(block) != Fold::Closed
+        && model.focus == Focus::Pane(hit.block)
+        && is_drawn(model)
+        && !is_shown(&model.geometry, hit);
+    is_hidden.then(|| pager::open_at(model, hit, query))
+}
+
+/// Whether any of a match is on screen: long output has a middle that is left out.
+pub fn is_shown(geometry: &Geometry, hit: Hit) -> bool {
+    let rows = geometry.rows.iter();
+    let mut rows = rows.filter(|row| (row.block, row.kind.part()) == (hit.block, hit.part));
+    rows.any(|row| !row.columns(&(hit.from..hit.to)).is_empty())
+}
+
+/// Whether what was drawn last is what is on screen: nobody has gone elsewhere since.
+fn is_drawn(model: &Model) -> bool {
+    model.scroll.delta == 0 && model.scroll.anchor == model.geometry.anchor
 }
 
 /// The query is typed no longer; what was found stays marked.
@@ -300,9 +330,7 @@ fn stand(model: &mut Model) {
     }
     let peek = (hit.part == Part::Body).then_some(hit.block);
     let unfolds = model.transcript.peek(peek);
-    // What was drawn last is on screen only if nobody has gone elsewhere since.
-    let stands = model.scroll.delta == 0 && model.scroll.anchor == model.geometry.anchor;
-    let seen = stands
+    let seen = is_drawn(model)
         && model.geometry.rows.iter().any(|row| {
             row.block == hit.block
                 && row.kind.part() == hit.part

@@ -76,6 +76,42 @@ fn a_folded_pane_is_open_while_the_search_stands_in_it() {
     scene.key("esc").shows("▾ Read");
 }
 
+/// Output of a thousand lines, of which line 500 says `needle` twice.
+fn long_output() -> Scene {
+    let text = |n: usize| match n {
+        500 => "a needle, and another needle\n".to_owned(),
+        n => format!("line {n}\n"),
+    };
+    let output: String = (0..1000).map(text).collect();
+    let log = [
+        assistant(vec![Block::ToolUse(call("c1", "Bash", json!({"command": "seq"})))]),
+        result("c1", &output, done("Bash", 3)),
+        assistant(vec![Block::Text { text: "That was all.".into() }]),
+    ];
+    screen(80, 24).events(log.map(|record| recorded(&record)))
+}
+
+#[test]
+fn enter_opens_the_pager_at_a_match_that_is_left_out() {
+    let scene = long_output().key("ctrl+f").types("needle").after(20);
+    let scene = scene.shows("2 of 2, not on screen: enter opens it").key("enter");
+    let scene = scene.shows("a needle, and another needle").shows("line 499").shows("2 of 2");
+    let scene = scene.key("N").shows("1 of 2");
+    // Back in the transcript it is still the same match.
+    scene
+        .key("esc")
+        .hides("line 499")
+        .shows("2 of 2, not on screen")
+        .key("enter")
+        .shows("line 499");
+}
+
+#[test]
+fn enter_folds_the_pane_of_a_match_that_is_shown() {
+    let scene = talk().key("ctrl+f").types("needle").after(20).key("enter").key("enter");
+    scene.shows("● Read").hides("a needle here");
+}
+
 #[test]
 fn what_streams_while_one_searches_is_found_too() {
     let scene = talk().key("ctrl+f").types("pear").after(20).shows("no match");

@@ -9,9 +9,10 @@ use ratatui::style::Style;
 use crate::tui::app::Model;
 use crate::tui::app::find::QueryKind;
 use crate::tui::app::geometry::{Geometry, VisibleRow};
-use crate::tui::app::keymap::{Context, Keymap, SearchKey};
+use crate::tui::app::keymap::{Context, Keymap, PaneKey, SearchKey};
 use crate::tui::app::model::Focus;
-use crate::tui::app::search::{Found, Hit, Search, Stage};
+use crate::tui::app::search::{Found, Search, Stage, is_shown};
+use crate::tui::app::source::Part;
 use crate::tui::layout::{Role, Span};
 
 use super::blocks::harmless;
@@ -36,8 +37,16 @@ pub fn draw(
     }
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let (mut found, role) = found(&search.found(&model.transcript));
-    if search.current().is_some_and(|hit| !is_shown(geometry, hit)) {
+    if let Some(hit) = search.current().filter(|hit| !is_shown(geometry, *hit)) {
         found.push_str(", not on screen");
+        if hit.part == Part::Body {
+            let keys = &model.settings.keys;
+            let key = match search.stage {
+                Stage::Typing => keys.key(SearchKey::Stay),
+                Stage::Standing => keys.key(PaneKey::Toggle),
+            };
+            found.push_str(&format!(": {key} opens it"));
+        }
     }
     let query = harmless(&search.field.text());
     let mut left = vec![span("/ ", Role::User)];
@@ -82,13 +91,6 @@ pub fn marks(model: &Model, row: &VisibleRow, styles: &dyn Styles) -> Vec<(Range
         columns.into_iter().map(move |(from, to)| (from..to, style))
     });
     marks.collect()
-}
-
-/// Whether any of a match is on screen: long output has a middle that is left out.
-fn is_shown(geometry: &Geometry, hit: Hit) -> bool {
-    let rows = geometry.rows.iter();
-    let mut rows = rows.filter(|row| (row.block, row.kind.part()) == (hit.block, hit.part));
-    rows.any(|row| !row.columns(&(hit.from..hit.to)).is_empty())
 }
 
 fn found(found: &Found) -> (String, Role) {

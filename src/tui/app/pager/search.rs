@@ -42,8 +42,8 @@ pub struct Search {
     pub asked: Option<RequestId>,
     /// The match that was gone to.
     pub current: Option<Current>,
-    /// The line that the search began at.
-    origin: usize,
+    /// The line that the search began at, and which of the matches in it is wanted.
+    origin: (usize, usize),
     /// Lines that were searched and do not change any more.
     searched: usize,
 }
@@ -67,8 +67,18 @@ pub fn hits(document: &Document, query: &Query, lines: Range<usize>) -> Vec<Hit>
 impl Search {
     /// A query that nothing has been found for yet, with the line to look from.
     pub fn new(query: Query, origin: usize) -> Self {
+        Self::at(query, origin, 0)
+    }
+
+    /// The same, to go to this match of the line.
+    pub fn at(query: Query, line: usize, nth: usize) -> Self {
         let (hits, asked, current) = (Vec::new(), None, None);
-        Self { query, hits, asked, current, origin, searched: 0 }
+        Self { query, hits, asked, current, origin: (line, nth), searched: 0 }
+    }
+
+    /// The line that the search began at.
+    pub fn origin(&self) -> usize {
+        self.origin.0
     }
 
     /// Takes over what was found in the lines up to `searched`, and searches the rest.
@@ -77,9 +87,12 @@ impl Search {
         self.asked = None;
         self.searched = searched.saturating_sub(1);
         self.go_on(document);
-        let first = self.hits.partition_point(|hit| hit.line < self.origin);
+        let (line, wanted) = self.origin;
+        let first = self.hits.partition_point(|hit| hit.line < line);
         let hit = if first < self.hits.len() { first } else { 0 };
-        self.current = (!self.hits.is_empty()).then_some(Current { hit, nth: 0 });
+        let is_there = |hit: &Hit| hit.line == line && wanted < hit.count;
+        let nth = if self.hits.get(hit).is_some_and(is_there) { wanted } else { 0 };
+        self.current = (!self.hits.is_empty()).then_some(Current { hit, nth });
     }
 
     /// Searches what has been added to the document since.
