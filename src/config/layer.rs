@@ -83,6 +83,7 @@ pub(super) struct Layer {
     pub status: Option<Sourced<StatusItems>>,
     pub status_command: Option<Sourced<String>>,
     pub title: Option<Sourced<bool>>,
+    pub images: Option<Sourced<bool>>,
     pub progress: Option<Sourced<bool>>,
     pub notify: Option<Sourced<Notify>>,
     pub notify_after: Option<Sourced<u32>>,
@@ -292,6 +293,7 @@ impl Layer {
             status: raw.status.map(|it| findings.status(&it, &place)),
             status_command: raw.status_command.map(text).filter(|it| !it.value.trim().is_empty()),
             title: raw.title.map(flag),
+            images: raw.images.map(flag),
             progress: raw.progress.map(flag),
             notify: raw.notify.and_then(|it| findings.notify(&it, &place)),
             notify_after: raw

@@ -82,6 +82,8 @@ pub struct Raw {
     pub status_command: Option<At<String>>,
     /// `ui.title`
     pub title: Option<At<bool>>,
+    /// `ui.images`
+    pub images: Option<At<bool>>,
     /// `ui.progress`
     pub progress: Option<At<bool>>,
     /// `ui.notify`
@@ -249,6 +251,7 @@ impl Reader<'_> {
                 "status" => self.parsed.raw.status = self.strings(&path, value),
                 "status_command" => self.parsed.raw.status_command = self.string(&path, value),
                 "title" => self.parsed.raw.title = self.boolean(&path, value),
+                "images" => self.parsed.raw.images = self.boolean(&path, value),
                 "progress" => self.parsed.raw.progress = self.boolean(&path, value),
                 "notify" => self.parsed.raw.notify = self.string(&path, value),
                 "notify_after" => self.parsed.raw.notify_after = self.integer(&path, value),

@@ -69,6 +69,8 @@ pub struct Config {
     pub status_command: Option<Sourced<String>>,
     /// Whether slug names the terminal's window.
     pub title: Sourced<bool>,
+    /// Whether images are shown as pictures, where the terminal can do that.
+    pub images: Sourced<bool>,
     /// Whether slug tells the terminal that it works, where that is safe.
     pub progress: Sourced<bool>,
     /// How slug calls for the person.
@@ -248,6 +250,7 @@ fn merge(
         top.status = layer.status.or(top.status);
         top.status_command = layer.status_command.or(top.status_command);
         top.title = layer.title.or(top.title);
+        top.images = layer.images.or(top.images);
         top.progress = layer.progress.or(top.progress);
         top.notify = layer.notify.or(top.notify);
         top.notify_after = layer.notify_after.or(top.notify_after);
@@ -301,6 +304,7 @@ fn merge(
         status: top.status.unwrap_or(Sourced::default(StatusItems::default())),
         status_command: top.status_command,
         title: top.title.unwrap_or(Sourced::default(true)),
+        images: top.images.unwrap_or(Sourced::default(true)),
         progress: top.progress.unwrap_or(Sourced::default(true)),
         notify: top.notify.unwrap_or(Sourced::default(Notify::default())),
         notify_after: top.notify_after.unwrap_or(Sourced::default(5)),

@@ -73,6 +73,7 @@ fn rows(config: &Config) -> Vec<Row> {
         row("ui.status", &config.status, |items| json!(items.names())),
         optional("ui.status_command", config.status_command.as_ref(), |text| json!(text)),
         row("ui.title", &config.title, |flag| json!(flag)),
+        row("ui.images", &config.images, |flag| json!(flag)),
         row("ui.progress", &config.progress, |flag| json!(flag)),
         row("ui.notify", &config.notify, |way| json!(way.name())),
         row("ui.notify_after", &config.notify_after, |seconds| json!(seconds)),

@@ -19,6 +19,7 @@ use crate::permissions::store::ProjectFiles;
 use crate::platform::announce::{Announcer, Call, Named, Told};
 use crate::platform::background::Background;
 use crate::platform::clipboard::Clipboard;
+use crate::platform::graphics::{Canvas, Graphics};
 use crate::platform::hangup::HangupWatch;
 use crate::platform::redact::Redactor;
 use crate::platform::signals::{Signal, Signals, raise_again, stop};
@@ -290,6 +291,7 @@ fn settings(ground: &Ground, config: &Config, keys: Keymap) -> Settings {
         motion: if config.reduced_motion.value { Motion::Reduced } else { Motion::Full },
         wheel: wheel(config),
         typing: typing(config),
+        canvas: canvas(config),
         notify_after: Duration::from_secs(config.notify_after.value.into()),
         status_items: config.status.value.clone(),
         status_command: match config.status_command {
@@ -297,6 +299,17 @@ fn settings(ground: &Ground, config: &Config, keys: Keymap) -> Settings {
             None => StatusCommand::None,
         },
     }
+}
+
+/// What pictures are painted on, with a number to begin with that other programs do not have.
+fn canvas(config: &Config) -> Option<(Canvas, u32)> {
+    let colours = match depth() {
+        ColorDepth::TrueColor | ColorDepth::Palette => true,
+        ColorDepth::Sixteen | ColorDepth::None => false,
+    };
+    let graphics = Graphics::of(Terminal::from_environment());
+    let graphics = graphics.filter(|_| colours && config.images.value)?;
+    Some((Canvas::new(graphics), std::process::id() << 8))
 }
 
 /// What is known before the session is open.

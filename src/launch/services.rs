@@ -11,9 +11,10 @@ use tokio::sync::oneshot;
 use crate::cli::Cli;
 use crate::config::{self, Change, ThemeChoice};
 use crate::context::{self, GitStatus, Head, git_head};
-use crate::domain::{SessionId, Typed};
+use crate::domain::{Image, SessionId, Typed};
 use crate::permissions::store::ProjectFiles;
 use crate::platform::clipboard::{self, Clipboard, Kept, Pasted};
+use crate::platform::graphics::{Canvas, Cells};
 use crate::platform::image::{self, Fit};
 use crate::platform::terminal::output::Output;
 use crate::platform::terminal_kind::Terminal;
@@ -24,10 +25,12 @@ use crate::tools::Place;
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::msg::ModelRow;
 use crate::tui::app::pages::{PageAnswer, PageJob};
+use crate::tui::app::pictures;
 use crate::tui::app::sessions::{SessionAnswer, SessionJob};
 use crate::tui::app::status::Git;
 use crate::tui::app::title;
 use crate::tui::executor::Services;
+use crate::tui::gallery::Picture;
 use crate::tui::theme::Library;
 use crate::tui::{page_jobs, session_jobs};
 
@@ -227,6 +230,25 @@ impl Services for Outside {
         let Fit { image, bytes } = fit;
         blocking(move || blobs.put(&bytes)).await?.map_err(|error| error.to_string())?;
         Ok(Taken::Image(image))
+    }
+
+    async fn picture(
+        &self,
+        canvas: Canvas,
+        number: u32,
+        image: Image,
+        cells: Cells,
+    ) -> Result<Picture, String> {
+        let blobs = self.store.blobs().clone();
+        blocking(move || {
+            let kept = blobs.get(&image.hash).map_err(|error| error.to_string())?;
+            let bytes = kept.ok_or_else(|| format!("{image} is not kept any more"))?;
+            canvas
+                .picture(number, cells, image.name(), image.media_type, &bytes)
+                .map(|sequence| pictures::picture(canvas, number, cells, sequence))
+                .map_err(|error| error.to_string())
+        })
+        .await?
     }
 
     async fn status_line(&self, state: String) -> Result<String, String> {

@@ -8,6 +8,7 @@ pub mod debug_log;
 pub mod editor;
 pub mod environment;
 pub mod files;
+pub mod graphics;
 pub mod hangup;
 pub mod hyperlinks;
 pub mod image;

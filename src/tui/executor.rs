@@ -14,7 +14,8 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::agent::Command;
 use crate::config::ThemeChoice;
-use crate::domain::{NoticeLevel, SessionId, Typed};
+use crate::domain::{Image, NoticeLevel, SessionId, Typed};
+use crate::platform::graphics::{Canvas, Cells};
 use crate::session::{HistoryPage, KindFolds, SessionFolds};
 
 use super::app::images::{ImageSource, Taken};
@@ -26,6 +27,7 @@ use super::app::paths;
 use super::app::sessions::{SessionAnswer, SessionJob};
 use super::app::status::Git;
 use super::app::{Effect, Msg};
+use super::gallery::Picture;
 use super::theme::Library;
 
 /// The agent's side that the screen reaches.
@@ -69,6 +71,14 @@ pub trait Services: Send + Sync + 'static {
     async fn take_image(&self, source: ImageSource) -> Result<Taken, String>;
     /// The part of the input's history that ends at this place in its file.
     async fn history(&self, before: u64) -> Result<HistoryPage, String>;
+    /// Makes what shows an image on the terminal, by this number and in so many cells.
+    async fn picture(
+        &self,
+        canvas: Canvas,
+        number: u32,
+        image: Image,
+        cells: Cells,
+    ) -> Result<Picture, String>;
     /// All themes, the person's own read anew.
     async fn themes(&self) -> Library;
     /// Writes the theme into the person's configuration.
@@ -158,6 +168,12 @@ impl Executor {
             Effect::TakeImage { id, source } => self.answer(async move {
                 Msg::ImageTaken { id, taken: services.take_image(source).await }
             }),
+            Effect::DrawPicture { id, canvas, number, image, cells } => {
+                self.answer(async move {
+                    let picture = services.picture(canvas, number, image, cells).await;
+                    Msg::PictureMade { id, picture }
+                });
+            }
             Effect::Sessions { id, job } => self
                 .answer(async move { Msg::Sessions { id, answer: services.sessions(job).await } }),
             Effect::Pages { id, job } => {
@@ -372,6 +388,9 @@ mod tests {
         }
         async fn git(&self) -> Option<Git> {
             None
+        }
+        async fn picture(&self, _: Canvas, _: u32, _: Image, _: Cells) -> Result<Picture, String> {
+            Err("not in this test".into())
         }
         async fn take_image(&self, _: ImageSource) -> Result<Taken, String> {
             Ok(Taken::Nothing)

@@ -3,6 +3,7 @@
 
 pub mod app;
 pub mod executor;
+pub mod gallery;
 pub mod input;
 pub mod layout;
 pub mod leave;

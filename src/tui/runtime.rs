@@ -34,6 +34,7 @@ use super::app::model::Settings;
 use super::app::status::Status;
 use super::app::{Effect, Job, Model, Msg, update, wake_at};
 use super::executor::{Executor, Handles, Own};
+use super::gallery::Gallery;
 use super::input::Inputs;
 use super::layout::Highlighter;
 use super::leave;
@@ -113,6 +114,10 @@ trait Surface {
     fn links(&self) -> Links {
         Links::default()
     }
+    /// Where it looks up the pictures of the cells it draws.
+    fn gallery(&self) -> Gallery {
+        Gallery::default()
+    }
     /// Columns and rows.
     fn size(&self) -> io::Result<(u16, u16)>;
     /// Whether the terminal has taken the last frame.
@@ -162,6 +167,8 @@ struct Ui<S> {
     due: Due,
     /// What the terminal was told beside the picture.
     told: Option<Label>,
+    /// What the frame that was drawn last asks for.
+    wanted: Vec<Effect>,
 }
 
 /// The theme that the last frame was drawn with, and where it is from.
@@ -210,13 +217,18 @@ where
             Highlighter::new(move || drop(colours.try_send(Msg::CodeColoured)))
         }
     };
-    let layouts = Layouts::new(highlighter).with_links(surface.links());
+    let layouts =
+        Layouts::new(highlighter).with_links(surface.links()).with_gallery(surface.gallery());
     let mut ui = Ui::new(surface, start, layouts)?;
     ui.draw()?;
     let mut executor = Executor::new(handles, answers_in);
     let mut input = Inputs::new(keys());
     loop {
         ui.ask(&mut input)?;
+        for effect in std::mem::take(&mut ui.wanted) {
+            // Nothing that a frame asks for is the runtime's own to do.
+            executor.run(effect);
+        }
         let waiting = executor.has_waiting();
         let wake = ui.wake();
         let busy = !ui.surface.is_free();
@@ -339,6 +351,7 @@ impl<S: Surface> Ui<S> {
             drawn: None,
             due: Due::Soon,
             told: None,
+            wanted: Vec::new(),
         })
     }
 
@@ -365,6 +378,7 @@ impl<S: Surface> Ui<S> {
             | Msg::PathsRanked { .. }
             | Msg::LinesCounted { .. }
             | Msg::FolderListed { .. }
+            | Msg::PictureMade { .. }
             | Msg::OlderFolded { .. }
             | Msg::Sessions { .. }
             | Msg::Pages { .. }
@@ -417,7 +431,8 @@ impl<S: Surface> Ui<S> {
         self.drawn = Some(Instant::now());
         self.due = Due::No;
         if let Some(geometry) = geometry {
-            self.take(Msg::Drawn(Box::new(geometry)));
+            let wanted = self.take(Msg::Drawn(Box::new(geometry)));
+            self.wanted.extend(wanted);
         }
         Ok(())
     }

@@ -46,6 +46,76 @@ fn a_dropped_image_reaches_the_model_and_is_kept() {
     server.assert_clean();
 }
 
+/// Whether a terminal shows pictures.
+#[derive(Clone, Copy)]
+enum Pictures {
+    Shown,
+    None,
+}
+
+/// What is told to a terminal that is started so, from before a picture is shown to the end.
+fn told(variables: &[(&str, &str)], config: &str, pictures: Pictures) -> String {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("config.toml", config);
+    let path = put_picture(&desk, "a.png");
+    server.reply(Reply::text("It is red."));
+    let endpoint = server.endpoint();
+    let mut start = Slug::at(&desk, 100, 30).args(&with_server(&endpoint, &[]));
+    for (name, value) in variables {
+        start = start.env(name, value);
+    }
+    let mut slug = start.open();
+    slug.wait_for("test-model");
+    drop_on(&mut slug, &path);
+    slug.wait_for("[Image 1 a.png 4×4]");
+    slug.say(" which colour?");
+    slug.wait_for("It is red.");
+    match pictures {
+        Pictures::Shown => slug.wait_for_raw("a picture", |raw| raw.contains("iVBOR")),
+        Pictures::None => slug.wait_for("PNG 4×4"),
+    }
+    // Folded, it goes; unfolded, it comes back.
+    slug.keys("/fold images closed\r");
+    slug.wait_for("▸ Image");
+    slug.keys("/quit\r");
+    assert!(slug.wait().success());
+    slug.raw()
+}
+
+#[test]
+fn kitty_gets_a_picture_once_and_forgets_it() {
+    let raw = told(&[("TERM", "xterm-kitty"), ("COLORTERM", "truecolor")], "", Pictures::Shown);
+    assert_eq!(raw.matches("\x1b_Ga=T,U=1,q=2,f=100,i=").count(), 1);
+    let shown = raw.find("\x1b_Ga=T").unwrap();
+    let forgotten = raw.find("\x1b_Ga=d,d=I,i=").unwrap();
+    assert!(shown < forgotten, "it is forgotten when it is folded");
+    assert_eq!(raw.matches("\x1b_Ga=d").count(), 1);
+    assert!(raw.contains("\u{10eeee}\u{305}\u{305}"));
+}
+
+#[test]
+fn others_get_it_painted_over_the_place() {
+    let wezterm = [("TERM_PROGRAM", "WezTerm"), ("COLORTERM", "truecolor")];
+    let raw = told(&wezterm, "", Pictures::Shown);
+    assert_eq!(raw.matches("\x1b]1337;File=inline=1;").count(), 1);
+    assert!(!raw.contains('\u{10eeee}'));
+}
+
+#[test]
+fn a_terminal_that_is_not_known_for_it_gets_no_picture() {
+    let kitty = ("TERM", "xterm-kitty");
+    let tmux = [kitty, ("TMUX", "/tmp/t,1,0")];
+    for (variables, config) in [
+        (&[("TERM", "xterm-256color")][..], ""),
+        (&tmux[..1], "[ui]\nimages = false"),
+        (&[kitty, ("NO_COLOR", "1")], ""),
+    ] {
+        let raw = told(variables, config, Pictures::None);
+        assert!(!raw.contains("\x1b_G") && !raw.contains("1337"), "{variables:?}");
+    }
+    assert!(!told(&tmux, "", Pictures::None).contains("_Ga=T"));
+}
+
 /// The image in the one session's log.
 fn logged(desk: &Desk) -> Value {
     let id = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();

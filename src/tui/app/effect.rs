@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::agent::Command;
 use crate::config::ThemeChoice;
-use crate::domain::{SessionId, Typed};
+use crate::domain::{Image, SessionId, Typed};
+use crate::platform::graphics::{Canvas, Cells};
 use crate::session::{KindFolds, SessionFolds};
 
 use super::find::Query;
@@ -52,6 +53,19 @@ pub enum Effect {
         id: RequestId,
         /// Where it is.
         source: ImageSource,
+    },
+    /// Makes what shows an image on the terminal.
+    DrawPicture {
+        /// Which request.
+        id: RequestId,
+        /// What it is painted on.
+        canvas: Canvas,
+        /// The picture's number.
+        number: u32,
+        /// The image.
+        image: Image,
+        /// How large.
+        cells: Cells,
     },
     /// Reads or changes past sessions.
     Sessions {

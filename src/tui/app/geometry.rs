@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::tui::layout::Run;
 
+use super::pictures::Wanted;
 use super::reach::{AtEnd, Place};
 use super::scroll::Anchor;
 use super::transcript::BlockId;
@@ -24,6 +25,8 @@ pub struct Geometry {
     pub top: Anchor,
     /// Where the position was found to be.
     pub anchor: Anchor,
+    /// The pictures on screen, there or not.
+    pub pictures: Vec<Wanted>,
     /// The bar that says where in the session the rows are.
     pub bar: Option<Bar>,
     /// The line that says how much is new below.
@@ -128,6 +131,7 @@ impl Geometry {
             height,
             transcript: Area { x: 0, y: 2, width, height: height.saturating_sub(6) },
             rows: Vec::new(),
+            pictures: Vec::new(),
             top: Anchor::Tail,
             anchor: Anchor::Tail,
             bar: None,

@@ -34,6 +34,7 @@ pub mod pager;
 pub mod pages;
 pub mod paths;
 pub mod picker;
+pub mod pictures;
 pub mod queue;
 pub mod reach;
 mod recall;

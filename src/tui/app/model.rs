@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::config::StatusItems;
 use crate::domain::{ApprovalRequest, NoticeLevel, Todo};
+use crate::platform::graphics::Canvas;
 
 use super::attention::Attention;
 use super::caret::Caret;
@@ -20,6 +21,7 @@ use super::looks::{self, Looks};
 use super::mouse::Held;
 use super::msg::ModelRow;
 use super::overlay::Overlay;
+use super::pictures::Pictures;
 use super::queue::Queue;
 use super::scroll::Scroll;
 use super::search::Search;
@@ -113,6 +115,8 @@ pub struct Model {
     pub attention: Attention,
     /// What the person's own command says.
     pub status_line: StatusLine,
+    /// Pictures of the images in the transcript.
+    pub pictures: Pictures,
 }
 
 /// What does not change while slug runs.
@@ -136,6 +140,8 @@ pub struct Settings {
     pub status_command: StatusCommand,
     /// How texts are typed.
     pub typing: Typing,
+    /// What pictures are painted on, and the number of the first; `None` where there are none.
+    pub canvas: Option<(Canvas, u32)>,
 }
 
 /// Whether there is a command whose output the first line shows.
@@ -272,6 +278,7 @@ impl Model {
             requests: Requests::default(),
             attention: Attention::default(),
             status_line: StatusLine::default(),
+            pictures: Pictures::default(),
         }
     }
 

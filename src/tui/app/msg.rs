@@ -9,6 +9,7 @@ use crate::agent;
 use crate::domain::NoticeLevel;
 use crate::platform::background::Background;
 use crate::session::HistoryPage;
+use crate::tui::gallery::Picture;
 use crate::tui::theme::Library;
 
 use super::attention::Presence;
@@ -161,6 +162,13 @@ pub enum Msg {
         id: RequestId,
         /// What it came to.
         taken: Result<Taken, String>,
+    },
+    /// Answer to `DrawPicture`.
+    PictureMade {
+        /// Which request.
+        id: RequestId,
+        /// The picture, or why there is none.
+        picture: Result<Picture, String>,
     },
     /// Answer to `RunStatusCommand`: the first line of its output, or what went wrong.
     StatusLine {

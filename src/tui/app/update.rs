@@ -13,7 +13,7 @@ use super::picker::Item;
 use super::turn::Turn;
 use super::{
     approval, attention, caret, changes, commands, complete, completing, events, images, keys,
-    lines, looks, mouse, older, pager, pages, recall, search, sidebar, status_line,
+    lines, looks, mouse, older, pager, pages, pictures, recall, search, sidebar, status_line,
 };
 
 /// Takes a message in; what it returns is to happen.
@@ -40,6 +40,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             let mut effects = images::taken(model, id, taken);
             effects.extend(completing::refresh(model));
             effects
+        }
+        Msg::PictureMade { id, picture } => {
+            pictures::made(model, id, picture);
+            Vec::new()
         }
         Msg::Resized { width, height } => {
             model.geometry.width = width;
@@ -201,7 +205,8 @@ fn drawn(model: &mut Model, geometry: Geometry) -> Vec<Effect> {
     model.geometry = geometry;
     mouse::drawn(model);
     caret::drawn(model);
-    Vec::new()
+    let wanted = std::mem::take(&mut model.geometry.pictures);
+    pictures::seen(model, &wanted)
 }
 
 fn fill_picker(

@@ -12,8 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Command, Event};
 use crate::domain::{
-    Answer, ApprovalId, Block, Mode, SessionId, ToolStatus, TurnId, Typed, Usage, Window,
+    Answer, ApprovalId, Block, Image, Mode, SessionId, ToolStatus, TurnId, Typed, Usage, Window,
 };
+use crate::platform::graphics::{Canvas, Cells};
 use crate::session::{KindFolds, ResultInfo, SessionFolds, TurnOutcome};
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::model::Settings;
@@ -22,6 +23,7 @@ use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::sessions::{SessionAnswer, SessionJob};
 use crate::tui::app::status::{Git, Status};
 use crate::tui::executor::{Handles, Services};
+use crate::tui::gallery::Picture;
 use crate::tui::runtime::Left;
 use crate::tui::scene::{
     TURN, assistant, call, done, question, recorded, result, session, turn_end, user,
@@ -63,6 +65,9 @@ impl Services for Desk {
     }
     async fn git(&self) -> Option<Git> {
         None
+    }
+    async fn picture(&self, _: Canvas, _: u32, _: Image, _: Cells) -> Result<Picture, String> {
+        Err("not in this test".into())
     }
     async fn take_image(&self, _: ImageSource) -> Result<Taken, String> {
         Ok(Taken::Nothing)

@@ -8,8 +8,12 @@
 //! are written again. Then at worst the cluster itself looks odd. No query and no mode of the
 //! terminal is needed for that.
 //!
+//! The cells of a picture are written as the terminal takes them, and what it needs besides comes
+//! behind the last cell of the frame.
+//!
 //! A link is opened before its first cell and closed behind its last: no frame leaves one open.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use crossterm::cursor::MoveTo;
@@ -21,7 +25,9 @@ use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
 use ratatui::style::{Color, Modifier};
 
+use crate::platform::graphics::{Graphics, forget};
 use crate::platform::hyperlinks::Hyperlinks;
+use crate::tui::gallery::{Gallery, Part, Picture};
 use crate::tui::layout::wrap::cluster_width;
 use crate::tui::links::Links;
 
@@ -44,6 +50,7 @@ pub(super) struct Pen<W: Write> {
     out: CrosstermBackend<W>,
     links: Links,
     hyperlinks: Hyperlinks,
+    gallery: Gallery,
     /// The rows as they stand on screen, as far as anything was written.
     shown: Vec<Vec<Cell>>,
     /// As the terminal said last.
@@ -64,6 +71,8 @@ struct State {
     owed: Option<Owed>,
     /// The columns of a row that the last cell takes.
     taken: Option<(u16, u16)>,
+    /// Pictures to be painted over cells that were written, and where they begin.
+    over: BTreeMap<u32, Position>,
 }
 
 struct Owed {
@@ -85,7 +94,20 @@ impl State {
 impl<W: Write> Pen<W> {
     pub(super) fn new(out: W, links: Links, hyperlinks: Hyperlinks) -> Self {
         let size = std::cell::Cell::default();
-        Self { out: CrosstermBackend::new(out), links, hyperlinks, shown: Vec::new(), size }
+        let gallery = Gallery::default();
+        Self {
+            out: CrosstermBackend::new(out),
+            links,
+            hyperlinks,
+            gallery,
+            shown: Vec::new(),
+            size,
+        }
+    }
+
+    /// The same, with pictures.
+    pub(super) fn with_gallery(self, gallery: Gallery) -> Self {
+        Self { gallery, ..self }
     }
 
     /// Notes what a cell shows now; returns the column behind what it covers of before.
@@ -130,6 +152,10 @@ impl<W: Write> Pen<W> {
         if let Some(owed) = state.owed.as_mut().filter(|owed| owed.row == y) {
             owed.from = owed.from.max(end);
         }
+        if let Some(part) = Part::of(cell) {
+            state.cursor = Some(Position { x: end, y });
+            return self.part(state, part, Position { x, y }, cell.symbol());
+        }
         let symbol = cell.symbol();
         if is_certain(symbol) {
             state.cursor = Some(Position { x: end, y });
@@ -148,6 +174,50 @@ impl<W: Write> Pen<W> {
         state.cursor = None;
         state.owe(y, end, most.min(edge));
         Ok(())
+    }
+
+    /// A cell of a picture: kitty knows what belongs there, for others it has to be free.
+    fn part(&mut self, state: &mut State, part: Part, at: Position, cell: &str) -> io::Result<()> {
+        match self.gallery.get(part.id).map(|picture| picture.graphics) {
+            Some(Graphics::Kitty) => queue!(self.out, Print(cell)),
+            Some(Graphics::Iterm | Graphics::Sixel) => {
+                let x = at.x.saturating_sub(part.column);
+                let y = at.y.saturating_sub(part.row);
+                state.over.insert(part.id, Position { x, y });
+                queue!(self.out, Print(' '))
+            }
+            None => queue!(self.out, Print(' ')),
+        }
+    }
+
+    /// Shows the pictures of the frame, and has the terminal forget those of the frame before.
+    fn pictures(&mut self, state: &mut State) -> io::Result<()> {
+        for picture in self.gallery.new_ones() {
+            self.out.write_all(&picture.sequence)?;
+        }
+        for id in self.gallery.old_ones() {
+            self.out.write_all(forget(id).as_bytes())?;
+        }
+        for (id, at) in std::mem::take(&mut state.over) {
+            let Some(picture) = self.gallery.get(id) else { continue };
+            // What covers a part of it would be painted over.
+            if self.is_whole(&picture, at) {
+                queue!(self.out, MoveTo(at.x, at.y))?;
+                self.out.write_all(&picture.sequence)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_whole(&self, picture: &Picture, at: Position) -> bool {
+        let cell = |row: u16, column: u16| {
+            let row = self.shown.get(usize::from(at.y + row))?;
+            Part::of(row.get(usize::from(at.x + column))?)
+        };
+        (0..picture.cells.rows).all(|row| {
+            (0..picture.cells.columns)
+                .all(|column| cell(row, column) == Some(Part { id: picture.id, row, column }))
+        })
     }
 
     fn style(&mut self, state: &mut State, cell: &Cell) -> io::Result<()> {
@@ -222,7 +292,7 @@ impl<W: Write> Backend for Pen<W> {
         {
             queue!(self.out, SetAttribute(Attribute::Reset))?;
         }
-        Ok(())
+        self.pictures(&mut state)
     }
 
     fn hide_cursor(&mut self) -> io::Result<()> {

@@ -12,7 +12,8 @@ use ratatui::backend::TestBackend;
 use super::*;
 use crate::agent::Command;
 use crate::config::ThemeChoice;
-use crate::domain::TurnId;
+use crate::domain::{Image, TurnId};
+use crate::platform::graphics::{Canvas, Cells};
 use crate::session::{KindFolds, SessionFolds};
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::msg::ModelRow;
@@ -20,6 +21,7 @@ use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::sessions::{SessionAnswer, SessionJob};
 use crate::tui::app::status::Git;
 use crate::tui::executor::Services;
+use crate::tui::gallery::Picture;
 use crate::tui::scene::named;
 use crate::tui::theme::Library;
 
@@ -59,6 +61,9 @@ impl Services for Desk {
     }
     async fn git(&self) -> Option<Git> {
         None
+    }
+    async fn picture(&self, _: Canvas, _: u32, _: Image, _: Cells) -> Result<Picture, String> {
+        Err("not in this test".into())
     }
     async fn take_image(&self, _: ImageSource) -> Result<Taken, String> {
         Ok(Taken::Nothing)

@@ -10,10 +10,12 @@ use ratatui::{Frame, Terminal};
 
 use crate::platform::announce::{Announcer, KEEP_TITLE};
 use crate::platform::background::QUESTION;
+use crate::platform::graphics::forget;
 use crate::platform::hyperlinks::Hyperlinks;
 use crate::platform::terminal::output::Output;
 use crate::platform::terminal::{self, BEGIN_UPDATE, END_UPDATE, Screen, Trace};
 use crate::tui::app::composer::CaretShape;
+use crate::tui::gallery::Gallery;
 use crate::tui::links::Links;
 
 use super::pen::Pen;
@@ -28,6 +30,7 @@ pub(super) struct Tty {
     batch: Batch,
     announcer: Announcer,
     links: Links,
+    gallery: Gallery,
     /// How the cursor looks, once it has been said.
     shape: Option<CaretShape>,
 }
@@ -42,19 +45,37 @@ impl Tty {
         let mut batch = Batch::default();
         // Another page may have been there before.
         batch.write_all(CLEAR)?;
-        let links = Links::default();
-        let terminal = Self::terminal(&batch, &links)?;
-        Ok(Self { screen, terminal, batch, announcer, links, shape: None })
+        let (links, gallery) = (Links::default(), Gallery::default());
+        let terminal = Self::terminal(&batch, &links, &gallery)?;
+        Ok(Self { screen, terminal, batch, announcer, links, gallery, shape: None })
     }
 
-    fn terminal(batch: &Batch, links: &Links) -> io::Result<Terminal<Pen<Batch>>> {
-        Terminal::new(Pen::new(batch.clone(), links.clone(), Hyperlinks::detect()))
+    fn terminal(
+        batch: &Batch,
+        links: &Links,
+        gallery: &Gallery,
+    ) -> io::Result<Terminal<Pen<Batch>>> {
+        let pen = Pen::new(batch.clone(), links.clone(), Hyperlinks::detect());
+        Terminal::new(pen.with_gallery(gallery.clone()))
+    }
+}
+
+/// Nothing of slug's pictures stays with the terminal.
+impl Drop for Tty {
+    fn drop(&mut self) {
+        let old: String = self.gallery.take_down().into_iter().map(forget).collect();
+        // A terminal that is gone has nothing left to forget.
+        let _ = Output.write_all(old.as_bytes()).and_then(|()| Output.flush());
     }
 }
 
 impl Surface for Tty {
     fn links(&self) -> Links {
         self.links.clone()
+    }
+
+    fn gallery(&self) -> Gallery {
+        self.gallery.clone()
     }
 
     fn size(&self) -> io::Result<(u16, u16)> {
@@ -87,6 +108,7 @@ impl Surface for Tty {
 
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
         self.links.begin_frame();
+        self.gallery.begin_frame();
         self.terminal.draw(|frame| render(frame))?;
         let mut frame = self.batch.take();
         frame.splice(0..0, BEGIN_UPDATE.bytes());
@@ -98,8 +120,11 @@ impl Surface for Tty {
     fn forget(&mut self) -> io::Result<()> {
         // Not `Terminal::clear`: that asks the terminal for its cursor and waits for an answer.
         self.batch.write_all(CLEAR)?;
+        for id in self.gallery.take_down() {
+            self.batch.write_all(forget(id).as_bytes())?;
+        }
         self.shape = None;
-        self.terminal = Self::terminal(&self.batch, &self.links)?;
+        self.terminal = Self::terminal(&self.batch, &self.links, &self.gallery)?;
         Ok(())
     }
 

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use crate::agent::{Command, Event, SteerId};
 use crate::domain::{Attached, Block, Image, MediaType, Message, Role, Typed};
+use crate::platform::graphics::{Canvas, Graphics};
 use crate::session::{Entry, MessageEntry};
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::images::{ImageSource, Taken};
+use crate::tui::app::pictures::picture;
 use crate::tui::app::{Effect, Msg};
 use crate::tui::scene::{Scene, TURN, record, recorded, screen};
 
@@ -149,4 +151,64 @@ fn an_image_is_a_labelled_box_that_folds() {
     let scene = shown(80, 24);
     insta::assert_snapshot!(scene.text());
     scene.key("tab").key("enter").hides("┌").shows("▸ Image");
+}
+
+/// A screen that can show pictures, with an image in the transcript.
+fn canvas(graphics: Graphics, width: u16, height: u16) -> Scene {
+    let mut scene = shown(width, height);
+    scene.model.settings.canvas = Some((Canvas { graphics, cell: (10, 20) }, 0));
+    scene.after(10)
+}
+
+/// The picture that is asked for is made.
+fn made(scene: Scene) -> Scene {
+    let asked = scene.effects.iter().find_map(|effect| match effect {
+        Effect::DrawPicture { id, canvas, number, cells, .. } => {
+            Some((*id, picture(*canvas, *number, *cells, b"picture".to_vec())))
+        }
+        _ => None,
+    });
+    let (id, picture) = asked.unwrap_or_else(|| panic!("nothing asked: {:?}", scene.effects));
+    scene.quietly().msg(Msg::PictureMade { id, picture: Ok(picture) })
+}
+
+#[test]
+fn a_picture_takes_the_place_of_its_frame_once_it_is_there() {
+    let scene = canvas(Graphics::Kitty, 80, 30);
+    let frame = scene.text();
+    assert_eq!(frame.matches('│').count(), 2 * 13, "{frame}");
+    let scene = made(scene);
+    let lines = scene.text();
+    // 1200×800 pixels at most 15 rows of 20 high: 300, so 450 across.
+    assert_eq!(lines.matches('\u{10eeee}').count(), 45 * 15);
+    assert!(!lines.contains('│') && lines.contains("▾ Image   shot.png"));
+    assert!(scene.after(10).effects.is_empty(), "it is asked for once");
+}
+
+#[test]
+fn a_picture_that_is_partly_visible_is_painted_where_cells_name_their_parts() {
+    let kitty = made(canvas(Graphics::Kitty, 80, 30)).resized(80, 16).text();
+    let count = kitty.matches('\u{10eeee}').count();
+    assert!(count > 0 && count < 45 * 15, "{kitty}");
+    let iterm = made(canvas(Graphics::Iterm, 80, 30)).resized(80, 16).text();
+    assert!(!iterm.contains('\u{10eeee}') && iterm.contains('│'), "{iterm}");
+}
+
+#[test]
+fn what_cannot_be_painted_stays_a_frame_and_is_not_asked_for_again() {
+    let scene = canvas(Graphics::Sixel, 80, 30);
+    let Some(Effect::DrawPicture { id, .. }) = scene.effects.back().cloned() else {
+        panic!("{:?}", scene.effects)
+    };
+    let scene = scene.quietly().msg(Msg::PictureMade { id, picture: Err("gone".into()) });
+    assert!(scene.after(10).shows("PNG 1200×800").effects.is_empty());
+}
+
+#[test]
+fn a_folded_image_asks_for_no_picture() {
+    let scene = shown(80, 30).key("tab").key("enter").quietly();
+    let mut scene = scene.shows("▸ Image");
+    let canvas = Canvas { graphics: Graphics::Kitty, cell: (10, 20) };
+    scene.model.settings.canvas = Some((canvas, 0));
+    assert_eq!(scene.after(10).effects.len(), 0);
 }

@@ -3,6 +3,7 @@
 
 use crate::domain::NoticeLevel;
 use crate::domain::sanitize::sanitize;
+use crate::platform::graphics::Canvas;
 use crate::tui::app::block::{Block, Body, Fold, Live, Prose, Shows, TextState, Tool, ToolState};
 use crate::tui::app::source;
 use crate::tui::layout::ansi::{self, Keep};
@@ -22,10 +23,16 @@ const RUNNING: usize = 10;
 /// Rows shown of a diff; `/diff` shows all of it.
 const DIFF: usize = 800;
 /// Columns that panes are indented.
-const INDENT: usize = 4;
+pub(super) const INDENT: usize = 4;
 
 /// The lines of a block below its head.
-pub fn body(block: &Block, fold: Fold, width: u16, highlighter: &Highlighter) -> Laid {
+pub fn body(
+    block: &Block,
+    fold: Fold,
+    width: u16,
+    highlighter: &Highlighter,
+    canvas: Option<Canvas>,
+) -> Laid {
     let lines = match &block.body {
         Body::User(text) => user(text, fold, width),
         Body::Assistant(prose) => return assistant(prose, width, highlighter),
@@ -43,7 +50,14 @@ pub fn body(block: &Block, fold: Fold, width: u16, highlighter: &Highlighter) ->
         Body::Image(picture) => match fold {
             Fold::Closed => Vec::new(),
             Fold::Preview | Fold::Open => {
-                indent(image::label(picture, narrower(width, INDENT)), INDENT)
+                let width = narrower(width, INDENT);
+                indent(
+                    match canvas {
+                        Some(canvas) => image::frame(picture, image::size(picture, canvas, width)),
+                        None => image::label(picture, width),
+                    },
+                    INDENT,
+                )
             }
         },
         Body::Notice(notice) => {

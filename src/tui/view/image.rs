@@ -1,9 +1,24 @@
-//! An image in the transcript where no picture of it can be shown: a frame that says what it is.
+//! An image in the transcript: its picture, where the terminal can show one and it is there, else
+//! a frame of the same size that says what the image is.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
 use crate::domain::Image;
+use crate::platform::graphics::{Canvas, Cells, Graphics};
+use crate::tui::app::Model;
+use crate::tui::app::block::{BlockId, Body};
+use crate::tui::app::geometry::{Geometry, RowKind};
+use crate::tui::app::pictures::Wanted;
 use crate::tui::layout::{Line, Role};
 
+use super::blocks::INDENT;
+use super::layouts::Layouts;
 use super::paint::{line, span, truncate, width};
+use super::window::Finder;
+
+/// The largest picture: what is said around it has to stay in sight.
+const MOST: Cells = Cells { columns: 72, rows: 15 };
 
 /// What a box says of an image.
 pub fn about(image: &Image) -> String {
@@ -19,38 +34,89 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
-/// A frame of this size with what is known of the image in its middle. Smaller ones are left out.
-pub fn frame(image: &Image, columns: u16, rows: u16) -> Vec<Line> {
+/// How much room the picture of an image takes where a text is this wide.
+pub fn size(image: &Image, canvas: Canvas, width: u16) -> Cells {
+    let columns = width.min(MOST.columns);
+    canvas.cells((image.width, image.height), Cells { columns, ..MOST })
+}
+
+/// A frame of this size with what is known of the image in its middle; words alone where there is
+/// no room for one.
+pub fn frame(image: &Image, Cells { columns, rows }: Cells) -> Vec<Line> {
     let inner = columns.saturating_sub(2);
-    if rows < 3 || inner == 0 {
-        return vec![line(vec![span(truncate(&about(image), columns), Role::Muted)])];
+    let middle = (rows - 1) / 2;
+    if rows < 3 || inner < 4 {
+        let words = line(vec![span(truncate(&about(image), columns), Role::Muted)]);
+        let row = |row| if row == middle { words.clone() } else { Line::default() };
+        return (0..rows).map(row).collect();
     }
     let across = "─".repeat(usize::from(inner));
     let edge = |text: String| line(vec![span(text, Role::Border)]);
-    let blank = " ".repeat(usize::from(inner));
-    let words = truncate(&about(image), inner.saturating_sub(2));
+    let words = truncate(&about(image), inner - 2);
     let left = (inner - width(&words)) / 2;
     let right = inner - width(&words) - left;
     let room = |columns: u16| " ".repeat(usize::from(columns));
-    let mut lines = vec![edge(format!("┌{across}┐"))];
-    for row in 1..rows - 1 {
-        lines.push(if row == (rows - 1) / 2 {
+    let row = |row| {
+        if row == 0 {
+            edge(format!("┌{across}┐"))
+        } else if row == rows - 1 {
+            edge(format!("└{across}┘"))
+        } else if row == middle {
             line(vec![
                 span(format!("│{}", room(left)), Role::Border),
                 span(words.clone(), Role::Muted),
                 span(format!("{}│", room(right)), Role::Border),
             ])
         } else {
-            edge(format!("│{blank}│"))
-        });
-    }
-    lines.push(edge(format!("└{across}┘")));
-    lines
+            edge(format!("│{}│", room(inner)))
+        }
+    };
+    (0..rows).map(row).collect()
 }
 
 /// The frame where no picture will ever be shown: as small as its words.
 pub fn label(image: &Image, columns: u16) -> Vec<Line> {
-    frame(image, (width(&about(image)) + 6).min(columns), 3)
+    let columns = (width(&about(image)) + 6).min(columns);
+    frame(image, Cells { columns, rows: 3 })
+}
+
+/// Puts the pictures that are there in the place of their frames, and notes which are on screen.
+/// `text` is where the transcript's rows are drawn.
+pub fn hang(
+    model: &Model,
+    layouts: &mut Layouts,
+    text: Rect,
+    buffer: &mut Buffer,
+    geometry: &mut Geometry,
+) {
+    let Some((canvas, _)) = model.settings.canvas else { return };
+    let rows = geometry.rows.iter().zip(text.y..).filter(|(row, _)| row.kind == RowKind::Body);
+    let bodies: Vec<(BlockId, usize, u16)> = rows.map(|(row, y)| (row.block, row.row, y)).collect();
+    for body in bodies.chunk_by(|one, other| one.0 == other.0) {
+        let (id, first, top) = body[0];
+        let index = model.transcript.index(id);
+        let Some(Body::Image(image)) = model.transcript.get(id).map(|block| &block.body) else {
+            continue;
+        };
+        let indent = u16::try_from(INDENT).unwrap_or(0);
+        let cells = size(image, canvas, text.width.saturating_sub(indent).max(1));
+        geometry.pictures.push(Wanted { image: image.clone(), cells });
+        let Some(picture) = model.pictures.ready(&image.hash, cells) else { continue };
+        let shape = Finder::new(model, layouts, text.width).shape(index);
+        let above = u16::try_from(first - shape.gap - shape.head).unwrap_or(0);
+        let count = u16::try_from(body.len()).unwrap_or(0);
+        match canvas.graphics {
+            Graphics::Kitty => {}
+            // They are painted whole or not at all.
+            Graphics::Iterm | Graphics::Sixel if count == cells.rows => {}
+            Graphics::Iterm | Graphics::Sixel => continue,
+        }
+        for (row, column) in (0..count).flat_map(|y| (0..cells.columns).map(move |x| (y, x))) {
+            if let Some(cell) = buffer.cell_mut((text.x + indent + column, top + row)) {
+                layouts.gallery().hang(picture, above + row, column, cell);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -65,12 +131,12 @@ mod tests {
     #[test]
     fn a_frame_has_its_size_and_its_words_in_the_middle() {
         let image = Image::new("a.png", MediaType::Png, (30, 20), &[0; 2_345]);
-        let lines = shown(&frame(&image, 24, 5));
+        let lines = shown(&frame(&image, Cells { columns: 24, rows: 5 }));
         assert_eq!(lines.len(), 5);
         assert!(lines.iter().all(|line| width(line) == 24), "{lines:?}");
         assert_eq!(lines[2], "│  PNG 30×20  2.3 kB   │");
-        assert_eq!(shown(&frame(&image, 12, 3))[1], "│ PNG 30×… │");
-        assert_eq!(shown(&frame(&image, 5, 2)), ["PNG …"]);
+        assert_eq!(shown(&frame(&image, Cells { columns: 12, rows: 3 }))[1], "│ PNG 30×… │");
+        assert_eq!(shown(&frame(&image, Cells { columns: 5, rows: 2 })), ["PNG …", ""]);
     }
 
     #[test]

@@ -4,9 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::domain::{ApprovalId, Diff};
+use crate::platform::graphics::Canvas;
 use crate::tui::app::block::{Block, BlockId, Body, Fold, TextState};
 use crate::tui::app::pager::Wrap;
 use crate::tui::app::pager::document::Document;
+use crate::tui::gallery::Gallery;
 use crate::tui::layout::diff::rows::Row;
 use crate::tui::layout::diff::{self, Sheet};
 use crate::tui::layout::{self, Colours, Highlighter, Key, Laid, Line, paged};
@@ -29,6 +31,9 @@ pub struct Layouts {
     /// The lines that were asked for last.
     last: Arc<[Line]>,
     links: Links,
+    gallery: Gallery,
+    /// What pictures are painted on, where the terminal can show them.
+    canvas: Option<Canvas>,
 }
 
 /// A changed file, laid out.
@@ -54,12 +59,32 @@ impl Layouts {
             sheet: None,
             last: Arc::default(),
             links: Links::default(),
+            gallery: Gallery::default(),
+            canvas: None,
         }
     }
 
     /// Links that are drawn go into this table, which the terminal reads.
     pub fn with_links(self, links: Links) -> Self {
         Self { links, ..self }
+    }
+
+    /// Pictures that are drawn go into this table, which the terminal reads.
+    pub fn with_gallery(self, gallery: Gallery) -> Self {
+        Self { gallery, ..self }
+    }
+
+    /// What pictures are painted on from now on: images take as much room as theirs.
+    pub fn paint_on(&mut self, canvas: Option<Canvas>) {
+        if self.canvas != canvas {
+            self.canvas = canvas;
+            self.kept = layout::Layouts::default();
+        }
+    }
+
+    /// The pictures on screen.
+    pub fn gallery(&self) -> &Gallery {
+        &self.gallery
     }
 
     /// The links on screen.
@@ -198,8 +223,8 @@ impl Layouts {
             | Body::Compacted => {
                 let key =
                     Key { block: block.id.0, revision: u64::from(block.revision), width, fold };
-                let highlighter = &self.highlighter;
-                let lay = || blocks::body(block, fold, width, highlighter);
+                let (highlighter, canvas) = (&self.highlighter, self.canvas);
+                let lay = || blocks::body(block, fold, width, highlighter, canvas);
                 self.last = self.kept.get(key, highlighter, lay);
                 &self.last
             }

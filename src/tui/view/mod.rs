@@ -58,6 +58,7 @@ pub fn view(
     styles: &dyn Styles,
     frame: &mut Frame<'_>,
 ) -> Geometry {
+    layouts.paint_on(model.settings.canvas.map(|(canvas, _)| canvas));
     let area = frame.area();
     let mut geometry = Geometry::of_size(area.width, area.height);
     let side = on_screen(model);

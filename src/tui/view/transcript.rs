@@ -10,6 +10,7 @@ use crate::tui::app::{Model, caret};
 use crate::tui::layout::{Line, Role, plain};
 
 use super::heads::{self, Head};
+use super::image;
 use super::layouts::Layouts;
 use super::paint::{self, Styles, line, span};
 use super::window::{Finder, RowAt, Shape, Window};
@@ -65,6 +66,7 @@ pub fn draw(
         }
         geometry.rows.push(row.visible);
     }
+    image::hang(model, layouts, text, buffer, geometry);
     geometry.bar = bar(model, layouts, &window, area, text.width);
     if let Some(bar) = &geometry.bar {
         for y in area.y + bar.start..area.y + bar.start + bar.size {

@@ -10,6 +10,7 @@ use super::*;
 use crate::tui::layout::Link;
 
 mod columns;
+mod pictures;
 
 const WIDTH: u16 = 40;
 const HEIGHT: u16 = 4;

@@ -1,0 +1,240 @@
+//! Pictures as sequences for terminals that are known to show them.
+//!
+//! Nothing is asked of the terminal; one that is not known gets no pictures, since what it would
+//! make of them would show. Multiplexers do not keep pictures where they belong, so inside of one
+//! there are none either. kitty and Ghostty keep a picture under a number and put it wherever a
+//! cell names it ("Unicode placeholders"), so that it scrolls and is covered as text is. Others
+//! paint it once over the cells at the cursor.
+
+mod sixel;
+
+use std::io::Write as _;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use image::imageops::{self, FilterType};
+
+use crate::domain::MediaType;
+
+use super::clipboard::Multiplexer;
+use super::image::{self as images, ImageError};
+use super::terminal_kind::{Terminal, TerminalKind};
+
+/// The most bytes of base64 in one sequence of kitty's.
+const CHUNK: usize = 4096;
+/// What a cell is taken for where the terminal does not say.
+const CELL: (u16, u16) = (10, 20);
+
+/// How a terminal shows pictures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Graphics {
+    /// kitty's protocol, with placeholders.
+    Kitty,
+    /// iTerm2's inline images.
+    Iterm,
+    /// Sixels.
+    Sixel,
+}
+
+/// What pictures are painted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Canvas {
+    /// How.
+    pub graphics: Graphics,
+    /// Pixels of a cell, across and down.
+    pub cell: (u16, u16),
+}
+
+/// A size in cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cells {
+    /// From left to right.
+    pub columns: u16,
+    /// From top to bottom.
+    pub rows: u16,
+}
+
+impl Graphics {
+    /// As this terminal is known to.
+    pub fn of(terminal: Terminal) -> Option<Self> {
+        if terminal.multiplexer != Multiplexer::None {
+            return None;
+        }
+        match terminal.kind {
+            TerminalKind::Kitty | TerminalKind::Ghostty => Some(Self::Kitty),
+            TerminalKind::Iterm2 | TerminalKind::WezTerm => Some(Self::Iterm),
+            TerminalKind::Foot => Some(Self::Sixel),
+            TerminalKind::Alacritty
+            | TerminalKind::AppleTerminal
+            | TerminalKind::ConEmu
+            | TerminalKind::Dumb
+            | TerminalKind::Konsole
+            | TerminalKind::LinuxConsole
+            | TerminalKind::Mintty
+            | TerminalKind::Rio
+            | TerminalKind::Urxvt
+            | TerminalKind::VsCode
+            | TerminalKind::Vte
+            | TerminalKind::Warp
+            | TerminalKind::WindowsTerminal
+            | TerminalKind::Xterm
+            | TerminalKind::Zed
+            | TerminalKind::Unknown => None,
+        }
+    }
+}
+
+impl Canvas {
+    /// The terminal of this process.
+    pub fn new(graphics: Graphics) -> Self {
+        let size = crossterm::terminal::window_size().ok();
+        let side = |pixels: u16, cells: u16| pixels.checked_div(cells).filter(|side| *side > 1);
+        let cell = size.and_then(|size| {
+            Some((side(size.width, size.columns)?, side(size.height, size.rows)?))
+        });
+        Self { graphics, cell: cell.unwrap_or(CELL) }
+    }
+
+    /// The cells that an image of this many pixels takes, where these are the most.
+    pub fn cells(self, size: (u32, u32), most: Cells) -> Cells {
+        let (width, height) = self.pixels(size, most);
+        let cells = |pixels: u32, cell: u16, most: u16| {
+            let cells = pixels.div_ceil(u32::from(cell));
+            u16::try_from(cells).unwrap_or(most).clamp(1, most.max(1))
+        };
+        Cells {
+            columns: cells(width, self.cell.0, most.columns),
+            rows: cells(height, self.cell.1, most.rows),
+        }
+    }
+
+    /// What makes the terminal show an image at the cursor, or by the number `id`, in so many
+    /// cells. Decodes and scales: not for the UI task.
+    pub fn picture(
+        self,
+        id: u32,
+        cells: Cells,
+        name: &str,
+        kind: MediaType,
+        bytes: &[u8],
+    ) -> Result<Vec<u8>, ImageError> {
+        let decoded = images::decode(name, kind, bytes)?;
+        let size = (decoded.width(), decoded.height());
+        let (width, height) = self.pixels(size, cells);
+        let mut pixels = decoded.into_rgba8();
+        if (width, height) != size {
+            pixels = imageops::resize(&pixels, width, height, FilterType::Triangle);
+        }
+        Ok(match self.graphics {
+            Graphics::Kitty => kitty(id, cells, &images::png(name, (width, height), &pixels)?),
+            Graphics::Iterm => iterm(cells, &images::png(name, (width, height), &pixels)?),
+            Graphics::Sixel => sixel::encode(&pixels),
+        })
+    }
+
+    fn pixels(self, size: (u32, u32), most: Cells) -> (u32, u32) {
+        let across = u32::from(self.cell.0) * u32::from(most.columns);
+        let down = u32::from(self.cell.1) * u32::from(most.rows);
+        images::within(size, (across, down))
+    }
+}
+
+/// What makes kitty forget a picture with all its cells.
+pub fn forget(id: u32) -> String {
+    format!("\x1b_Ga=d,d=I,i={id},q=2\x1b\\")
+}
+
+/// Transmits and places it for the cells that name it.
+fn kitty(id: u32, cells: Cells, png: &[u8]) -> Vec<u8> {
+    let encoded = STANDARD.encode(png);
+    let Cells { columns, rows } = cells;
+    let mut sequence = Vec::with_capacity(encoded.len() + encoded.len() / 100 + 100);
+    let mut head = format!("a=T,U=1,q=2,f=100,i={id},c={columns},r={rows},");
+    let mut chunks = encoded.as_bytes().chunks(CHUNK).peekable();
+    while let Some(chunk) = chunks.next() {
+        let more = u8::from(chunks.peek().is_some());
+        // Writing to memory cannot fail.
+        let _ = write!(sequence, "\x1b_G{head}m={more};");
+        sequence.extend_from_slice(chunk);
+        sequence.extend_from_slice(b"\x1b\\");
+        head = "q=2,".to_owned();
+    }
+    sequence
+}
+
+fn iterm(cells: Cells, png: &[u8]) -> Vec<u8> {
+    let Cells { columns, rows } = cells;
+    let (size, encoded) = (png.len(), STANDARD.encode(png));
+    let sequence = format!(
+        "\x1b]1337;File=inline=1;size={size};width={columns};height={rows};\
+         preserveAspectRatio=1;doNotMoveCursor=1:{encoded}\x07"
+    );
+    sequence.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST: Cells = Cells { columns: 40, rows: 10 };
+
+    fn canvas(graphics: Graphics) -> Canvas {
+        Canvas { graphics, cell: (10, 20) }
+    }
+
+    fn picture(graphics: Graphics, side: u32) -> String {
+        let pixels: Vec<u8> = (0..side * side * 4).map(|n| (n * 7919 % 251) as u8).collect();
+        let png = images::png("p", (side, side), &pixels).unwrap();
+        let cells = canvas(graphics).cells((side, side), MOST);
+        let sequence = canvas(graphics).picture(7, cells, "p", MediaType::Png, &png).unwrap();
+        String::from_utf8(sequence).unwrap()
+    }
+
+    #[test]
+    fn a_picture_keeps_its_proportions_and_is_never_enlarged() {
+        let cells = |width, height| {
+            let cells = canvas(Graphics::Kitty).cells((width, height), MOST);
+            (cells.columns, cells.rows)
+        };
+        assert_eq!(cells(400, 200), (40, 10));
+        assert_eq!(cells(4000, 200), (40, 1));
+        assert_eq!(cells(100, 2000), (1, 10));
+        assert_eq!(cells(25, 25), (3, 2));
+        assert_eq!(cells(1, 1), (1, 1));
+    }
+
+    #[test]
+    fn kitty_gets_it_once_in_pieces() {
+        let sequence = picture(Graphics::Kitty, 100);
+        assert!(sequence.starts_with("\x1b_Ga=T,U=1,q=2,f=100,i=7,c=10,r=5,m=1;iVBOR"));
+        let pieces: Vec<&str> = sequence.split_terminator("\x1b\\").collect();
+        assert!(pieces.len() > 2 && pieces.iter().all(|piece| piece.len() < CHUNK + 100));
+        assert!(pieces[1].starts_with("\x1b_Gq=2,m=1;"));
+        assert!(pieces.last().unwrap().starts_with("\x1b_Gq=2,m=0;"));
+        assert_eq!(forget(7), "\x1b_Ga=d,d=I,i=7,q=2\x1b\\");
+    }
+
+    #[test]
+    fn others_get_it_for_the_cells_at_the_cursor() {
+        let sequence = picture(Graphics::Iterm, 20);
+        assert!(sequence.starts_with("\x1b]1337;File=inline=1;size="), "{sequence:?}");
+        assert!(sequence.contains(";width=2;height=1;") && sequence.ends_with('\x07'));
+        let sequence = picture(Graphics::Sixel, 20);
+        assert!(sequence.starts_with("\x1bP") && sequence.ends_with("\x1b\\"));
+    }
+
+    #[test]
+    fn only_terminals_that_are_known_for_it_get_pictures() {
+        let of = |variables: &[(&str, &str)]| {
+            Graphics::of(Terminal::detect(|name| {
+                variables.iter().find(|(it, _)| *it == name).map(|(_, value)| value.into())
+            }))
+        };
+        assert_eq!(of(&[("TERM", "xterm-kitty")]), Some(Graphics::Kitty));
+        assert_eq!(of(&[("TERM", "xterm-kitty"), ("TMUX", "/tmp/t,1,0")]), None);
+        assert_eq!(of(&[("TERM", "foot")]), Some(Graphics::Sixel));
+        let wezterm = [("TERM", "xterm-256color"), ("TERM_PROGRAM", "WezTerm")];
+        assert_eq!(of(&wezterm), Some(Graphics::Iterm));
+        assert_eq!(of(&[("TERM", "xterm-256color")]), None);
+    }
+}

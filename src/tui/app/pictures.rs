@@ -1,0 +1,102 @@
+//! Pictures of the images in the transcript: what is on screen is asked for, and kept as long as
+//! it is among the last that were.
+//!
+//! A frame only places what is ready. Where nothing can be shown (another terminal, a setting),
+//! nothing is ever asked for.
+
+use std::sync::Arc;
+
+use crate::domain::{ContentHash, Image};
+use crate::platform::graphics::{Canvas, Cells};
+use crate::tui::gallery::Picture;
+
+use super::effect::{Effect, RequestId};
+use super::model::Model;
+
+/// Pictures that are kept, at most.
+const KEPT: usize = 16;
+
+/// The pictures there are, those on screen last.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Pictures {
+    known: Vec<(Wanted, State)>,
+    made: u32,
+}
+
+/// A picture that is on screen, or would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Of which image.
+    pub image: Image,
+    /// How large.
+    pub cells: Cells,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum State {
+    /// It is being made.
+    Asked(RequestId),
+    /// It can be shown.
+    Ready(Picture),
+    /// It cannot: its bytes are gone, or damaged.
+    Never,
+}
+
+impl Wanted {
+    fn is(&self, hash: &ContentHash, cells: Cells) -> bool {
+        self.image.hash == *hash && self.cells == cells
+    }
+}
+
+impl Pictures {
+    /// The picture of an image at this size, once it is there.
+    pub fn ready(&self, hash: &ContentHash, cells: Cells) -> Option<&Picture> {
+        self.known.iter().find(|(wanted, _)| wanted.is(hash, cells)).and_then(|(_, state)| {
+            match state {
+                State::Ready(picture) => Some(picture),
+                State::Asked(_) | State::Never => None,
+            }
+        })
+    }
+}
+
+/// These are on screen: what is not there yet is asked for.
+pub fn seen(model: &mut Model, wanted: &[Wanted]) -> Vec<Effect> {
+    let Some((canvas, first)) = model.settings.canvas else { return Vec::new() };
+    let mut effects = Vec::new();
+    for wanted in wanted {
+        let known = &mut model.pictures.known;
+        if let Some(at) = known.iter().position(|(it, _)| it.is(&wanted.image.hash, wanted.cells)) {
+            let newest = known.remove(at);
+            known.push(newest);
+            continue;
+        }
+        if known.len() >= KEPT {
+            known.remove(0);
+        }
+        let request = model.requests.issue();
+        let number = first.wrapping_add(model.pictures.made) % 0xff_ffff + 1;
+        model.pictures.made = model.pictures.made.wrapping_add(1);
+        model.pictures.known.push((wanted.clone(), State::Asked(request)));
+        let Wanted { image, cells } = wanted.clone();
+        effects.push(Effect::DrawPicture { id: request, canvas, number, image, cells });
+    }
+    effects
+}
+
+/// A picture was made, or cannot be.
+pub fn made(model: &mut Model, id: RequestId, picture: Result<Picture, String>) {
+    let asked = model.pictures.known.iter_mut().find(|(_, state)| *state == State::Asked(id));
+    // Scrolled away and forgotten meanwhile.
+    let Some((_, state)) = asked else { return };
+    *state = match picture {
+        Ok(picture) => State::Ready(picture),
+        // The labelled box stays, and says what the image is.
+        Err(_) => State::Never,
+    };
+}
+
+/// A picture of this sequence.
+pub fn picture(canvas: Canvas, number: u32, cells: Cells, sequence: Vec<u8>) -> Picture {
+    Picture { id: number, graphics: canvas.graphics, cells, sequence: Arc::from(sequence) }
+}
