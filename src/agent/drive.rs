@@ -330,8 +330,8 @@ impl Agent {
             ..MessageEntry::new(message)
         };
         running.gate.journal.write(running.turn, Entry::Message(entry)).await;
-        let Usage { input, output, cache_read } = usage.unwrap_or_default();
-        tracing::info!(input, output, cache_read, ?streamed_for, "response");
+        let Usage { input, output, cache_read, cache_write } = usage.unwrap_or_default();
+        tracing::info!(input, output, cache_read, cache_write, ?streamed_for, "response");
         let ended = Event::ResponseEnded { turn: running.turn, stop, usage, streamed_for };
         self.events.tell(ended).await;
         match stop {

@@ -37,7 +37,7 @@ impl Response {
                 _ => self.parts.push(Part::Thinking { text: piece, signature: None }),
             },
             StreamEvent::Signature(seal) => match self.parts.last_mut() {
-                Some(Part::Thinking { signature, .. }) => *signature = Some(seal),
+                Some(Part::Thinking { signature: signature @ None, .. }) => *signature = Some(seal),
                 _ => self.parts.push(Part::Thinking { text: String::new(), signature: Some(seal) }),
             },
             StreamEvent::Sealed { protocol, data } => {

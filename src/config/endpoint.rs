@@ -5,6 +5,8 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
+use super::services::Service;
+
 /// The address that chat completions are asked at: `http://localhost:8000/v1`.
 ///
 /// Never ends in a slash and never holds a user name, a password, a query or a fragment.
@@ -45,9 +47,6 @@ pub enum EndpointError {
 }
 
 impl Endpoint {
-    /// The endpoint that holds when none is named: vLLM's own default.
-    pub const DEFAULT: &'static str = "http://localhost:8000/v1";
-
     /// Takes an address as a person writes it. Where it has no path, `/v1` is added.
     pub fn parse(text: &str) -> Result<Self, EndpointError> {
         let text = text.trim();
@@ -91,9 +90,9 @@ impl Endpoint {
 }
 
 impl ServerOrigin {
-    /// The only origin that `OPENAI_API_KEY` goes to.
-    pub fn openai() -> Self {
-        Self("https://api.openai.com".to_owned())
+    /// The only origin that the key in a service's variable goes to.
+    pub fn of(service: &Service) -> Self {
+        Self(service.origin.to_owned())
     }
 
     /// As browsers write it, without a port that the scheme implies: `https://api.openai.com`.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 use super::layer::ModeChoice;
+use super::services::{SERVICES, Service};
 use super::{ConfigError, Origin, read_text};
 
 /// Which files are read.
@@ -53,10 +54,21 @@ pub struct Environment {
     pub api_key: Option<SecretString>,
     /// `SLUG_MODEL`
     pub model: Option<String>,
-    /// `OPENAI_API_KEY`
-    pub openai_api_key: Option<SecretString>,
-    /// Names of variables that hold a key of a provider, for the first-run screen.
-    pub provider_keys: Vec<&'static str>,
+    /// What is set for the services of each protocol.
+    pub services: Vec<ServiceVariables>,
+}
+
+/// The variables of one service, which other programs read, too.
+#[derive(Debug, Clone)]
+pub struct ServiceVariables {
+    /// Whose they are.
+    pub service: &'static Service,
+    /// `OPENAI_API_KEY` and the like.
+    pub api_key: Option<SecretString>,
+    /// `ANTHROPIC_MODEL`
+    pub model: Option<String>,
+    /// `ANTHROPIC_MAX_TOKENS`
+    pub max_tokens: Option<String>,
 }
 
 /// What the command line says of the configuration.
@@ -77,9 +89,6 @@ pub struct Flags {
 }
 
 impl Environment {
-    const PROVIDER_KEYS: [&'static str; 3] =
-        ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"];
-
     /// Asks `get`, normally `std::env::var_os`, for each variable. One that is not text cannot be
     /// used, which is an error, not an absence.
     pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Self, ConfigError> {
@@ -93,13 +102,20 @@ impl Environment {
             None => Ok(None),
         };
         let secret = |name| text(name).map(|key| key.map(|key| SecretString::from(key.trim())));
-        let is_set = |name: &&str| get(name).is_some_and(|value| !value.is_empty());
+        let maybe = |name: Option<&'static str>| name.map_or(Ok(None), text);
+        let variables = |service: &'static Service| {
+            Ok(ServiceVariables {
+                service,
+                api_key: secret(service.key_variable)?,
+                model: maybe(service.model_variable)?,
+                max_tokens: maybe(service.limit_variable)?,
+            })
+        };
         Ok(Self {
             endpoint: text("SLUG_ENDPOINT")?,
             api_key: secret("SLUG_API_KEY")?,
             model: text("SLUG_MODEL")?,
-            openai_api_key: secret("OPENAI_API_KEY")?,
-            provider_keys: Self::PROVIDER_KEYS.into_iter().filter(is_set).collect(),
+            services: SERVICES.iter().map(variables).collect::<Result<_, _>>()?,
         })
     }
 }

@@ -8,10 +8,12 @@ use std::path::Path;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::raw::{self, At, Raw, RawMode, RawTheme};
+use super::services::Service;
 use super::{
-    ConfigError, ConfigText, Endpoint, Environment, Flags, Notify, Origin, Sourced, StatusItems,
+    ConfigError, ConfigText, Endpoint, Environment, Flags, Notify, Origin, ServiceVariables,
+    Sourced, StatusItems,
 };
-use crate::domain::{Effort, Mode};
+use crate::domain::{Effort, Mode, Protocol};
 
 /// Which model answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +59,9 @@ pub(super) enum Scope {
     Project,
 }
 
+/// Protocols that this version does not speak. Their names are kept for them.
+pub(super) const UNSPOKEN: [&str; 2] = ["gemini", "responses"];
+
 /// What one place says. `None` where it says nothing.
 #[derive(Debug, Default)]
 pub(super) struct Layer {
@@ -93,6 +98,7 @@ pub(super) struct Layer {
 /// A named provider: endpoint, key and model that go together.
 #[derive(Debug, Clone)]
 pub(super) struct Named {
+    pub protocol: Protocol,
     pub endpoint: Sourced<Endpoint>,
     pub api_key: Option<Sourced<SecretString>>,
     pub model: Sourced<ModelChoice>,
@@ -234,6 +240,44 @@ impl Layer {
             endpoint: endpoint.as_ref().and_then(|it| findings.endpoint(it, at("SLUG_ENDPOINT"))),
             api_key: api_key.as_ref().and_then(|it| findings.key(it, at("SLUG_API_KEY"))),
             model: model.as_ref().and_then(|it| findings.model(it, at("SLUG_MODEL"))),
+            ..Self::default()
+        }
+    }
+
+    /// The key that a service's variable holds.
+    pub(super) fn of_key(variables: &ServiceVariables, findings: &mut Findings) -> Self {
+        let at = Origin::Environment(variables.service.key_variable);
+        let api_key = variables.api_key.as_ref().and_then(|it| findings.key(it, at));
+        Self { api_key, ..Self::default() }
+    }
+
+    /// What else is set for the service whose protocol is spoken.
+    pub(super) fn of_variables(variables: &ServiceVariables, findings: &mut Findings) -> Self {
+        let service = variables.service;
+        let model = service.model_variable.zip(variables.model.as_ref());
+        let limit = service.limit_variable.zip(variables.max_tokens.as_ref());
+        Self {
+            model: model.and_then(|(name, it)| findings.model(it, Origin::Environment(name))),
+            max_tokens: limit.and_then(|(name, it)| {
+                let origin = Origin::Environment(name);
+                match it.trim().parse() {
+                    Ok(value) if value > 0 => Some(Sourced { value, origin }),
+                    Ok(_) | Err(_) => {
+                        findings.error(origin, format!("`{name}` has to be a number from 1"))
+                    }
+                }
+            }),
+            ..Self::default()
+        }
+    }
+
+    /// The service itself, where its protocol's name was given as a flag: whatever else is
+    /// configured is another server's.
+    pub(super) fn of_service(service: &Service, origin: &Origin, findings: &mut Findings) -> Self {
+        let model = service.model.map_or(ModelChoice::Served, ModelChoice::parse);
+        Self {
+            endpoint: findings.endpoint(service.endpoint, origin.clone()),
+            model: Some(Sourced { value: model, origin: origin.clone() }),
             ..Self::default()
         }
     }
@@ -493,13 +537,17 @@ impl Findings {
         place: &impl Fn(usize) -> Origin,
     ) -> Option<Named> {
         let origin = place(it.line);
-        if super::resolved::PROTOCOLS.contains(&name) {
+        if Protocol::parse(name).is_some() || UNSPOKEN.contains(&name) {
             let problem = format!(
                 "[providers.{name}] cannot be used, because `{name}` is a built-in name: give it \
                  another one"
             );
             return self.error(origin, problem);
         }
+        let protocol = match &it.value.protocol {
+            Some(written) => self.protocol(&written.value, place(written.line))?,
+            None => Protocol::ChatCompletions,
+        };
         let Some(endpoint) = it.value.endpoint else {
             let problem = format!("[providers.{name}] has no `endpoint`: add one");
             return self.error(origin, problem);
@@ -510,7 +558,15 @@ impl Findings {
             Some(model) => self.model(&model.value, place(model.line)),
             None => Some(Sourced { value: ModelChoice::Served, origin }),
         };
-        Some(Named { endpoint: endpoint?, api_key, model: model? })
+        Some(Named { protocol, endpoint: endpoint?, api_key, model: model? })
+    }
+
+    fn protocol(&mut self, name: &str, origin: Origin) -> Option<Protocol> {
+        Protocol::parse(name).or_else(|| {
+            let names = Protocol::ALL.map(Protocol::name).join("`, `");
+            let shown = name.escape_debug();
+            self.error(origin, format!("there is no protocol `{shown}`: choose one of `{names}`"))
+        })
     }
 }
 

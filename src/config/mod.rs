@@ -15,13 +15,14 @@ mod looks;
 mod raw;
 mod resolved;
 mod save;
+pub mod services;
 mod show;
 mod sourced;
 
 pub use endpoint::{Endpoint, EndpointError, Reach, ServerOrigin};
 pub use error::ConfigError;
 pub(crate) use file::read_text;
-pub use inputs::{ConfigText, Environment, Files, Flags, Texts, UserFile};
+pub use inputs::{ConfigText, Environment, Files, Flags, ServiceVariables, Texts, UserFile};
 pub use layer::{KeyPreset, Leave, ModeChoice, ModelChoice, ThemeChoice};
 pub use looks::{Notify, StatusItem, StatusItems};
 pub use raw::CONTEXT_NAMES;

@@ -120,6 +120,8 @@ pub enum RawTheme {
 /// One `[providers.NAME]`.
 #[derive(Debug, Default)]
 pub struct RawProvider {
+    /// `protocol`
+    pub protocol: Option<At<String>>,
     /// `endpoint`
     pub endpoint: Option<At<String>>,
     /// `api_key`
@@ -225,6 +227,7 @@ impl Reader<'_> {
             for (key, value) in table {
                 let key_path = format!("{path}.{}", key.get_ref());
                 match key.get_ref().as_ref() {
+                    "protocol" => provider.protocol = self.string(&key_path, value),
                     "endpoint" => provider.endpoint = self.string(&key_path, value),
                     "api_key" => provider.api_key = self.secret(&key_path, value),
                     "model" => provider.model = self.string(&key_path, value),
@@ -450,6 +453,7 @@ notify_after = 9
 endpoint = "https://w/v1"
 api_key = "w"
 model = "big"
+protocol = "anthropic"
 "#;
         let parsed = parse(text);
         assert!(parsed.errors.is_empty() && parsed.warnings.is_empty(), "{parsed:?}");
@@ -487,6 +491,7 @@ model = "big"
         assert_eq!(work.line, 30);
         assert_eq!(work.value.endpoint, at("https://w/v1", 31));
         assert_eq!(work.value.model, at("big", 33));
+        assert_eq!(work.value.protocol, at("anthropic", 34));
     }
 
     #[test]

@@ -11,20 +11,19 @@ use secrecy::SecretString;
 
 use super::inputs::{Environment, Files, Flags, Texts};
 use super::layer::{
-    Findings, KeyPreset, Layer, Leave, ModeChoice, ModelChoice, Named, Scope, ThemeChoice,
+    Findings, KeyPreset, Layer, Leave, ModeChoice, ModelChoice, Named, Scope, ThemeChoice, UNSPOKEN,
 };
+use super::services::{self, SERVICES, Service};
 use super::{ConfigError, Endpoint, Notify, Origin, Reach, ServerOrigin, Sourced, StatusItems};
-use crate::domain::{Effort, Mode};
-
-/// The names that `provider` knows without a `[providers.NAME]`: wire protocols, of which this
-/// version speaks the first.
-pub(super) const PROTOCOLS: [&str; 3] = ["openai", "anthropic", "gemini"];
+use crate::domain::{Effort, Mode, Protocol};
 
 /// The whole configuration.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// `openai`, which stands for chat completions, or the name of a `[providers.NAME]`.
+    /// A protocol's name, or that of a `[providers.NAME]`.
     pub provider: Sourced<ProviderName>,
+    /// How the endpoint is spoken to.
+    pub protocol: Protocol,
     /// Where the model is asked.
     pub endpoint: Sourced<Endpoint>,
     /// The key for that endpoint's origin.
@@ -145,31 +144,41 @@ pub fn resolve(
     let from_flags = Layer::from_flags(flags, &mut findings);
 
     let provider = provider(&user, &from_flags, &mut findings);
-    let named = user.providers.get(provider.value.as_str()).map(Layer::from_named);
+    let named = user.providers.get(provider.value.as_str());
+    let protocol = named
+        .map(|named| named.protocol)
+        .or_else(|| Protocol::parse(provider.value.as_str()))
+        .unwrap_or(Protocol::ChatCompletions);
+    let service = services::of(protocol);
+    let whole = match (named, protocol, &provider.origin) {
+        (Some(named), _, _) => Some(Layer::from_named(named)),
+        // Chat completions are spoken at whatever endpoint is configured.
+        (None, Protocol::ChatCompletions, _)
+        | (None, _, Origin::Default | Origin::File { .. } | Origin::Environment(_)) => None,
+        (None, _, Origin::Flag(_)) => {
+            Some(Layer::of_service(service, &provider.origin, &mut findings))
+        }
+    };
+    let of_service = environment.services.iter().find(|it| it.service.protocol == protocol);
+    let variables = of_service.map(|it| Layer::of_variables(it, &mut findings));
     let (by_file, by_flag) = match provider.origin {
-        Origin::Flag(_) => (None, named),
-        Origin::Default | Origin::File { .. } | Origin::Environment(_) => (named, None),
+        Origin::Flag(_) => ([None, None], [whole, variables]),
+        Origin::Default | Origin::File { .. } | Origin::Environment(_) => {
+            ([whole, variables], [None, None])
+        }
     };
-    let openai = Layer {
-        api_key: environment
-            .openai_api_key
-            .clone()
-            .map(|value| Sourced { value, origin: Origin::Environment("OPENAI_API_KEY") }),
-        ..Layer::default()
-    };
-    let layers: Vec<Layer> = [
-        Some(user),
-        by_file,
-        Some(project),
-        Some(openai),
-        Some(from_environment),
-        by_flag,
-        Some(from_flags),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    merge(provider, layers, findings)
+    let [by_file, file_variables] = by_file;
+    let keys: Vec<Layer> =
+        environment.services.iter().map(|it| Layer::of_key(it, &mut findings)).collect();
+    let layers: Vec<Layer> = [Some(user), by_file, Some(project)]
+        .into_iter()
+        .chain(keys.into_iter().map(Some))
+        .chain([file_variables, Some(from_environment)])
+        .chain(by_flag)
+        .chain([Some(from_flags)])
+        .flatten()
+        .collect();
+    merge(provider, service, layers, findings)
 }
 
 impl Layer {
@@ -186,16 +195,16 @@ impl Layer {
 
 fn provider(user: &Layer, flags: &Layer, findings: &mut Findings) -> Sourced<ProviderName> {
     let Some(chosen) = flags.provider.as_ref().or(user.provider.as_ref()) else {
-        return Sourced::default(ProviderName(PROTOCOLS[0].to_owned()));
+        return Sourced::default(ProviderName(Protocol::ChatCompletions.name().to_owned()));
     };
     let name = chosen.value.as_str();
     let names = || {
         let known = user.providers.keys().map(String::as_str);
-        std::iter::once(PROTOCOLS[0]).chain(known).collect::<Vec<_>>().join(", ")
+        Protocol::ALL.map(Protocol::name).into_iter().chain(known).collect::<Vec<_>>().join(", ")
     };
-    let problem = if name == PROTOCOLS[0] || user.providers.contains_key(name) {
+    let problem = if Protocol::parse(name).is_some() || user.providers.contains_key(name) {
         None
-    } else if PROTOCOLS.contains(&name) {
+    } else if UNSPOKEN.contains(&name) {
         Some(format!(
             "the {name} protocol is not supported in this version: use `openai`, and an endpoint \
              that speaks chat completions"
@@ -216,10 +225,11 @@ fn provider(user: &Layer, flags: &Layer, findings: &mut Findings) -> Sourced<Pro
 
 fn merge(
     provider: Sourced<ProviderName>,
+    service: &Service,
     layers: Vec<Layer>,
     mut findings: Findings,
 ) -> Result<Config, Vec<ConfigError>> {
-    let endpoint = Endpoint::parse(Endpoint::DEFAULT).map_err(|error| {
+    let endpoint = Endpoint::parse(service.endpoint).map_err(|error| {
         vec![ConfigError::Value { origin: Origin::Default, problem: error.to_string() }]
     })?;
     let mut held = Sourced::default(endpoint);
@@ -280,14 +290,17 @@ fn merge(
     if !findings.errors.is_empty() {
         return Err(findings.errors);
     }
+    let own = service.model.filter(|_| held.value.origin().as_str() == service.origin);
+    let unnamed = own.map_or(ModelChoice::Served, ModelChoice::parse);
     Ok(Config {
         provider,
+        protocol: service.protocol,
         endpoint: held,
         api_key,
         withheld_key,
-        model: top.model.unwrap_or(Sourced::default(ModelChoice::Served)),
+        model: top.model.unwrap_or(Sourced::default(unnamed)),
         system_prompt: top.system_prompt,
-        max_tokens: top.max_tokens.unwrap_or(Sourced::default(4096)),
+        max_tokens: top.max_tokens.unwrap_or(Sourced::default(service.max_tokens)),
         temperature: top.temperature,
         effort: top.effort,
         max_tool_rounds: top.max_tool_rounds.unwrap_or(Sourced::default(50)),
@@ -319,11 +332,17 @@ struct OwnedKey {
 }
 
 fn owner(origin: &Origin, endpoint: &Endpoint) -> ServerOrigin {
+    match service_of(origin) {
+        Some(service) => ServerOrigin::of(service),
+        None => endpoint.origin().clone(),
+    }
+}
+
+/// The service whose variable a key was found in.
+fn service_of(origin: &Origin) -> Option<&'static Service> {
     match origin {
-        Origin::Environment("OPENAI_API_KEY") => ServerOrigin::openai(),
-        Origin::Default | Origin::File { .. } | Origin::Environment(_) | Origin::Flag(_) => {
-            endpoint.origin().clone()
-        }
+        Origin::Environment(name) => SERVICES.iter().find(|it| it.key_variable == *name),
+        Origin::Default | Origin::File { .. } | Origin::Flag(_) => None,
     }
 }
 
@@ -337,8 +356,8 @@ fn key_for(
         if owner == *endpoint.origin() {
             return (Some(key), None);
         }
-        // Other programs have use for OPENAI_API_KEY: that it is set says nothing about slug.
-        if withheld.is_none() && key.origin != Origin::Environment("OPENAI_API_KEY") {
+        // Other programs have use for a service's variable: that it is set says nothing about slug.
+        if withheld.is_none() && service_of(&key.origin).is_none() {
             withheld = Some(WithheldKey { origin: key.origin, belongs_to: owner });
         }
     }

@@ -11,12 +11,8 @@ pub enum Protocol {
     /// OpenAI's chat completions, which most servers speak.
     #[serde(rename = "openai")]
     ChatCompletions,
-    /// OpenAI's Responses.
-    Responses,
     /// Anthropic's Messages.
     Anthropic,
-    /// Google's Gemini.
-    Gemini,
 }
 
 /// How much a model reasons before it answers. Which steps there are is the model's matter; a
@@ -43,16 +39,13 @@ pub enum Effort {
 
 impl Protocol {
     /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::ChatCompletions, Self::Responses, Self::Anthropic, Self::Gemini];
+    pub const ALL: [Self; 2] = [Self::ChatCompletions, Self::Anthropic];
 
     /// Its name in the configuration and in a session's log.
     pub fn name(self) -> &'static str {
         match self {
             Self::ChatCompletions => "openai",
-            Self::Responses => "responses",
             Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
         }
     }
 

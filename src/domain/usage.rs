@@ -14,6 +14,9 @@ pub struct Usage {
     /// The part of `input` that came from the provider's prefix cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cache_read: u64,
+    /// The part of `input` that was written to that cache, where it is counted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write: u64,
 }
 
 impl AddAssign for Usage {
@@ -21,6 +24,7 @@ impl AddAssign for Usage {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
         self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
     }
 }
 

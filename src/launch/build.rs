@@ -16,10 +16,9 @@ use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
 use crate::platform::files::DiskFiles;
 use crate::platform::process::{ProcessHost, Programs};
 use crate::platform::redact::Redactor;
-use crate::providers::Provider;
-use crate::providers::chat::ChatCompletions;
 use crate::providers::demo::{self, Demo, Script, Tempo};
 use crate::providers::http::{Endpoint, Http, PlainHttp};
+use crate::providers::{self, Provider};
 use crate::session::Store;
 use crate::tools::{Place, Registry};
 
@@ -157,5 +156,5 @@ pub(super) fn server(ground: &Ground, config: &Config) -> anyhow::Result<Arc<dyn
     };
     let key = config.api_key.as_ref().map(|key| key.value.clone());
     let endpoint = Endpoint::parse(endpoint.as_str(), plain)?;
-    Ok(Arc::new(ChatCompletions::new(Arc::new(Http::new()), endpoint, key)))
+    Ok(providers::connect(config.protocol, Arc::new(Http::new()), endpoint, key))
 }

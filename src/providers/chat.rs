@@ -8,7 +8,6 @@
 mod calls;
 mod decode;
 mod dialect;
-mod models;
 mod request;
 mod think;
 mod wire;
@@ -24,9 +23,9 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, SERVER};
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
-use super::failure::Site;
+use super::failure::{KeyHeader, Site};
 use super::http::{self, Endpoint, Http, Patience};
-use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, cancel};
+use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, cancel, listing};
 use crate::domain::{Block, CallId};
 
 pub use decode::decode;
@@ -69,7 +68,14 @@ impl Provider for ChatCompletions {
     }
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
-        self.server.models().await
+        let server = &self.server;
+        let list = server.http.client(&server.endpoint)?.get(server.endpoint.join("models"));
+        let site = server.site("");
+        let listing = listing::fetch(list, &server.http, &server.endpoint, &site).await?;
+        if listing.is_llama_cpp {
+            server.is_llama_cpp.store(true, Ordering::Relaxed);
+        }
+        Ok(listing.models)
     }
 
     fn is_local(&self) -> bool {
@@ -104,7 +110,12 @@ impl Server {
     }
 
     fn site(&self, model: &str) -> Site {
-        Site { server: self.endpoint.to_string(), model: model.to_owned(), key: self.key.clone() }
+        Site {
+            server: self.endpoint.to_string(),
+            model: model.to_owned(),
+            key: self.key.clone(),
+            key_header: KeyHeader::Bearer,
+        }
     }
 
     fn recognise(&self, response: &reqwest::Response) {

@@ -30,6 +30,18 @@ pub struct Site {
     pub model: String,
     /// The key that is sent.
     pub key: Option<SecretString>,
+    /// How it is sent.
+    pub key_header: KeyHeader,
+}
+
+/// The header that a key is sent in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum KeyHeader {
+    /// `Authorization: Bearer`
+    #[default]
+    Bearer,
+    /// One of this name, with the key alone.
+    Named(&'static str),
 }
 
 /// The meaning of an answer with an error status.

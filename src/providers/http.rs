@@ -13,11 +13,12 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt, stream};
+use reqwest::header::HeaderValue;
 use reqwest::{Certificate, Client, ClientBuilder, RequestBuilder, Response, Url};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::failure::{self, Site};
+use super::failure::{self, KeyHeader, Site};
 use super::{ProviderError, Recovery};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -193,7 +194,7 @@ pub async fn open(
     patience: Patience,
 ) -> Result<(Response, Option<Instant>), ProviderError> {
     let deadline = patience.first_byte.map(|limit| Instant::now() + limit);
-    let sent = with_key(request, site.key.as_ref()).send();
+    let sent = with_key(request, site).send();
     let response = match deadline {
         Some(deadline) => {
             timeout_at(deadline, sent).await.map_err(|_| silent(site, patience.first_byte))?
@@ -214,7 +215,7 @@ pub async fn fetch(
     limit: usize,
 ) -> Result<String, ProviderError> {
     let fetched = async {
-        let sent = with_key(request, site.key.as_ref()).send().await;
+        let sent = with_key(request, site).send().await;
         let response = sent.map_err(|error| failure::of_transport(site, &error))?;
         if response.status().is_success() {
             text(response, site, limit).await
@@ -254,10 +255,18 @@ pub fn body(
     })
 }
 
-fn with_key(request: RequestBuilder, key: Option<&SecretString>) -> RequestBuilder {
-    match key {
-        Some(key) => request.bearer_auth(key.expose_secret()),
-        None => request,
+fn with_key(request: RequestBuilder, site: &Site) -> RequestBuilder {
+    let Some(key) = &site.key else { return request };
+    match site.key_header {
+        KeyHeader::Bearer => request.bearer_auth(key.expose_secret()),
+        KeyHeader::Named(name) => match HeaderValue::from_str(key.expose_secret()) {
+            Ok(mut value) => {
+                value.set_sensitive(true);
+                request.header(name, value)
+            }
+            // A key that is no header is told by the server's refusal, without being repeated.
+            Err(_) => request,
+        },
     }
 }
 

@@ -3,12 +3,17 @@
 //! All oddities of a wire protocol end inside the file of its provider. Providers know nothing of
 //! the screen, nor of the tools beyond their specs.
 
+pub mod anthropic;
 mod cancel;
 pub mod chat;
+mod connect;
 pub mod demo;
 pub mod failure;
+mod history;
 pub mod http;
 mod images;
+mod listing;
+mod reader;
 pub mod retry;
 pub mod sse;
 
@@ -20,6 +25,7 @@ use futures_util::stream::BoxStream;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+pub use connect::connect;
 pub use images::Images;
 
 use crate::domain::{CallId, Effort, Message, Protocol, StopReason, ToolSpec, Usage};

@@ -171,8 +171,7 @@ fn reports_error(value: &str) -> bool {
 fn broken(what: impl Into<Cow<'static, str>>) -> ProviderError {
     ProviderError {
         message: format!(
-            "The server's answer cannot be read: {}. Check that `endpoint` is a chat completions \
-             server.",
+            "The server's answer cannot be read: {}. Check `endpoint` and `provider`.",
             what.into()
         ),
         status: None,

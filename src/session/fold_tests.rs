@@ -63,14 +63,22 @@ fn usage_adds_up_over_responses() {
         (1, turn_end()),
         (2, says("again")),
     ]));
-    assert_eq!(conversation.usage, Usage { input: 20, output: 4, cache_read: 8 });
+    assert_eq!(
+        conversation.usage,
+        Usage { input: 20, output: 4, cache_read: 8, ..Usage::default() }
+    );
 }
 
 #[test]
 fn absurd_numbers_in_a_log_do_no_harm() {
     let absurd = |text: &str| match says(text) {
         Entry::Message(said) => {
-            let usage = Usage { input: u64::MAX, output: u64::MAX, cache_read: u64::MAX };
+            let usage = Usage {
+                input: u64::MAX,
+                output: u64::MAX,
+                cache_read: u64::MAX,
+                ..Usage::default()
+            };
             Entry::Message(MessageEntry { usage: Some(usage), ..said })
         }
         other => panic!("{other:?}"),

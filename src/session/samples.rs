@@ -46,7 +46,7 @@ pub(super) fn user(text: &str) -> Entry {
 pub(super) fn assistant(content: Vec<Block>) -> Entry {
     Entry::Message(MessageEntry {
         stop_reason: Some(StopReason::EndTurn),
-        usage: Some(Usage { input: 10, output: 2, cache_read: 4 }),
+        usage: Some(Usage { input: 10, output: 2, cache_read: 4, ..Usage::default() }),
         ..MessageEntry::new(Message { role: Role::Assistant, content })
     })
 }

@@ -2,18 +2,18 @@
 //! decode from the same bytes.
 //!
 //! The recordings are not part of the project. Where `SLUG_FACTS` names a folder that has them in
-//! `streams/`, all chat-completions streams are read whole, byte by byte and in odd pieces; without
+//! `streams/`, all streams of the protocols that slug speaks are read whole, byte by byte and in odd pieces; without
 //! it there is nothing to do.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
-use slug_code::domain::{CallInput, StopReason, Usage};
-use slug_code::providers::chat;
+use slug_code::domain::{CallInput, Protocol, StopReason, Usage};
 use slug_code::providers::failure::Site;
+use slug_code::providers::{StreamEvent, anthropic, chat};
 
 use super::Heard;
 
@@ -21,21 +21,19 @@ use super::Heard;
 async fn recorded_streams_decode_as_the_vendors_libraries_do() {
     let Some(streams) = streams() else { return };
     let index = fs::read_to_string(streams.join("INDEX.tsv")).unwrap();
-    let mut count = 0;
+    let mut counts = HashMap::new();
     let mut differences = Vec::new();
     for row in index.lines().skip(1) {
         let mut cells = row.split('\t');
         let (file, protocol, grade) =
             (cells.next().unwrap(), cells.next().unwrap(), cells.next().unwrap());
-        if protocol != "openai-chat" {
-            continue;
-        }
-        count += 1;
+        let Some(protocol) = spoken(protocol) else { continue };
+        *counts.entry(protocol).or_insert(0) += 1;
         let bytes = fs::read(streams.join(file)).unwrap();
         let expected = streams.join(file).with_extension("expected.json");
         let expected: Value = serde_json::from_slice(&fs::read(expected).unwrap()).unwrap();
-        let whole = decode(&bytes, bytes.len().max(1)).await;
-        let differs: Vec<String> = compare(&whole, &expected["normal"], grade);
+        let whole = decode(protocol, &bytes, bytes.len().max(1)).await;
+        let differs: Vec<String> = compare(protocol, &whole, &expected["normal"], grade);
         differences.extend(differs.into_iter().map(|what| format!("{file}: {what}")));
         // Generated ids differ from run to run.
         let said = |heard: &Heard| {
@@ -44,13 +42,14 @@ async fn recorded_streams_decode_as_the_vendors_libraries_do() {
             (heard.text.clone(), heard.thinking.clone(), calls, heard.usage, heard.finished)
         };
         for size in [1, 7, 1021] {
-            let pieces = decode(&bytes, size).await;
+            let pieces = decode(protocol, &bytes, size).await;
             assert_eq!(said(&pieces), said(&whole), "{file} in pieces of {size}");
             assert_eq!(pieces.error, whole.error, "{file} in pieces of {size}");
         }
     }
-    assert!(count > 60, "only {count} streams in {}", streams.display());
-    assert!(differences.is_empty(), "of {count} streams:\n{}", differences.join("\n"));
+    assert!(counts[&Protocol::ChatCompletions] > 60, "{counts:?} in {}", streams.display());
+    assert!(counts[&Protocol::Anthropic] > 15, "{counts:?} in {}", streams.display());
+    assert!(differences.is_empty(), "of {counts:?}:\n{}", differences.join("\n"));
 }
 
 #[tokio::test]
@@ -61,11 +60,15 @@ async fn recordings_of_llama_cpp_decode() {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        let other = name.contains("-anth-") || name.contains("-resp-") || name.contains("-cancel-");
+        let other = name.contains("-resp-") || name.contains("-cancel-");
+        let protocol = match name.contains("-anth-") {
+            true => Protocol::Anthropic,
+            false => Protocol::ChatCompletions,
+        };
         if other || path.extension().is_none_or(|extension| extension != "sse") {
             continue;
         }
-        let heard = decode(&fs::read(&path).unwrap(), 4096).await;
+        let heard = decode(protocol, &fs::read(&path).unwrap(), 4096).await;
         assert_eq!(heard.error, None, "{name}");
         assert!(heard.finished.is_some(), "{name}");
         for (_, tool, json) in &heard.calls {
@@ -87,9 +90,22 @@ fn streams() -> Option<PathBuf> {
     Some(streams)
 }
 
-async fn decode(bytes: &[u8], size: usize) -> Heard {
+/// The protocol of a row, where slug speaks it.
+fn spoken(protocol: &str) -> Option<Protocol> {
+    match protocol {
+        "openai-chat" => Some(Protocol::ChatCompletions),
+        "anthropic" => Some(Protocol::Anthropic),
+        _ => None,
+    }
+}
+
+async fn decode(protocol: Protocol, bytes: &[u8], size: usize) -> Heard {
     let chunks: Vec<_> = bytes.chunks(size).map(|chunk| Ok(chunk.to_vec())).collect();
-    let mut events = Box::pin(chat::decode(stream::iter(chunks), Site::default(), HashSet::new()));
+    let (bytes, site) = (stream::iter(chunks), Site::default());
+    let mut events = match protocol {
+        Protocol::ChatCompletions => chat::decode(bytes, site, HashSet::new()).boxed(),
+        Protocol::Anthropic => anthropic::decode(bytes, site).boxed(),
+    };
     let mut heard = Heard::default();
     while let Some(event) = events.next().await {
         heard.add(event);
@@ -98,7 +114,7 @@ async fn decode(bytes: &[u8], size: usize) -> Heard {
 }
 
 /// What is different. Where slug means to differ from the libraries, the expectation is changed.
-fn compare(heard: &Heard, normal: &Value, grade: &str) -> Vec<String> {
+fn compare(protocol: Protocol, heard: &Heard, normal: &Value, grade: &str) -> Vec<String> {
     let mut differs = Vec::new();
     if grade == "X" {
         return differs;
@@ -118,7 +134,14 @@ fn compare(heard: &Heard, normal: &Value, grade: &str) -> Vec<String> {
     note("error", format!("{:?}", heard.error), "None".into());
     let calls = normal["tool_calls"].as_array().cloned().unwrap_or_default();
     note("calls", format!("{:?}", calls_of(heard)), format!("{:?}", calls_in(&calls)));
-    note("usage", format!("{:?}", heard.usage), format!("{:?}", usage_in(&normal["usage"])));
+    note(
+        "usage",
+        format!("{:?}", heard.usage),
+        format!("{:?}", usage_in(protocol, &normal["usage"])),
+    );
+    if protocol == Protocol::Anthropic && normal.get("signatures_not_verbatim").is_none() {
+        note("seals", format!("{:?}", seals_of(heard)), format!("{:?}", seals_in(normal)));
+    }
     let reason = reason_in(normal, &calls);
     note("stop reason", format!("{:?}", heard.finished), format!("{:?}", Some(reason)));
     differs
@@ -146,6 +169,29 @@ fn words(normal: &Value) -> (String, String) {
     (thinking, text)
 }
 
+/// Signatures and sealed thinking, which go back byte for byte.
+fn seals_of(heard: &Heard) -> (Vec<String>, Vec<String>) {
+    let mut seals = (Vec::new(), Vec::new());
+    for event in &heard.events {
+        match event {
+            StreamEvent::Signature(seal) => seals.0.push(seal.clone()),
+            StreamEvent::Sealed { data, .. } if data["type"] == "redacted_thinking" => {
+                seals.1.push(data["data"].as_str().unwrap().to_owned());
+            }
+            _ => {}
+        }
+    }
+    seals
+}
+
+fn seals_in(normal: &Value) -> (Vec<String>, Vec<String>) {
+    let list = |name: &str| {
+        let all = normal[name].as_array().into_iter().flatten();
+        all.map(|seal| seal.as_str().unwrap().to_owned()).collect()
+    };
+    (list("signatures"), list("redacted"))
+}
+
 fn calls_of(heard: &Heard) -> Vec<(String, String, String)> {
     let input = |json: &str| match CallInput::parse(json) {
         CallInput::Valid(value) => value.to_string(),
@@ -167,8 +213,14 @@ fn calls_in(calls: &[Value]) -> Vec<(String, String, String)> {
 }
 
 /// Slug counts reasoning as output where the server counts it apart.
-fn usage_in(usage: &Value) -> Option<Usage> {
+fn usage_in(protocol: Protocol, usage: &Value) -> Option<Usage> {
     let count = |path: &str| usage.pointer(path).and_then(Value::as_u64);
+    if protocol == Protocol::Anthropic {
+        let cache_read = count("/cache_read_input_tokens").unwrap_or(0);
+        let cache_write = count("/cache_creation_input_tokens").unwrap_or(0);
+        let input = count("/input_tokens")? + cache_read + cache_write;
+        return Some(Usage { input, output: count("/output_tokens")?, cache_read, cache_write });
+    }
     let input = count("/prompt_tokens")?;
     let said = count("/completion_tokens")?;
     let thought = count("/completion_tokens_details/reasoning_tokens").unwrap_or(0);
@@ -178,6 +230,7 @@ fn usage_in(usage: &Value) -> Option<Usage> {
         input,
         output: if apart { said + thought } else { said },
         cache_read: cached.unwrap_or(0),
+        cache_write: 0,
     })
 }
 
@@ -186,8 +239,9 @@ fn usage_in(usage: &Value) -> Option<Usage> {
 fn reason_in(normal: &Value, calls: &[Value]) -> StopReason {
     let is_cut = calls.last().is_some_and(|call| call["arguments_ok"] == false);
     match normal["stop_reason"].as_str() {
-        Some("length") => StopReason::MaxTokens,
-        Some("content_filter") => StopReason::Refusal,
+        Some("length" | "max_tokens") => StopReason::MaxTokens,
+        Some("content_filter" | "refusal") => StopReason::Refusal,
+        Some("pause_turn") => StopReason::Paused,
         _ if normal["refusal"].as_str().is_some_and(|refusal| !refusal.is_empty()) => {
             StopReason::Refusal
         }

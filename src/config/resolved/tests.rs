@@ -186,7 +186,7 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
         ("temperature = 9", "`temperature` has to be from 0 to 2"),
         ("effort = \"hard\"", "\"none\", \"minimal\", \"low\""),
         ("permission_mode = \"auto\"", "use ask, allow-edits, plan or yolo"),
-        ("provider = \"anthropic\"", "not supported in this version"),
+        ("provider = \"gemini\"", "not supported in this version"),
         ("provider = \"nope\"", "add [providers.nope]"),
         ("model = \"\"", "the model's name is empty"),
         ("api_key = \" \"", "the key is empty"),
@@ -350,9 +350,85 @@ fn secrets_are_not_in_debug_output() {
 }
 
 #[test]
-fn keys_of_other_providers_are_named_for_the_first_run() {
-    let environment = Environment::read(|name| (name == "ANTHROPIC_API_KEY").then(|| "x".into()));
-    assert_eq!(environment.unwrap().provider_keys, ["ANTHROPIC_API_KEY"]);
+fn a_protocol_brings_its_own_service_key_model_and_limit() {
+    let environment: &[_] =
+        &[("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "oa"), ("SLUG_ENDPOINT", "")];
+    let by_flag = || flags(|it| it.provider = Some("anthropic".to_owned()));
+    let here = "endpoint = \"http://localhost:8080/v1\"\napi_key = \"k\"\nmodel = \"small\"";
+    let file = "provider = \"anthropic\"";
+    let there = format!("{file}\n{here}");
+    // What stands in the file, the flags, extra variables; endpoint, key, model and limit.
+    for (user, flags, extra, want) in [
+        (
+            file,
+            Flags::default(),
+            None,
+            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", 16_000),
+        ),
+        (
+            "",
+            by_flag(),
+            None,
+            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", 16_000),
+        ),
+        // The flag names the service; what is configured is another server's.
+        (
+            here,
+            by_flag(),
+            None,
+            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", 16_000),
+        ),
+        // The file says that this server speaks the protocol.
+        (&there, Flags::default(), None, ("http://localhost:8080/v1", Some("k"), "small", 16_000)),
+        (
+            file,
+            Flags::default(),
+            Some(("ANTHROPIC_MODEL", "m")),
+            ("https://api.anthropic.com/v1", Some("a"), "m", 16_000),
+        ),
+        (
+            "",
+            by_flag(),
+            Some(("ANTHROPIC_MAX_TOKENS", "9000")),
+            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", 9000),
+        ),
+        (
+            "",
+            Flags::default(),
+            Some(("ANTHROPIC_MODEL", "m")),
+            ("http://localhost:8000/v1", None, "default", 4096),
+        ),
+    ] {
+        let environment: Vec<_> = environment.iter().copied().chain(extra).collect();
+        let case = format!("{user} {flags:?} {extra:?}");
+        let found = config(&Given { user, environment: &environment, flags, ..Given::default() });
+        let seen = (
+            found.endpoint.value.as_str(),
+            key(&found),
+            found.model.value.name(),
+            found.max_tokens.value,
+        );
+        assert_eq!(seen, want, "{case}");
+        assert!(found.warnings.is_empty(), "{case}: {:?}", found.warnings);
+    }
+    let wrong: &[_] = &[("ANTHROPIC_MAX_TOKENS", "many")];
+    let told = problem(&Given { user: file, environment: wrong, ..Given::default() });
+    assert!(told.contains("ANTHROPIC_MAX_TOKENS"), "{told}");
+}
+
+#[test]
+fn a_named_provider_says_its_protocol() {
+    let user = "[providers.work]\nendpoint = \"https://work.example\"\nprotocol = \"anthropic\"";
+    let found = config(&Given {
+        user,
+        environment: &[("ANTHROPIC_API_KEY", "a")],
+        flags: flags(|it| it.provider = Some("work".to_owned())),
+        ..Given::default()
+    });
+    assert_eq!(found.protocol, Protocol::Anthropic);
+    assert_eq!((key(&found), found.model.value.name()), (None, "default"));
+    let told = problem(&Given { user: &user.replace("anthropic", "smtp"), ..Given::default() });
+    assert!(told.contains("`openai`, `anthropic`"), "{told}");
 }
 
 #[cfg(unix)]

@@ -1,31 +1,21 @@
 //! The body of an answer, as events.
 //!
 //! A response is complete when a terminal sign has been seen: a finish reason, `[DONE]`, or the
-//! closing chunk with the usage and no choices. The end of the bytes alone proves nothing. Errors
-//! may come in any place and shape, with status 200 too, and what comes in the place of a stream
-//! (an error, a whole completion, a web page) is told by its first byte, since servers get the
-//! content type wrong.
+//! closing chunk with the usage and no choices. Errors may come in any place and shape, with status
+//! 200 too.
 
-use std::collections::{HashSet, VecDeque};
-use std::time::Duration;
+use std::collections::HashSet;
 
-use futures_util::stream::BoxStream;
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::Stream;
 use serde_json::Value;
-use tokio::time::timeout;
 
 use super::calls::Calls;
 use super::think::{Piece, Splitter};
 use super::wire::{self, Choice, Chunk, Said};
 use crate::domain::{CallId, StopReason, Usage};
 use crate::providers::failure::{self, Site};
-use crate::providers::{ProviderError, Recovery, StreamEvent, sse};
-
-/// The most bytes of an answer that is not a stream.
-const WHOLE_ANSWER: usize = 16 << 20;
-
-/// How long a server that has named its finish reason may take over usage and `[DONE]`.
-const TRAILER_LIMIT: Duration = Duration::from_secs(5);
+use crate::providers::reader::{self, Flow, unreadable};
+use crate::providers::{ProviderError, StreamEvent, sse};
 
 /// Decodes the body of an answer. `site` is for telling errors; `taken` are the ids of calls that
 /// the history uses. Ends after `Finished` or the first error.
@@ -38,116 +28,7 @@ where
     S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
     B: AsRef<[u8]> + Send + 'static,
 {
-    let source = bytes.map(|chunk| chunk.map(|chunk| chunk.as_ref().to_vec())).boxed();
-    let reader = Reader {
-        source: Source::Unread(source),
-        decoder: Decoder::new(site, taken),
-        ready: VecDeque::new(),
-    };
-    stream::unfold(reader, |mut reader| async move {
-        let event = reader.next().await?;
-        Some((event, reader))
-    })
-}
-
-type Bytes = BoxStream<'static, Result<Vec<u8>, ProviderError>>;
-
-/// Draws from the bytes what the decoder needs.
-struct Reader {
-    source: Source,
-    decoder: Decoder,
-    ready: VecDeque<Result<StreamEvent, ProviderError>>,
-}
-
-enum Source {
-    Unread(Bytes),
-    Events(BoxStream<'static, Result<sse::Event, ProviderError>>),
-    Over,
-}
-
-impl Reader {
-    async fn next(&mut self) -> Option<Result<StreamEvent, ProviderError>> {
-        loop {
-            if let Some(event) = self.ready.pop_front() {
-                return Some(event);
-            }
-            let mut out = Vec::new();
-            let outcome = match std::mem::replace(&mut self.source, Source::Over) {
-                Source::Over => return None,
-                Source::Unread(bytes) => self.begin(bytes, &mut out).await,
-                Source::Events(events) => self.read(events, &mut out).await,
-            };
-            self.ready.extend(out.into_iter().map(Ok));
-            if let Err(error) = outcome {
-                self.source = Source::Over;
-                self.ready.push_back(Err(error));
-            }
-        }
-    }
-
-    /// Looks at the first byte: events never begin with a bracket.
-    async fn begin(
-        &mut self,
-        mut bytes: Bytes,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProviderError> {
-        let mut head = Vec::new();
-        let first = loop {
-            match bytes.next().await {
-                Some(chunk) => head.extend(chunk?),
-                None => break None,
-            }
-            let mark = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head);
-            if let Some(first) = mark.iter().find(|byte| !byte.is_ascii_whitespace()) {
-                break Some(*first);
-            }
-        };
-        if !matches!(first, Some(b'{' | b'[' | b'<')) {
-            let rest = stream::once(async { Ok(head) }).chain(bytes);
-            self.source = Source::Events(sse::events(rest).boxed());
-            return Ok(());
-        }
-        while head.len() < WHOLE_ANSWER
-            && let Some(chunk) = bytes.next().await
-        {
-            head.extend(chunk?);
-        }
-        let text = String::from_utf8_lossy(&head);
-        self.decoder.whole(text.trim_start_matches('\u{FEFF}').trim(), out)
-    }
-
-    async fn read(
-        &mut self,
-        mut events: BoxStream<'static, Result<sse::Event, ProviderError>>,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProviderError> {
-        let next = if self.decoder.finish_word.is_some() {
-            timeout(TRAILER_LIMIT, events.next()).await.unwrap_or(None)
-        } else {
-            events.next().await
-        };
-        match next {
-            Some(Ok(event)) => {
-                if self.decoder.event(&event, out)? == Flow::More {
-                    self.source = Source::Events(events);
-                }
-                Ok(())
-            }
-            Some(Err(_)) | None if self.decoder.is_complete() => {
-                self.decoder.finish(out);
-                Ok(())
-            }
-            Some(Err(error)) => Err(error),
-            None => Err(self.decoder.broke_off()),
-        }
-    }
-}
-
-/// Whether more is to be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flow {
-    More,
-    Over,
+    reader::decode(bytes, Decoder::new(site, taken))
 }
 
 /// Turns chunks into events. Only choice 0 counts.
@@ -162,19 +43,7 @@ struct Decoder {
     closed_by_usage: bool,
 }
 
-impl Decoder {
-    fn new(site: Site, taken: HashSet<CallId>) -> Self {
-        Self {
-            site,
-            calls: Calls::new(taken),
-            text: Splitter::default(),
-            finish_word: None,
-            refused: false,
-            usage: None,
-            closed_by_usage: false,
-        }
-    }
-
+impl reader::Decoder for Decoder {
     fn event(
         &mut self,
         event: &sse::Event,
@@ -196,7 +65,7 @@ impl Decoder {
             Ok(chunk) => self.chunk(chunk, Delta::Only, out).map(|()| Flow::More),
             // What comes behind a complete answer cannot spoil it.
             Err(_) if self.is_complete() => Ok(Flow::More),
-            Err(error) => Err(self.unreadable(&error)),
+            Err(error) => Err(unreadable(&self.site, &error)),
         }
     }
 
@@ -211,6 +80,36 @@ impl Decoder {
                 Ok(())
             }
             Ok(_) | Err(_) => Err(failure::of_stream(&self.site, text)),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.finish_word.is_some() || self.closed_by_usage
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        let mut pieces = Vec::new();
+        self.text.finish(&mut pieces);
+        emit(pieces, out);
+        self.calls.finish(out);
+        out.push(StreamEvent::Finished(self.stop_reason()));
+    }
+
+    fn site(&self) -> &Site {
+        &self.site
+    }
+}
+
+impl Decoder {
+    fn new(site: Site, taken: HashSet<CallId>) -> Self {
+        Self {
+            site,
+            calls: Calls::new(taken),
+            text: Splitter::default(),
+            finish_word: None,
+            refused: false,
+            usage: None,
+            closed_by_usage: false,
         }
     }
 
@@ -299,18 +198,6 @@ impl Decoder {
         emit(pieces, out);
     }
 
-    fn is_complete(&self) -> bool {
-        self.finish_word.is_some() || self.closed_by_usage
-    }
-
-    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
-        let mut pieces = Vec::new();
-        self.text.finish(&mut pieces);
-        emit(pieces, out);
-        self.calls.finish(out);
-        out.push(StreamEvent::Finished(self.stop_reason()));
-    }
-
     /// Calls count whatever the reason says, since some servers say `stop` beside them. Arguments
     /// that break off mean that the limit was reached, whatever the reason says.
     fn stop_reason(&self) -> StopReason {
@@ -321,22 +208,6 @@ impl Decoder {
             Some(_) | None if self.calls.is_cut() => StopReason::MaxTokens,
             Some(_) | None if self.calls.any() => StopReason::ToolUse,
             Some(_) | None => StopReason::EndTurn,
-        }
-    }
-
-    fn broke_off(&self) -> ProviderError {
-        ProviderError {
-            message: format!("{} ended the answer before it was complete.", self.site.server),
-            status: None,
-            recovery: Recovery::Retry,
-        }
-    }
-
-    fn unreadable(&self, error: &serde_json::Error) -> ProviderError {
-        ProviderError {
-            message: format!("{} sent a piece that is not JSON ({error}).", self.site.server),
-            status: None,
-            recovery: Recovery::Retry,
         }
     }
 }

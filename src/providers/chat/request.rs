@@ -11,14 +11,11 @@
 use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::dialect::{Dialect, Limit, Reasoning};
-use crate::domain::{Block, CallInput, Effort, MediaType, Message, Role, ToolCall, ToolSpec};
-use crate::providers::{Images, Request};
-
-/// The longest name of a tool that servers accept.
-const LONGEST_NAME: usize = 64;
+use crate::domain::{Block, Effort, MediaType, Message, Role, ToolCall, ToolSpec};
+use crate::providers::{Images, Request, history};
 
 /// Whether to ask for reports on the reading of the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -200,16 +197,13 @@ fn hear<'a>(message: &'a Message, images: &'a Images, spoken: &mut Vec<Spoken<'a
                 content: result(content, *is_error),
             }),
             Block::Text { text } => texts.push(Cow::Borrowed(text.as_str())),
-            Block::Context { name, text } => {
-                let name = name.replace(['"', '<', '>'], "");
-                texts.push(Cow::Owned(format!("<context name=\"{name}\">\n{text}\n</context>")));
-            }
+            Block::Context { name, text } => texts.push(Cow::Owned(history::context(name, text))),
             Block::Image(image) => match images.get(&image.hash) {
                 Some(base64) => {
                     let url = DataUrl { media_type: image.media_type, base64 };
                     shown.push(SaidPart::ImageUrl { image_url: ImageUrl { url } });
                 }
-                None => texts.push(Cow::Owned(format!("[An image was here: {image}]"))),
+                None => texts.push(Cow::Owned(history::missing(image))),
             },
             // Only a model thinks and calls.
             Block::Thinking { .. } | Block::Sealed { .. } | Block::ToolUse(_) => {}
@@ -272,31 +266,10 @@ fn call(call: &ToolCall) -> Call<'_> {
     Call {
         id: call.id.as_str(),
         kind: "function",
-        function: CalledFunction { name: name(&call.name), arguments: arguments(&call.input) },
-    }
-}
-
-/// A model may call what is no name at all; servers refuse a history with such a call.
-fn name(name: &str) -> Cow<'_, str> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if name.is_empty() {
-        Cow::Borrowed("unknown")
-    } else if name.len() <= LONGEST_NAME && name.chars().all(fits) {
-        Cow::Borrowed(name)
-    } else {
-        let fitted = name.chars().map(|c| if fits(c) { c } else { '_' });
-        Cow::Owned(fitted.take(LONGEST_NAME).collect())
-    }
-}
-
-/// Always an object: llama.cpp answers 500 to a history with arguments that are not JSON, and
-/// templates index into them. What the model wrote is kept inside, so that it sees its mistake.
-fn arguments(input: &CallInput) -> Cow<'_, Value> {
-    match input {
-        CallInput::Valid(value @ Value::Object(_)) => Cow::Borrowed(value),
-        CallInput::Valid(other) => Cow::Owned(json!({ "arguments": other })),
-        CallInput::Invalid(raw) if raw.trim().is_empty() => Cow::Owned(Value::Object(Map::new())),
-        CallInput::Invalid(raw) => Cow::Owned(json!({ "invalid_arguments": raw })),
+        function: CalledFunction {
+            name: history::tool_name(&call.name),
+            arguments: history::arguments(&call.input),
+        },
     }
 }
 

@@ -149,7 +149,12 @@ impl Script {
         let all = fixed + sizes.iter().sum::<usize>();
         let new = if sizes.len() > 1 { sizes.last().copied().unwrap_or(0) } else { all };
         let said: usize = self.steps(cue).iter().map(Step::size).sum();
-        Usage { input: tokens(all), output: tokens(said), cache_read: tokens(all - new) }
+        Usage {
+            input: tokens(all),
+            output: tokens(said),
+            cache_read: tokens(all - new),
+            ..Usage::default()
+        }
     }
 }
 

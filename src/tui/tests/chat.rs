@@ -24,7 +24,7 @@ fn chat(width: u16, height: u16) -> Scene {
     let display = Some(Display::Diff(Diff::between(path, old, new)));
     let edited = ResultInfo { display, ..done("Edit", 5) };
     let thinking = Event::Thinking { turn: TURN, text: "An empty cart has no lines.".into() };
-    let usage = Usage { input: 12_000, output: 400, cache_read: 9_000 };
+    let usage = Usage { input: 12_000, output: 400, cache_read: 9_000, ..Usage::default() };
     let first = assistant(vec![
         Block::Thinking { thinking: "An empty cart has no lines.".into(), signature: None },
         Block::ToolUse(read),

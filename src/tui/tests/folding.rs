@@ -40,7 +40,7 @@ fn turn() -> (Vec<Record>, Vec<Event>) {
     let ended = Event::ResponseEnded {
         turn: TURN,
         stop: StopReason::ToolUse,
-        usage: Some(Usage { input: 12_000, output: 400, cache_read: 9_000 }),
+        usage: Some(Usage { input: 12_000, output: 400, cache_read: 9_000, ..Usage::default() }),
         streamed_for: Duration::from_secs(10),
     };
     let tool_ended = |id: &str, display, summary, millis| Event::ToolEnded {

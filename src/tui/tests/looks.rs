@@ -88,7 +88,7 @@ fn what_is_long_gives_way_to_what_is_counted() {
 
 #[test]
 fn estimates_carry_a_tilde_and_measured_counts_none() {
-    let usage = Usage { input: 900, output: 400, cache_read: 0 };
+    let usage = Usage { input: 900, output: 400, cache_read: 0, ..Usage::default() };
     let text = Event::Text { turn: TURN, text: "x".repeat(4_000) };
     screen(80, 24)
         .event(RUNS)

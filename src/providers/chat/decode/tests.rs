@@ -1,10 +1,11 @@
 //! Answers in every shape that servers send them.
 
+use futures_util::{StreamExt, stream};
 use serde_json::json;
 
 use super::*;
 use crate::domain::Usage;
-use crate::providers::Prefill;
+use crate::providers::{Prefill, Recovery};
 
 /// What came of an answer.
 #[derive(Debug, Default, PartialEq)]
@@ -70,7 +71,10 @@ fn an_answer_as_the_protocol_has_it() {
     body.push_str("data: [DONE]\n\n");
     let heard = hear(&body);
     assert_eq!(heard.text, "Hello");
-    assert_eq!(heard.usage, Some(Usage { input: 10, output: 2, cache_read: 0 }));
+    assert_eq!(
+        heard.usage,
+        Some(Usage { input: 10, output: 2, cache_read: 0, ..Usage::default() })
+    );
     assert_eq!(heard.finished, Some(StopReason::EndTurn));
     assert_eq!(heard.error, None);
 }
@@ -226,7 +230,7 @@ fn usage_of_groq_is_found_in_its_own_place() {
     let groq =
         json!({"choices": [], "x_groq": {"usage": {"prompt_tokens": 1, "completion_tokens": 2}}});
     let heard = hear(&sse(&[finish("stop"), groq]));
-    assert_eq!(heard.usage, Some(Usage { input: 1, output: 2, cache_read: 0 }));
+    assert_eq!(heard.usage, Some(Usage { input: 1, output: 2, cache_read: 0, ..Usage::default() }));
 }
 
 #[test]

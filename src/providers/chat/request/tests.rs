@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::domain::{CallId, ContentHash, Image};
+use crate::domain::{CallId, CallInput, ContentHash, Image};
 use crate::providers::Images;
 use crate::providers::chat::dialect;
 
@@ -192,14 +192,4 @@ fn sealed_reasoning_of_another_protocol_stays_behind() {
     let message = assistant(vec![thinks("secret", Some("sig")), Block::Text { text: "hi".into() }]);
     let body = sent(&request(vec![Message::user("hi"), message, Message::user("so?")]));
     assert_eq!(body["messages"][2], json!({"role": "assistant", "content": "hi"}));
-}
-
-#[test]
-fn a_call_of_what_is_no_name_does_not_break_the_history() {
-    let table =
-        [("", "unknown"), ("Read", "Read"), ("mcp__a__b-c", "mcp__a__b-c"), ("a b.c", "a_b_c")];
-    for (given, expected) in table {
-        assert_eq!(name(given), expected);
-    }
-    assert_eq!(name(&"x".repeat(100)).len(), LONGEST_NAME);
 }

@@ -4,52 +4,65 @@
 //! vLLM and hosted services list it; llama.cpp tells it at `/props`, which only a server on this
 //! machine that has shown to be llama.cpp is asked for.
 
-use std::sync::atomic::Ordering;
-
+use reqwest::RequestBuilder;
 use serde_json::Value;
 
-use super::Server;
-use crate::providers::failure::Site;
-use crate::providers::{ModelInfo, ProviderError, Recovery, http};
+use super::failure::Site;
+use super::http::{self, Endpoint, Http};
+use super::{ModelInfo, ProviderError, Recovery};
 
 /// The most bytes of a list of models; the longest ones known are under 2 MB.
 const LIST_BYTES: usize = 16 << 20;
 
 /// The names under which servers list the served window.
-const WINDOWS: [&str; 4] =
-    ["max_model_len", "context_length", "context_window", "max_context_length"];
+const WINDOWS: [&str; 6] = [
+    "max_model_len",
+    "context_length",
+    "context_window",
+    "max_context_length",
+    "max_input_tokens",
+    "inputTokenLimit",
+];
 
-impl Server {
-    /// Asks for the list, and for the window where the list does not have it.
-    pub(super) async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
-        let site = self.site("");
-        let client = self.http.client(&self.endpoint)?;
-        let list = http::fetch(client.get(self.endpoint.join("models")), &site, LIST_BYTES).await?;
-        let list: Value = serde_json::from_str(&list).map_err(|_| no_list(&site))?;
-        let entries = entries(&list).ok_or_else(|| no_list(&site))?;
-        if entries.iter().any(|entry| entry.get("owned_by").is_some_and(|by| by == "llamacpp")) {
-            self.is_llama_cpp.store(true, Ordering::Relaxed);
+/// A server's list.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Listing {
+    pub(super) models: Vec<ModelInfo>,
+    /// The server is llama.cpp.
+    pub(super) is_llama_cpp: bool,
+}
+
+/// Sends the request for the list, and asks for the window where the list does not have it.
+pub(super) async fn fetch(
+    list: RequestBuilder,
+    http: &Http,
+    endpoint: &Endpoint,
+    site: &Site,
+) -> Result<Listing, ProviderError> {
+    let list = http::fetch(list, site, LIST_BYTES).await?;
+    let list: Value = serde_json::from_str(&list).map_err(|_| no_list(site))?;
+    let entries = entries(&list).ok_or_else(|| no_list(site))?;
+    let is_llama_cpp =
+        entries.iter().any(|entry| entry.get("owned_by").is_some_and(|by| by == "llamacpp"));
+    let mut models: Vec<ModelInfo> = entries.iter().filter_map(model).collect();
+    if endpoint.is_local() && is_llama_cpp {
+        let served = served_window(http, endpoint, site).await;
+        for model in models.iter_mut().filter(|model| model.context_window.is_none()) {
+            model.context_window = served;
         }
-        let mut models: Vec<ModelInfo> = entries.iter().filter_map(model).collect();
-        if self.endpoint.is_local() && self.is_llama_cpp.load(Ordering::Relaxed) {
-            let served = self.served_window(client, &site).await;
-            for model in models.iter_mut().filter(|model| model.context_window.is_none()) {
-                model.context_window = served;
-            }
-        }
-        Ok(models)
     }
+    Ok(Listing { models, is_llama_cpp })
+}
 
-    /// What llama.cpp serves. Not knowing it is no failure: older versions and some settings do
-    /// not tell.
-    async fn served_window(&self, client: &reqwest::Client, site: &Site) -> Option<u64> {
-        let props = client.get(self.endpoint.beside("props"));
-        match http::fetch(props, site, LIST_BYTES).await {
-            Ok(props) => window_in(&serde_json::from_str(&props).ok()?),
-            Err(error) => {
-                tracing::debug!(%error, "the served window is not known");
-                None
-            }
+/// What llama.cpp serves. Not knowing it is no failure: older versions and some settings do not
+/// tell.
+async fn served_window(http: &Http, endpoint: &Endpoint, site: &Site) -> Option<u64> {
+    let props = http.client(endpoint).ok()?.get(endpoint.beside("props"));
+    match http::fetch(props, site, LIST_BYTES).await {
+        Ok(props) => window_in(&serde_json::from_str(&props).ok()?),
+        Err(error) => {
+            tracing::debug!(%error, "the served window is not known");
+            None
         }
     }
 }
@@ -74,8 +87,8 @@ fn window_in(props: &Value) -> Option<u64> {
 fn no_list(site: &Site) -> ProviderError {
     ProviderError {
         message: format!(
-            "{} does not answer like a chat completions server. Set `endpoint` in \
-             ~/.slug/config.toml; it usually ends in /v1.",
+            "{} does not list its models as a model server does. Check `endpoint` and `provider` \
+             in ~/.slug/config.toml.",
             site.server
         ),
         status: None,

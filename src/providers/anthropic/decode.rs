@@ -1,0 +1,274 @@
+//! The body of an answer, as events.
+//!
+//! A response is complete with `message_stop`, or, where a gateway leaves that out, once the reason
+//! for stopping has come. Blocks of kinds that slug does not know are put together and kept as they
+//! are, since a paused response goes back with all of them.
+
+use std::collections::BTreeMap;
+
+use futures_util::Stream;
+use serde_json::Value;
+
+use crate::domain::{CallId, CallInput, Protocol, StopReason, Usage};
+use crate::providers::failure::{self, Site};
+use crate::providers::reader::{self, Decoder as _, Flow, unreadable};
+use crate::providers::{ProviderError, StreamEvent, sse};
+
+/// Decodes the body of an answer. Ends after `Finished` or the first error.
+pub fn decode<S, B>(
+    bytes: S,
+    site: Site,
+) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
+where
+    S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
+    B: AsRef<[u8]> + Send + 'static,
+{
+    reader::decode(bytes, Decoder { site, ..Decoder::default() })
+}
+
+/// Turns the protocol's events into those of all protocols.
+#[derive(Default)]
+struct Decoder {
+    site: Site,
+    /// The blocks that have begun and not ended, by the server's number.
+    open: BTreeMap<u64, Open>,
+    /// How many calls have begun.
+    calls: usize,
+    /// A call's arguments broke off.
+    cut: bool,
+    counts: Counts,
+    stop_word: Option<String>,
+}
+
+/// A block that is being streamed.
+enum Open {
+    Said,
+    Thought { signature: String },
+    Call { index: usize, given: Value, json: String },
+    Other { block: Value, json: String },
+}
+
+/// Tokens, as they were told last.
+#[derive(Default)]
+struct Counts {
+    fresh: Option<u64>,
+    written: u64,
+    read: u64,
+    output: u64,
+}
+
+impl reader::Decoder for Decoder {
+    fn event(
+        &mut self,
+        event: &sse::Event,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<Flow, ProviderError> {
+        let data = event.data.trim();
+        if event.name == "error" {
+            return Err(failure::of_stream(&self.site, data));
+        }
+        if data == "[DONE]" && self.is_complete() {
+            self.finish(out);
+            return Ok(Flow::Over);
+        }
+        if data.is_empty() || data == "[DONE]" {
+            return Ok(Flow::More);
+        }
+        let value: Value = match serde_json::from_str(data) {
+            Ok(value) => value,
+            Err(_) if self.is_complete() => return Ok(Flow::More),
+            Err(error) => return Err(unreadable(&self.site, &error)),
+        };
+        self.take(&value, data, out)
+    }
+
+    fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        match serde_json::from_str::<Value>(text) {
+            Ok(message) if message["type"] == "message" => {
+                self.count(&message["usage"], out);
+                let blocks = message["content"].as_array().into_iter().flatten();
+                for (number, block) in (0..).zip(blocks) {
+                    self.begin(number, block, out);
+                    self.end(number, out);
+                }
+                self.stop_word = message["stop_reason"].as_str().map(str::to_owned);
+                self.finish(out);
+                Ok(())
+            }
+            Ok(_) | Err(_) => Err(failure::of_stream(&self.site, text)),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.stop_word.is_some()
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        let open: Vec<u64> = self.open.keys().copied().collect();
+        for number in open {
+            self.end(number, out);
+        }
+        out.push(StreamEvent::Finished(self.stop_reason()));
+    }
+
+    fn site(&self) -> &Site {
+        &self.site
+    }
+}
+
+impl Decoder {
+    fn take(
+        &mut self,
+        value: &Value,
+        data: &str,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<Flow, ProviderError> {
+        let number = value["index"].as_u64().unwrap_or(0);
+        match value["type"].as_str().unwrap_or_default() {
+            "message_start" => self.count(&value["message"]["usage"], out),
+            "content_block_start" => self.begin(number, &value["content_block"], out),
+            "content_block_delta" => self.delta(number, &value["delta"], out),
+            "content_block_stop" => self.end(number, out),
+            "message_delta" => {
+                if let Some(word) = value["delta"]["stop_reason"].as_str() {
+                    self.stop_word = Some(word.to_owned());
+                }
+                self.count(&value["usage"], out);
+            }
+            "message_stop" => {
+                self.finish(out);
+                return Ok(Flow::Over);
+            }
+            "error" => return Err(failure::of_stream(&self.site, data)),
+            // An error in the shape of other protocols, as llama.cpp sends them.
+            "" if value.get("error").is_some() => {
+                return Err(failure::of_stream(&self.site, data));
+            }
+            _ => {}
+        }
+        Ok(Flow::More)
+    }
+
+    fn begin(&mut self, number: u64, block: &Value, out: &mut Vec<StreamEvent>) {
+        let open = match block["type"].as_str().unwrap_or_default() {
+            "text" => {
+                say(&block["text"], out);
+                Open::Said
+            }
+            "thinking" => {
+                think(&block["thinking"], out);
+                Open::Thought { signature: text(&block["signature"]).to_owned() }
+            }
+            "tool_use" => {
+                let index = self.calls;
+                self.calls += 1;
+                let id = CallId::new(text(&block["id"]));
+                let name = text(&block["name"]).to_owned();
+                out.push(StreamEvent::ToolUseStarted { index, id, name });
+                Open::Call { index, given: block["input"].clone(), json: String::new() }
+            }
+            _ => Open::Other { block: block.clone(), json: String::new() },
+        };
+        self.open.insert(number, open);
+    }
+
+    fn delta(&mut self, number: u64, delta: &Value, out: &mut Vec<StreamEvent>) {
+        let kind = delta["type"].as_str().unwrap_or_default();
+        match (kind, self.open.get_mut(&number)) {
+            ("text_delta", _) => say(&delta["text"], out),
+            ("thinking_delta", _) => think(&delta["thinking"], out),
+            ("signature_delta", Some(Open::Thought { signature })) => {
+                signature.push_str(text(&delta["signature"]));
+            }
+            ("input_json_delta", Some(Open::Call { index, json, .. })) => {
+                let piece = text(&delta["partial_json"]);
+                json.push_str(piece);
+                if !piece.is_empty() {
+                    let (index, json) = (*index, piece.to_owned());
+                    out.push(StreamEvent::ToolInputDelta { index, json });
+                }
+            }
+            ("input_json_delta", Some(Open::Other { json, .. })) => {
+                json.push_str(text(&delta["partial_json"]));
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, number: u64, out: &mut Vec<StreamEvent>) {
+        match self.open.remove(&number) {
+            Some(Open::Thought { signature }) if !signature.is_empty() => {
+                out.push(StreamEvent::Signature(signature));
+            }
+            Some(Open::Call { index, given, json }) => {
+                if !json.trim().is_empty() {
+                    self.cut |= matches!(CallInput::parse(&json), CallInput::Invalid(_));
+                } else if given.as_object().is_some_and(|given| !given.is_empty()) {
+                    out.push(StreamEvent::ToolInputDelta { index, json: given.to_string() });
+                }
+            }
+            Some(Open::Other { mut block, json }) => {
+                if let (Some(fields), Ok(input)) = (block.as_object_mut(), parsed(&json)) {
+                    fields.insert("input".to_owned(), input);
+                }
+                if block.is_object() {
+                    out.push(StreamEvent::Sealed { protocol: Protocol::Anthropic, data: block });
+                }
+            }
+            Some(Open::Said | Open::Thought { .. }) | None => {}
+        }
+    }
+
+    /// Later counts take the place of earlier ones, field by field.
+    fn count(&mut self, usage: &Value, out: &mut Vec<StreamEvent>) {
+        let counts = &mut self.counts;
+        let told = |name: &str| usage[name].as_u64();
+        counts.fresh = told("input_tokens").or(counts.fresh);
+        counts.written = told("cache_creation_input_tokens").unwrap_or(counts.written);
+        counts.read = told("cache_read_input_tokens").unwrap_or(counts.read);
+        counts.output = told("output_tokens").unwrap_or(counts.output);
+        if let (true, Some(fresh)) = (usage.is_object(), counts.fresh) {
+            out.push(StreamEvent::Usage(Usage {
+                input: fresh + counts.written + counts.read,
+                output: counts.output,
+                cache_read: counts.read,
+                cache_write: counts.written,
+            }));
+        }
+    }
+
+    fn stop_reason(&self) -> StopReason {
+        match self.stop_word.as_deref() {
+            Some("max_tokens" | "model_context_window_exceeded") => StopReason::MaxTokens,
+            Some("refusal") => StopReason::Refusal,
+            Some("pause_turn") => StopReason::Paused,
+            Some(_) | None if self.cut => StopReason::MaxTokens,
+            Some(_) | None if self.calls > 0 => StopReason::ToolUse,
+            Some(_) | None => StopReason::EndTurn,
+        }
+    }
+}
+
+fn say(said: &Value, out: &mut Vec<StreamEvent>) {
+    if let Some(said) = said.as_str().filter(|said| !said.is_empty()) {
+        out.push(StreamEvent::Text(said.to_owned()));
+    }
+}
+
+fn think(thought: &Value, out: &mut Vec<StreamEvent>) {
+    if let Some(thought) = thought.as_str().filter(|thought| !thought.is_empty()) {
+        out.push(StreamEvent::Thinking(thought.to_owned()));
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// The input of a block that was streamed; an error where none was.
+fn parsed(json: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(json)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+//! Streams of each kind, whole, cut and broken.
+
+use futures_util::{StreamExt, stream};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::providers::Recovery;
+
+fn sse(events: &[Value]) -> String {
+    let line = |event: &Value| format!("event: {}\ndata: {event}\n\n", text(&event["type"]));
+    events.iter().map(line).collect()
+}
+
+type Heard = (Vec<StreamEvent>, Option<ProviderError>);
+
+fn hear(chunks: &[&[u8]]) -> Heard {
+    let chunks: Vec<_> = chunks.iter().map(|chunk| Ok(chunk.to_vec())).collect();
+    let source = stream::iter(chunks);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let events: Vec<_> = runtime.block_on(decode(source, Site::default()).collect());
+    let mut heard = (Vec::new(), None);
+    for event in events {
+        match event {
+            Ok(event) => heard.0.push(event),
+            Err(error) => heard.1 = Some(error),
+        }
+    }
+    heard
+}
+
+fn start(number: u64, block: Value) -> Value {
+    json!({"type": "content_block_start", "index": number, "content_block": block})
+}
+
+fn delta(number: u64, delta: Value) -> Value {
+    json!({"type": "content_block_delta", "index": number, "delta": delta})
+}
+
+fn stop(number: u64) -> Value {
+    json!({"type": "content_block_stop", "index": number})
+}
+
+/// Thinking, sealed thinking, text and two calls, one without arguments.
+fn everything() -> Vec<Value> {
+    vec![
+        json!({"type": "message_start", "message": {"usage": {
+            "input_tokens": 5, "cache_creation_input_tokens": 7, "cache_read_input_tokens": 11,
+            "output_tokens": 1}}}),
+        json!({"type": "ping"}),
+        start(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
+        delta(0, json!({"type": "thinking_delta", "thinking": "hm"})),
+        delta(0, json!({"type": "signature_delta", "signature": "c2Vh"})),
+        delta(0, json!({"type": "signature_delta", "signature": "bA=="})),
+        stop(0),
+        start(1, json!({"type": "redacted_thinking", "data": "xyz"})),
+        stop(1),
+        start(2, json!({"type": "text", "text": ""})),
+        delta(2, json!({"type": "text_delta", "text": "Let me look."})),
+        json!({"type": "news", "index": 2}),
+        stop(2),
+        start(3, json!({"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}})),
+        delta(3, json!({"type": "input_json_delta", "partial_json": ""})),
+        delta(3, json!({"type": "input_json_delta", "partial_json": "{\"file_path\":"})),
+        delta(3, json!({"type": "input_json_delta", "partial_json": "\"a\"}"})),
+        stop(3),
+        start(4, json!({"type": "tool_use", "id": "toolu_2", "name": "Glob"})),
+        delta(4, json!({"type": "input_json_delta", "partial_json": ""})),
+        stop(4),
+        json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"},
+            "usage": {"output_tokens": 20}}),
+        json!({"type": "message_stop"}),
+    ]
+}
+
+fn joined(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
+    let mut joined: Vec<StreamEvent> = Vec::new();
+    for event in events {
+        match (joined.last_mut(), event) {
+            (Some(StreamEvent::Usage(last)), StreamEvent::Usage(usage)) => *last = usage,
+            (_, event) => joined.push(event),
+        }
+    }
+    joined
+}
+
+#[test]
+fn a_response_is_read_block_by_block() {
+    let (events, error) = hear(&[sse(&everything()).as_bytes()]);
+    assert_eq!(error, None);
+    let usage = |output| Usage { input: 23, output, cache_read: 11, cache_write: 7 };
+    let started = |index, id: &str, name: &str| StreamEvent::ToolUseStarted {
+        index,
+        id: CallId::new(id),
+        name: name.into(),
+    };
+    let input = |json: &str| StreamEvent::ToolInputDelta { index: 0, json: json.into() };
+    let sealed = json!({"type": "redacted_thinking", "data": "xyz"});
+    assert_eq!(
+        joined(events),
+        [
+            StreamEvent::Usage(usage(1)),
+            StreamEvent::Thinking("hm".into()),
+            StreamEvent::Signature("c2VhbA==".into()),
+            StreamEvent::Sealed { protocol: Protocol::Anthropic, data: sealed },
+            StreamEvent::Text("Let me look.".into()),
+            started(0, "toolu_1", "Read"),
+            input("{\"file_path\":"),
+            input("\"a\"}"),
+            started(1, "toolu_2", "Glob"),
+            StreamEvent::Usage(usage(20)),
+            StreamEvent::Finished(StopReason::ToolUse),
+        ]
+    );
+}
+
+#[test]
+fn each_word_for_stopping_is_known() {
+    let table = [
+        ("end_turn", StopReason::EndTurn),
+        ("stop_sequence", StopReason::EndTurn),
+        ("max_tokens", StopReason::MaxTokens),
+        ("model_context_window_exceeded", StopReason::MaxTokens),
+        ("pause_turn", StopReason::Paused),
+        ("refusal", StopReason::Refusal),
+        ("something_new", StopReason::EndTurn),
+    ];
+    for (word, reason) in table {
+        let ended = json!({"type": "message_delta", "delta": {"stop_reason": word}});
+        let (events, error) = hear(&[sse(&[ended]).as_bytes()]);
+        assert_eq!((events, error), (vec![StreamEvent::Finished(reason)], None), "{word}");
+    }
+}
+
+#[test]
+fn arguments_that_break_off_mean_the_limit_was_reached() {
+    let events = [
+        start(0, json!({"type": "tool_use", "id": "t", "name": "Read", "input": {}})),
+        delta(0, json!({"type": "input_json_delta", "partial_json": "{\"file"})),
+        stop(0),
+        json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}),
+    ];
+    let (events, _) = hear(&[sse(&events).as_bytes()]);
+    assert_eq!(events.last(), Some(&StreamEvent::Finished(StopReason::MaxTokens)));
+}
+
+#[test]
+fn whole_arguments_may_come_with_the_start() {
+    let events = [
+        start(0, json!({"type": "tool_use", "id": "t", "name": "Read", "input": {"a": 1}})),
+        stop(0),
+        json!({"type": "message_stop"}),
+    ];
+    let (events, _) = hear(&[sse(&events).as_bytes()]);
+    assert_eq!(events[1], StreamEvent::ToolInputDelta { index: 0, json: "{\"a\":1}".into() });
+}
+
+#[test]
+fn blocks_of_the_servers_own_tools_are_kept_whole() {
+    let search = json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}});
+    let events = [
+        start(0, search),
+        delta(0, json!({"type": "input_json_delta", "partial_json": "{\"q\":\"x\"}"})),
+        stop(0),
+        json!({"type": "message_delta", "delta": {"stop_reason": "pause_turn"}}),
+        json!({"type": "message_stop"}),
+    ];
+    let (events, _) = hear(&[sse(&events).as_bytes()]);
+    let kept = json!(
+        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"q": "x"}});
+    assert_eq!(
+        events,
+        [
+            StreamEvent::Sealed { protocol: Protocol::Anthropic, data: kept },
+            StreamEvent::Finished(StopReason::Paused),
+        ]
+    );
+}
+
+#[test]
+fn errors_come_in_every_shape() {
+    let overloaded = json!({"type": "error", "error":
+        {"type": "overloaded_error", "message": "Overloaded"}});
+    let table = [
+        (sse(&[overloaded.clone()]), Recovery::Retry, "Overloaded"),
+        (overloaded.to_string(), Recovery::Retry, "Overloaded"),
+        (
+            "data: {\"error\":{\"code\":500,\"message\":\"it broke\"}}\n\n".to_owned(),
+            Recovery::Retry,
+            "it broke",
+        ),
+        (sse(&[json!({"type": "ping"})]), Recovery::Retry, "before it was complete"),
+        ("data: {\n\n".to_owned(), Recovery::Retry, "not JSON"),
+        ("data: [DONE]\n\n".to_owned(), Recovery::Retry, "before it was complete"),
+    ];
+    for (body, recovery, says) in table {
+        let (_, error) = hear(&[body.as_bytes()]);
+        let error = error.unwrap();
+        assert!(error.message.contains(says), "{error}");
+        assert_eq!(error.recovery, recovery, "{error}");
+    }
+}
+
+#[test]
+fn a_gateways_done_ends_a_complete_answer() {
+    let ended = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}});
+    let body = sse(&[ended]) + "event: data\ndata: [DONE]\n\n";
+    assert_eq!(hear(&[body.as_bytes()]).0, [StreamEvent::Finished(StopReason::EndTurn)]);
+}
+
+#[test]
+fn an_answer_may_come_in_one_piece() {
+    let body = json!({"type": "message", "content": [{"type": "text", "text": "hi"}],
+        "stop_reason": "end_turn", "usage": {"input_tokens": 3, "output_tokens": 1}});
+    let (events, error) = hear(&[body.to_string().as_bytes()]);
+    assert_eq!(error, None);
+    assert_eq!(events[1], StreamEvent::Text("hi".into()));
+    assert_eq!(events[2], StreamEvent::Finished(StopReason::EndTurn));
+}
+
+proptest! {
+    #[test]
+    fn any_split_gives_the_same_events(
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
+    ) {
+        let bytes = sse(&everything()).into_bytes();
+        let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+        at.extend([0, bytes.len()]);
+        at.sort_unstable();
+        let chunks: Vec<&[u8]> = at.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
+        prop_assert_eq!(hear(&chunks), hear(&[&bytes]));
+    }
+}

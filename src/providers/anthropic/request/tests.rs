@@ -1,0 +1,191 @@
+//! Bodies of requests, written out.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::*;
+use crate::domain::{CallId, CallInput, Image, ToolCall};
+use crate::providers::Images;
+
+fn request(model: &str, messages: Vec<Message>) -> Request {
+    Request {
+        model: model.into(),
+        system: "Be brief.".into(),
+        messages,
+        images: Images::default(),
+        tools: Arc::new([]),
+        max_tokens: 16_000,
+        temperature: None,
+        effort: None,
+    }
+}
+
+fn sent(request: &Request) -> Value {
+    serde_json::from_slice(&body(request)).unwrap()
+}
+
+fn user(text: &str) -> Message {
+    Message::user(text)
+}
+
+fn answer(content: Vec<Block>) -> Message {
+    Message { role: Role::Assistant, content }
+}
+
+fn say(text: &str) -> Block {
+    Block::Text { text: text.into() }
+}
+
+fn call(id: &str, input: CallInput) -> Block {
+    Block::ToolUse(ToolCall { id: CallId::new(id), name: "Read".into(), input })
+}
+
+#[test]
+fn seals_go_back_as_they_came_and_other_servers_thoughts_do_not() {
+    let thought = |signature: Option<&str>| Block::Thinking {
+        thinking: "hm".into(),
+        signature: signature.map(str::to_owned),
+    };
+    let sealed = |protocol| Block::Sealed {
+        protocol,
+        data: json!({"type": "redacted_thinking", "data": "x"}),
+    };
+    let said = answer(vec![
+        thought(Some("seal")),
+        sealed(Protocol::Anthropic),
+        sealed(Protocol::ChatCompletions),
+        thought(None),
+        say("done"),
+    ]);
+    let body = sent(&request("claude-sonnet-5", vec![user("go"), said, user("on")]));
+    assert_eq!(
+        body["messages"][1]["content"],
+        json!([
+            {"type": "thinking", "thinking": "hm", "signature": "seal"},
+            {"type": "redacted_thinking", "data": "x"},
+            {"type": "text", "text": "done"},
+        ])
+    );
+}
+
+#[test]
+fn calls_stand_last_and_results_first_answer_them() {
+    let input = CallInput::Valid(json!({"file_path": "a"}));
+    let said = answer(vec![call("functions.Read:0", input), say("Let me look.")]);
+    let result = Block::ToolResult {
+        tool_use_id: CallId::new("functions.Read:0"),
+        content: String::new(),
+        is_error: true,
+    };
+    let back = Message { role: Role::User, content: vec![result, say("and?")] };
+    let body = sent(&request("m", vec![user("go"), said, back]));
+    assert_eq!(
+        body["messages"][1]["content"],
+        json!([
+            {"type": "text", "text": "Let me look."},
+            {"type": "tool_use", "id": "functions_Read_0", "name": "Read",
+                "input": {"file_path": "a"}},
+        ])
+    );
+    assert_eq!(
+        body["messages"][2]["content"][0],
+        json!({"type": "tool_result", "tool_use_id": "functions_Read_0",
+            "content": "(no output)", "is_error": true})
+    );
+}
+
+#[test]
+fn what_could_not_be_parsed_goes_back_as_an_object() {
+    let said = answer(vec![call("c", CallInput::Invalid("{oops".into()))]);
+    let body = sent(&request("m", vec![user("go"), said]));
+    assert_eq!(body["messages"][1]["content"][0]["input"], json!({"invalid_arguments": "{oops"}));
+}
+
+#[test]
+fn a_response_that_only_thought_is_not_empty() {
+    let thought = Block::Thinking { thinking: "hm".into(), signature: None };
+    let body = sent(&request("m", vec![user("go"), answer(vec![thought]), user("on")]));
+    assert_eq!(body["messages"][1]["content"], json!([{"type": "text", "text": "(nothing said)"}]));
+}
+
+#[test]
+fn images_go_along_where_their_bytes_are_there() {
+    let image = Image::new("shot.png", MediaType::Png, (2, 1), b"png");
+    let hash = image.hash.clone();
+    let shown = Message { role: Role::User, content: vec![say("look"), Block::Image(image)] };
+    let mut request = request("m", vec![shown]);
+    let text = sent(&request)["messages"][0]["content"][1]["text"].to_string();
+    assert!(text.contains("shot.png"), "{text}");
+    request.images.put(hash, Images::encode(b"png"));
+    assert_eq!(
+        sent(&request)["messages"][0]["content"][1]["source"],
+        json!({"type": "base64", "media_type": "image/png", "data": "cG5n"})
+    );
+}
+
+#[test]
+fn marks_stand_behind_the_system_prompt_and_the_newest_two_messages_of_the_persons() {
+    let talk =
+        vec![user("a"), answer(vec![say("b")]), user("c"), answer(vec![say("d")]), user("e")];
+    let body = sent(&request("m", talk));
+    let marked = |part: &Value| part["cache_control"]["type"] == "ephemeral";
+    assert!(marked(&body["system"][0]));
+    let marks: Vec<bool> = body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| marked(&message["content"][0]))
+        .collect();
+    assert_eq!(marks, [false, false, true, false, true]);
+}
+
+#[test]
+fn thinking_is_asked_for_as_the_model_takes_it() {
+    let told = |model: &str, effort, max_tokens| {
+        let request = Request {
+            effort,
+            max_tokens,
+            temperature: Some(0.5),
+            ..request(model, vec![user("a")])
+        };
+        let body = sent(&request);
+        (
+            body["thinking"].clone(),
+            body["output_config"]["effort"].clone(),
+            body["temperature"].clone(),
+        )
+    };
+    let null = Value::Null;
+    let budget = |tokens: u32| json!({"type": "enabled", "budget_tokens": tokens});
+    let adaptive = json!({"type": "adaptive", "display": "summarized"});
+    let table = [
+        ("claude-haiku-4-5", None, 16_000, (budget(10_000), null.clone(), null.clone())),
+        (
+            "claude-haiku-4-5",
+            Some(Effort::Max),
+            16_000,
+            (budget(14_976), null.clone(), null.clone()),
+        ),
+        ("claude-haiku-4-5", None, 2_000, (null.clone(), null.clone(), json!(0.5))),
+        ("claude-haiku-4-5", Some(Effort::None), 16_000, (null.clone(), null.clone(), json!(0.5))),
+        ("claude-sonnet-5", None, 16_000, (adaptive.clone(), null.clone(), null.clone())),
+        (
+            "claude-sonnet-5",
+            Some(Effort::High),
+            16_000,
+            (adaptive.clone(), json!("high"), null.clone()),
+        ),
+        (
+            "claude-sonnet-5",
+            Some(Effort::None),
+            16_000,
+            (json!({"type": "disabled"}), json!("low"), null.clone()),
+        ),
+        ("claude-opus-5-5", Some(Effort::None), 16_000, (null.clone(), json!("low"), null.clone())),
+        ("qwen3", Some(Effort::High), 16_000, (null.clone(), null.clone(), json!(0.5))),
+    ];
+    for (model, effort, max_tokens, want) in table {
+        assert_eq!(told(model, effort, max_tokens), want, "{model} {effort:?}");
+    }
+}

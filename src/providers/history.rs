@@ -1,0 +1,68 @@
+//! What of a conversation is written the same way in every protocol, and made to be what no server
+//! refuses.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+use crate::domain::{CallId, CallInput, Image};
+
+/// The longest name of a tool, and the longest id of a call, that servers accept.
+const LONGEST_NAME: usize = 64;
+
+/// What slug adds to a message of the person's.
+pub(super) fn context(name: &str, text: &str) -> String {
+    let name = name.replace(['"', '<', '>'], "");
+    format!("<context name=\"{name}\">\n{text}\n</context>")
+}
+
+/// What stands in the place of an image that cannot be sent.
+pub(super) fn missing(image: &Image) -> String {
+    format!("[An image was here: {image}]")
+}
+
+/// A model may call what is no name at all; servers refuse a history with such a call.
+pub(super) fn tool_name(name: &str) -> Cow<'_, str> {
+    if name.is_empty() { Cow::Borrowed("unknown") } else { fitted(name) }
+}
+
+/// Always an object: llama.cpp answers 500 to a history with arguments that are not JSON, and
+/// templates index into them. What the model wrote is kept inside, so that it sees its mistake.
+pub(super) fn arguments(input: &CallInput) -> Cow<'_, Value> {
+    match input {
+        CallInput::Valid(value @ Value::Object(_)) => Cow::Borrowed(value),
+        CallInput::Valid(other) => Cow::Owned(json!({ "arguments": other })),
+        CallInput::Invalid(raw) if raw.trim().is_empty() => Cow::Owned(Value::Object(Map::new())),
+        CallInput::Invalid(raw) => Cow::Owned(json!({ "invalid_arguments": raw })),
+    }
+}
+
+/// A call's id as servers accept it that are strict about it. Another server may have made it.
+pub(super) fn call_id(id: &CallId) -> Cow<'_, str> {
+    fitted(id.as_str())
+}
+
+fn fitted(name: &str) -> Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.len() <= LONGEST_NAME && name.chars().all(fits) {
+        Cow::Borrowed(name)
+    } else {
+        let fitted = name.chars().map(|c| if fits(c) { c } else { '_' });
+        Cow::Owned(fitted.take(LONGEST_NAME).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_of_what_is_no_name_does_not_break_the_history() {
+        let table =
+            [("", "unknown"), ("Read", "Read"), ("mcp__a__b-c", "mcp__a__b-c"), ("a b.c", "a_b_c")];
+        for (given, expected) in table {
+            assert_eq!(tool_name(given), expected);
+        }
+        assert_eq!(tool_name(&"x".repeat(100)).len(), LONGEST_NAME);
+    }
+}
