@@ -29,11 +29,11 @@ fn hear(chunks: &[&[u8]]) -> Heard {
     heard
 }
 
-fn start(number: u64, block: Value) -> Value {
+fn start(number: u64, block: &Value) -> Value {
     json!({"type": "content_block_start", "index": number, "content_block": block})
 }
 
-fn delta(number: u64, delta: Value) -> Value {
+fn delta(number: u64, delta: &Value) -> Value {
     json!({"type": "content_block_delta", "index": number, "delta": delta})
 }
 
@@ -48,24 +48,24 @@ fn everything() -> Vec<Value> {
             "input_tokens": 5, "cache_creation_input_tokens": 7, "cache_read_input_tokens": 11,
             "output_tokens": 1}}}),
         json!({"type": "ping"}),
-        start(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
-        delta(0, json!({"type": "thinking_delta", "thinking": "hm"})),
-        delta(0, json!({"type": "signature_delta", "signature": "c2Vh"})),
-        delta(0, json!({"type": "signature_delta", "signature": "bA=="})),
+        start(0, &json!({"type": "thinking", "thinking": "", "signature": ""})),
+        delta(0, &json!({"type": "thinking_delta", "thinking": "hm"})),
+        delta(0, &json!({"type": "signature_delta", "signature": "c2Vh"})),
+        delta(0, &json!({"type": "signature_delta", "signature": "bA=="})),
         stop(0),
-        start(1, json!({"type": "redacted_thinking", "data": "xyz"})),
+        start(1, &json!({"type": "redacted_thinking", "data": "xyz"})),
         stop(1),
-        start(2, json!({"type": "text", "text": ""})),
-        delta(2, json!({"type": "text_delta", "text": "Let me look."})),
+        start(2, &json!({"type": "text", "text": ""})),
+        delta(2, &json!({"type": "text_delta", "text": "Let me look."})),
         json!({"type": "news", "index": 2}),
         stop(2),
-        start(3, json!({"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}})),
-        delta(3, json!({"type": "input_json_delta", "partial_json": ""})),
-        delta(3, json!({"type": "input_json_delta", "partial_json": "{\"file_path\":"})),
-        delta(3, json!({"type": "input_json_delta", "partial_json": "\"a\"}"})),
+        start(3, &json!({"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}})),
+        delta(3, &json!({"type": "input_json_delta", "partial_json": ""})),
+        delta(3, &json!({"type": "input_json_delta", "partial_json": "{\"file_path\":"})),
+        delta(3, &json!({"type": "input_json_delta", "partial_json": "\"a\"}"})),
         stop(3),
-        start(4, json!({"type": "tool_use", "id": "toolu_2", "name": "Glob"})),
-        delta(4, json!({"type": "input_json_delta", "partial_json": ""})),
+        start(4, &json!({"type": "tool_use", "id": "toolu_2", "name": "Glob"})),
+        delta(4, &json!({"type": "input_json_delta", "partial_json": ""})),
         stop(4),
         json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"},
             "usage": {"output_tokens": 20}}),
@@ -135,8 +135,8 @@ fn each_word_for_stopping_is_known() {
 #[test]
 fn arguments_that_break_off_mean_the_limit_was_reached() {
     let events = [
-        start(0, json!({"type": "tool_use", "id": "t", "name": "Read", "input": {}})),
-        delta(0, json!({"type": "input_json_delta", "partial_json": "{\"file"})),
+        start(0, &json!({"type": "tool_use", "id": "t", "name": "Read", "input": {}})),
+        delta(0, &json!({"type": "input_json_delta", "partial_json": "{\"file"})),
         stop(0),
         json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}),
     ];
@@ -147,7 +147,7 @@ fn arguments_that_break_off_mean_the_limit_was_reached() {
 #[test]
 fn whole_arguments_may_come_with_the_start() {
     let events = [
-        start(0, json!({"type": "tool_use", "id": "t", "name": "Read", "input": {"a": 1}})),
+        start(0, &json!({"type": "tool_use", "id": "t", "name": "Read", "input": {"a": 1}})),
         stop(0),
         json!({"type": "message_stop"}),
     ];
@@ -159,8 +159,8 @@ fn whole_arguments_may_come_with_the_start() {
 fn blocks_of_the_servers_own_tools_are_kept_whole() {
     let search = json!({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}});
     let events = [
-        start(0, search),
-        delta(0, json!({"type": "input_json_delta", "partial_json": "{\"q\":\"x\"}"})),
+        start(0, &search),
+        delta(0, &json!({"type": "input_json_delta", "partial_json": "{\"q\":\"x\"}"})),
         stop(0),
         json!({"type": "message_delta", "delta": {"stop_reason": "pause_turn"}}),
         json!({"type": "message_stop"}),
@@ -182,7 +182,7 @@ fn errors_come_in_every_shape() {
     let overloaded = json!({"type": "error", "error":
         {"type": "overloaded_error", "message": "Overloaded"}});
     let table = [
-        (sse(&[overloaded.clone()]), Recovery::Retry, "Overloaded"),
+        (sse(std::slice::from_ref(&overloaded)), Recovery::Retry, "Overloaded"),
         (overloaded.to_string(), Recovery::Retry, "Overloaded"),
         (
             "data: {\"error\":{\"code\":500,\"message\":\"it broke\"}}\n\n".to_owned(),

@@ -170,12 +170,7 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
         ("claude-haiku-4-5", None, 2_000, (null.clone(), null.clone(), json!(0.5))),
         ("claude-haiku-4-5", Some(Effort::None), 16_000, (null.clone(), null.clone(), json!(0.5))),
         ("claude-sonnet-5", None, 16_000, (adaptive.clone(), null.clone(), null.clone())),
-        (
-            "claude-sonnet-5",
-            Some(Effort::High),
-            16_000,
-            (adaptive.clone(), json!("high"), null.clone()),
-        ),
+        ("claude-sonnet-5", Some(Effort::High), 16_000, (adaptive, json!("high"), null.clone())),
         (
             "claude-sonnet-5",
             Some(Effort::None),
@@ -183,7 +178,7 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
             (json!({"type": "disabled"}), json!("low"), null.clone()),
         ),
         ("claude-opus-5-5", Some(Effort::None), 16_000, (null.clone(), json!("low"), null.clone())),
-        ("qwen3", Some(Effort::High), 16_000, (null.clone(), null.clone(), json!(0.5))),
+        ("qwen3", Some(Effort::High), 16_000, (null.clone(), null, json!(0.5))),
     ];
     for (model, effort, max_tokens, want) in table {
         assert_eq!(told(model, effort, max_tokens), want, "{model} {effort:?}");
