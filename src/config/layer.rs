@@ -60,7 +60,7 @@ pub(super) enum Scope {
 }
 
 /// Protocols that this version does not speak. Their names are kept for them.
-pub(super) const UNSPOKEN: [&str; 2] = ["gemini", "responses"];
+pub(super) const UNSPOKEN: [&str; 1] = ["responses"];
 
 /// What one place says. `None` where it says nothing.
 #[derive(Debug, Default)]

@@ -26,7 +26,7 @@ pub struct Service {
 }
 
 /// All of them; the first is the one that holds unless another is named.
-pub const SERVICES: [Service; 2] = [
+pub const SERVICES: [Service; 3] = [
     Service {
         protocol: Protocol::ChatCompletions,
         // vLLM's own default: people run these servers themselves.
@@ -46,6 +46,18 @@ pub const SERVICES: [Service; 2] = [
         model_variable: Some("ANTHROPIC_MODEL"),
         limit_variable: Some("ANTHROPIC_MAX_TOKENS"),
         model: Some("claude-sonnet-5-5"),
+        // Thinking is part of it.
+        max_tokens: 16_000,
+    },
+    Service {
+        protocol: Protocol::Gemini,
+        endpoint: "https://generativelanguage.googleapis.com/v1beta",
+        origin: "https://generativelanguage.googleapis.com",
+        key_variable: "GEMINI_API_KEY",
+        model_variable: Some("GEMINI_MODEL"),
+        limit_variable: None,
+        // Moves with Google's newest.
+        model: Some("gemini-flash-latest"),
         // Thinking is part of it.
         max_tokens: 16_000,
     },

@@ -13,6 +13,8 @@ pub enum Protocol {
     ChatCompletions,
     /// Anthropic's Messages.
     Anthropic,
+    /// Google's Gemini.
+    Gemini,
 }
 
 /// How much a model reasons before it answers. Which steps there are is the model's matter; a
@@ -39,13 +41,14 @@ pub enum Effort {
 
 impl Protocol {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::ChatCompletions, Self::Anthropic];
+    pub const ALL: [Self; 3] = [Self::ChatCompletions, Self::Anthropic, Self::Gemini];
 
     /// Its name in the configuration and in a session's log.
     pub fn name(self) -> &'static str {
         match self {
             Self::ChatCompletions => "openai",
             Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
         }
     }
 

@@ -12,7 +12,6 @@ mod request;
 mod think;
 mod wire;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,8 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::failure::{KeyHeader, Site};
 use super::http::{self, Endpoint, Http, Patience};
-use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, cancel, listing};
-use crate::domain::{Block, CallId};
+use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, cancel, history, listing};
 
 pub use decode::decode;
 pub use request::Progress;
@@ -105,7 +103,7 @@ impl Server {
         let (response, deadline) = http::open(post, &site, patience).await?;
         self.recognise(&response);
         let bytes = http::body(response, site.clone(), patience, deadline);
-        let events = decode(bytes, site, ids(&request));
+        let events = decode(bytes, site, history::call_ids(&request));
         Ok(stream::once(async { Ok(StreamEvent::Started) }).chain(events).boxed())
     }
 
@@ -128,21 +126,4 @@ impl Server {
 /// The body of a request to a server at `host`.
 pub fn body(request: &Request, host: &str, progress: Progress) -> Vec<u8> {
     request::body(request, dialect::of(host), progress)
-}
-
-/// The ids of all calls in the history, which a new call must not have: some servers number the
-/// calls of each response from 0.
-fn ids(request: &Request) -> HashSet<CallId> {
-    let blocks = request.messages.iter().flat_map(|message| &message.content);
-    blocks
-        .filter_map(|block| match block {
-            Block::ToolUse(call) => Some(call.id.clone()),
-            Block::Text { .. }
-            | Block::Context { .. }
-            | Block::Image(_)
-            | Block::Thinking { .. }
-            | Block::Sealed { .. }
-            | Block::ToolResult { .. } => None,
-        })
-        .collect()
 }

@@ -7,6 +7,7 @@ use secrecy::SecretString;
 use super::Provider;
 use super::anthropic::Anthropic;
 use super::chat::ChatCompletions;
+use super::gemini::Gemini;
 use super::http::{Endpoint, Http};
 use crate::domain::Protocol;
 
@@ -20,5 +21,6 @@ pub fn connect(
     match protocol {
         Protocol::ChatCompletions => Arc::new(ChatCompletions::new(http, endpoint, key)),
         Protocol::Anthropic => Arc::new(Anthropic::new(http, endpoint, key)),
+        Protocol::Gemini => Arc::new(Gemini::new(http, endpoint, key)),
     }
 }

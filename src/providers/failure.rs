@@ -67,7 +67,7 @@ pub fn of_response(
     }
     let mut complaint = Complaint::read(body, site);
     complaint.status = Some(status);
-    let asked = retry_after(headers, now);
+    let asked = retry_after(headers, now).or(complaint.delay);
     match header("x-should-retry") {
         Some("true") => complaint.meaning_or(site, Some(passing(asked))),
         Some("false") => complaint.meaning_or(site, Some(Recovery::GiveUp)),
@@ -81,7 +81,7 @@ pub fn of_response(
 /// The meaning of an error that came in the place of an answer, or in the midst of one.
 pub fn of_stream(site: &Site, payload: &str) -> ProviderError {
     let complaint = Complaint::read(payload, site);
-    let passing = complaint.is_passing().then_some(Recovery::Retry);
+    let passing = complaint.is_passing().then_some(passing(complaint.delay));
     complaint.meaning_or(site, passing)
 }
 

@@ -2,10 +2,12 @@
 //! refuses.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::{CallId, CallInput, Image};
+use super::Request;
+use crate::domain::{CallId, CallInput, Image, Message};
 
 /// The longest name of a tool, and the longest id of a call, that servers accept.
 const LONGEST_NAME: usize = 64;
@@ -40,6 +42,12 @@ pub(super) fn arguments(input: &CallInput) -> Cow<'_, Value> {
 /// A call's id as servers accept it that are strict about it. Another server may have made it.
 pub(super) fn call_id(id: &CallId) -> Cow<'_, str> {
     fitted(id.as_str())
+}
+
+/// The ids of all calls in the history, which a new call must not have: some servers number the
+/// calls of each response from 0.
+pub(super) fn call_ids(request: &Request) -> HashSet<CallId> {
+    request.messages.iter().flat_map(Message::calls).map(|call| call.id.clone()).collect()
 }
 
 fn fitted(name: &str) -> Cow<'_, str> {

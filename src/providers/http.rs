@@ -123,6 +123,16 @@ impl Endpoint {
         url.set_query(None);
         url
     }
+
+    /// The address of something below the endpoint, whose `/v1` stands for the `version` of a
+    /// protocol that has others.
+    pub fn in_version(&self, version: &str, path: &str) -> Url {
+        match self.url.path().trim_end_matches('/') {
+            "" => self.join(&format!("{version}/{path}")),
+            base if base.ends_with("/v1") => self.beside(&format!("{version}/{path}")),
+            _ => self.join(path),
+        }
+    }
 }
 
 impl fmt::Display for Endpoint {
@@ -388,6 +398,14 @@ mod tests {
         assert_eq!(endpoint.join("models").as_str(), "http://localhost:8080/v1/models");
         assert_eq!(endpoint.beside("props").as_str(), "http://localhost:8080/props");
         let bare = parse("http://localhost:8080").unwrap();
+        for (text, expected) in [
+            ("https://a.example", "https://a.example/v1beta/models"),
+            ("https://a.example/v1", "https://a.example/v1beta/models"),
+            ("https://a.example/v1beta", "https://a.example/v1beta/models"),
+            ("https://a.example/v1/google", "https://a.example/v1/google/models"),
+        ] {
+            assert_eq!(parse(text).unwrap().in_version("v1beta", "models").as_str(), expected);
+        }
         assert_eq!(bare.join("models").as_str(), "http://localhost:8080/models");
         let query = parse("https://a.example/openai/v1?api-version=1").unwrap();
         assert_eq!(

@@ -67,13 +67,20 @@ async fn served_window(http: &Http, endpoint: &Endpoint, site: &Site) -> Option<
     }
 }
 
-/// The entries of a list: in `data`, or the bare array that some servers send.
+/// The entries of a list: in `data`, in Gemini's `models`, or the bare array that some servers send.
 fn entries(list: &Value) -> Option<&Vec<Value>> {
-    list.get("data").unwrap_or(list).as_array()
+    list.get("data").or_else(|| list.get("models")).unwrap_or(list).as_array()
 }
 
 fn model(entry: &Value) -> Option<ModelInfo> {
-    let id = entry.get("id")?.as_str().filter(|id| !id.is_empty())?.to_owned();
+    let id = entry.get("id").or_else(|| entry.get("name"))?.as_str()?;
+    let id = id.strip_prefix("models/").unwrap_or(id);
+    // Gemini's list has those that make no text, too.
+    let methods = entry.get("supportedGenerationMethods").and_then(Value::as_array);
+    if id.is_empty() || methods.is_some_and(|all| !all.iter().any(|it| it == "generateContent")) {
+        return None;
+    }
+    let id = id.to_owned();
     let context_window =
         WINDOWS.iter().find_map(|key| entry.get(key)?.as_u64()).filter(|&window| window > 0);
     Some(ModelInfo { id, context_window })
@@ -115,6 +122,18 @@ mod tests {
         for (entry, window) in table {
             assert_eq!(model(&entry).unwrap().context_window, window, "{entry}");
         }
+    }
+
+    #[test]
+    fn geminis_models_are_those_that_make_text() {
+        let list = json!({"models": [
+            {"name": "models/gemini-3-flash", "inputTokenLimit": 1_048_576,
+                "supportedGenerationMethods": ["generateContent", "countTokens"]},
+            {"name": "models/embedding-001", "supportedGenerationMethods": ["embedContent"]},
+        ]});
+        let models: Vec<_> = entries(&list).unwrap().iter().filter_map(model).collect();
+        let flash = ModelInfo { id: "gemini-3-flash".to_owned(), context_window: Some(1_048_576) };
+        assert_eq!(models, [flash]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod chat;
 mod connect;
 pub mod demo;
 pub mod failure;
+pub mod gemini;
 mod history;
 pub mod http;
 mod images;

@@ -171,7 +171,8 @@ impl<D: Decoder> Reader<D> {
     }
 }
 
-fn broke_off(site: &Site) -> ProviderError {
+/// The error for an answer without a terminal sign.
+pub(super) fn broke_off(site: &Site) -> ProviderError {
     ProviderError {
         message: format!("{} ended the answer before it was complete.", site.server),
         status: None,

@@ -186,7 +186,7 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
         ("temperature = 9", "`temperature` has to be from 0 to 2"),
         ("effort = \"hard\"", "\"none\", \"minimal\", \"low\""),
         ("permission_mode = \"auto\"", "use ask, allow-edits, plan or yolo"),
-        ("provider = \"gemini\"", "not supported in this version"),
+        ("provider = \"responses\"", "not supported in this version"),
         ("provider = \"nope\"", "add [providers.nope]"),
         ("model = \"\"", "the model's name is empty"),
         ("api_key = \" \"", "the key is empty"),
@@ -411,6 +411,13 @@ fn a_protocol_brings_its_own_service_key_model_and_limit() {
         assert_eq!(seen, want, "{case}");
         assert!(found.warnings.is_empty(), "{case}: {:?}", found.warnings);
     }
+    let found = config(&Given {
+        user: "provider = \"gemini\"",
+        environment: &[("GEMINI_API_KEY", "g"), ("ANTHROPIC_API_KEY", "a")],
+        ..Given::default()
+    });
+    assert_eq!(found.endpoint.value.as_str(), "https://generativelanguage.googleapis.com/v1beta");
+    assert_eq!((key(&found), found.model.value.name()), (Some("g"), "gemini-flash-latest"));
     let wrong: &[_] = &[("ANTHROPIC_MAX_TOKENS", "many")];
     let told = problem(&Given { user: file, environment: wrong, ..Given::default() });
     assert!(told.contains("ANTHROPIC_MAX_TOKENS"), "{told}");

@@ -210,7 +210,9 @@ fn part<'a>(block: &'a Block, request: &'a Request) -> Option<Part<'a>> {
             Part { piece: Piece::Sealed(data), cache_control: None }
         }
         Block::Thinking { signature: None, .. }
-        | Block::Sealed { protocol: Protocol::ChatCompletions, .. } => return None,
+        | Block::Sealed { protocol: Protocol::ChatCompletions | Protocol::Gemini, .. } => {
+            return None;
+        }
         Block::ToolUse(call) => Own::ToolUse {
             id: history::call_id(&call.id),
             name: history::tool_name(&call.name),

@@ -18,6 +18,8 @@ pub(super) struct Complaint {
     all: String,
     /// The HTTP status, or the one that the body names.
     pub(super) status: Option<u16>,
+    /// How long the body asks to be left alone.
+    pub(super) delay: Option<Duration>,
     /// It is a web page, from something that is no model server.
     is_page: bool,
 }
@@ -28,7 +30,8 @@ impl Complaint {
         let Ok(json) = serde_json::from_str::<Value>(body) else {
             let page = title(body);
             let text = plain(page.as_deref().unwrap_or(body), site);
-            return Self { all: text.to_lowercase(), text, status: None, is_page: page.is_some() };
+            let (all, is_page) = (text.to_lowercase(), page.is_some());
+            return Self { all, text, status: None, delay: None, is_page };
         };
         let json = json.get(0).unwrap_or(&json);
         let error = json.get("error").filter(|error| !error.is_null()).unwrap_or(json);
@@ -45,7 +48,7 @@ impl Complaint {
         let status = ["status_code", "code", "raw_status_code"]
             .iter()
             .find_map(|key| status_in(error.get(key)?).or_else(|| status_in(json.get(key)?)));
-        Self { text: plain(&text, site), all, status, is_page: false }
+        Self { text: plain(&text, site), all, status, delay: delay(error), is_page: false }
     }
 
     /// Whether the same request may well succeed later. An error in the midst of an answer counts
@@ -86,7 +89,7 @@ impl Complaint {
             Some((Recovery::GiveUp, format!("{} {remedy}", self.answered(site))))
         } else if let Some(remedy) = remedy_in(SETTINGS) {
             Some((Recovery::AskPerson, format!("{} {remedy}", self.answered(site))))
-        } else if self.has_any(NO_CREDIT) {
+        } else if self.has_any(NO_CREDIT) && self.delay.is_none() {
             Some((Recovery::AskPerson, self.no_credit(site)))
         } else if self.has_any(BAD_KEY) {
             Some((Recovery::AskPerson, self.bad_key(site)))
@@ -255,6 +258,19 @@ fn message(error: &Value) -> Option<String> {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     })
+}
+
+/// Google's `RetryInfo`: "34.4s". A quota of the day does not come back by waiting.
+fn delay(error: &Value) -> Option<Duration> {
+    let details = error.get("details")?.as_array()?;
+    let quotas = details.iter().filter_map(|it| it.get("violations")?.as_array()).flatten();
+    let mut ids = quotas.filter_map(|it| it.get("quotaId")?.as_str());
+    if ids.any(|id| id.contains("PerDay")) {
+        return None;
+    }
+    let text = details.iter().find_map(|it| it.get("retryDelay")?.as_str())?;
+    let seconds = text.trim().strip_suffix('s')?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok().filter(|wait| !wait.is_zero())
 }
 
 fn status_in(value: &Value) -> Option<u16> {

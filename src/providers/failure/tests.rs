@@ -29,6 +29,23 @@ fn refused_with(status: u16, headers: &[(&'static str, &str)], body: &str) -> Pr
 }
 
 #[test]
+fn a_delay_in_the_body_is_kept_to() {
+    let body = |quota: &str| {
+        format!(
+            r#"{{"error":{{"code":429,"status":"RESOURCE_EXHAUSTED","message":"You exceeded your current quota, please check your plan.","details":[{{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{{"quotaId":"{quota}"}}]}},{{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.4s"}}]}}}}"#
+        )
+    };
+    let wait = Duration::from_secs_f64(34.4);
+    let by_minute = body("GenerateRequestsPerMinutePerProject");
+    assert_eq!(refused(429, &by_minute).recovery, Recovery::RetryAfter(wait));
+    assert_eq!(of_stream(&site(), &by_minute).recovery, Recovery::RetryAfter(wait));
+    let header = refused_with(429, &[("retry-after", "2")], &by_minute);
+    assert_eq!(header.recovery, Recovery::RetryAfter(Duration::from_secs(2)));
+    let by_day = body("GenerateRequestsPerDayPerProject");
+    assert_eq!(refused(429, &by_day).recovery, Recovery::AskPerson);
+}
+
+#[test]
 fn a_model_that_takes_no_images_is_known_in_all_wordings() {
     let table = [
         (

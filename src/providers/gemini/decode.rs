@@ -1,0 +1,269 @@
+//! The body of an answer, as events.
+//!
+//! Every piece is a whole response with the parts that are new; calls come whole, and most without
+//! an id. A response is complete once it has said why it stops. Parts of kinds that slug does not
+//! know are kept as they are. Arguments in pieces come only to those who ask for them, which slug
+//! does not.
+
+use std::collections::HashSet;
+
+use futures_util::Stream;
+use serde_json::Value;
+
+use super::seal::Seal;
+use crate::domain::{CallId, StopReason, Usage};
+use crate::providers::failure::{self, Site};
+use crate::providers::reader::{self, Flow, broke_off, unreadable};
+use crate::providers::{ProviderError, Recovery, StreamEvent, sse};
+
+/// Decodes the body of an answer. `taken` are the ids of the history's calls. Ends after
+/// `Finished` or the first error.
+pub fn decode<S, B>(
+    bytes: S,
+    site: Site,
+    taken: HashSet<CallId>,
+) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
+where
+    S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
+    B: AsRef<[u8]> + Send + 'static,
+{
+    reader::decode(bytes, Decoder { site, taken, ..Decoder::default() })
+}
+
+/// Turns the protocol's pieces into the events of all protocols.
+#[derive(Default)]
+struct Decoder {
+    site: Site,
+    /// Ids that are in use, in the history or in this response.
+    taken: HashSet<CallId>,
+    /// How many calls there are.
+    calls: usize,
+    /// The part that came last is a text with a signature.
+    after_signed: bool,
+    counts: Counts,
+    stop_word: Option<String>,
+}
+
+/// Tokens, as they were told last.
+#[derive(Default)]
+struct Counts {
+    prompt: Option<u64>,
+    cached: u64,
+    for_tools: u64,
+    said: u64,
+    thought: u64,
+}
+
+/// The word for a request that is not answered at all.
+const BLOCKED: &str = "SAFETY";
+
+/// Words for an answer that is withheld.
+const WITHHELD: [&str; 7] =
+    [BLOCKED, "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"];
+
+/// Words for an answer that the server could not make sense of: the model may write a better one.
+const SPOILED: [&str; 5] = [
+    "MALFORMED_FUNCTION_CALL",
+    "MALFORMED_RESPONSE",
+    "UNEXPECTED_TOOL_CALL",
+    "TOO_MANY_TOOL_CALLS",
+    "MISSING_THOUGHT_SIGNATURE",
+];
+
+impl reader::Decoder for Decoder {
+    fn event(
+        &mut self,
+        event: &sse::Event,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<Flow, ProviderError> {
+        let data = event.data.trim();
+        if event.name == "error" {
+            return Err(failure::of_stream(&self.site, data));
+        }
+        if data.is_empty() || data == "[DONE]" {
+            return Ok(Flow::More);
+        }
+        match serde_json::from_str::<Value>(data) {
+            Ok(value) => self.take(&value, data, out)?,
+            Err(_) if self.is_complete() => {}
+            Err(error) => return Err(unreadable(&self.site, &error)),
+        }
+        Ok(Flow::More)
+    }
+
+    /// Without `alt=sse` the pieces come as an array, and so do some errors.
+    fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        match serde_json::from_str::<Value>(text) {
+            Ok(Value::Array(pieces)) => {
+                for piece in &pieces {
+                    self.take(piece, text, out)?;
+                }
+            }
+            Ok(piece) => self.take(&piece, text, out)?,
+            Err(_) => return Err(failure::of_stream(&self.site, text)),
+        }
+        if !self.is_complete() {
+            return Err(broke_off(&self.site));
+        }
+        self.finish(out);
+        Ok(())
+    }
+
+    fn is_complete(&self) -> bool {
+        self.stop_word.is_some()
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        out.push(StreamEvent::Finished(self.stop_reason()));
+    }
+
+    fn site(&self) -> &Site {
+        &self.site
+    }
+}
+
+impl Decoder {
+    fn take(
+        &mut self,
+        piece: &Value,
+        data: &str,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
+        let is_error = |value: &Value| value.get("error").is_some_and(|error| !error.is_null());
+        if is_error(piece) || piece.get(0).is_some_and(is_error) {
+            return Err(failure::of_stream(&self.site, data));
+        }
+        // No more than one candidate is ever asked for.
+        let candidate = &piece["candidates"][0];
+        for part in candidate["content"]["parts"].as_array().into_iter().flatten() {
+            self.part(part, out);
+        }
+        self.count(&piece["usageMetadata"], out);
+        match candidate["finishReason"].as_str() {
+            Some(word) if SPOILED.contains(&word) && self.calls == 0 => {
+                return Err(self.spoiled(word, candidate["finishMessage"].as_str()));
+            }
+            Some("FINISH_REASON_UNSPECIFIED" | "") => {}
+            Some(word) => self.stop_word = Some(word.to_owned()),
+            None if piece["promptFeedback"]["blockReason"].is_string() => {
+                self.stop_word = Some(BLOCKED.to_owned());
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, part: &Value, out: &mut Vec<StreamEvent>) {
+        let signature = part["thoughtSignature"].as_str().filter(|it| !it.is_empty());
+        let is_thought = part["thought"] == true;
+        match (part.get("functionCall"), part["text"].as_str()) {
+            (Some(call), _) => self.call(call, signature, out),
+            (None, Some(text)) if is_thought => {
+                if !text.is_empty() {
+                    out.push(StreamEvent::Thinking(text.to_owned()));
+                }
+                // The thought itself does not go back; what is signed by it does.
+                if signature.is_some() {
+                    self.keep(&signed(signature), out);
+                }
+            }
+            // No text that a history keeps, so there is nothing for a seal to stand before.
+            (None, Some(text)) if signature.is_some() && text.trim().is_empty() => {
+                self.keep(part, out);
+            }
+            (None, Some("")) => {}
+            (None, Some(text)) => self.say(text, signature, out),
+            (None, None) if is_thought => {}
+            (None, None) => match part.as_object() {
+                Some(fields) if fields.keys().all(|key| key == "thoughtSignature") => {
+                    if signature.is_some() {
+                        self.keep(&signed(signature), out);
+                    }
+                }
+                Some(_) => self.keep(part, out),
+                None => {}
+            },
+        }
+    }
+
+    fn say(&mut self, text: &str, signature: Option<&str>, out: &mut Vec<StreamEvent>) {
+        if signature.is_some() || self.after_signed {
+            out.push(Seal::over(signature, None).event());
+        }
+        out.push(StreamEvent::Text(text.to_owned()));
+        self.after_signed = signature.is_some();
+    }
+
+    fn call(&mut self, call: &Value, signature: Option<&str>, out: &mut Vec<StreamEvent>) {
+        self.after_signed = false;
+        let given = call["id"].as_str().filter(|id| !id.is_empty());
+        if signature.is_some() || given.is_some() {
+            out.push(Seal::over(signature, given).event());
+        }
+        let id = given.map(CallId::new).filter(|id| self.taken.insert(id.clone()));
+        let index = self.calls;
+        self.calls += 1;
+        out.push(StreamEvent::ToolUseStarted {
+            index,
+            id: id.unwrap_or_else(CallId::generate),
+            name: call["name"].as_str().unwrap_or_default().to_owned(),
+        });
+        match &call["args"] {
+            Value::Null => {}
+            args => out.push(StreamEvent::ToolInputDelta { index, json: args.to_string() }),
+        }
+    }
+
+    fn keep(&mut self, part: &Value, out: &mut Vec<StreamEvent>) {
+        self.after_signed = false;
+        out.push(Seal { part: Some(part), ..Seal::default() }.event());
+    }
+
+    /// Later counts take the place of earlier ones, field by field.
+    fn count(&mut self, usage: &Value, out: &mut Vec<StreamEvent>) {
+        let counts = &mut self.counts;
+        let told = |name: &str| usage[name].as_u64();
+        counts.prompt = told("promptTokenCount").or(counts.prompt);
+        counts.cached = told("cachedContentTokenCount").unwrap_or(counts.cached);
+        counts.for_tools = told("toolUsePromptTokenCount").unwrap_or(counts.for_tools);
+        counts.said = told("candidatesTokenCount").unwrap_or(counts.said);
+        counts.thought = told("thoughtsTokenCount").unwrap_or(counts.thought);
+        if let (true, Some(prompt)) = (usage.is_object(), counts.prompt) {
+            out.push(StreamEvent::Usage(Usage {
+                input: prompt + counts.for_tools,
+                output: counts.said + counts.thought,
+                cache_read: counts.cached,
+                cache_write: 0,
+            }));
+        }
+    }
+
+    fn spoiled(&self, word: &str, says: Option<&str>) -> ProviderError {
+        let word = word.to_lowercase().replace('_', " ");
+        let says = says.map_or(String::new(), |says| format!(": {}", says.trim_end_matches('.')));
+        ProviderError {
+            message: format!("{} broke off with a {word}{says}.", self.site.server),
+            status: None,
+            recovery: Recovery::Retry,
+        }
+    }
+
+    fn stop_reason(&self) -> StopReason {
+        match self.stop_word.as_deref() {
+            Some("MAX_TOKENS") => StopReason::MaxTokens,
+            Some(word) if WITHHELD.contains(&word) || word.starts_with("IMAGE_") => {
+                StopReason::Refusal
+            }
+            Some(_) | None if self.calls > 0 => StopReason::ToolUse,
+            Some(_) | None => StopReason::EndTurn,
+        }
+    }
+}
+
+/// A part that has nothing but a signature. Without a text it would be refused.
+fn signed(signature: Option<&str>) -> Value {
+    serde_json::json!({ "text": "", "thoughtSignature": signature })
+}
+
+#[cfg(test)]
+mod tests;

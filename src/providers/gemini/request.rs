@@ -1,0 +1,305 @@
+//! A request as the body of `:streamGenerateContent`.
+//!
+//! What Gemini has signed goes back on the same part; thoughts do not go back. Results follow their
+//! calls in one message, by order and name: an id is sent only where the server gave one.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::model::{self, Model, Thinking};
+use super::schema;
+use super::seal::Seal;
+use crate::domain::{
+    Block, CallId, Effort, MediaType, Message, Protocol, Role, ToolCall, ToolSpec,
+};
+use crate::providers::{Request, history};
+
+/// What stands for the signature of a call that another model made, as Google documents it.
+const UNSIGNED: &str = "skip_thought_signature_validator";
+
+/// The body of the request.
+pub fn body(request: &Request) -> Vec<u8> {
+    let model = model::of(&request.model);
+    let system = (!request.system.is_empty()).then(|| Instruction {
+        parts: [Piece::Text(Cow::Borrowed(request.system.as_str())).into()],
+    });
+    let function_declarations: Vec<Function> = request.tools.iter().map(Function::from).collect();
+    let body = Body {
+        system_instruction: system,
+        tools: (!function_declarations.is_empty()).then_some([Tools { function_declarations }]),
+        generation_config: GenerationConfig {
+            max_output_tokens: request.max_tokens,
+            temperature: request.temperature,
+            thinking_config: thinking(model, request.effort),
+        },
+        contents: contents(request, model),
+    };
+    // Strings, numbers and maps with string keys: there is nothing in it that cannot be written.
+    serde_json::to_vec(&body).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<Instruction<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<[Tools<'a>; 1]>,
+    generation_config: GenerationConfig,
+    contents: Vec<Content<'a>>,
+}
+
+#[derive(Serialize)]
+struct Instruction<'a> {
+    parts: [Part<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tools<'a> {
+    function_declarations: Vec<Function<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    /// Not `parameters`, which takes less than JSON Schema and refuses what it does not know.
+    parameters_json_schema: Value,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GenerationConfig {
+    max_output_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<ThinkingConfig>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ThinkingConfig {
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    include_thoughts: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_level: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_budget: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct Content<'a> {
+    role: &'static str,
+    parts: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Part<'a> {
+    Own {
+        #[serde(flatten)]
+        piece: Piece<'a>,
+        #[serde(rename = "thoughtSignature", skip_serializing_if = "Option::is_none")]
+        signature: Option<&'a str>,
+    },
+    /// As the server made it.
+    Kept(&'a Value),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Piece<'a> {
+    Text(Cow<'a, str>),
+    InlineData {
+        mime_type: MediaType,
+        data: &'a str,
+    },
+    FunctionCall {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+        name: Cow<'a, str>,
+        args: Cow<'a, Value>,
+    },
+    FunctionResponse {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+        name: Cow<'a, str>,
+        response: Response<'a>,
+    },
+}
+
+/// What came of a call. It has to be an object.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Response<'a> {
+    Output(&'a str),
+    Error(&'a str),
+}
+
+impl<'a> From<Piece<'a>> for Part<'a> {
+    fn from(piece: Piece<'a>) -> Self {
+        Self::Own { piece, signature: None }
+    }
+}
+
+impl<'a> From<&'a ToolSpec> for Function<'a> {
+    fn from(spec: &'a ToolSpec) -> Self {
+        let ToolSpec { name, description, input_schema } = spec;
+        Self { name, description, parameters_json_schema: schema::inlined(input_schema) }
+    }
+}
+
+/// The calls of one response, as they were sent: their results name them.
+type Asked<'a> = HashMap<&'a CallId, (Cow<'a, str>, Option<&'a str>)>;
+
+fn contents(request: &Request, model: Model) -> Vec<Content<'_>> {
+    let mut asked = Asked::new();
+    let mut contents = Vec::with_capacity(request.messages.len());
+    for message in &request.messages {
+        contents.push(match message.role {
+            Role::User => {
+                let parts = message.content.iter();
+                let parts = parts.filter_map(|block| heard(block, &asked, request)).collect();
+                Content { role: "user", parts }
+            }
+            Role::Assistant => {
+                asked.clear();
+                Content { role: "model", parts: answered(message, model, &mut asked) }
+            }
+        });
+    }
+    contents
+}
+
+fn heard<'a>(block: &'a Block, asked: &Asked<'a>, request: &'a Request) -> Option<Part<'a>> {
+    let piece = match block {
+        Block::Text { text } => Piece::Text(Cow::Borrowed(text)),
+        Block::Context { name, text } => Piece::Text(Cow::Owned(history::context(name, text))),
+        Block::Image(image) => match request.images.get(&image.hash) {
+            Some(data) => Piece::InlineData { mime_type: image.media_type, data },
+            None => Piece::Text(Cow::Owned(history::missing(image))),
+        },
+        Block::ToolResult { tool_use_id, content, is_error } => {
+            let (name, id) = asked.get(tool_use_id)?.clone();
+            let response = match (is_error, content.as_str()) {
+                (true, content) => Response::Error(content),
+                (false, "") => Response::Output("(no output)"),
+                (false, content) => Response::Output(content),
+            };
+            Piece::FunctionResponse { id, name, response }
+        }
+        // Only a model thinks and calls.
+        Block::Thinking { .. } | Block::Sealed { .. } | Block::ToolUse(_) => return None,
+    };
+    Some(piece.into())
+}
+
+fn answered<'a>(message: &'a Message, model: Model, asked: &mut Asked<'a>) -> Vec<Part<'a>> {
+    let mut parts = Vec::with_capacity(message.content.len());
+    // What belongs to the next part.
+    let mut seal = Seal::default();
+    for block in &message.content {
+        match block {
+            Block::Text { text } => {
+                let piece = Piece::Text(Cow::Borrowed(text));
+                parts.push(Part::Own { piece, signature: seal.signature });
+                seal = Seal::default();
+            }
+            Block::ToolUse(call) => {
+                // Of calls that are made together only the first is signed.
+                let dummy = (asked.is_empty() && model.wants_signatures()).then_some(UNSIGNED);
+                let signature = seal.signature.or(dummy);
+                parts.push(Part::Own { piece: called(call, seal.id), signature });
+                asked.insert(&call.id, (history::tool_name(&call.name), seal.id));
+                seal = Seal::default();
+            }
+            Block::Sealed { protocol: Protocol::Gemini, data } => {
+                let next = Seal::read(data);
+                match next.part {
+                    Some(part) => parts.push(Part::Kept(part)),
+                    None => {
+                        parts.extend(alone(seal));
+                        seal = next;
+                    }
+                }
+            }
+            Block::Sealed { protocol: Protocol::ChatCompletions | Protocol::Anthropic, .. }
+            | Block::Thinking { .. }
+            // Only the person shows these.
+            | Block::Context { .. }
+            | Block::Image(_)
+            | Block::ToolResult { .. } => {}
+        }
+    }
+    parts.extend(alone(seal));
+    if parts.is_empty() {
+        // A response that only thought.
+        parts.push(Piece::Text(Cow::Borrowed("(nothing said)")).into());
+    }
+    parts
+}
+
+fn called<'a>(call: &'a ToolCall, id: Option<&'a str>) -> Piece<'a> {
+    Piece::FunctionCall {
+        id,
+        name: history::tool_name(&call.name),
+        args: history::arguments(&call.input),
+    }
+}
+
+/// A signature that no part follows.
+fn alone(seal: Seal<'_>) -> Option<Part<'_>> {
+    let signature = Some(seal.signature?);
+    Some(Part::Own { piece: Piece::Text(Cow::Borrowed("")), signature })
+}
+
+fn thinking(model: Model, effort: Option<Effort>) -> Option<ThinkingConfig> {
+    match model.thinking {
+        Thinking::Unknown => None,
+        Thinking::Level => Some(ThinkingConfig {
+            include_thoughts: true,
+            thinking_level: effort.map(|effort| level(model, effort)),
+            thinking_budget: None,
+        }),
+        Thinking::Budget => {
+            let budget = effort.map(|effort| budget(model, effort));
+            Some(ThinkingConfig {
+                include_thoughts: budget != Some(0),
+                thinking_level: None,
+                thinking_budget: budget,
+            })
+        }
+    }
+}
+
+fn level(model: Model, effort: Effort) -> &'static str {
+    match effort {
+        Effort::None | Effort::Minimal if !model.always_thinks => "MINIMAL",
+        Effort::None | Effort::Minimal | Effort::Low => "LOW",
+        // Not all know more than that.
+        Effort::Medium if !model.always_thinks => "MEDIUM",
+        Effort::Medium | Effort::High | Effort::ExtraHigh | Effort::Max => "HIGH",
+    }
+}
+
+/// In tokens. The greatest is the most that all models take.
+fn budget(model: Model, effort: Effort) -> u32 {
+    match effort {
+        Effort::None if model.always_thinks => 128,
+        Effort::None => 0,
+        Effort::Minimal => 512,
+        Effort::Low => 2_048,
+        Effort::Medium => 8_192,
+        Effort::High => 16_384,
+        Effort::ExtraHigh | Effort::Max => 24_576,
+    }
+}
+
+#[cfg(test)]
+mod tests;
