@@ -75,6 +75,20 @@ fn helper() {
             });
             drop(thread.join());
         }
+        "stack overflow" => {
+            let _screen = Screen::enter(Mouse::Slugs).unwrap();
+            println!("{}", deeper(1));
+        }
+        "stack overflow elsewhere" => {
+            let _screen = Screen::enter(Mouse::Slugs).unwrap();
+            let runtime = tokio::runtime::Runtime::new().unwrap();
+            let task = runtime.spawn(async { println!("{}", deeper(1)) });
+            runtime.block_on(task).unwrap();
+        }
+        "out of memory" => {
+            let _screen = Screen::enter(Mouse::Slugs).unwrap();
+            std::alloc::handle_alloc_error(std::alloc::Layout::new::<[u8; 1 << 20]>());
+        }
         "libraries" => {
             let folder = std::env::var_os("SCENE_FILE").unwrap();
             let log = logging::start(Path::new(&folder), None, Redactor::default()).unwrap();
@@ -135,6 +149,12 @@ fn helper() {
         }
         other => panic!("no scene {other}"),
     }
+}
+
+/// Needs all the stack there is.
+#[allow(unconditional_recursion, reason = "that is the point")]
+fn deeper(depth: u64) -> u64 {
+    std::hint::black_box([depth; 64])[0] + deeper(std::hint::black_box(depth + 1))
 }
 
 fn show(text: &str) {
@@ -285,6 +305,18 @@ fn a_panic_that_aborts_gives_the_terminal_back_on_any_thread() {
         in_order(&text, &[TAKEN, GIVEN_BACK, told]);
         assert_eq!(text.matches(GIVEN_BACK).count(), 1);
         assert!(scene.edits_lines());
+    }
+}
+
+#[test]
+fn an_abort_gives_the_terminal_back() {
+    for name in ["stack overflow", "stack overflow elsewhere", "out of memory"] {
+        let mut scene = Scene::play(name, None);
+        assert!(!scene.child.wait().unwrap().success());
+        let text = scene.wait_for("the end", |text| text.contains("--continue"));
+        in_order(&text, &[TAKEN, GIVEN_BACK, "slug was aborted"]);
+        assert_eq!(text.matches(GIVEN_BACK).count(), 1);
+        assert!(scene.edits_lines(), "{name}");
     }
 }
 

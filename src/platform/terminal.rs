@@ -1,7 +1,8 @@
 //! The full screen: taking the terminal over, and giving it back on every way out.
 //!
 //! [`Screen`] is the guard. What it turns on it turns off again in the opposite order, when it is
-//! dropped, before a panic's message is printed, and around an editor or a stop. Modes are written
+//! dropped, before a panic's message is printed, before an abort ([`abort`]), and around an editor
+//! or a stop. Modes are written
 //! as plain sequences in one write, without asking the terminal what it can do: an answer would
 //! hold up the first frame, and what a terminal does not know it ignores. Only SIGKILL leaves the
 //! modes on; [`reset`] is the cure.
@@ -12,6 +13,7 @@
 //!
 //! There is one terminal, so whether it is taken is one process-wide flag.
 
+mod abort;
 mod diversion;
 pub mod output;
 
@@ -137,6 +139,9 @@ impl Screen {
     /// Takes the terminal. To be called on the thread that draws, whose panics give it back.
     pub fn enter(mouse: Mouse) -> io::Result<Self> {
         install_panic_hook();
+        if let Err(error) = abort::prepare() {
+            tracing::warn!(%error, "an abort would leave the terminal as it is");
+        }
         *locked(&DRAWING) = Some(thread::current().id());
         let screen = Self { mouse };
         take(mouse)?;

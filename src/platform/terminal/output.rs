@@ -224,7 +224,7 @@ impl Handle {
 }
 
 /// The terminal behind standard output, opened again.
-fn own() -> rustix::io::Result<OwnedFd> {
+pub(super) fn own() -> rustix::io::Result<OwnedFd> {
     let out = io::stdout();
     let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let by_name = rustix::termios::ttyname(&out, Vec::new())
