@@ -8,6 +8,7 @@ mod diff;
 mod fold;
 mod ids;
 mod image;
+pub mod lenient;
 pub mod mention;
 mod message;
 mod mode;

@@ -9,6 +9,7 @@ mod calls;
 mod decode;
 mod dialect;
 mod request;
+mod spoken;
 mod think;
 mod wire;
 
@@ -26,7 +27,7 @@ use super::failure::{KeyHeader, Site};
 use super::http::{self, Endpoint, Http, Patience};
 use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, cancel, history, listing};
 
-pub use decode::decode;
+pub use decode::{Asked, decode};
 pub use request::Progress;
 
 /// The name by which llama.cpp's server makes itself known in its response head.
@@ -103,7 +104,8 @@ impl Server {
         let (response, deadline) = http::open(post, &site, patience).await?;
         self.recognise(&response);
         let bytes = http::body(response, site.clone(), patience, deadline);
-        let events = decode(bytes, site, history::call_ids(&request));
+        let asked = Asked { taken: history::call_ids(&request), tools: request.tools };
+        let events = decode(bytes, site, asked);
         Ok(stream::once(async { Ok(StreamEvent::Started) }).chain(events).boxed())
     }
 

@@ -1,6 +1,5 @@
 //! What goes to a model, and what comes back.
 
-use std::collections::HashSet;
 
 use divan::{Bencher, black_box, counter::BytesCount};
 use futures_util::{StreamExt, stream};
@@ -53,7 +52,7 @@ fn decode_chat_completion(bencher: Bencher) {
     let blocks = response();
     let runtime = Builder::new_current_thread().enable_time().build().unwrap();
     bencher.counter(length(&blocks)).bench_local(|| {
-        let events = chat::decode(stream::iter(blocks.clone()), Site::default(), HashSet::new());
+        let events = chat::decode(stream::iter(blocks.clone()), Site::default(), chat::Asked::default());
         runtime.block_on(events.count())
     });
 }

@@ -5,7 +5,7 @@
 //! `streams/`, all streams of the protocols that slug speaks are read whole, byte by byte and in odd pieces; without
 //! it there is nothing to do.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -109,7 +109,7 @@ async fn decode(protocol: Protocol, bytes: &[u8], size: usize) -> Heard {
     let chunks: Vec<_> = bytes.chunks(size).map(|chunk| Ok(chunk.to_vec())).collect();
     let (bytes, site) = (stream::iter(chunks), Site::default());
     let mut events = match protocol {
-        Protocol::ChatCompletions => chat::decode(bytes, site, HashSet::new()).boxed(),
+        Protocol::ChatCompletions => chat::decode(bytes, site, chat::Asked::default()).boxed(),
         Protocol::Anthropic => anthropic::decode(bytes, site).boxed(),
         Protocol::Gemini => gemini::decode(bytes, site, HashSet::new()).boxed(),
     };

@@ -69,6 +69,12 @@ impl Calls {
         }
     }
 
+    /// Adds a call that came whole.
+    pub(super) fn add_whole(&mut self, name: &str, arguments: String, out: &mut Vec<StreamEvent>) {
+        self.calls.push(Call { name: name.to_owned(), arguments, ..Call::default() });
+        self.announce(self.calls.len() - 1, out);
+    }
+
     /// Announces calls that never got a name, so that the model is told of its mistake.
     pub(super) fn finish(&mut self, out: &mut Vec<StreamEvent>) {
         for at in 0..self.calls.len() {

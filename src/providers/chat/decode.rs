@@ -5,30 +5,41 @@
 //! 200 too.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use futures_util::Stream;
 use serde_json::Value;
 
 use super::calls::Calls;
+use super::spoken::Spoken;
 use super::think::{Piece, Splitter};
 use super::wire::{self, Choice, Chunk, Said};
-use crate::domain::{CallId, StopReason, Usage};
+use crate::domain::{CallId, StopReason, ToolSpec, Usage};
 use crate::providers::failure::{self, Site};
 use crate::providers::reader::{self, Flow, unreadable};
 use crate::providers::{ProviderError, StreamEvent, sse};
 
-/// Decodes the body of an answer. `site` is for telling errors; `taken` are the ids of calls that
-/// the history uses. Ends after `Finished` or the first error.
+/// What has to be known of a request to read its answer.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// The ids of the calls in its history.
+    pub taken: HashSet<CallId>,
+    /// The tools that it declares.
+    pub tools: Arc<[ToolSpec]>,
+}
+
+/// Decodes the body of an answer to what was `asked`. `site` is for telling errors. Ends after
+/// `Finished` or the first error.
 pub fn decode<S, B>(
     bytes: S,
     site: Site,
-    taken: HashSet<CallId>,
+    asked: Asked,
 ) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
 where
     S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
     B: AsRef<[u8]> + Send + 'static,
 {
-    reader::decode(bytes, Decoder::new(site, taken))
+    reader::decode(bytes, Decoder::new(site, asked))
 }
 
 /// Turns chunks into events. Only choice 0 counts.
@@ -36,6 +47,8 @@ struct Decoder {
     site: Site,
     calls: Calls,
     text: Splitter,
+    /// Calls within the text.
+    spoken: Spoken,
     finish_word: Option<String>,
     refused: bool,
     usage: Option<Usage>,
@@ -90,7 +103,11 @@ impl reader::Decoder for Decoder {
     fn finish(&mut self, out: &mut Vec<StreamEvent>) {
         let mut pieces = Vec::new();
         self.text.finish(&mut pieces);
-        emit(pieces, out);
+        self.emit(pieces, out);
+        for found in self.spoken.finish(&mut |text| out.push(StreamEvent::Text(text.to_owned()))) {
+            let arguments = Value::Object(found.input).to_string();
+            self.calls.add_whole(&found.name, arguments, out);
+        }
         self.calls.finish(out);
         out.push(StreamEvent::Finished(self.stop_reason()));
     }
@@ -101,11 +118,12 @@ impl reader::Decoder for Decoder {
 }
 
 impl Decoder {
-    fn new(site: Site, taken: HashSet<CallId>) -> Self {
+    fn new(site: Site, asked: Asked) -> Self {
         Self {
             site,
-            calls: Calls::new(taken),
+            calls: Calls::new(asked.taken),
             text: Splitter::default(),
+            spoken: Spoken::new(asked.tools),
             finish_word: None,
             refused: false,
             usage: None,
@@ -166,7 +184,7 @@ impl Decoder {
         if let Some(thought) = said.reasoning() {
             let mut pieces = Vec::new();
             self.text.leave_tags(&mut pieces);
-            emit(pieces, out);
+            self.emit(pieces, out);
             out.push(StreamEvent::Thinking(thought));
         }
         self.content(&said.content, out);
@@ -176,6 +194,9 @@ impl Decoder {
         }
         self.calls.take(&said.tool_calls, out);
         self.calls.take_single(&said.function_call, out);
+        if self.calls.any() {
+            self.spoken.leave_calls(&mut |text| out.push(StreamEvent::Text(text.to_owned())));
+        }
     }
 
     /// Text as a string, or as Mistral's list of parts.
@@ -195,7 +216,20 @@ impl Decoder {
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
         }
-        emit(pieces, out);
+        self.emit(pieces, out);
+    }
+
+    fn emit(&mut self, pieces: Vec<Piece>, out: &mut Vec<StreamEvent>) {
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) if !text.is_empty() => {
+                    let mut say = |text: &str| out.push(StreamEvent::Text(text.to_owned()));
+                    self.spoken.push(&text, &mut say);
+                }
+                Piece::Thinking(text) if !text.is_empty() => out.push(StreamEvent::Thinking(text)),
+                Piece::Text(_) | Piece::Thinking(_) => {}
+            }
+        }
     }
 
     /// Calls count whatever the reason says, since some servers say `stop` beside them. Arguments
@@ -219,16 +253,6 @@ enum Delta {
     Only,
     /// In `message` where there is no `delta`.
     OrMessage,
-}
-
-fn emit(pieces: Vec<Piece>, out: &mut Vec<StreamEvent>) {
-    for piece in pieces {
-        match piece {
-            Piece::Text(text) if !text.is_empty() => out.push(StreamEvent::Text(text)),
-            Piece::Thinking(text) if !text.is_empty() => out.push(StreamEvent::Thinking(text)),
-            Piece::Text(_) | Piece::Thinking(_) => {}
-        }
-    }
 }
 
 #[cfg(test)]

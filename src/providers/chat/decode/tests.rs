@@ -21,10 +21,14 @@ struct Heard {
 }
 
 fn hear(body: &str) -> Heard {
+    hear_asked(body, Asked::default())
+}
+
+fn hear_asked(body: &str, asked: Asked) -> Heard {
     let bytes = stream::iter([Ok(body.as_bytes().to_vec())]);
     // The wait for the trailer needs a clock.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let events: Vec<_> = runtime.block_on(decode(bytes, Site::default(), HashSet::new()).collect());
+    let events: Vec<_> = runtime.block_on(decode(bytes, Site::default(), asked).collect());
     let mut heard = Heard::default();
     for event in events {
         assert!(heard.finished.is_none() && heard.error.is_none(), "something after the end");
@@ -261,5 +265,43 @@ fn broken_json_is_an_error_before_the_end_and_nothing_after_it() {
         assert_eq!(error.recovery, Recovery::Retry);
         let after = format!("{}data: {junk}\n\n", sse(&[finish("stop")]));
         assert_eq!(hear(&after).finished, Some(StopReason::EndTurn));
+    }
+}
+
+fn reading() -> Asked {
+    let tool = |name: &str| ToolSpec {
+        name: name.into(),
+        description: String::new(),
+        input_schema: json!({"type": "object"}),
+    };
+    Asked { tools: [tool("Read")].into(), ..Asked::default() }
+}
+
+#[test]
+fn calls_in_the_text_are_calls_where_the_server_reports_none() {
+    let written = "<tool_call>{\"name\": \"Read\", \"arguments\": {\"a\": 1}}</tool_call>";
+    let body = sse(&[
+        delta(&json!({"content": "<think>No: <tool_call>{</think>I look. "})),
+        delta(&json!({"content": written})),
+        delta(&json!({"content": "\n"})),
+        finish("stop"),
+    ]);
+    let heard = hear_asked(&body, reading());
+    assert_eq!(heard.text, "I look. ");
+    assert_eq!(heard.calls, ["Read {\"a\":1}"]);
+    assert_eq!(heard.finished, Some(StopReason::ToolUse));
+    assert_eq!(hear(&body).calls, Vec::<String>::new(), "the tool is not declared");
+}
+
+#[test]
+fn calls_in_the_text_stay_text_beside_reported_ones() {
+    let written = "<tool_call>{\"name\": \"Read\", \"arguments\": {}}</tool_call>";
+    let said = delta(&json!({"content": written}));
+    let reported = delta(&json!({"tool_calls": [{"index": 0, "id": "a",
+                                 "function": {"name": "Read", "arguments": "{}"}}]}));
+    for chunks in [[said.clone(), reported.clone()], [reported, said]] {
+        let heard = hear_asked(&sse(&[&chunks[..], &[finish("tool_calls")]].concat()), reading());
+        assert_eq!(heard.calls, ["Read {}"]);
+        assert_eq!(heard.text, written);
     }
 }

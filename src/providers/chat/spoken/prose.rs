@@ -1,0 +1,241 @@
+//! Where in Markdown a place is plain prose: in no code and in no quotes.
+//!
+//! When in doubt a place is not plain. A code span that is not closed lasts to the end of its
+//! paragraph, a quote that is not closed to the end of its line.
+
+/// Follows a text letter by letter.
+#[derive(Debug, Clone)]
+pub(super) struct Prose {
+    code: Code,
+    line: Line,
+    /// The mark that closes the quote, and how many are open, one within the other.
+    quote: Option<(char, usize)>,
+    /// Quoted with `>`.
+    is_quotation: bool,
+    /// Indented as far as code is.
+    is_indented_code: bool,
+    /// The line before was blank, or there was none.
+    follows_blank: bool,
+    /// A row of equal marks that may go on.
+    run: Option<Run>,
+    last: char,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Code {
+    None,
+    /// Closed by a row of so many backticks.
+    Span(usize),
+    /// Closed by a line of at least so many of the mark. While the line of the opener lasts, a
+    /// backtick shows that it was a span.
+    Fence { mark: char, length: usize, opening: bool },
+    /// A line that closes a fence unless something else is on it.
+    Closing { mark: char, length: usize },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// Only white space so far, this wide.
+    Start(usize),
+    Inside,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    mark: char,
+    length: usize,
+    at_start: bool,
+}
+
+/// From this indentation on a line is code.
+const CODE_INDENT: usize = 4;
+
+impl Default for Prose {
+    fn default() -> Self {
+        Self {
+            code: Code::None,
+            line: Line::Start(0),
+            quote: None,
+            is_quotation: false,
+            is_indented_code: false,
+            follows_blank: true,
+            run: None,
+            last: '\n',
+        }
+    }
+}
+
+impl Prose {
+    /// Whether what comes next is plain. What comes next is no backtick.
+    pub(super) fn is_plain(&mut self) -> bool {
+        self.end_run();
+        let indented = match self.line {
+            Line::Start(width) => {
+                width >= CODE_INDENT && (self.follows_blank || self.is_indented_code)
+            }
+            Line::Inside => self.is_indented_code,
+        };
+        self.code == Code::None && self.quote.is_none() && !self.is_quotation && !indented
+    }
+
+    /// Whether only white space stands before it in its line.
+    pub(super) fn is_at_line_start(&self) -> bool {
+        matches!(self.line, Line::Start(_)) && self.run.is_none()
+    }
+
+    /// Goes past a letter.
+    pub(super) fn pass(&mut self, letter: char) {
+        if self.run.is_some_and(|run| run.mark != letter) {
+            self.end_run();
+        }
+        match letter {
+            '\n' => self.end_line(),
+            '`' | '~' if self.last != '\\' || self.code != Code::None => self.mark(letter),
+            ' ' | '\t' | '\r' => {
+                if let Line::Start(width) = &mut self.line {
+                    *width += if letter == '\t' { CODE_INDENT } else { 1 };
+                }
+            }
+            _ => self.inside(letter),
+        }
+        self.last = letter;
+    }
+
+    fn mark(&mut self, mark: char) {
+        match &mut self.run {
+            Some(run) => run.length += 1,
+            None => {
+                let at_start = matches!(self.line, Line::Start(_));
+                self.begin_line();
+                self.run = Some(Run { mark, length: 1, at_start });
+            }
+        }
+    }
+
+    fn inside(&mut self, letter: char) {
+        if self.begin_line() && letter == '>' {
+            self.is_quotation = true;
+        }
+        if let Code::Closing { mark, length } = self.code {
+            self.code = Code::Fence { mark, length, opening: false };
+        }
+        if self.code != Code::None {
+            return;
+        }
+        let opens = self.last.is_whitespace() || matches!(self.last, '(' | '[' | '{' | '-' | ':');
+        match self.quote {
+            Some((quote, depth)) if quote == letter && opens => {
+                self.quote = Some((quote, depth + 1));
+            }
+            Some((quote, depth)) if quote == letter => {
+                self.quote = (depth > 1).then_some((quote, depth - 1));
+            }
+            Some(_) => {}
+            None => {
+                let closer = match letter {
+                    '"' | '\'' if opens => Some(letter),
+                    '“' | '„' => Some('”'),
+                    '‘' => Some('’'),
+                    '«' => Some('»'),
+                    _ => None,
+                };
+                self.quote = closer.map(|closer| (closer, 1));
+            }
+        }
+    }
+
+    /// Notes what the beginning of a line says; whether this was it.
+    fn begin_line(&mut self) -> bool {
+        let Line::Start(width) = self.line else { return false };
+        self.line = Line::Inside;
+        self.is_indented_code =
+            width >= CODE_INDENT && (self.follows_blank || self.is_indented_code);
+        self.follows_blank = false;
+        true
+    }
+
+    fn end_run(&mut self) {
+        let Some(Run { mark, length, at_start }) = self.run.take() else { return };
+        let span = if mark == '`' { Code::Span(length) } else { Code::None };
+        self.code = match self.code {
+            Code::None if at_start && length >= 3 => Code::Fence { mark, length, opening: true },
+            Code::None => span,
+            Code::Span(open) if mark == '`' && length == open => Code::None,
+            Code::Fence { mark: '`', length: open, opening: true } if mark == '`' => {
+                if length == open { Code::None } else { Code::Span(open) }
+            }
+            Code::Fence { mark: open, length: least, opening: false }
+                if at_start && mark == open && length >= least =>
+            {
+                Code::Closing { mark, length: least }
+            }
+            code @ (Code::Span(_) | Code::Fence { .. }) => code,
+            Code::Closing { mark, length } => Code::Fence { mark, length, opening: false },
+        };
+    }
+
+    fn end_line(&mut self) {
+        self.end_run();
+        let blank = matches!(self.line, Line::Start(_));
+        self.code = match self.code {
+            Code::Closing { .. } => Code::None,
+            Code::Span(_) if blank => Code::None,
+            Code::Fence { mark, length, .. } => Code::Fence { mark, length, opening: false },
+            code @ (Code::None | Code::Span(_)) => code,
+        };
+        self.line = Line::Start(0);
+        self.quote = None;
+        self.is_quotation = false;
+        self.follows_blank = blank;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_and_quotes_are_not_plain() {
+        let table = [
+            ("", true),
+            ("a b ", true),
+            ("`a` ", true),
+            ("`a ", false),
+            ("`a\n", false),
+            ("`a\n\n", true),
+            ("``a`b", false),
+            ("``a`b``", true),
+            (r"\` ", true),
+            ("```\n", false),
+            ("```sh\na\n\nb\n", false),
+            ("```\na\n```\n", true),
+            ("```\na\n``` b\n", false),
+            ("````\n```\n", false),
+            ("```a``` ", true),
+            ("~~~\n```\n", false),
+            ("~~~\na\n~~~\n", true),
+            ("~~gone~~ ", true),
+            ("> ", false),
+            (">\n", true),
+            ("a\n\n    ", false),
+            ("a\n\n    b\n    ", false),
+            ("a\n    ", true),
+            ("\t", false),
+            ("the \"", false),
+            ("the \"a\" ", true),
+            ("the \"a\n", true),
+            ("the \"f({\"a\": \"b\"})", false),
+            ("the \"f({\"a\": \"b\"})\" ", true),
+            ("don't ", true),
+            ("the 'a", false),
+            ("„a", false),
+            ("«a» ", true),
+            ("5\" disk ", true),
+        ];
+        for (text, plain) in table {
+            let mut prose = Prose::default();
+            text.chars().for_each(|letter| prose.pass(letter));
+            assert_eq!(prose.is_plain(), plain, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What readers of a call's text have in common, and the forms that are JSON or Python.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::domain::ToolSpec;
+use crate::domain::lenient::{self, Flaw};
+
+/// A call that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::providers::chat) struct Found {
+    pub(in crate::providers::chat) name: String,
+    pub(in crate::providers::chat) input: Map<String, Value>,
+}
+
+/// The text of one or more calls.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Body<'a> {
+    pub(super) text: &'a str,
+    /// What ends it has come.
+    pub(super) is_closed: bool,
+}
+
+/// What the text comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Outcome {
+    Calls(Vec<Found>),
+    /// It ends within a call.
+    Cut,
+    /// It is not what it looked like.
+    Broken,
+}
+
+/// Reads the calls of a form.
+pub(super) type Read = fn(Body<'_>, &Tools) -> Outcome;
+
+/// Why a reader stops early; `?` works on it.
+pub(super) enum Stop {
+    Cut,
+    Broken,
+}
+
+impl From<Flaw> for Stop {
+    fn from(flaw: Flaw) -> Self {
+        match flaw {
+            Flaw::Cut => Self::Cut,
+            Flaw::Wrong(_) => Self::Broken,
+        }
+    }
+}
+
+/// The outcome of a reader that may stop early. No calls at all are none.
+pub(super) fn outcome(read: Result<Vec<Found>, Stop>) -> Outcome {
+    match read {
+        Ok(calls) if calls.is_empty() => Outcome::Broken,
+        Ok(calls) => Outcome::Calls(calls),
+        Err(Stop::Cut) => Outcome::Cut,
+        Err(Stop::Broken) => Outcome::Broken,
+    }
+}
+
+/// The tools that the request declared.
+#[derive(Debug)]
+pub(super) struct Tools(Arc<[ToolSpec]>);
+
+impl Default for Tools {
+    fn default() -> Self {
+        Self::new(Arc::new([]))
+    }
+}
+
+impl Tools {
+    pub(super) fn new(specs: Arc<[ToolSpec]>) -> Self {
+        Self(specs)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|spec| spec.name.as_str())
+    }
+
+    /// A call of the tool with this name, where there is one.
+    pub(super) fn call(&self, name: &str, input: Map<String, Value>) -> Result<Found, Stop> {
+        let name = name.trim();
+        let known = |name: &str| self.names().any(|known| known == name);
+        let bare = name.strip_prefix("functions.").unwrap_or(name);
+        match [name, bare].into_iter().find(|name| known(name)) {
+            Some(name) => Ok(Found { name: name.to_owned(), input }),
+            None => Err(Stop::Broken),
+        }
+    }
+
+    /// The value that untyped text stands for, by what the tool's schema says of the field.
+    pub(super) fn value(&self, tool: &str, key: &str, text: &str) -> Value {
+        let spec = self.0.iter().find(|spec| spec.name == tool);
+        let field = spec.and_then(|spec| spec.input_schema.get("properties")?.get(key));
+        let takes = |kind: &str| field.is_some_and(|field| takes(field, kind));
+        let trimmed = text.trim();
+        if takes("null") && matches!(trimmed, "null" | "None") {
+            return Value::Null;
+        }
+        if takes("string") {
+            return Value::String(text.to_owned());
+        }
+        match typed(trimmed) {
+            Some(value) if takes(kind(&value)) => value,
+            Some(Value::Number(number)) if takes("integer") && is_whole(&number) => {
+                Value::Number(number)
+            }
+            Some(_) | None => Value::String(text.to_owned()),
+        }
+    }
+}
+
+/// The value that `text` is all of.
+pub(super) fn typed(text: &str) -> Option<Value> {
+    let (value, end) = lenient::value(text, 0).ok()?;
+    text[end..].trim().is_empty().then_some(value)
+}
+
+/// Objects and lists of objects, one behind another.
+pub(super) fn json(body: Body<'_>, tools: &Tools) -> Outcome {
+    outcome(objects(body.text, tools, Marked::Yes))
+}
+
+/// `functools[{…}]`.
+pub(super) fn functools(body: Body<'_>, tools: &Tools) -> Outcome {
+    json(Body { text: body.text.strip_prefix("functools").unwrap_or(body.text), ..body }, tools)
+}
+
+/// Objects where nothing but their shape says that they are calls.
+pub(super) fn bare_json(body: Body<'_>, tools: &Tools) -> Outcome {
+    outcome(objects(body.text, tools, Marked::No))
+}
+
+/// Whether marks around an object say that it is a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Marked {
+    Yes,
+    No,
+}
+
+fn objects(text: &str, tools: &Tools, marked: Marked) -> Result<Vec<Found>, Stop> {
+    let mut calls = Vec::new();
+    let mut at = 0;
+    loop {
+        let rest = text[at..].trim_start_matches(|c: char| c.is_whitespace() || c == ';' || c == ',');
+        if rest.is_empty() {
+            return if calls.is_empty() { Err(Stop::Cut) } else { Ok(calls) };
+        }
+        if !rest.starts_with(['{', '[']) {
+            return Err(Stop::Broken);
+        }
+        let (value, end) = lenient::value(text, text.len() - rest.len())?;
+        at = end;
+        match value {
+            Value::Array(items) => {
+                for item in items {
+                    calls.push(call(item, tools, marked)?);
+                }
+            }
+            value => calls.push(call(value, tools, marked)?),
+        }
+    }
+}
+
+/// The names under which models write the arguments.
+const ARGUMENTS: [&str; 4] = ["arguments", "parameters", "args", "input"];
+
+fn call(value: Value, tools: &Tools, marked: Marked) -> Result<Found, Stop> {
+    let Value::Object(mut fields) = value else { return Err(Stop::Broken) };
+    if let Some(Value::Object(function)) = fields.get_mut("function") {
+        fields = std::mem::take(function);
+    }
+    let name = ["name", "function", "tool"].iter().find_map(|key| fields.get(*key)?.as_str());
+    let Some(name) = name.map(str::to_owned) else { return Err(Stop::Broken) };
+    let arguments = ARGUMENTS.iter().find_map(|key| fields.remove(*key));
+    let known = |key: &str| matches!(key, "name" | "function" | "tool" | "type" | "id");
+    if marked == Marked::No && (arguments.is_none() || !fields.keys().all(|key| known(key))) {
+        return Err(Stop::Broken);
+    }
+    let input = match arguments {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(input)) => input,
+        Some(Value::String(text)) if text.trim().is_empty() => Map::new(),
+        Some(Value::String(text)) => lenient::object(&text).map_err(|_| Stop::Broken)?,
+        Some(Value::Bool(_) | Value::Number(_) | Value::Array(_)) => return Err(Stop::Broken),
+    };
+    tools.call(&name, input)
+}
+
+/// `name(key=value, …)`, one or more, in brackets or without.
+pub(super) fn python(body: Body<'_>, tools: &Tools) -> Outcome {
+    outcome(python_calls(body.text, tools))
+}
+
+fn python_calls(text: &str, tools: &Tools) -> Result<Vec<Found>, Stop> {
+    let mut rest = text.trim_start();
+    let is_list = rest.starts_with('[');
+    rest = rest.strip_prefix('[').unwrap_or(rest);
+    let mut calls = Vec::new();
+    loop {
+        rest = rest.trim_start_matches(|it: char| it.is_whitespace() || it == ',');
+        if is_list && let Some(behind) = rest.strip_prefix(']') {
+            return if behind.trim().is_empty() { Ok(calls) } else { Err(Stop::Broken) };
+        }
+        if rest.is_empty() {
+            return if is_list || calls.is_empty() { Err(Stop::Cut) } else { Ok(calls) };
+        }
+        let (name, behind) = rest.split_once('(').ok_or(Stop::Cut)?;
+        let (input, behind) = keywords(behind)?;
+        calls.push(tools.call(name, input)?);
+        rest = behind;
+    }
+}
+
+fn keywords(mut rest: &str) -> Result<(Map<String, Value>, &str), Stop> {
+    let mut input = Map::new();
+    loop {
+        rest = rest.trim_start();
+        if let Some(behind) = rest.strip_prefix(')') {
+            return Ok((input, behind));
+        }
+        let (key, behind) = rest.split_once('=').ok_or(Stop::Cut)?;
+        let key = key.trim();
+        if key.is_empty() || !key.chars().all(|it| it.is_alphanumeric() || it == '_') {
+            return Err(Stop::Broken);
+        }
+        let (value, end) = lenient::value(behind, 0)?;
+        input.insert(key.to_owned(), value);
+        rest = behind[end..].trim_start();
+        match rest.strip_prefix(',') {
+            Some(behind) => rest = behind,
+            None if rest.is_empty() => return Err(Stop::Cut),
+            None if !rest.starts_with(')') => return Err(Stop::Broken),
+            None => {}
+        }
+    }
+}
+
+/// Whether a field's schema lets it have this type.
+fn takes(schema: &Value, kind: &str) -> bool {
+    let named = match schema.get("type") {
+        Some(Value::String(name)) => name == kind || (name == "number" && kind == "integer"),
+        Some(Value::Array(names)) => names.iter().any(|name| name == kind),
+        _ => false,
+    };
+    named
+        || schema.get("enum").and_then(Value::as_array).is_some_and(|values| {
+            schema.get("type").is_none() && values.iter().any(|value| self::kind(value) == kind)
+        })
+        || ["anyOf", "oneOf"].iter().any(|key| {
+            let choices = schema.get(key).and_then(Value::as_array);
+            choices.is_some_and(|choices| choices.iter().any(|choice| takes(choice, kind)))
+        })
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if is_whole(number) => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn is_whole(number: &serde_json::Number) -> bool {
+    number.is_i64() || number.is_u64()
+}
