@@ -1,6 +1,6 @@
 //! What the model is told of calls that did not go as it asked.
 
-use crate::domain::{ToolOutput, ToolStatus};
+use crate::domain::{ToolOutput, ToolStatus, lenient};
 use crate::permissions::Approved;
 
 use super::decide::Whose;
@@ -70,11 +70,28 @@ pub(super) fn crashed() -> ToolOutput {
     )
 }
 
+/// Shows the model where its arguments went wrong.
 pub(super) fn not_json(raw: &str) -> ToolOutput {
-    let end = raw.floor_char_boundary(200);
+    let mistake = match lenient::object(raw) {
+        Ok(_) => "they are nested too deeply".to_owned(),
+        Err(flaw) => flaw.to_string(),
+    };
     ToolOutput::failed(format!(
-        "Not run: the arguments are not a JSON object, perhaps because they were cut off. They \
-         began with: {} Send the whole call again.",
-        &raw[..end]
+        "Not run: the arguments are not a JSON object: {mistake}. Send the whole call again, with \
+         the arguments as one JSON object."
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_shown_where_its_arguments_went_wrong() {
+        let said = not_json("{\"path\": \"a\" \"limit\": 3}").observation;
+        assert!(said.contains("line 1, column 14: expected `,` or `}`"), "{said}");
+        assert!(said.contains("found `\\\"limit\\\": 3}`"), "{said}");
+        assert!(not_json("{\"path\": \"a").observation.contains("break off"));
+        assert!(not_json(&"[".repeat(9)).observation.contains("expected an object"));
+    }
 }

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::lenient::{self, Flaw};
 use super::{CallId, Image, Protocol};
 
 /// One message of a conversation.
@@ -87,12 +88,12 @@ pub struct ToolCall {
     pub input: CallInput,
 }
 
-/// The arguments of a call. What does not parse is kept as it came, and the call is never run.
+/// The arguments of a call. What cannot be read is kept as it came, and the call is never run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallInput {
     /// A JSON value, normally an object.
     Valid(Value),
-    /// Text that is not JSON.
+    /// Text that is not JSON, nor anything that can mean only one object.
     Invalid(String),
 }
 
@@ -144,16 +145,21 @@ impl From<ToolCall> for WireCall {
 }
 
 impl CallInput {
-    /// Parses streamed arguments. Nothing at all means a call without arguments; what is nested
-    /// too deeply is not valid.
+    /// Parses streamed arguments, and mends what has one meaning only. Nothing at all means a call
+    /// without arguments; what is nested too deeply is not valid.
     pub fn parse(text: &str) -> Self {
         if text.trim().is_empty() {
             return Self::Valid(Value::Object(serde_json::Map::new()));
         }
-        match serde_json::from_str(text) {
-            Ok(value @ Value::Object(_)) if depth(&value) <= MAX_DEPTH => Self::Valid(value),
+        match lenient::object(text).map(Value::Object) {
+            Ok(value) if depth(&value) <= MAX_DEPTH => Self::Valid(value),
             Ok(_) | Err(_) => Self::Invalid(text.to_owned()),
         }
+    }
+
+    /// Whether streamed arguments end before they are whole.
+    pub fn breaks_off(text: &str) -> bool {
+        lenient::object(text) == Err(Flaw::Cut)
     }
 }
 
@@ -259,6 +265,7 @@ mod tests {
     #[test]
     fn arguments_are_an_object_or_invalid() {
         assert_eq!(CallInput::parse(" "), CallInput::Valid(json!({})));
+        assert_eq!(CallInput::parse("{'a': None,}"), CallInput::Valid(json!({"a": null})));
         assert_eq!(CallInput::parse("[1]"), CallInput::Invalid("[1]".into()));
         assert_eq!(CallInput::parse("{\"a\":"), CallInput::Invalid("{\"a\":".into()));
     }

@@ -1,6 +1,5 @@
 //! What goes to a model, and what comes back.
 
-
 use divan::{Bencher, black_box, counter::BytesCount};
 use futures_util::{StreamExt, stream};
 use slug_code::agent::normalise;
@@ -52,7 +51,8 @@ fn decode_chat_completion(bencher: Bencher) {
     let blocks = response();
     let runtime = Builder::new_current_thread().enable_time().build().unwrap();
     bencher.counter(length(&blocks)).bench_local(|| {
-        let events = chat::decode(stream::iter(blocks.clone()), Site::default(), chat::Asked::default());
+        let events =
+            chat::decode(stream::iter(blocks.clone()), Site::default(), chat::Asked::default());
         runtime.block_on(events.count())
     });
 }

@@ -5,7 +5,7 @@
 //! `streams/`, all streams of the protocols that slug speaks are read whole, byte by byte and in odd pieces; without
 //! it there is nothing to do.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -202,7 +202,7 @@ impl Decoder {
             }
             Some(Open::Call { index, given, json }) => {
                 if !json.trim().is_empty() {
-                    self.cut |= matches!(CallInput::parse(&json), CallInput::Invalid(_));
+                    self.cut |= CallInput::breaks_off(&json);
                 } else if given.as_object().is_some_and(|given| !given.is_empty()) {
                     out.push(StreamEvent::ToolInputDelta { index, json: given.to_string() });
                 }

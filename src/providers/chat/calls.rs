@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::domain::CallId;
+use crate::domain::{CallId, CallInput};
 use crate::providers::StreamEvent;
 
 /// The calls of one response.
@@ -91,10 +91,7 @@ impl Calls {
 
     /// Whether the arguments of the last call break off.
     pub(super) fn is_cut(&self) -> bool {
-        self.calls.last().is_some_and(|call| {
-            !call.arguments.trim().is_empty()
-                && serde_json::from_str::<Value>(&call.arguments).is_err_and(|error| error.is_eof())
-        })
+        self.calls.last().is_some_and(|call| CallInput::breaks_off(&call.arguments))
     }
 
     fn add(&mut self, fragment: &Fragment, out: &mut Vec<StreamEvent>) {
@@ -363,6 +360,7 @@ mod tests {
             calls.is_cut()
         };
         assert!(cut("{\"a\": \"b"));
+        assert!(cut("{'a': True, "));
         assert!(!cut("{\"a\": nope}"));
         assert!(!cut("{}"));
         assert!(!cut(""));

@@ -289,10 +289,12 @@ impl Spoken {
                     self.state = State::Call(candidate);
                     return Step::Wait(0);
                 }
-                None => match (candidate.read)(Body { text: body, is_closed: false }, &self.tools) {
-                    Outcome::Cut => (Outcome::Broken, 0),
-                    read @ (Outcome::Calls(_) | Outcome::Broken) => (read, rest.len()),
-                },
+                None => {
+                    match (candidate.read)(Body { text: body, is_closed: false }, &self.tools) {
+                        Outcome::Cut => (Outcome::Broken, 0),
+                        read @ (Outcome::Calls(_) | Outcome::Broken) => (read, rest.len()),
+                    }
+                }
             };
             match read {
                 Outcome::Calls(calls) => {
@@ -320,7 +322,8 @@ impl Spoken {
     /// Behind a call the next one may follow, with white space and separators between, which are
     /// text only if text comes.
     fn after(&mut self, rest: &str, stream: Stream) -> Step {
-        let next = rest.trim_start_matches(|it: char| it.is_whitespace() || matches!(it, ';' | ','));
+        let next =
+            rest.trim_start_matches(|it: char| it.is_whitespace() || matches!(it, ';' | ','));
         let between = rest.len() - next.len();
         if next.is_empty() {
             return match stream {

@@ -48,17 +48,22 @@ pub(super) fn kimi_k2(body: Body<'_>, tools: &Tools) -> Outcome {
 
 /// `NAME<｜tool▁sep｜>{…}`, or `function<｜tool▁sep｜>NAME` and a fence.
 pub(super) fn deepseek(body: Body<'_>, tools: &Tools) -> Outcome {
-    outcome(repeated(body.text, "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", |text| {
-        let (kind, rest) = text.split_once("<｜tool▁sep｜>").ok_or(Stop::Cut)?;
-        if rest.trim_start().starts_with('{') {
+    outcome(repeated(
+        body.text,
+        "<｜tool▁call▁begin｜>",
+        "<｜tool▁call▁end｜>",
+        |text| {
+            let (kind, rest) = text.split_once("<｜tool▁sep｜>").ok_or(Stop::Cut)?;
+            if rest.trim_start().starts_with('{') {
+                let (input, rest) = object(rest)?;
+                return Ok((tools.call(kind, input)?, rest));
+            }
+            let (name, rest) = rest.split_once("```json").ok_or(Stop::Cut)?;
             let (input, rest) = object(rest)?;
-            return Ok((tools.call(kind, input)?, rest));
-        }
-        let (name, rest) = rest.split_once("```json").ok_or(Stop::Cut)?;
-        let (input, rest) = object(rest)?;
-        let rest = rest.trim_start();
-        Ok((tools.call(name, input)?, rest.strip_prefix("```").unwrap_or(rest)))
-    }))
+            let rest = rest.trim_start();
+            Ok((tools.call(name, input)?, rest.strip_prefix("```").unwrap_or(rest)))
+        },
+    ))
 }
 
 /// `call:NAME{key:value}`, with strings between marks of their own.
@@ -83,7 +88,7 @@ fn quoted(text: &str, mark: &str) -> Result<String, Stop> {
             _ => plain.push_str(&Value::from(piece).to_string()),
         }
     }
-    if text.matches(mark).count() % 2 == 0 { Ok(plain) } else { Err(Stop::Cut) }
+    if text.matches(mark).count().is_multiple_of(2) { Ok(plain) } else { Err(Stop::Cut) }
 }
 
 /// `<|open|>call tool="NAME"<|sep|>` with each argument in marks of the same kind.

@@ -28,9 +28,16 @@ enum Code {
     Span(usize),
     /// Closed by a line of at least so many of the mark. While the line of the opener lasts, a
     /// backtick shows that it was a span.
-    Fence { mark: char, length: usize, opening: bool },
+    Fence {
+        mark: char,
+        length: usize,
+        opening: bool,
+    },
     /// A line that closes a fence unless something else is on it.
-    Closing { mark: char, length: usize },
+    Closing {
+        mark: char,
+        length: usize,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,7 +129,8 @@ impl Prose {
         if self.code != Code::None {
             return;
         }
-        let opens = self.last.is_whitespace() || matches!(self.last, '(' | '[' | '{' | '-' | ':');
+        let opens = self.last.is_whitespace()
+            || matches!(self.last, '(' | '[' | '{' | '-' | ':' | '=' | ',');
         match self.quote {
             Some((quote, depth)) if quote == letter && opens => {
                 self.quote = Some((quote, depth + 1));

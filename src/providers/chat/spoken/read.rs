@@ -144,7 +144,8 @@ fn objects(text: &str, tools: &Tools, marked: Marked) -> Result<Vec<Found>, Stop
     let mut calls = Vec::new();
     let mut at = 0;
     loop {
-        let rest = text[at..].trim_start_matches(|c: char| c.is_whitespace() || c == ';' || c == ',');
+        let rest =
+            text[at..].trim_start_matches(|c: char| c.is_whitespace() || c == ';' || c == ',');
         if rest.is_empty() {
             return if calls.is_empty() { Err(Stop::Cut) } else { Ok(calls) };
         }

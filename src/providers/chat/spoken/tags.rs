@@ -157,11 +157,7 @@ pub(super) fn enter<'a>(text: &'a str, tag: &str) -> Result<&'a str, Stop> {
 
 /// The value before the first `closer` that one of `followers` comes behind, so that a value may
 /// hold such a tag itself. An empty follower stands for the end.
-fn until<'a>(
-    text: &'a str,
-    closer: &str,
-    followers: &[&str],
-) -> Result<(&'a str, &'a str), Stop> {
+fn until<'a>(text: &'a str, closer: &str, followers: &[&str]) -> Result<(&'a str, &'a str), Stop> {
     let closes = |(at, _): &(usize, &str)| {
         let next = text[at + closer.len()..].trim_start();
         followers.iter().any(|follower| match follower.is_empty() {

@@ -45,7 +45,10 @@ const GREP: &str = r#"Grep {"pattern":"x y"}"#;
 
 /// One call of each form, then two of those that can hold several.
 const FORMS: &[(&str, &[&str])] = &[
-    (r#"<tool_call>{"name": "Read", "arguments": {"path": "a.rs", "limit": 3}}</tool_call>"#, &[READ]),
+    (
+        r#"<tool_call>{"name": "Read", "arguments": {"path": "a.rs", "limit": 3}}</tool_call>"#,
+        &[READ],
+    ),
     (
         "<tool_call>\n{\"name\": \"Read\", \"arguments\": {\"path\": \"a.rs\", \"limit\": 3}}\n</tool_call>\n\
          <tool_call>\n{\"name\": \"Grep\", \"arguments\": {\"pattern\": \"x y\"}}\n</tool_call>",
