@@ -38,11 +38,12 @@ pub(super) fn link(pieces: Vec<Piece<'_>>) -> Vec<Piece<'_>> {
 fn link_run<'a>(run: &[Piece<'a>], out: &mut Vec<Piece<'a>>) {
     let text: String = run.iter().map(|piece| &*piece.text).collect();
     let found = addresses(&text);
-    let mut start = 0;
+    let (mut start, mut next) = (0, 0);
     for piece in run {
         let end = start + piece.text.len();
         let mut at = start;
-        for (range, link) in &found {
+        next += found[next..].iter().take_while(|(range, _)| range.end <= start).count();
+        for (range, link) in found[next..].iter().take_while(|(range, _)| range.start < end) {
             let (from, to) = (range.start.max(at), range.end.min(end));
             if from >= to {
                 continue;
@@ -94,10 +95,9 @@ fn addresses(text: &str) -> Vec<(Range<usize>, Link)> {
             continue;
         }
         let end = at + length(&text[at..]);
-        if let Some(link) = Link::to(&text[from..end]) {
-            found.push((from..end, link));
-            at = end;
-        }
+        found.extend(Link::to(&text[from..end]).map(|link| (from..end, link)));
+        // What is no link has none inside, and is looked at once.
+        at = end;
     }
     found
 }
@@ -112,17 +112,19 @@ fn length(rest: &str) -> usize {
     };
     let end = rest.grapheme_indices(true).find(|(_, cluster)| ends(cluster));
     let mut address = &rest[..end.map_or(rest.len(), |(at, _)| at)];
-    loop {
-        let count = |wanted| address.chars().filter(|c| *c == wanted).count();
-        let last = match address.chars().next_back() {
-            Some(c @ ('?' | '!' | '.' | ',' | ':' | ';' | '*' | '_' | '~' | '\'')) => c,
-            Some(')') if count(')') > count('(') => ')',
-            Some(']') if count(']') > count('[') => ']',
-            Some('}') if count('}') > count('{') => '}',
-            Some(_) | None => return address.len(),
-        };
+    let count = |wanted: char| address.matches(wanted).count();
+    let mut unopened = [('(', ')'), ('[', ']'), ('{', '}')]
+        .map(|(open, close)| (close, count(close).saturating_sub(count(open))));
+    while let Some(last) = address.chars().next_back() {
+        let bracket = unopened.iter_mut().find(|(close, more)| *close == last && *more > 0);
+        match (last, bracket) {
+            (_, Some((_, more))) => *more -= 1,
+            ('?' | '!' | '.' | ',' | ':' | ';' | '*' | '_' | '~' | '\'', None) => {}
+            (_, None) => break,
+        }
         address = &address[..address.len() - last.len_utf8()];
     }
+    address.len()
 }
 
 /// Whether the text of a link tells its address: the same, but for the scheme and a slash at
@@ -177,6 +179,8 @@ mod tests {
             ("HTTP://A.example/ x", &["HTTP://A.example/"]),
             ("xhttps://a.example ftp://b.example https:// http://", &[]),
             ("https://bank.example@evil.example", &[]),
+            ("http://é.example/http://a.example http://b.example", &["http://b.example"]),
+            ("(http://a.example/[x]}]))", &["http://a.example/[x]"]),
             ("no address", &[]),
         ] {
             assert_eq!(found(text), expected, "{text}");

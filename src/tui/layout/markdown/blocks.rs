@@ -24,6 +24,8 @@ pub(super) struct Renderer<'e> {
     pub(super) out: Vec<Line>,
     colours: Colours,
     containers: Vec<Container>,
+    /// How many of the containers are lists.
+    lists: usize,
     pub(super) above: Above,
     leaf: Leaf<'e>,
 }
@@ -83,6 +85,7 @@ impl<'e> Renderer<'e> {
             out: Vec::new(),
             colours: Colours::Final,
             containers: Vec::new(),
+            lists: 0,
             above: Above::Nothing,
             leaf: Leaf::None,
         }
@@ -97,6 +100,7 @@ impl<'e> Renderer<'e> {
     /// Continues a top-level list whose next item has this number. Its start is in no event.
     pub(super) fn in_list(mut self, next: Option<u64>) -> Self {
         self.containers.push(Container::List { next });
+        self.lists += 1;
         self
     }
 
@@ -358,8 +362,7 @@ impl<'e> Renderer<'e> {
         let source = self.source.get(at..).unwrap_or_default();
         let sign = source.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
         let sign = if sign.starts_with(')') { ')' } else { '.' };
-        let lists = self.containers.iter().filter(|at| matches!(at, Container::List { .. }));
-        let bullet = BULLETS[lists.count().saturating_sub(1) % BULLETS.len()];
+        let bullet = BULLETS[self.lists.saturating_sub(1) % BULLETS.len()];
         match self.containers.last_mut() {
             Some(Container::List { next: Some(number) }) => {
                 let marker = format!("{number}{sign} ");
@@ -375,6 +378,7 @@ impl<'e> Renderer<'e> {
 
     fn enter(&mut self, container: Container, at: usize) {
         self.separate(at);
+        self.lists += usize::from(matches!(container, Container::List { .. }));
         self.containers.push(container);
         self.above = Above::Nothing;
     }
@@ -391,7 +395,8 @@ impl<'e> Renderer<'e> {
             let frame = self.frame(source);
             wrap(&[], &frame, &mut self.out);
         }
-        self.containers.pop();
+        let left = self.containers.pop();
+        self.lists -= usize::from(matches!(left, Some(Container::List { .. })));
         self.above = Above::Block;
     }
 
@@ -442,9 +447,12 @@ impl<'e> Renderer<'e> {
     /// The decoration for the next block; the markers of its items are shown with it.
     fn frame(&mut self, source: usize) -> Frame {
         let frame = self.frame_of(source, Marks::Shown);
-        for container in &mut self.containers {
-            if let Container::Item { shown, .. } = container {
-                *shown = true;
+        // Where one is shown already, those around it are, too.
+        for container in self.containers.iter_mut().rev() {
+            match container {
+                Container::Item { shown: true, .. } => break,
+                Container::Item { shown, .. } => *shown = true,
+                Container::List { .. } | Container::Quote { .. } => {}
             }
         }
         frame

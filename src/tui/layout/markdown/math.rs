@@ -106,7 +106,9 @@ impl<'s> Masked<'s> {
                 out.push((event(CowStr::Borrowed(&self.source[from..to])), from..to));
             }
         };
-        for formula in &self.formulas {
+        let first = self.formulas.partition_point(|formula| formula.end <= range.start);
+        let inside = self.formulas[first..].iter().take_while(|it| it.start < range.end);
+        for formula in inside {
             let (from, to) = (formula.start.max(at), formula.end.min(range.end));
             if from < to {
                 push(at, from, Event::Text);
@@ -237,11 +239,12 @@ fn item(text: &str) -> usize {
 /// around a backtick it is code that tells of formulas.
 fn in_line(line: &str, start: usize, formulas: &mut Vec<Range<usize>>) {
     let mut at = 0;
+    let (mut round, mut square, mut tick) = (Next::of("\\)"), Next::of("\\]"), Next::of("`"));
     while let Some(found) = line[at..].find('\\').map(|found| at + found) {
         at = found + 1;
         let close = match line.as_bytes().get(at) {
-            Some(b'(') => "\\)",
-            Some(b'[') => "\\]",
+            Some(b'(') => &mut round,
+            Some(b'[') => &mut square,
             // An escaped character, a backslash perhaps.
             Some(byte) if byte.is_ascii() => {
                 at += 1;
@@ -254,10 +257,35 @@ fn in_line(line: &str, start: usize, formulas: &mut Vec<Range<usize>>) {
             !c.is_ascii_graphic()
                 || matches!(c, '(' | '[' | '"' | '\'' | '*' | '|' | '>' | ':' | ',' | ';')
         });
-        let Some(end) = line[at..].find(close).map(|end| at + end + close.len()) else { continue };
-        if apart && !line[found..end].contains('`') {
+        let Some(end) = close.from(line, at).map(|end| end + close.sign.len()) else { continue };
+        if apart && tick.from(line, found).is_none_or(|tick| tick >= end) {
             formulas.push(start + found..start + end);
             at = end;
+        }
+    }
+}
+
+/// Where a sign stands next in a line, looked for once however often it is asked for.
+struct Next {
+    sign: &'static str,
+    /// It stands nowhere between these two.
+    known: Option<(usize, Option<usize>)>,
+}
+
+impl Next {
+    fn of(sign: &'static str) -> Self {
+        Self { sign, known: None }
+    }
+
+    /// The first at `at` or behind it. Later places are asked for later.
+    fn from(&mut self, line: &str, at: usize) -> Option<usize> {
+        match self.known {
+            Some((from, next)) if from <= at && next.is_none_or(|next| at <= next) => next,
+            Some(_) | None => {
+                let next = line[at..].find(self.sign).map(|next| at + next);
+                self.known = Some((at, next));
+                next
+            }
         }
     }
 }
@@ -300,6 +328,20 @@ mod tests {
             let notes: &[&str] = if source.starts_with(r"\[") { &[r"\[1\]"] } else { &[] };
             assert_eq!(found(source), notes, "{source}");
         }
+    }
+
+    #[test]
+    fn the_end_of_a_formula_is_looked_for_once() {
+        let line = "\\(".repeat(500);
+        let mut next = Next::of("\\)");
+        for at in 0..line.len() {
+            assert_eq!(next.from(&line, at), None);
+            assert_eq!(next.known, Some((0, None)), "it was looked for once");
+        }
+        let line = "a`b`c";
+        let mut next = Next::of("`");
+        let places: Vec<_> = (0..line.len()).map(|at| next.from(line, at)).collect();
+        assert_eq!(places, [Some(1), Some(1), Some(3), Some(3), None]);
     }
 
     #[test]

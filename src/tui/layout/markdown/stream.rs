@@ -356,9 +356,13 @@ impl Layout {
             self.frozen.lines = self.lines.len();
             self.frozen.resume = Resume::Fence(fence);
         }
+        if self.parts.iter().all(|part| part.colours == Colours::Final) {
+            return;
+        }
+        let open = self.open.iter().cloned().collect();
         for index in 0..self.parts.len() {
             if self.parts[index].colours == Colours::Pending {
-                self.lay_again(index, source, highlighter);
+                self.lay_again(index, source, &open, highlighter);
             }
         }
     }
@@ -374,16 +378,26 @@ impl Layout {
         let before = std::mem::replace(&mut self.open, defined);
         let changed = before.symmetric_difference(&self.open);
         let parts: BTreeSet<usize> = changed.flat_map(|one| self.references.to(one)).collect();
+        if parts.is_empty() {
+            return;
+        }
+        let open = self.open.iter().cloned().collect();
         for part in parts {
-            self.lay_again(part, source, highlighter);
+            self.lay_again(part, source, &open, highlighter);
         }
     }
 
-    /// Lays out a frozen part anew.
-    fn lay_again(&mut self, index: usize, source: &str, highlighter: &Highlighter) {
+    /// Lays out a frozen part anew; `open` is what the open part defines.
+    fn lay_again(
+        &mut self,
+        index: usize,
+        source: &str,
+        open: &Definitions,
+        highlighter: &Highlighter,
+    ) {
         let part = &mut self.parts[index];
         let text = &source[part.source.clone()];
-        let preface = self.frozen.definitions.preface(&self.open, &Labels::of(text));
+        let preface = self.frozen.definitions.preface(open, &Labels::of(text));
         let place = Place { start: part.source.start, preface: preface.len(), opening: 0 };
         let text = [&preface, text].concat();
         let text = Masked::of(&text);
@@ -423,7 +437,7 @@ impl Frozen {
         let preface = if self.definitions.is_empty() {
             String::new()
         } else {
-            self.definitions.preface(&BTreeSet::new(), &Labels::of(rest))
+            self.definitions.preface(&Definitions::default(), &Labels::of(rest))
         };
         let (start, lengths) = (self.source, (preface.len(), opening.len()));
         let place = Place { start, preface: lengths.0, opening: lengths.1 };

@@ -77,14 +77,9 @@ impl Definitions {
 
     /// Those that `labels` could refer to, written so that the parser reads them again in front
     /// of a text and the text as if it stood alone. Empty if there are none.
-    pub(super) fn preface(&self, open: &BTreeSet<Definition>, labels: &Labels) -> String {
-        let mut wanted: Vec<&Definition> = match labels {
-            Labels::Any => self.known.values().flatten().collect(),
-            Labels::Known(keys) => {
-                keys.iter().filter_map(|key| self.known.get(key)).flatten().collect()
-            }
-        };
-        wanted.extend(open.iter().filter(|definition| labels.hold(&definition.key())));
+    pub(super) fn preface(&self, open: &Self, labels: &Labels) -> String {
+        let mut wanted = self.wanted(labels);
+        wanted.extend(open.wanted(labels));
         if wanted.is_empty() {
             return String::new();
         }
@@ -98,6 +93,24 @@ impl Definitions {
         }
         text.push_str("\n***\n\n");
         text
+    }
+
+    /// Those that `labels` could refer to. Costs as much as there are labels.
+    fn wanted(&self, labels: &Labels) -> Vec<&Definition> {
+        match labels {
+            Labels::Any => self.known.values().flatten().collect(),
+            Labels::Known(keys) => {
+                keys.iter().filter_map(|key| self.known.get(key)).flatten().collect()
+            }
+        }
+    }
+}
+
+impl FromIterator<Definition> for Definitions {
+    fn from_iter<I: IntoIterator<Item = Definition>>(all: I) -> Self {
+        let mut definitions = Self::default();
+        all.into_iter().for_each(|definition| definitions.add(definition));
+        definitions
     }
 }
 
@@ -140,13 +153,6 @@ impl Labels {
 
     pub(super) fn is_empty(&self) -> bool {
         matches!(self, Self::Known(keys) if keys.is_empty())
-    }
-
-    fn hold(&self, key: &str) -> bool {
-        match self {
-            Self::Known(keys) => keys.contains(key),
-            Self::Any => true,
-        }
     }
 }
 
@@ -231,7 +237,7 @@ mod tests {
         definitions.add(Definition::link("^ c", "/c"));
         definitions.add(Definition::note("n"));
         definitions.add(Definition::link("unasked", "/z"));
-        let preface = definitions.preface(&BTreeSet::new(), &Labels::of("[^ C] [a B] [^N]"));
+        let preface = definitions.preface(&Definitions::default(), &Labels::of("[^ C] [a B] [^N]"));
         let text = format!("{preface}    [a B] is code\n\n[a B]");
         let parser = super::super::super::parser(&text);
         let links = parser.reference_definitions();
@@ -246,6 +252,6 @@ mod tests {
             })
             .collect();
         assert!(starts[0].starts_with("CodeBlock") && starts[2].starts_with("Link"), "{starts:?}");
-        assert_eq!(definitions.preface(&BTreeSet::new(), &Labels::of("[c]")), "");
+        assert_eq!(definitions.preface(&Definitions::default(), &Labels::of("[c]")), "");
     }
 }

@@ -79,11 +79,13 @@ impl<'t> Tail<'t> {
     /// go with it, unless they themselves go on with what the block is.
     pub(super) fn cut(&self, source: &str, block: &Range<usize>) -> Option<usize> {
         let (event, range) = self.events.get(block.end)?;
+        // The one block that may begin within a line, and many may in one.
+        if let Event::Start(Tag::FootnoteDefinition(_)) = event {
+            return Some(range.start);
+        }
         let next = line_start(source, range.start);
-        match event {
-            Event::Start(Tag::FootnoteDefinition(_)) => return Some(range.start),
-            Event::Start(Tag::Paragraph | Tag::Heading { .. } | Tag::Table(_)) => {}
-            _ => return Some(next),
+        if !matches!(event, Event::Start(Tag::Paragraph | Tag::Heading { .. } | Tag::Table(_))) {
+            return Some(next);
         }
         match definition_above(source, self.end(block), next) {
             None => Some(next),

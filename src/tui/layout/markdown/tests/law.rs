@@ -53,6 +53,57 @@ fn every_prefix_of_every_example_of_the_specifications_agrees() {
     }
 }
 
+/// Text that costs its square where anything looks back, or on, from each of its signs: of the
+/// slowest a few kilobytes took minutes.
+#[test]
+fn text_made_to_be_slow_agrees_too() {
+    let times = 2_000;
+    let numbered = |one: fn(usize) -> String| (0..times).map(one).collect::<String>();
+    let repeated = [
+        "[^1]: ",
+        "[",
+        "![",
+        "*a ",
+        "*a_",
+        "a**b",
+        "`",
+        "`a``b```c",
+        "<",
+        "<a ",
+        "<!--",
+        "|",
+        "a|",
+        "> ",
+        "- ",
+        "1. ",
+        "[a](",
+        "[a][",
+        "[a",
+        "$a ",
+        "\\(",
+        "\\(x\\) &amp; ",
+        "http://",
+        "http://a\n",
+        "![a](b)",
+        "~~a ",
+    ];
+    let made = [
+        format!("http://a{}", ")".repeat(times)),
+        format!("{}`\\)", "\\(".repeat(times)),
+        format!("{}\n{}\n", "|a".repeat(times), "|-".repeat(times)),
+        numbered(|n| format!("[^{n}]: ")),
+        numbered(|n| format!("[{n}]\n\n")) + &numbered(|n| format!("[{n}]: a\n")),
+    ];
+    for text in repeated.map(|part| part.repeat(times)).into_iter().chain(made) {
+        let mut streaming = Streaming::default();
+        let (first, rest) = text.split_at(text.floor_char_boundary(text.len() / 2));
+        for part in [first, rest, "\n\nx\n", "y"] {
+            streaming.push(part);
+            agree(&mut streaming, 40);
+        }
+    }
+}
+
 #[test]
 fn examples_one_after_another_agree() {
     let examples: Vec<String> = examples();
@@ -128,21 +179,23 @@ fn a_definition_lays_out_only_what_refers_to_it() {
         agree(&mut streaming, 60);
         let before: Vec<_> = streaming.lines(60, &Highlighter::off()).iter().map(kept).collect();
         let mut relaid = 0;
-        for part in definition.split_inclusive(|_: char| true) {
+        let mut last = before.clone();
+        for part in definition.split_inclusive(|_: char| true).chain(["\nmore [a] and [^1]\n\n"]) {
             streaming.push(part);
             agree(&mut streaming, 60);
-        }
-        streaming.push("\nmore [a] and [^1]\n\n");
-        agree(&mut streaming, 60);
-        for (line, before) in streaming.lines(60, &Highlighter::off()).iter().zip(before) {
-            let text = text(line);
-            if text.starts_with("see") {
-                relaid += usize::from(kept(line) != before);
-            } else if text != "open" {
-                assert_eq!(kept(line), before, "{text:?}");
+            let lines = streaming.lines(60, &Highlighter::off()).iter();
+            for ((line, before), last) in lines.zip(&before).zip(&mut last) {
+                let text = text(line);
+                if text.starts_with("see") {
+                    // From one layout to the next: a later one may get the place of the first.
+                    relaid += usize::from(kept(line) != *last);
+                    *last = kept(line);
+                } else if text != "open" {
+                    assert_eq!(kept(line), *before, "{text:?}");
+                }
             }
         }
-        assert_eq!(relaid, 1, "{definition:?}");
+        assert_ne!(relaid, 0, "{definition:?}");
     }
 }
 
