@@ -388,7 +388,7 @@ fn any_key() -> impl Strategy<Value = KeyEvent> {
 
 #[test]
 fn a_paragraph_may_end_in_any_character() {
-    for text in ["|e\u{301}", "a\n\n|日", "|日\n"] {
+    for text in ["|e\u{301}", "a\n\n|日", "|日\n", ".{\"\"{\u{200d}.})ae} b\"\"{\u{301}|👩"] {
         for keys in ["dip", "dap"] {
             rig(text).keys(keys);
         }
