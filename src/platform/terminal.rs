@@ -37,7 +37,8 @@ const TAKE: &str = concat!("\x1b[?1049h", "\x1b[?2004h", "\x1b[?1004h", "\x1b[>1
 const TAKE_MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 
 /// The opposite, in the opposite order. What was cut off in the middle of a sequence is cancelled
-/// (CAN), and an unfinished frame is shown first.
+/// (CAN), and an unfinished frame is shown first. The picture is cleared: a terminal without another
+/// screen (GNU screen with its `altscreen off`) would keep it under the shell's next lines.
 const GIVE_BACK: &str = concat!(
     "\x18",
     "\x1b[?2026l",
@@ -47,6 +48,7 @@ const GIVE_BACK: &str = concat!(
     "\x1b[?1004l",
     "\x1b[?2004l",
     "\x1b[0m",
+    "\x1b[H\x1b[J",
     "\x1b[?1049l",
     "\x1b[?25h",
 );
