@@ -8,10 +8,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::commands::{self, Argument, Spec};
+use crate::domain::SessionId;
 use crate::domain::mention::written;
 
 use super::commands::submit;
 use super::complete::{self, Completion};
+use super::editor::Content;
 use super::effect::{Effect, RequestId};
 use super::keymap::CompletionKey;
 use super::model::Model;
@@ -20,6 +22,9 @@ use super::picker::{Choice, List};
 use super::queue::Goes;
 use super::sessions::{SessionAnswer, SessionJob};
 use super::trigger::{self, Trigger, escaped, trigger};
+
+/// What stands before the name of a past session.
+const SESSION: &str = "@session:";
 
 /// Opens, filters or closes the list after the text changed.
 pub fn refresh(model: &mut Model) -> Vec<Effect> {
@@ -282,6 +287,10 @@ fn put_in(model: &mut Model, then: Then) -> Vec<Effect> {
     let Some(mut open) = model.completion.take() else { return Vec::new() };
     open.list.rank_now();
     let Some(choice) = open.list.choice() else { return Vec::new() };
+    if let (Choice::Session(id), Trigger::Session) = (&choice, &open.trigger) {
+        put_session(model, *id, &open);
+        return refresh(model);
+    }
     let Some(Word { text, end }) = word(choice, &open.trigger, then) else { return Vec::new() };
     let sends = end == End::Complete && then == Then::Send;
     let space = if sends || end == End::Below { "" } else { " " };
@@ -298,6 +307,19 @@ fn put_in(model: &mut Model, then: Then) -> Vec<Effect> {
     refresh(model)
 }
 
+/// Puts a past session in: its title stands for it, where there is room for one more chip.
+fn put_session(model: &mut Model, id: SessionId, open: &Completion) {
+    let editor = &mut model.composer.editor;
+    let title = open.list.row(open.list.selected()).map_or("", |(label, _, _)| label).to_owned();
+    let sign = open.word.start.saturating_sub(SESSION.len())..open.word.end;
+    editor.open_group();
+    if editor.replace_by_chip(sign, Content::Session { id, title }).is_none() {
+        editor.replace(open.word.start, open.word.end, &id.to_string());
+    }
+    editor.insert(" ");
+    editor.close_group();
+}
+
 fn word(choice: Choice, trigger: &Trigger, then: Then) -> Option<Word> {
     let complete = |text: String| Some(Word { text, end: End::Complete });
     match (choice, trigger) {
@@ -309,9 +331,6 @@ fn word(choice: Choice, trigger: &Trigger, then: Then) -> Option<Word> {
         (Choice::Copied(what), _) => complete(what.name().to_owned()),
         (Choice::Model(name), _) => complete(name),
         (Choice::Theme(choice), _) => complete(choice.to_string()),
-        (Choice::Session(id), Trigger::Session) => {
-            Some(Word { text: id.to_string(), end: End::Space })
-        }
         (Choice::Session(id), _) => complete(id.to_string()),
         (Choice::Text(kind), Trigger::Argument(Spec { argument: Argument::Fold, .. })) => {
             Some(Word { text: kind, end: End::Space })

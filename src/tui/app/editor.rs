@@ -225,7 +225,7 @@ impl Editor {
         let instead = match (&content, found) {
             (_, Some(text)) => text,
             (Content::Reading { instead, .. }, None) => instead,
-            (Content::Text(_) | Content::Image(_), None) => return,
+            (Content::Text(_) | Content::Image(_) | Content::Session { .. }, None) => return,
         };
         let Some(start) = self.text().find(place) else { return };
         let end = start + place.len_utf8();
@@ -265,8 +265,14 @@ impl Editor {
     /// Puts something in as a chip, in the place of what is selected.
     /// `None` where there are as many as there can be.
     pub fn insert_chip(&mut self, content: Content) -> Option<()> {
-        let place = self.chips.add(content)?;
         let at = self.selection().unwrap_or(self.caret()..self.caret());
+        self.replace_by_chip(at, content)
+    }
+
+    /// Puts something in as a chip, in the place of these bytes.
+    /// `None` where there are as many as there can be.
+    pub fn replace_by_chip(&mut self, at: Range<usize>, content: Content) -> Option<()> {
+        let place = self.chips.add(content)?;
         self.replace(at.start, at.end, place.encode_utf8(&mut [0; 4]));
         Some(())
     }
@@ -287,6 +293,7 @@ impl Editor {
         let Some((at, chip)) = self.chip_at_caret() else { return Unfolded::NoChip };
         let content = match &chip.content {
             Content::Text(content) => Arc::clone(content),
+            Content::Session { id, .. } => chips::mention(*id).into(),
             Content::Image(_) | Content::Reading { .. } => return Unfolded::NoChip,
         };
         if is_longer(&content, EDITABLE_CHARS) {

@@ -142,7 +142,11 @@ fn a_session_is_found_by_its_title() {
     let at = |text: &str| scene.text().find(text).unwrap();
     assert!(at("Fix empty") < at("Upgrade") && at("Upgrade") < at("Fix refunds"));
     let scene = scene.types("empty").key("enter");
-    has(&scene, &format!("as in @session:{} ", samples::id(2)));
+    let scene = scene.shows("as in @session \"Fix empty cart checkout\"").types("please");
+    let told = format!("as in @session:{} please", samples::id(2));
+    assert_eq!(scene.model.composer.editor.expanded(), told);
+    let scene = scene.key("ctrl+_").key("ctrl+_");
+    has(&scene, "as in @session:empty");
     let scene = knows_sessions(screen(80, 24).types("/sessions refunds")).quietly().key("enter");
     let session = samples::id(3);
     scene.asks(&[Effect::Agent(Command::Resume { session })]);

@@ -1,19 +1,25 @@
-//! What stands in a text as one character: a long paste or an image, shown as a label.
+//! What stands in a text as one character: a long paste, an image or a past session, shown as a
+//! label.
 //!
 //! The text itself holds a character of a private plane for each chip, so that every motion and
 //! every deletion takes a chip as a whole and none can take it apart. Text from outside never
 //! brings such a character in: [`Chips::foreign`] replaces them. Where the text leaves, a paste is
-//! put in its place, and an image keeps its label, by which it is found when the text comes back.
+//! put in its place, a session is what a mention of it says, and an image keeps its label, by which
+//! it is found when the text comes back.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::domain::{Attached, Image, Typed};
+use crate::domain::sanitize::sanitize;
+use crate::domain::{Attached, Image, SessionId, Typed};
 use crate::tui::app::effect::RequestId;
 
 /// The characters that stand for chips: the end of the last private plane, which no font uses.
 const PLACES: RangeInclusive<char> = '\u{10f000}'..='\u{10fffd}';
+
+/// Characters of a session's title that are shown at most.
+const TITLE: usize = 40;
 
 /// What the label of an image begins with.
 const IMAGE: &str = "Image ";
@@ -44,6 +50,13 @@ pub enum Content {
     Text(Arc<str>),
     /// An image that goes with the text.
     Image(Image),
+    /// A past session, named by its title.
+    Session {
+        /// Which.
+        id: SessionId,
+        /// What it is called.
+        title: String,
+    },
     /// Something that is still being read.
     Reading {
         /// The request for it.
@@ -118,11 +131,12 @@ impl Chips {
             Content::Image(image) => {
                 let number = |chip: &Chip| match chip.content {
                     Content::Image(_) => number_of(&chip.label),
-                    Content::Text(_) | Content::Reading { .. } => None,
+                    Content::Text(_) | Content::Session { .. } | Content::Reading { .. } => None,
                 };
                 let last = self.held.iter().filter_map(number).max().unwrap_or(0);
                 return format!("[{IMAGE}{} {image}]", last + 1);
             }
+            Content::Session { title, .. } => return of_session(title),
             Content::Text(text) => of_paste(text),
             Content::Reading { .. } => "reading an image".to_owned(),
         };
@@ -158,6 +172,7 @@ impl Chips {
             match chip.map(|chip| (&chip.content, &chip.label)) {
                 Some((Content::Text(content), _)) => whole.push_str(content),
                 Some((Content::Image(_), label)) => whole.push_str(label),
+                Some((Content::Session { id, .. }, _)) => whole.push_str(&mention(*id)),
                 Some((Content::Reading { instead, .. }, _)) => whole.push_str(instead),
                 None => whole.push(c),
             }
@@ -187,8 +202,21 @@ impl Content {
     fn is_read_by(&self, request: RequestId) -> bool {
         match self {
             Self::Reading { id, .. } => *id == request,
-            Self::Text(_) | Self::Image(_) => false,
+            Self::Text(_) | Self::Image(_) | Self::Session { .. } => false,
         }
+    }
+}
+
+/// What a text says of a session, and the model is told.
+pub(super) fn mention(id: SessionId) -> String {
+    format!("@session:{id}")
+}
+
+fn of_session(title: &str) -> String {
+    let title = sanitize(title).replace(['\n', '\t'], " ");
+    match title.char_indices().nth(TITLE) {
+        None => format!("@session \"{title}\""),
+        Some((end, _)) => format!("@session \"{}…\"", title[..end].trim_end()),
     }
 }
 
@@ -263,6 +291,22 @@ mod tests {
         let labels: Vec<&str> = typed.images.iter().map(|it| it.label.as_str()).collect();
         assert_eq!(labels, ["[Image 2 a.png 3×2]", "[Image 1 a.png 3×2]"]);
         assert!(typed.images.iter().all(|attached| attached.image == image));
+    }
+
+    #[test]
+    fn a_session_is_shown_by_its_title_and_leaves_as_a_mention() {
+        let id: SessionId = "0199f4a2-7b5e-7c3d-8e1f-000000000002".parse().unwrap();
+        let mut chips = Chips::default();
+        for (title, label) in [
+            ("Fix empty cart", "@session \"Fix empty cart\""),
+            ("a\u{1b}[2J\nb", "@session \"a␛[2J b\""),
+            (&"word ".repeat(20), "@session \"word word word word word word word word…\""),
+        ] {
+            let title = title.to_owned();
+            let place = chips.add(Content::Session { id, title }).unwrap();
+            assert_eq!(chips.get(place).unwrap().label, label);
+            assert_eq!(chips.expand(&format!("see {place}")), format!("see @session:{id}"));
+        }
     }
 
     #[test]
