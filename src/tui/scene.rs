@@ -143,6 +143,18 @@ impl Scene {
         self.msg(Msg::Mouse(MouseEvent { kind, column, row, modifiers }))
     }
 
+    /// The button goes down and up on the first place that shows `text`, all of which is narrow.
+    pub fn click(self, text: &str) -> Self {
+        let shown = self.text();
+        // The rows are in quotes.
+        let rows = shown.lines().map(|row| row.strip_prefix('"').unwrap_or(row)).enumerate();
+        let mut places =
+            rows.filter_map(|(at, row)| Some((at, row[..row.find(text)?].chars().count())));
+        let (row, column) = places.next().unwrap_or_else(|| panic!("no {text:?}:\n{shown}"));
+        let at = (u16::try_from(column).unwrap(), u16::try_from(row).unwrap());
+        self.drag(at, at)
+    }
+
     /// The button goes down at one cell and up at another.
     pub fn drag(self, from: (u16, u16), to: (u16, u16)) -> Self {
         let left = MouseButton::Left;

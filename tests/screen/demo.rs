@@ -1,7 +1,10 @@
 //! `slug --demo` plays its whole task, with no server, no key and no network.
 
 use crate::support::desk::Desk;
-use crate::support::terminal::Slug;
+use crate::support::terminal::{Slug, key};
+
+/// The last line of the answer.
+const END: &str = "Prices already charged are not corrected by this.";
 
 #[test]
 fn the_demo_plays_its_task_with_its_questions() {
@@ -12,8 +15,7 @@ fn the_demo_plays_its_task_with_its_questions() {
     slug.answer("lib/rates.sh  +4 -4", "y");
     slug.answer("sh test.sh", "y");
     slug.wait_until("the end of the task", |screen| {
-        screen.contains("Prices already charged are not corrected by this.")
-            && screen.contains("Say what you want done")
+        screen.contains(END) && screen.contains("Say what you want done")
     });
     insta::assert_snapshot!("after_the_task_at_80x24", picture(&slug));
     slug.resize(120, 40);
@@ -21,6 +23,73 @@ fn the_demo_plays_its_task_with_its_questions() {
         screen.contains(&"─".repeat(120)) && screen.contains("Say what you want done")
     });
     insta::assert_snapshot!("after_the_task_at_120x40", picture(&slug));
+}
+
+#[test]
+fn the_demo_is_played_with_the_keyboard_alone() {
+    let desk = Desk::new();
+    let mut slug = Slug::at(&desk, 100, 40).args(&["--demo"]).open();
+    slug.wait_for("enter send");
+    slug.say("go");
+    slug.wait_for_dialog("lib/rates.sh  +4 -4");
+    slug.keys(&format!("{} ", key::RIGHT));
+    slug.wait_for("yes, 3 of 4 changes");
+    slug.keys(" ");
+    slug.wait_for("yes, once, all 4 changes");
+    slug.keys("y");
+    slug.answer("sh test.sh", "y");
+    slug.wait_for(END);
+    slug.wait_for("Say what you want done");
+    // Through the panes and back.
+    slug.keys("\t");
+    slug.wait_for("fold");
+    slug.keys("\t");
+    slug.keys("/diff\r");
+    slug.wait_for("What this session changed");
+    slug.keys("q");
+    slug.wait_for_no("What this session changed");
+    slug.keys(&format!("{}rates", key::CTRL_F));
+    slug.wait_for("/ rates");
+    slug.keys(key::ESC);
+    slug.wait_for_no("/ rates");
+    slug.keys(key::CTRL_B);
+    slug.wait_for("Sessions");
+    slug.keys(key::ESC);
+    slug.wait_for_no("Sessions");
+    slug.keys("?");
+    slug.wait_for("Keys");
+    slug.keys(key::ESC);
+    slug.quit();
+}
+
+#[test]
+fn the_demo_is_played_with_the_mouse_alone() {
+    let desk = Desk::new();
+    let mut slug = Slug::at(&desk, 100, 40).args(&["--demo"]).open();
+    slug.wait_for("enter send");
+    // Only what is asked has to be typed.
+    slug.say("go");
+    slug.wait_for_dialog("lib/rates.sh  +4 -4");
+    slug.click("[x]    7");
+    slug.wait_for("yes, 3 of 4 changes");
+    slug.click("[ ]    7");
+    slug.wait_for("all 4 changes");
+    slug.click("yes, once");
+    slug.wait_for_dialog("sh test.sh");
+    slug.click("yes, once");
+    slug.wait_for(END);
+    slug.wait_for("Say what you want done");
+    slug.click("TodoWrite 3 of 3 done");
+    slug.wait_for_no("✓ Run the tests");
+    slug.wheel_up("Fixed: limits", 30);
+    slug.wait_until("the beginning, and how much is below", |screen| {
+        screen.contains("❯ go") && !screen.contains(END)
+    });
+    slug.click("Thought");
+    slug.wait_for("▾ Thought");
+    slug.click("below");
+    slug.wait_for(END);
+    slug.quit();
 }
 
 /// The screen with what differs from run to run replaced: the scratch folder's name, rates, and

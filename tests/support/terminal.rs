@@ -54,12 +54,16 @@ pub mod key {
     pub const UP: &str = "\x1b[A";
     /// Arrow down.
     pub const DOWN: &str = "\x1b[B";
+    /// Arrow right.
+    pub const RIGHT: &str = "\x1b[C";
     /// Backspace.
     pub const BACKSPACE: &str = "\x7f";
     /// ctrl+b.
     pub const CTRL_B: &str = "\x02";
     /// ctrl+c.
     pub const CTRL_C: &str = "\x03";
+    /// ctrl+f.
+    pub const CTRL_F: &str = "\x06";
     /// ctrl+g.
     pub const CTRL_G: &str = "\x07";
     /// ctrl+s.
@@ -137,6 +141,28 @@ impl Slug {
         self.keys(text);
         self.wait_for(text.lines().next_back().unwrap_or_default());
         self.keys(key::ENTER);
+    }
+
+    /// Clicks on the first place on screen that shows `text`.
+    pub fn click(&mut self, text: &str) {
+        let (column, row) = self.place_of(text);
+        self.keys(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
+    }
+
+    /// Turns the wheel up by so many steps over the first place on screen that shows `text`.
+    pub fn wheel_up(&mut self, text: &str, steps: usize) {
+        let (column, row) = self.place_of(text);
+        self.keys(&format!("\x1b[<64;{column};{row}M").repeat(steps));
+    }
+
+    /// The column and row, from 1, at which the screen shows `text`. All of it is narrow.
+    fn place_of(&mut self, text: &str) -> (usize, usize) {
+        self.wait_for(text);
+        let screen = self.screen();
+        let rows = screen.lines().enumerate();
+        let mut places = rows.filter_map(|(row, line)| Some((line.find(text)?, row, line)));
+        let (at, row, line) = places.next().unwrap_or_else(|| panic!("no {text:?}:\n{screen}"));
+        (line[..at].chars().count() + 1, row + 1)
     }
 
     /// Waits for a permission dialog that shows `text`, then until it takes keys, and answers.

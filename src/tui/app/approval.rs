@@ -160,6 +160,22 @@ impl Approval {
         }
     }
 
+    /// A click on what a key stands for.
+    pub fn press(&mut self, key: ApprovalKey, extent: Extent, places: &[Range<usize>]) -> Step {
+        match self.stage {
+            Stage::Choosing => self.choose(key, extent, places),
+            Stage::Rule(..) | Stage::Command(_) | Stage::Instruction(_) => Step::Stay,
+        }
+    }
+
+    /// A click on the box of a change.
+    pub fn pick(&mut self, change: usize) {
+        if let (Stage::Choosing, Some(picks)) = (&self.stage, &mut self.picks) {
+            picks.focus = change;
+            picks.toggle();
+        }
+    }
+
     /// Text in one piece; only a field takes it.
     pub fn paste(&mut self, text: &str) {
         if let Some(editor) = self.field() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::tui::layout::Run;
 
+use super::keymap::ApprovalKey;
 use super::pictures::Wanted;
 use super::reach::{AtEnd, Place};
 use super::scroll::Anchor;
@@ -41,6 +42,10 @@ pub struct Geometry {
     pub dialog: Option<Extent>,
     /// Which of that part's rows each change of an edit takes.
     pub changes: Arc<[Range<usize>]>,
+    /// The boxes of these changes that are on screen.
+    pub boxes: Vec<(Area, usize)>,
+    /// The dialog's answers, and what else of it can be clicked.
+    pub answers: Vec<(Area, ApprovalKey)>,
     /// The open list's rows.
     pub list: Option<Area>,
     /// The rows of the list of sessions.
@@ -146,6 +151,8 @@ impl Geometry {
             page: None,
             dialog: None,
             changes: Arc::default(),
+            boxes: Vec::new(),
+            answers: Vec::new(),
             list: None,
             sidebar: None,
         }

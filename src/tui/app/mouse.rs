@@ -4,6 +4,7 @@
 //! While a selection is dragged past the edge the view goes on by itself, as long as the button
 //! is held; that is the one time at which the mouse needs a timer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
@@ -12,12 +13,12 @@ use super::block::Body;
 use super::changes;
 use super::commands;
 use super::effect::Effect;
-use super::geometry::{Geometry, RowKind, VisibleRow};
+use super::geometry::{Area, Geometry, RowKind, VisibleRow};
 use super::keymap::Scrolling;
 use super::keys;
 use super::model::{Focus, Model};
 use super::moving;
-use super::overlay::{Overlay, scrolled};
+use super::overlay::{Overlay, Step, scrolled};
 use super::pager::{self, Drag};
 use super::scroll::{Anchor, Place};
 use super::search;
@@ -147,7 +148,8 @@ fn down(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     match model.overlays.last() {
         Some(Overlay::Pager(_)) => pager::drag(model, event.column, event.row, Drag::Down),
         Some(Overlay::Changes(_)) => changes::click(model, event.column, event.row),
-        Some(Overlay::Approval(_) | Overlay::Picker(_) | Overlay::Reading(_)) | None => {}
+        Some(Overlay::Approval(_)) => return answer(model, event.column, event.row),
+        Some(Overlay::Picker(_) | Overlay::Reading(_)) | None => {}
     }
     if !model.overlays.is_empty() {
         return Vec::new();
@@ -170,6 +172,33 @@ fn down(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         begin(model, event);
     }
     Vec::new()
+}
+
+/// A click on an answer of the permission dialog, or on the box of a change. It is held up as keys
+/// are: the hand may have been on its way to something else.
+fn answer(model: &mut Model, column: u16, row: u16) -> Vec<Effect> {
+    let geometry = &model.geometry;
+    let is_under = |area: &Area| area.inside(column, row).is_some();
+    let key = geometry.answers.iter().find(|(area, _)| is_under(area)).map(|(_, key)| *key);
+    let change = geometry.boxes.iter().find(|(area, _)| is_under(area)).map(|(_, change)| *change);
+    let (extent, places) = (geometry.dialog.unwrap_or_default(), Arc::clone(&geometry.changes));
+    let step = match model.overlays.last_mut() {
+        Some(Overlay::Approval(approval)) if approval.is_armed(model.now) => {
+            if let Some(change) = change {
+                approval.pick(change);
+            }
+            key.map_or(Step::Stay, |key| approval.press(key, extent, &places))
+        }
+        Some(
+            Overlay::Approval(_)
+            | Overlay::Picker(_)
+            | Overlay::Reading(_)
+            | Overlay::Pager(_)
+            | Overlay::Changes(_),
+        )
+        | None => Step::Stay,
+    };
+    keys::take(model, model.overlays.len().saturating_sub(1), step)
 }
 
 /// Takes hold of the scroll bar's thumb; elsewhere on the bar the thumb goes there first.

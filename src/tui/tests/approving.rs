@@ -124,6 +124,50 @@ fn an_edit_shows_what_it_changes() {
 }
 
 #[test]
+fn answers_are_clicked_as_their_keys_are_pressed() {
+    for (text, answer) in [
+        ("yes, once", Answer::Once),
+        ("yes, for this session", Answer::Session { rules: rules() }),
+        ("yes, always", Answer::Always { rules: rules() }),
+        ("no, always", Answer::Never { rule: "Bash(rm *)".into() }),
+    ] {
+        asked().after(400).click(text).asks(&answered(answer)).hides("rm -rf");
+    }
+    asked().after(400).click("edit the command").asks(&[]).shows("The command to run instead");
+    asked().after(400).click("edits the rule").asks(&[]).shows("The rule that allows it");
+    asked().after(400).click("git status").asks(&[]).shows("yes, once");
+    let scene = screen(40, 12).event(question(1, "ls")).after(400).quietly();
+    let scene = scene.click("this session").asks(&[]).click("more below");
+    scene.click("this session").asks(&answered(Answer::Session { rules: rules() }));
+}
+
+#[test]
+fn a_click_that_comes_too_early_answers_nothing() {
+    let scene = screen(80, 24).event(question(1, COMMAND)).click("yes, once").asks(&[]);
+    scene.after(400).click("yes, once").asks(&answered(Answer::Once));
+}
+
+#[test]
+fn a_click_on_the_box_of_a_change_leaves_it_out() {
+    let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    let between = "same\n".repeat(9);
+    let (old, new) = (format!("a\n{between}b\n"), format!("A\n{between}B\n"));
+    let preview = Some(Diff::between("/home/me/src/webshop/a", &old, &new));
+    let input = serde_json::json!({"file_path": "a"});
+    let request = ApprovalRequest { tool: "Edit".into(), input, preview, ..*request };
+    let scene = screen(80, 30).event(Event::ApprovalAsked(Box::new(request))).after(400);
+    let scene =
+        scene.quietly().shows("all 2 changes").click("[x]   11").shows("yes, 1 of 2 changes");
+    let scene = scene.click("[ ]").shows("all 2 changes").click("[x]    1").shows("[ ]    1");
+    let Some(Effect::Agent(Command::Answer { answer: Answer::Part { left_out }, .. })) =
+        scene.click("yes, 1 of 2").effects.pop_back()
+    else {
+        panic!("no part is taken")
+    };
+    assert!(left_out.has(0) && !left_out.has(1));
+}
+
+#[test]
 fn the_dialog_at_80x24() {
     insta::assert_snapshot!(asked().event(question(2, "make")).after(400).text());
 }

@@ -19,7 +19,7 @@ use crate::tui::view::layouts::Layouts;
 use crate::tui::view::paint::{self, Styles, line, span, truncate};
 
 /// Columns before a diff that say which changes are taken.
-const MARGIN: u16 = 5;
+pub(super) const MARGIN: u16 = 5;
 
 /// The scrolling part: a heading, the diff, and what the rules say.
 pub(super) struct What<'a> {
@@ -72,6 +72,13 @@ impl<'a> What<'a> {
 
     pub(super) fn len(&self) -> usize {
         self.above.len() + self.diff.len() + self.below.len()
+    }
+
+    /// The change whose box stands on a row.
+    pub(super) fn box_at(&self, row: usize) -> Option<usize> {
+        let change = self.changes.partition_point(|place| place.start < row);
+        let is_here = self.changes.get(change).is_some_and(|place| place.start == row);
+        (self.picks.is_some() && is_here).then_some(change)
     }
 
     /// Draws a row.

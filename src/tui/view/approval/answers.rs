@@ -1,0 +1,244 @@
+//! The answers of the permission dialog, and which cells of their rows each of them is; while
+//! something is typed, the field for it.
+
+use crate::tui::app::Model;
+use crate::tui::app::approval::{Approval, Asked, Slot, Stage};
+use crate::tui::app::editor::Editor;
+use crate::tui::app::keymap::{ApprovalKey, FieldKey, Keymap};
+use crate::tui::app::softwrap;
+use crate::tui::app::title::home_path;
+use crate::tui::layout::{Role, Span, plain};
+use crate::tui::view::blocks::harmless;
+use crate::tui::view::composer;
+use crate::tui::view::paint::{self, span, truncate};
+
+/// The rows below what would run, and where in them the caret stands.
+pub(super) struct Answers {
+    pub(super) rows: Vec<Row>,
+    pub(super) caret: Option<(usize, u16)>,
+}
+
+/// One of the rows.
+#[derive(Default)]
+pub(super) struct Row {
+    pub(super) spans: Vec<Span>,
+    pub(super) buttons: Vec<Button>,
+}
+
+/// Which columns of a row are an answer.
+pub(super) struct Button {
+    pub(super) from: u16,
+    pub(super) width: u16,
+    pub(super) key: ApprovalKey,
+}
+
+/// What can be answered now, in a dialog with this much room inside, on a screen of `height` rows.
+pub(super) fn answers(model: &Model, approval: &Approval, width: u16, height: u16) -> Answers {
+    match &approval.stage {
+        Stage::Choosing => {
+            let rows = if height < 20 || width < 60 {
+                short(&model.settings.keys, approval, width)
+            } else {
+                long(model, approval, width)
+            };
+            Answers { rows: with_guard(model, approval, rows), caret: None }
+        }
+        Stage::Rule(slot, editor) => {
+            let words = match slot {
+                Slot::Allow(_) => "allows",
+                Slot::Deny => "denies",
+            };
+            let next = model.settings.keys.key(FieldKey::Next);
+            let words = format!("The rule that {words} it from now on. {next}: the next rule.");
+            field(&words, editor, width)
+        }
+        Stage::Command(editor) => {
+            field("The command to run instead. It is checked again before it runs.", editor, width)
+        }
+        Stage::Instruction(editor) => field("No. What should it do instead?", editor, width),
+    }
+}
+
+impl Row {
+    /// With text that is no answer.
+    fn text(mut self, text: impl Into<String>, role: Role) -> Self {
+        self.spans.push(Span::new(text, role));
+        self
+    }
+
+    /// With an answer, in `columns` at least.
+    fn answer(
+        self,
+        keys: &Keymap,
+        key: ApprovalKey,
+        words: &str,
+        columns: usize,
+        role: Role,
+    ) -> Self {
+        let spans = [span(keys.key(key), role), span(format!("  {words}"), Role::Text)];
+        let wide = usize::from(paint::spans_width(&spans));
+        self.button(key, spans).text(" ".repeat(columns.saturating_sub(wide)), Role::Text)
+    }
+
+    fn button(mut self, key: ApprovalKey, spans: impl IntoIterator<Item = Span>) -> Self {
+        let from = paint::spans_width(&self.spans);
+        self.spans.extend(spans);
+        let width = paint::spans_width(&self.spans) - from;
+        self.buttons.push(Button { from, width, key });
+        self
+    }
+}
+
+/// Until it takes keys, the answers say so.
+fn with_guard(model: &Model, approval: &Approval, mut rows: Vec<Row>) -> Vec<Row> {
+    if !approval.is_armed(model.now) {
+        for row in &mut rows {
+            for span in &mut row.spans {
+                span.role = Role::Muted;
+            }
+        }
+    }
+    rows
+}
+
+/// What the yes is to.
+fn once(approval: &Approval) -> String {
+    match approval.picks.as_ref().map(|picks| (picks.taken(), picks.count)) {
+        None => "yes, once".into(),
+        Some((0, _)) => "no, since none is taken".into(),
+        Some((taken, count)) if taken == count => format!("yes, once, all {count} changes"),
+        Some((taken, count)) => format!("yes, {taken} of {count} changes"),
+    }
+}
+
+fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Row> {
+    // The longest answer of the right column has to fit beside the left one.
+    let half = usize::from(width.saturating_sub(38)).clamp(27, 37);
+    let keys = &model.settings.keys;
+    let yes = if approval.may_approve() { Role::Success } else { Role::Muted };
+    let and_save = if approval.may_save() { Role::Success } else { Role::Muted };
+    let blank = || Row::default().text(" ".repeat(half), Role::Text);
+    let first = Row::default().answer(keys, ApprovalKey::Once, &once(approval), half, yes);
+    let mut second = match approval.offers_rules() {
+        true => Row::default().answer(
+            keys,
+            ApprovalKey::Session,
+            "yes, for this session",
+            half,
+            and_save,
+        ),
+        false => blank(),
+    };
+    if let Some(rule) = &approval.deny_rule {
+        let words = format!("no, always for {}", harmless(rule));
+        second = second.answer(keys, ApprovalKey::Never, &words, 0, Role::Error);
+    }
+    let mut rows = vec![first.answer(keys, ApprovalKey::No, "no", 0, Role::Error), second];
+    if approval.offers_rules() {
+        rows.extend(always(model, approval, width, and_save));
+    }
+    let last = match &approval.picks {
+        Some(_) => Row::default().answer(
+            keys,
+            ApprovalKey::Pick,
+            "take or leave this change",
+            half,
+            Role::Key,
+        ),
+        None if approval.request.command().is_some() => {
+            Row::default().answer(keys, ApprovalKey::EditCommand, "edit the command", half, yes)
+        }
+        None => blank(),
+    };
+    let tell = "no, and tell it what to do instead";
+    rows.push(last.answer(keys, ApprovalKey::Instruct, tell, 0, Role::Error));
+    rows
+}
+
+/// The answer that saves rules, and where it keeps them.
+fn always(model: &Model, approval: &Approval, width: u16, role: Role) -> [Row; 2] {
+    let keys = &model.settings.keys;
+    let rules: Vec<String> = approval.allow_rules.iter().map(|rule| harmless(rule)).collect();
+    let file = home_path(&approval.request.rule_file.0, model.settings.home.as_deref());
+    let words = format!("yes, always for  {}", rules.join("  "));
+    let edit = format!("{} edits the rule", keys.key(ApprovalKey::EditRule));
+    let room = usize::from(width.saturating_sub(paint::width(&edit) + 3));
+    let taken = usize::from(paint::width(&keys.key(ApprovalKey::Always))) + 2;
+    let words = truncate(&words, u16::try_from(room.saturating_sub(taken)).unwrap_or(0));
+    let row = Row::default()
+        .answer(keys, ApprovalKey::Always, &words, room, role)
+        .button(ApprovalKey::EditRule, [span(edit, Role::Muted)]);
+    let below = if approval.may_approve() && !approval.may_save() {
+        format!(
+            "{} and {} take all changes, or none",
+            keys.key(ApprovalKey::Session),
+            keys.key(ApprovalKey::Always)
+        )
+    } else {
+        format!("kept in {file}")
+    };
+    [row, Row::default().text(truncate(&format!("   {below}"), width), Role::Muted)]
+}
+
+/// The answers in as few rows as can be, for small screens.
+fn short(keys: &Keymap, approval: &Approval, width: u16) -> Vec<Row> {
+    let yes = match approval.picks.as_ref() {
+        None => "yes".into(),
+        Some(picks) => format!("yes, {} of {}", picks.taken(), picks.count),
+    };
+    let mut answers = vec![(ApprovalKey::Once, yes.as_str()), (ApprovalKey::No, "no")];
+    if approval.picks.is_some() {
+        answers.push((ApprovalKey::Pick, "take or leave"));
+    }
+    if approval.offers_rules() {
+        answers.extend([
+            (ApprovalKey::Session, "this session"),
+            (ApprovalKey::Always, "always"),
+            (ApprovalKey::EditRule, "rule"),
+        ]);
+    }
+    if approval.deny_rule.is_some() {
+        answers.push((ApprovalKey::Never, "never"));
+    }
+    if approval.request.command().is_some() {
+        answers.push((ApprovalKey::EditCommand, "edit"));
+    }
+    answers.push((ApprovalKey::Instruct, "tell"));
+    let mut rows = Vec::new();
+    let mut row = Row::default();
+    for (key, word) in answers {
+        let word = format!("{} {word}", keys.key(key));
+        let taken = paint::spans_width(&row.spans);
+        if taken > 0 && taken + 2 + paint::width(&word) > width {
+            rows.push(std::mem::take(&mut row));
+        } else if taken > 0 {
+            row = row.text("  ", Role::Text);
+        }
+        row = row.button(key, [span(word, Role::Text)]);
+    }
+    rows.push(row);
+    if let Some(rule) = approval.allow_rules.first() {
+        let (always, session) = (keys.key(ApprovalKey::Always), keys.key(ApprovalKey::Session));
+        let text = truncate(&format!("{always}, {session}: {}", harmless(rule)), width);
+        rows.push(Row::default().text(text, Role::Muted));
+    }
+    rows
+}
+
+fn field(words: &str, editor: &Editor, width: u16) -> Answers {
+    let text = editor.text();
+    let typed = editor.rows(width.saturating_sub(3).max(1));
+    let (row, column) = softwrap::place_with(&text, &typed, editor.caret(), editor.chips());
+    let first = row.saturating_sub(3);
+    let words = plain::render(words, Role::Muted, width).into_iter();
+    let mut rows: Vec<Row> =
+        words.map(|line| Row { spans: line.spans, ..Row::default() }).collect();
+    let above = rows.len();
+    for (number, part) in typed.iter().enumerate().skip(first).take(4) {
+        let mark = if number == 0 { "❯ " } else { "  " };
+        let mut spans = vec![span(mark, Role::User)];
+        spans.extend(composer::typed_row(editor, &text, part));
+        rows.push(Row { spans, ..Row::default() });
+    }
+    Answers { rows, caret: Some((above + row - first, column + 2)) }
+}
