@@ -40,7 +40,8 @@ pub fn body(
             Fold::Closed => Vec::new(),
             Fold::Preview | Fold::Open => {
                 let role = prose_role(thinking.state, Role::Thinking);
-                indent(plain::render(&thinking.text, role, narrower(width, 2)), 2)
+                let lay = |part: &str| plain::render(part, role, narrower(width, 2));
+                indent(cut(&thinking.text, WHOLE, lay), 2)
             }
         },
         Body::Tool(tool) => {
@@ -135,7 +136,7 @@ fn user(text: &str, fold: Fold, width: u16) -> Vec<Line> {
     let text = text.trim_end();
     let lay = |part: &str| plain::render(part, Role::User, narrower(width, 2));
     let lines = match fold {
-        Fold::Open => lay(text),
+        Fold::Open => cut(text, WHOLE, lay),
         Fold::Preview => cut(text, MESSAGE, lay),
         Fold::Closed => cut(text, Ends { head: 1, tail: 0, bytes: 256 }, lay),
     };
@@ -380,6 +381,16 @@ mod tests {
         assert_eq!(folded[5..8], ["line 5", "… 191 lines hidden", "line 197"]);
         assert_eq!(texts(Fold::Closed).collect::<Vec<_>>(), ["line 0", "… 199 lines hidden"]);
         assert_eq!(lines(Fold::Open).len(), 200);
+    }
+
+    #[test]
+    fn a_message_of_any_length_is_unfolded_to_its_ends() {
+        let text = "line\n".repeat(5_000);
+        let lines = user(&text, Fold::Open, 40);
+        assert_eq!(lines.len(), WHOLE.head + 1 + WHOLE.tail);
+        assert_eq!(lines[WHOLE.head].spans[1].text, "… 4600 lines hidden");
+        let rows = user(&"x".repeat(2 << 20), Fold::Open, 40).len();
+        assert!(rows <= 2 * WHOLE.bytes / 38 + 3, "{rows}");
     }
 
     #[test]
