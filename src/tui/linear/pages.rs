@@ -145,6 +145,10 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
     if !request.reason.is_empty() {
         said.extend(lines(Who::Same, &request.reason));
     }
+    if let Some(picks) = &approval.picks {
+        let text = format!("These are {} changes; a yes here is to all of them.", picks.count);
+        said.push(same(text));
+    }
     said.push(same(answers(model, approval)));
     said
 }
