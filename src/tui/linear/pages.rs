@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::commands;
 use crate::domain::sanitize::sanitize;
-use crate::domain::{NoticeLevel, Outcome, Part, Todo, TodoStatus};
+use crate::domain::{Diff, NoticeLevel, Outcome, Part, Todo, TodoStatus};
 use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, Asked, Stage};
 use crate::tui::app::block::{Block, Fold, Origin, Shows, Tool, ToolState};
@@ -55,7 +55,15 @@ pub(super) fn call(model: &Model, block: &Block, tool: &Tool) -> Vec<Said> {
         .unwrap_or_default();
     // What stands apart at a screen's edge is a list here.
     let apart = came.split("  ").map(str::trim).filter(|part| !part.is_empty());
-    let came = apart.collect::<Vec<_>>().join(", ");
+    let change = match &tool.shows {
+        Shows::Diff(diff) => Some((format!("+{} -{}", diff.added, diff.removed), counts(diff))),
+        Shows::Nothing | Shows::Live(_) | Shows::Text(_) | Shows::Terminal(_) => None,
+    };
+    let spoken = |part: &str| match &change {
+        Some((signs, words)) if part == signs => words.clone(),
+        Some(_) | None => part.to_owned(),
+    };
+    let came = apart.map(spoken).collect::<Vec<_>>().join(", ");
     let mut said = vec![Said::new(Who::Call, format!("{}: {came}", what.trim_end()))];
     let output = match (&tool.shows, tool.origin) {
         (Shows::Terminal(text) | Shows::Text(text), Origin::Person) => text.as_str(),
@@ -126,8 +134,7 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
     match (&request.preview, request.command()) {
         (Some(diff), _) => {
             let path = line(&home_path(&diff.path, home));
-            let counts = format!("{} lines added, {} removed", diff.added, diff.removed);
-            let text = format!("may {tool} change {path}? {counts}.{more}");
+            let text = format!("may {tool} change {path}? {}.{more}", counts(diff));
             said.push(Said::new(Who::Question, text));
             said.extend(lines(Who::Same, &diff_text::unified(diff)));
         }
@@ -278,9 +285,6 @@ fn changes(files: &[Net]) -> Vec<Said> {
     let mut said = Vec::new();
     for file in files {
         let name = line(&file.name);
-        let counts = |diff: &crate::domain::Diff| {
-            format!("{} lines added, {} removed", diff.added, diff.removed)
-        };
         let what = match &file.content {
             Content::Changed(diff) => counts(diff),
             Content::New(diff) => format!("new, {}", counts(diff)),
@@ -324,6 +328,12 @@ fn progress(todos: &[Todo]) -> String {
     let now = todos.iter().find(|todo| todo.status == TodoStatus::InProgress);
     let now = now.map(|todo| format!(". Now: {}", line(&todo.active_form))).unwrap_or_default();
     format!("plan, {done} of {} done{now}", todos.len())
+}
+
+/// How much a diff changes.
+fn counts(diff: &Diff) -> String {
+    let lines = if diff.added == 1 { "line" } else { "lines" };
+    format!("{} {lines} added, {} removed", diff.added, diff.removed)
 }
 
 fn words(spans: &[Span]) -> String {

@@ -41,6 +41,8 @@ pub(super) struct Speaker {
     waiting: usize,
     model: String,
     mode: &'static str,
+    /// Whether a question was open when this was heard last.
+    asked: bool,
     /// When something was said last.
     spoke: Duration,
 }
@@ -60,6 +62,10 @@ impl Speaker {
 
     /// What is new.
     pub(super) fn hear(&mut self, model: &Model) -> Vec<Said> {
+        // While a question waited, only the person was silent.
+        if std::mem::replace(&mut self.asked, model.has_question()) {
+            self.spoke = model.now;
+        }
         let mut said = Vec::new();
         self.greet(model, &mut said);
         self.open(model, &mut said);
@@ -254,5 +260,25 @@ fn who(level: NoticeLevel) -> Who {
         NoticeLevel::Info => Who::Note,
         NoticeLevel::Warning => Who::Warning,
         NoticeLevel::Error => Who::Error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Event;
+    use crate::tui::scene::{TURN, question, screen};
+
+    #[test]
+    fn the_time_that_a_question_waited_is_no_silence() {
+        let mut speaker = Speaker::default();
+        let scene =
+            screen(80, 24).event(Event::TurnStarted { turn: TURN }).event(question(1, "ls"));
+        assert!(!speaker.hear(&scene.model).is_empty());
+        let scene = scene.after(60_000).key("y");
+        assert!(!scene.model.has_question());
+        assert!(speaker.hear(&scene.model).is_empty());
+        let scene = scene.after(21_000);
+        assert_eq!(speaker.hear(&scene.model).len(), 1);
     }
 }
