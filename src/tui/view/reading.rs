@@ -17,7 +17,7 @@ use super::paint::{self, Styles, line, span};
 /// What the mouse does.
 const MOUSE: [(&str, &str); 6] = [
     ("wheel", "scroll what is under it"),
-    ("click", "fold a pane, put the caret, choose a row"),
+    ("click", "fold a pane, put the caret, choose a row or an answer"),
     ("drag", "select and copy; past the edge it goes on"),
     ("double, triple click", "take a word, a line"),
     ("shift+click", "go on with what is selected"),
