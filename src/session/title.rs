@@ -1,5 +1,7 @@
 //! Short names made from long texts.
 
+use std::borrow::Cow;
+
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::domain::{Block, Role};
@@ -45,10 +47,13 @@ fn title_of(said: &MessageEntry) -> Option<String> {
     }
 }
 
-/// The first line of text among `content`, in at most `width` columns.
+/// The first line of text among `content`, in at most `width` columns; without the labels of its
+/// images, where it has more to say.
 pub(super) fn beginning(content: &[Block], width: usize) -> Option<String> {
     content.iter().find_map(|block| match block {
-        Block::Text { text } => first_line(text, width),
+        Block::Text { text } => {
+            first_line(&without_labels(text, content), width).or_else(|| first_line(text, width))
+        }
         Block::Context { .. }
         | Block::Image(_)
         | Block::Thinking { .. }
@@ -56,6 +61,21 @@ pub(super) fn beginning(content: &[Block], width: usize) -> Option<String> {
         | Block::ToolUse(_)
         | Block::ToolResult { .. } => None,
     })
+}
+
+/// `text` without `[Image 1 shot.png 800×600]` and the like, for the images of `content`.
+fn without_labels<'a>(text: &'a str, content: &[Block]) -> Cow<'a, str> {
+    let mut rest = Cow::Borrowed(text);
+    for block in content {
+        if let Block::Image(image) = block
+            && let end = format!(" {image}]")
+            && let Some(at) = rest.find(&end)
+            && let Some(start) = rest[..at].rfind("[Image ")
+        {
+            rest = Cow::Owned([&rest[..start], &rest[at + end.len()..]].concat());
+        }
+    }
+    rest
 }
 
 /// The first line that says something, with single spaces, in at most `width` columns.
@@ -98,6 +118,7 @@ fn fitting(word: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::{Image, MediaType};
 
     #[test]
     fn a_title_is_the_first_line_cut_at_a_word() {
@@ -121,5 +142,17 @@ mod tests {
             assert!(title.width() <= TITLE_WIDTH && title.width() >= TITLE_WIDTH - 2, "{title}");
             assert!(title.ends_with('…'));
         }
+    }
+
+    #[test]
+    fn images_are_named_only_where_nothing_else_is_said() {
+        let image = Image::new("shot.png", MediaType::Png, (2, 1), b"png");
+        let shown = |text: &str| {
+            let text = Block::Text { text: text.replace("IMAGE", &format!("[Image 1 {image}]")) };
+            beginning(&[text, Block::Image(image.clone())], 60)
+        };
+        assert_eq!(shown("IMAGE what is wrong?").as_deref(), Some("what is wrong?"));
+        assert_eq!(shown("look: IMAGE there").as_deref(), Some("look: there"));
+        assert_eq!(shown("IMAGE").as_deref(), Some("[Image 1 shot.png 2×1]"));
     }
 }
