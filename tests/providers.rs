@@ -18,13 +18,13 @@ use futures_util::StreamExt;
 use secrecy::SecretString;
 use serde_json::json;
 use slug_code::domain::{
-    Block, CallId, CallInput, Message, Role, StopReason, ToolCall, ToolSpec, Usage,
+    Block, CallId, CallInput, Message, Protocol, Role, StopReason, ToolCall, ToolSpec, Usage,
 };
 use slug_code::providers::Images;
 use slug_code::providers::chat::ChatCompletions;
 use slug_code::providers::http::{Endpoint, Http, PlainHttp};
 use slug_code::providers::{
-    ModelInfo, Prefill, Provider, ProviderError, Recovery, Request, StreamEvent,
+    ModelInfo, Prefill, Provider, ProviderError, Recovery, Request, StreamEvent, connect,
 };
 use support::model_server::{Gate, ModelServer, Reply, wait_until};
 use tokio_util::sync::CancellationToken;
@@ -128,6 +128,51 @@ async fn an_answer_streams_from_socket_to_events() {
     );
     assert_eq!(heard.finished, Some(StopReason::EndTurn));
     server.assert_clean();
+}
+
+#[tokio::test]
+async fn each_protocol_asks_at_its_own_address_with_its_own_header() {
+    const KEY: &str = "sk-canary";
+    let said = json!({"type": "message", "content": [{"type": "output_text", "text": "Hi"}]});
+    let whole = [
+        (
+            Protocol::Responses,
+            "/v1/responses",
+            ("authorization", "Bearer sk-canary"),
+            json!({"status": "completed", "output": [said]}),
+        ),
+        (
+            Protocol::Anthropic,
+            "/v1/messages",
+            ("x-api-key", KEY),
+            json!({"type": "message", "stop_reason": "end_turn",
+                "content": [{"type": "text", "text": "Hi"}]}),
+        ),
+        (
+            Protocol::Gemini,
+            "/v1beta/models/test-model:streamGenerateContent?alt=sse",
+            ("x-goog-api-key", KEY),
+            json!({"candidates": [{"finishReason": "STOP",
+                "content": {"parts": [{"text": "Hi"}]}}]}),
+        ),
+    ];
+    for (protocol, path, (header, value), answer) in whole {
+        let server = ModelServer::start();
+        server.answer(&format!("POST {path}"), Reply::json(200, &answer));
+        let key = Some(SecretString::from(KEY));
+        let provider = connect(protocol, Arc::new(Http::new()), endpoint(&server), key);
+        let said = request(vec![Message::user("hi")]);
+        let mut heard = Heard::default();
+        let mut events = provider.stream(said, CancellationToken::new());
+        while let Some(event) = events.next().await {
+            heard.add(event);
+        }
+        assert_eq!((heard.error, heard.text.as_str()), (None, "Hi"), "{protocol}");
+        let asked = server.requests().pop().unwrap();
+        assert_eq!((asked.path.as_str(), asked.headers[header].as_str()), (path, value));
+        let keys = asked.headers.values().filter(|it| it.contains(KEY)).count();
+        assert_eq!(keys, 1, "{protocol} sends the key once");
+    }
 }
 
 #[tokio::test]

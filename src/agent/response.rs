@@ -116,6 +116,9 @@ enum Half {
 }
 
 #[cfg(test)]
+mod moving;
+
+#[cfg(test)]
 mod tests {
     use serde_json::json;
 

@@ -59,9 +59,6 @@ pub(super) enum Scope {
     Project,
 }
 
-/// Protocols that this version does not speak. Their names are kept for them.
-pub(super) const UNSPOKEN: [&str; 1] = ["responses"];
-
 /// What one place says. `None` where it says nothing.
 #[derive(Debug, Default)]
 pub(super) struct Layer {
@@ -537,7 +534,7 @@ impl Findings {
         place: &impl Fn(usize) -> Origin,
     ) -> Option<Named> {
         let origin = place(it.line);
-        if Protocol::parse(name).is_some() || UNSPOKEN.contains(&name) {
+        if Protocol::parse(name).is_some() {
             let problem = format!(
                 "[providers.{name}] cannot be used, because `{name}` is a built-in name: give it \
                  another one"

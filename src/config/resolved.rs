@@ -11,7 +11,7 @@ use secrecy::SecretString;
 
 use super::inputs::{Environment, Files, Flags, Texts};
 use super::layer::{
-    Findings, KeyPreset, Layer, Leave, ModeChoice, ModelChoice, Named, Scope, ThemeChoice, UNSPOKEN,
+    Findings, KeyPreset, Layer, Leave, ModeChoice, ModelChoice, Named, Scope, ThemeChoice,
 };
 use super::services::{self, SERVICES, Service};
 use super::{ConfigError, Endpoint, Notify, Origin, Reach, ServerOrigin, Sourced, StatusItems};
@@ -204,11 +204,6 @@ fn provider(user: &Layer, flags: &Layer, findings: &mut Findings) -> Sourced<Pro
     };
     let problem = if Protocol::parse(name).is_some() || user.providers.contains_key(name) {
         None
-    } else if UNSPOKEN.contains(&name) {
-        Some(format!(
-            "the {name} protocol is not supported in this version: use `openai`, and an endpoint \
-             that speaks chat completions"
-        ))
     } else {
         let shown = name.escape_debug();
         Some(format!(

@@ -26,7 +26,7 @@ pub struct Service {
 }
 
 /// All of them; the first is the one that holds unless another is named.
-pub const SERVICES: [Service; 3] = [
+pub const SERVICES: [Service; 4] = [
     Service {
         protocol: Protocol::ChatCompletions,
         // vLLM's own default: people run these servers themselves.
@@ -37,6 +37,17 @@ pub const SERVICES: [Service; 3] = [
         limit_variable: None,
         model: None,
         max_tokens: 4096,
+    },
+    Service {
+        protocol: Protocol::Responses,
+        endpoint: "https://api.openai.com/v1",
+        origin: "https://api.openai.com",
+        key_variable: "OPENAI_API_KEY",
+        model_variable: None,
+        limit_variable: None,
+        model: None,
+        // Reasoning is part of it.
+        max_tokens: 16_000,
     },
     Service {
         protocol: Protocol::Anthropic,

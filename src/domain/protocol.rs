@@ -13,6 +13,8 @@ pub enum Protocol {
     ChatCompletions,
     /// Anthropic's Messages.
     Anthropic,
+    /// OpenAI's Responses.
+    Responses,
     /// Google's Gemini.
     Gemini,
 }
@@ -41,12 +43,14 @@ pub enum Effort {
 
 impl Protocol {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::ChatCompletions, Self::Anthropic, Self::Gemini];
+    pub const ALL: [Self; 4] =
+        [Self::ChatCompletions, Self::Responses, Self::Anthropic, Self::Gemini];
 
     /// Its name in the configuration and in a session's log.
     pub fn name(self) -> &'static str {
         match self {
             Self::ChatCompletions => "openai",
+            Self::Responses => "responses",
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
         }

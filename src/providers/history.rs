@@ -44,6 +44,19 @@ pub(super) fn call_id(id: &CallId) -> Cow<'_, str> {
     fitted(id.as_str())
 }
 
+/// What came of a call, for protocols that have no mark for a failed one: the text says it. An empty
+/// result is refused by some servers.
+pub(super) fn output(content: &str, is_error: bool) -> Cow<'_, str> {
+    let says_so = content.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
+    if is_error && !says_so {
+        Cow::Owned(format!("Error: {content}"))
+    } else if content.is_empty() {
+        Cow::Borrowed("(no output)")
+    } else {
+        Cow::Borrowed(content)
+    }
+}
+
 /// The ids of all calls in the history, which a new call must not have: some servers number the
 /// calls of each response from 0.
 pub(super) fn call_ids(request: &Request) -> HashSet<CallId> {

@@ -15,6 +15,7 @@ pub mod http;
 mod images;
 mod listing;
 mod reader;
+pub mod responses;
 pub mod retry;
 pub mod sse;
 

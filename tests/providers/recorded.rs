@@ -13,7 +13,7 @@ use futures_util::{StreamExt, stream};
 use serde_json::Value;
 use slug_code::domain::{CallInput, Protocol, StopReason, Usage};
 use slug_code::providers::failure::Site;
-use slug_code::providers::{StreamEvent, anthropic, chat, gemini};
+use slug_code::providers::{StreamEvent, anthropic, chat, gemini, responses};
 
 use super::Heard;
 
@@ -53,6 +53,7 @@ async fn recorded_streams_decode_as_the_vendors_libraries_do() {
     }
     assert!(counts[&Protocol::ChatCompletions] > 60, "{counts:?} in {}", streams.display());
     assert!(counts[&Protocol::Anthropic] > 15, "{counts:?} in {}", streams.display());
+    assert!(counts[&Protocol::Responses] > 20, "{counts:?} in {}", streams.display());
     assert!(counts[&Protocol::Gemini] > 15, "{counts:?} in {}", streams.display());
     assert!(differences.is_empty(), "of {counts:?}:\n{}", differences.join("\n"));
 }
@@ -65,12 +66,15 @@ async fn recordings_of_llama_cpp_decode() {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        let other = name.contains("-resp-") || name.contains("-cancel-");
-        let protocol = match name.contains("-anth-") {
-            true => Protocol::Anthropic,
-            false => Protocol::ChatCompletions,
+        let protocol = if name.contains("-anth-") {
+            Protocol::Anthropic
+        } else if name.contains("-resp-") {
+            Protocol::Responses
+        } else {
+            Protocol::ChatCompletions
         };
-        if other || path.extension().is_none_or(|extension| extension != "sse") {
+        if name.contains("-cancel-") || path.extension().is_none_or(|extension| extension != "sse")
+        {
             continue;
         }
         let heard = decode(protocol, &fs::read(&path).unwrap(), 4096).await;
@@ -100,6 +104,7 @@ fn spoken(protocol: &str) -> Option<Protocol> {
     match protocol {
         "openai-chat" => Some(Protocol::ChatCompletions),
         "anthropic" => Some(Protocol::Anthropic),
+        "openai-responses" => Some(Protocol::Responses),
         "gemini" => Some(Protocol::Gemini),
         _ => None,
     }
@@ -111,6 +116,7 @@ async fn decode(protocol: Protocol, bytes: &[u8], size: usize) -> Heard {
     let mut events = match protocol {
         Protocol::ChatCompletions => chat::decode(bytes, site, chat::Asked::default()).boxed(),
         Protocol::Anthropic => anthropic::decode(bytes, site).boxed(),
+        Protocol::Responses => responses::decode(bytes, site, HashSet::new()).boxed(),
         Protocol::Gemini => gemini::decode(bytes, site, HashSet::new()).boxed(),
     };
     let mut heard = Heard::default();
@@ -155,7 +161,7 @@ fn compare(protocol: Protocol, heard: &Heard, normal: &Value, grade: &str) -> Ve
     );
     if normal.get("signatures_not_verbatim").is_none() {
         match protocol {
-            Protocol::ChatCompletions => {}
+            Protocol::ChatCompletions | Protocol::Responses => {}
             Protocol::Anthropic => {
                 note("seals", format!("{:?}", seals_of(heard)), format!("{:?}", seals_in(normal)));
             }
@@ -275,6 +281,15 @@ fn usage_in(protocol: Protocol, usage: &Value) -> Option<Usage> {
         let input = count("/input_tokens")? + cache_read + cache_write;
         return Some(Usage { input, output: count("/output_tokens")?, cache_read, cache_write });
     }
+    if protocol == Protocol::Responses {
+        let cached = |name: &str| count(&format!("/input_tokens_details/{name}")).unwrap_or(0);
+        return Some(Usage {
+            input: count("/input_tokens")?,
+            output: count("/output_tokens")?,
+            cache_read: cached("cached_tokens"),
+            cache_write: cached("cache_write_tokens"),
+        });
+    }
     if protocol == Protocol::Gemini {
         let or_none = |path| count(path).unwrap_or(0);
         return Some(Usage {
@@ -301,7 +316,11 @@ fn usage_in(protocol: Protocol, usage: &Value) -> Option<Usage> {
 /// too.
 fn reason_in(normal: &Value, calls: &[Value]) -> StopReason {
     let is_cut = calls.last().is_some_and(|call| call["arguments_ok"] == false);
-    match normal["stop_reason"].as_str() {
+    let word = match normal["incomplete_details"]["reason"].as_str() {
+        Some("max_output_tokens") => Some("length"),
+        other => other.or(normal["stop_reason"].as_str()),
+    };
+    match word {
         Some("length" | "max_tokens" | "MAX_TOKENS") => StopReason::MaxTokens,
         Some("content_filter" | "refusal" | "SAFETY") => StopReason::Refusal,
         None if normal["prompt_feedback"]["block_reason"].is_string() => StopReason::Refusal,

@@ -186,7 +186,6 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
         ("temperature = 9", "`temperature` has to be from 0 to 2"),
         ("effort = \"hard\"", "\"none\", \"minimal\", \"low\""),
         ("permission_mode = \"auto\"", "use ask, allow-edits, plan or yolo"),
-        ("provider = \"responses\"", "not supported in this version"),
         ("provider = \"nope\"", "add [providers.nope]"),
         ("model = \"\"", "the model's name is empty"),
         ("api_key = \" \"", "the key is empty"),
@@ -418,6 +417,22 @@ fn a_protocol_brings_its_own_service_key_model_and_limit() {
     });
     assert_eq!(found.endpoint.value.as_str(), "https://generativelanguage.googleapis.com/v1beta");
     assert_eq!((key(&found), found.model.value.name()), (Some("g"), "gemini-flash-latest"));
+    // Two protocols of one service share its key.
+    for provider in ["openai", "responses"] {
+        let found = config(&Given {
+            user: &format!("provider = \"{provider}\"\nendpoint = \"https://api.openai.com\""),
+            environment: &[("OPENAI_API_KEY", "oa")],
+            ..Given::default()
+        });
+        assert_eq!((key(&found), found.warnings.len()), (Some("oa"), 0), "{provider}");
+    }
+    let found = config(&Given {
+        environment: &[("OPENAI_API_KEY", "oa")],
+        flags: flags(|it| it.provider = Some("responses".to_owned())),
+        ..Given::default()
+    });
+    assert_eq!(found.endpoint.value.as_str(), "https://api.openai.com/v1");
+    assert_eq!((key(&found), found.protocol), (Some("oa"), Protocol::Responses));
     let wrong: &[_] = &[("ANTHROPIC_MAX_TOKENS", "many")];
     let told = problem(&Given { user: file, environment: wrong, ..Given::default() });
     assert!(told.contains("ANTHROPIC_MAX_TOKENS"), "{told}");
@@ -435,7 +450,7 @@ fn a_named_provider_says_its_protocol() {
     assert_eq!(found.protocol, Protocol::Anthropic);
     assert_eq!((key(&found), found.model.value.name()), (None, "default"));
     let told = problem(&Given { user: &user.replace("anthropic", "smtp"), ..Given::default() });
-    assert!(told.contains("`openai`, `anthropic`"), "{told}");
+    assert!(told.contains("`openai`, `responses`, `anthropic`"), "{told}");
 }
 
 #[cfg(unix)]

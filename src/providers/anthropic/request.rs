@@ -210,7 +210,10 @@ fn part<'a>(block: &'a Block, request: &'a Request) -> Option<Part<'a>> {
             Part { piece: Piece::Sealed(data), cache_control: None }
         }
         Block::Thinking { signature: None, .. }
-        | Block::Sealed { protocol: Protocol::ChatCompletions | Protocol::Gemini, .. } => {
+        | Block::Sealed {
+            protocol: Protocol::ChatCompletions | Protocol::Responses | Protocol::Gemini,
+            ..
+        } => {
             return None;
         }
         Block::ToolUse(call) => Own::ToolUse {

@@ -194,7 +194,7 @@ fn hear<'a>(message: &'a Message, images: &'a Images, spoken: &mut Vec<Spoken<'a
         match block {
             Block::ToolResult { tool_use_id, content, is_error } => spoken.push(Spoken::Tool {
                 tool_call_id: tool_use_id.as_str(),
-                content: result(content, *is_error),
+                content: history::output(content, *is_error),
             }),
             Block::Text { text } => texts.push(Cow::Borrowed(text.as_str())),
             Block::Context { name, text } => texts.push(Cow::Owned(history::context(name, text))),
@@ -246,19 +246,6 @@ fn unsealed(block: &Block) -> Option<&str> {
         | Block::Image(_)
         | Block::ToolUse(_)
         | Block::ToolResult { .. } => None,
-    }
-}
-
-/// The protocol has no mark for a failed call, so the text says it. An empty result is refused by
-/// some servers.
-fn result(content: &str, is_error: bool) -> Cow<'_, str> {
-    let says_so = content.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
-    if is_error && !says_so {
-        Cow::Owned(format!("Error: {content}"))
-    } else if content.is_empty() {
-        Cow::Borrowed("(no output)")
-    } else {
-        Cow::Borrowed(content)
     }
 }
 

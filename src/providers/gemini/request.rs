@@ -229,7 +229,7 @@ fn answered<'a>(message: &'a Message, model: Model, asked: &mut Asked<'a>) -> Ve
                     }
                 }
             }
-            Block::Sealed { protocol: Protocol::ChatCompletions | Protocol::Anthropic, .. }
+            Block::Sealed { protocol: Protocol::ChatCompletions | Protocol::Responses | Protocol::Anthropic, .. }
             | Block::Thinking { .. }
             // Only the person shows these.
             | Block::Context { .. }

@@ -1,0 +1,216 @@
+//! A conversation moves from one protocol to another: what one made is valid when another sends it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, stream};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::agent::normalise;
+use crate::providers::chat::Progress;
+use crate::providers::failure::Site;
+use crate::providers::{Images, ProviderError, Request, anthropic, chat, gemini, responses};
+
+type Events = BoxStream<'static, Result<StreamEvent, ProviderError>>;
+
+/// A response with sealed and unsealed thinking, text and two calls, as its protocol streams it.
+/// Seals have SEAL in them, thoughts THOUGHT.
+fn made_by(protocol: Protocol) -> Message {
+    let pieces: Vec<Value> = match protocol {
+        Protocol::ChatCompletions => {
+            let delta = |delta: Value| json!({"choices": [{"index": 0, "delta": delta}]});
+            let call = |index: u64, id: &str, name: &str| json!({"index": index, "id": id, "function": {"name": name, "arguments": "{}"}});
+            vec![
+                delta(json!({"reasoning_content": "THOUGHT"})),
+                delta(json!({"content": "Looking."})),
+                delta(json!({"tool_calls": [call(0, "functions.Read:0", "Read")]})),
+                delta(json!({"tool_calls": [call(1, "functions.Glob:1", "Glob")]})),
+                json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}),
+            ]
+        }
+        Protocol::Responses => {
+            let done = |place: u64, item: Value| json!({"type": "response.output_item.done", "output_index": place, "item": item});
+            let call = |id: &str, name: &str| {
+                json!({"type": "function_call", "id": format!("SEAL-{id}"), "call_id": id,
+                    "name": name, "arguments": "{}"})
+            };
+            vec![
+                json!({"type": "response.reasoning_summary_text.delta", "output_index": 0,
+                    "delta": "THOUGHT"}),
+                done(
+                    0,
+                    json!({"type": "reasoning", "id": "SEAL-rs", "summary": [],
+                    "encrypted_content": "SEAL"}),
+                ),
+                done(
+                    1,
+                    json!({"type": "message", "phase": "SEAL-phase",
+                    "content": [{"type": "output_text", "text": "Looking."}]}),
+                ),
+                done(2, call("call_1", "Read")),
+                done(3, call("call_2", "Glob")),
+                json!({"type": "response.completed", "response": {"status": "completed"}}),
+            ]
+        }
+        Protocol::Anthropic => {
+            let blocks = [
+                json!({"type": "thinking", "thinking": "THOUGHT", "signature": "SEAL"}),
+                json!({"type": "redacted_thinking", "data": "SEAL"}),
+                json!({"type": "text", "text": "Looking."}),
+                json!({"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}}),
+                json!({"type": "tool_use", "id": "toolu_2", "name": "Glob", "input": {}}),
+            ];
+            let blocks = (0..).zip(blocks).flat_map(|(number, block): (u64, _)| {
+                [
+                    json!({"type": "content_block_start", "index": number, "content_block": block}),
+                    json!({"type": "content_block_stop", "index": number}),
+                ]
+            });
+            let end = json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}});
+            blocks.chain([end, json!({"type": "message_stop"})]).collect()
+        }
+        Protocol::Gemini => vec![json!({"candidates": [{"finishReason": "STOP", "content":
+        {"parts": [
+            {"text": "THOUGHT", "thought": true},
+            {"text": "Looking.", "thoughtSignature": "SEAL"},
+            {"functionCall": {"name": "Read", "id": "given.id"}, "thoughtSignature": "SEAL"},
+            {"functionCall": {"name": "Glob"}},
+        ]}}]})],
+    };
+    let body: String = pieces.iter().map(|piece| format!("data: {piece}\n\n")).collect();
+    let (bytes, site) = (stream::iter([Ok(body)]), Site::default());
+    let events: Events = match protocol {
+        Protocol::ChatCompletions => chat::decode(bytes, site, HashSet::new()).boxed(),
+        Protocol::Responses => responses::decode(bytes, site, HashSet::new()).boxed(),
+        Protocol::Anthropic => anthropic::decode(bytes, site).boxed(),
+        Protocol::Gemini => gemini::decode(bytes, site, HashSet::new()).boxed(),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let mut response = Response::default();
+    let mut reason = None;
+    for event in runtime.block_on(events.collect::<Vec<_>>()) {
+        reason = reason.or(response.take(event.unwrap()));
+    }
+    assert_eq!(reason, Some(StopReason::ToolUse), "{protocol}");
+    response.finish()
+}
+
+fn request(model: &str, said: Message) -> Request {
+    let answered = said.calls().map(|call| Block::ToolResult {
+        tool_use_id: call.id.clone(),
+        content: "done".to_owned(),
+        is_error: false,
+    });
+    let results = Message { role: Role::User, content: answered.collect() };
+    let history = [Message::user("Go."), said.clone(), results, said, Message::user("And?")];
+    Request {
+        model: model.to_owned(),
+        system: "Be brief.".to_owned(),
+        messages: normalise(history),
+        images: Images::default(),
+        tools: Arc::new([]),
+        max_tokens: 16_000,
+        temperature: None,
+        effort: None,
+    }
+}
+
+/// What was sent: who spoke in turn, and calls and results in order, by id or, where the protocol
+/// goes by it, by name.
+#[derive(Default)]
+struct Sent {
+    roles: Vec<String>,
+    asked: Vec<String>,
+    answered: Vec<String>,
+}
+
+impl Sent {
+    fn read(protocol: Protocol, body: &Value) -> Self {
+        let mut sent = Self::default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let turns = match protocol {
+            Protocol::ChatCompletions | Protocol::Anthropic => &body["messages"],
+            Protocol::Responses => &body["input"],
+            Protocol::Gemini => &body["contents"],
+        };
+        for turn in turns.as_array().unwrap() {
+            let list = |name: &str| turn[name].as_array().into_iter().flatten();
+            let call = match turn["type"].as_str() {
+                Some("function_call") => "assistant",
+                Some("function_call_output") => "user",
+                _ => "",
+            };
+            let role = match turn["role"].as_str() {
+                Some("tool") => "user".to_owned(),
+                Some(role) => role.to_owned(),
+                None => call.to_owned(),
+            };
+            if !role.is_empty() && role != "system" && sent.roles.last() != Some(&role) {
+                sent.roles.push(role);
+            }
+            match call {
+                "assistant" => sent.asked.push(text(&turn["call_id"])),
+                "user" => sent.answered.push(text(&turn["call_id"])),
+                _ => {}
+            }
+            if turn["role"] == "tool" {
+                sent.answered.push(text(&turn["tool_call_id"]));
+            }
+            sent.asked.extend(list("tool_calls").map(|call| text(&call["id"])));
+            for part in list("content").chain(list("parts")) {
+                match part["type"].as_str() {
+                    Some("tool_use") => sent.asked.push(text(&part["id"])),
+                    Some("tool_result") => sent.answered.push(text(&part["tool_use_id"])),
+                    _ => {}
+                }
+                if let Some(call) = part.get("functionCall") {
+                    sent.asked.push(text(&call["name"]));
+                }
+                if let Some(answer) = part.get("functionResponse") {
+                    sent.answered.push(text(&answer["name"]));
+                }
+            }
+        }
+        sent
+    }
+}
+
+#[test]
+fn what_one_protocol_made_is_valid_in_each_other() {
+    for maker in Protocol::ALL {
+        let said = made_by(maker);
+        assert_eq!((said.text().as_str(), said.calls().count()), ("Looking.", 2), "{maker}");
+        for target in Protocol::ALL {
+            let case = format!("made by {maker}, sent to {target}");
+            let body = match target {
+                Protocol::ChatCompletions => {
+                    chat::body(&request("m", said.clone()), "localhost", Progress::Unknown)
+                }
+                Protocol::Responses => responses::body(&request("gpt-5", said.clone())),
+                Protocol::Anthropic => anthropic::body(&request("claude-sonnet-5", said.clone())),
+                Protocol::Gemini => gemini::body(&request("gemini-3-flash", said.clone())),
+            };
+            let text = String::from_utf8(body).unwrap();
+            let has_seals = maker == target && maker != Protocol::ChatCompletions;
+            assert_eq!(text.contains("SEAL"), has_seals, "{case}: {text}");
+            let signed = [maker, target] == [Protocol::Anthropic; 2];
+            let unsigned = target == Protocol::ChatCompletions && maker != Protocol::Anthropic;
+            assert_eq!(text.contains("THOUGHT"), signed || unsigned, "{case}: {text}");
+
+            let sent = Sent::read(target, &serde_json::from_str(&text).unwrap());
+            let model = if target == Protocol::Gemini { "model" } else { "assistant" };
+            assert_eq!(sent.roles, ["user", model, "user", model, "user"], "{case}: {text}");
+            assert_eq!(sent.asked.len(), 4, "{case}: {text}");
+            assert_eq!(sent.asked, sent.answered, "{case}: {text}");
+            let strict = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            for id in sent.asked {
+                let fits = (1..=64).contains(&id.len()) && id.chars().all(strict);
+                assert!(fits || target == Protocol::ChatCompletions, "{case}: {id}");
+            }
+            let wants_dummy = target == Protocol::Gemini && maker != target;
+            assert_eq!(text.contains("skip_thought_signature_validator"), wants_dummy, "{case}");
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! The body of an answer, as events.
+//!
+//! Text, reasoning and arguments stream; what an item is in the end is told by the event that ends
+//! it, since the response that stands in the last event may be empty. Items are told apart by their
+//! place in the output, and only where that is missing by their id, which some proxies change from
+//! event to event. Reasoning that is encrypted is kept whole; the id of the item behind it is kept
+//! with it, since a server wants both or neither.
+
+use std::collections::{HashMap, HashSet};
+
+use futures_util::Stream;
+use serde_json::{Value, json};
+
+use crate::domain::{CallId, Protocol, StopReason, Usage};
+use crate::providers::failure::{self, Site};
+use crate::providers::reader::{self, Decoder as _, Flow, broke_off, unreadable};
+use crate::providers::{ProviderError, StreamEvent, sse};
+
+/// Decodes the body of an answer. `taken` are the ids of the history's calls. Ends after
+/// `Finished` or the first error.
+pub fn decode<S, B>(
+    bytes: S,
+    site: Site,
+    taken: HashSet<CallId>,
+) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
+where
+    S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
+    B: AsRef<[u8]> + Send + 'static,
+{
+    reader::decode(bytes, Decoder { site, taken, ..Decoder::default() })
+}
+
+/// Turns the protocol's events into those of all protocols.
+#[derive(Default)]
+struct Decoder {
+    site: Site,
+    /// Ids that are in use, in the history or in this response.
+    taken: HashSet<CallId>,
+    open: HashMap<Key, Open>,
+    /// Items have come in events of their own.
+    had_items: bool,
+    /// How many calls have begun.
+    calls: usize,
+    /// The item that ended last is reasoning that goes back.
+    after_sealed: bool,
+    refused: bool,
+    ended: Option<End>,
+}
+
+/// Which item an event speaks of.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Place(u64),
+    Id(String),
+}
+
+/// An item that is being streamed.
+#[derive(Default)]
+struct Open {
+    /// The number of the call that it is.
+    call: Option<usize>,
+    /// Some of it has come.
+    streamed: bool,
+}
+
+/// How the server ended.
+#[derive(Clone, Copy)]
+enum End {
+    Completed,
+    Cut,
+    Withheld,
+}
+
+impl reader::Decoder for Decoder {
+    fn event(
+        &mut self,
+        event: &sse::Event,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<Flow, ProviderError> {
+        let data = event.data.trim();
+        if event.name == "error" {
+            return Err(failure::of_stream(&self.site, data));
+        }
+        if data.is_empty() || data == "[DONE]" {
+            return Ok(Flow::More);
+        }
+        let value: Value =
+            serde_json::from_str(data).map_err(|error| unreadable(&self.site, &error))?;
+        self.take(&value, data, out)
+    }
+
+    fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        match serde_json::from_str::<Value>(text) {
+            Ok(response) if response["output"].is_array() => {
+                self.end(&response, out)?;
+                if !self.is_complete() {
+                    return Err(broke_off(&self.site));
+                }
+                self.finish(out);
+                Ok(())
+            }
+            Ok(_) | Err(_) => Err(failure::of_stream(&self.site, text)),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        out.push(StreamEvent::Finished(match self.ended {
+            Some(End::Withheld) => StopReason::Refusal,
+            Some(End::Cut) => StopReason::MaxTokens,
+            Some(End::Completed) | None if self.refused => StopReason::Refusal,
+            Some(End::Completed) | None if self.calls > 0 => StopReason::ToolUse,
+            Some(End::Completed) | None => StopReason::EndTurn,
+        }));
+    }
+
+    fn site(&self) -> &Site {
+        &self.site
+    }
+}
+
+impl Decoder {
+    fn take(
+        &mut self,
+        value: &Value,
+        data: &str,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<Flow, ProviderError> {
+        match text(&value["type"]) {
+            "response.output_item.added" => self.begin(value, out),
+            "response.output_text.delta" => self.said(value, out),
+            "response.refusal.delta" => {
+                self.refused = true;
+                self.said(value, out);
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.open(value).streamed = true;
+                think(text(&value["delta"]), out);
+            }
+            "response.reasoning_summary_part.added" if value["summary_index"] != 0 => {
+                think("\n\n", out);
+            }
+            "response.function_call_arguments.delta" => {
+                let piece = text(&value["delta"]);
+                let open = self.open(value);
+                if let (Some(index), false) = (open.call, piece.is_empty()) {
+                    open.streamed = true;
+                    out.push(StreamEvent::ToolInputDelta { index, json: piece.to_owned() });
+                }
+            }
+            "response.output_item.done" => {
+                self.had_items = true;
+                let open = self.open.remove(&key(value)).unwrap_or_default();
+                self.done(open, &value["item"], out);
+            }
+            "response.completed" | "response.incomplete" | "response.failed" => {
+                self.end(&value["response"], out)?;
+                self.finish(out);
+                return Ok(Flow::Over);
+            }
+            "error" => return Err(failure::of_stream(&self.site, data)),
+            // An error in the shape of other protocols.
+            "" if value.get("error").is_some_and(|error| !error.is_null()) => {
+                return Err(failure::of_stream(&self.site, data));
+            }
+            _ => {}
+        }
+        Ok(Flow::More)
+    }
+
+    fn open(&mut self, value: &Value) -> &mut Open {
+        self.open.entry(key(value)).or_default()
+    }
+
+    fn begin(&mut self, value: &Value, out: &mut Vec<StreamEvent>) {
+        let item = &value["item"];
+        match text(&item["type"]) {
+            "message" => self.bind(item, out),
+            "function_call" => {
+                let index = self.call(item, out);
+                let arguments = text(&item["arguments"]);
+                let open = self.open(value);
+                open.call = Some(index);
+                if !arguments.is_empty() {
+                    open.streamed = true;
+                    let json = arguments.to_owned();
+                    out.push(StreamEvent::ToolInputDelta { index, json });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn said(&mut self, value: &Value, out: &mut Vec<StreamEvent>) {
+        self.open(value).streamed = true;
+        say(text(&value["delta"]), out);
+    }
+
+    fn call(&mut self, item: &Value, out: &mut Vec<StreamEvent>) -> usize {
+        self.bind(item, out);
+        let given = item["call_id"].as_str().or(item["id"].as_str()).filter(|id| !id.is_empty());
+        let id = given.map(CallId::new).filter(|id| self.taken.insert(id.clone()));
+        let index = self.calls;
+        self.calls += 1;
+        out.push(StreamEvent::ToolUseStarted {
+            index,
+            id: id.unwrap_or_else(CallId::generate),
+            name: text(&item["name"]).to_owned(),
+        });
+        index
+    }
+
+    /// Keeps of the item that begins what has to go back with it: the id by which the reasoning
+    /// before it knows it, and the phase that a message belongs to.
+    fn bind(&mut self, item: &Value, out: &mut Vec<StreamEvent>) {
+        let after_sealed = std::mem::take(&mut self.after_sealed);
+        let id = item.get("id").filter(|id| after_sealed && id.is_string());
+        let phase = item.get("phase").filter(|phase| phase.is_string());
+        let kept = [("id", id), ("phase", phase)];
+        let kept = kept.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?.clone())));
+        let data: serde_json::Map<_, _> = kept.collect();
+        if !data.is_empty() {
+            seal(Value::Object(data), out);
+        }
+    }
+
+    fn done(&mut self, open: Open, item: &Value, out: &mut Vec<StreamEvent>) {
+        let parts = |name: &str| item[name].as_array().into_iter().flatten();
+        match text(&item["type"]) {
+            "message" => {
+                self.after_sealed = false;
+                for part in parts("content") {
+                    let refusal = part["type"] == "refusal";
+                    self.refused |= refusal;
+                    if !open.streamed {
+                        say(text(&part[if refusal { "refusal" } else { "text" }]), out);
+                    }
+                }
+            }
+            "function_call" => {
+                let index = match open.call {
+                    Some(index) => index,
+                    None => self.call(item, out),
+                };
+                self.after_sealed = false;
+                let arguments = text(&item["arguments"]);
+                if !open.streamed && !arguments.is_empty() {
+                    let json = arguments.to_owned();
+                    out.push(StreamEvent::ToolInputDelta { index, json });
+                }
+            }
+            "reasoning" => {
+                if !open.streamed {
+                    let told = |name| {
+                        let texts = parts(name).map(|part| text(&part["text"]));
+                        texts.collect::<Vec<_>>().join("\n\n")
+                    };
+                    let summary = told("summary");
+                    think(if summary.is_empty() { told("content") } else { summary }.as_str(), out);
+                }
+                // Without its encrypted form a server that keeps nothing cannot know it again.
+                if !text(&item["encrypted_content"]).is_empty() {
+                    self.after_sealed = true;
+                    seal(item.clone(), out);
+                }
+            }
+            "" => {}
+            _ => seal(item.clone(), out),
+        }
+    }
+
+    /// Takes in the response itself, which ends it.
+    fn end(&mut self, response: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        if !self.had_items {
+            for item in response["output"].as_array().into_iter().flatten() {
+                if item["type"] == "message" {
+                    self.bind(item, out);
+                }
+                self.done(Open::default(), item, out);
+            }
+        }
+        count(&response["usage"], out);
+        self.ended = match text(&response["status"]) {
+            "failed" | "cancelled" => {
+                let error = match &response["error"] {
+                    Value::Null => json!({ "message": "the response failed" }),
+                    error => error.clone(),
+                };
+                let payload = json!({ "error": error }).to_string();
+                return Err(failure::of_stream(&self.site, &payload));
+            }
+            "in_progress" | "queued" => None,
+            "incomplete" => Some(match text(&response["incomplete_details"]["reason"]) {
+                "content_filter" => End::Withheld,
+                _ => End::Cut,
+            }),
+            _ => Some(End::Completed),
+        };
+        Ok(())
+    }
+}
+
+fn key(value: &Value) -> Key {
+    match value["output_index"].as_u64() {
+        Some(place) => Key::Place(place),
+        None => Key::Id(text(value.get("item_id").unwrap_or(&value["item"]["id"])).to_owned()),
+    }
+}
+
+fn say(said: &str, out: &mut Vec<StreamEvent>) {
+    if !said.is_empty() {
+        out.push(StreamEvent::Text(said.to_owned()));
+    }
+}
+
+fn think(thought: &str, out: &mut Vec<StreamEvent>) {
+    if !thought.is_empty() {
+        out.push(StreamEvent::Thinking(thought.to_owned()));
+    }
+}
+
+fn seal(data: Value, out: &mut Vec<StreamEvent>) {
+    out.push(StreamEvent::Sealed { protocol: Protocol::Responses, data });
+}
+
+fn count(usage: &Value, out: &mut Vec<StreamEvent>) {
+    let detail = |name: &str| usage["input_tokens_details"][name].as_u64().unwrap_or(0);
+    if let (Some(input), Some(output)) =
+        (usage["input_tokens"].as_u64(), usage["output_tokens"].as_u64())
+    {
+        out.push(StreamEvent::Usage(Usage {
+            input,
+            output,
+            cache_read: detail("cached_tokens"),
+            cache_write: detail("cache_write_tokens"),
+        }));
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;
