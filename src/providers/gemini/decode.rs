@@ -175,13 +175,11 @@ impl Decoder {
             (None, Some(text)) => self.say(text, signature, out),
             (None, None) if is_thought => {}
             (None, None) => match part.as_object() {
-                Some(fields) if fields.keys().all(|key| key == "thoughtSignature") => {
-                    if signature.is_some() {
-                        self.keep(&signed(signature), out);
-                    }
+                Some(fields) if fields.keys().any(|key| key != "thoughtSignature") => {
+                    self.keep(part, out);
                 }
-                Some(_) => self.keep(part, out),
-                None => {}
+                Some(_) if signature.is_some() => self.keep(&signed(signature), out),
+                Some(_) | None => {}
             },
         }
     }

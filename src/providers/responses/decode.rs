@@ -55,7 +55,7 @@ enum Key {
 }
 
 /// An item that is being streamed.
-#[derive(Default)]
+#[derive(Default, Clone, Copy)]
 struct Open {
     /// The number of the call that it is.
     call: Option<usize>,
