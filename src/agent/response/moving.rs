@@ -82,7 +82,7 @@ fn made_by(protocol: Protocol) -> Message {
     let body: String = pieces.iter().map(|piece| format!("data: {piece}\n\n")).collect();
     let (bytes, site) = (stream::iter([Ok(body)]), Site::default());
     let events: Events = match protocol {
-        Protocol::ChatCompletions => chat::decode(bytes, site, HashSet::new()).boxed(),
+        Protocol::ChatCompletions => chat::decode(bytes, site, chat::Asked::default()).boxed(),
         Protocol::Responses => responses::decode(bytes, site, HashSet::new()).boxed(),
         Protocol::Anthropic => anthropic::decode(bytes, site).boxed(),
         Protocol::Gemini => gemini::decode(bytes, site, HashSet::new()).boxed(),
