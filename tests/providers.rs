@@ -431,6 +431,31 @@ async fn llama_cpp_is_asked_for_its_window_and_its_progress() {
 }
 
 #[tokio::test]
+async fn ollama_and_lm_studio_are_asked_for_their_windows_in_their_own_places() {
+    let server = ModelServer::start();
+    let list = json!({"data": [{"id": "a:8b", "owned_by": "library"},
+                               {"id": "me/b", "owned_by": "me"}]});
+    server.answer("GET /v1/models", Reply::json(200, &list));
+    let loaded = json!({"models": [{"name": "a:8b", "context_length": 4096}]});
+    server.answer("GET /api/ps", Reply::json(200, &loaded));
+    let shown = json!({"parameters": "num_ctx 8192", "model_info": {"x.context_length": 99}});
+    server.answer("POST /api/show", Reply::json(200, &shown));
+    let models = provider(&server).models().await.unwrap();
+    let windows: Vec<_> = models.iter().map(|model| model.context_window).collect();
+    assert_eq!(windows, [Some(4096), Some(8192)]);
+    assert_eq!(server.requests().last().unwrap().body, json!({"model": "me/b"}));
+
+    let server = ModelServer::start();
+    let list = json!({"data": [{"id": "a", "owned_by": "organization_owner"}]});
+    server.answer("GET /v1/models", Reply::json(200, &list));
+    let own =
+        json!({"data": [{"id": "a", "loaded_context_length": 8192, "max_context_length": 9}]});
+    server.answer("GET /api/v0/models", Reply::json(200, &own));
+    let models = provider(&server).models().await.unwrap();
+    assert_eq!(models, [ModelInfo { id: "a".into(), context_window: Some(8192) }]);
+}
+
+#[tokio::test]
 async fn progress_is_asked_of_no_server_that_has_not_shown_to_be_llama_cpp() {
     let server = ModelServer::start();
     let provider = provider(&server);

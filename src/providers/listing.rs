@@ -1,11 +1,13 @@
 //! What models a server has, and how much of a conversation each of them is served with.
 //!
 //! The window that counts is the one that is served, not the one that the model was trained with.
-//! vLLM and hosted services list it; llama.cpp tells it at `/props`, which only a server on this
-//! machine that has shown to be llama.cpp is asked for.
+//! vLLM and hosted services list it. Others tell it in a place of their own, and only a server on
+//! this machine whose list shows what it is gets asked there: llama.cpp at `/props`, LM Studio at
+//! `/api/v0/models`, Ollama at `/api/ps` for what is loaded and at `/api/show` for each model.
 
 use reqwest::RequestBuilder;
-use serde_json::Value;
+use reqwest::header::CONTENT_TYPE;
+use serde_json::{Value, json};
 
 use super::failure::Site;
 use super::http::{self, Endpoint, Http};
@@ -22,6 +24,21 @@ const WINDOWS: [&str; 6] = [
     "max_context_length",
     "max_input_tokens",
     "inputTokenLimit",
+];
+
+/// What a server is, where its list shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Software {
+    LlamaCpp,
+    LmStudio,
+    Ollama,
+}
+
+/// Whose models they are, in the words of each server's list.
+const OWNERS: [(&str, Software); 3] = [
+    ("llamacpp", Software::LlamaCpp),
+    ("organization_owner", Software::LmStudio),
+    ("library", Software::Ollama),
 ];
 
 /// A server's list.
@@ -42,29 +59,85 @@ pub(super) async fn fetch(
     let list = http::fetch(list, site, LIST_BYTES).await?;
     let list: Value = serde_json::from_str(&list).map_err(|_| no_list(site))?;
     let entries = entries(&list).ok_or_else(|| no_list(site))?;
-    let is_llama_cpp =
-        entries.iter().any(|entry| entry.get("owned_by").is_some_and(|by| by == "llamacpp"));
+    let software = software(entries);
     let mut models: Vec<ModelInfo> = entries.iter().filter_map(model).collect();
-    if endpoint.is_local() && is_llama_cpp {
-        let served = served_window(http, endpoint, site).await;
-        for model in models.iter_mut().filter(|model| model.context_window.is_none()) {
-            model.context_window = served;
-        }
+    if endpoint.is_local()
+        && let Some(software) = software
+    {
+        let server = Server { http, endpoint, site };
+        server.add_windows(software, &mut models).await;
     }
-    Ok(Listing { models, is_llama_cpp })
+    Ok(Listing { models, is_llama_cpp: software == Some(Software::LlamaCpp) })
 }
 
-/// What llama.cpp serves. Not knowing it is no failure: older versions and some settings do not
-/// tell.
-async fn served_window(http: &Http, endpoint: &Endpoint, site: &Site) -> Option<u64> {
-    let props = http.client(endpoint).ok()?.get(endpoint.beside("props"));
-    match http::fetch(props, site, LIST_BYTES).await {
-        Ok(props) => window_in(&serde_json::from_str(&props).ok()?),
-        Err(error) => {
-            tracing::debug!(%error, "the served window is not known");
-            None
+/// A server that is asked for what its list does not tell.
+struct Server<'a> {
+    http: &'a Http,
+    endpoint: &'a Endpoint,
+    site: &'a Site,
+}
+
+impl Server<'_> {
+    async fn add_windows(&self, software: Software, models: &mut [ModelInfo]) {
+        let unknown: Vec<&mut ModelInfo> =
+            models.iter_mut().filter(|model| model.context_window.is_none()).collect();
+        match software {
+            Software::LlamaCpp => {
+                let props = self.ask("props", None).await;
+                let served = props.as_ref().and_then(window_in);
+                for model in unknown {
+                    model.context_window = served;
+                }
+            }
+            Software::LmStudio => {
+                let Some(list) = self.ask("api/v0/models", None).await else { return };
+                for model in unknown {
+                    model.context_window = lm_studio_window(&list, &model.id);
+                }
+            }
+            Software::Ollama => {
+                let loaded = self.ask("api/ps", None).await.unwrap_or_default();
+                for model in unknown {
+                    model.context_window = match loaded_window(&loaded, &model.id) {
+                        Some(window) => Some(window),
+                        None => {
+                            let body = json!({ "model": model.id });
+                            let shown = self.ask("api/show", Some(&body)).await;
+                            shown.as_ref().and_then(shown_window)
+                        }
+                    };
+                }
+            }
         }
     }
+
+    /// What stands at a path beside the endpoint's. Not knowing it is no failure: older versions
+    /// and some settings do not tell.
+    async fn ask(&self, path: &str, body: Option<&Value>) -> Option<Value> {
+        let client = self.http.client(self.endpoint).ok()?;
+        let url = self.endpoint.beside(path);
+        let request = match body {
+            Some(body) => {
+                client.post(url).header(CONTENT_TYPE, "application/json").body(body.to_string())
+            }
+            None => client.get(url),
+        };
+        match http::fetch(request, self.site, LIST_BYTES).await {
+            Ok(answer) => serde_json::from_str(&answer).ok(),
+            Err(error) => {
+                tracing::debug!(%error, path, "the served window is not known");
+                None
+            }
+        }
+    }
+}
+
+fn software(entries: &[Value]) -> Option<Software> {
+    let owners = || entries.iter().filter_map(|entry| entry.get("owned_by")?.as_str());
+    let of = |(name, software): (&str, Software)| {
+        owners().any(|owner| owner == name).then_some(software)
+    };
+    OWNERS.into_iter().find_map(of)
 }
 
 /// The entries of a list: in `data`, in Gemini's `models`, or the bare array that some servers send.
@@ -89,6 +162,35 @@ fn model(entry: &Value) -> Option<ModelInfo> {
 fn window_in(props: &Value) -> Option<u64> {
     let window = props.pointer("/default_generation_settings/n_ctx")?.as_u64()?;
     (window > 0).then_some(window)
+}
+
+/// What a model of LM Studio is loaded with, or could be.
+fn lm_studio_window(list: &Value, id: &str) -> Option<u64> {
+    let entry = entries(list)?.iter().find(|entry| entry.get("id").is_some_and(|it| it == id))?;
+    let count = |key| entry.get(key).and_then(Value::as_u64).filter(|&window| window > 0);
+    count("loaded_context_length").or_else(|| count("max_context_length"))
+}
+
+/// What a model of Ollama is loaded with.
+fn loaded_window(loaded: &Value, id: &str) -> Option<u64> {
+    let models = loaded.get("models")?.as_array()?;
+    let entry = models.iter().find(|entry| entry.get("name").is_some_and(|name| name == id))?;
+    entry.get("context_length")?.as_u64().filter(|&window| window > 0)
+}
+
+/// What Ollama would load a model with: its own setting, else what it was trained for.
+fn shown_window(shown: &Value) -> Option<u64> {
+    let parameters = shown.get("parameters").and_then(Value::as_str).unwrap_or_default();
+    let set = parameters.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        (words.next()? == "num_ctx").then(|| words.next()?.parse().ok())?
+    });
+    let info = || shown.get("model_info")?.as_object();
+    let trained = || {
+        let (_, window) = info()?.iter().find(|(key, _)| key.ends_with(".context_length"))?;
+        window.as_u64()
+    };
+    set.or_else(trained).filter(|&window| window > 0)
 }
 
 fn no_list(site: &Site) -> ProviderError {
@@ -134,6 +236,39 @@ mod tests {
         let models: Vec<_> = entries(&list).unwrap().iter().filter_map(model).collect();
         let flash = ModelInfo { id: "gemini-3-flash".to_owned(), context_window: Some(1_048_576) };
         assert_eq!(models, [flash]);
+    }
+
+    #[test]
+    fn ollama_tells_what_it_loads_a_model_with() {
+        let info = json!({"general.architecture": "qwen3", "qwen3.context_length": 40960});
+        let table = [
+            (
+                json!({"parameters": "stop   \"<|im_end|>\"\nnum_ctx      8192", "model_info": info}),
+                Some(8192),
+            ),
+            (json!({"parameters": "top_k 20", "model_info": info}), Some(40960)),
+            (json!({"model_info": info}), Some(40960)),
+            (json!({"model_info": {}}), None),
+            (json!({"error": "model not found"}), None),
+        ];
+        for (shown, window) in table {
+            assert_eq!(shown_window(&shown), window, "{shown}");
+        }
+        let loaded = json!({"models": [{"name": "a:8b", "context_length": 4096}]});
+        assert_eq!(loaded_window(&loaded, "a:8b"), Some(4096));
+        assert_eq!(loaded_window(&loaded, "b"), None);
+        assert_eq!(loaded_window(&Value::Null, "b"), None);
+    }
+
+    #[test]
+    fn lm_studio_tells_what_is_loaded_before_what_could_be() {
+        let list = json!({"data": [
+            {"id": "a", "loaded_context_length": 8192, "max_context_length": 32768},
+            {"id": "b", "max_context_length": 32768},
+        ]});
+        assert_eq!(lm_studio_window(&list, "a"), Some(8192));
+        assert_eq!(lm_studio_window(&list, "b"), Some(32768));
+        assert_eq!(lm_studio_window(&list, "c"), None);
     }
 
     #[test]
