@@ -11,8 +11,8 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
-    Access, Answer, ApprovalRequest, CallInput, Diff, NoticeLevel, Outcome, RuleKind, RuleSource,
-    ToolCall, ToolOutput,
+    Access, Answer, ApprovalRequest, CallInput, Diff, Matter, NoticeLevel, Outcome, RuleKind,
+    RuleSource, ToolCall, ToolOutput,
 };
 use crate::permissions::{Approved, Decision, Query, ResolvedAccess};
 use crate::session::{Entry, PermissionEntry};
@@ -22,7 +22,7 @@ use super::Event;
 use super::asks::Waiting;
 use super::gate::{Gate, Person, Waits};
 use super::part::{Taken, in_part};
-use super::words::{denied, denied_by_person, not_json, stopped};
+use super::words::{denied, denied_by_person, leads_nowhere, not_json, stopped};
 
 /// What came of the decision.
 pub(super) enum Passed {
@@ -49,8 +49,9 @@ pub(super) async fn pass(gate: &Gate, call: &ToolCall, waits: Waits) -> Passed {
         Ok(tool) => tool,
         Err(error) => return Passed::Stopped(ToolOutput::failed(error.to_string())),
     };
-    if let Some(advice) = gate.repeats.advice(call) {
-        return Passed::Stopped(ToolOutput::failed(advice));
+    let repeats = gate.repeats.of(call);
+    if let (Some(times), Person::Absent) = (repeats, gate.person) {
+        return Passed::Stopped(leads_nowhere(times));
     }
     let question = Waiting::default();
     tokio::select! {
@@ -63,7 +64,14 @@ pub(super) async fn pass(gate: &Gate, call: &ToolCall, waits: Waits) -> Passed {
         }
         passed = async {
             all(&waits.before_asking).await;
-            let passed = decide(gate, call, tool, (input, Whose::Models), &question).await;
+            let input = match repeats {
+                Some(times) => match ask_to_go_on(gate, call, input, times, &question).await {
+                    Ok(input) => input,
+                    Err(output) => return Passed::Stopped(output),
+                },
+                None => (input, Whose::Models),
+            };
+            let passed = decide(gate, call, tool, input, &question).await;
             if waits.before_running.is_empty() {
                 return passed;
             }
@@ -268,6 +276,7 @@ async fn ask(
         tool: call.name.clone(),
         input: input.clone(),
         cwd: gate.place().cwd.clone(),
+        matter: Matter::Permission,
         reason: decision.reason().to_owned(),
         parts: decision.parts().to_owned(),
         allow_rules: decision.allow_rules().to_owned(),
@@ -284,6 +293,52 @@ async fn ask(
         gate.events.tell(Event::ApprovalWithdrawn(id)).await;
     }
     asked
+}
+
+/// Asks what is to become of a call that has led nowhere. A yes lets it go its way, and a no ends
+/// the turn, unless it says what to do instead.
+async fn ask_to_go_on(
+    gate: &Gate,
+    call: &ToolCall,
+    input: Value,
+    times: u32,
+    question: &Waiting,
+) -> Result<(Value, Whose), ToolOutput> {
+    let (id, answer) = gate.asks.open();
+    question.begin(id);
+    let request = ApprovalRequest {
+        id,
+        turn: gate.turn,
+        call: call.id.clone(),
+        tool: call.name.clone(),
+        input: input.clone(),
+        cwd: gate.place().cwd.clone(),
+        matter: Matter::Repeats,
+        reason: format!(
+            "The model made this exact call {times} times in this turn, and the result was the \
+             same each time."
+        ),
+        parts: Vec::new(),
+        allow_rules: Vec::new(),
+        deny_rule: None,
+        rule_file: gate.powers.rule_file(),
+        preview: None,
+    };
+    gate.events.tell(Event::ApprovalAsked(Box::new(request))).await;
+    let answer = answer.await.unwrap_or(NO);
+    question.end();
+    match answer {
+        Answer::Once | Answer::Part { .. } | Answer::Session { .. } | Answer::Always { .. } => {
+            gate.repeats.forget(call);
+            Ok((input, Whose::Models))
+        }
+        Answer::Edited { input } => Ok((input, Whose::Persons)),
+        Answer::Deny { instruction: Some(instruction) } => Err(denied_by_person(Some(instruction))),
+        Answer::Deny { instruction: None } | Answer::Never { .. } => {
+            gate.context.cancel.cancel();
+            Err(stopped())
+        }
+    }
 }
 
 /// The answer where there is none.

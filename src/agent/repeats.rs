@@ -1,8 +1,9 @@
 //! Calls that lead nowhere: the same call with the same result, again and again.
 //!
 //! Small models fall into such loops and do not get out by themselves. After two identical results
-//! the third identical call is answered with a word to the model instead of being run. Any call
-//! that may have changed something makes every other worth repeating.
+//! the third identical call is a question to the person: go on, or stop. Where nobody is there to
+//! ask it is answered with a word to the model instead of being run. Any call that may have changed
+//! something makes every other worth repeating.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,15 +26,17 @@ struct Seen {
 }
 
 impl Repeats {
-    /// What the model is told instead of running a call that has led nowhere.
-    pub(super) fn advice(&self, call: &ToolCall) -> Option<String> {
+    /// How often a call has led nowhere, where that is often enough to stop.
+    pub(super) fn of(&self, call: &ToolCall) -> Option<u32> {
         let times = self.lock().get(&key(call)?)?.times;
-        (times >= SAME_RESULTS).then(|| {
-            format!(
-                "Not run: you made this exact call {times} times in this turn, and its result was \
-                 the same each time. Use that result: go on with something else, or answer now."
-            )
-        })
+        (times >= SAME_RESULTS).then_some(times)
+    }
+
+    /// The person lets the model go on with it: it counts anew.
+    pub(super) fn forget(&self, call: &ToolCall) {
+        if let Some(key) = key(call) {
+            self.lock().remove(&key);
+        }
     }
 
     /// Takes note of a result.
@@ -99,11 +102,13 @@ mod tests {
         let repeats = Repeats::default();
         let read = call("Read", "a");
         for _ in 0..2 {
-            assert_eq!(repeats.advice(&read), None);
+            assert_eq!(repeats.of(&read), None);
             repeats.note(&read, &reads(), &ToolOutput::text("same"));
         }
-        assert!(repeats.advice(&read).is_some());
-        assert_eq!(repeats.advice(&call("Read", "b")), None);
+        assert!(repeats.of(&read).is_some());
+        assert_eq!(repeats.of(&call("Read", "b")), None);
+        repeats.forget(&read);
+        assert_eq!(repeats.of(&read), None);
     }
 
     #[test]
@@ -111,7 +116,7 @@ mod tests {
         let repeats = Repeats::default();
         let read = call("Read", "a");
         for text in ["one", "two", "three", "four"] {
-            assert_eq!(repeats.advice(&read), None);
+            assert_eq!(repeats.of(&read), None);
             repeats.note(&read, &reads(), &ToolOutput::text(text));
         }
     }
@@ -125,7 +130,7 @@ mod tests {
         }
         let writes = [Access::Write("/w/b".into())];
         repeats.note(&call("Write", "b"), &writes, &ToolOutput::text("written"));
-        assert_eq!(repeats.advice(&read), None);
+        assert_eq!(repeats.of(&read), None);
     }
 
     #[test]
@@ -139,7 +144,7 @@ mod tests {
                 repeats.note(&read, &reads(), &ToolOutput::text("same"));
             }
             repeats.note(&call("Other", "b"), accesses, &ToolOutput::failed("no"));
-            assert_eq!(repeats.advice(&read).is_none(), worth_it, "{accesses:?}");
+            assert_eq!(repeats.of(&read).is_none(), worth_it, "{accesses:?}");
         }
     }
 }

@@ -44,6 +44,14 @@ fn in_part(output: ToolOutput, part: &Taken) -> ToolOutput {
     ToolOutput { observation: note + &output.observation, summary, ..output }
 }
 
+/// What the model is told instead of running a call that has led nowhere.
+pub(super) fn leads_nowhere(times: u32) -> ToolOutput {
+    ToolOutput::failed(format!(
+        "Not run: you made this exact call {times} times in this turn, and its result was the same \
+         each time. Use that result: go on with something else, or answer now."
+    ))
+}
+
 pub(super) fn denied(observation: &str) -> ToolOutput {
     ToolOutput { status: ToolStatus::Denied, ..ToolOutput::text(observation) }
 }

@@ -38,6 +38,8 @@ pub struct ApprovalRequest {
     pub input: Value,
     /// The folder that the call works in.
     pub cwd: PathBuf,
+    /// What the question is.
+    pub matter: Matter,
     /// Why it is asked, in a sentence.
     pub reason: String,
     /// The simple commands of a shell command, or the paths touched, each with what was decided.
@@ -52,6 +54,15 @@ pub struct ApprovalRequest {
     pub rule_file: RuleFile,
     /// What Edit or Write would change, against what is on disk now.
     pub preview: Option<Diff>,
+}
+
+/// What a question is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matter {
+    /// Whether the call may run.
+    Permission,
+    /// Whether the model may go on with a call that leads nowhere; a no ends the turn.
+    Repeats,
 }
 
 /// One simple command, or one path, of a call.

@@ -24,7 +24,7 @@ mod usage;
 
 pub use align::align;
 pub use approval::{
-    Answer, ApprovalId, ApprovalRequest, Outcome, Part, RuleFile, RuleKind, RuleSource,
+    Answer, ApprovalId, ApprovalRequest, Matter, Outcome, Part, RuleFile, RuleKind, RuleSource,
 };
 pub use diff::{Around, Diff, DiffLine, Hunk, LineEnd, LineTag, ModeChange};
 pub use fold::Fold;

@@ -17,9 +17,9 @@ use crate::agent::Event;
 use crate::config::{ConfigText, KeyPreset};
 use crate::domain::Window;
 use crate::domain::{
-    ApprovalId, ApprovalRequest, Block, CallId, CallInput, EntryId, Message, Mode, Outcome, Part,
-    Role as Speaker, RuleFile, RuleKind, RuleSource, SessionId, StopReason, ToolCall, ToolStatus,
-    TurnId, Usage,
+    ApprovalId, ApprovalRequest, Block, CallId, CallInput, EntryId, Matter, Message, Mode, Outcome,
+    Part, Role as Speaker, RuleFile, RuleKind, RuleSource, SessionId, StopReason, ToolCall,
+    ToolStatus, TurnId, Usage,
 };
 use crate::session::{Entry, MessageEntry, Record, ResultInfo, TurnEnd, TurnOutcome};
 
@@ -386,6 +386,7 @@ pub fn question(id: u64, command: &str) -> Event {
         tool: "Bash".into(),
         input: serde_json::json!({ "command": command }),
         cwd: "/home/me/src/webshop".into(),
+        matter: Matter::Permission,
         reason: String::new(),
         parts: vec![
             Part {

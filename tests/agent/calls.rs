@@ -1,12 +1,12 @@
 //! Calls on their way: side by side or in order, on record before they run, each with one result.
 
 use serde_json::{Value, json};
-use slug_code::agent::{Event, Start};
-use slug_code::domain::{Answer, Mode, ToolStatus};
+use slug_code::agent::{Event, Person, Start};
+use slug_code::domain::{Answer, ApprovalRequest, Matter, Mode, ToolStatus};
 use slug_code::session::TurnOutcome;
 
 use super::fakes::{calls, cut_calls, words};
-use super::rig::{Scene, play};
+use super::rig::{Rig, Scene, play};
 
 fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) {
     (id, "Bash", json!({"command": command}))
@@ -110,16 +110,60 @@ async fn arguments_that_are_wrong_and_tools_that_are_none_tell_the_model_so() {
     rig.close().await;
 }
 
+/// A model that reads the same file three times, to where the person is asked about it.
+async fn repeated(scene: &Scene) -> (Rig, ApprovalRequest) {
+    scene.put("a", "text\n");
+    let mut rig = scene.open(Start::New).await;
+    play(scene, ["c1", "c2", "c3"].map(|id| calls(&[read(id, "a")])));
+    play(scene, [words("done")]);
+    rig.send("go").await;
+    let question = rig.asked().await;
+    assert_eq!(question.matter, Matter::Repeats);
+    assert!(question.reason.contains("this exact call 2 times"), "{}", question.reason);
+    assert_eq!(rig.result("c2").1, ToolStatus::Done);
+    (rig, question)
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_call_with_the_same_result_is_not_run_for_ever() {
+async fn the_same_call_with_the_same_result_goes_on_only_with_a_yes() {
     let scene = Scene::new();
+    let (mut rig, question) = repeated(&scene).await;
+    rig.answer(&question, Answer::Once).await;
+    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    assert_eq!(rig.result("c3").1, ToolStatus::Done);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_no_to_the_same_call_again_stops_the_turn() {
+    let scene = Scene::new();
+    let (mut rig, question) = repeated(&scene).await;
+    rig.answer(&question, Answer::Deny { instruction: None }).await;
+    assert_eq!(rig.ended().await, TurnOutcome::Interrupted);
+    assert_eq!(rig.result("c3").1, ToolStatus::Cancelled);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_no_to_the_same_call_again_can_say_what_to_do_instead() {
+    let scene = Scene::new();
+    let (mut rig, question) = repeated(&scene).await;
+    let instruction = Some("read b".into());
+    rig.answer(&question, Answer::Deny { instruction }).await;
+    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    assert!(rig.result("c3").0.contains("read b"));
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_person_the_same_call_with_the_same_result_is_not_run_for_ever() {
+    let scene = Scene { person: Person::Absent, ..Scene::new() };
     scene.put("a", "text\n");
     let mut rig = scene.open(Start::New).await;
     let again = ["c1", "c2", "c3"].map(|id| calls(&[read(id, "a")]));
     play(&scene, again);
     play(&scene, [words("done")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
-    assert_eq!(rig.result("c2").1, ToolStatus::Done);
     let (told, _) = rig.result("c3");
     assert!(told.starts_with("Not run: you made this exact call 2 times"), "{told}");
     rig.close().await;

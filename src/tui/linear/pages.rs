@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::commands;
 use crate::domain::sanitize::sanitize;
-use crate::domain::{Diff, NoticeLevel, Outcome, Part, Todo, TodoStatus};
+use crate::domain::{Diff, Matter, NoticeLevel, Outcome, Part, Todo, TodoStatus};
 use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, Asked, Stage};
 use crate::tui::app::block::{Block, Fold, Origin, Shows, Tool, ToolState};
@@ -139,12 +139,20 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
             said.extend(lines(Who::Same, &diff_text::unified(diff)));
         }
         (None, Some(command)) => {
-            said.push(Said::new(Who::Question, format!("may {tool} run this?{more}")));
+            let asks = match request.matter {
+                Matter::Permission => format!("may {tool} run this?{more}"),
+                Matter::Repeats => format!("shall {tool} run this again?{more}"),
+            };
+            said.push(Said::new(Who::Question, asks));
             said.extend(lines(Who::Same, &indented(command)));
             said.push(same(format!("in {}", line(&home_path(&request.cwd, home)))));
         }
         (None, None) => {
-            said.push(Said::new(Who::Question, format!("may {tool} do this?{more}")));
+            let asks = match request.matter {
+                Matter::Permission => format!("may {tool} do this?{more}"),
+                Matter::Repeats => format!("shall {tool} do this again?{more}"),
+            };
+            said.push(Said::new(Who::Question, asks));
             said.extend(lines(Who::Same, &indented(&arguments(&request.input))));
         }
     }
@@ -161,7 +169,10 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
 }
 
 fn answers(model: &Model, approval: &Approval) -> String {
-    let mut answers = vec!["y yes, once".to_owned(), "n no".to_owned()];
+    let mut answers = match approval.request.matter {
+        Matter::Permission => vec!["y yes, once".to_owned(), "n no".to_owned()],
+        Matter::Repeats => vec!["y go on with it".to_owned(), "n stop the turn".to_owned()],
+    };
     if approval.offers_rules() {
         let rules = line(&approval.allow_rules.join(" and "));
         let file = &approval.request.rule_file.0;

@@ -1,7 +1,7 @@
 //! The permission dialog.
 
 use crate::agent::{Command, Event};
-use crate::domain::{Answer, ApprovalId, ApprovalRequest, Diff};
+use crate::domain::{Answer, ApprovalId, ApprovalRequest, Diff, Matter};
 use crate::tui::app::Effect;
 use crate::tui::scene::{Scene, TURN, question, screen};
 
@@ -182,4 +182,33 @@ fn the_dialog_at_120x40() {
 fn the_dialog_on_the_smallest_screen() {
     let scene = screen(40, 12).event(question(1, COMMAND)).after(400);
     insta::assert_snapshot!(scene.text());
+}
+
+/// A call that has led nowhere twice.
+fn repeats() -> Event {
+    let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    Event::ApprovalAsked(Box::new(ApprovalRequest {
+        tool: "Read".into(),
+        input: serde_json::json!({"file_path": "src/cart.rs"}),
+        matter: Matter::Repeats,
+        reason: "The model made this exact call 2 times in this turn, and the result was the same \
+                 each time."
+            .into(),
+        parts: Vec::new(),
+        allow_rules: Vec::new(),
+        deny_rule: None,
+        ..*request
+    }))
+}
+
+#[test]
+fn a_call_that_leads_nowhere_goes_on_or_stops() {
+    let scene = screen(80, 24).event(repeats()).quietly();
+    insta::assert_snapshot!(scene.text());
+    scene.key("y").asks(&answered(Answer::Once));
+}
+
+#[test]
+fn a_call_that_leads_nowhere_is_asked_about_on_small_screens() {
+    screen(60, 15).event(repeats()).after(400).shows("go on").shows("stop the turn");
 }

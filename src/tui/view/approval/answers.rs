@@ -1,6 +1,7 @@
 //! The answers of the permission dialog, and which cells of their rows each of them is; while
 //! something is typed, the field for it.
 
+use crate::domain::Matter;
 use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, Asked, Slot, Stage};
 use crate::tui::app::editor::Editor;
@@ -101,8 +102,19 @@ fn with_guard(model: &Model, approval: &Approval, mut rows: Vec<Row>) -> Vec<Row
     rows
 }
 
+/// What the no means.
+fn no(approval: &Approval) -> &'static str {
+    match approval.request.matter {
+        Matter::Permission => "no",
+        Matter::Repeats => "stop the turn",
+    }
+}
+
 /// What the yes is to.
 fn once(approval: &Approval) -> String {
+    if approval.request.matter == Matter::Repeats {
+        return "go on with it".into();
+    }
     match approval.picks.as_ref().map(|picks| (picks.taken(), picks.count)) {
         None => "yes, once".into(),
         Some((0, _)) => "no, since none is taken".into(),
@@ -133,7 +145,7 @@ fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Row> {
         let words = format!("no, always for {}", harmless(rule));
         second = second.answer(keys, ApprovalKey::Never, &words, 0, Role::Error);
     }
-    let mut rows = vec![first.answer(keys, ApprovalKey::No, "no", 0, Role::Error), second];
+    let mut rows = vec![first.answer(keys, ApprovalKey::No, no(approval), 0, Role::Error), second];
     if approval.offers_rules() {
         rows.extend(always(model, approval, width, and_save));
     }
@@ -183,10 +195,11 @@ fn always(model: &Model, approval: &Approval, width: u16, role: Role) -> [Row; 2
 /// The answers in as few rows as can be, for small screens.
 fn short(keys: &Keymap, approval: &Approval, width: u16) -> Vec<Row> {
     let yes = match approval.picks.as_ref() {
+        None if approval.request.matter == Matter::Repeats => "go on".into(),
         None => "yes".into(),
         Some(picks) => format!("yes, {} of {}", picks.taken(), picks.count),
     };
-    let mut answers = vec![(ApprovalKey::Once, yes.as_str()), (ApprovalKey::No, "no")];
+    let mut answers = vec![(ApprovalKey::Once, yes.as_str()), (ApprovalKey::No, no(approval))];
     if approval.picks.is_some() {
         answers.push((ApprovalKey::Pick, "take or leave"));
     }
