@@ -98,7 +98,8 @@ pub struct WithheldKey {
 impl Config {
     /// Whether nobody has said which model to use: then slug shows its first-run screen.
     pub fn nothing_configured(&self) -> bool {
-        self.endpoint.origin == Origin::Default
+        self.provider.origin == Origin::Default
+            && self.endpoint.origin == Origin::Default
             && self.model.origin == Origin::Default
             && self.api_key.is_none()
     }

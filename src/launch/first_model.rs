@@ -111,20 +111,22 @@ fn question(servers: Vec<Server>, keys: &[FoundKey]) -> (String, Vec<Choice>) {
         };
         offer(format!("{} at {}, {models}", server.name, server.endpoint), Choice::Server(server));
     }
-    let mut unspoken = Vec::new();
+    let mut others = Vec::new();
     for FoundKey { variable, serves } in keys {
         match serves {
             Serves::ChatCompletions { endpoint, key } => {
                 let key = Choice::Key { endpoint, key: key.clone() };
                 offer(format!("{endpoint}, with the key in {variable}"), key);
             }
-            Serves::AnotherProtocol => unspoken.push(*variable),
+            Serves::Another(protocol) => others.push((*variable, *protocol)),
         }
     }
     offer("Another server, by its address".into(), Choice::Other);
     offer("The demo: a scripted model that needs nothing".into(), Choice::Demo);
-    for variable in unspoken {
-        text.push_str(&format!("{variable} is set, too; this version does not speak to it.\n"));
+    for (variable, protocol) in others {
+        text.push_str(&format!(
+            "{variable} is set, too; start slug with --provider {protocol} to use it.\n"
+        ));
     }
     text.push_str("Type a number, or an address; q leaves.");
     (text, choices)
@@ -188,7 +190,7 @@ mod tests {
              3. https://api.openai.com/v1, with the key in OPENAI_API_KEY\n\
              4. Another server, by its address\n\
              5. The demo: a scripted model that needs nothing\n\
-             ANTHROPIC_API_KEY is set, too; this version does not speak to it.\n\
+             ANTHROPIC_API_KEY is set, too; start slug with --provider anthropic to use it.\n\
              Type a number, or an address; q leaves."
         );
         assert_eq!(choices.len(), 5);

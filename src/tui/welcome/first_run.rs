@@ -12,6 +12,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use secrecy::SecretString;
 
+use crate::domain::Protocol;
 use crate::domain::sanitize::sanitize;
 use crate::tui::app::editor::{Editor, Lines};
 use crate::tui::app::keymap::{self, ListKey, Press};
@@ -73,8 +74,8 @@ pub enum Serves {
         /// The key.
         key: SecretString,
     },
-    /// A protocol that this version does not speak.
-    AnotherProtocol,
+    /// Another protocol, which `--provider` chooses.
+    Another(Protocol),
 }
 
 /// What to begin with.
@@ -186,7 +187,7 @@ impl FirstRun {
         let servers = self.servers.iter().map(|server| Choice::Server(server.endpoint.clone()));
         let keys = self.keys.iter().filter_map(|key| match key.serves {
             Serves::ChatCompletions { .. } => Some(Choice::Key(key.variable)),
-            Serves::AnotherProtocol => None,
+            Serves::Another(_) => None,
         });
         servers.chain(keys).chain([Choice::Other, Choice::Demo]).collect()
     }

@@ -130,9 +130,9 @@ fn choose(page: &FirstRun, width: u16) -> Sheet {
                     ];
                     sheet.choice(selected == Choice::Key(key.variable), row);
                 }
-                Serves::AnotherProtocol => {
+                Serves::Another(protocol) => {
                     let text = format!(
-                        "{}: found; this version speaks chat completions only",
+                        "{}: found; start slug with --provider {protocol} to use it",
                         key.variable
                     );
                     sheet.rows.extend(frame::indented("  ", &text, Role::Muted, width));

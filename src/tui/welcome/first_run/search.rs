@@ -7,6 +7,8 @@ use secrecy::SecretString;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use crate::domain::Protocol;
+
 use super::{FoundKey, Job, Note, Server, Serves};
 
 /// Who usually listens where on this machine.
@@ -22,15 +24,21 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The keys that the environment has, in the order in which they are shown.
 pub fn found_keys(read: impl Fn(&str) -> Option<String>) -> Vec<FoundKey> {
-    let known = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"];
-    let found = known.into_iter().filter_map(|variable| {
+    let known = [
+        ("OPENAI_API_KEY", Protocol::ChatCompletions),
+        ("ANTHROPIC_API_KEY", Protocol::Anthropic),
+        ("GEMINI_API_KEY", Protocol::Gemini),
+    ];
+    let found = known.into_iter().filter_map(|(variable, protocol)| {
         let key = read(variable).filter(|key| !key.trim().is_empty())?;
-        let serves = match variable {
-            "OPENAI_API_KEY" => Serves::ChatCompletions {
+        let serves = match protocol {
+            Protocol::ChatCompletions => Serves::ChatCompletions {
                 endpoint: "https://api.openai.com/v1",
                 key: SecretString::from(key.trim()),
             },
-            _ => Serves::AnotherProtocol,
+            Protocol::Anthropic | Protocol::Gemini | Protocol::Responses => {
+                Serves::Another(protocol)
+            }
         };
         Some(FoundKey { variable, serves })
     });
