@@ -9,15 +9,15 @@ mod request;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::stream::{self, BoxStream};
-use futures_util::{StreamExt, TryStreamExt};
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use futures_util::Stream;
+use futures_util::stream::BoxStream;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
-use super::failure::{KeyHeader, Site};
-use super::http::{self, Endpoint, Http, Patience};
-use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, cancel, listing};
+use super::failure::KeyHeader;
+use super::http::{Endpoint, Http};
+use super::server::{self, Server};
+use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent};
 
 pub use decode::decode;
 pub use request::body;
@@ -31,16 +31,10 @@ pub struct Anthropic {
     server: Arc<Server>,
 }
 
-struct Server {
-    http: Arc<Http>,
-    endpoint: Endpoint,
-    key: Option<SecretString>,
-}
-
 impl Anthropic {
     /// The server at `endpoint`, asked with `key`. Nothing is sent yet.
     pub fn new(http: Arc<Http>, endpoint: Endpoint, key: Option<SecretString>) -> Self {
-        Self { server: Arc::new(Server { http, endpoint, key }) }
+        Self { server: Arc::new(Server::new(http, endpoint, key, KeyHeader::Named("x-api-key"))) }
     }
 }
 
@@ -51,20 +45,14 @@ impl Provider for Anthropic {
         request: Request,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-        let server = Arc::clone(&self.server);
-        let answer = stream::once(async move { server.answer(request).await });
-        cancel::until_over(answer.try_flatten().boxed(), cancel)
+        server::events(answer(Arc::clone(&self.server), request), cancel)
     }
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
-        let server = &self.server;
-        let mut address = server.endpoint.beside("v1/models");
+        let mut address = self.server.endpoint.beside("v1/models");
         address.set_query(Some("limit=1000"));
-        let list = server.http.client(&server.endpoint)?.get(address);
-        let list = list.header("anthropic-version", VERSION);
-        let listing =
-            listing::fetch(list, &server.http, &server.endpoint, &server.site("")).await?;
-        Ok(listing.models)
+        let list = self.server.get(address)?.header("anthropic-version", VERSION);
+        Ok(self.server.list(list).await?.models)
     }
 
     fn is_local(&self) -> bool {
@@ -72,35 +60,16 @@ impl Provider for Anthropic {
     }
 }
 
-impl Server {
-    async fn answer(
-        &self,
-        request: Request,
-    ) -> Result<BoxStream<'static, Result<StreamEvent, ProviderError>>, ProviderError> {
-        let site = self.site(&request.model);
-        let patience = Patience::towards(&self.endpoint);
-        let mut post = self
-            .http
-            .client(&self.endpoint)?
-            .post(self.endpoint.beside("v1/messages"))
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "text/event-stream")
-            .header("anthropic-version", VERSION);
-        if let Some(beta) = model::of(&request.model).beta() {
-            post = post.header("anthropic-beta", beta);
-        }
-        let (response, deadline) = http::open(post.body(body(&request)), &site, patience).await?;
-        let bytes = http::body(response, site.clone(), patience, deadline);
-        let events = decode(bytes, site);
-        Ok(stream::once(async { Ok(StreamEvent::Started) }).chain(events).boxed())
+async fn answer(
+    server: Arc<Server>,
+    request: Request,
+) -> Result<impl Stream<Item = Result<StreamEvent, ProviderError>> + Send, ProviderError> {
+    let address = server.endpoint.beside("v1/messages");
+    let mut post = server.post(address)?.header("anthropic-version", VERSION);
+    if let Some(beta) = model::of(&request.model).beta() {
+        post = post.header("anthropic-beta", beta);
     }
-
-    fn site(&self, model: &str) -> Site {
-        Site {
-            server: self.endpoint.to_string(),
-            model: model.to_owned(),
-            key: self.key.clone(),
-            key_header: KeyHeader::Named("x-api-key"),
-        }
-    }
+    let answer = server.ask(post.body(body(&request)), &request.model).await?;
+    let site = answer.site();
+    Ok(decode(answer.bytes(), site))
 }

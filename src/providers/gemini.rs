@@ -11,15 +11,15 @@ mod seal;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::stream::{self, BoxStream};
-use futures_util::{StreamExt, TryStreamExt};
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use futures_util::Stream;
+use futures_util::stream::BoxStream;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
-use super::failure::{KeyHeader, Site};
-use super::http::{self, Endpoint, Http, Patience};
-use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, cancel, history, listing};
+use super::failure::KeyHeader;
+use super::http::{Endpoint, Http};
+use super::server::{self, Server};
+use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, history};
 
 pub use decode::decode;
 pub use request::body;
@@ -33,16 +33,12 @@ pub struct Gemini {
     server: Arc<Server>,
 }
 
-struct Server {
-    http: Arc<Http>,
-    endpoint: Endpoint,
-    key: Option<SecretString>,
-}
-
 impl Gemini {
     /// The server at `endpoint`, asked with `key`. Nothing is sent yet.
     pub fn new(http: Arc<Http>, endpoint: Endpoint, key: Option<SecretString>) -> Self {
-        Self { server: Arc::new(Server { http, endpoint, key }) }
+        Self {
+            server: Arc::new(Server::new(http, endpoint, key, KeyHeader::Named("x-goog-api-key"))),
+        }
     }
 }
 
@@ -53,19 +49,13 @@ impl Provider for Gemini {
         request: Request,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-        let server = Arc::clone(&self.server);
-        let answer = stream::once(async move { server.answer(request).await });
-        cancel::until_over(answer.try_flatten().boxed(), cancel)
+        server::events(answer(Arc::clone(&self.server), request), cancel)
     }
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
-        let server = &self.server;
-        let mut address = server.endpoint.in_version(VERSION, "models");
+        let mut address = self.server.endpoint.in_version(VERSION, "models");
         address.set_query(Some("pageSize=1000"));
-        let list = server.http.client(&server.endpoint)?.get(address);
-        let site = server.site("");
-        let listing = listing::fetch(list, &server.http, &server.endpoint, &site).await?;
-        Ok(listing.models)
+        Ok(self.server.list(self.server.get(address)?).await?.models)
     }
 
     fn is_local(&self) -> bool {
@@ -73,36 +63,17 @@ impl Provider for Gemini {
     }
 }
 
-impl Server {
-    async fn answer(
-        &self,
-        request: Request,
-    ) -> Result<BoxStream<'static, Result<StreamEvent, ProviderError>>, ProviderError> {
-        let site = self.site(&request.model);
-        let patience = Patience::towards(&self.endpoint);
-        let path = format!("{}:streamGenerateContent", path_of(&request.model));
-        let mut address = self.endpoint.in_version(VERSION, &path);
-        address.set_query(Some("alt=sse"));
-        let post = self
-            .http
-            .client(&self.endpoint)?
-            .post(address)
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "text/event-stream");
-        let (response, deadline) = http::open(post.body(body(&request)), &site, patience).await?;
-        let bytes = http::body(response, site.clone(), patience, deadline);
-        let events = decode(bytes, site, history::call_ids(&request));
-        Ok(stream::once(async { Ok(StreamEvent::Started) }).chain(events).boxed())
-    }
-
-    fn site(&self, model: &str) -> Site {
-        Site {
-            server: self.endpoint.to_string(),
-            model: model.to_owned(),
-            key: self.key.clone(),
-            key_header: KeyHeader::Named("x-goog-api-key"),
-        }
-    }
+async fn answer(
+    server: Arc<Server>,
+    request: Request,
+) -> Result<impl Stream<Item = Result<StreamEvent, ProviderError>> + Send, ProviderError> {
+    let path = format!("{}:streamGenerateContent", path_of(&request.model));
+    let mut address = server.endpoint.in_version(VERSION, &path);
+    address.set_query(Some("alt=sse"));
+    let post = server.post(address)?.body(body(&request));
+    let answer = server.ask(post, &request.model).await?;
+    let site = answer.site();
+    Ok(decode(answer.bytes(), site, history::call_ids(&request)))
 }
 
 /// Where a model is: `models/gemini-3-flash`. A tuned one names its own collection.

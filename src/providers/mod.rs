@@ -17,6 +17,7 @@ mod listing;
 mod reader;
 pub mod responses;
 pub mod retry;
+mod server;
 pub mod sse;
 
 use std::sync::Arc;

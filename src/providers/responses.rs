@@ -9,15 +9,15 @@ mod request;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::stream::{self, BoxStream};
-use futures_util::{StreamExt, TryStreamExt};
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use futures_util::Stream;
+use futures_util::stream::BoxStream;
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
-use super::failure::{KeyHeader, Site};
-use super::http::{self, Endpoint, Http, Patience};
-use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, cancel, history, listing};
+use super::failure::KeyHeader;
+use super::http::{Endpoint, Http};
+use super::server::{self, Server};
+use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, history};
 
 pub use decode::decode;
 pub use request::body;
@@ -28,16 +28,10 @@ pub struct Responses {
     server: Arc<Server>,
 }
 
-struct Server {
-    http: Arc<Http>,
-    endpoint: Endpoint,
-    key: Option<SecretString>,
-}
-
 impl Responses {
     /// The server at `endpoint`, asked with `key`. Nothing is sent yet.
     pub fn new(http: Arc<Http>, endpoint: Endpoint, key: Option<SecretString>) -> Self {
-        Self { server: Arc::new(Server { http, endpoint, key }) }
+        Self { server: Arc::new(Server::new(http, endpoint, key, KeyHeader::Bearer)) }
     }
 }
 
@@ -48,17 +42,12 @@ impl Provider for Responses {
         request: Request,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-        let server = Arc::clone(&self.server);
-        let answer = stream::once(async move { server.answer(request).await });
-        cancel::until_over(answer.try_flatten().boxed(), cancel)
+        server::events(answer(Arc::clone(&self.server), request), cancel)
     }
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
-        let server = &self.server;
-        let list = server.http.client(&server.endpoint)?.get(server.endpoint.join("models"));
-        let site = server.site("");
-        let listing = listing::fetch(list, &server.http, &server.endpoint, &site).await?;
-        Ok(listing.models)
+        let list = self.server.get(self.server.endpoint.join("models"))?;
+        Ok(self.server.list(list).await?.models)
     }
 
     fn is_local(&self) -> bool {
@@ -66,31 +55,12 @@ impl Provider for Responses {
     }
 }
 
-impl Server {
-    async fn answer(
-        &self,
-        request: Request,
-    ) -> Result<BoxStream<'static, Result<StreamEvent, ProviderError>>, ProviderError> {
-        let site = self.site(&request.model);
-        let patience = Patience::towards(&self.endpoint);
-        let post = self
-            .http
-            .client(&self.endpoint)?
-            .post(self.endpoint.join("responses"))
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "text/event-stream");
-        let (response, deadline) = http::open(post.body(body(&request)), &site, patience).await?;
-        let bytes = http::body(response, site.clone(), patience, deadline);
-        let events = decode(bytes, site, history::call_ids(&request));
-        Ok(stream::once(async { Ok(StreamEvent::Started) }).chain(events).boxed())
-    }
-
-    fn site(&self, model: &str) -> Site {
-        Site {
-            server: self.endpoint.to_string(),
-            model: model.to_owned(),
-            key: self.key.clone(),
-            key_header: KeyHeader::Bearer,
-        }
-    }
+async fn answer(
+    server: Arc<Server>,
+    request: Request,
+) -> Result<impl Stream<Item = Result<StreamEvent, ProviderError>> + Send, ProviderError> {
+    let post = server.post(server.endpoint.join("responses"))?.body(body(&request));
+    let answer = server.ask(post, &request.model).await?;
+    let site = answer.site();
+    Ok(decode(answer.bytes(), site, history::call_ids(&request)))
 }
