@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::domain::{
-    Block, CallId, ContentHash, EntryId, Message, StopReason, Todo, ToolCall, TurnId, Usage,
+    Block, CallId, ContentHash, EntryId, Message, Protocol, StopReason, Todo, ToolCall, TurnId,
+    Usage,
 };
 
 use super::title::note_title;
@@ -162,6 +163,9 @@ impl Conversation {
         if let Some(first_kept) = compaction.first_kept {
             self.drop_before(first_kept);
         }
+        for (_, message) in &mut self.messages {
+            message.content.retain(|block| !is_bound(block));
+        }
     }
 
     fn shorten_results(&mut self, kept_from: EntryId) {
@@ -234,6 +238,24 @@ fn as_sent(said: &MessageEntry) -> Message {
         });
     }
     message
+}
+
+/// Whether a block is bound to every byte before it, and refused once one of them has changed, as
+/// Anthropic's sealed thinking is.
+fn is_bound(block: &Block) -> bool {
+    match block {
+        Block::Thinking { signature, .. } => signature.is_some(),
+        Block::Sealed { protocol: Protocol::Anthropic, .. } => true,
+        Block::Sealed {
+            protocol: Protocol::ChatCompletions | Protocol::Responses | Protocol::Gemini,
+            ..
+        }
+        | Block::Text { .. }
+        | Block::Context { .. }
+        | Block::Image(_)
+        | Block::ToolUse(_)
+        | Block::ToolResult { .. } => false,
+    }
 }
 
 fn note_contexts(contexts: &mut BTreeMap<String, String>, message: &Message) {

@@ -137,6 +137,26 @@ fn an_interrupted_response_stays_with_its_unsigned_thinking() {
 }
 
 #[test]
+fn what_is_bound_to_the_history_goes_when_the_history_changes() {
+    let thought = |signature: Option<&str>| Block::Thinking {
+        thinking: "hm".into(),
+        signature: signature.map(str::to_owned),
+    };
+    let sealed = |protocol| Block::Sealed { protocol, data: serde_json::json!({}) };
+    let said = |text: &str| Block::Text { text: text.into() };
+    let mut all = records(vec![
+        (1, user("hello")),
+        (1, assistant(vec![thought(Some("seal")), thought(None), said("hi")])),
+        (1, assistant(vec![sealed(Protocol::Anthropic), sealed(Protocol::Gemini)])),
+    ]);
+    all.push(record(2, kept_from(all[0].id)));
+    all.push(record(2, user("on")));
+    all.push(record(2, assistant(vec![thought(Some("seal")), said("yes")])));
+    let after = sent(&Conversation::of(&all));
+    assert_eq!(after, ["hello", "(hm) hi", "[gemini]", "on", "(hm) yes"]);
+}
+
+#[test]
 fn the_last_text_of_each_context_is_known_while_it_is_sent() {
     let with = |name: &str, text: &str| {
         let context = Block::Context { name: name.into(), text: text.into() };

@@ -23,7 +23,8 @@ const BUDGET: u32 = 10_000;
 /// The body of the request.
 pub fn body(request: &Request) -> Vec<u8> {
     let model = model::of(&request.model);
-    let thinking = thinking(model.thinking, request.effort, request.max_tokens);
+    let thinking = thinking(model.thinking, request.effort, request.max_tokens)
+        .filter(|_| model.thinking != Thinking::Budget || may_think(&request.messages));
     let mut messages: Vec<Spoken> =
         request.messages.iter().map(|message| spoken(message, request)).collect();
     mark(&mut messages);
@@ -256,6 +257,29 @@ fn thinking(model: Thinking, effort: Option<Effort>, max_tokens: u32) -> Option<
             let budget = effort.map_or(BUDGET, budget).min(max_tokens.saturating_sub(LEAST_BUDGET));
             (budget >= LEAST_BUDGET).then_some(Told::Enabled { budget_tokens: budget })
         }
+    }
+}
+
+/// Models with a budget insist that a turn whose calls are being answered began with a thought of
+/// theirs. It is not there where another model made the calls, or where the history was shortened.
+fn may_think(messages: &[Message]) -> bool {
+    let turn = messages.iter().rev().take_while(|message| {
+        message.role == Role::Assistant || message.answers().next().is_some()
+    });
+    turn.filter(|message| message.role == Role::Assistant).all(|message| {
+        message.calls().next().is_none() || message.content.iter().any(is_own_thought)
+    })
+}
+
+fn is_own_thought(block: &Block) -> bool {
+    match block {
+        Block::Thinking { signature, .. } => signature.is_some(),
+        Block::Sealed { protocol, .. } => *protocol == Protocol::Anthropic,
+        Block::Text { .. }
+        | Block::Context { .. }
+        | Block::Image(_)
+        | Block::ToolUse(_)
+        | Block::ToolResult { .. } => false,
     }
 }
 

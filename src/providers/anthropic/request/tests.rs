@@ -184,3 +184,31 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
         assert_eq!(told(model, effort, max_tokens), want, "{model} {effort:?}");
     }
 }
+
+#[test]
+fn a_model_with_a_budget_does_not_think_in_a_turn_that_began_without_a_thought_of_its_own() {
+    let call = || call("c", CallInput::Valid(json!({})));
+    let thought = Block::Thinking { thinking: "hm".into(), signature: Some("seal".into()) };
+    let result = || Message {
+        role: Role::User,
+        content: vec![Block::ToolResult {
+            tool_use_id: CallId::new("c"),
+            content: "x".into(),
+            is_error: false,
+        }],
+    };
+    let bare = || vec![user("go"), answer(vec![call()]), result()];
+    let own = vec![user("go"), answer(vec![thought, call()]), result()];
+    let mut over = bare();
+    over.extend([answer(vec![say("done")]), user("and now?")]);
+    let table = [
+        ("claude-haiku-4-5", bare(), false),
+        ("claude-haiku-4-5", own, true),
+        ("claude-haiku-4-5", over, true),
+        ("claude-sonnet-5", bare(), true),
+    ];
+    for (model, messages, thinks) in table {
+        let body = sent(&request(model, messages));
+        assert_eq!(body.get("thinking").is_some(), thinks, "{model} {body}");
+    }
+}
