@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use crate::domain::{Answer, ApprovalId};
 
@@ -19,19 +20,49 @@ struct Inner {
     waiting: HashMap<ApprovalId, oneshot::Sender<Answer>>,
 }
 
-/// The question that a call waits for, so that it can be withdrawn when the wait is cut short.
+/// When a call may ask: once each call before it has asked, or will not. Deciding takes each its
+/// own time, and a person answers in the order in which the calls are on screen.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(Mutex<Option<ApprovalId>>);
+pub(super) struct Order {
+    /// The calls before it. Each token is cancelled when its call has asked, or will not.
+    pub(super) earlier: Vec<CancellationToken>,
+    /// The same of this call.
+    pub(super) asked: CancellationToken,
+}
+
+/// The question that a call waits for, so that it can be withdrawn when the wait is cut short.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    open: Mutex<Option<ApprovalId>>,
+    order: Order,
+}
 
 impl Waiting {
+    /// A call that has asked nothing yet.
+    pub(super) fn new(order: Order) -> Self {
+        Self { open: Mutex::default(), order }
+    }
+
+    /// Waits until it is this call's turn to ask.
+    pub(super) async fn turn(&self) {
+        for earlier in &self.order.earlier {
+            earlier.cancelled().await;
+        }
+    }
+
     /// The call waits for this one.
     pub(super) fn begin(&self, id: ApprovalId) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
+    }
+
+    /// It has asked, or will not: the calls behind it may.
+    pub(super) fn let_others_ask(&self) {
+        self.order.asked.cancel();
     }
 
     /// It waits no more; the question that it waited for, if any.
     pub(super) fn end(&self) -> Option<ApprovalId> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! A call that changes something runs after every call before it; a read waits only for earlier
 //! calls that write what it reads, so that a question to the person holds up nothing it need not.
-//! Questions are asked at once, and queue up before the person, except where what the question
-//! shows depends on an earlier call: one that changes the same file, or the read without which
-//! there is no edit and so no diff.
+//! Questions are asked at once and in the order of the calls, and queue up before the person,
+//! except where what the question shows depends on an earlier call: one that changes the same
+//! file, or the read without which there is no edit and so no diff.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::{Access, CallInput, ToolCall};
 use crate::tools::{Place, Registry};
 
+use super::asks::Order;
 use super::gate::{Gate, Waits, execute_with_permission};
 
 /// Runs `calls` to their results, each of which is in the log when this returns.
@@ -22,6 +23,7 @@ pub(super) async fn run(gate: Arc<Gate>, calls: Vec<ToolCall>) {
     let footprints: Vec<Footprint> =
         calls.iter().map(|call| Footprint::of(call, &gate.registry, gate.place())).collect();
     let done: Vec<CancellationToken> = calls.iter().map(|_| CancellationToken::new()).collect();
+    let asked: Vec<CancellationToken> = calls.iter().map(|_| CancellationToken::new()).collect();
     let running = calls.iter().enumerate().map(|(at, call)| {
         let earlier_that = |matters: fn(&Footprint, &Footprint) -> bool| {
             let earlier = footprints[..at].iter().zip(&done);
@@ -31,12 +33,14 @@ pub(super) async fn run(gate: Arc<Gate>, calls: Vec<ToolCall>) {
                 .collect()
         };
         let waits = Waits {
-            before_asking: earlier_that(Footprint::is_asked_after),
+            before_deciding: earlier_that(Footprint::is_asked_after),
             before_running: earlier_that(Footprint::waits_for),
+            asking: Order { earlier: asked[..at].to_vec(), asked: asked[at].clone() },
         };
-        let (gate, done) = (&gate, &done[at]);
+        let (gate, done, asked) = (&gate, &done[at], &asked[at]);
         async move {
             let _done = done.clone().drop_guard();
+            let _asked = asked.clone().drop_guard();
             execute_with_permission(gate, call, waits).await;
         }
     });

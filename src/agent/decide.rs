@@ -53,7 +53,7 @@ pub(super) async fn pass(gate: &Gate, call: &ToolCall, waits: Waits) -> Passed {
     if let (Some(times), Person::Absent) = (repeats, gate.person) {
         return Passed::Stopped(leads_nowhere(times));
     }
-    let question = Waiting::default();
+    let question = Waiting::new(waits.asking);
     tokio::select! {
         biased;
         () = gate.context.cancel.cancelled() => {
@@ -63,7 +63,7 @@ pub(super) async fn pass(gate: &Gate, call: &ToolCall, waits: Waits) -> Passed {
             Passed::Stopped(stopped())
         }
         passed = async {
-            all(&waits.before_asking).await;
+            all(&waits.before_deciding).await;
             let input = match repeats {
                 Some(times) => match ask_to_go_on(gate, call, input, times, &question).await {
                     Ok(input) => input,
@@ -72,6 +72,7 @@ pub(super) async fn pass(gate: &Gate, call: &ToolCall, waits: Waits) -> Passed {
                 None => (input, Whose::Models),
             };
             let passed = decide(gate, call, tool, input, &question).await;
+            question.let_others_ask();
             if waits.before_running.is_empty() {
                 return passed;
             }
@@ -131,7 +132,7 @@ async fn decide(
             Outcome::Ask if gate.person == Person::Absent => {
                 return Passed::Stopped(refused_unasked(gate, &asked, &decision).await);
             }
-            Outcome::Ask => {}
+            Outcome::Ask => question.turn().await,
         }
         let preview = match tool.preview(&gate.context, &input).await {
             Ok(preview) => preview,
@@ -285,6 +286,7 @@ async fn ask(
         preview,
     };
     gate.events.tell(Event::ApprovalAsked(Box::new(request))).await;
+    question.let_others_ask();
     let asked = tokio::select! {
         answer = answer => Asked::Answered(answer.unwrap_or(NO)),
         _ = changed.changed() => Asked::Changed,
@@ -304,6 +306,7 @@ async fn ask_to_go_on(
     times: u32,
     question: &Waiting,
 ) -> Result<(Value, Whose), ToolOutput> {
+    question.turn().await;
     let (id, answer) = gate.asks.open();
     question.begin(id);
     let request = ApprovalRequest {
@@ -325,6 +328,7 @@ async fn ask_to_go_on(
         preview: None,
     };
     gate.events.tell(Event::ApprovalAsked(Box::new(request))).await;
+    question.let_others_ask();
     let answer = answer.await.unwrap_or(NO);
     question.end();
     match answer {

@@ -23,7 +23,7 @@ use crate::session::{Blobs, Entry, MessageEntry, ResultInfo};
 use crate::tools::{Place, Registry, Tool, ToolContext};
 
 use super::Event;
-use super::asks::Asks;
+use super::asks::{Asks, Order};
 use super::decide::{Passed, pass, resolve};
 use super::events::Events;
 use super::facts::Facts;
@@ -78,14 +78,15 @@ impl Gate {
 
 /// The earlier calls that a call waits for; each token is cancelled when its call is done.
 pub(super) struct Waits {
-    pub(super) before_asking: Vec<CancellationToken>,
+    pub(super) before_deciding: Vec<CancellationToken>,
     pub(super) before_running: Vec<CancellationToken>,
+    pub(super) asking: Order,
 }
 
 impl Waits {
     /// For a call that comes alone.
     pub(super) fn none() -> Self {
-        Self { before_asking: Vec::new(), before_running: Vec::new() }
+        Self { before_deciding: Vec::new(), before_running: Vec::new(), asking: Order::default() }
     }
 }
 

@@ -143,6 +143,26 @@ async fn a_new_rule_answers_the_other_open_question() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn questions_come_in_the_order_of_the_calls() {
+    const IDS: [&str; 8] = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    // The longer the command, the longer it takes to decide on it: the first take longest.
+    let made = IDS.iter().enumerate().map(|(at, &id)| {
+        let command = vec![format!("make {id}"); (IDS.len() - at) * 20].join("; ");
+        (id, "Bash", json!({"command": command}))
+    });
+    play(&scene, [calls(&made.collect::<Vec<_>>()), words("done")]);
+    rig.send("go").await;
+    for id in IDS {
+        let question = rig.asked().await;
+        assert_eq!(question.call.as_str(), id);
+    }
+    rig.stop().await;
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn never_refuses_from_then_on() {
     let scene = Scene::new();
     let mut rig = answered(&scene, "make", Answer::Never { rule: "Bash(make)".into() }).await;

@@ -174,8 +174,9 @@ impl Slug {
     /// Waits for a permission dialog that shows `text`, until it takes keys.
     pub fn wait_for_dialog(&mut self, text: &str) {
         self.wait_until(&format!("a dialog with {text:?}"), |screen| {
-            let asks = screen.contains("yes, once") || screen.contains("y yes");
-            asks && screen.contains(text)
+            // What is above the box is the chat, which names the calls, too.
+            let dialog = screen.find('┌').map_or(screen, |at| &screen[at..]);
+            (dialog.contains("yes, once") || dialog.contains("y yes")) && dialog.contains(text)
         });
         // The one wait for a time: the dialog must not take keys any earlier.
         thread::sleep(GUARD);
