@@ -15,6 +15,7 @@
 
 mod abort;
 mod diversion;
+mod keys;
 pub mod output;
 
 use std::io::{self, IsTerminal, Write};
@@ -25,6 +26,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use diversion::Diversion;
+pub use keys::Keys;
 use rustix::termios::{self, InputModes, LocalModes, OptionalActions, OutputModes};
 
 use super::announce;

@@ -11,7 +11,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use anyhow::Context;
-use crossterm::event::{Event as Input, EventStream, MouseEventKind};
+use crossterm::event::{Event as Input, MouseEventKind};
 use futures_util::{Stream, StreamExt};
 use ratatui::Frame;
 use tokio::sync::mpsc;
@@ -23,7 +23,7 @@ use crate::config::Leave;
 use crate::domain::{SessionId, Typed};
 use crate::platform::announce::{Announcer, Progress};
 use crate::platform::background::Sifted;
-use crate::platform::terminal::Screen;
+use crate::platform::terminal::{Keys, Screen};
 use crate::session::HistoryPage;
 
 use super::app::attention::Presence;
@@ -105,7 +105,7 @@ pub async fn run(
     events: mpsc::Receiver<agent::Event>,
 ) -> anyhow::Result<Left> {
     let surface = Tty::new(screen, start.announcer).context("cannot draw on the terminal")?;
-    play(surface, EventStream::new, start, handles, events).await
+    play(surface, Keys::new, start, handles, events).await
 }
 
 /// The terminal as the loop needs it. Tests have one of their own.

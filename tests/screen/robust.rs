@@ -193,6 +193,22 @@ fn a_storm_of_sizes_ends_with_a_whole_screen() {
 }
 
 #[test]
+fn a_key_at_the_instant_of_a_resize_is_not_left_behind() {
+    let desk = Desk::new();
+    let server = ModelServer::start();
+    let mut slug = Slug::chat(&desk, &server);
+    let mut typed = String::from("❯ ");
+    for round in 0..40_u16 {
+        typed.push('x');
+        slug.resize(100 + round % 2, 30);
+        slug.keys("x");
+        slug.resize(100 + round % 2, 31);
+        // No other key comes to its help.
+        slug.wait_for(&typed);
+    }
+}
+
+#[test]
 fn a_question_outlives_a_storm_of_sizes() {
     let (desk, server) = (Desk::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));

@@ -1,0 +1,55 @@
+//! What the terminal sends: crossterm's events, and none that stays behind.
+//!
+//! crossterm hears of new bytes only once, when they come, and forgets what it has heard when
+//! something else comes in the same moment: a key at the instant of a resize stays in the
+//! terminal until the next key. So whenever it has nothing to say, the terminal itself is asked,
+//! and made to speak up again where bytes wait.
+
+use std::io::{self, IsTerminal};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crossterm::event::{Event, EventStream};
+use futures_util::Stream;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+
+/// The events of the terminal.
+#[derive(Debug, Default)]
+pub struct Keys(EventStream);
+
+impl Keys {
+    /// Listens from now on.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Stream for Keys {
+    type Item = io::Result<Event>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = Pin::new(&mut self.0).poll_next(context);
+        if next.is_pending()
+            && let Err(error) = tell_of_unread()
+        {
+            tracing::debug!(%error, "the terminal cannot be asked for bytes that wait");
+        }
+        next
+    }
+}
+
+/// Has the terminal tell again that there is something to read, if there is. Setting its modes,
+/// even to what they are, wakes those who wait for it.
+fn tell_of_unread() -> io::Result<()> {
+    const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let terminal = io::stdin();
+    let mut asked = [PollFd::new(&terminal, PollFlags::IN)];
+    if poll(&mut asked, Some(&AT_ONCE))? > 0
+        && asked[0].revents() == PollFlags::IN
+        && terminal.is_terminal()
+    {
+        tcsetattr(&terminal, OptionalActions::Now, &tcgetattr(&terminal)?)?;
+    }
+    Ok(())
+}
