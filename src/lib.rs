@@ -1,6 +1,7 @@
 //! slug, a full-screen terminal coding agent. `docs/architecture.md` is the map of these rooms.
 
 pub mod agent;
+pub mod catalogue;
 pub mod cli;
 pub mod commands;
 pub mod config;

@@ -320,3 +320,45 @@ fn reset_tty_writes_what_puts_a_terminal_right() {
     let ran = Desk::new().run(&["--reset-tty"]).exits(0);
     assert!(ran.out.contains("\x1b[?1049l") && ran.out.contains("\x1b[?25h"), "{:?}", ran.out);
 }
+
+#[test]
+fn models_lists_what_the_server_has_and_gives_a_local_one_no_price() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let models = json!({"data": [
+        {"id": "gpt-5", "max_model_len": 131_072}, {"id": "small", "max_model_len": 4096},
+    ]});
+    server.answer("GET /v1/models", Reply::json(200, &models));
+    let endpoint = server.endpoint();
+    let text = desk.run(&["-e", &endpoint, "models"]).exits(0).out;
+    let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    assert!(text.starts_with(&format!("At {endpoint}")), "{text}");
+    assert!(line("gpt-5").ends_with("131k") && line("small").ends_with("4k"), "{text}");
+    let list = desk.run(&["-e", &endpoint, "models", "list", "gpt-5", "--json"]).exits(0).json();
+    let offered = &list.as_array().unwrap()[0];
+    assert_eq!((&offered["id"], &offered["offered"]), (&json!("gpt-5"), &json!(true)));
+    assert_eq!((&offered["window_from"], &offered["price"]), (&json!("server"), &Value::Null));
+}
+
+#[test]
+fn models_finds_in_the_catalogue_what_no_server_offers() {
+    let desk = Desk::new();
+    let closed = ["-e", "http://127.0.0.1:9/v1", "models", "sonnet-5-5"];
+    let ran = desk.run(&closed).exits(0);
+    let line = ran.out.lines().find(|line| line.starts_with("anthropic/claude-sonnet-5-5"));
+    assert!(line.is_some_and(|line| line.contains("$10") && line.contains("1M")), "{}", ran.told());
+    assert!(ran.err.contains("127.0.0.1:9"), "{}", ran.told());
+    let row = desk.run(&[&closed[..], &["--json"]].concat()).exits(0).json();
+    let row = named(&row, "provider", "anthropic").clone();
+    assert_eq!((&row["offered"], &row["window_from"]), (&json!(false), &json!("catalogue")));
+    assert_eq!(row["price"]["input"], 2.0);
+}
+
+#[test]
+fn models_takes_what_was_fetched_before_what_is_bundled() {
+    let desk = Desk::new();
+    let own = r#"{"date":"2999-01-01","providers":{"xai":{"grok-9":
+        {"released":"2998-12-01","window":9000,"price":[1,2]}}}}"#;
+    desk.write_home("catalogue.json", own);
+    let ran = desk.run(&["-e", "http://127.0.0.1:9/v1", "models", "grok-9"]).exits(0);
+    assert!(ran.out.contains("xai/grok-9") && ran.out.contains("2999-01-01"), "{}", ran.told());
+}

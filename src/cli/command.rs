@@ -23,6 +23,16 @@ pub enum Command {
         #[command(flatten)]
         format: Format,
     },
+    /// List the models that can be asked, with their windows and prices, or fetch newer facts
+    #[command(args_conflicts_with_subcommands = true)]
+    Models {
+        /// What is done.
+        #[command(subcommand)]
+        command: Option<ModelsCommand>,
+        /// Which are listed, where nothing else is done.
+        #[command(flatten)]
+        list: ModelsList,
+    },
     /// List the tools, or run one
     #[command(subcommand)]
     Tools(ToolsCommand),
@@ -59,6 +69,25 @@ pub struct Format {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `slug models …`
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ModelsCommand {
+    /// List the models of the configured server, and what the catalogue knows of them
+    List(ModelsList),
+    /// Fetch newer windows, prices and abilities from models.dev, and keep them in ~/.slug
+    Refresh,
+}
+
+/// `slug models list …`
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ModelsList {
+    /// Only those with this in their name, those that only the catalogue has included
+    pub filter: Option<String>,
+    /// In which form.
+    #[command(flatten)]
+    pub format: Format,
 }
 
 /// `slug tools …`

@@ -15,7 +15,8 @@ use clap::{ArgGroup, CommandFactory, Parser, ValueEnum};
 use secrecy::SecretString;
 
 pub use command::{
-    Command, Format, PermissionsCommand, PermissionsTest, SessionsCommand, ToolsCommand,
+    Command, Format, ModelsCommand, ModelsList, PermissionsCommand, PermissionsTest,
+    SessionsCommand, ToolsCommand,
 };
 pub use exit::Exit;
 pub use generate::{completions, man};

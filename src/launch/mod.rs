@@ -65,6 +65,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Some(
             cli::Command::Config { .. }
             | cli::Command::Keys { .. }
+            | cli::Command::Models { .. }
             | cli::Command::Tools(_)
             | cli::Command::Sessions(_)
             | cli::Command::Permissions(_)

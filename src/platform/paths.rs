@@ -156,6 +156,11 @@ impl Home {
         self.root.join("clipboard.txt")
     }
 
+    /// What `slug models refresh` has fetched.
+    pub fn catalogue(&self) -> PathBuf {
+        self.root.join("catalogue.json")
+    }
+
     /// Which folders the person trusts.
     pub fn trust(&self) -> PathBuf {
         self.root.join("trust.json")

@@ -58,6 +58,10 @@ impl Provider for Anthropic {
     fn is_local(&self) -> bool {
         self.server.endpoint.is_local()
     }
+
+    fn host(&self) -> Option<&str> {
+        self.server.host()
+    }
 }
 
 async fn answer(

@@ -76,6 +76,10 @@ impl Provider for ChatCompletions {
     fn is_local(&self) -> bool {
         self.known.server.endpoint.is_local()
     }
+
+    fn host(&self) -> Option<&str> {
+        self.known.server.host()
+    }
 }
 
 async fn answer(

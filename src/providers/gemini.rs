@@ -61,6 +61,10 @@ impl Provider for Gemini {
     fn is_local(&self) -> bool {
         self.server.endpoint.is_local()
     }
+
+    fn host(&self) -> Option<&str> {
+        self.server.host()
+    }
 }
 
 async fn answer(

@@ -52,6 +52,11 @@ pub trait Provider: Send + Sync {
     /// Whether the server runs on this machine. Then a long silence before the first token is
     /// normal, and slug makes no request on the side that would evict its cache.
     fn is_local(&self) -> bool;
+
+    /// The host of a server elsewhere, by which its prices are known.
+    fn host(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// Everything a model needs for one response.

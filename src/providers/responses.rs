@@ -53,6 +53,10 @@ impl Provider for Responses {
     fn is_local(&self) -> bool {
         self.server.endpoint.is_local()
     }
+
+    fn host(&self) -> Option<&str> {
+        self.server.host()
+    }
 }
 
 async fn answer(

@@ -43,6 +43,11 @@ impl Server {
         Self { http, endpoint, key, key_header }
     }
 
+    /// The server's host; `None` on this machine.
+    pub(super) fn host(&self) -> Option<&str> {
+        (!self.endpoint.is_local()).then(|| self.endpoint.host())
+    }
+
     /// A question to a model, still without its body.
     pub(super) fn post(&self, address: Url) -> Result<RequestBuilder, ProviderError> {
         let post = self.http.client(&self.endpoint)?.post(address);

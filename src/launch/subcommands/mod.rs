@@ -1,13 +1,14 @@
 //! The subcommands: each prints what a room knows, as text or as JSON.
 
 mod keys;
+mod models;
 mod permissions;
 mod sessions;
 mod tools;
 
 use std::io::stdout;
 
-use crate::cli::{Cli, Command, Exit};
+use crate::cli::{Cli, Command, Exit, ModelsCommand};
 use crate::config::{self, ConfigError};
 use crate::context::{FIXED_PROMPT, Git, PromptReport};
 use crate::doctor::{self, Checkup, State, Terminal};
@@ -37,6 +38,11 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, command: &Command) -> anyhow
             Ok(config) => keys::run(ground, &config, *format),
             Err(errors) => Ok(wrong(&errors)),
         },
+        Command::Models { command: Some(ModelsCommand::Refresh), .. } => {
+            models::refresh(ground).await
+        }
+        Command::Models { command: Some(ModelsCommand::List(list)), .. }
+        | Command::Models { command: None, list } => models::list(cli, ground, list).await,
         Command::Tools(command) => tools::run(cli, ground, command).await,
         Command::Sessions(command) => sessions::run(ground, command),
         Command::Permissions(command) => permissions::run(cli, ground, command),

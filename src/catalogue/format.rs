@@ -1,0 +1,237 @@
+//! The file of a catalogue: JSON with one model a line, so that a refresh reads as a diff.
+//!
+//! The same form is bundled and written by `slug models refresh`. A price is `[input, output,
+//! cache read, cache write]` in dollars for a million tokens, as far as known, and `above` has the
+//! same behind the number of tokens above which it holds. `reasoning` lists the steps, `toggle`
+//! and `budget`.
+
+use std::collections::BTreeMap;
+
+use chrono::NaiveDate;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::{Catalogue, Images, ModelFacts, Reasoning, Setting};
+use crate::domain::{Effort, Price, Rate, Rates};
+
+/// The facts that come with slug.
+const BUNDLED: &str = include_str!("../../assets/catalogue/models.json");
+
+/// Where they are from.
+const SOURCE: &str = "https://models.dev";
+
+/// What they may be used under.
+const LICENCE: &str = "MIT, Copyright (c) 2025 models.dev";
+
+#[derive(Deserialize)]
+struct File {
+    date: NaiveDate,
+    providers: BTreeMap<String, BTreeMap<String, Row>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Row {
+    released: NaiveDate,
+    window: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output: Option<u64>,
+    #[serde(default, skip_serializing_if = "is_refused")]
+    images: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reasoning: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    price: Option<Vec<Option<Number>>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    above: Vec<(u64, Vec<Option<Number>>)>,
+}
+
+/// A number that is written without a point where it is whole.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(transparent)]
+struct Number(f64);
+
+impl Catalogue {
+    /// The one that comes with slug.
+    pub fn bundled() -> Result<Self, serde_json::Error> {
+        Self::parse(BUNDLED)
+    }
+
+    /// Reads a file.
+    pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        let File { date, providers } = serde_json::from_str(text)?;
+        let models = |rows: BTreeMap<String, Row>| {
+            rows.into_iter().map(|(id, row)| (id, row.facts())).collect()
+        };
+        let providers = providers.into_iter().map(|(name, rows)| (name, models(rows))).collect();
+        Ok(Self { date, providers })
+    }
+
+    /// Writes it as a file.
+    pub fn text(&self) -> Result<String, serde_json::Error> {
+        let head = |name, value: &str| Ok(format!("{name}: {}", serde_json::to_string(value)?));
+        let mut providers = Vec::new();
+        for (provider, models) in &self.providers {
+            let mut rows = Vec::new();
+            for (id, facts) in models {
+                let (id, row) = (serde_json::to_string(id)?, Row::of(facts));
+                rows.push(format!("{id}:{}", serde_json::to_string(&row)?));
+            }
+            let provider = serde_json::to_string(provider)?;
+            providers.push(format!("{provider}: {{\n{}\n}}", rows.join(",\n")));
+        }
+        let heads: Result<Vec<String>, serde_json::Error> = [
+            head("\"source\"", SOURCE),
+            head("\"licence\"", LICENCE),
+            head("\"date\"", &self.date.to_string()),
+        ]
+        .into_iter()
+        .collect();
+        let (heads, providers) = (heads?.join(",\n"), providers.join(",\n"));
+        Ok(format!("{{\n{heads},\n\"providers\": {{\n{providers}\n}}\n}}\n"))
+    }
+}
+
+impl Row {
+    fn of(facts: &ModelFacts) -> Self {
+        let price = facts.price.as_ref();
+        let above = price.map(|price| price.above.as_slice()).unwrap_or_default();
+        Self {
+            released: facts.released,
+            window: facts.window,
+            output: facts.output,
+            images: facts.images == Images::Taken,
+            reasoning: facts.reasoning.as_ref().map(words),
+            price: price.map(|price| numbers(price.rates)),
+            above: above.iter().map(|(size, rates)| (*size, numbers(*rates))).collect(),
+        }
+    }
+
+    fn facts(self) -> ModelFacts {
+        let above = |above: Vec<(u64, Vec<Option<Number>>)>| {
+            let rates = |(size, row): (u64, Vec<_>)| Some((size, rates(&row)?));
+            above.into_iter().filter_map(rates).collect()
+        };
+        let rates = self.price.and_then(|row| rates(&row));
+        ModelFacts {
+            released: self.released,
+            window: self.window,
+            output: self.output,
+            images: if self.images { Images::Taken } else { Images::Refused },
+            reasoning: self.reasoning.as_deref().map(reasoning),
+            price: rates.map(|rates| Price { rates, above: above(self.above) }),
+        }
+    }
+}
+
+fn numbers(rates: Rates) -> Vec<Option<Number>> {
+    let number = |rate: Rate| Number(rate.dollars_per_million());
+    let Rates { input, output, cache_read, cache_write } = rates;
+    let mut rates = vec![Some(input), Some(output), cache_read, cache_write];
+    while rates.last().is_some_and(Option::is_none) {
+        rates.pop();
+    }
+    rates.into_iter().map(|rate| rate.map(number)).collect()
+}
+
+fn rates(row: &[Option<Number>]) -> Option<Rates> {
+    let at =
+        |place: usize| row.get(place).copied().flatten().and_then(|it| Rate::per_million(it.0));
+    Some(Rates { input: at(0)?, output: at(1)?, cache_read: at(2), cache_write: at(3) })
+}
+
+fn words(reasoning: &Reasoning) -> String {
+    let settings = reasoning.settings.iter().map(|setting| setting.word());
+    let words: Vec<&str> =
+        reasoning.efforts.iter().map(|effort| effort.name()).chain(settings).collect();
+    words.join(" ")
+}
+
+/// A word that is not known is a setting that slug does not have.
+fn reasoning(words: &str) -> Reasoning {
+    let words = || words.split_ascii_whitespace();
+    Reasoning {
+        efforts: words().filter_map(Effort::parse).collect(),
+        settings: words().filter_map(Setting::parse).collect(),
+    }
+}
+
+impl Setting {
+    const ALL: [Self; 2] = [Self::Switch, Self::Budget];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Switch => "toggle",
+            Self::Budget => "budget",
+        }
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|setting| setting.word() == word)
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "whole, and a price, which is between zero and a million"
+        )]
+        if self.0.fract() == 0.0 {
+            serializer.serialize_u64(self.0 as u64)
+        } else {
+            serializer.serialize_f64(self.0)
+        }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_refused(images: &bool) -> bool {
+    !images
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bundled_file_is_as_slug_would_write_it() {
+        let catalogue = Catalogue::bundled().unwrap();
+        let text = catalogue.text().unwrap();
+        let other = text.lines().zip(BUNDLED.lines()).find(|(slugs, bundled)| slugs != bundled);
+        assert_eq!(other, None);
+        assert_eq!(text.len(), BUNDLED.len());
+    }
+
+    #[test]
+    fn the_bundled_file_stays_small() {
+        assert!(BUNDLED.len() < 150_000, "{}", BUNDLED.len());
+    }
+
+    #[test]
+    fn a_line_says_all_that_is_known() {
+        let text = r#"{"date": "2026-10-30", "providers": {"a": {"m":
+            {"released":"2026-01-02","window":1000000,"output":64000,"images":true,
+             "reasoning":"low high new budget","price":[3,15.5,null,3.75],
+             "above":[[200000,[6,22.5]]]}}}}"#;
+        let catalogue = Catalogue::parse(text).unwrap();
+        let (_, _, facts) = catalogue.models().next().unwrap();
+        assert_eq!((facts.window, facts.output), (1_000_000, Some(64_000)));
+        assert_eq!(facts.images, Images::Taken);
+        let reasoning = facts.reasoning.clone().unwrap();
+        assert_eq!(reasoning.efforts, [Effort::Low, Effort::High]);
+        assert_eq!(reasoning.settings, [Setting::Budget]);
+        let price = facts.price.clone().unwrap();
+        assert_eq!(price.rates.output, Rate::per_million(15.5).unwrap());
+        assert_eq!((price.rates.cache_read, price.above.len()), (None, 1));
+        assert_eq!(Catalogue::parse(&catalogue.text().unwrap()).unwrap(), catalogue);
+    }
+
+    #[test]
+    fn what_is_no_price_is_none() {
+        let text = r#"{"date": "2026-10-30", "providers": {"a": {"m":
+            {"released":"2026-01-02","window":8192,"price":[-3,15]}}}}"#;
+        let catalogue = Catalogue::parse(text).unwrap();
+        let (_, _, facts) = catalogue.models().next().unwrap();
+        assert_eq!((&facts.price, &facts.reasoning, facts.images), (&None, &None, Images::Refused));
+    }
+}

@@ -1,0 +1,106 @@
+//! Finds a model by the name that a server knows it by.
+//!
+//! Names come with dates (`claude-haiku-4-5-20251001`, `gpt-5-2025-08-07`) and with the maker in
+//! front (`openai/gpt-5`). Nothing else is taken away from them: `:nitro` and the like stand for
+//! another price.
+
+use super::hosts::{makers, provider_at};
+use super::{Catalogue, ModelFacts};
+
+impl Catalogue {
+    /// What is known of a model at this host; `None` where the host is no provider's.
+    pub fn find(&self, host: &str, model: &str) -> Option<&ModelFacts> {
+        self.at(provider_at(host)?, model)
+    }
+
+    /// How much a model reads at once where the host is not known, in tokens: as it has it from
+    /// its maker. Everything else is its server's matter.
+    pub fn window_anywhere(&self, model: &str) -> Option<u64> {
+        let model = model.split_once(':').map_or(model, |(model, _)| model);
+        makers().find_map(|maker| self.at(maker, model)).map(|facts| facts.window)
+    }
+
+    /// The newest model of a provider whose name begins so.
+    pub fn newest(&self, provider: &str, prefix: &str) -> Option<&str> {
+        let models = self.providers.get(provider)?.iter();
+        let named = models.filter(|(id, _)| id.starts_with(prefix));
+        named.max_by_key(|(id, facts)| (facts.released, *id)).map(|(id, _)| id.as_str())
+    }
+
+    fn at(&self, provider: &str, model: &str) -> Option<&ModelFacts> {
+        let models = self.providers.get(provider)?;
+        let short = model.rsplit_once('/').map_or(model, |(_, short)| short);
+        [model, undated(model), short, undated(short)].iter().find_map(|name| models.get(*name))
+    }
+}
+
+/// The name without `-20251001`, `@20251001` or `-2025-10-01` at its end.
+fn undated(model: &str) -> &str {
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let cut = |length: usize| {
+        let at = model.len().checked_sub(length).filter(|&at| at > 0)?;
+        let (name, date) = model.split_at_checked(at)?;
+        let date = date.strip_prefix(['-', '@'])?;
+        let is_date = match date.as_bytes() {
+            [_, _, _, _, b'-', _, _, b'-', _, _] => date.split('-').all(is_digits),
+            digits => digits.len() == 8 && is_digits(date),
+        };
+        (is_date && date.starts_with("20")).then_some(name)
+    };
+    cut("-20251001".len()).or_else(|| cut("-2025-10-01".len())).unwrap_or(model)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_taken_off() {
+        let table = [
+            ("claude-haiku-4-5-20251001", "claude-haiku-4-5"),
+            ("claude-haiku-4-5@20251001", "claude-haiku-4-5"),
+            ("gpt-5-2025-08-07", "gpt-5"),
+            ("gpt-5", "gpt-5"),
+            ("-20251001", "-20251001"),
+            ("mistral-large-2411", "mistral-large-2411"),
+            ("model-12345678", "model-12345678"),
+            ("gpt-5-2025-08-0x", "gpt-5-2025-08-0x"),
+            ("ä-20251001", "ä"),
+            ("日本日本日本", "日本日本日本"),
+            ("", ""),
+        ];
+        for (model, name) in table {
+            assert_eq!(undated(model), name);
+        }
+    }
+
+    #[test]
+    fn a_model_is_found_by_the_names_that_servers_give_it() {
+        let catalogue = Catalogue::bundled().unwrap();
+        let table = [
+            ("api.anthropic.com", "claude-sonnet-5-5", true),
+            ("api.anthropic.com", "claude-sonnet-5-5-20260928", true),
+            ("api.anthropic.com", "anthropic/claude-sonnet-5-5", true),
+            ("api.openai.com", "gpt-5-2025-08-07", true),
+            ("openrouter.ai", "anthropic/claude-sonnet-5.5", true),
+            ("openrouter.ai", "anthropic/claude-sonnet-5.5:nitro", false),
+            ("generativelanguage.googleapis.com", "models/gemini-flash-latest", true),
+            ("api.anthropic.com", "gpt-5", false),
+            ("gateway.example.com", "gpt-5", false),
+            ("localhost", "gpt-5", false),
+            ("api.openai.com", "", false),
+        ];
+        for (host, model, known) in table {
+            assert_eq!(catalogue.find(host, model).is_some(), known, "{model} at {host}");
+        }
+    }
+
+    #[test]
+    fn elsewhere_only_the_window_is_known() {
+        let catalogue = Catalogue::bundled().unwrap();
+        let window = catalogue.find("api.openai.com", "gpt-5").map(|facts| facts.window);
+        assert_eq!(catalogue.window_anywhere("openai/gpt-5:online"), window);
+        assert!(window.is_some());
+        assert_eq!(catalogue.window_anywhere("my-own-model"), None);
+    }
+}

@@ -1,0 +1,255 @@
+//! Reads what models.dev publishes (`api.json`): all providers with all their models.
+//!
+//! It comes over the network, so nothing in it is taken on trust: what is no text model that calls
+//! tools, has no window, or has a name that no server would take, is left out, and so is each model
+//! whose entry makes no sense. Only providers that slug knows the hosts of are of use.
+
+use std::collections::BTreeMap;
+
+use chrono::NaiveDate;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::hosts::HOSTS;
+use super::{Catalogue, Images, ModelFacts, Reasoning, Setting};
+use crate::domain::{Effort, Price, Rate, Rates};
+
+/// The longest name of a model that is taken, in bytes.
+const LONGEST: usize = 128;
+
+/// Where the price of long requests begins when it is not said, in tokens.
+const LONG: u64 = 200_000;
+
+#[derive(Deserialize)]
+struct Provider {
+    models: BTreeMap<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct Model {
+    release_date: String,
+    #[serde(default)]
+    tool_call: bool,
+    #[serde(default)]
+    reasoning: bool,
+    #[serde(default)]
+    reasoning_options: Vec<ReasoningOption>,
+    modalities: Modalities,
+    limit: Limit,
+    cost: Option<Cost>,
+}
+
+#[derive(Deserialize)]
+struct Modalities {
+    #[serde(default)]
+    input: Vec<String>,
+    #[serde(default)]
+    output: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Limit {
+    context: u64,
+    output: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct ReasoningOption {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    values: Vec<Option<String>>,
+}
+
+#[derive(Deserialize)]
+struct Cost {
+    #[serde(flatten)]
+    rates: TheirRates,
+    #[serde(default)]
+    tiers: Vec<Tier>,
+    context_over_200k: Option<TheirRates>,
+}
+
+#[derive(Deserialize)]
+struct TheirRates {
+    input: f64,
+    output: f64,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Tier {
+    #[serde(flatten)]
+    rates: TheirRates,
+    tier: Bound,
+}
+
+#[derive(Deserialize)]
+struct Bound {
+    size: u64,
+}
+
+/// The models that are of use, as of `date`.
+pub(super) fn read(text: &str, date: NaiveDate) -> Result<Catalogue, serde_json::Error> {
+    let mut all: BTreeMap<String, Value> = serde_json::from_str(text)?;
+    let mut providers = BTreeMap::new();
+    for host in &HOSTS {
+        let found = all.remove(host.provider).map(serde_json::from_value::<Provider>);
+        let Some(Ok(provider)) = found else { continue };
+        let models: BTreeMap<String, ModelFacts> = provider
+            .models
+            .into_iter()
+            .filter(|(id, _)| is_name(id))
+            .filter_map(|(id, model)| Some((id, facts(&serde_json::from_value(model).ok()?)?)))
+            .collect();
+        if !models.is_empty() {
+            providers.insert(host.provider.to_owned(), models);
+        }
+    }
+    Ok(Catalogue { date, providers })
+}
+
+fn is_name(id: &str) -> bool {
+    !id.is_empty() && id.len() <= LONGEST && id.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn facts(model: &Model) -> Option<ModelFacts> {
+    let has = |kinds: &[String], kind: &str| kinds.iter().any(|it| it == kind);
+    if !model.tool_call || !has(&model.modalities.output, "text") || model.limit.context == 0 {
+        return None;
+    }
+    let takes_images = has(&model.modalities.input, "image");
+    Some(ModelFacts {
+        released: date(&model.release_date)?,
+        window: model.limit.context,
+        output: model.limit.output.filter(|&limit| limit > 0),
+        images: if takes_images { Images::Taken } else { Images::Refused },
+        reasoning: model.reasoning.then(|| reasoning(&model.reasoning_options)),
+        price: model.cost.as_ref().and_then(price),
+    })
+}
+
+/// Some dates have no day.
+fn date(text: &str) -> Option<NaiveDate> {
+    text.parse().or_else(|_| format!("{text}-01").parse()).ok()
+}
+
+fn reasoning(options: &[ReasoningOption]) -> Reasoning {
+    let mut reasoning = Reasoning::default();
+    for option in options {
+        match option.kind.as_str() {
+            "effort" => {
+                let steps = option.values.iter().flatten();
+                reasoning.efforts.extend(steps.filter_map(|step| Effort::parse(step)));
+            }
+            "toggle" => reasoning.settings.push(Setting::Switch),
+            "budget_tokens" => reasoning.settings.push(Setting::Budget),
+            // A setting that slug does not have.
+            _ => {}
+        }
+    }
+    reasoning.efforts.sort();
+    reasoning.efforts.dedup();
+    reasoning
+}
+
+fn price(cost: &Cost) -> Option<Price> {
+    let tiers = cost.tiers.iter().map(|tier| (tier.tier.size, &tier.rates));
+    let long = cost.context_over_200k.iter().map(|rates| (LONG, rates));
+    let tiers: Vec<_> = if cost.tiers.is_empty() { long.collect() } else { tiers.collect() };
+    let mut above = Vec::new();
+    for (size, their) in tiers {
+        above.push((size, rates(their)?));
+    }
+    above.sort_by_key(|(size, _)| *size);
+    Some(Price { rates: rates(&cost.rates)?, above })
+}
+
+fn rates(their: &TheirRates) -> Option<Rates> {
+    Some(Rates {
+        input: Rate::per_million(their.input)?,
+        output: Rate::per_million(their.output)?,
+        cache_read: their.cache_read.and_then(Rate::per_million),
+        cache_write: their.cache_write.and_then(Rate::per_million),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(value: &Value) -> Catalogue {
+        super::read(&value.to_string(), date("2026-11-22").unwrap()).unwrap()
+    }
+
+    fn model(change: &Value) -> Value {
+        let mut model = json!({
+            "id": "m", "release_date": "2026-09", "tool_call": true, "reasoning": true,
+            "reasoning_options": [
+                {"type": "toggle"},
+                {"type": "effort", "values": ["high", "low", null, "turbo"]},
+            ],
+            "modalities": {"input": ["text", "image", "pdf"], "output": ["text"]},
+            "limit": {"context": 400_000, "output": 128_000},
+            "cost": {"input": 2, "output": 10, "cache_read": 0.1,
+                "context_over_200k": {"input": 4, "output": 15}},
+        });
+        for (key, value) in change.as_object().unwrap() {
+            model[key] = value.clone();
+        }
+        model
+    }
+
+    #[test]
+    fn an_entry_becomes_facts() {
+        let read = read(&json!({"openai": {"id": "openai", "models": {"m": model(&json!({}))}}}));
+        let text = read.text().unwrap();
+        let line = r#""m":{"released":"2026-09-01","window":400000,"output":128000,"images":true,"reasoning":"low high toggle","price":[2,10,0.1],"above":[[200000,[4,15]]]}"#;
+        assert!(text.contains(line), "{text}");
+        assert!(text.contains("\"date\": \"2026-11-22\""));
+    }
+
+    #[test]
+    fn what_slug_has_no_use_for_is_left_out() {
+        let table = [
+            ("gpt-x", model(&json!({})), 1),
+            ("gpt-x", model(&json!({"cost": null})), 1),
+            ("gpt-x", model(&json!({"tool_call": false})), 0),
+            ("gpt-x", model(&json!({"modalities": {"output": ["audio"]}})), 0),
+            ("gpt-x", model(&json!({"limit": {"context": 0}})), 0),
+            ("gpt-x", model(&json!({"limit": "much"})), 0),
+            ("gpt-x", model(&json!({"release_date": "soon"})), 0),
+            ("gpt\u{1b}[31m", model(&json!({})), 0),
+            ("gpt x", model(&json!({})), 0),
+            ("", model(&json!({})), 0),
+        ];
+        for (id, model, kept) in table {
+            let read = read(&json!({"openai": {"models": {id: model, "good": model_of_old()}}}));
+            assert_eq!(read.len(), kept + 1, "{id:?} {model}");
+        }
+    }
+
+    fn model_of_old() -> Value {
+        model(&json!({"reasoning": false, "reasoning_options": []}))
+    }
+
+    #[test]
+    fn providers_without_a_known_host_are_left_out() {
+        let models = json!({"m": model(&json!({}))});
+        let read = read(&json!({
+            "anthropic": {"models": models}, "nobody": {"models": models}, "google": 3,
+        }));
+        let kept: Vec<&str> = read.models().map(|(provider, _, _)| provider).collect();
+        assert_eq!(kept, ["anthropic"]);
+    }
+
+    #[test]
+    fn a_price_that_is_none_takes_nothing_else_with_it() {
+        let free = model(&json!({"cost": {"input": -1, "output": 2}}));
+        let read = read(&json!({"openai": {"models": {"m": free}}}));
+        assert_eq!(read.models().next().unwrap().2.price, None);
+    }
+}

@@ -1,0 +1,103 @@
+//! Fetches newer facts from models.dev. Only ever on request.
+
+use chrono::NaiveDate;
+
+use super::{Catalogue, models_dev};
+use crate::providers::ProviderError;
+use crate::providers::failure::Site;
+use crate::providers::http::{self, Endpoint, Http};
+
+/// Where the facts are published.
+pub const SOURCE: &str = "https://models.dev";
+
+/// What is below it.
+const FILE: &str = "api.json";
+
+/// The most bytes that are read; there are about four million.
+const MOST: usize = 32 << 20;
+
+/// Why there are no newer facts.
+#[derive(Debug, thiserror::Error)]
+pub enum RefreshError {
+    /// They did not come.
+    #[error(transparent)]
+    NotFetched(#[from] ProviderError),
+    /// What came is something else.
+    #[error("{address} does not have what slug looks for there: {source}. Try again later.")]
+    NotRead {
+        /// Where it came from.
+        address: String,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// There is none in it that slug could use.
+    #[error("{address} lists no model that slug could use. Try again later.")]
+    Empty {
+        /// Where it came from.
+        address: String,
+    },
+}
+
+/// What `from` has, normally [`SOURCE`], as of `today`.
+pub async fn refresh(
+    http: &Http,
+    from: &Endpoint,
+    today: NaiveDate,
+) -> Result<Catalogue, RefreshError> {
+    let address = from.join(FILE).to_string();
+    let site = Site { server: from.to_string(), ..Site::default() };
+    let text = http::fetch(http.client(from)?.get(from.join(FILE)), &site, MOST).await?;
+    let read = models_dev::read(&text, today);
+    let catalogue =
+        read.map_err(|source| RefreshError::NotRead { address: address.clone(), source })?;
+    if catalogue.is_empty() { Err(RefreshError::Empty { address }) } else { Ok(catalogue) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+    use crate::providers::http::PlainHttp;
+
+    /// What comes of a server that answers one request with `body`.
+    async fn refreshed(body: &'static str) -> (Result<Catalogue, RefreshError>, String) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let serving = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 4096];
+            let length = stream.read(&mut request).unwrap();
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+            stream.write_all(head.as_bytes()).unwrap();
+            stream.write_all(body.as_bytes()).unwrap();
+            String::from_utf8_lossy(&request[..length]).into_owned()
+        });
+        let endpoint = Endpoint::parse(&address, PlainHttp::LoopbackOnly).unwrap();
+        let today = NaiveDate::from_ymd_opt(2026, 11, 22).unwrap();
+        let refreshed = refresh(&Http::new(), &endpoint, today).await;
+        (refreshed, serving.join().unwrap())
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn newer_facts_come_from_the_address() {
+        let body = r#"{"xai": {"models": {"grok-9": {
+            "release_date": "2026-11-01", "tool_call": true, "limit": {"context": 9000},
+            "modalities": {"input": ["text"], "output": ["text"]}}}}}"#;
+        let (catalogue, request) = refreshed(body).await;
+        let catalogue = catalogue.unwrap();
+        assert_eq!(catalogue.find("api.x.ai", "grok-9").unwrap().window, 9000);
+        assert!(request.starts_with("GET /api.json "), "{request}");
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn what_is_no_catalogue_is_told() {
+        for (body, error) in [
+            ("<html>sorry</html>", "does not have what slug looks for"),
+            ("{}", "lists no model that slug could use"),
+        ] {
+            let said = refreshed(body).await.0.unwrap_err().to_string();
+            assert!(said.contains(error), "{said}");
+        }
+    }
+}

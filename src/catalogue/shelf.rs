@@ -1,0 +1,112 @@
+//! Where the catalogue stands until somebody asks for it.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use super::Catalogue;
+
+/// The most bytes of a catalogue of the person's own; slug writes some hundred thousand.
+const MOST: u64 = 16 << 20;
+
+/// The catalogue, read when it is first asked for.
+#[derive(Debug)]
+pub struct Shelf {
+    own: PathBuf,
+    read: OnceLock<Read>,
+}
+
+#[derive(Debug)]
+struct Read {
+    catalogue: Catalogue,
+    complaint: Option<String>,
+}
+
+impl Shelf {
+    /// The bundled catalogue, with the one in the file `own` over it where there is one.
+    pub fn new(own: PathBuf) -> Self {
+        Self { own, read: OnceLock::new() }
+    }
+
+    /// The catalogue. Reads files the first time, which takes some milliseconds.
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.read().catalogue
+    }
+
+    /// What is wrong with the person's own file, in a sentence.
+    pub fn complaint(&self) -> Option<&str> {
+        self.read().complaint.as_deref()
+    }
+
+    fn read(&self) -> &Read {
+        self.read.get_or_init(|| {
+            let mut catalogue = Catalogue::bundled().unwrap_or_else(|error| {
+                tracing::error!(%error, "the bundled catalogue cannot be read");
+                Catalogue::default()
+            });
+            let complaint = match self.own() {
+                // One that is older than slug's own has nothing to add to it.
+                Ok(Some(own)) if own.date >= catalogue.date => {
+                    catalogue.lay_over(own);
+                    None
+                }
+                Ok(Some(_) | None) => None,
+                Err(problem) => {
+                    tracing::warn!(problem, "the catalogue of the person's own is left out");
+                    Some(problem)
+                }
+            };
+            Read { catalogue, complaint }
+        })
+    }
+
+    fn own(&self) -> Result<Option<Catalogue>, String> {
+        let unusable = |problem: String| {
+            let path = self.own.display();
+            format!("{path} cannot be used: {problem}. `slug models refresh` writes it anew.")
+        };
+        let length = match std::fs::metadata(&self.own) {
+            Ok(found) => found.len(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unusable(error.to_string())),
+        };
+        if length > MOST {
+            return Err(unusable("it is too large".to_owned()));
+        }
+        let text = std::fs::read_to_string(&self.own).map_err(|it| unusable(it.to_string()))?;
+        Catalogue::parse(&text).map(Some).map_err(|it| unusable(it.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(own: Option<&str>) -> (Option<u64>, bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalogue.json");
+        if let Some(own) = own {
+            std::fs::write(&path, own).unwrap();
+        }
+        let shelf = Shelf::new(path);
+        let found = shelf.catalogue().find("api.openai.com", "gpt-5");
+        (found.map(|facts| facts.window), shelf.complaint().is_some())
+    }
+
+    fn dated(date: &str) -> String {
+        let row = r#"{"gpt-5":{"released":"2025-08-07","window":7}}"#;
+        format!(r#"{{"date":"{date}","providers":{{"openai":{row}}}}}"#)
+    }
+
+    #[test]
+    fn what_was_fetched_lies_over_what_is_bundled() {
+        let bundled = window(None);
+        assert!(bundled.0.is_some_and(|window| window > 7) && !bundled.1);
+        assert_eq!(window(Some(&dated("2999-01-01"))), (Some(7), false));
+        assert_eq!(window(Some(&dated("2025-01-01"))), bundled);
+    }
+
+    #[test]
+    fn a_file_that_makes_no_sense_is_told_and_left_out() {
+        assert_eq!(window(Some("{")), (window(None).0, true));
+    }
+}

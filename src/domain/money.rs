@@ -1,0 +1,187 @@
+//! Exact amounts of money.
+//!
+//! Counted in nano-dollars, so that sums of many small costs stay exact. In JSON an amount is a
+//! number of dollars, which holds each of these amounts and reads back as the same one.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::AddAssign;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// An amount in US dollars.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Money(u64);
+
+/// What is no amount.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("an amount is written in dollars, like 2.50")]
+pub struct NoMoney;
+
+/// In one dollar.
+const NANOS: u64 = 1_000_000_000;
+
+/// The most that comes back whole from JSON's numbers: about a million dollars.
+const MOST: u64 = 1 << 50;
+
+impl Money {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+
+    /// So many nano-dollars.
+    pub fn from_nanos(nanos: u64) -> Self {
+        Self(nanos.min(MOST))
+    }
+
+    /// In nano-dollars.
+    pub fn nanos(self) -> u64 {
+        self.0
+    }
+
+    /// In dollars, for those who only show it.
+    pub fn dollars(self) -> f64 {
+        // At most 2^50: exact before the division.
+        self.0 as f64 / NANOS as f64
+    }
+
+    /// So many times as much.
+    pub fn times(self, factor: u64) -> Self {
+        Self::from_nanos(self.0.saturating_mul(factor))
+    }
+}
+
+impl AddAssign for Money {
+    fn add_assign(&mut self, other: Self) {
+        *self = Self::from_nanos(self.0.saturating_add(other.0));
+    }
+}
+
+impl Sum for Money {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        let mut sum = Self::ZERO;
+        for amount in amounts {
+            sum += amount;
+        }
+        sum
+    }
+}
+
+/// With cents from ten cents on, with hundredths of a cent below.
+impl fmt::Display for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rounded = |to: u64| self.0.saturating_add(to / 2) / to;
+        let (cents, hundredths) = (rounded(NANOS / 100), rounded(NANOS / 10_000));
+        match self.0 {
+            0 => f.write_str("$0"),
+            _ if hundredths == 0 => f.write_str("<$0.0001"),
+            _ if hundredths < 1_000 => write!(f, "$0.{hundredths:04}"),
+            _ => write!(f, "${}.{:02}", cents / 100, cents % 100),
+        }
+    }
+}
+
+impl FromStr for Money {
+    type Err = NoMoney;
+
+    /// Dollars in digits, with a `$` before them or without.
+    fn from_str(text: &str) -> Result<Self, NoMoney> {
+        let text = text.trim();
+        let text = text.strip_prefix('$').unwrap_or(text).trim_start();
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_digits(whole) || !is_digits(part) || whole.len() + part.len() == 0 || part.len() > 9
+        {
+            return Err(NoMoney);
+        }
+        let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| NoMoney)? };
+        let part: u64 = format!("{part:0<9}").parse().map_err(|_| NoMoney)?;
+        let nanos = whole.checked_mul(NANOS).and_then(|it| it.checked_add(part)).ok_or(NoMoney)?;
+        if nanos > MOST { Err(NoMoney) } else { Ok(Self(nanos)) }
+    }
+}
+
+impl Serialize for Money {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.dollars())
+    }
+}
+
+impl<'de> Deserialize<'de> for Money {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let nanos = (f64::deserialize(deserializer)? * NANOS as f64).round();
+        if nanos >= 0.0 && nanos <= MOST as f64 {
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "whole and between zero and 2^50"
+            )]
+            let nanos = nanos as u64;
+            Ok(Self(nanos))
+        } else {
+            Err(serde::de::Error::custom(NoMoney))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn amounts_read_well() {
+        let table = [
+            (0, "$0"),
+            (1, "<$0.0001"),
+            (50_000, "$0.0001"),
+            (12_345_678, "$0.0123"),
+            (99_949_999, "$0.0999"),
+            (99_950_000, "$0.10"),
+            (123_456_789, "$0.12"),
+            (2_500_000_000, "$2.50"),
+            (1_999_999_999, "$2.00"),
+            (1_234_567_890_123, "$1234.57"),
+        ];
+        for (nanos, shown) in table {
+            assert_eq!(Money::from_nanos(nanos).to_string(), shown, "{nanos}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_read_in_dollars() {
+        let table = [
+            ("2.50", Some(2_500_000_000)),
+            ("$2.50", Some(2_500_000_000)),
+            (" $ 3 ", Some(3_000_000_000)),
+            (".5", Some(500_000_000)),
+            ("0.000000001", Some(1)),
+            ("0.0000000001", None),
+            ("", None),
+            ("$", None),
+            (".", None),
+            ("-1", None),
+            ("1e3", None),
+            ("1,50", None),
+            ("99999999999999999999", None),
+        ];
+        for (text, nanos) in table {
+            assert_eq!(text.parse().ok(), nanos.map(Money::from_nanos), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_negative_amount_is_not_read() {
+        assert!(serde_json::from_str::<Money>("-0.5").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn an_amount_comes_back_from_json_as_it_was(nanos in 0..=MOST) {
+            let money = Money::from_nanos(nanos);
+            let json = serde_json::to_string(&money).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Money>(&json).unwrap(), money);
+        }
+    }
+}

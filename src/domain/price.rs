@@ -1,0 +1,142 @@
+//! What tokens cost.
+
+use super::{Money, Usage};
+
+/// What one token costs, in pico-dollars: the same number as micro-dollars for a million tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rate(u64);
+
+/// What each kind of token costs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rates {
+    /// One that the model reads.
+    pub input: Rate,
+    /// One that it writes, thinking included.
+    pub output: Rate,
+    /// One that it reads from the provider's cache; where that is not told it costs as any other.
+    pub cache_read: Option<Rate>,
+    /// One that is written to that cache; the same.
+    pub cache_write: Option<Rate>,
+}
+
+/// What a model costs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Price {
+    /// What holds for short requests.
+    pub rates: Rates,
+    /// What holds for all of a request whose input is longer than so many tokens, the shortest
+    /// first.
+    pub above: Vec<(u64, Rates)>,
+}
+
+/// The most dollars for a million tokens that are taken for a price.
+const MOST: f64 = 1e6;
+
+/// Pico-dollars in a nano-dollar.
+const PICOS: u128 = 1_000;
+
+impl Rate {
+    /// So many dollars for a million tokens; `None` for what no price can be.
+    pub fn per_million(dollars: f64) -> Option<Self> {
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between zero and 10^12"
+        )]
+        (0.0..=MOST).contains(&dollars).then(|| Self((dollars * 1e6).round() as u64))
+    }
+
+    /// In dollars for a million tokens, for those who only show it.
+    pub fn dollars_per_million(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    fn of(self, tokens: u64) -> u128 {
+        u128::from(self.0) * u128::from(tokens)
+    }
+}
+
+impl Price {
+    /// What a response cost.
+    pub fn of(&self, usage: Usage) -> Money {
+        let rates = self.rates_for(usage.input);
+        let cached = usage.cache_read.min(usage.input);
+        let written = usage.cache_write.min(usage.input - cached);
+        let fresh = usage.input - cached - written;
+        let picos = rates.input.of(fresh)
+            + rates.output.of(usage.output)
+            + rates.cache_read.unwrap_or(rates.input).of(cached)
+            + rates.cache_write.unwrap_or(rates.input).of(written);
+        let nanos = (picos + PICOS / 2) / PICOS;
+        Money::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    fn rates_for(&self, input: u64) -> Rates {
+        let above = self.above.iter().rev().find(|(size, _)| input > *size);
+        above.map_or(self.rates, |(_, rates)| *rates)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(dollars: f64) -> Rate {
+        Rate::per_million(dollars).unwrap()
+    }
+
+    fn sonnet() -> Price {
+        let rates = |factor: f64| Rates {
+            input: rate(3.0 * factor),
+            output: rate(15.0 * factor),
+            cache_read: Some(rate(0.3 * factor)),
+            cache_write: Some(rate(3.75 * factor)),
+        };
+        Price { rates: rates(1.0), above: vec![(200_000, rates(2.0))] }
+    }
+
+    fn usage(input: u64, output: u64, cache_read: u64, cache_write: u64) -> Usage {
+        Usage { input, output, cache_read, cache_write }
+    }
+
+    #[test]
+    fn each_kind_of_token_has_its_price() {
+        let table = [
+            (usage(1_000_000, 0, 0, 0), 6_000_000_000),
+            (usage(100_000, 0, 0, 0), 300_000_000),
+            (usage(0, 1_000, 0, 0), 15_000_000),
+            (usage(100_000, 0, 100_000, 0), 30_000_000),
+            (usage(100_000, 0, 0, 100_000), 375_000_000),
+            (
+                usage(100_000, 1_000, 90_000, 5_000),
+                27_000_000 + 18_750_000 + 15_000_000 + 15_000_000,
+            ),
+            // A server that counts cached tokens beside the others.
+            (usage(10, 0, 90_000, 0), 3_000),
+            (usage(0, 0, 0, 0), 0),
+        ];
+        for (usage, nanos) in table {
+            assert_eq!(sonnet().of(usage), Money::from_nanos(nanos), "{usage:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_request_costs_more_for_all_of_its_tokens() {
+        assert_eq!(sonnet().of(usage(200_000, 0, 0, 0)), Money::from_nanos(600_000_000));
+        assert_eq!(sonnet().of(usage(200_001, 0, 0, 0)), Money::from_nanos(1_200_006_000));
+    }
+
+    #[test]
+    fn what_has_no_price_in_the_cache_costs_as_any_other() {
+        let rates = Rates { input: rate(1.0), output: rate(2.0), ..Rates::default() };
+        let price = Price { rates, above: Vec::new() };
+        assert_eq!(price.of(usage(1_000, 0, 900, 0)), price.of(usage(1_000, 0, 0, 0)));
+    }
+
+    #[test]
+    fn a_thousandth_of_a_cent_for_a_million_tokens_is_told_apart() {
+        assert_eq!(rate(0.0689).dollars_per_million(), 0.0689);
+        assert_eq!(Rate::per_million(-1.0), None);
+        assert_eq!(Rate::per_million(f64::NAN), None);
+    }
+}

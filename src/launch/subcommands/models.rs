@@ -1,0 +1,306 @@
+//! `slug models`: what can be asked, how much it reads, and what it costs.
+
+use std::fmt::Write as _;
+use std::io::{Write, stdout};
+
+use anyhow::Context;
+use chrono::Utc;
+use serde_json::{Value, json};
+
+use crate::catalogue::{self, Catalogue, Images, ModelFacts, Reasoning, Setting, Shelf};
+use crate::cli::{Cli, Exit, ModelsList};
+use crate::domain::sanitize::sanitize;
+use crate::domain::{Price, Rate};
+use crate::launch::build;
+use crate::launch::ground::Ground;
+use crate::launch::print;
+use crate::platform::paths::replace_private;
+use crate::providers::http::{Endpoint, Http, PlainHttp};
+use crate::providers::{ModelInfo, Provider};
+
+use super::wrong;
+
+/// A model that is listed.
+struct Row<'a> {
+    /// The configured provider that offers it, or the catalogue's that has it.
+    provider: String,
+    id: String,
+    place: Place,
+    /// What the server says that it reads.
+    served: Option<u64>,
+    facts: Option<&'a ModelFacts>,
+}
+
+/// Where a model was found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Server,
+    Catalogue,
+}
+
+/// What stands over the columns.
+const HEADS: [&str; 7] = ["model", "window", "output", "in", "cached", "out", ""];
+
+pub(super) async fn list(cli: &Cli, ground: &Ground, list: &ModelsList) -> anyhow::Result<Exit> {
+    let config = match ground.config(cli, ground.project(cli)?) {
+        Ok(config) => config,
+        Err(errors) => return Ok(wrong(&errors)),
+    };
+    let shelf = Shelf::new(ground.home.catalogue());
+    let catalogue = shelf.catalogue();
+    if let Some(complaint) = shelf.complaint() {
+        print::complain(complaint);
+    }
+    let name = config.provider.value.to_string();
+    let provider = build::server(ground, &config)?;
+    let (models, failed) = match provider.models().await {
+        Ok(models) => (models, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    if let Some(error) = &failed {
+        print::complain(&error.message);
+    }
+    let wanted = |id: &str| {
+        list.filter.as_ref().is_none_or(|part| id.to_lowercase().contains(&part.to_lowercase()))
+    };
+    let mut rows = served(&name, models, &*provider, catalogue);
+    rows.retain(|row| wanted(&row.id));
+    if list.filter.is_some() || list.format.json {
+        rows.extend(known(catalogue).filter(|row| wanted(&format!("{}/{}", row.provider, row.id))));
+    }
+    let mut out = stdout().lock();
+    if list.format.json {
+        let rows: Vec<Value> = rows.iter().map(Row::json).collect();
+        writeln!(out, "{}", Value::from(rows))?;
+    } else {
+        out.write_all(text(&rows, config.endpoint.value.as_str()).as_bytes())?;
+        writeln!(out, "{}", about(catalogue, list.filter.as_deref(), rows.is_empty()))?;
+    }
+    Ok(if failed.is_some() && rows.is_empty() { Exit::Failed } else { Exit::Answered })
+}
+
+pub(super) async fn refresh(ground: &Ground) -> anyhow::Result<Exit> {
+    let from = Endpoint::parse(catalogue::SOURCE, PlainHttp::LoopbackOnly)?;
+    let fetched = catalogue::refresh(&Http::new(), &from, Utc::now().date_naive()).await?;
+    let path = ground.home.catalogue();
+    replace_private(&path, fetched.text()?.as_bytes())
+        .with_context(|| format!("Cannot write {}", path.display()))?;
+    let (count, from, path) = (fetched.len(), catalogue::SOURCE, path.display());
+    writeln!(stdout(), "{count} models of {from} are kept in {path}.")?;
+    Ok(Exit::Answered)
+}
+
+fn served<'a>(
+    name: &str,
+    models: Vec<ModelInfo>,
+    provider: &dyn Provider,
+    catalogue: &'a Catalogue,
+) -> Vec<Row<'a>> {
+    let row = |model: ModelInfo| Row {
+        provider: name.to_owned(),
+        facts: provider.host().and_then(|host| catalogue.find(host, &model.id)),
+        id: model.id,
+        place: Place::Server,
+        served: model.context_window,
+    };
+    models.into_iter().map(row).collect()
+}
+
+fn known(catalogue: &Catalogue) -> impl Iterator<Item = Row<'_>> {
+    catalogue.models().map(|(provider, id, facts)| Row {
+        provider: provider.to_owned(),
+        id: id.to_owned(),
+        place: Place::Catalogue,
+        served: None,
+        facts: Some(facts),
+    })
+}
+
+impl Row<'_> {
+    fn price(&self) -> Option<&Price> {
+        self.facts?.price.as_ref()
+    }
+
+    fn window(&self) -> Option<u64> {
+        self.served.or(self.facts.map(|facts| facts.window))
+    }
+
+    fn cells(&self) -> [String; 7] {
+        let count = |count: Option<u64>| count.map(tokens).unwrap_or_default();
+        let rates = self.price().map(|price| price.rates);
+        let rate = |rate: Option<Rate>| {
+            rate.map(|rate| format!("${}", rate.dollars_per_million())).unwrap_or_default()
+        };
+        let id = match self.place {
+            Place::Server => sanitize(&self.id).into_owned(),
+            Place::Catalogue => format!("{}/{}", self.provider, self.id),
+        };
+        [
+            id,
+            count(self.window()),
+            count(self.facts.and_then(|facts| facts.output)),
+            rate(rates.map(|rates| rates.input)),
+            rate(rates.and_then(|rates| rates.cache_read)),
+            rate(rates.map(|rates| rates.output)),
+            self.facts.map(abilities).unwrap_or_default(),
+        ]
+    }
+
+    fn json(&self) -> Value {
+        let facts = self.facts;
+        let reasoning = facts.and_then(|facts| facts.reasoning.as_ref());
+        json!({
+            "provider": self.provider,
+            "id": self.id,
+            "offered": self.place == Place::Server,
+            "context_window": self.window(),
+            "window_from": match (self.served, facts) {
+                (Some(_), _) => Some("server"),
+                (None, Some(_)) => Some("catalogue"),
+                (None, None) => None,
+            },
+            "max_output": facts.and_then(|facts| facts.output),
+            "released": facts.map(|facts| facts.released),
+            "images": facts.map(|facts| facts.images == Images::Taken),
+            "reasoning": facts.map(|_| reasoning.is_some()),
+            "efforts": reasoning.map(|reasoning| &reasoning.efforts),
+            "price": self.price().map(|price| {
+                let rate = Rate::dollars_per_million;
+                json!({
+                    "input": rate(price.rates.input),
+                    "output": rate(price.rates.output),
+                    "cache_read": price.rates.cache_read.map(rate),
+                    "cache_write": price.rates.cache_write.map(rate),
+                })
+            }),
+        })
+    }
+}
+
+fn abilities(facts: &ModelFacts) -> String {
+    let images = match facts.images {
+        Images::Taken => Some("images".to_owned()),
+        Images::Refused => None,
+    };
+    let reasoning = facts.reasoning.as_ref().map(reasons);
+    let dearer = facts.price.as_ref().and_then(|price| price.above.first());
+    let dearer = dearer.map(|(size, _)| format!("dearer above {}", tokens(*size)));
+    images.into_iter().chain(reasoning).chain(dearer).collect::<Vec<_>>().join(", ")
+}
+
+fn reasons(reasoning: &Reasoning) -> String {
+    let budget = reasoning.settings.contains(&Setting::Budget);
+    match (reasoning.efforts.as_slice(), budget) {
+        ([], false) => "reasons".to_owned(),
+        ([], true) => "reasons within a budget".to_owned(),
+        ([one], _) => format!("reasons ({one})"),
+        ([least, .., most], _) => format!("reasons ({least} to {most})"),
+    }
+}
+
+/// The rows under the server's address, and those that only the catalogue has under a line of
+/// their own.
+fn text(rows: &[Row<'_>], endpoint: &str) -> String {
+    let mut text = String::new();
+    for (place, head) in [
+        (Place::Server, format!("At {endpoint}")),
+        (Place::Catalogue, "In the catalogue".to_owned()),
+    ] {
+        let cells: Vec<[String; 7]> =
+            rows.iter().filter(|row| row.place == place).map(Row::cells).collect();
+        if !cells.is_empty() {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{head}\n");
+            table(&mut text, &cells);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn table(text: &mut String, rows: &[[String; 7]]) {
+    let heads = HEADS.map(str::to_owned);
+    let all = || std::iter::once(&heads).chain(rows);
+    let width = |column: usize| all().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..HEADS.len()).map(width).collect();
+    for row in all() {
+        let mut line = format!("{:<1$}", row[0], widths[0]);
+        for column in 1..6 {
+            let _ = write!(line, "  {:>1$}", row[column], widths[column]);
+        }
+        let _ = write!(line, "  {}", row[6]);
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}
+
+fn about(catalogue: &Catalogue, filter: Option<&str>, nothing: bool) -> String {
+    let (count, date) = (catalogue.len(), catalogue.date);
+    let known = format!("The catalogue has {count} models as of {date}");
+    match filter {
+        Some(part) if nothing => {
+            format!("No model has `{}` in its name. {known}.", sanitize(part))
+        }
+        Some(_) => format!("Prices are in dollars for a million tokens, as of {date}."),
+        None => format!(
+            "{known}; a part of a name lists those, too. Prices are in dollars for a million \
+             tokens."
+        ),
+    }
+}
+
+fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..1_000_000 => format!("{}k", count / 1000),
+        1_000_000.. => format!("{}M", (count / 10_000) as f64 / 100.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::services;
+    use crate::domain::Protocol;
+
+    #[test]
+    fn anthropics_default_model_is_the_newest_sonnet() {
+        let catalogue = Catalogue::bundled().unwrap();
+        let newest = catalogue.newest("anthropic", "claude-sonnet-");
+        assert_eq!(services::of(Protocol::Anthropic).model, newest);
+    }
+
+    #[test]
+    fn every_service_is_in_the_catalogue_with_its_default_model() {
+        let catalogue = Catalogue::bundled().unwrap();
+        for service in &services::SERVICES {
+            let host = service.origin.trim_start_matches("https://");
+            assert!(catalogue::provider_at(host).is_some(), "{host}");
+            let model = service.model.unwrap_or("gpt-5");
+            assert!(catalogue.find(host, model).is_some(), "{model} at {host}");
+        }
+    }
+
+    #[test]
+    fn a_row_says_what_is_known() {
+        let catalogue = Catalogue::bundled().unwrap();
+        let sonnet = known(&catalogue).find(|row| row.id == "claude-sonnet-5-5");
+        let rows = [
+            sonnet.unwrap(),
+            Row {
+                provider: "openai".into(),
+                id: "qwen\u{1b}[31m3".into(),
+                place: Place::Server,
+                served: Some(131_072),
+                facts: None,
+            },
+        ];
+        let text = text(&rows, "http://localhost:8000/v1");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "At http://localhost:8000/v1");
+        assert!(lines[3].ends_with("131k") && !lines[3].contains('$'), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text}");
+        let sonnet = lines.iter().rfind(|line| !line.is_empty()).unwrap();
+        assert!(sonnet.contains("1M") && sonnet.contains("$10"), "{text}");
+    }
+}
