@@ -1,7 +1,7 @@
 //! What a front end can ask of an agent. Stopping a turn is not here: that is a token, which
 //! waits behind no queue.
 
-use crate::domain::{Answer, ApprovalId, EntryId, Mode, SessionId, Typed};
+use crate::domain::{Answer, ApprovalId, Effort, EntryId, Mode, ModelName, SessionId, Typed};
 
 /// Something wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,8 +56,12 @@ pub enum Command {
     },
     /// Changes how much is asked.
     SetMode(Mode),
-    /// Changes the model.
+    /// Changes the model to what a person means by this: a model's name, or `PROVIDER/MODEL`.
     SetModel(String),
+    /// Changes the model, and the provider with it.
+    UseModel(ModelName),
+    /// Changes how hard the model is to think; `None` leaves it to the provider.
+    SetEffort(Option<Effort>),
     /// Gives the open session a title.
     SetTitle(String),
 }

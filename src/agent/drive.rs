@@ -296,9 +296,9 @@ impl Agent {
             model: &running.model,
             system: &running.system,
             tools: running.gate.registry.specs(),
-            max_tokens: self.setup.max_tokens,
+            max_tokens: self.service().max_tokens,
             temperature: self.setup.temperature,
-            effort: self.setup.effort,
+            effort: self.effort,
         };
         let request = request::build(&parts, request::Said { messages, images });
         running.answered = Some(request::answered(&request));
@@ -307,7 +307,7 @@ impl Agent {
         tracing::info!(model = running.model, messages = request.messages.len(), "request");
         self.events.tell(Event::RequestSent { turn: running.turn }).await;
         let cancel = running.cancel.child_token();
-        running.stream = Some(self.setup.provider.stream(request, cancel));
+        running.stream = Some(self.service().provider.stream(request, cancel));
     }
 
     async fn record_response(
@@ -336,7 +336,7 @@ impl Agent {
         self.events.tell(ended).await;
         match stop {
             StopReason::MaxTokens => {
-                let limit = self.setup.max_tokens;
+                let limit = self.service().max_tokens;
                 self.warn(format!(
                     "The answer was cut off at {limit} tokens. Say \"go on\", or raise \
                      `max_tokens` in config.toml."
@@ -381,7 +381,9 @@ impl Agent {
             | Command::NewSession
             | Command::Resume { .. }
             | Command::Fork { .. }
-            | Command::SetModel(_) => {
+            | Command::SetModel(_)
+            | Command::UseModel(_)
+            | Command::SetEffort(_) => {
                 self.warn("A turn is running: wait for its end, or stop it with Escape.").await;
             }
         }

@@ -8,7 +8,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::context;
-use crate::domain::{Block, Message, Mode, NoticeLevel, Role, SessionId, TurnId, Typed, Usage};
+use crate::domain::{
+    Block, Effort, Message, Mode, NoticeLevel, Role, SessionId, TurnId, Typed, Usage,
+};
 use crate::session::{
     Compaction, CompactionStage, Entry, MessageEntry, SessionHeader, StoreError, TurnEnd,
     TurnOutcome, compaction_for,
@@ -26,6 +28,7 @@ use super::open::Open;
 use super::pictures::Pictures;
 use super::powers::Powers;
 use super::repeats::Repeats;
+use super::services::Service;
 use super::sessions::blocking;
 use super::setup::Setup;
 use super::stop::{self, Inbox, Stop};
@@ -76,6 +79,7 @@ pub(super) struct Agent {
     pub(super) powers: Arc<Powers>,
     asks: Arc<Asks>,
     pub(super) model: Option<String>,
+    pub(super) effort: Option<Effort>,
     pub(super) models: Models,
     pub(super) pictures: Pictures,
     warned: HashSet<String>,
@@ -103,6 +107,7 @@ impl Agent {
     fn with(setup: Setup, commands: Inbox, events: mpsc::Sender<Event>, stop: Stop) -> Self {
         Self {
             model: setup.model.clone(),
+            effort: setup.effort,
             open: Open::new(),
             commands,
             events: Events::new(events),
@@ -116,9 +121,14 @@ impl Agent {
         }
     }
 
+    /// The provider that answers.
+    pub(super) fn service(&self) -> &Service {
+        self.setup.services.current()
+    }
+
     async fn run(mut self, start: Start) {
         self.events.tell(Event::ModeChanged(self.powers.mode())).await;
-        self.models.ask(&self.setup.provider);
+        self.models.ask(&self.service().provider.clone());
         self.tell_model().await;
         match start {
             Start::New => self.tell_opened(Vec::new()).await,
@@ -161,7 +171,9 @@ impl Agent {
                     self.error(error.to_string()).await;
                 }
             }
-            Command::SetModel(model) => self.set_model(model).await,
+            Command::SetModel(typed) => self.set_model(&typed).await,
+            Command::UseModel(model) => self.use_model(model).await,
+            Command::SetEffort(effort) => self.set_effort(effort).await,
             Command::Answer { .. }
             | Command::Unsteer { .. }
             | Command::SetMode(_)
@@ -185,7 +197,9 @@ impl Agent {
             | Command::NewSession
             | Command::Resume { .. }
             | Command::Fork { .. }
-            | Command::SetModel(_) => {}
+            | Command::SetModel(_)
+            | Command::UseModel(_)
+            | Command::SetEffort(_) => {}
         }
     }
 
@@ -329,7 +343,7 @@ impl Agent {
             version: SessionHeader::VERSION,
             cwd: self.setup.place.cwd.clone(),
             model: self.model.clone().unwrap_or_else(|| ANY_MODEL.to_owned()),
-            provider: self.setup.provider_name.clone(),
+            provider: self.service().name.clone(),
             forked_from: None,
         }
     }

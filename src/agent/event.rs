@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    ApprovalId, ApprovalRequest, CallId, Display, EntryId, Mode, NoticeLevel, SessionId,
-    StopReason, Todo, ToolCall, ToolStatus, TurnId, Typed, Usage, Window,
+    ApprovalId, ApprovalRequest, CallId, Display, Effort, EntryId, Mode, ModelName, NoticeLevel,
+    SessionId, StopReason, Todo, ToolCall, ToolStatus, TurnId, Typed, Usage, Window,
 };
 use crate::providers::{ModelInfo, Prefill};
 use crate::session::{Record, TurnOutcome};
@@ -32,8 +32,10 @@ pub enum Event {
     },
     /// The model that answers.
     ModelChanged {
-        /// The model's name.
-        model: String,
+        /// Which, and whose.
+        model: ModelName,
+        /// How hard it is to think, where that was said.
+        effort: Option<Effort>,
         /// How much it can read at once.
         window: Window,
         /// Whether the server is on this machine.
@@ -41,6 +43,8 @@ pub enum Event {
     },
     /// The server offers several models and none was named: nothing can be sent before `SetModel`.
     ModelNeeded {
+        /// The provider's name.
+        provider: String,
         /// All of them.
         models: Vec<ModelInfo>,
     },

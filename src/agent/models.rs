@@ -7,12 +7,14 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::providers::{ModelInfo, Provider, ProviderError};
-use crate::session::{Entry, TurnOutcome};
+use crate::session::{Conversation, Entry, TurnOutcome};
 
 use super::Event;
 use super::driver::Agent;
 use super::gate::Person;
-use crate::domain::{NoticeLevel, Window};
+use super::services::Service;
+use super::setup::Standing;
+use crate::domain::{Effort, ModelName, NoticeLevel, Window};
 
 /// The name that stands for whatever model the server has.
 pub const ANY_MODEL: &str = "default";
@@ -80,7 +82,7 @@ impl Agent {
             return Ok(model.clone());
         }
         if self.models.known.is_empty() {
-            self.models.ask(&self.setup.provider);
+            self.models.ask(&self.service().provider.clone());
             let listed = tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(TurnOutcome::Interrupted),
@@ -101,9 +103,68 @@ impl Agent {
         })
     }
 
-    pub(super) async fn set_model(&mut self, model: String) {
-        self.open.note(Entry::Model { model: model.clone() }).await;
+    pub(super) async fn set_model(&mut self, typed: &str) {
+        let listed = self.models.known.iter().map(|known| known.id.as_str());
+        let meant = self.setup.services.meant(typed, listed);
+        self.use_model(meant).await;
+    }
+
+    /// Has another model answer from the next message on.
+    pub(super) async fn use_model(&mut self, ModelName { provider, model }: ModelName) {
+        if !self.change_to(&provider) {
+            let known: Vec<_> = self.setup.services.iter().map(|it| it.name.as_str()).collect();
+            let text = format!(
+                "There is no provider `{provider}` here, only {}. Add [providers.{provider}] to \
+                 ~/.slug/config.toml.",
+                known.join(", ")
+            );
+            return self.error(text).await;
+        }
         self.model = Some(model);
+        self.note_model().await;
+    }
+
+    /// Has the model think harder or less from the next message on.
+    pub(super) async fn set_effort(&mut self, effort: Option<Effort>) {
+        self.effort = effort;
+        self.note_model().await;
+    }
+
+    /// Goes on with what the session that was just opened had, unless this run names its own.
+    pub(super) async fn take_over_model(&mut self) {
+        let Conversation { model, provider, effort, .. } = &self.open.conversation;
+        let (Standing::Usual, Some(model), Some(provider)) =
+            (self.setup.standing, model.clone(), provider.clone())
+        else {
+            return;
+        };
+        let effort = effort.or(self.setup.effort);
+        // Where the server's own model answers, the list of what it has now decides.
+        let is_open = self.setup.model.is_none() && self.service().name == provider;
+        if is_open || model == ANY_MODEL || !self.change_to(&provider) {
+            return;
+        }
+        (self.model, self.effort) = (Some(model), effort);
+        self.tell_model().await;
+    }
+
+    /// Changes the provider; false where there is none of this name.
+    fn change_to(&mut self, provider: &str) -> bool {
+        if self.service().name != provider {
+            if !self.setup.services.choose(provider) {
+                return false;
+            }
+            self.models = Models::default();
+            self.models.ask(&self.service().provider.clone());
+        }
+        true
+    }
+
+    async fn note_model(&mut self) {
+        if let Some(model) = self.model.clone() {
+            let (provider, effort) = (Some(self.service().name.clone()), self.effort);
+            self.open.note(Entry::Model { model, provider, effort }).await;
+        }
         self.tell_model().await;
     }
 
@@ -111,8 +172,11 @@ impl Agent {
         let Some(model) = self.model.clone() else { return };
         let assumed = Window::Assumed(self.setup.window);
         let window = self.models.window(&model).map_or(assumed, Window::Served);
-        let local = self.setup.provider.is_local();
-        self.events.tell(Event::ModelChanged { model, window, local }).await;
+        let Service { name, provider, .. } = self.service();
+        let (local, provider) = (provider.is_local(), name.clone());
+        let model = ModelName { provider, model };
+        let changed = Event::ModelChanged { model, effort: self.effort, window, local };
+        self.events.tell(changed).await;
     }
 
     /// Takes the session's own model or the only one there is; otherwise somebody has to choose.
@@ -134,7 +198,8 @@ impl Agent {
                     self.model = Some(first);
                 }
                 (None, [_, ..], Person::Present) => {
-                    self.events.tell(Event::ModelNeeded { models: known.clone() }).await;
+                    let (provider, models) = (self.service().name.clone(), known.clone());
+                    self.events.tell(Event::ModelNeeded { provider, models }).await;
                 }
             }
         }

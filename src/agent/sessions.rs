@@ -51,6 +51,7 @@ impl Agent {
         let (open, loaded, shown) = self.load(session).await?;
         self.open.close().await;
         self.open = open;
+        self.take_over_model().await;
         for notice in &loaded.notices {
             self.events.notice(NoticeLevel::Warning, notice.to_string()).await;
         }

@@ -9,24 +9,31 @@ use crate::domain::{Effort, Mode};
 use crate::permissions::Workspace;
 use crate::permissions::store::ProjectFiles;
 use crate::platform::debug_log::DebugLog;
-use crate::providers::Provider;
 use crate::session::{Blobs, Store};
 use crate::tools::{Files, Place, Processes, Registry};
 
 use super::gate::Person;
+use super::services::Services;
+
+/// Whether the model that a run begins with holds for a session that had another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It was named for this very run.
+    Firm,
+    /// It is what usually answers; a session goes on with its own.
+    Usual,
+}
 
 /// What an agent works with.
 pub struct Setup {
     /// Where the models are.
-    pub provider: Arc<dyn Provider>,
-    /// The provider's name, for the session's header.
-    pub provider_name: String,
+    pub services: Services,
     /// The model that was asked for by name; `None` takes what the server offers.
     pub model: Option<String>,
+    /// Whether that model and its provider hold for a session that had others.
+    pub standing: Standing,
     /// The window to assume where the server does not say, in tokens.
     pub window: u64,
-    /// Limit of one response, in tokens.
-    pub max_tokens: u32,
     /// Sent only when set.
     pub temperature: Option<f32>,
     /// How hard the model is to think; sent only when set.

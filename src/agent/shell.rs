@@ -73,7 +73,9 @@ impl Agent {
                     | Command::NewSession
                     | Command::Resume { .. }
                     | Command::Fork { .. }
-                    | Command::SetModel(_)),
+                    | Command::SetModel(_)
+                    | Command::UseModel(_)
+                    | Command::SetEffort(_)),
                 ) => self.commands.hold(command),
                 None => {
                     front_end = FrontEnd::Gone;

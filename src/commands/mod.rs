@@ -3,7 +3,7 @@
 //! Pure: a line of text becomes a [`SlashCommand`] or an error that says what to type instead.
 //! What a command does is decided by the front end.
 
-use crate::domain::{Mode, SessionId, UnknownMode};
+use crate::domain::{Effort, Mode, SessionId, UnknownMode};
 
 /// A command that the person typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub enum SlashCommand {
     Model(Option<String>),
     /// Changes the mode, or asks which.
     Mode(Option<Mode>),
+    /// Has the model think harder or less, or lists how hard it can.
+    Effort(Option<Thinking>),
     /// Makes the conversation that is sent shorter.
     Compact,
     /// Starts over with nothing in the conversation.
@@ -55,6 +57,37 @@ pub enum Copied {
     /// Everything.
     All,
 }
+
+/// How hard the model is to think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Thinking {
+    /// As its provider has it.
+    AsUsual,
+    /// So hard.
+    Step(Effort),
+}
+
+impl Thinking {
+    /// What is asked of the provider; nothing where it is to be as usual.
+    pub fn effort(self) -> Option<Effort> {
+        match self {
+            Self::AsUsual => None,
+            Self::Step(effort) => Some(effort),
+        }
+    }
+}
+
+/// How hard a model can think, by the words of `/effort`.
+pub const THINKING: &[(&str, &str)] = &[
+    ("default", "as the model's provider has it"),
+    ("none", "not at all, where the model can do that"),
+    ("minimal", "hardly"),
+    ("low", "a little: quick and cheap"),
+    ("medium", "for most tasks"),
+    ("high", "for hard tasks"),
+    ("xhigh", "longer still"),
+    ("max", "as long as it takes"),
+];
 
 /// On or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,12 +184,17 @@ pub enum ParseError {
 }
 
 /// All commands, in the order that lists show them.
-pub const TABLE: [Spec; 17] = [
+pub const TABLE: [Spec; 18] = [
     Spec { name: "help", argument: Argument::None, help: "keys and commands" },
     Spec { name: "new", argument: Argument::None, help: "begin an empty session" },
     Spec { name: "sessions", argument: Argument::Session, help: "open a past session" },
     Spec { name: "fork", argument: Argument::None, help: "go on in a copy of this session" },
     Spec { name: "model", argument: Argument::Model, help: "change the model" },
+    Spec {
+        name: "effort",
+        argument: Argument::OneOf(THINKING),
+        help: "have the model think harder or less",
+    },
     Spec { name: "mode", argument: Argument::Mode, help: "change how much is asked" },
     Spec { name: "compact", argument: Argument::None, help: "send less of the older conversation" },
     Spec { name: "clear", argument: Argument::None, help: "start over; this session is kept" },
@@ -183,7 +221,7 @@ impl Argument {
             Self::Fold => "a kind of panes, and how; alone it folds or unfolds them all",
             Self::File => "a file to begin with; alone it shows all of them",
             Self::Session => "a past session; alone it lists them",
-            Self::OneOf(_) => "one of these words; alone it changes from one to the other",
+            Self::OneOf(_) => "one of these words",
         }
     }
 }
@@ -253,6 +291,7 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "sessions" => SlashCommand::Sessions(given.map(session).transpose()?),
         "fork" => SlashCommand::Fork,
         "model" => SlashCommand::Model(given.map(str::to_owned)),
+        "effort" => SlashCommand::Effort(given.map(thinking)),
         "mode" => SlashCommand::Mode(given.map(str::parse).transpose()?),
         "compact" => SlashCommand::Compact,
         "clear" => SlashCommand::Clear,
@@ -274,6 +313,11 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
 
 fn session(given: &str) -> Result<SessionId, ParseError> {
     given.parse().map_err(|_| ParseError::Session(given.to_owned()))
+}
+
+/// What the table let through and is no step is `default`.
+fn thinking(given: &str) -> Thinking {
+    Effort::parse(given).map_or(Thinking::AsUsual, Thinking::Step)
 }
 
 fn fold_order(given: &str) -> Result<FoldOrder, ParseError> {
@@ -302,6 +346,8 @@ mod tests {
             ("/help", Some(Ok(SlashCommand::Help))),
             ("/model", Some(Ok(SlashCommand::Model(None)))),
             ("/model  qwen3 ", Some(Ok(SlashCommand::Model(Some("qwen3".into()))))),
+            ("/effort high", Some(Ok(SlashCommand::Effort(Some(Thinking::Step(Effort::High)))))),
+            ("/effort default", Some(Ok(SlashCommand::Effort(Some(Thinking::AsUsual))))),
             ("/mode plan", Some(Ok(SlashCommand::Mode(Some(Mode::Plan))))),
             ("/mode fast", Some(Err(ParseError::Mode(UnknownMode("fast".into()))))),
             ("/copy", Some(Ok(SlashCommand::Copy(Copied::Answer)))),

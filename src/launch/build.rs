@@ -6,9 +6,9 @@ use std::sync::Arc;
 use anyhow::Context;
 use chrono::Local;
 
-use crate::agent::{Person, Setup};
+use crate::agent::{Person, Service, Services, Setup, Standing};
 use crate::cli::Cli;
-use crate::config::{Config, ModelChoice, Reach};
+use crate::config::{Config, ModelChoice, Origin, Reach};
 use crate::context::{self, Git};
 use crate::permissions::store::ProjectFiles;
 use crate::platform::debug_log::DebugLog;
@@ -35,9 +35,7 @@ pub(super) struct Parts {
 /// Who answers, and who is asked.
 pub(super) struct Sides {
     /// The models.
-    pub(super) provider: Arc<dyn Provider>,
-    /// The provider's name in the session's log.
-    pub(super) provider_name: String,
+    pub(super) services: Services,
     /// The person.
     pub(super) person: Person,
 }
@@ -83,14 +81,10 @@ pub(super) fn parts(
     };
     let store = store(ground);
     let setup = Setup {
-        provider: sides.provider,
-        provider_name: sides.provider_name,
-        model: match &config.model.value {
-            ModelChoice::Named(name) => Some(name.clone()),
-            ModelChoice::Served => None,
-        },
+        model: sides.services.current().model.clone(),
+        services: sides.services,
+        standing: standing(config),
         window: config.context_window.value,
-        max_tokens: config.max_tokens.value,
         temperature: config.temperature.as_ref().map(|temperature| temperature.value),
         effort: config.effort.as_ref().map(|effort| effort.value),
         max_tool_rounds: config.max_tool_rounds.value,
@@ -121,15 +115,31 @@ pub(super) fn store(ground: &Ground) -> Store {
 }
 
 /// The models of this run: a script where one is played, else the configured server.
-pub(super) fn models(
+pub(super) fn services(
     ground: &Ground,
     config: &Config,
     script: Option<&Option<PathBuf>>,
-) -> anyhow::Result<(Arc<dyn Provider>, String)> {
-    Ok(match script {
-        Some(script) => (demo(script.as_ref())?, "demo".to_owned()),
-        None => (server(ground, config)?, config.provider.value.to_string()),
-    })
+) -> anyhow::Result<Services> {
+    let (name, provider) = match script {
+        Some(script) => ("demo".to_owned(), demo(script.as_ref())?),
+        None => (config.provider.value.to_string(), server(ground, config)?),
+    };
+    let model = match &config.model.value {
+        ModelChoice::Named(name) => Some(name.clone()),
+        ModelChoice::Served => None,
+    };
+    let max_tokens = config.max_tokens.value;
+    Ok(Services::new(Service { name, provider, model, max_tokens }, []))
+}
+
+/// Whether the configured model was named for this very run.
+fn standing(config: &Config) -> Standing {
+    let named = [&config.model.origin, &config.provider.origin, &config.endpoint.origin];
+    if named.iter().any(|origin| matches!(origin, Origin::Flag(_) | Origin::Environment(_))) {
+        Standing::Firm
+    } else {
+        Standing::Usual
+    }
 }
 
 /// The scripted model of `--demo`.

@@ -45,8 +45,8 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
     let redactor = Redactor::default();
     let filter = std::env::var("RUST_LOG").ok();
     let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
-    let (provider, provider_name) = build::models(ground, &config, cli.demo.as_ref())?;
-    let sides = Sides { provider, provider_name, person: Person::Absent };
+    let services = build::services(ground, &config, cli.demo.as_ref())?;
+    let sides = Sides { services, person: Person::Absent };
     let Parts { mut setup, processes } =
         build::parts(cli, ground, &config, project, sides, &redactor)?;
     setup.notices.extend(log.as_ref().err().map(ToString::to_string));

@@ -172,8 +172,8 @@ impl Chat<'_> {
         let redactor = Redactor::default();
         let filter = std::env::var("RUST_LOG").ok();
         let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
-        let (provider, provider_name) = build::models(ground, &config, script.as_ref())?;
-        let sides = Sides { provider: provider.clone(), provider_name, person: Person::Present };
+        let services = build::services(ground, &config, script.as_ref())?;
+        let sides = Sides { services: services.clone(), person: Person::Present };
         let Parts { mut setup, processes } =
             build::parts(cli, ground, &config, project, sides, &redactor)?;
         let (keys, said) = ground.keys(&config);
@@ -187,7 +187,7 @@ impl Chat<'_> {
         let command = config.status_command.as_ref().map(|command| command.value.clone());
         let store = setup.store.clone();
         let clipboard = front.clipboard(ground);
-        let outside = Outside::new(cli, ground, project, provider, store, command, clipboard);
+        let outside = Outside::new(cli, ground, project, services, store, command, clipboard);
         let shutdown = CancellationToken::new();
         let AgentHandle { commands, events, stop, task } =
             agent::spawn(setup, once::start(cli, ground)?);

@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use tokio::sync::oneshot;
 
+use crate::agent;
 use crate::cli::Cli;
 use crate::config::{self, Change, ThemeChoice};
 use crate::context::{self, GitStatus, Head, git_head};
-use crate::domain::{Image, SessionId, Typed};
+use crate::domain::{Image, ModelName, SessionId, Typed};
 use crate::permissions::store::ProjectFiles;
 use crate::platform::clipboard::{self, Clipboard, Kept, Pasted};
 use crate::platform::graphics::{Canvas, Cells};
@@ -19,7 +20,6 @@ use crate::platform::image::{self, Fit};
 use crate::platform::terminal::output::Output;
 use crate::platform::terminal_kind::Terminal;
 use crate::platform::{editor, status_command, which};
-use crate::providers::Provider;
 use crate::session::{Draft, Drafts, History, HistoryPage, KindFolds, SessionFolds, Store};
 use crate::tools::Place;
 use crate::tui::app::images::{ImageSource, Taken};
@@ -43,12 +43,15 @@ const CLIPBOARD: Duration = Duration::from_secs(2);
 /// How long a large image on it may take.
 const PASTE: Duration = Duration::from_secs(10);
 
+/// How long a provider may take to list its models beside others that already have.
+const LISTING: Duration = Duration::from_secs(5);
+
 /// The rest of slug, as the screen sees it.
 pub(super) struct Outside {
     cwd: PathBuf,
     home: PathBuf,
     user_home: Option<PathBuf>,
-    provider: Arc<dyn Provider>,
+    services: agent::Services,
     store: Store,
     drafts: Arc<Drafts>,
     /// What this run's draft is kept under.
@@ -70,7 +73,7 @@ impl Outside {
         cli: &Cli,
         ground: &Ground,
         project: ProjectFiles,
-        provider: Arc<dyn Provider>,
+        services: agent::Services,
         store: Store,
         status_command: Option<String>,
         clipboard: Clipboard,
@@ -86,7 +89,7 @@ impl Outside {
             cwd: ground.cwd.clone(),
             home: ground.home.root().to_owned(),
             user_home: ground.user_home.clone(),
-            provider,
+            services,
             store,
             drafts: Arc::new(Drafts::new(ground.home.drafts())),
             draft: SessionId::generate(),
@@ -154,10 +157,22 @@ impl Services for Outside {
     }
 
     async fn models(&self) -> Result<Vec<ModelRow>, String> {
-        let models = self.provider.models().await.map_err(|error| error.message)?;
-        let row =
-            |it: crate::providers::ModelInfo| ModelRow { name: it.id, window: it.context_window };
-        Ok(models.into_iter().map(row).collect())
+        let (mut rows, mut failures) = (Vec::new(), Vec::new());
+        let asked = self.services.iter().map(|service| async move {
+            (&service.name, tokio::time::timeout(LISTING, service.provider.models()).await)
+        });
+        for (provider, listed) in join_all(asked).await {
+            match listed {
+                Ok(Ok(models)) => rows.extend(models.into_iter().map(|it| ModelRow {
+                    name: ModelName::new(provider.as_str(), it.id),
+                    window: it.context_window,
+                })),
+                Ok(Err(error)) => failures.push(error.message),
+                Err(_) => failures.push(format!("{provider} does not say what models it has.")),
+            }
+        }
+        // One server that is not there must not hide what the others have.
+        if rows.is_empty() && !failures.is_empty() { Err(failures.join(" ")) } else { Ok(rows) }
     }
 
     async fn files(&self) -> Vec<String> {

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Block, CallId, ContentHash, Display, EntryId, Message, Mode, Outcome, Role, RuleSource,
+    Block, CallId, ContentHash, Display, Effort, EntryId, Message, Mode, Outcome, Role, RuleSource,
     SessionId, StopReason, Todo, ToolStatus, TurnId, Usage,
 };
 
@@ -80,6 +80,12 @@ pub enum Entry {
     Model {
         /// Its name on the server.
         model: String,
+        /// The provider's name, where the log says.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider: Option<String>,
+        /// How hard it is to think, where that was said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        effort: Option<Effort>,
     },
     /// The mode from here on. History: a resume restores no powers from it.
     Mode {

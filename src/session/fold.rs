@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::domain::{
-    Block, CallId, ContentHash, EntryId, Message, Protocol, StopReason, Todo, ToolCall, TurnId,
-    Usage,
+    Block, CallId, ContentHash, Effort, EntryId, Message, Protocol, StopReason, Todo, ToolCall,
+    TurnId, Usage,
 };
 
 use super::title::note_title;
@@ -25,6 +25,10 @@ pub struct Conversation {
     pub title: Option<String>,
     /// The model that was used last; `None` without a header.
     pub model: Option<String>,
+    /// The provider that was used last, where the log says.
+    pub provider: Option<String>,
+    /// How hard the model was to think, where that was said.
+    pub effort: Option<Effort>,
     /// The number of the next turn.
     pub next_turn: TurnId,
     /// What all responses took.
@@ -103,6 +107,8 @@ impl Default for Conversation {
             todos: Vec::new(),
             title: None,
             model: None,
+            provider: None,
+            effort: None,
             next_turn: TurnId(1),
             usage: Usage::default(),
             contexts: BTreeMap::new(),
@@ -127,11 +133,18 @@ impl Conversation {
         self.next_turn = self.next_turn.max(record.turn.next());
         note_title(&mut self.title, &record.entry);
         match &record.entry {
-            Entry::Session(header) => self.model = Some(header.model.clone()),
+            Entry::Session(header) => {
+                self.model = Some(header.model.clone());
+                self.provider = Some(header.provider.clone());
+            }
             Entry::Message(said) => self.say(record.id, said),
             Entry::Compaction(compaction) => self.compact(compaction),
             Entry::Todo { todos } => self.todos.clone_from(todos),
-            Entry::Model { model } => self.model = Some(model.clone()),
+            Entry::Model { model, provider, effort } => {
+                self.model = Some(model.clone());
+                self.provider.clone_from(provider);
+                self.effort = *effort;
+            }
             Entry::ToolStarted { .. }
             | Entry::Permission(_)
             | Entry::FileChange(_)

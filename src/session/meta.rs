@@ -84,7 +84,7 @@ impl Meta {
         match &record.entry {
             Entry::Session(header) => self.begin(header),
             Entry::Message(said) => self.say(said),
-            Entry::Model { model } => self.model.clone_from(model),
+            Entry::Model { model, .. } => self.model.clone_from(model),
             Entry::ToolStarted { .. }
             | Entry::Permission(_)
             | Entry::FileChange(_)

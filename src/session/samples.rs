@@ -142,7 +142,7 @@ pub(super) fn every_kind() -> Vec<Entry> {
             first_kept: None,
         }),
         Entry::Title { title: "The cart".into() },
-        Entry::Model { model: "other".into() },
+        Entry::Model { model: "other".into(), provider: Some("mine".into()), effort: None },
         Entry::Mode { mode: Mode::AllowEdits },
         Entry::Interrupted,
         Entry::TurnEnd(TurnEnd {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use slug_code::agent::{Command, Event, Person, Start};
-use slug_code::domain::{Block, Mode, SessionId};
+use slug_code::domain::{Block, Mode, ModelName, SessionId};
 use slug_code::platform::debug_log::DebugLog;
 use slug_code::platform::redact::Redactor;
 use slug_code::providers::Recovery;
@@ -27,6 +27,8 @@ async fn what_cannot_be_done_in_a_turn_is_answered_with_a_sentence() {
         Command::Resume { session: SessionId::generate() },
         Command::Fork { session: rig.id(), upto: None },
         Command::SetModel("other".into()),
+        Command::UseModel(ModelName::new("test", "other")),
+        Command::SetEffort(None),
     ];
     for command in commands {
         rig.tell(command).await;
@@ -166,7 +168,7 @@ async fn with_several_models_the_person_chooses() {
     let mut rig = scene.open(Start::New).await;
     assert!(matches!(rig.turn("hello").await, TurnOutcome::Failed(_)));
     let offered =
-        |event: &Event| matches!(event, Event::ModelNeeded { models } if models.len() == 2);
+        |event: &Event| matches!(event, Event::ModelNeeded { models, .. } if models.len() == 2);
     assert!(rig.heard.iter().any(offered));
     rig.tell(Command::SetModel("b".into())).await;
     play(&scene, [words("hi")]);

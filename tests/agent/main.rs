@@ -16,6 +16,7 @@ mod calls;
 mod commands;
 mod fakes;
 mod images;
+mod models;
 mod modes;
 mod prefix;
 mod rig;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use slug_code::agent::{AgentHandle, Command, Event, Person, Setup, Start, spawn};
+use slug_code::agent::{
+    AgentHandle, Command, Event, Person, Service, Services, Setup, Standing, Start, spawn,
+};
 use slug_code::context::ContextProvider;
 use slug_code::domain::{Answer, ApprovalRequest, CallId, Message, Mode, SessionId, ToolStatus};
 use slug_code::permissions::Workspace;
@@ -35,6 +37,8 @@ pub struct Scene {
     pub store: Store,
     pub model: Arc<Scripted>,
     pub provider: Option<Arc<dyn Provider>>,
+    pub others: Vec<Service>,
+    pub standing: Standing,
     pub processes: Arc<FakeProcesses>,
     pub files: Arc<FakeFiles>,
     pub mode: Mode,
@@ -64,6 +68,8 @@ impl Scene {
             store: Store::new(sessions.clone(), home.join("trash"), home.join("blobs")),
             model: Arc::new(Scripted::new(models)),
             provider: None,
+            others: Vec::new(),
+            standing: Standing::Usual,
             processes: Arc::new(FakeProcesses::new(sessions)),
             files: Arc::new(FakeFiles::new()),
             mode: Mode::Ask,
@@ -99,11 +105,18 @@ impl Scene {
         let workspace = Workspace::new(self.work.clone(), Vec::new(), None, self.home.clone());
         let provider = self.provider.clone();
         Setup {
-            provider: provider.unwrap_or_else(|| self.model.clone()),
-            provider_name: "test".into(),
+            services: Services::new(
+                Service {
+                    name: "test".into(),
+                    provider: provider.unwrap_or_else(|| self.model.clone()),
+                    model: self.named.map(str::to_owned),
+                    max_tokens: 1000,
+                },
+                self.others.clone(),
+            ),
             model: self.named.map(str::to_owned),
+            standing: self.standing,
             window: 100_000,
-            max_tokens: 1000,
             temperature: None,
             effort: None,
             max_tool_rounds: self.rounds,

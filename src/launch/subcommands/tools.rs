@@ -50,8 +50,8 @@ async fn call_one(cli: &Cli, ground: &Ground, call: ToolCall, json: bool) -> any
         Ok(config) => config,
         Err(errors) => return Ok(super::wrong(&errors)),
     };
-    let (provider, provider_name) = build::models(ground, &config, cli.demo.as_ref())?;
-    let sides = Sides { provider, provider_name, person: Person::Absent };
+    let services = build::services(ground, &config, cli.demo.as_ref())?;
+    let sides = Sides { services, person: Person::Absent };
     let Parts { mut setup, processes } =
         build::parts(cli, ground, &config, project, sides, &Redactor::default())?;
     // A call by itself is no session to come back to; it is on record while it runs.

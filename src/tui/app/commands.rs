@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::agent;
-use crate::commands::{self, Copied, FoldHow, SlashCommand, Switch};
+use crate::commands::{self, Copied, FoldHow, SlashCommand, Switch, THINKING};
 use crate::config::ThemeChoice;
-use crate::domain::{Mode, NoticeLevel, SessionId, Typed};
+use crate::domain::{Effort, Mode, NoticeLevel, SessionId, Typed};
 
 use super::approval::{Approval, Stray};
 use super::block::{Body, Fold, Shows};
@@ -104,7 +104,8 @@ pub fn choose(model: &mut Model, choice: Choice) -> Vec<Effect> {
             Some(Ok(command)) => run(model, command),
             Some(Err(_)) | None => Vec::new(),
         },
-        Choice::Model(name) => run(model, SlashCommand::Model(Some(name))),
+        Choice::Model(name) => vec![Effect::Agent(agent::Command::UseModel(name))],
+        Choice::Thinking(how) => run(model, SlashCommand::Effort(Some(how))),
         Choice::Mode(mode) => run(model, SlashCommand::Mode(Some(mode))),
         Choice::Copied(what) => copy(model, what),
         Choice::Theme(choice) => looks::change(model, choice),
@@ -270,6 +271,17 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
             let id = model.requests.issue();
             model.overlays.push(Overlay::Picker(Box::new(Picker::waiting("Models", id))));
             vec![Effect::ListModels(id)]
+        }
+        SlashCommand::Effort(Some(how)) => {
+            vec![Effect::Agent(agent::Command::SetEffort(how.effort()))]
+        }
+        SlashCommand::Effort(None) => {
+            let mut picker = Picker::ready("Thinking", complete::thinking());
+            let now = model.status.effort;
+            let at = THINKING.iter().position(|(word, _)| Effort::parse(word) == now);
+            picker.list.select(at.unwrap_or_default());
+            model.overlays.push(Overlay::Picker(Box::new(picker)));
+            Vec::new()
         }
         SlashCommand::Mode(Some(mode)) => vec![Effect::Agent(agent::Command::SetMode(mode))],
         SlashCommand::Mode(None) => {

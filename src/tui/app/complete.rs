@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
-use crate::commands::{self, Argument, Copied, Spec};
-use crate::domain::Mode;
+use crate::commands::{self, Argument, Copied, Spec, THINKING, Thinking};
 use crate::domain::mention::LineRange;
+use crate::domain::{Effort, Mode};
 
 use super::looks;
 use super::model::Model;
@@ -57,7 +57,7 @@ pub fn source(trigger: &Trigger, model: &Model) -> Source {
             Argument::Copied => Source::Items(copied().collect()),
             Argument::OneOf(all) => Source::Items(words(all)),
             Argument::Fold => Source::Items(words(FOLD_KINDS)),
-            Argument::Model => Source::Items(model.models.iter().map(self::model).collect()),
+            Argument::Model => Source::Items(models(&model.models)),
             Argument::Theme => Source::Items(looks::items(&model.looks)),
             Argument::Session => Source::Items(sessions(model)),
             Argument::File => workspace(model),
@@ -123,14 +123,28 @@ pub fn modes() -> impl Iterator<Item = Item> {
     })
 }
 
-/// A model.
-pub fn model(row: &ModelRow) -> Item {
-    Item {
-        label: row.name.clone(),
+/// How hard the model can think.
+pub fn thinking() -> Vec<Item> {
+    let item = |&(word, meaning): &(&str, &str)| Item {
+        label: word.to_owned(),
+        detail: meaning.to_owned(),
+        aside: String::new(),
+        choice: Choice::Thinking(Effort::parse(word).map_or(Thinking::AsUsual, Thinking::Step)),
+    };
+    THINKING.iter().map(item).collect()
+}
+
+/// The models. Whose one is stands before it where there is more than one provider.
+pub fn models(rows: &[ModelRow]) -> Vec<Item> {
+    let first = rows.first().map(|row| &row.name.provider);
+    let several = rows.iter().any(|row| Some(&row.name.provider) != first);
+    let item = |row: &ModelRow| Item {
+        label: if several { row.name.to_string() } else { row.name.model.clone() },
         detail: String::new(),
         aside: row.window.map(super::status::tokens).unwrap_or_default(),
         choice: Choice::Model(row.name.clone()),
-    }
+    };
+    rows.iter().map(item).collect()
 }
 
 /// The kinds of panes that can be folded together.

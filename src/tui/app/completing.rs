@@ -329,7 +329,7 @@ fn word(choice: Choice, trigger: &Trigger, then: Then) -> Option<Word> {
         }
         (Choice::Mode(mode), _) => complete(mode.name().to_owned()),
         (Choice::Copied(what), _) => complete(what.name().to_owned()),
-        (Choice::Model(name), _) => complete(name),
+        (Choice::Model(name), _) => complete(name.to_string()),
         (Choice::Theme(choice), _) => complete(choice.to_string()),
         (Choice::Session(id), _) => complete(id.to_string()),
         (Choice::Text(kind), Trigger::Argument(Spec { argument: Argument::Fold, .. })) => {
@@ -337,7 +337,7 @@ fn word(choice: Choice, trigger: &Trigger, then: Then) -> Option<Word> {
         }
         (Choice::Text(word), Trigger::Argument(_) | Trigger::FoldHow) => complete(word),
         (Choice::Text(path), trigger) => Some(path_word(&path, trigger, then)),
-        (Choice::Key(_) | Choice::Command(_) | Choice::Sent(_), _) => None,
+        (Choice::Key(_) | Choice::Command(_) | Choice::Sent(_) | Choice::Thinking(_), _) => None,
     }
 }
 

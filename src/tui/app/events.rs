@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::agent::Event;
-use crate::domain::{ApprovalId, NoticeLevel, SessionId, TurnId, Usage};
+use crate::domain::{ApprovalId, ModelName, NoticeLevel, SessionId, TurnId, Usage};
 use crate::providers::ModelInfo;
 use crate::session::{Entry, Record, TurnOutcome};
 
@@ -38,15 +38,20 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
                 return older.map(|older| fold_older(model, older)).into_iter().collect();
             }
         }
-        Event::ModelChanged { model: name, window, local } => {
-            model.status.model = name;
+        Event::ModelChanged { model: name, effort, window, local } => {
+            model.status.model = name.model;
+            model.status.provider = name.provider;
+            model.status.effort = effort;
             model.status.window = Some(window);
             model.status.host = if local { Host::Local } else { Host::Remote };
         }
-        Event::ModelNeeded { models } => {
-            let row = |info: ModelInfo| ModelRow { name: info.id, window: info.context_window };
+        Event::ModelNeeded { provider, models } => {
+            let row = |info: ModelInfo| ModelRow {
+                name: ModelName::new(provider.as_str(), info.id),
+                window: info.context_window,
+            };
             model.models = models.into_iter().map(row).collect();
-            let items = model.models.iter().map(complete::model).collect();
+            let items = complete::models(&model.models);
             model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Models", items))));
         }
         Event::ModeChanged(mode) => model.status.mode = mode,

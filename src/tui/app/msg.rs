@@ -6,7 +6,7 @@ use std::time::Duration;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::agent;
-use crate::domain::NoticeLevel;
+use crate::domain::{ModelName, NoticeLevel};
 use crate::platform::background::Background;
 use crate::session::HistoryPage;
 use crate::tui::gallery::Picture;
@@ -202,8 +202,8 @@ pub enum Msg {
 /// A model in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelRow {
-    /// Its name on the server.
-    pub name: String,
+    /// Which, and whose.
+    pub name: ModelName,
     /// The served window in tokens.
     pub window: Option<u64>,
 }

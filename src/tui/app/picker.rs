@@ -11,9 +11,9 @@ use std::sync::Arc;
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use crate::commands::Copied;
+use crate::commands::{Copied, Thinking};
 use crate::config::ThemeChoice;
-use crate::domain::{Mode, SessionId, Typed};
+use crate::domain::{Mode, ModelName, SessionId, Typed};
 
 use super::editor::{Editor, Lines};
 use super::effect::RequestId;
@@ -29,7 +29,9 @@ pub enum Choice {
     /// Runs a slash command, by name.
     Command(&'static str),
     /// Changes the model.
-    Model(String),
+    Model(ModelName),
+    /// Has the model think so hard.
+    Thinking(Thinking),
     /// Changes the mode.
     Mode(Mode),
     /// Copies a part of the session.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Mode, SessionId, Usage, Window};
+use crate::domain::{Effort, Mode, SessionId, Usage, Window};
 
 /// What is known of the session's surroundings. What is not known is not shown.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -13,6 +13,10 @@ pub struct Status {
     pub git: Option<Git>,
     /// The model that answers.
     pub model: String,
+    /// Whose it is, by the name in the configuration.
+    pub provider: String,
+    /// How hard it is to think, where that was said.
+    pub effort: Option<Effort>,
     /// How much the model can read at once, once it is known.
     pub window: Option<Window>,
     /// Whether the model runs on this machine.

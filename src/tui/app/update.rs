@@ -88,7 +88,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 }
                 effects = completing::refill(model);
             }
-            let items = models.map(|rows| rows.iter().map(complete::model).collect());
+            let items = models.map(|rows| complete::models(&rows));
             effects.extend(fill_picker(model, id, &items));
             effects
         }

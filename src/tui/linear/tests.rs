@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Command, Event};
 use crate::domain::{
-    Answer, ApprovalId, Block, Image, Mode, SessionId, ToolStatus, TurnId, Typed, Usage, Window,
+    Answer, ApprovalId, Block, Image, Mode, ModelName, SessionId, ToolStatus, TurnId, Typed, Usage,
+    Window,
 };
 use crate::platform::graphics::{Canvas, Cells};
 use crate::session::{KindFolds, ResultInfo, SessionFolds, TurnOutcome};
@@ -49,7 +50,9 @@ impl Services for Desk {
         Ok(())
     }
     async fn models(&self) -> Result<Vec<ModelRow>, String> {
-        Ok(["small", "large"].map(|name| ModelRow { name: name.into(), window: None }).into())
+        Ok(["small", "large"]
+            .map(|name| ModelRow { name: ModelName::new("vllm", name), window: None })
+            .into())
     }
     async fn files(&self) -> Vec<String> {
         Vec::new()
@@ -173,7 +176,8 @@ impl Rig {
 
     async fn modelled(self) -> Self {
         let window = Window::Served(32_000);
-        let model = Event::ModelChanged { model: "qwen3".into(), window, local: true };
+        let model = ModelName::new("vllm", "qwen3");
+        let model = Event::ModelChanged { model, effort: None, window, local: true };
         self.event(model).await;
         self.until("You: ").await;
         self
@@ -416,7 +420,7 @@ async fn a_list_is_numbered_and_a_row_chosen_by_its_number_or_name() {
     rig.line("7").await;
     rig.until("No row has that number").await;
     rig.line("2").await;
-    assert_eq!(rig.command().await, Command::SetModel("large".into()));
+    assert_eq!(rig.command().await, Command::UseModel(ModelName::new("vllm", "large")));
     rig.line("/mode").await;
     rig.line("plan").await;
     assert_eq!(rig.command().await, Command::SetMode(Mode::Plan));

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::agent::{Command, Event, SteerId};
-use crate::domain::{Mode, Typed, Usage};
+use crate::domain::{Mode, ModelName, Typed, Usage};
 use crate::session::{HistoryPage, TurnOutcome};
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::msg::ModelRow;
@@ -203,14 +203,14 @@ fn the_palette_under_a_slash_runs_a_command() {
 
 #[test]
 fn models_are_listed_and_chosen() {
-    let models = vec![ModelRow { name: "small".into(), window: Some(32_000) }];
+    let models = vec![ModelRow { name: ModelName::new("vllm", "small"), window: Some(32_000) }];
     screen(80, 24)
         .types("/model ")
         .msg(Msg::ModelsListed { id: RequestId(1), models: Ok(models) })
         .shows("32k")
         .quietly()
         .key("enter")
-        .asks(&[Effect::Agent(Command::SetModel("small".into()))]);
+        .asks(&[Effect::Agent(Command::SetModel("vllm/small".into()))]);
 }
 
 #[test]

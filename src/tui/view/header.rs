@@ -104,7 +104,11 @@ fn shown(model: &Model, item: StatusItem, width: u16) -> Option<Vec<Span>> {
             let rate = status.rate.filter(|_| status.host == Host::Local)?;
             one(format!("{rate:.0} tok/s"), Role::Muted)
         }
-        StatusItem::Model => one(cut(&status.model, 28), Role::Assistant),
+        StatusItem::Model => {
+            let mut said = one(cut(&status.model, 28), Role::Assistant)?;
+            said.extend(status.effort.map(|effort| span(format!(" {effort}"), Role::Muted)));
+            Some(said)
+        }
         StatusItem::Mode => one(status.mode.name().to_owned(), Role::System),
         StatusItem::Context => one(meter(status)?, Role::Text),
         StatusItem::Cached => one(cached(status)?, Role::Muted),

@@ -1,0 +1,27 @@
+//! Which model, and whose.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A model of a configured provider.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ModelName {
+    /// The provider's name in the configuration.
+    pub provider: String,
+    /// The model's name on the server.
+    pub model: String,
+}
+
+impl ModelName {
+    /// A model of this provider.
+    pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
+        Self { provider: provider.into(), model: model.into() }
+    }
+}
+
+impl fmt::Display for ModelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider, self.model)
+    }
+}

@@ -1,0 +1,115 @@
+//! Several providers in one session: changing between them, and finding the last one again.
+
+use std::sync::Arc;
+
+use slug_code::agent::{Command, Event, Service, Standing, Start};
+use slug_code::domain::{Effort, ModelName};
+use slug_code::session::{Entry, TurnOutcome};
+
+use super::fakes::{Models, Scripted, words};
+use super::rig::{Rig, Scene, play};
+
+/// A scene with a provider `other` beside its own, and that provider.
+fn two() -> (Scene, Arc<Scripted>) {
+    let other = Arc::new(Scripted::new(Models::These(vec!["big", "small"])));
+    let service = Service {
+        name: "other".into(),
+        provider: other.clone(),
+        model: Some("big".into()),
+        max_tokens: 777,
+    };
+    (Scene { others: vec![service], ..Scene::new() }, other)
+}
+
+async fn changes_to(rig: &mut Rig, provider: &str, model: &str) -> Option<Effort> {
+    let name = ModelName::new(provider, model);
+    let changed = rig
+        .until(
+            "change",
+            |event| matches!(event, Event::ModelChanged { model, .. } if *model == name),
+        )
+        .await;
+    let Event::ModelChanged { effort, .. } = changed else { unreachable!() };
+    effort
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_provider_answers_from_the_next_message_on() {
+    let (scene, other) = two();
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [words("here")]);
+    assert_eq!(rig.turn("one").await, TurnOutcome::Answered);
+    rig.tell(Command::SetModel("other/small".into())).await;
+    changes_to(&mut rig, "other", "small").await;
+    other.reply(words("there"));
+    assert_eq!(rig.turn("two").await, TurnOutcome::Answered);
+    let request = other.last_request();
+    assert_eq!((request.model.as_str(), request.max_tokens), ("small", 777));
+    assert_eq!(request.messages.len(), 3);
+    rig.tell(Command::UseModel(ModelName::new("test", "test-model"))).await;
+    changes_to(&mut rig, "test", "test-model").await;
+    play(&scene, [words("here again")]);
+    assert_eq!(rig.turn("three").await, TurnOutcome::Answered);
+    assert_eq!(scene.model.last_request().messages.len(), 5);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_is_not_there_changes_nothing() {
+    let (scene, _) = two();
+    let mut rig = scene.open(Start::New).await;
+    rig.tell(Command::UseModel(ModelName::new("nobody", "big"))).await;
+    rig.until("sentence", |event| {
+        matches!(event, Event::Notice { text, .. } if text.contains("no provider `nobody`"))
+    })
+    .await;
+    play(&scene, [words("still here")]);
+    assert_eq!(rig.turn("hello").await, TurnOutcome::Answered);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn how_hard_it_thinks_is_sent_and_kept() {
+    let (scene, _) = two();
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [words("quick"), words("slow")]);
+    rig.turn("one").await;
+    assert_eq!(scene.model.last_request().effort, None);
+    rig.tell(Command::SetEffort(Some(Effort::High))).await;
+    rig.turn("two").await;
+    assert_eq!(scene.model.last_request().effort, Some(Effort::High));
+    let said = rig.records().into_iter().find_map(|record| match record.entry {
+        Entry::Model { effort, .. } => Some(effort),
+        _ => None,
+    });
+    assert_eq!(said, Some(Some(Effort::High)));
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_goes_on_with_its_own_model_unless_another_was_named() {
+    let (scene, other) = two();
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [words("here")]);
+    rig.turn("one").await;
+    rig.tell(Command::SetModel("other/small".into())).await;
+    rig.tell(Command::SetEffort(Some(Effort::Low))).await;
+    changes_to(&mut rig, "other", "small").await;
+    other.reply(words("there"));
+    rig.turn("two").await;
+    let session = rig.id();
+    rig.close().await;
+
+    let mut rig = scene.open(Start::Resume(session)).await;
+    assert_eq!(changes_to(&mut rig, "other", "small").await, Some(Effort::Low));
+    other.reply(words("there again"));
+    assert_eq!(rig.turn("three").await, TurnOutcome::Answered);
+    rig.close().await;
+
+    let scene = Scene { standing: Standing::Firm, ..scene };
+    let mut rig = scene.open(Start::Resume(session)).await;
+    play(&scene, [words("here")]);
+    assert_eq!(rig.turn("four").await, TurnOutcome::Answered);
+    assert_eq!(scene.model.last_request().model, "test-model");
+    rig.close().await;
+}
