@@ -26,7 +26,7 @@ use super::gate::{Gate, give_up, refuse};
 use super::normalise::{is_silent, normalise};
 use super::stop::Inbox;
 use super::turn::{Action, Compacted, Input, Limits, Turn};
-use super::{Command, Event, SteerId, batch, request};
+use super::{Command, Event, SteerId, batch, request, seals};
 
 /// A turn that runs.
 pub(super) struct Running {
@@ -300,8 +300,9 @@ impl Agent {
             temperature: self.setup.temperature,
             effort: self.effort,
         };
+        let seals = &self.open.conversation.seals;
+        running.answered = Some(seals::unseal(&parts, &mut messages, seals));
         let request = request::build(&parts, request::Said { messages, images });
-        running.answered = Some(request::answered(&request));
         running.exchange = request::log(&self.setup.debug, &request);
         running.first_token = None;
         tracing::info!(model = running.model, messages = request.messages.len(), "request");

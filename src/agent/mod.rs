@@ -25,6 +25,7 @@ mod powers;
 mod repeats;
 mod request;
 mod response;
+mod seals;
 mod services;
 mod sessions;
 mod setup;

@@ -7,10 +7,9 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use serde::Serialize;
 use serde_json::json;
 
-use crate::domain::{Block, ContentHash, Effort, Message, Todo, TodoStatus, ToolSpec};
+use crate::domain::{Block, Effort, Message, Todo, TodoStatus, ToolSpec};
 use crate::platform::debug_log::{DebugLog, Exchange};
 use crate::providers::{Images, Request};
 
@@ -61,24 +60,6 @@ pub(super) fn log(debug: &DebugLog, request: &Request) -> Option<Exchange> {
     })))
 }
 
-/// SHA-256 of everything that a response answers: model, tools, system text and messages.
-pub(super) fn answered(request: &Request) -> ContentHash {
-    #[derive(Serialize)]
-    struct Answered<'a> {
-        model: &'a str,
-        tools: &'a [ToolSpec],
-        system: &'a str,
-        messages: &'a [Message],
-    }
-    let answered = Answered {
-        model: &request.model,
-        tools: &request.tools,
-        system: &request.system,
-        messages: &request.messages,
-    };
-    ContentHash::of_json(&answered)
-}
-
 /// The plan as the model is reminded of it; `None` when there is none or it is done.
 pub(super) fn plan(todos: &[Todo]) -> Option<Block> {
     if todos.iter().all(|todo| todo.status == TodoStatus::Completed) {
@@ -114,22 +95,5 @@ mod tests {
         assert_eq!(block, Some(expected));
         assert_eq!(plan(&[done]), None);
         assert_eq!(plan(&[]), None);
-    }
-
-    #[test]
-    fn what_a_response_answered_changes_with_every_part() {
-        let parts = Parts {
-            model: "m",
-            system: "s",
-            tools: Arc::from([]),
-            max_tokens: 1,
-            temperature: None,
-            effort: None,
-        };
-        let said = || Said { messages: vec![Message::user("a")], images: Images::default() };
-        let one = build(&parts, said());
-        let two = build(&Parts { system: "t", ..parts }, said());
-        assert_eq!(answered(&one), answered(&one.clone()));
-        assert_ne!(answered(&one), answered(&two));
     }
 }

@@ -34,6 +34,10 @@ pub struct CallId(String);
 #[serde(transparent)]
 pub struct ContentHash(String);
 
+/// Hashes a value piece by piece.
+#[derive(Debug, Clone, Default)]
+pub struct JsonHasher(Sha256);
+
 impl SessionId {
     /// A new id, ordered by the time it was made.
     pub fn generate() -> Self {
@@ -97,17 +101,33 @@ impl ContentHash {
 
     /// The hash of what `value` is as JSON, which is never in memory as a whole.
     pub fn of_json(value: &impl Serialize) -> Self {
-        let mut hasher = Sha256::new();
-        let mut out = std::io::BufWriter::with_capacity(HASHED_AT_ONCE, Hashing(&mut hasher));
-        // A hasher takes everything; what cannot be serialised is hashed as far as it goes.
-        let _ = serde_json::to_writer(&mut out, value);
-        drop(out);
-        Self(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        let mut hasher = JsonHasher::default();
+        hasher.json(value);
+        hasher.hash()
     }
 
     /// The hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl JsonHasher {
+    /// Takes in what `value` is as JSON.
+    pub fn json(&mut self, value: &impl Serialize) {
+        let mut out = std::io::BufWriter::with_capacity(HASHED_AT_ONCE, Hashing(&mut self.0));
+        // A hasher takes everything; what cannot be serialised is hashed as far as it goes.
+        let _ = serde_json::to_writer(&mut out, value);
+    }
+
+    /// Takes in some bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The hash of all that was taken in.
+    pub fn hash(self) -> ContentHash {
+        ContentHash(self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 }
 

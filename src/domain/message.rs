@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::lenient::{self, Flaw};
-use super::{CallId, Image, Protocol};
+use super::{CallId, ContentHash, Image, Protocol};
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,6 +14,31 @@ pub struct Message {
     pub role: Role,
     /// What is said, in order.
     pub content: Vec<Block>,
+}
+
+impl Block {
+    /// What names a block that is bound to every byte before it, as Anthropic's sealed thinking
+    /// is; nothing for the others.
+    pub fn seal(&self) -> Option<ContentHash> {
+        match self {
+            Self::Thinking { signature: Some(signature), .. } => {
+                Some(ContentHash::of(signature.as_bytes()))
+            }
+            Self::Sealed { protocol: Protocol::Anthropic, data } => {
+                Some(ContentHash::of_json(data))
+            }
+            Self::Sealed {
+                protocol: Protocol::ChatCompletions | Protocol::Responses | Protocol::Gemini,
+                ..
+            }
+            | Self::Thinking { signature: None, .. }
+            | Self::Text { .. }
+            | Self::Context { .. }
+            | Self::Image(_)
+            | Self::ToolUse(_)
+            | Self::ToolResult { .. } => None,
+        }
+    }
 }
 
 /// Who speaks.

@@ -31,7 +31,7 @@ pub use approval::{
 };
 pub use diff::{Around, Diff, DiffLine, Hunk, LineEnd, LineTag, ModeChange};
 pub use fold::Fold;
-pub use ids::{CallId, ContentHash, EntryId, SessionId, TurnId};
+pub use ids::{CallId, ContentHash, EntryId, JsonHasher, SessionId, TurnId};
 pub use image::{Attached, Image, MediaType, Typed};
 pub use message::{Block, CallInput, Message, Role, StopReason, ToolCall};
 pub use mode::{Mode, UnknownMode};

@@ -7,8 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::domain::{
-    Block, CallId, ContentHash, Effort, EntryId, Message, Protocol, StopReason, Todo, ToolCall,
-    TurnId, Usage,
+    Block, CallId, ContentHash, Effort, EntryId, Message, StopReason, Todo, ToolCall, TurnId, Usage,
 };
 
 use super::title::note_title;
@@ -35,8 +34,8 @@ pub struct Conversation {
     pub usage: Usage,
     /// The last text of each context that the sent messages hold, by the context's name.
     pub contexts: BTreeMap<String, String>,
-    /// What the last response answered.
-    pub answered: Option<ContentHash>,
+    /// What the responses with sealed thinking answered, by their seals.
+    pub seals: HashMap<ContentHash, ContentHash>,
     /// The calls in the sent messages that have no result, in order.
     pub open_calls: Vec<ToolCall>,
 }
@@ -112,7 +111,7 @@ impl Default for Conversation {
             next_turn: TurnId(1),
             usage: Usage::default(),
             contexts: BTreeMap::new(),
-            answered: None,
+            seals: HashMap::new(),
             open_calls: Vec::new(),
         }
     }
@@ -160,8 +159,9 @@ impl Conversation {
         if let Some(usage) = said.usage {
             self.usage += usage;
         }
-        if said.answered.is_some() {
-            self.answered.clone_from(&said.answered);
+        if let Some(answered) = &said.answered {
+            let seals = message.content.iter().filter_map(Block::seal);
+            self.seals.extend(seals.map(|seal| (seal, answered.clone())));
         }
         self.open_calls.retain(|call| !message.answers().any(|answered| *answered == call.id));
         self.open_calls.extend(message.calls().cloned());
@@ -175,9 +175,6 @@ impl Conversation {
         }
         if let Some(first_kept) = compaction.first_kept {
             self.drop_before(first_kept);
-        }
-        for (_, message) in &mut self.messages {
-            message.content.retain(|block| !is_bound(block));
         }
     }
 
@@ -251,24 +248,6 @@ fn as_sent(said: &MessageEntry) -> Message {
         });
     }
     message
-}
-
-/// Whether a block is bound to every byte before it, and refused once one of them has changed, as
-/// Anthropic's sealed thinking is.
-fn is_bound(block: &Block) -> bool {
-    match block {
-        Block::Thinking { signature, .. } => signature.is_some(),
-        Block::Sealed { protocol: Protocol::Anthropic, .. } => true,
-        Block::Sealed {
-            protocol: Protocol::ChatCompletions | Protocol::Responses | Protocol::Gemini,
-            ..
-        }
-        | Block::Text { .. }
-        | Block::Context { .. }
-        | Block::Image(_)
-        | Block::ToolUse(_)
-        | Block::ToolResult { .. } => false,
-    }
 }
 
 fn note_contexts(contexts: &mut BTreeMap<String, String>, message: &Message) {

@@ -51,7 +51,6 @@ fn every_kind_of_entry_has_its_effect() {
     assert_eq!(conversation.title.as_deref(), Some("The cart"));
     assert_eq!(conversation.model.as_deref(), Some("other"));
     assert_eq!(conversation.next_turn, TurnId(4));
-    assert_eq!(conversation.answered, Some(ContentHash::of(b"content")));
     assert_eq!(conversation.open_calls, []);
 }
 
@@ -137,23 +136,19 @@ fn an_interrupted_response_stays_with_its_unsigned_thinking() {
 }
 
 #[test]
-fn what_is_bound_to_the_history_goes_when_the_history_changes() {
+fn a_seal_is_known_with_what_its_response_answered() {
     let thought = |signature: Option<&str>| Block::Thinking {
         thinking: "hm".into(),
         signature: signature.map(str::to_owned),
     };
-    let sealed = |protocol| Block::Sealed { protocol, data: serde_json::json!({}) };
-    let said = |text: &str| Block::Text { text: text.into() };
-    let mut all = records(vec![
-        (1, user("hello")),
-        (1, assistant(vec![thought(Some("seal")), thought(None), said("hi")])),
-        (1, assistant(vec![sealed(Protocol::Anthropic), sealed(Protocol::Gemini)])),
-    ]);
-    all.push(record(2, kept_from(all[0].id)));
-    all.push(record(2, user("on")));
-    all.push(record(2, assistant(vec![thought(Some("seal")), said("yes")])));
-    let after = sent(&Conversation::of(&all));
-    assert_eq!(after, ["hello", "(hm) hi", "[gemini]", "on", "(hm) yes"]);
+    let (asked, sealed) = (ContentHash::of(b"asked"), thought(Some("seal")));
+    let mut answer = assistant(vec![sealed.clone(), thought(None)]);
+    if let Entry::Message(said) = &mut answer {
+        said.answered = Some(asked.clone());
+    }
+    let conversation = Conversation::of(&records(vec![(1, user("hello")), (1, answer)]));
+    assert_eq!(conversation.seals.get(&sealed.seal().unwrap()), Some(&asked));
+    assert_eq!(conversation.seals.len(), 1);
 }
 
 #[test]

@@ -1,0 +1,166 @@
+//! Sealed thinking, which holds only under the very bytes that it answered.
+//!
+//! Newer models bind each sealed thought to the model, tools, system text and messages before it,
+//! and a server refuses the whole request where one of them has changed since: another SLUG.md,
+//! another model. Each response is on record with the hash of what it answered. Here a request is
+//! hashed message by message, and a response that answered something else goes without its seals.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::domain::{Block, ContentHash, JsonHasher, Message, Role, ToolSpec};
+
+use super::request::Parts;
+
+/// What stands for a response of which nothing but sealed thinking was there.
+const NOTHING_SAID: &str = "(no words)";
+
+/// Takes out what no longer holds, and returns the hash of the request with these messages.
+/// `answered` has for each seal what the response that it is in answered.
+pub(super) fn unseal(
+    parts: &Parts<'_>,
+    messages: &mut [Message],
+    answered: &HashMap<ContentHash, ContentHash>,
+) -> ContentHash {
+    let mut so_far = begin(parts);
+    let mut separator = "";
+    for message in messages {
+        if message.role == Role::Assistant {
+            let mut seals = message.content.iter().filter_map(Block::seal);
+            let holds = seals.all(|seal| answered.get(&seal) == Some(&end(&so_far)));
+            if !holds {
+                message.content.retain(|block| block.seal().is_none());
+                if message.content.is_empty() {
+                    message.content.push(Block::Text { text: NOTHING_SAID.to_owned() });
+                }
+            }
+        }
+        so_far.bytes(separator.as_bytes());
+        so_far.json(message);
+        separator = ",";
+    }
+    end(&so_far)
+}
+
+/// The part of a request that stands before its messages, open at its end.
+fn begin(parts: &Parts<'_>) -> JsonHasher {
+    #[derive(Serialize)]
+    struct Fixed<'a> {
+        model: &'a str,
+        tools: &'a [ToolSpec],
+        system: &'a str,
+    }
+    let mut hasher = JsonHasher::default();
+    hasher.json(&Fixed { model: parts.model, tools: &parts.tools, system: parts.system });
+    hasher.bytes(b"[");
+    hasher
+}
+
+fn end(so_far: &JsonHasher) -> ContentHash {
+    let mut whole = so_far.clone();
+    whole.bytes(b"]");
+    whole.hash()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::domain::Protocol;
+
+    fn parts<'a>(model: &'a str, system: &'a str) -> Parts<'a> {
+        Parts {
+            model,
+            system,
+            tools: Arc::from([]),
+            max_tokens: 1,
+            temperature: None,
+            effort: None,
+        }
+    }
+
+    fn thought(seal: &str) -> Block {
+        Block::Thinking { thinking: "hm".into(), signature: Some(seal.to_owned()) }
+    }
+
+    fn said(content: Vec<Block>) -> Message {
+        Message { role: Role::Assistant, content }
+    }
+
+    fn text(text: &str) -> Block {
+        Block::Text { text: text.into() }
+    }
+
+    /// Two turns, and what each answered, under these parts.
+    fn conversation(parts: &Parts<'_>) -> (Vec<Message>, HashMap<ContentHash, ContentHash>) {
+        let mut answered = HashMap::new();
+        let mut messages = vec![Message::user("one")];
+        for (seal, words, next) in [("s1", "first", "two"), ("s2", "second", "three")] {
+            let block = thought(seal);
+            let hash = unseal(parts, &mut messages, &answered);
+            answered.insert(block.seal().unwrap(), hash);
+            messages.push(said(vec![block, text(words)]));
+            messages.push(Message::user(next));
+        }
+        (messages, answered)
+    }
+
+    fn seals(messages: &[Message]) -> usize {
+        messages.iter().flat_map(|message| &message.content).filter_map(Block::seal).count()
+    }
+
+    #[test]
+    fn what_has_not_changed_keeps_its_seals() {
+        let parts = parts("m", "s");
+        let (mut messages, answered) = conversation(&parts);
+        let before = messages.clone();
+        unseal(&parts, &mut messages, &answered);
+        assert_eq!(messages, before);
+        assert_eq!(seals(&messages), 2);
+    }
+
+    #[test]
+    fn another_model_or_another_system_text_opens_them() {
+        let (messages, answered) = conversation(&parts("m", "s"));
+        for other in [parts("n", "s"), parts("m", "t")] {
+            let mut messages = messages.clone();
+            unseal(&other, &mut messages, &answered);
+            assert_eq!(seals(&messages), 0);
+            assert_eq!(messages[1].content, [text("first")]);
+        }
+    }
+
+    #[test]
+    fn a_message_that_changed_opens_those_behind_it() {
+        let parts = parts("m", "s");
+        let (mut messages, answered) = conversation(&parts);
+        messages[2] = Message::user("two, otherwise");
+        unseal(&parts, &mut messages, &answered);
+        assert_eq!(messages[1].content.len(), 2);
+        assert_eq!(messages[3].content, [text("second")]);
+    }
+
+    #[test]
+    fn what_was_sealed_after_the_change_holds() {
+        let (mut messages, mut answered) = conversation(&parts("m", "s"));
+        let now = parts("m", "t");
+        let hash = unseal(&now, &mut messages.clone(), &answered);
+        answered.insert(thought("s3").seal().unwrap(), hash);
+        messages.push(said(vec![thought("s3"), text("third")]));
+        messages.push(Message::user("four"));
+        unseal(&now, &mut messages, &answered);
+        assert_eq!(seals(&messages), 1);
+        assert_eq!(messages[5].content, [thought("s3"), text("third")]);
+    }
+
+    #[test]
+    fn a_response_of_seals_alone_is_not_left_empty() {
+        let parts = parts("m", "s");
+        let sealed = Block::Sealed { protocol: Protocol::Anthropic, data: "x".into() };
+        let mut messages = vec![Message::user("one"), said(vec![sealed]), Message::user("two")];
+        unseal(&parts, &mut messages, &HashMap::new());
+        assert_eq!(messages[1].content, [text(NOTHING_SAID)]);
+    }
+}
