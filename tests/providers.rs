@@ -24,11 +24,13 @@ use slug_code::providers::Images;
 use slug_code::providers::chat::ChatCompletions;
 use slug_code::providers::http::{Endpoint, Http, PlainHttp};
 use slug_code::providers::{
-    ModelInfo, Prefill, Provider, ProviderError, Recovery, Request, StreamEvent, connect,
+    ModelInfo, Prefill, Provider, ProviderError, Recovery, Request, StreamEvent, Way, connect,
 };
 use support::model_server::{Gate, ModelServer, Reply, wait_until};
 use tokio_util::sync::CancellationToken;
 
+#[path = "providers/connection.rs"]
+mod connection;
 #[path = "providers/recorded.rs"]
 mod recorded;
 
@@ -82,7 +84,7 @@ fn endpoint(server: &ModelServer) -> Endpoint {
 }
 
 fn provider(server: &ModelServer) -> ChatCompletions {
-    ChatCompletions::new(Arc::new(Http::new()), endpoint(server), None)
+    ChatCompletions::new(Way::new(Arc::new(Http::new()), endpoint(server), None))
 }
 
 fn request(messages: Vec<Message>) -> Request {
@@ -160,7 +162,7 @@ async fn each_protocol_asks_at_its_own_address_with_its_own_header() {
         let server = ModelServer::start();
         server.answer(&format!("POST {path}"), Reply::json(200, &answer));
         let key = Some(SecretString::from(KEY));
-        let provider = connect(protocol, Arc::new(Http::new()), endpoint(&server), key);
+        let provider = connect(protocol, Way::new(Arc::new(Http::new()), endpoint(&server), key));
         let said = request(vec![Message::user("hi")]);
         let mut heard = Heard::default();
         let mut events = provider.stream(said, CancellationToken::new());
@@ -360,7 +362,7 @@ async fn no_server_is_told_with_a_remedy() {
     // Until the listener's thread has seen the end, one more connection may be taken.
     let refused = || std::net::TcpStream::connect((there.host(), port(&there))).is_err();
     assert!(wait_until(refused));
-    let provider = ChatCompletions::new(Arc::new(Http::new()), there.clone(), None);
+    let provider = ChatCompletions::new(Way::new(Arc::new(Http::new()), there.clone(), None));
     let error = ask(&provider, vec![Message::user("hi")]).await.error();
     assert_eq!(
         error.message,
@@ -380,7 +382,7 @@ fn port(endpoint: &Endpoint) -> u16 {
 async fn the_key_goes_to_its_origin_and_into_no_message() {
     let (server, other) = (ModelServer::start(), ModelServer::start());
     let key = Some(SecretString::from("sk-secret"));
-    let provider = ChatCompletions::new(Arc::new(Http::new()), endpoint(&server), key);
+    let provider = ChatCompletions::new(Way::new(Arc::new(Http::new()), endpoint(&server), key));
     let elsewhere = format!("{}/chat/completions", other.endpoint());
     server.reply(Reply::json(307, &json!({})).with_header("location", &elsewhere));
     server.reply(Reply::error(401, "the key sk-secret is wrong"));

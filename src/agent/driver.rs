@@ -107,7 +107,7 @@ impl Agent {
     fn with(setup: Setup, commands: Inbox, events: mpsc::Sender<Event>, stop: Stop) -> Self {
         Self {
             model: setup.model.clone(),
-            effort: setup.effort,
+            effort: setup.services.current().effort,
             open: Open::new(),
             commands,
             events: Events::new(events),

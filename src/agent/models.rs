@@ -133,18 +133,18 @@ impl Agent {
     /// Goes on with what the session that was just opened had, unless this run names its own.
     pub(super) async fn take_over_model(&mut self) {
         let Conversation { model, provider, effort, .. } = &self.open.conversation;
+        let effort = *effort;
         let (Standing::Usual, Some(model), Some(provider)) =
             (self.setup.standing, model.clone(), provider.clone())
         else {
             return;
         };
-        let effort = effort.or(self.setup.effort);
         // Where the server's own model answers, the list of what it has now decides.
         let is_open = self.setup.model.is_none() && self.service().name == provider;
         if is_open || model == ANY_MODEL || !self.change_to(&provider) {
             return;
         }
-        (self.model, self.effort) = (Some(model), effort);
+        (self.model, self.effort) = (Some(model), effort.or(self.service().effort));
         self.tell_model().await;
     }
 
@@ -154,6 +154,7 @@ impl Agent {
             if !self.setup.services.choose(provider) {
                 return false;
             }
+            self.effort = self.service().effort;
             self.models = Models::default();
             self.models.ask(&self.service().provider.clone());
         }
@@ -170,7 +171,7 @@ impl Agent {
 
     pub(super) async fn tell_model(&self) {
         let Some(model) = self.model.clone() else { return };
-        let assumed = Window::Assumed(self.setup.window);
+        let assumed = Window::Assumed(self.service().window);
         let window = self.models.window(&model).map_or(assumed, Window::Served);
         let Service { name, provider, .. } = self.service();
         let (local, provider) = (provider.is_local(), name.clone());

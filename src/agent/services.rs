@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::ModelName;
+use crate::domain::{Effort, ModelName};
 use crate::providers::Provider;
 
 /// A provider as it was configured. Nothing is asked of it before it is used.
@@ -17,6 +17,10 @@ pub struct Service {
     pub model: Option<String>,
     /// Limit of one response, in tokens.
     pub max_tokens: u32,
+    /// The window to assume where the server does not say, in tokens.
+    pub window: u64,
+    /// How hard the model is to think; sent only when set.
+    pub effort: Option<Effort>,
 }
 
 /// All configured providers.
@@ -81,6 +85,8 @@ mod tests {
             provider: provider.clone(),
             model: None,
             max_tokens: 1,
+            window: 1,
+            effort: None,
         };
         Services::new(service("router"), [service("openai"), service("local")])
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::context::ContextProvider;
-use crate::domain::{Effort, Mode};
+use crate::domain::Mode;
 use crate::permissions::Workspace;
 use crate::permissions::store::ProjectFiles;
 use crate::platform::debug_log::DebugLog;
@@ -32,12 +32,8 @@ pub struct Setup {
     pub model: Option<String>,
     /// Whether that model and its provider hold for a session that had others.
     pub standing: Standing,
-    /// The window to assume where the server does not say, in tokens.
-    pub window: u64,
     /// Sent only when set.
     pub temperature: Option<f32>,
-    /// How hard the model is to think; sent only when set.
-    pub effort: Option<Effort>,
     /// Rounds of tool calls in one turn.
     pub max_tool_rounds: u32,
     /// Replaces the built-in system prompt.

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use super::layer::ModeChoice;
 use super::services::{SERVICES, Service};
-use super::{ConfigError, Origin, read_text};
+use super::{ConfigError, ModeChoice, Origin, read_text};
 
 /// Which files are read.
 #[derive(Debug, Clone, Copy)]

@@ -5,11 +5,15 @@
 //! every mistake is told at once, and no message repeats a value, which could be a key.
 //! Whether a value makes sense is decided when it is resolved.
 
+mod server;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+pub use server::{RawCommand, RawSecret, RawServer};
 
 /// The names of slug's own context, which `[context.static]` cannot take.
 pub const CONTEXT_NAMES: [&str; 5] =
@@ -36,32 +40,22 @@ pub struct Remark {
 /// All that a file sets.
 #[derive(Debug, Default)]
 pub struct Raw {
-    /// `endpoint`
-    pub endpoint: Option<At<String>>,
-    /// `api_key`
-    pub api_key: Option<At<secrecy::SecretString>>,
+    /// What stands at the top of the file about the server.
+    pub server: RawServer,
     /// `provider`
     pub provider: Option<At<String>>,
-    /// `model`
-    pub model: Option<At<String>>,
     /// `system_prompt`
     pub system_prompt: Option<At<String>>,
-    /// `max_tokens`
-    pub max_tokens: Option<At<i64>>,
     /// `temperature`
     pub temperature: Option<At<f64>>,
-    /// `effort`
-    pub effort: Option<At<String>>,
     /// `max_tool_rounds`
     pub max_tool_rounds: Option<At<i64>>,
     /// `permission_mode`
     pub permission_mode: Option<At<RawMode>>,
-    /// `context_window`
-    pub context_window: Option<At<i64>>,
     /// `[context.static]`
     pub statics: BTreeMap<String, At<String>>,
     /// `[providers.NAME]`
-    pub providers: BTreeMap<String, At<RawProvider>>,
+    pub providers: BTreeMap<String, At<RawServer>>,
     /// `ui.theme`
     pub theme: Option<At<RawTheme>>,
     /// `ui.keys`
@@ -117,19 +111,6 @@ pub enum RawTheme {
     },
 }
 
-/// One `[providers.NAME]`.
-#[derive(Debug, Default)]
-pub struct RawProvider {
-    /// `protocol`
-    pub protocol: Option<At<String>>,
-    /// `endpoint`
-    pub endpoint: Option<At<String>>,
-    /// `api_key`
-    pub api_key: Option<At<secrecy::SecretString>>,
-    /// `model`
-    pub model: Option<At<String>>,
-}
-
 /// A file's values with what is wrong in it.
 #[derive(Debug, Default)]
 pub struct Parsed {
@@ -166,26 +147,23 @@ type Value<'a> = Spanned<DeValue<'a>>;
 
 impl Reader<'_> {
     fn top(&mut self, table: &DeTable<'_>) {
+        let mut server = RawServer::default();
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             match name {
-                "endpoint" => self.parsed.raw.endpoint = self.string(name, value),
-                "api_key" => self.parsed.raw.api_key = self.secret(name, value),
                 "provider" => self.parsed.raw.provider = self.string(name, value),
-                "model" => self.parsed.raw.model = self.string(name, value),
                 "system_prompt" => self.parsed.raw.system_prompt = self.string(name, value),
-                "max_tokens" => self.parsed.raw.max_tokens = self.integer(name, value),
                 "temperature" => self.parsed.raw.temperature = self.number(name, value),
-                "effort" => self.parsed.raw.effort = self.string(name, value),
                 "max_tool_rounds" => self.parsed.raw.max_tool_rounds = self.integer(name, value),
                 "permission_mode" => self.parsed.raw.permission_mode = self.mode(name, value),
-                "context_window" => self.parsed.raw.context_window = self.integer(name, value),
                 "context" => self.context(value),
                 "providers" => self.providers(value),
                 "ui" => self.ui(value),
+                _ if self.of_server(&mut server, name, "", value) => {}
                 _ => self.unknown(name, key.span()),
             }
         }
+        self.parsed.raw.server = server;
     }
 
     fn context(&mut self, value: &Value<'_>) {
@@ -214,28 +192,6 @@ impl Reader<'_> {
             );
         } else if let Some(text) = self.string(&format!("context.static.{name}"), value) {
             self.parsed.raw.statics.insert(name.to_owned(), text);
-        }
-    }
-
-    fn providers(&mut self, value: &Value<'_>) {
-        let Some(table) = self.table("providers", value) else { return };
-        for (key, value) in table {
-            let name = key.get_ref().as_ref();
-            let path = format!("providers.{name}");
-            let Some(table) = self.table(&path, value) else { continue };
-            let mut provider = RawProvider::default();
-            for (key, value) in table {
-                let key_path = format!("{path}.{}", key.get_ref());
-                match key.get_ref().as_ref() {
-                    "protocol" => provider.protocol = self.string(&key_path, value),
-                    "endpoint" => provider.endpoint = self.string(&key_path, value),
-                    "api_key" => provider.api_key = self.secret(&key_path, value),
-                    "model" => provider.model = self.string(&key_path, value),
-                    _ => self.unknown(&key_path, key.span()),
-                }
-            }
-            let line = self.line(key.span());
-            self.parsed.raw.providers.insert(name.to_owned(), At { value: provider, line });
         }
     }
 
@@ -316,10 +272,6 @@ impl Reader<'_> {
         };
         let texts = items.iter().filter_map(|item| self.string(name, item)).collect();
         Some(At { value: texts, line: self.line(value.span()) })
-    }
-
-    fn secret(&mut self, name: &str, value: &Value<'_>) -> Option<At<secrecy::SecretString>> {
-        self.string(name, value).map(|text| At { value: text.value.into(), line: text.line })
     }
 
     fn boolean(&mut self, name: &str, value: &Value<'_>) -> Option<At<bool>> {
@@ -412,164 +364,4 @@ fn is_plain_name(name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use secrecy::ExposeSecret;
-
-    use super::*;
-
-    #[test]
-    fn each_key_is_read_with_its_line() {
-        let text = r#"effort = "high"
-endpoint = "http://a/v1"
-api_key = "k"
-provider = "openai"
-model = "m"
-system_prompt = """
-be
-brief"""
-max_tokens = 1_000
-temperature = 1
-max_tool_rounds = 0x10
-permission_mode = "plan"
-context_window = 32768
-[context.static]
-team = "we"
-[ui]
-theme = "dark"
-mouse = false
-reduced_motion = true
-wheel_rows = 5
-wheel_events = 9
-leave = "all"
-status = ["model",
-  "mode"]
-status_command = "date"
-title = false
-progress = false
-notify = "bell"
-notify_after = 9
-[providers.work]
-endpoint = "https://w/v1"
-api_key = "w"
-model = "big"
-protocol = "anthropic"
-"#;
-        let parsed = parse(text);
-        assert!(parsed.errors.is_empty() && parsed.warnings.is_empty(), "{parsed:?}");
-        let raw = parsed.raw;
-        let at = |value: &str, line| Some(At { value: value.to_owned(), line });
-        assert_eq!(raw.effort, at("high", 1));
-        assert_eq!(raw.endpoint, at("http://a/v1", 2));
-        assert_eq!(raw.api_key.unwrap().value.expose_secret(), "k");
-        assert_eq!(raw.provider, at("openai", 4));
-        assert_eq!(raw.model, at("m", 5));
-        assert_eq!(raw.system_prompt, at("be\nbrief", 6));
-        assert_eq!(raw.max_tokens, Some(At { value: 1000, line: 9 }));
-        assert_eq!(raw.temperature, Some(At { value: 1.0, line: 10 }));
-        assert_eq!(raw.max_tool_rounds, Some(At { value: 16, line: 11 }));
-        let plan = RawMode::Named("plan".to_owned());
-        assert_eq!(raw.permission_mode, Some(At { value: plan, line: 12 }));
-        assert_eq!(raw.context_window, Some(At { value: 32768, line: 13 }));
-        assert_eq!(raw.statics["team"], At { value: "we".to_owned(), line: 15 });
-        let dark = RawTheme::Named("dark".to_owned());
-        assert_eq!(raw.theme, Some(At { value: dark, line: 17 }));
-        assert_eq!(raw.mouse, Some(At { value: false, line: 18 }));
-        assert_eq!(raw.reduced_motion, Some(At { value: true, line: 19 }));
-        assert_eq!(raw.wheel_rows, Some(At { value: 5, line: 20 }));
-        assert_eq!(raw.wheel_events, Some(At { value: 9, line: 21 }));
-        assert_eq!(raw.leave, at("all", 22));
-        let items = ["model", "mode"].map(str::to_owned).into_iter().zip([23, 24]);
-        let items: Vec<_> = items.map(|(value, line)| At { value, line }).collect();
-        assert_eq!(raw.status, Some(At { value: items, line: 23 }));
-        assert_eq!(raw.status_command, at("date", 25));
-        assert_eq!(raw.title, Some(At { value: false, line: 26 }));
-        assert_eq!(raw.progress, Some(At { value: false, line: 27 }));
-        assert_eq!(raw.notify, at("bell", 28));
-        assert_eq!(raw.notify_after, Some(At { value: 9, line: 29 }));
-        let work = &raw.providers["work"];
-        assert_eq!(work.line, 30);
-        assert_eq!(work.value.endpoint, at("https://w/v1", 31));
-        assert_eq!(work.value.model, at("big", 33));
-        assert_eq!(work.value.protocol, at("anthropic", 34));
-    }
-
-    #[test]
-    fn unknown_keys_are_warnings_with_their_line() {
-        let text = "modle = \"x\"\n[ui]\ncolour = 1\n[providers.p]\nkey = 1\n[budget]\nmax = 1\n[context]\nx = 1\n";
-        let parsed = parse(text);
-        assert!(parsed.errors.is_empty(), "{:?}", parsed.errors);
-        let told: Vec<(usize, bool)> = parsed
-            .warnings
-            .iter()
-            .zip(["`modle`", "`ui.colour`", "`providers.p.key`", "`budget`", "`context.x`"])
-            .map(|(remark, key)| (remark.line, remark.text.contains(key)))
-            .collect();
-        assert_eq!(told, [(1, true), (3, true), (5, true), (6, true), (9, true)]);
-    }
-
-    #[test]
-    fn wrong_types_are_errors_with_line_and_remedy() {
-        for (text, line, words) in [
-            ("\nmodel = 3", 2, "`model` has to be text in quotes, and is a whole number"),
-            ("max_tokens = \"many\"", 1, "`max_tokens` has to be a whole number"),
-            ("max_tokens = 99999999999999999999", 1, "a whole number"),
-            ("temperature = true", 1, "a number, like 0.7"),
-            ("ui = 1", 1, "a table ([ui] with its keys below it)"),
-            ("[ui]\nmouse = \"yes\"", 2, "`ui.mouse` has to be true or false"),
-            ("permission_mode = 1", 1, "a mode's name in quotes"),
-            ("permission_mode = { type = \"jail\" }", 1, "a mode's name in quotes"),
-            ("[context.static]\ngit_status = \"x\"", 2, "none of slug's own"),
-            ("[context.static]\n\"a b\" = \"x\"", 2, "letters, digits"),
-            ("a = 1\nmodel = \n", 2, "this is not TOML"),
-        ] {
-            let parsed = parse(text);
-            assert_eq!(parsed.errors.len(), 1, "{text}: {:?}", parsed.errors);
-            assert_eq!(parsed.errors[0].line, line, "{text}");
-            assert!(parsed.errors[0].text.contains(words), "{text}: {}", parsed.errors[0].text);
-        }
-    }
-
-    #[test]
-    fn no_message_repeats_a_key() {
-        for text in ["api_key = CANARY", "api_key = [\"CANARY\"]", "api_key = \"CANARY\nx"] {
-            let parsed = parse(text);
-            assert!(!parsed.errors.is_empty(), "{text}");
-            assert!(!format!("{parsed:?}").contains("CANARY"), "{parsed:?}");
-        }
-        let parsed = parse("api_key = \"CANARY\"\n[providers.p]\napi_key = \"CANARY\"");
-        assert!(!format!("{parsed:?}").contains("CANARY"), "{parsed:?}");
-    }
-
-    #[test]
-    fn a_theme_is_a_name_or_a_pair() {
-        let text = "[ui]\ntheme = { dark = \"nord\", light = \"light\" }";
-        let (dark, light) = (Some("nord".to_owned()), Some("light".to_owned()));
-        let pair = RawTheme::Pair { dark, light };
-        assert_eq!(parse(text).raw.theme, Some(At { value: pair, line: 2 }));
-        let parsed = parse("[ui.theme]\ndusk = \"a\"\nlight = 1");
-        assert!(parsed.warnings[0].text.contains("`ui.theme.dusk`"), "{parsed:?}");
-        assert!(parsed.errors[0].text.contains("`ui.theme.light`"), "{parsed:?}");
-    }
-
-    #[test]
-    fn both_forms_of_the_sandbox_are_understood() {
-        for text in [
-            "permission_mode = \"sandbox\"",
-            "permission_mode = { type = \"sandbox\", dir = \"/tmp\" }",
-        ] {
-            assert_eq!(parse(text).raw.permission_mode.unwrap().value, RawMode::Sandbox);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_read_or_refused(text in "[\\PC\n]{0,200}") {
-            let parsed = parse(&text);
-            let lines = text.matches('\n').count() + 1;
-            for remark in parsed.errors.iter().chain(&parsed.warnings) {
-                prop_assert!((1..=lines).contains(&remark.line));
-            }
-        }
-    }
-}
+mod tests;

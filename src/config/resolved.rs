@@ -1,51 +1,33 @@
 //! What holds: all layers merged, each value with its origin.
-//!
-//! A key belongs to the server that was configured where the key was: one that stands in a layer
-//! goes to the endpoint that holds as of that layer, and to no other origin. So a key from the
-//! environment is not sent to whatever `--endpoint` names.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use secrecy::SecretString;
-
+use super::findings::Findings;
 use super::inputs::{Environment, Files, Flags, Texts};
-use super::layer::{
-    Findings, KeyPreset, Layer, Leave, ModeChoice, ModelChoice, Named, Scope, ThemeChoice,
+use super::layer::{Layer, Scope};
+use super::server::{self, Part, Server};
+use super::services;
+use super::{
+    ConfigError, KeyPreset, Leave, ModeChoice, Notify, Origin, Sourced, StatusItems, ThemeChoice,
 };
-use super::services::{self, SERVICES, Service};
-use super::{ConfigError, Endpoint, Notify, Origin, Reach, ServerOrigin, Sourced, StatusItems};
-use crate::domain::{Effort, Mode, Protocol};
+use crate::domain::{Mode, Protocol};
 
 /// The whole configuration.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// A protocol's name, or that of a `[providers.NAME]`.
-    pub provider: Sourced<ProviderName>,
-    /// How the endpoint is spoken to.
-    pub protocol: Protocol,
-    /// Where the model is asked.
-    pub endpoint: Sourced<Endpoint>,
-    /// The key for that endpoint's origin.
-    pub api_key: Option<Sourced<SecretString>>,
-    /// A key that would have been used, had it been configured for this origin.
-    pub withheld_key: Option<WithheldKey>,
-    /// Which model.
-    pub model: Sourced<ModelChoice>,
+    /// The server that is asked.
+    pub server: Server,
+    /// Those that can be switched to.
+    pub others: Vec<Server>,
     /// Takes the place of slug's own prompt.
     pub system_prompt: Option<Sourced<String>>,
-    /// Limit of a response, in tokens.
-    pub max_tokens: Sourced<u32>,
     /// Sent only when set.
     pub temperature: Option<Sourced<f32>>,
-    /// How hard the model is to think; sent only when set.
-    pub effort: Option<Sourced<Effort>>,
     /// How many rounds of tool calls a turn may take.
     pub max_tool_rounds: Sourced<u32>,
     /// What happens to a call that no rule speaks of.
     pub mode: Sourced<Mode>,
-    /// The window in tokens, used only where the server does not say what it serves.
-    pub context_window: Sourced<u64>,
     /// Texts for the model, by name.
     pub statics: BTreeMap<String, Sourced<String>>,
     /// Which theme.
@@ -86,26 +68,26 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderName(String);
 
-/// A key that is not sent, because it belongs to another server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WithheldKey {
-    /// Where the key was found.
-    pub origin: Origin,
-    /// The server that it belongs to.
-    pub belongs_to: ServerOrigin,
-}
-
 impl Config {
+    /// All servers, the chosen one first.
+    pub fn servers(&self) -> impl Iterator<Item = &Server> {
+        std::iter::once(&self.server).chain(&self.others)
+    }
+
     /// Whether nobody has said which model to use: then slug shows its first-run screen.
     pub fn nothing_configured(&self) -> bool {
-        self.provider.origin == Origin::Default
-            && self.endpoint.origin == Origin::Default
-            && self.model.origin == Origin::Default
-            && self.api_key.is_none()
+        self.server.name.origin == Origin::Default
+            && self.server.endpoint.origin == Origin::Default
+            && self.server.model.origin == Origin::Default
+            && self.server.api_key.is_none()
     }
 }
 
 impl ProviderName {
+    fn of(protocol: Protocol) -> Self {
+        Self(protocol.name().to_owned())
+    }
+
     /// The name as written in the configuration.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -141,8 +123,10 @@ pub fn resolve(
     };
     let user = file(&texts.user, Scope::User);
     let project = file(&texts.project, Scope::Project);
-    let from_environment = Layer::from_environment(environment, &mut findings);
+    let from_environment = Part::from_environment(environment, &mut findings);
     let from_flags = Layer::from_flags(flags, &mut findings);
+    let keys: Vec<Part> =
+        environment.services.iter().map(|it| Part::of_key(it, &mut findings)).collect();
 
     let provider = provider(&user, &from_flags, &mut findings);
     let named = user.providers.get(provider.value.as_str());
@@ -150,18 +134,21 @@ pub fn resolve(
         .map(|named| named.protocol)
         .or_else(|| Protocol::parse(provider.value.as_str()))
         .unwrap_or(Protocol::ChatCompletions);
+    if named.is_none() {
+        server::check_headers(&user.server, protocol, &mut findings);
+    }
     let service = services::of(protocol);
     let whole = match (named, protocol, &provider.origin) {
-        (Some(named), _, _) => Some(Layer::from_named(named)),
+        (Some(named), _, _) => Some(named.part.clone()),
         // Chat completions are spoken at whatever endpoint is configured.
         (None, Protocol::ChatCompletions, _)
         | (None, _, Origin::Default | Origin::File { .. } | Origin::Environment(_)) => None,
         (None, _, Origin::Flag(_)) => {
-            Some(Layer::of_service(service, &provider.origin, &mut findings))
+            Some(Part::of_service(service, &provider.origin, &mut findings))
         }
     };
     let of_service = environment.services.iter().find(|it| it.service.protocol == protocol);
-    let variables = of_service.map(|it| Layer::of_variables(it, &mut findings));
+    let variables = of_service.map(|it| Part::of_variables(it, &mut findings));
     let (by_file, by_flag) = match provider.origin {
         Origin::Flag(_) => ([None, None], [whole, variables]),
         Origin::Default | Origin::File { .. } | Origin::Environment(_) => {
@@ -169,29 +156,70 @@ pub fn resolve(
         }
     };
     let [by_file, file_variables] = by_file;
-    let keys: Vec<Layer> =
-        environment.services.iter().map(|it| Layer::of_key(it, &mut findings)).collect();
-    let layers: Vec<Layer> = [Some(user), by_file, Some(project)]
+    let parts = [Some(user.server.clone()), by_file, Some(project.server.clone())]
         .into_iter()
-        .chain(keys.into_iter().map(Some))
+        .chain(keys.iter().cloned().map(Some))
         .chain([file_variables, Some(from_environment)])
         .chain(by_flag)
-        .chain([Some(from_flags)])
-        .flatten()
-        .collect();
-    merge(provider, service, layers, findings)
+        .chain([Some(from_flags.server.clone())])
+        .flatten();
+    let server = server::merge(provider, service, parts, &mut findings);
+    let others = match &server {
+        Some(chosen) => others(chosen, &user, &project, environment, &keys),
+        None => Vec::new(),
+    };
+    merge(server, others, [user, project, from_flags], findings)
 }
 
-impl Layer {
-    /// A named provider is a whole: what it does not say does not come from below it.
-    fn from_named(named: &Named) -> Self {
-        Self {
-            endpoint: Some(named.endpoint.clone()),
-            api_key: named.api_key.clone(),
-            model: Some(named.model.clone()),
-            ..Self::default()
-        }
+/// The servers that could be asked instead: each `[providers.NAME]`, the one at the top of the
+/// person's file, and each protocol's own service whose key is in the environment.
+fn others(
+    chosen: &Server,
+    user: &Layer,
+    project: &Layer,
+    environment: &Environment,
+    keys: &[Part],
+) -> Vec<Server> {
+    // What is wrong with them has been found already, or is none of this run's business.
+    let mut unused = Findings::default();
+    let common = project.server.common();
+    let is_chosen = |name: &str| chosen.name.value.as_str() == name;
+    let mut others = Vec::new();
+    for (name, named) in user.providers.iter().filter(|(name, _)| !is_chosen(name)) {
+        let name = Sourced { value: ProviderName(name.clone()), origin: named.origin.clone() };
+        let parts = [user.server.clone(), named.part.clone(), common.clone()];
+        let parts = parts.into_iter().chain(keys.iter().cloned());
+        others.extend(server::merge(name, services::of(named.protocol), parts, &mut unused));
     }
+    let by_file = user.provider.as_ref().and_then(|it| Protocol::parse(&it.value));
+    let top = by_file.unwrap_or(Protocol::ChatCompletions);
+    if let Some(endpoint) = &user.server.endpoint
+        && endpoint.value != chosen.endpoint.value
+        && !is_chosen(top.name())
+    {
+        let name = Sourced { value: ProviderName::of(top), origin: endpoint.origin.clone() };
+        let parts = [user.server.clone(), common.clone()];
+        let parts = parts.into_iter().chain(keys.iter().cloned());
+        others.extend(server::merge(name, services::of(top), parts, &mut unused));
+    }
+    for (variables, key) in environment.services.iter().zip(keys) {
+        let service = variables.service;
+        let name = ProviderName::of(service.protocol);
+        // Chat completions are the service's older protocol: its newer one has the same models.
+        let is_known = service.protocol == Protocol::ChatCompletions
+            || chosen.endpoint.value.origin().as_str() == service.origin
+            || others.iter().any(|it| it.name.value == name);
+        let Some(found) = key.api_key.as_ref().filter(|_| !is_known && !is_chosen(name.as_str()))
+        else {
+            continue;
+        };
+        let origin = found.origin.clone();
+        let own = Part::of_service(service, &origin, &mut unused);
+        let variables = Part::of_variables(variables, &mut unused);
+        let parts = [user.server.common(), common.clone(), own, key.clone(), variables];
+        others.extend(server::merge(Sourced { value: name, origin }, service, parts, &mut unused));
+    }
+    others
 }
 
 fn provider(user: &Layer, flags: &Layer, findings: &mut Findings) -> Sourced<ProviderName> {
@@ -220,32 +248,17 @@ fn provider(user: &Layer, flags: &Layer, findings: &mut Findings) -> Sourced<Pro
 }
 
 fn merge(
-    provider: Sourced<ProviderName>,
-    service: &Service,
-    layers: Vec<Layer>,
+    server: Option<Server>,
+    others: Vec<Server>,
+    layers: [Layer; 3],
     mut findings: Findings,
 ) -> Result<Config, Vec<ConfigError>> {
-    let endpoint = Endpoint::parse(service.endpoint).map_err(|error| {
-        vec![ConfigError::Value { origin: Origin::Default, problem: error.to_string() }]
-    })?;
-    let mut held = Sourced::default(endpoint);
-    let mut keys = Vec::new();
     let mut top = Layer::default();
     for layer in layers {
-        if let Some(endpoint) = layer.endpoint {
-            held = endpoint;
-        }
-        if let Some(key) = layer.api_key {
-            keys.push(OwnedKey { owner: owner(&key.origin, &held.value), key });
-        }
-        top.model = layer.model.or(top.model);
         top.system_prompt = layer.system_prompt.or(top.system_prompt);
-        top.max_tokens = layer.max_tokens.or(top.max_tokens);
         top.temperature = layer.temperature.or(top.temperature);
-        top.effort = layer.effort.or(top.effort);
         top.max_tool_rounds = layer.max_tool_rounds.or(top.max_tool_rounds);
         top.mode = layer.mode.or(top.mode);
-        top.context_window = layer.context_window.or(top.context_window);
         top.theme = layer.theme.or(top.theme);
         top.keys = layer.keys.or(top.keys);
         top.mouse = layer.mouse.or(top.mouse);
@@ -263,19 +276,6 @@ fn merge(
         top.vi = layer.vi.or(top.vi);
         top.statics.extend(layer.statics);
     }
-    let (api_key, withheld_key) = key_for(&held.value, keys);
-    // A server on this machine seldom wants a key: there it is the rule, not worth a warning.
-    if let Some(withheld) = &withheld_key
-        && held.value.reach() != Reach::Loopback
-    {
-        findings.warnings.push(format!(
-            "{}: this key belongs to {} and is not sent to {}: name the key and the endpoint in \
-             the same place",
-            withheld.origin,
-            withheld.belongs_to,
-            held.value.origin()
-        ));
-    }
     let mode = match top.mode.unwrap_or(Sourced::default(ModeChoice::Mode(Mode::default()))) {
         Sourced { value: ModeChoice::Mode(value), origin } => Sourced { value, origin },
         Sourced { value: ModeChoice::Sandbox, origin } => {
@@ -283,25 +283,16 @@ fn merge(
             Sourced::default(Mode::default())
         }
     };
-    if !findings.errors.is_empty() {
+    let Some(server) = server.filter(|_| findings.errors.is_empty()) else {
         return Err(findings.errors);
-    }
-    let own = service.model.filter(|_| held.value.origin().as_str() == service.origin);
-    let unnamed = own.map_or(ModelChoice::Served, ModelChoice::parse);
+    };
     Ok(Config {
-        provider,
-        protocol: service.protocol,
-        endpoint: held,
-        api_key,
-        withheld_key,
-        model: top.model.unwrap_or(Sourced::default(unnamed)),
+        server,
+        others,
         system_prompt: top.system_prompt,
-        max_tokens: top.max_tokens.unwrap_or(Sourced::default(service.max_tokens)),
         temperature: top.temperature,
-        effort: top.effort,
         max_tool_rounds: top.max_tool_rounds.unwrap_or(Sourced::default(50)),
         mode,
-        context_window: top.context_window.unwrap_or(Sourced::default(200_000)),
         statics: top.statics,
         theme: top.theme.unwrap_or(Sourced::default(ThemeChoice::default())),
         keys: top.keys.unwrap_or(Sourced::default(KeyPreset::default())),
@@ -320,44 +311,6 @@ fn merge(
         vi: top.vi.unwrap_or(Sourced::default(false)),
         warnings: findings.warnings,
     })
-}
-
-struct OwnedKey {
-    key: Sourced<SecretString>,
-    owner: ServerOrigin,
-}
-
-fn owner(origin: &Origin, endpoint: &Endpoint) -> ServerOrigin {
-    match service_of(origin) {
-        Some(service) => ServerOrigin::of(service),
-        None => endpoint.origin().clone(),
-    }
-}
-
-/// The service whose variable a key was found in.
-fn service_of(origin: &Origin) -> Option<&'static Service> {
-    match origin {
-        Origin::Environment(name) => SERVICES.iter().find(|it| it.key_variable == *name),
-        Origin::Default | Origin::File { .. } | Origin::Flag(_) => None,
-    }
-}
-
-/// The last key that belongs to the endpoint; or else the last one of slug's own that does not.
-fn key_for(
-    endpoint: &Endpoint,
-    keys: Vec<OwnedKey>,
-) -> (Option<Sourced<SecretString>>, Option<WithheldKey>) {
-    let mut withheld = None;
-    for OwnedKey { key, owner } in keys.into_iter().rev() {
-        if owner == *endpoint.origin() {
-            return (Some(key), None);
-        }
-        // Other programs have use for a service's variable: that it is set says nothing about slug.
-        if withheld.is_none() && service_of(&key.origin).is_none() {
-            withheld = Some(WithheldKey { origin: key.origin, belongs_to: owner });
-        }
-    }
-    (None, withheld)
 }
 
 #[cfg(test)]

@@ -88,6 +88,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
+    use super::super::raw::RawSecret;
     use super::*;
 
     fn endpoint(text: &str) -> Change {
@@ -108,8 +109,9 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         let parsed = super::super::raw::parse(&text);
         assert!(parsed.errors.is_empty() && parsed.warnings.is_empty(), "{text}");
-        assert_eq!(parsed.raw.endpoint.unwrap().value, "http://h:1/v1");
-        assert_eq!(parsed.raw.api_key.unwrap().value.expose_secret(), "a\"b");
+        assert_eq!(parsed.raw.server.endpoint.unwrap().value, "http://h:1/v1");
+        let key = parsed.raw.server.api_key.unwrap().value;
+        assert!(matches!(key, RawSecret::Text(key) if key.expose_secret() == "a\"b"));
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! `slug config`: every value and where it came from. Keys are never printed, only that one is
-//! set; control characters in values are written as escapes.
+//! `slug config`: every value and where it came from. Keys are never printed, only where they are; control characters in values are written as escapes.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::{Config, Origin, Sourced, ThemeChoice};
+use super::{Config, Connection, HeaderText, Origin, Server, Sourced, ThemeChoice};
 
 /// One value, ready to be printed.
 struct Row {
@@ -23,39 +23,54 @@ pub fn write_text(config: &Config, out: &mut dyn Write) -> io::Result<()> {
     for (row, text) in rows.iter().zip(&texts) {
         writeln!(out, "{:keys$}  {text:values$}  {}", row.key, row.origin)?;
     }
+    for other in &config.others {
+        let Server { name, endpoint, .. } = other;
+        writeln!(out, "also: {} at {}  {}", name.value, endpoint.value, name.origin)?;
+    }
     for warning in &config.warnings {
         writeln!(out, "warning: {warning}")?;
     }
     Ok(())
 }
 
-/// `{"values":[{"key","value","origin"}],"warnings":[…]}` on one line. A key's value is `"set"`,
-/// or null where there is none; so is a value that is not set and has no default.
+/// `{"values":[{"key","value","origin"}],"others":[{"provider","endpoint","origin"}],"warnings":[…]}`
+/// on one line. A key's value says where the key is, `"set"` where it stands there; what is not set
+/// and has no default is null.
 pub fn write_json(config: &Config, out: &mut dyn Write) -> io::Result<()> {
     let values: Vec<Value> = rows(config)
         .into_iter()
         .map(|row| json!({"key": row.key, "value": row.value, "origin": origin(&row.origin)}))
         .collect();
-    writeln!(out, "{}", json!({"values": values, "warnings": config.warnings}))
+    let others: Vec<Value> = config
+        .others
+        .iter()
+        .map(|Server { name, endpoint, .. }| {
+            json!({"provider": name.value.as_str(), "endpoint": endpoint.value.as_str(),
+                   "origin": origin(&name.origin)})
+        })
+        .collect();
+    writeln!(out, "{}", json!({"values": values, "others": others, "warnings": config.warnings}))
 }
 
 fn rows(config: &Config) -> Vec<Row> {
+    let server = &config.server;
     let mut rows = vec![
-        row("provider", &config.provider, |name| json!(name.as_str())),
-        row("endpoint", &config.endpoint, |endpoint| json!(endpoint.as_str())),
-        optional("api_key", config.api_key.as_ref(), |_| json!("set")),
-        row("model", &config.model, |model| json!(model.name())),
+        row("provider", &server.name, |name| json!(name.as_str())),
+        row("endpoint", &server.endpoint, |endpoint| json!(endpoint.as_str())),
+        optional("api_key", server.api_key.as_ref(), |key| json!(key.to_string())),
+        row("model", &server.model, |model| json!(model.name())),
         optional("system_prompt", config.system_prompt.as_ref(), |text| json!(text)),
-        row("max_tokens", &config.max_tokens, |count| json!(count)),
+        row("max_tokens", &server.max_tokens, |count| json!(count)),
         // Through its text: as a double, 0.7 would print as 0.699999988.
         optional("temperature", config.temperature.as_ref(), |number| {
             number.to_string().parse::<f64>().map_or(Value::Null, Value::from)
         }),
-        optional("effort", config.effort.as_ref(), |effort| json!(effort.name())),
+        optional("effort", server.effort.as_ref(), |effort| json!(effort.name())),
         row("max_tool_rounds", &config.max_tool_rounds, |count| json!(count)),
         row("permission_mode", &config.mode, |mode| json!(mode.name())),
-        row("context_window", &config.context_window, |count| json!(count)),
+        row("context_window", &server.context_window, |count| json!(count)),
     ];
+    rows.extend(connection(server));
     rows.extend(
         config
             .statics
@@ -79,6 +94,30 @@ fn rows(config: &Config) -> Vec<Row> {
         row("ui.notify_after", &config.notify_after, |seconds| json!(seconds)),
         row("ui.vi", &config.vi, |flag| json!(flag)),
     ]);
+    rows
+}
+
+/// How the server is reached. What may be a secret is only said to be there.
+fn connection(server: &Server) -> Vec<Row> {
+    let Connection { own, ca_file, proxy } = &server.connection;
+    let path = |path: &PathBuf| json!(path.display().to_string());
+    let mut rows = vec![
+        optional("proxy", proxy.as_ref(), |proxy| json!(proxy.to_string())),
+        optional("ca_file", ca_file.as_ref(), path),
+        optional("client_certificate", own.client_certificate.as_ref(), path),
+        optional("client_key", own.client_key.as_ref(), path),
+        optional("key_header", own.key_header.as_ref(), |name| json!(name)),
+        optional("models", server.models.as_ref(), |models| json!(models)),
+        optional("dialect", server.dialect.as_ref(), |dialect| json!(dialect.name())),
+    ];
+    rows.extend(own.headers.iter().map(|(name, text)| {
+        row(&format!("headers.{name}"), text, |text| match text {
+            HeaderText::Value(_) => json!("set"),
+            HeaderText::Variable(name) => json!(format!("in ${name}")),
+        })
+    }));
+    let query = own.query.iter();
+    rows.extend(query.map(|(name, text)| row(&format!("query.{name}"), text, |_| json!("set"))));
     rows
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Finding;
-use crate::config::{Config, Reach};
+use crate::config::{Reach, Server};
 use crate::providers::{ModelInfo, Provider, ProviderError};
 
 const SUBJECT: &str = "endpoint";
@@ -31,9 +31,9 @@ pub(super) async fn ask(provider: &dyn Provider) -> Answer {
     }
 }
 
-pub(super) fn check(config: &Config, answer: &Answer) -> Finding {
-    let endpoint = &config.endpoint.value;
-    let origin = &config.endpoint.origin;
+pub(super) fn check(server: &Server, answer: &Answer) -> Finding {
+    let endpoint = &server.endpoint.value;
+    let origin = &server.endpoint.origin;
     match (answer, endpoint.reach()) {
         (Answer::Silence(message), _) => Finding::fail(
             SUBJECT,

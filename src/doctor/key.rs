@@ -2,28 +2,36 @@
 
 use super::Finding;
 use super::endpoint::Answer;
-use crate::config::{Config, Reach};
+use crate::config::{KeySource, Reach, Server};
 
 const SUBJECT: &str = "key";
 
-pub(super) fn check(config: &Config, answer: &Answer) -> Finding {
-    let server = config.endpoint.value.origin();
+pub(super) fn check(server: &Server, answer: &Answer) -> Finding {
+    let Server { api_key, withheld_key, endpoint, .. } = server;
+    let server = endpoint.value.origin();
     let is_refused = match answer {
         Answer::Refused { status, .. } => matches!(status, 401 | 403),
         Answer::Models(_) | Answer::Silence(_) => false,
     };
-    match (&config.api_key, &config.withheld_key) {
+    match (api_key, withheld_key) {
         (Some(key), _) if is_refused => Finding::fail(
             SUBJECT,
             format!("{server} does not accept the key of {}.", key.origin),
             "Check that the key is whole and still valid.",
         ),
-        (Some(key), _) if config.endpoint.value.reach() == Reach::PlainRemote => Finding::warn(
+        (Some(key), _) if endpoint.value.reach() == Reach::PlainRemote => Finding::warn(
             SUBJECT,
             format!("The key of {} would go to {server} unencrypted.", key.origin),
             "Use https, or a key that may be overheard.",
         ),
-        (Some(key), _) => Finding::ok(SUBJECT, format!("Set for {server} ({}).", key.origin)),
+        (Some(key), _) => match &key.value {
+            KeySource::Value(_) => {
+                Finding::ok(SUBJECT, format!("Set for {server} ({}).", key.origin))
+            }
+            source @ (KeySource::Variable(_) | KeySource::Command(_) | KeySource::Keyring(_)) => {
+                Finding::ok(SUBJECT, format!("For {server}, {source} ({}).", key.origin))
+            }
+        },
         (None, Some(withheld)) if is_refused => Finding::fail(
             SUBJECT,
             format!(
@@ -39,4 +47,14 @@ pub(super) fn check(config: &Config, answer: &Answer) -> Finding {
         ),
         (None, Some(_) | None) => Finding::ok(SUBJECT, "None is sent, and none was asked for."),
     }
+}
+
+/// Where the key could not be had.
+pub(super) fn missing(server: &Server, why: &str) -> Finding {
+    let origin = server.api_key.as_ref().map(|key| key.origin.to_string()).unwrap_or_default();
+    Finding::fail(
+        SUBJECT,
+        format!("There is no key for {}. {why}", server.endpoint.value.origin()),
+        format!("Put right what stands at {origin}."),
+    )
 }

@@ -4,11 +4,13 @@
 //! with [`Checkup`], so that each can be tried with any environment.
 
 mod config;
+mod connection;
 mod endpoint;
 mod git;
 mod key;
 mod model;
 mod modes;
+mod others;
 mod report;
 mod space;
 mod terminal;
@@ -23,12 +25,14 @@ use crate::context::Git;
 use crate::providers::Provider;
 
 /// What is looked at.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Checkup<'a> {
     /// The configuration, or what is wrong with it.
     pub config: Result<&'a Config, &'a [ConfigError]>,
     /// The provider made from it; none where the configuration is wrong.
     pub provider: Option<&'a dyn Provider>,
+    /// Whether its key could be had; why not is a sentence.
+    pub key: Result<(), String>,
     /// slug's home folder.
     pub home: &'a Path,
     /// The working folder.
@@ -70,9 +74,16 @@ pub async fn examine(checkup: &Checkup<'_>) -> Vec<Finding> {
     let mut findings = config::check(checkup.config);
     if let (Ok(config), Some(provider)) = (checkup.config, checkup.provider) {
         let answer = endpoint::ask(provider).await;
-        findings.push(endpoint::check(config, &answer));
-        findings.extend(model::check(config, &answer));
-        findings.push(key::check(config, &answer));
+        findings.push(endpoint::check(&config.server, &answer));
+        findings.extend(model::check(&config.server, &answer));
+        findings.push(match &checkup.key {
+            Ok(()) => key::check(&config.server, &answer),
+            Err(why) => key::missing(&config.server, why),
+        });
+    }
+    if let Ok(config) = checkup.config {
+        findings.extend(connection::check(&config.server, checkup.user_home));
+        findings.extend(others::check(&config.others));
     }
     findings.push(git::check(checkup.git, checkup.cwd));
     findings.extend(terminal::check(checkup.terminal));

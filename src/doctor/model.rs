@@ -2,12 +2,12 @@
 
 use super::Finding;
 use super::endpoint::Answer;
-use crate::config::{Config, ModelChoice};
+use crate::config::{ModelChoice, Server};
 use crate::providers::ModelInfo;
 
 const SUBJECT: &str = "model";
 
-pub(super) fn check(config: &Config, answer: &Answer) -> Option<Finding> {
+pub(super) fn check(server: &Server, answer: &Answer) -> Option<Finding> {
     let models = match answer {
         Answer::Models(models) => models,
         Answer::Refused { status: 401 | 403, .. } | Answer::Silence(_) => return None,
@@ -19,13 +19,13 @@ pub(super) fn check(config: &Config, answer: &Answer) -> Option<Finding> {
             ));
         }
     };
-    Some(match (&config.model.value, models.as_slice()) {
+    Some(match (&server.model.value, models.as_slice()) {
         (_, []) => Finding::fail(
             SUBJECT,
             "The server offers no model.",
             "Load one into the server, or name another endpoint.",
         ),
-        (ModelChoice::Served, [model]) => Finding::ok(SUBJECT, describe(config, model)),
+        (ModelChoice::Served, [model]) => Finding::ok(SUBJECT, describe(server, model)),
         (ModelChoice::Served, several) => Finding::warn(
             SUBJECT,
             format!("The server offers {} models: {}.", several.len(), names(several)),
@@ -33,10 +33,10 @@ pub(super) fn check(config: &Config, answer: &Answer) -> Option<Finding> {
         ),
         (ModelChoice::Named(name), several) => {
             match several.iter().find(|model| model.id == *name) {
-                Some(model) => Finding::ok(SUBJECT, describe(config, model)),
+                Some(model) => Finding::ok(SUBJECT, describe(server, model)),
                 None => Finding::fail(
                     SUBJECT,
-                    format!("{name} ({}) is not on the server.", config.model.origin),
+                    format!("{name} ({}) is not on the server.", server.model.origin),
                     format!("Choose one of: {}.", names(several)),
                 ),
             }
@@ -44,12 +44,12 @@ pub(super) fn check(config: &Config, answer: &Answer) -> Option<Finding> {
     })
 }
 
-fn describe(config: &Config, model: &ModelInfo) -> String {
+fn describe(server: &Server, model: &ModelInfo) -> String {
     let id = &model.id;
     match model.context_window {
         Some(window) => format!("{id}, with a window of {window} tokens."),
         None => {
-            let window = &config.context_window;
+            let window = &server.context_window;
             format!(
                 "{id}. The server does not say its window; {} tokens are assumed ({}).",
                 window.value, window.origin

@@ -55,6 +55,7 @@ async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> 
     let checkup = Checkup {
         config: Ok(&config),
         provider: Some(&provider),
+        key: Ok(()),
         home: &folder.path().join("home"),
         cwd: folder.path(),
         user_home: None,
@@ -117,6 +118,7 @@ async fn a_broken_configuration_is_told_and_the_rest_still_checked() {
     let checkup = Checkup {
         config: Err(&errors),
         provider: None,
+        key: Ok(()),
         home: folder.path(),
         cwd: folder.path(),
         user_home: None,

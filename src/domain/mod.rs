@@ -4,6 +4,7 @@
 
 mod align;
 mod approval;
+mod dialect;
 mod diff;
 mod fold;
 mod ids;
@@ -29,6 +30,7 @@ pub use align::align;
 pub use approval::{
     Answer, ApprovalId, ApprovalRequest, Matter, Outcome, Part, RuleFile, RuleKind, RuleSource,
 };
+pub use dialect::Dialect;
 pub use diff::{Around, Diff, DiffLine, Hunk, LineEnd, LineTag, ModeChange};
 pub use fold::Fold;
 pub use ids::{CallId, ContentHash, EntryId, JsonHasher, SessionId, TurnId};

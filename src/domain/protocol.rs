@@ -56,6 +56,15 @@ impl Protocol {
         }
     }
 
+    /// The header that a key travels in, unless the server wants another.
+    pub fn key_header(self) -> &'static str {
+        match self {
+            Self::ChatCompletions | Self::Responses => "authorization",
+            Self::Anthropic => "x-api-key",
+            Self::Gemini => "x-goog-api-key",
+        }
+    }
+
     /// The protocol of this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)

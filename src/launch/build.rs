@@ -8,7 +8,7 @@ use chrono::Local;
 
 use crate::agent::{Person, Service, Services, Setup, Standing};
 use crate::cli::Cli;
-use crate::config::{Config, ModelChoice, Origin, Reach};
+use crate::config::{Config, ModelChoice, Origin, Server};
 use crate::context::{self, Git};
 use crate::permissions::store::ProjectFiles;
 use crate::platform::debug_log::DebugLog;
@@ -16,13 +16,13 @@ use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
 use crate::platform::files::DiskFiles;
 use crate::platform::process::{ProcessHost, Programs};
 use crate::platform::redact::Redactor;
+use crate::providers::Provider;
 use crate::providers::demo::{self, Demo, Script, Tempo};
-use crate::providers::http::{Endpoint, Http, PlainHttp};
-use crate::providers::{self, Provider};
 use crate::session::Store;
 use crate::tools::{Place, Registry};
 
 use super::ground::Ground;
+use super::servers::{self, Servers};
 
 /// What a run is made of.
 pub(super) struct Parts {
@@ -49,12 +49,10 @@ pub(super) fn parts(
     sides: Sides,
     redactor: &Redactor,
 ) -> anyhow::Result<Parts> {
-    if let Some(key) = &config.api_key {
-        redactor.learn(&key.value);
-    }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let programs = Programs::find(&path, &ground.cwd)?;
-    let rules = EnvironmentRules::default();
+    let own_keys = servers::variables(config);
+    let rules = EnvironmentRules { own_keys, ..EnvironmentRules::default() };
     let environment = ChildEnvironment::from_variables(std::env::vars_os(), &rules);
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
     let (git, instruction_folders) = match project {
@@ -84,9 +82,7 @@ pub(super) fn parts(
         model: sides.services.current().model.clone(),
         services: sides.services,
         standing: standing(config),
-        window: config.context_window.value,
         temperature: config.temperature.as_ref().map(|temperature| temperature.value),
-        effort: config.effort.as_ref().map(|effort| effort.value),
         max_tool_rounds: config.max_tool_rounds.value,
         system_prompt: config.system_prompt.as_ref().map(|prompt| prompt.value.clone()),
         place: Place { cwd: ground.cwd.clone(), home: ground.user_home.clone() },
@@ -119,22 +115,37 @@ pub(super) fn services(
     ground: &Ground,
     config: &Config,
     script: Option<&Option<PathBuf>>,
+    redactor: &Redactor,
 ) -> anyhow::Result<Services> {
-    let (name, provider) = match script {
-        Some(script) => ("demo".to_owned(), demo(script.as_ref())?),
-        None => (config.provider.value.to_string(), server(ground, config)?),
-    };
-    let model = match &config.model.value {
-        ModelChoice::Named(name) => Some(name.clone()),
-        ModelChoice::Served => None,
-    };
-    let max_tokens = config.max_tokens.value;
-    Ok(Services::new(Service { name, provider, model, max_tokens }, []))
+    if let Some(script) = script {
+        let provider = demo(script.as_ref())?;
+        let first = Service { name: "demo".to_owned(), ..service(&config.server, provider) };
+        return Ok(Services::new(first, []));
+    }
+    let servers = Servers::new(ground, config, redactor);
+    let first = service(&config.server, servers.connect(&config.server)?);
+    let others = config.others.iter().map(|it| service(it, servers.connect_or_tell(it)));
+    Ok(Services::new(first, others))
+}
+
+fn service(server: &Server, provider: Arc<dyn Provider>) -> Service {
+    Service {
+        name: server.name.value.to_string(),
+        provider,
+        model: match &server.model.value {
+            ModelChoice::Named(name) => Some(name.clone()),
+            ModelChoice::Served => None,
+        },
+        max_tokens: server.max_tokens.value,
+        window: server.context_window.value,
+        effort: server.effort.as_ref().map(|effort| effort.value),
+    }
 }
 
 /// Whether the configured model was named for this very run.
 fn standing(config: &Config) -> Standing {
-    let named = [&config.model.origin, &config.provider.origin, &config.endpoint.origin];
+    let Server { name, model, endpoint, .. } = &config.server;
+    let named = [&model.origin, &name.origin, &endpoint.origin];
     if named.iter().any(|origin| matches!(origin, Origin::Flag(_) | Origin::Environment(_))) {
         Standing::Firm
     } else {
@@ -153,18 +164,4 @@ fn demo(script: Option<&PathBuf>) -> anyhow::Result<Arc<dyn Provider>> {
         None => demo::built_in()?,
     };
     Ok(Arc::new(Demo::new(script, Tempo::AsWritten)))
-}
-
-/// The server that the configuration names.
-pub(super) fn server(ground: &Ground, config: &Config) -> anyhow::Result<Arc<dyn Provider>> {
-    let endpoint = &config.endpoint.value;
-    let plain = match endpoint.reach() {
-        Reach::PlainRemote if ground.trust()?.origin_allowed(endpoint.origin().as_str()) => {
-            PlainHttp::Allowed
-        }
-        Reach::PlainRemote | Reach::Loopback | Reach::Encrypted => PlainHttp::LoopbackOnly,
-    };
-    let key = config.api_key.as_ref().map(|key| key.value.clone());
-    let endpoint = Endpoint::parse(endpoint.as_str(), plain)?;
-    Ok(providers::connect(config.protocol, Arc::new(Http::new()), endpoint, key))
 }

@@ -11,6 +11,7 @@ mod once;
 mod print;
 mod questions;
 mod screen;
+mod servers;
 mod services;
 mod subcommands;
 mod themes;

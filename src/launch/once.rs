@@ -45,7 +45,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
     let redactor = Redactor::default();
     let filter = std::env::var("RUST_LOG").ok();
     let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
-    let services = build::services(ground, &config, cli.demo.as_ref())?;
+    let services = build::services(ground, &config, cli.demo.as_ref(), &redactor)?;
     let sides = Sides { services, person: Person::Absent };
     let Parts { mut setup, processes } =
         build::parts(cli, ground, &config, project, sides, &redactor)?;

@@ -12,9 +12,9 @@ use crate::config::{self, Change, Config, Endpoint as Address, Reach};
 use crate::permissions::store::ProjectFiles;
 use crate::platform::signals::{Signal, Signals};
 use crate::platform::terminal::Screen;
-use crate::providers::Provider;
 use crate::providers::chat::ChatCompletions;
 use crate::providers::http::{Endpoint, Http, PlainHttp};
+use crate::providers::{Provider, Way};
 use crate::trust::{self, Status};
 use crate::tui::app::looks::Looks;
 use crate::tui::welcome::first_run::{
@@ -170,7 +170,7 @@ async fn list_models(
 ) -> Result<Vec<String>, String> {
     let endpoint =
         Endpoint::parse(&endpoint, PlainHttp::Allowed).map_err(|error| error.to_string())?;
-    let models = ChatCompletions::new(http, endpoint, key).models().await;
+    let models = ChatCompletions::new(Way::new(http, endpoint, key)).models().await;
     models
         .map(|models| models.into_iter().map(|model| model.id).collect())
         .map_err(|error| error.message)
@@ -178,7 +178,7 @@ async fn list_models(
 
 /// Asks, before anything is sent, about a server elsewhere that is reached without encryption.
 pub(super) fn plain_http(ground: &Ground, config: &Config) -> anyhow::Result<()> {
-    let endpoint = &config.endpoint.value;
+    let endpoint = &config.server.endpoint.value;
     let mut store = ground.trust()?;
     let origin = endpoint.origin();
     if endpoint.reach() != Reach::PlainRemote || store.origin_allowed(origin.as_str()) {

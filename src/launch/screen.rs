@@ -25,7 +25,7 @@ use crate::platform::redact::Redactor;
 use crate::platform::signals::{Signal, Signals, raise_again, stop};
 use crate::platform::terminal::{self, Mouse, Screen};
 use crate::platform::terminal_kind::Terminal;
-use crate::platform::{child, logging};
+use crate::platform::{child, logging, status_command};
 use crate::providers::demo;
 use crate::tui::app::Job;
 use crate::tui::app::composer::Typing;
@@ -44,7 +44,7 @@ use super::ground::Ground;
 use super::linear::Speech;
 use super::questions::{self, Model, Outcome};
 use super::services::{self, Outside};
-use super::{once, print, themes};
+use super::{once, print, servers, themes};
 
 /// How long the agent may take to save what it has when it is told to end. A disk that hangs must
 /// not hold the shell up.
@@ -172,7 +172,7 @@ impl Chat<'_> {
         let redactor = Redactor::default();
         let filter = std::env::var("RUST_LOG").ok();
         let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
-        let services = build::services(ground, &config, script.as_ref())?;
+        let services = build::services(ground, &config, script.as_ref(), &redactor)?;
         let sides = Sides { services: services.clone(), person: Person::Present };
         let Parts { mut setup, processes } =
             build::parts(cli, ground, &config, project, sides, &redactor)?;
@@ -184,7 +184,9 @@ impl Chat<'_> {
             looks.choice.clone_from(&config.theme.value);
             setup.notices.extend(looks.remarks());
         }
-        let command = config.status_command.as_ref().map(|command| command.value.clone());
+        let command = config.status_command.as_ref();
+        let command = command
+            .map(|it| status_command::StatusCommand::new(&it.value, servers::variables(&config)));
         let store = setup.store.clone();
         let clipboard = front.clipboard(ground);
         let outside = Outside::new(cli, ground, project, services, store, command, clipboard);

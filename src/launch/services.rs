@@ -17,9 +17,10 @@ use crate::permissions::store::ProjectFiles;
 use crate::platform::clipboard::{self, Clipboard, Kept, Pasted};
 use crate::platform::graphics::{Canvas, Cells};
 use crate::platform::image::{self, Fit};
+use crate::platform::status_command::{self, StatusCommand};
 use crate::platform::terminal::output::Output;
 use crate::platform::terminal_kind::Terminal;
-use crate::platform::{editor, status_command, which};
+use crate::platform::{editor, which};
 use crate::session::{Draft, Drafts, History, HistoryPage, KindFolds, SessionFolds, Store};
 use crate::tools::Place;
 use crate::tui::app::images::{ImageSource, Taken};
@@ -61,7 +62,7 @@ pub(super) struct Outside {
     folds: PathBuf,
     clipboard: Mutex<Clipboard>,
     /// The person's own command for the first line.
-    status_command: Option<String>,
+    status_command: Option<StatusCommand>,
     git: Option<GitStatus>,
     themes: PathBuf,
     /// The person's configuration.
@@ -75,7 +76,7 @@ impl Outside {
         project: ProjectFiles,
         services: agent::Services,
         store: Store,
-        status_command: Option<String>,
+        status_command: Option<StatusCommand>,
         clipboard: Clipboard,
     ) -> Arc<Self> {
         let git = match project {

@@ -68,6 +68,20 @@ impl ChildEnvironment {
     }
 }
 
+/// Of `names`, the variables that hold slug's own keys, and those that the configuration takes some
+/// from: what the person's own commands do not get. All else they do.
+pub fn keys_among(
+    names: impl IntoIterator<Item = OsString>,
+    configured: &[String],
+) -> impl Iterator<Item = OsString> {
+    names.into_iter().filter(|name| {
+        let name = name.to_string_lossy();
+        name == "SLUG_API_KEY"
+            || OWN_KEYS.contains(&name.as_ref())
+            || configured.iter().any(|own| *own == name)
+    })
+}
+
 /// Values may be private even where the names are harmless.
 impl std::fmt::Debug for ChildEnvironment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -140,6 +154,14 @@ mod tests {
         };
         let given = ["GITHUB_TOKEN", "OPENAI_API_KEY", "MY_LLM", "SLUG_API_KEY", "NPM_TOKEN"];
         assert_eq!(names(&given, &rules), ["GITHUB_TOKEN"]);
+    }
+
+    #[test]
+    fn the_persons_own_commands_get_all_but_slugs_keys() {
+        let given = ["PATH", "VAULT_TOKEN", "SLUG_HOME", "SLUG_API_KEY", "OPENAI_API_KEY", "MINE"];
+        let own = ["MINE".to_owned()];
+        let kept = keys_among(given.map(OsString::from), &own);
+        assert_eq!(kept.collect::<Vec<_>>(), ["SLUG_API_KEY", "OPENAI_API_KEY", "MINE"]);
     }
 
     #[test]

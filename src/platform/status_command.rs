@@ -1,32 +1,27 @@
-//! Runs the person's own command for the first line: `sh -c`, a JSON object on its standard
-//! input, the first line of its output.
-//!
-//! It gets a process group of its own, so that what it starts ends with it, and no terminal to
-//! write to. It may take two seconds; what is longer, or prints no end, is killed.
+//! The person's own command for the first line: `sh -c`, a JSON object on its standard input, the
+//! first line of its output. It may take two seconds; what is longer, or prints no end, is killed.
 
-use std::io;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, Command};
+use super::own_command::{self, Line, OwnCommandError, Run};
 
 /// How long it may take.
 const LIMIT: Duration = Duration::from_secs(2);
-/// As much of its output is read.
-const MOST: u64 = 16 * 1024;
+
+/// A command for the first line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusCommand {
+    line: Line,
+    hidden: Vec<String>,
+}
 
 /// Why there is no line. Sentences for the person.
 #[derive(Debug, thiserror::Error)]
 pub enum StatusCommandError {
-    /// It could not be started or talked to.
-    #[error("it cannot be run: {0}")]
-    Run(#[from] io::Error),
-    /// It took too long.
-    #[error("it took longer than two seconds and was ended")]
-    TooLong,
+    /// It did not run to its end.
+    #[error(transparent)]
+    Run(#[from] OwnCommandError),
     /// It says that it failed.
     #[error("it ended with {status}{}", said(.complaint))]
     Failed {
@@ -37,73 +32,35 @@ pub enum StatusCommandError {
     },
 }
 
+impl StatusCommand {
+    /// A line for the shell, and the variables that are kept from it, since they hold keys.
+    pub fn new(line: &str, hidden: Vec<String>) -> Self {
+        Self { line: Line::Shell(line.to_owned()), hidden }
+    }
+}
+
 /// Runs `command` in `folder` with `state` on its standard input.
-pub async fn run(command: &str, state: &str, folder: &Path) -> Result<String, StatusCommandError> {
+pub async fn run(
+    command: &StatusCommand,
+    state: &str,
+    folder: &Path,
+) -> Result<String, StatusCommandError> {
     run_within(LIMIT, command, state, folder).await
 }
 
 async fn run_within(
     limit: Duration,
-    command: &str,
+    command: &StatusCommand,
     state: &str,
     folder: &Path,
 ) -> Result<String, StatusCommandError> {
-    let mut child = Command::new("sh")
-        .arg("-c")
-        .arg(command)
-        .current_dir(folder)
-        .process_group(0)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()?;
-    let group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
-    let ran = tokio::time::timeout(limit, talk(&mut child, state)).await;
-    // What it has left behind goes, too.
-    drop(group);
-    let (status, out, complaint) = ran.map_err(|_| StatusCommandError::TooLong)??;
-    if !status.success() {
-        return Err(StatusCommandError::Failed { status, complaint });
+    let StatusCommand { line, hidden } = command;
+    let printed = own_command::run(Run { line, folder, input: state, limit, hidden }).await?;
+    if !printed.status.success() {
+        let complaint = printed.complaint.lines().last().unwrap_or_default().trim().to_owned();
+        return Err(StatusCommandError::Failed { status: printed.status, complaint });
     }
-    Ok(out.lines().next().unwrap_or_default().trim_end().to_owned())
-}
-
-/// Ends a process group when it is dropped, however that comes about.
-struct Group(Option<Pid>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(group) = self.0 {
-            // It may be gone already.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-    }
-}
-
-async fn talk(
-    child: &mut Child,
-    state: &str,
-) -> io::Result<(std::process::ExitStatus, String, String)> {
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let tell = async move {
-        if let Some(mut stdin) = stdin {
-            // A command that does not care to read is none that fails.
-            let _ = stdin.write_all(state.as_bytes()).await;
-        }
-    };
-    let (_, out, complaint) = tokio::join!(tell, read(stdout), read(stderr));
-    let status = child.wait().await?;
-    let last = complaint?.lines().last().unwrap_or_default().trim().to_owned();
-    Ok((status, out?, last))
-}
-
-async fn read(from: Option<impl AsyncRead + Unpin>) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    if let Some(from) = from {
-        from.take(MOST).read_to_end(&mut bytes).await?;
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(printed.output.lines().next().unwrap_or_default().trim_end().to_owned())
 }
 
 fn said(complaint: &str) -> String {
@@ -112,10 +69,16 @@ fn said(complaint: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rustix::process::Pid;
+
     use super::*;
 
+    fn command_of(line: &str) -> StatusCommand {
+        StatusCommand::new(line, Vec::new())
+    }
+
     async fn line(command: &str) -> Result<String, StatusCommandError> {
-        run(command, "{\"model\":\"qwen\"}", Path::new("/")).await
+        run(&command_of(command), "{\"model\":\"qwen\"}", Path::new("/")).await
     }
 
     #[tokio::test]
@@ -141,13 +104,14 @@ mod tests {
         let command = format!("sleep 300 & echo $! > {name}.new; mv {name}.new {name}; wait");
         let mut limit = Duration::from_millis(20);
         let error = loop {
-            let error = run_within(limit, &command, "", folder.path()).await.unwrap_err();
+            let error =
+                run_within(limit, &command_of(&command), "", folder.path()).await.unwrap_err();
             if file.exists() {
                 break error;
             }
             limit *= 2;
         };
-        assert!(matches!(error, StatusCommandError::TooLong), "{error}");
+        assert!(matches!(error, StatusCommandError::Run(OwnCommandError::TooLong(_))), "{error}");
         let pid = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
         let pid = Pid::from_raw(pid).unwrap();
         let end = tokio::time::Instant::now() + Duration::from_secs(10);

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::Stream;
 use futures_util::stream::BoxStream;
-use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
-use super::failure::KeyHeader;
-use super::http::{Endpoint, Http};
 use super::server::{self, Server};
+use super::way::Way;
 use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent};
+
+use crate::domain::Protocol;
 
 pub use decode::decode;
 pub use request::body;
@@ -32,9 +32,9 @@ pub struct Anthropic {
 }
 
 impl Anthropic {
-    /// The server at `endpoint`, asked with `key`. Nothing is sent yet.
-    pub fn new(http: Arc<Http>, endpoint: Endpoint, key: Option<SecretString>) -> Self {
-        Self { server: Arc::new(Server::new(http, endpoint, key, KeyHeader::Named("x-api-key"))) }
+    /// The server that `way` leads to. Nothing is sent yet.
+    pub fn new(way: Way) -> Self {
+        Self { server: Arc::new(Server::new(way, Protocol::Anthropic.key_header())) }
     }
 }
 

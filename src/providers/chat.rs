@@ -20,13 +20,13 @@ use async_trait::async_trait;
 use futures_util::Stream;
 use futures_util::stream::BoxStream;
 use reqwest::header::SERVER;
-use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
-use super::failure::KeyHeader;
-use super::http::{Endpoint, Http};
 use super::server::{self, Server};
+use super::way::Way;
 use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, history};
+
+use crate::domain::Protocol;
 
 pub use decode::{Asked, decode};
 pub use request::Progress;
@@ -47,9 +47,9 @@ struct Known {
 }
 
 impl ChatCompletions {
-    /// The server at `endpoint`, asked with `key`. Nothing is sent yet.
-    pub fn new(http: Arc<Http>, endpoint: Endpoint, key: Option<SecretString>) -> Self {
-        let server = Server::new(http, endpoint, key, KeyHeader::Bearer);
+    /// The server that `way` leads to. Nothing is sent yet.
+    pub fn new(way: Way) -> Self {
+        let server = Server::new(way, Protocol::ChatCompletions.key_header());
         Self { known: Arc::new(Known { server, is_llama_cpp: AtomicBool::new(false) }) }
     }
 }

@@ -7,8 +7,10 @@
 
 mod complaint;
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -21,6 +23,9 @@ use super::{ProviderError, Recovery};
 /// The most characters of a server's own words that are shown.
 const SHOWN: usize = 600;
 
+/// Shorter values of headers are no secrets, and stand in many words.
+const SHORTEST_SECRET: usize = 8;
+
 /// Whom a request goes to, for telling what went wrong with it.
 #[derive(Debug, Clone, Default)]
 pub struct Site {
@@ -32,16 +37,26 @@ pub struct Site {
     pub key: Option<SecretString>,
     /// How it is sent.
     pub key_header: KeyHeader,
+    /// What else is sent that must not be shown.
+    pub secrets: Arc<[SecretString]>,
 }
 
 /// The header that a key is sent in.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum KeyHeader {
     /// `Authorization: Bearer`
     #[default]
     Bearer,
     /// One of this name, with the key alone.
-    Named(&'static str),
+    Named(Cow<'static, str>),
+}
+
+impl KeyHeader {
+    /// The header of this name. `Authorization` has the word `Bearer` before the key.
+    pub fn named(name: impl Into<Cow<'static, str>>) -> Self {
+        let name = name.into();
+        if name.eq_ignore_ascii_case("authorization") { Self::Bearer } else { Self::Named(name) }
+    }
 }
 
 /// The meaning of an answer with an error status.
@@ -116,7 +131,7 @@ pub fn of_transport(site: &Site, error: &reqwest::Error) -> ProviderError {
             None,
             format!(
                 "The certificate of {server} is not trusted: {chain}. Add its authority to the \
-                 system's certificates."
+                 system's certificates, or name its file as `ca_file` in ~/.slug/config.toml."
             ),
         );
     }
@@ -190,6 +205,11 @@ fn plain(text: &str, site: &Site) -> String {
         && !key.expose_secret().is_empty()
     {
         text = text.replace(key.expose_secret(), "[the key]");
+    }
+    for secret in site.secrets.iter().map(ExposeSecret::expose_secret) {
+        if secret.len() >= SHORTEST_SECRET {
+            text = text.replace(secret, "[hidden]");
+        }
     }
     let words = text.split(|c: char| c.is_whitespace() || c.is_control());
     let mut line = String::new();

@@ -4,8 +4,10 @@
 //! plain http leaves this machine only where the caller says that the person agreed. Requests to
 //! this machine never go through a proxy; all others honour the system's.
 //!
-//! Building a client reads the certificates of the system, which takes milliseconds: it happens at
+//! Building a client ([`transport`]) reads the certificates of the system, which takes milliseconds: it happens at
 //! the first request, after the first frame, and not at all for plain http to this machine.
+
+mod transport;
 
 use std::fmt;
 use std::net::IpAddr;
@@ -15,11 +17,15 @@ use std::time::Duration;
 use futures_util::{Stream, StreamExt, stream};
 use reqwest::header::HeaderValue;
 use reqwest::{Certificate, Client, ClientBuilder, RequestBuilder, Response, Url};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::failure::{self, KeyHeader, Site};
 use super::{ProviderError, Recovery};
+
+pub use transport::{ClientCertificate, HeaderText, Proxy, Transport};
+
+use transport::Reach;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
@@ -161,10 +167,11 @@ impl Patience {
     }
 }
 
-/// The HTTP client, built when it is first needed. Share one in the whole program: it keeps the
-/// connections.
+/// The HTTP client, built when it is first needed. Share one for all servers that are reached in
+/// the same way: it keeps the connections.
 #[derive(Debug, Default)]
 pub struct Http {
+    transport: Transport,
     /// Trusts no certificates, and is never asked to.
     plain: OnceLock<Result<Client, String>>,
     direct: OnceLock<Result<Client, String>>,
@@ -177,23 +184,42 @@ impl Http {
         Self::default()
     }
 
+    /// One with certificates, headers or a proxy of its own, which are not looked at yet.
+    pub fn over(transport: Transport) -> Self {
+        Self { transport, ..Self::default() }
+    }
+
     /// The client for requests to `endpoint`.
     pub fn client(&self, endpoint: &Endpoint) -> Result<&Client, ProviderError> {
         let client = match (endpoint.is_local(), endpoint.url.scheme()) {
-            (true, "http") => {
-                self.plain.get_or_init(|| build(|| Client::builder().no_proxy().tls_certs_only([])))
-            }
-            (true, _) => self.direct.get_or_init(|| build(|| Client::builder().no_proxy())),
-            (false, _) => self.by_proxy.get_or_init(|| build(Client::builder)),
+            (true, "http") => self.plain.get_or_init(|| self.build_plain()),
+            (true, _) => self.direct.get_or_init(|| self.build(Reach::ThisMachine)),
+            (false, _) => self.by_proxy.get_or_init(|| self.build(Reach::Elsewhere)),
         };
         client.as_ref().map_err(|reason| ProviderError {
-            message: format!(
-                "The HTTP client cannot be set up: {reason}. Check the proxy settings and the \
-                 system's certificates."
-            ),
+            message: reason.clone(),
             status: None,
             recovery: Recovery::AskPerson,
         })
+    }
+
+    /// What must not be shown: the values of headers.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &SecretString> {
+        self.transport.headers.iter().filter_map(|(_, text)| match text {
+            HeaderText::Value(value) => Some(value),
+            HeaderText::Missing(_) => None,
+        })
+    }
+
+    fn build_plain(&self) -> Result<Client, String> {
+        let headers = self.transport.headers()?;
+        let plain = || named().no_proxy().tls_certs_only([]).default_headers(headers.clone());
+        build(plain, &[])
+    }
+
+    fn build(&self, reach: Reach) -> Result<Client, String> {
+        let material = self.transport.read()?;
+        build(|| material.apply(named(), reach), &material.authorities)
     }
 }
 
@@ -267,12 +293,12 @@ pub fn body(
 
 fn with_key(request: RequestBuilder, site: &Site) -> RequestBuilder {
     let Some(key) = &site.key else { return request };
-    match site.key_header {
+    match &site.key_header {
         KeyHeader::Bearer => request.bearer_auth(key.expose_secret()),
         KeyHeader::Named(name) => match HeaderValue::from_str(key.expose_secret()) {
             Ok(mut value) => {
                 value.set_sensitive(true);
-                request.header(name, value)
+                request.header(name.as_ref(), value)
             }
             // A key that is no header is told by the server's refusal, without being repeated.
             Err(_) => request,
@@ -300,23 +326,32 @@ async fn text(mut response: Response, site: &Site, limit: usize) -> Result<Strin
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Builds a client. `start` is called again where the system has no certificate store, which fails
-/// the build even for plain http; then the roots that Mozilla trusts are used.
-fn build(start: fn() -> ClientBuilder) -> Result<Client, String> {
+/// A builder of a client that says who it is, unless a header of the person's says otherwise.
+fn named() -> ClientBuilder {
+    Client::builder().user_agent(concat!("slug/", env!("CARGO_PKG_VERSION")))
+}
+
+/// Builds a client that trusts `authorities`, too. `start` is called again where the system has no
+/// certificate store, which fails the build even for plain http; then the roots that Mozilla trusts
+/// are used.
+fn build(start: impl Fn() -> ClientBuilder, authorities: &[Certificate]) -> Result<Client, String> {
     // Fails only where a provider is installed already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let configured = || {
-        start()
-            .connect_timeout(CONNECT_LIMIT)
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("slug/", env!("CARGO_PKG_VERSION")))
-    };
-    let first = match configured().build() {
+    let configured =
+        || start().connect_timeout(CONNECT_LIMIT).redirect(reqwest::redirect::Policy::none());
+    let own = authorities.iter().cloned();
+    let first = match configured().tls_certs_merge(own.clone()).build() {
         Ok(client) => return Ok(client),
         Err(error) => error,
     };
     tracing::warn!(%first, "no certificates of the system; the bundled ones are used");
-    configured().tls_certs_only(bundled_roots()).build().map_err(|_| failure::chain(&first))
+    configured().tls_certs_only(bundled_roots().into_iter().chain(own)).build().map_err(|_| {
+        format!(
+            "The HTTP client cannot be set up: {}. Check the proxy settings and the system's \
+             certificates.",
+            failure::chain(&first)
+        )
+    })
 }
 
 fn bundled_roots() -> Vec<Certificate> {
@@ -465,7 +500,7 @@ mod tests {
 
     #[test]
     fn the_bundled_roots_make_a_client() {
-        assert!(build(Client::builder).is_ok());
+        assert!(build(Client::builder, &[]).is_ok());
         assert!(bundled_roots().len() > 50);
         assert!(Client::builder().tls_certs_only(bundled_roots()).build().is_ok());
     }

@@ -77,6 +77,14 @@ struct Server<'a> {
     site: &'a Site,
 }
 
+impl Listing {
+    /// A list of names that somebody else gave.
+    pub(super) fn of(names: &[String]) -> Self {
+        let model = |name: &String| ModelInfo { id: name.clone(), context_window: None };
+        Self { models: names.iter().map(model).collect(), is_llama_cpp: false }
+    }
+}
+
 impl Server<'_> {
     async fn add_windows(&self, software: Software, models: &mut [ModelInfo]) {
         let unknown: Vec<&mut ModelInfo> =
@@ -200,7 +208,8 @@ fn no_list(site: &Site) -> ProviderError {
              in ~/.slug/config.toml.",
             site.server
         ),
-        status: None,
+        // It was an answer, if no list.
+        status: Some(200),
         recovery: Recovery::AskPerson,
     }
 }

@@ -13,12 +13,14 @@ pub mod gemini;
 mod history;
 pub mod http;
 mod images;
+mod key;
 mod listing;
 mod reader;
 pub mod responses;
 pub mod retry;
 mod server;
 pub mod sse;
+mod way;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +32,8 @@ use tokio_util::sync::CancellationToken;
 
 pub use connect::connect;
 pub use images::Images;
+pub use key::{Key, KeySource};
+pub use way::Way;
 
 use crate::domain::{CallId, Effort, Message, Protocol, StopReason, ToolSpec, Usage};
 

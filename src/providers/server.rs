@@ -13,15 +13,20 @@ use tokio_util::sync::CancellationToken;
 
 use super::failure::{KeyHeader, Site};
 use super::http::{self, Endpoint, Http, Patience};
+use super::key::Keeper;
 use super::listing::{self, Listing};
+use super::way::Way;
 use super::{ProviderError, StreamEvent, cancel};
 
 /// Where requests go, and with which key.
 pub(super) struct Server {
     http: Arc<Http>,
     pub(super) endpoint: Endpoint,
-    key: Option<SecretString>,
+    key: Keeper,
     key_header: KeyHeader,
+    query: Vec<(String, String)>,
+    models: Vec<String>,
+    secrets: Arc<[SecretString]>,
 }
 
 /// An answer that the server has begun to give.
@@ -33,14 +38,19 @@ pub(super) struct Answer {
 }
 
 impl Server {
-    /// The server at `endpoint`, asked with `key` in `key_header`. Nothing is sent yet.
-    pub(super) fn new(
-        http: Arc<Http>,
-        endpoint: Endpoint,
-        key: Option<SecretString>,
-        key_header: KeyHeader,
-    ) -> Self {
-        Self { http, endpoint, key, key_header }
+    /// The server that `way` leads to, whose key travels in `key_header` unless the way names
+    /// another. Nothing is sent yet.
+    pub(super) fn new(way: Way, key_header: &'static str) -> Self {
+        let Way { http, endpoint, key, key_header: own, query, models, dialect: _ } = way;
+        Self {
+            secrets: http.secrets().cloned().collect(),
+            http,
+            endpoint,
+            key: Keeper::new(key),
+            key_header: own.map_or(KeyHeader::named(key_header), KeyHeader::named),
+            query,
+            models,
+        }
     }
 
     /// The server's host; `None` on this machine.
@@ -50,13 +60,13 @@ impl Server {
 
     /// A question to a model, still without its body.
     pub(super) fn post(&self, address: Url) -> Result<RequestBuilder, ProviderError> {
-        let post = self.http.client(&self.endpoint)?.post(address);
+        let post = self.http.client(&self.endpoint)?.post(self.whole(address));
         Ok(post.header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream"))
     }
 
     /// A question to the server itself.
     pub(super) fn get(&self, address: Url) -> Result<RequestBuilder, ProviderError> {
-        Ok(self.http.client(&self.endpoint)?.get(address))
+        Ok(self.http.client(&self.endpoint)?.get(self.whole(address)))
     }
 
     /// Sends a question to `model`, and returns once the server has accepted it.
@@ -65,25 +75,87 @@ impl Server {
         post: RequestBuilder,
         model: &str,
     ) -> Result<Answer, ProviderError> {
-        let site = self.site(model);
         let patience = Patience::towards(&self.endpoint);
-        let (response, deadline) = http::open(post, &site, patience).await?;
+        let mut site = self.site(model).await?;
+        let copy = self.copy(&post);
+        let opened = match http::open(post, &site, patience).await {
+            Err(error) => {
+                let post = self.with_another_key(&mut site, copy, error).await?;
+                http::open(post, &site, patience).await
+            }
+            opened @ Ok(_) => opened,
+        };
+        let (response, deadline) = opened?;
         Ok(Answer { response, site, patience, deadline })
     }
 
-    /// The models of the list that `get` asks for.
+    /// The models of the list that `get` asks for; those that were named for this server, where it
+    /// has no list.
     pub(super) async fn list(&self, get: RequestBuilder) -> Result<Listing, ProviderError> {
-        listing::fetch(get, &self.http, &self.endpoint, &self.site("")).await
-    }
-
-    fn site(&self, model: &str) -> Site {
-        Site {
-            server: self.endpoint.to_string(),
-            model: model.to_owned(),
-            key: self.key.clone(),
-            key_header: self.key_header,
+        match self.listed(get).await {
+            Ok(listing) if listing.models.is_empty() => Ok(Listing::of(&self.models)),
+            Err(error) if !self.models.is_empty() && is_no_list(&error) => {
+                tracing::debug!(%error, "the models that were named are offered");
+                Ok(Listing::of(&self.models))
+            }
+            listed => listed,
         }
     }
+
+    async fn listed(&self, get: RequestBuilder) -> Result<Listing, ProviderError> {
+        let Self { http, endpoint, .. } = self;
+        let mut site = self.site("").await?;
+        let copy = self.copy(&get);
+        match listing::fetch(get, http, endpoint, &site).await {
+            Err(error) => {
+                let get = self.with_another_key(&mut site, copy, error).await?;
+                listing::fetch(get, http, endpoint, &site).await
+            }
+            listed @ Ok(_) => listed,
+        }
+    }
+
+    /// What is sent where the key is refused and another one can be had.
+    fn copy(&self, request: &RequestBuilder) -> Option<RequestBuilder> {
+        if self.key.is_fetched() { request.try_clone() } else { None }
+    }
+
+    /// Puts another key in the place of one that was fetched and is refused, and gives the copy to
+    /// send with it; any other `error` stays one.
+    async fn with_another_key(
+        &self,
+        site: &mut Site,
+        copy: Option<RequestBuilder>,
+        error: ProviderError,
+    ) -> Result<RequestBuilder, ProviderError> {
+        let Some(copy) = copy.filter(|_| error.status == Some(401)) else { return Err(error) };
+        let Some(key) = self.key.instead_of(site.key.as_ref()).await? else { return Err(error) };
+        site.key = Some(key);
+        Ok(copy)
+    }
+
+    /// An address with what is added to every one.
+    fn whole(&self, mut address: Url) -> Url {
+        if !self.query.is_empty() {
+            address.query_pairs_mut().extend_pairs(&self.query);
+        }
+        address
+    }
+
+    async fn site(&self, model: &str) -> Result<Site, ProviderError> {
+        Ok(Site {
+            server: self.endpoint.to_string(),
+            model: model.to_owned(),
+            key: self.key.current().await?,
+            key_header: self.key_header.clone(),
+            secrets: Arc::clone(&self.secrets),
+        })
+    }
+}
+
+/// Whether the server answers, and has no list of its models.
+fn is_no_list(error: &ProviderError) -> bool {
+    matches!(error.status, Some(200 | 400 | 404 | 405 | 501))
 }
 
 impl Answer {

@@ -17,6 +17,8 @@ fn two() -> (Scene, Arc<Scripted>) {
         provider: other.clone(),
         model: Some("big".into()),
         max_tokens: 777,
+        window: 100_000,
+        effort: None,
     };
     (Scene { others: vec![service], ..Scene::new() }, other)
 }

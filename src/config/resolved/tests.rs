@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use secrecy::ExposeSecret;
 
-use super::super::ConfigText;
+use super::super::{ConfigText, KeySource, ModelChoice};
 use super::*;
+use crate::domain::{Dialect, Effort};
 
 /// What a test writes down of each layer; empty texts mean nothing there.
 #[derive(Default)]
@@ -45,27 +46,36 @@ fn flags(change: impl FnOnce(&mut Flags)) -> Flags {
 }
 
 fn key(config: &Config) -> Option<&str> {
-    config.api_key.as_ref().map(|key| key.value.expose_secret())
+    server_key(&config.server)
+}
+
+fn server_key(server: &Server) -> Option<&str> {
+    server.api_key.as_ref().map(|key| match &key.value {
+        KeySource::Value(key) => key.expose_secret(),
+        KeySource::Variable(_) | KeySource::Command(_) | KeySource::Keyring(_) => {
+            panic!("{key:?} is no key")
+        }
+    })
 }
 
 #[test]
 fn nothing_gives_the_defaults() {
     let config = config(&Given::default());
-    assert_eq!(config.endpoint.value.as_str(), "http://localhost:8000/v1");
-    assert_eq!(config.provider.value.as_str(), "openai");
-    assert_eq!(config.model.value, ModelChoice::Served);
-    assert_eq!(config.max_tokens.value, 4096);
+    assert_eq!(config.server.endpoint.value.as_str(), "http://localhost:8000/v1");
+    assert_eq!(config.server.name.value.as_str(), "openai");
+    assert_eq!(config.server.model.value, ModelChoice::Served);
+    assert_eq!(config.server.max_tokens.value, 4096);
     assert_eq!(config.temperature, None);
     assert_eq!(config.max_tool_rounds.value, 50);
     assert_eq!(config.mode.value, Mode::Ask);
-    assert_eq!(config.context_window.value, 200_000);
+    assert_eq!(config.server.context_window.value, 200_000);
     assert_eq!(config.theme.value, ThemeChoice::Auto);
     assert!(config.mouse.value && !config.reduced_motion.value);
     assert_eq!(config.wheel_rows.value, 3);
     assert!(config.wheel_events.is_none());
     assert_eq!(config.leave.value, Leave::End);
     assert!(config.nothing_configured() && config.warnings.is_empty());
-    assert_eq!(config.endpoint.origin, Origin::Default);
+    assert_eq!(config.server.endpoint.origin, Origin::Default);
 }
 
 #[test]
@@ -92,8 +102,8 @@ fn each_layer_overrides_the_one_before_it() {
             flags: flags(|it| it.model = (!flag.is_empty()).then(|| flag.to_owned())),
         });
         let case = (user, project, environment, flag);
-        assert_eq!(found.model.value.name(), model, "{case:?}");
-        assert_eq!(found.model.origin, origin, "{case:?}");
+        assert_eq!(found.server.model.value.name(), model, "{case:?}");
+        assert_eq!(found.server.model.origin, origin, "{case:?}");
     }
 }
 
@@ -105,10 +115,10 @@ fn a_trusted_project_sets_preferences() {
                   system_prompt = \"p\"\n[context.static]\nb = \"p\"\n[ui]\nmouse = false",
         ..Given::default()
     });
-    assert_eq!(found.max_tokens.value, 20);
+    assert_eq!(found.server.max_tokens.value, 20);
     assert_eq!(found.temperature.unwrap().value, 0.5);
     assert_eq!(found.max_tool_rounds.value, 7);
-    assert_eq!(found.context_window.value, 9000);
+    assert_eq!(found.server.context_window.value, 9000);
     assert_eq!(found.system_prompt.unwrap().value, "p");
     assert!(!found.mouse.value);
     let statics: Vec<(&str, &str)> =
@@ -138,10 +148,10 @@ fn a_project_gives_no_powers() {
                   permission_mode = \"yolo\"\n[ui]\nstatus_command = \"evil\"\n[providers.x]\nendpoint = \"https://evil.example/v1\"",
         ..Given::default()
     });
-    assert_eq!(found.endpoint.value.as_str(), "https://mine.example/v1");
+    assert_eq!(found.server.endpoint.value.as_str(), "https://mine.example/v1");
     assert_eq!(key(&found), Some("mine"));
     assert_eq!(found.mode.value, Mode::Ask);
-    assert_eq!(found.provider.value.as_str(), "openai");
+    assert_eq!(found.server.name.value.as_str(), "openai");
     assert!(found.status_command.is_none());
     let powers = [
         (1, "endpoint"),
@@ -221,8 +231,8 @@ fn an_empty_variable_is_not_set() {
         environment: &[("SLUG_MODEL", ""), ("SLUG_API_KEY", " "), ("SLUG_ENDPOINT", "")],
         ..Given::default()
     });
-    assert_eq!(found.model.value.name(), "u");
-    assert!(found.api_key.is_none());
+    assert_eq!(found.server.model.value.name(), "u");
+    assert!(found.server.api_key.is_none());
 }
 
 #[test]
@@ -294,7 +304,7 @@ fn a_key_goes_to_the_server_it_was_configured_for_alone() {
             }),
         });
         assert_eq!(key(&found), sent, "{case}");
-        let belongs = found.withheld_key.as_ref().map(|key| key.belongs_to.as_str());
+        let belongs = found.server.withheld_key.as_ref().map(|key| key.belongs_to.as_str());
         assert_eq!(belongs, withheld, "{case}");
         assert_eq!(found.warnings.len(), usize::from(withheld.is_some()), "{case}");
     }
@@ -309,20 +319,20 @@ fn a_named_provider_is_endpoint_key_and_model_together() {
     let environment: &[_] = &[("SLUG_MODEL", "env")];
 
     let work = config(&Given { user, environment, flags: choose("work"), ..Given::default() });
-    assert_eq!(work.provider.value.as_str(), "work");
-    assert_eq!(work.endpoint.value.as_str(), "https://work.example/v1");
-    assert_eq!((key(&work), work.model.value.name()), (Some("w"), "big"));
+    assert_eq!(work.server.name.value.as_str(), "work");
+    assert_eq!(work.server.endpoint.value.as_str(), "https://work.example/v1");
+    assert_eq!((key(&work), work.server.model.value.name()), (Some("w"), "big"));
 
     let bare = config(&Given { user, flags: choose("bare"), ..Given::default() });
-    assert_eq!((key(&bare), bare.model.value.name()), (None, "default"));
+    assert_eq!((key(&bare), bare.server.model.value.name()), (None, "default"));
 
     let by_file = format!("provider = \"work\"\n{user}");
     let found = config(&Given { user: &by_file, environment, ..Given::default() });
-    assert_eq!(found.endpoint.value.as_str(), "https://work.example/v1");
-    assert_eq!((key(&found), found.model.value.name()), (Some("w"), "env"));
+    assert_eq!(found.server.endpoint.value.as_str(), "https://work.example/v1");
+    assert_eq!((key(&found), found.server.model.value.name()), (Some("w"), "env"));
 
     let back = config(&Given { user: &by_file, flags: choose("openai"), ..Given::default() });
-    assert_eq!(back.endpoint.value.as_str(), "http://localhost:8080/v1");
+    assert_eq!(back.server.endpoint.value.as_str(), "http://localhost:8080/v1");
     assert_eq!(key(&back), Some("top"));
 }
 
@@ -402,10 +412,10 @@ fn a_protocol_brings_its_own_service_key_model_and_limit() {
         let case = format!("{user} {flags:?} {extra:?}");
         let found = config(&Given { user, environment: &environment, flags, ..Given::default() });
         let seen = (
-            found.endpoint.value.as_str(),
+            found.server.endpoint.value.as_str(),
             key(&found),
-            found.model.value.name(),
-            found.max_tokens.value,
+            found.server.model.value.name(),
+            found.server.max_tokens.value,
         );
         assert_eq!(seen, want, "{case}");
         assert!(found.warnings.is_empty(), "{case}: {:?}", found.warnings);
@@ -415,8 +425,11 @@ fn a_protocol_brings_its_own_service_key_model_and_limit() {
         environment: &[("GEMINI_API_KEY", "g"), ("ANTHROPIC_API_KEY", "a")],
         ..Given::default()
     });
-    assert_eq!(found.endpoint.value.as_str(), "https://generativelanguage.googleapis.com/v1beta");
-    assert_eq!((key(&found), found.model.value.name()), (Some("g"), "gemini-flash-latest"));
+    assert_eq!(
+        found.server.endpoint.value.as_str(),
+        "https://generativelanguage.googleapis.com/v1beta"
+    );
+    assert_eq!((key(&found), found.server.model.value.name()), (Some("g"), "gemini-flash-latest"));
     // Two protocols of one service share its key.
     for provider in ["openai", "responses"] {
         let found = config(&Given {
@@ -431,8 +444,8 @@ fn a_protocol_brings_its_own_service_key_model_and_limit() {
         flags: flags(|it| it.provider = Some("responses".to_owned())),
         ..Given::default()
     });
-    assert_eq!(found.endpoint.value.as_str(), "https://api.openai.com/v1");
-    assert_eq!((key(&found), found.protocol), (Some("oa"), Protocol::Responses));
+    assert_eq!(found.server.endpoint.value.as_str(), "https://api.openai.com/v1");
+    assert_eq!((key(&found), found.server.protocol), (Some("oa"), Protocol::Responses));
     let wrong: &[_] = &[("ANTHROPIC_MAX_TOKENS", "many")];
     let told = problem(&Given { user: file, environment: wrong, ..Given::default() });
     assert!(told.contains("ANTHROPIC_MAX_TOKENS"), "{told}");
@@ -447,10 +460,145 @@ fn a_named_provider_says_its_protocol() {
         flags: flags(|it| it.provider = Some("work".to_owned())),
         ..Given::default()
     });
-    assert_eq!(found.protocol, Protocol::Anthropic);
-    assert_eq!((key(&found), found.model.value.name()), (None, "default"));
+    assert_eq!(found.server.protocol, Protocol::Anthropic);
+    assert_eq!((key(&found), found.server.model.value.name()), (None, "default"));
     let told = problem(&Given { user: &user.replace("anthropic", "smtp"), ..Given::default() });
     assert!(told.contains("`openai`, `responses`, `anthropic`"), "{told}");
+}
+
+fn names(config: &Config) -> Vec<&str> {
+    config.others.iter().map(|it| it.name.value.as_str()).collect()
+}
+
+#[test]
+fn all_servers_that_could_be_switched_to_are_known() {
+    let user = "endpoint = \"http://localhost:8080/v1\"\nmodel = \"small\"\nmax_tokens = 100\n\
+                [providers.work]\nendpoint = \"https://work.example/v1\"\nmax_tokens = 200\n\
+                effort = \"low\"\ncontext_window = 5000\n\
+                [providers.zed]\nendpoint = \"https://zed.example/v1\"";
+    let environment: &[_] =
+        &[("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "oa"), ("SLUG_MODEL", "env")];
+    let found = config(&Given { user, environment, ..Given::default() });
+    assert_eq!(names(&found), ["work", "zed", "responses", "anthropic"]);
+    let (work, zed, anthropic) = (&found.others[0], &found.others[1], &found.others[3]);
+    assert_eq!((work.max_tokens.value, zed.max_tokens.value), (200, 100));
+    assert_eq!((work.context_window.value, zed.context_window.value), (5000, 200_000));
+    assert_eq!(work.effort.as_ref().map(|it| it.value), Some(Effort::Low));
+    assert_eq!(zed.effort, None);
+    assert_eq!(anthropic.endpoint.value.as_str(), "https://api.anthropic.com/v1");
+    assert_eq!(server_key(anthropic), Some("a"));
+    // What is said for the chosen server alone is not said of them.
+    assert_eq!(work.model.value, ModelChoice::Served);
+    assert_eq!(anthropic.model.value.name(), "claude-sonnet-5-5");
+    // What would be withheld from them is no matter of this run.
+    assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+
+    let choose = |name: &str| flags(|it| it.provider = Some(name.to_owned()));
+    let found = config(&Given { user, environment, flags: choose("work"), ..Given::default() });
+    assert_eq!(names(&found), ["zed", "openai", "responses", "anthropic"]);
+    assert_eq!(found.others[1].endpoint.value.as_str(), "http://localhost:8080/v1");
+    assert_eq!(found.others[1].model.value.name(), "small");
+    assert_eq!((found.server.max_tokens.value, found.server.context_window.value), (200, 5000));
+    assert_eq!(found.server.effort.as_ref().map(|it| it.value), Some(Effort::Low));
+    let found = config(&Given { environment, flags: choose("anthropic"), ..Given::default() });
+    assert_eq!(names(&found), ["responses"]);
+    assert_eq!(names(&config(&Given::default())), Vec::<&str>::new());
+}
+
+#[test]
+fn a_key_is_where_the_file_says() {
+    for (written, shown) in [
+        ("api_key = \"CANARY\"", "set"),
+        ("api_key = { env = \"MY_KEY\" }", "in $MY_KEY"),
+        ("api_key = { keyring = \"work\" }", "in the keyring as `work`"),
+        ("api_key_command = [\"op\", \"read\"]", "printed by `op`"),
+        ("api_key_command = \"cat CANARY\"", "printed by a command"),
+    ] {
+        let named = format!("[providers.p]\nendpoint = \"https://p.example/v1\"\n{written}");
+        for (user, provider) in [(written, None), (named.as_str(), Some("p".to_owned()))] {
+            let flags = flags(|it| it.provider = provider);
+            let found = config(&Given { user, flags, ..Given::default() });
+            assert_eq!(found.server.api_key.unwrap().value.to_string(), shown, "{user}");
+        }
+        // It goes nowhere but to its own server.
+        let elsewhere = flags(|it| it.endpoint = Some("https://evil.example/v1".to_owned()));
+        let found = config(&Given { user: written, flags: elsewhere, ..Given::default() });
+        assert!(found.server.api_key.is_none(), "{written}");
+        assert!(found.server.withheld_key.is_some(), "{written}");
+    }
+}
+
+#[test]
+fn what_is_sent_to_one_server_is_sent_to_no_other() {
+    let own = "headers = { X-Team = \"t\" }\nquery = { v = \"1\" }\nkey_header = \"api-key\"\n\
+               client_certificate = \"me.pem\"\nmodels = [\"m\"]\ndialect = \"mistral\"\n";
+    let user = format!(
+        "{own}endpoint = \"https://mine.example/v1\"\nca_file = \"ca.pem\"\nproxy = \"none\"\n\
+         [providers.work]\nendpoint = \"https://work.example/v1\"\nmodels = []"
+    );
+    let mine = config(&Given { user: &user, ..Given::default() });
+    let Server { connection, models, dialect, .. } = &mine.server;
+    assert_eq!(connection.own.headers.len() + connection.own.query.len(), 2);
+    assert_eq!(models.as_ref().unwrap().value, ["m"]);
+    assert_eq!(dialect.as_ref().unwrap().value, Dialect::Mistral);
+    let file = connection.own.client_certificate.as_ref().unwrap();
+    assert_eq!(file.value, PathBuf::from("me.pem"));
+
+    // The system of certificates and proxies is the person's whole network.
+    let elsewhere = flags(|it| it.endpoint = Some("https://evil.example/v1".to_owned()));
+    let found = config(&Given { user: &user, flags: elsewhere, ..Given::default() });
+    for server in [&found.server, &mine.others[0]] {
+        assert!(server.connection.own.is_empty() && server.dialect.is_none(), "{server:?}");
+        assert!(server.connection.ca_file.is_some() && server.connection.proxy.is_some());
+    }
+    assert!(found.warnings[0].starts_with("user.toml:1: headers"), "{:?}", found.warnings);
+}
+
+#[test]
+fn a_project_does_not_say_how_a_server_is_reached() {
+    let project = "api_key_command = \"evil\"\nkey_header = \"x\"\nheaders = { a = \"b\" }\n\
+                   query = { a = \"b\" }\nca_file = \"evil.pem\"\nclient_certificate = \"e\"\n\
+                   client_key = \"e\"\nproxy = \"http://evil.example\"";
+    let found = config(&Given { project, ..Given::default() });
+    assert_eq!(found.warnings.len(), 8, "{:?}", found.warnings);
+    let Server { api_key, connection, .. } = &found.server;
+    assert!(api_key.is_none() && connection.own.is_empty());
+    assert!(connection.ca_file.is_none() && connection.proxy.is_none());
+}
+
+#[test]
+fn a_connection_that_cannot_be_is_told() {
+    for (user, words) in [
+        ("api_key = \"k\"\napi_key_command = \"c\"", "user.toml:2: `api_key` and"),
+        ("api_key_command = []", "is empty"),
+        ("api_key = { keyring = \"--all\" }", "a name in the keyring"),
+        ("api_key = { env = \"A=B\" }", "not the name of an environment variable"),
+        ("headers = { Host = \"x\" }", "filled in by slug itself"),
+        ("headers = { \"a b\" = \"x\" }", "cannot be the name of a header"),
+        ("headers = { a = \"x\\ny\" }", "one line of ASCII"),
+        ("headers = { a = { keyring = \"x\" } }", "the keyring is for keys"),
+        ("headers = { Authorization = \"Basic x\" }", "the key travels in the header `auth"),
+        ("proxy = \"ftp://p\"", "begins with http://, https://"),
+        ("client_key = \"k\"", "name its `client_certificate`"),
+        ("dialect = \"french\"", "\"common\", \"openai\""),
+        (
+            "[providers.p]\nendpoint = \"https://p/v1\"\nheaders = { api-key = \"x\" }\nkey_header = \"Api-Key\"",
+            "header `api-key`",
+        ),
+    ] {
+        let problem = problem(&Given { user, ..Given::default() });
+        assert!(problem.contains(words), "{user}: {problem}");
+    }
+    let user = "key_header = \"api-key\"\nheaders = { Authorization = \"Basic x\" }";
+    assert!(resolved(&Given { user, ..Given::default() }).is_ok());
+}
+
+#[test]
+fn a_proxys_password_is_not_shown() {
+    let found = config(&Given { user: "proxy = \"socks5h://me:CANARY@p:1\"", ..Given::default() });
+    let proxy = found.server.connection.proxy.as_ref().unwrap();
+    assert_eq!(proxy.value.to_string(), "socks5h://p:1");
+    assert!(!format!("{found:?}").contains("CANARY"));
 }
 
 #[cfg(unix)]

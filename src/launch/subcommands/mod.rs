@@ -12,12 +12,13 @@ use crate::cli::{Cli, Command, Exit, ModelsCommand};
 use crate::config::{self, ConfigError};
 use crate::context::{FIXED_PROMPT, Git, PromptReport};
 use crate::doctor::{self, Checkup, State, Terminal};
+use crate::platform::redact::Redactor;
 use crate::providers::Provider;
 use crate::tools::Registry;
 
-use super::build;
 use super::ground::Ground;
 use super::print;
+use super::servers::Servers;
 
 pub(super) async fn run(cli: &Cli, ground: &Ground, command: &Command) -> anyhow::Result<Exit> {
     match command {
@@ -73,12 +74,18 @@ async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit>
     if let Ok(config) = &mut config {
         config.warnings.extend(ground.keys(config).1);
     }
-    let provider = config.as_ref().ok().and_then(|config| build::server(ground, config).ok());
+    let redactor = Redactor::default();
+    let server = match &config {
+        Ok(config) => Servers::new(ground, config, &redactor).with_key(&config.server).await,
+        Err(_) => None,
+    };
+    let (provider, key) = server.unzip();
     let git =
         Git::find(&std::env::var_os("PATH").unwrap_or_default(), std::slice::from_ref(&ground.cwd));
     let findings = doctor::examine(&Checkup {
         config: config.as_ref().map_err(Vec::as_slice),
         provider: provider.as_deref().map(|provider| provider as &dyn Provider),
+        key: key.unwrap_or(Ok(())),
         home: ground.home.root(),
         cwd: &ground.cwd,
         user_home: ground.user_home.as_deref(),

@@ -11,10 +11,11 @@ use crate::catalogue::{self, Catalogue, Images, ModelFacts, Reasoning, Setting, 
 use crate::cli::{Cli, Exit, ModelsList};
 use crate::domain::sanitize::sanitize;
 use crate::domain::{Price, Rate};
-use crate::launch::build;
 use crate::launch::ground::Ground;
 use crate::launch::print;
+use crate::launch::servers::Servers;
 use crate::platform::paths::replace_private;
+use crate::platform::redact::Redactor;
 use crate::providers::http::{Endpoint, Http, PlainHttp};
 use crate::providers::{ModelInfo, Provider};
 
@@ -51,8 +52,8 @@ pub(super) async fn list(cli: &Cli, ground: &Ground, list: &ModelsList) -> anyho
     if let Some(complaint) = shelf.complaint() {
         print::complain(complaint);
     }
-    let name = config.provider.value.to_string();
-    let provider = build::server(ground, &config)?;
+    let name = config.server.name.value.to_string();
+    let provider = Servers::new(ground, &config, &Redactor::default()).connect(&config.server)?;
     let (models, failed) = match provider.models().await {
         Ok(models) => (models, None),
         Err(error) => (Vec::new(), Some(error)),
@@ -73,7 +74,7 @@ pub(super) async fn list(cli: &Cli, ground: &Ground, list: &ModelsList) -> anyho
         let rows: Vec<Value> = rows.iter().map(Row::json).collect();
         writeln!(out, "{}", Value::from(rows))?;
     } else {
-        out.write_all(text(&rows, config.endpoint.value.as_str()).as_bytes())?;
+        out.write_all(text(&rows, config.server.endpoint.value.as_str()).as_bytes())?;
         writeln!(out, "{}", about(catalogue, list.filter.as_deref(), rows.is_empty()))?;
     }
     Ok(if failed.is_some() && rows.is_empty() { Exit::Failed } else { Exit::Answered })

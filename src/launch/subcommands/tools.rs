@@ -50,10 +50,11 @@ async fn call_one(cli: &Cli, ground: &Ground, call: ToolCall, json: bool) -> any
         Ok(config) => config,
         Err(errors) => return Ok(super::wrong(&errors)),
     };
-    let services = build::services(ground, &config, cli.demo.as_ref())?;
+    let redactor = Redactor::default();
+    let services = build::services(ground, &config, cli.demo.as_ref(), &redactor)?;
     let sides = Sides { services, person: Person::Absent };
     let Parts { mut setup, processes } =
-        build::parts(cli, ground, &config, project, sides, &Redactor::default())?;
+        build::parts(cli, ground, &config, project, sides, &redactor)?;
     // A call by itself is no session to come back to; it is on record while it runs.
     let scratch = tempfile::tempdir()?;
     let folder = |name: &str| scratch.path().join(name);

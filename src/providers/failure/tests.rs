@@ -11,7 +11,7 @@ fn site() -> Site {
         server: "http://localhost:8000/v1".into(),
         model: "qwen".into(),
         key: Some(SecretString::from("sk-very-secret")),
-        key_header: KeyHeader::Bearer,
+        ..Site::default()
     }
 }
 

@@ -1,0 +1,228 @@
+//! What is wrong with the values of a layer, and the checks that find it. A value that passes is
+//! typed from then on.
+
+use secrecy::{ExposeSecret, SecretString};
+
+use super::raw::{At, RawMode, RawTheme};
+use super::{
+    ConfigError, Endpoint, KeyPreset, Leave, ModeChoice, ModelChoice, Notify, Origin, Sourced,
+    StatusItems, ThemeChoice,
+};
+use crate::domain::{Dialect, Effort, Protocol};
+
+/// What was found wrong while layers were made.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub errors: Vec<ConfigError>,
+    pub warnings: Vec<String>,
+}
+
+impl Findings {
+    pub(super) fn error<T>(&mut self, origin: Origin, problem: String) -> Option<T> {
+        self.errors.push(ConfigError::Value { origin, problem });
+        None
+    }
+
+    pub(super) fn endpoint(&mut self, text: &str, origin: Origin) -> Option<Sourced<Endpoint>> {
+        match Endpoint::parse(text) {
+            Ok(value) => Some(Sourced { value, origin }),
+            Err(error) => self.error(origin, error.to_string()),
+        }
+    }
+
+    pub(super) fn key(
+        &mut self,
+        key: &SecretString,
+        origin: Origin,
+    ) -> Option<Sourced<SecretString>> {
+        let text = key.expose_secret().trim();
+        if text.is_empty() {
+            return self.error(origin, "the key is empty: fill it in or remove it".to_owned());
+        }
+        // A key travels in a header, which holds visible ASCII alone.
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let problem = "the key holds white space or characters that no key has: copy it again";
+            return self.error(origin, problem.to_owned());
+        }
+        Some(Sourced { value: text.into(), origin })
+    }
+
+    pub(super) fn model(&mut self, name: &str, origin: Origin) -> Option<Sourced<ModelChoice>> {
+        let name = name.trim();
+        if name.is_empty() {
+            let problem = "the model's name is empty: write one, or `default` for the server's own";
+            return self.error(origin, problem.to_owned());
+        }
+        Some(Sourced { value: ModelChoice::parse(name), origin })
+    }
+
+    pub(super) fn mode(
+        &mut self,
+        it: At<RawMode>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<ModeChoice>> {
+        let origin = place(it.line);
+        match it.value {
+            RawMode::Sandbox => Some(Sourced { value: ModeChoice::Sandbox, origin }),
+            RawMode::Named(name) => match name.parse() {
+                Ok(mode) => Some(Sourced { value: ModeChoice::Mode(mode), origin }),
+                Err(error) => self.error(origin, format!("{error}")),
+            },
+        }
+    }
+
+    pub(super) fn keys(
+        &mut self,
+        it: &At<String>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<KeyPreset>> {
+        match KeyPreset::ALL.into_iter().find(|preset| preset.name() == it.value) {
+            Some(value) => Some(Sourced { value, origin: place(it.line) }),
+            None => self.error(
+                place(it.line),
+                "`ui.keys` has to be \"default\", \"vi\" or \"emacs\"; single keys are bound in \
+                 keys.toml beside config.toml"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    pub(super) fn theme(
+        &mut self,
+        it: At<RawTheme>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<ThemeChoice>> {
+        let origin = place(it.line);
+        let value = match it.value {
+            RawTheme::Named(name) => ThemeChoice::parse(&name),
+            RawTheme::Pair { dark: Some(dark), light: Some(light) } => {
+                ThemeChoice::Pair { dark, light }
+            }
+            RawTheme::Pair { dark: None, .. } | RawTheme::Pair { light: None, .. } => {
+                let problem = "a pair of themes names both: { dark = \"nord\", light = \"light\" }";
+                return self.error(origin, problem.to_owned());
+            }
+        };
+        Some(Sourced { value, origin })
+    }
+
+    pub(super) fn leave(
+        &mut self,
+        it: &At<String>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<Leave>> {
+        match Leave::ALL.into_iter().find(|leave| leave.name() == it.value) {
+            Some(value) => Some(Sourced { value, origin: place(it.line) }),
+            None => self.error(
+                place(it.line),
+                "`ui.leave` has to be \"end\", \"all\" or \"nothing\"".to_owned(),
+            ),
+        }
+    }
+
+    pub(super) fn status(
+        &mut self,
+        it: &At<Vec<At<String>>>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Sourced<StatusItems> {
+        let (value, unknown) = StatusItems::parse(it.value.iter().map(|name| name.value.as_str()));
+        let origin = place(it.line);
+        self.warnings.extend(unknown.into_iter().map(|text| format!("{origin}: {text}")));
+        Sourced { value, origin }
+    }
+
+    pub(super) fn notify(
+        &mut self,
+        it: &At<String>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<Notify>> {
+        match Notify::ALL.into_iter().find(|way| way.name() == it.value) {
+            Some(value) => Some(Sourced { value, origin: place(it.line) }),
+            None => self.error(
+                place(it.line),
+                "`ui.notify` has to be auto, bell, osc9, osc777, osc99 or never".to_owned(),
+            ),
+        }
+    }
+
+    /// A count for the wheel.
+    pub(super) fn few(
+        &mut self,
+        it: &At<i64>,
+        name: &str,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<u32>> {
+        let origin = place(it.line);
+        match u32::try_from(it.value) {
+            Ok(value @ 1..=50) => Some(Sourced { value, origin }),
+            Ok(_) | Err(_) => self.error(origin, format!("`{name}` has to be from 1 to 50")),
+        }
+    }
+
+    pub(super) fn temperature(
+        &mut self,
+        it: &At<f64>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<f32>> {
+        if !(0.0..=2.0).contains(&it.value) {
+            let problem = "`temperature` has to be from 0 to 2".to_owned();
+            return self.error(place(it.line), problem);
+        }
+        Some(Sourced { value: it.value as f32, origin: place(it.line) })
+    }
+
+    pub(super) fn effort(
+        &mut self,
+        it: &At<String>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<Effort>> {
+        let origin = place(it.line);
+        match Effort::parse(&it.value) {
+            Some(value) => Some(Sourced { value, origin }),
+            None => {
+                let names = Effort::ALL.map(Effort::name).join("\", \"");
+                self.error(origin, format!("`effort` has to be one of \"{names}\""))
+            }
+        }
+    }
+
+    pub(super) fn dialect(
+        &mut self,
+        it: &At<String>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<Dialect>> {
+        let origin = place(it.line);
+        match Dialect::parse(&it.value) {
+            Some(value) => Some(Sourced { value, origin }),
+            None => {
+                let names = Dialect::ALL.map(Dialect::name).join("\", \"");
+                self.error(origin, format!("`dialect` has to be one of \"{names}\""))
+            }
+        }
+    }
+
+    pub(super) fn count(
+        &mut self,
+        it: &At<i64>,
+        least: u32,
+        name: &str,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<u32>> {
+        let origin = place(it.line);
+        match u32::try_from(it.value) {
+            Ok(value) if value >= least => Some(Sourced { value, origin }),
+            Ok(_) | Err(_) => {
+                let most = u32::MAX;
+                self.error(origin, format!("`{name}` has to be from {least} to {most}"))
+            }
+        }
+    }
+
+    pub(super) fn protocol(&mut self, name: &str, origin: Origin) -> Option<Protocol> {
+        Protocol::parse(name).or_else(|| {
+            let names = Protocol::ALL.map(Protocol::name).join("`, `");
+            let shown = name.escape_debug();
+            self.error(origin, format!("there is no protocol `{shown}`: choose one of `{names}`"))
+        })
+    }
+}

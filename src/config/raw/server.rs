@@ -1,0 +1,198 @@
+//! What a file says of a server: the same keys at its top and in a `[providers.NAME]`.
+
+use std::collections::BTreeMap;
+
+use secrecy::SecretString;
+use toml::de::DeValue;
+
+use super::{At, Reader, Value};
+
+/// The keys of one server.
+#[derive(Debug, Default)]
+pub struct RawServer {
+    /// `protocol`; only of a named one.
+    pub protocol: Option<At<String>>,
+    /// `endpoint`
+    pub endpoint: Option<At<String>>,
+    /// `api_key`
+    pub api_key: Option<At<RawSecret>>,
+    /// `api_key_command`
+    pub api_key_command: Option<At<RawCommand>>,
+    /// `key_header`
+    pub key_header: Option<At<String>>,
+    /// `model`
+    pub model: Option<At<String>>,
+    /// `models`
+    pub models: Option<At<Vec<At<String>>>>,
+    /// `max_tokens`
+    pub max_tokens: Option<At<i64>>,
+    /// `context_window`
+    pub context_window: Option<At<i64>>,
+    /// `effort`
+    pub effort: Option<At<String>>,
+    /// `dialect`
+    pub dialect: Option<At<String>>,
+    /// `headers`
+    pub headers: Option<At<BTreeMap<String, At<RawSecret>>>>,
+    /// `query`
+    pub query: Option<At<BTreeMap<String, At<String>>>>,
+    /// `ca_file`
+    pub ca_file: Option<At<String>>,
+    /// `client_certificate`
+    pub client_certificate: Option<At<String>>,
+    /// `client_key`
+    pub client_key: Option<At<String>>,
+    /// `proxy`
+    pub proxy: Option<At<SecretString>>,
+}
+
+/// A secret as written.
+#[derive(Debug, Clone)]
+pub enum RawSecret {
+    /// `"…"`
+    Text(SecretString),
+    /// `{ env = "NAME" }`
+    Variable(String),
+    /// `{ keyring = "NAME" }`
+    Keyring(String),
+}
+
+/// A command as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RawCommand {
+    /// `"…"`, for `sh -c`.
+    Shell(String),
+    /// `["program", "argument"]`
+    Words(Vec<String>),
+}
+
+impl Reader<'_> {
+    /// Reads one of the keys that a server has at the top and in a table of its own; says whether
+    /// it is one. `below` stands before its name in messages.
+    pub(super) fn of_server(
+        &mut self,
+        server: &mut RawServer,
+        key: &str,
+        below: &str,
+        value: &Value<'_>,
+    ) -> bool {
+        let name = &format!("{below}{key}");
+        match key {
+            "endpoint" => server.endpoint = self.string(name, value),
+            "api_key" => server.api_key = self.secret(name, value),
+            "api_key_command" => server.api_key_command = self.command(name, value),
+            "key_header" => server.key_header = self.string(name, value),
+            "model" => server.model = self.string(name, value),
+            "models" => server.models = self.strings(name, value),
+            "max_tokens" => server.max_tokens = self.integer(name, value),
+            "context_window" => server.context_window = self.integer(name, value),
+            "effort" => server.effort = self.string(name, value),
+            "dialect" => server.dialect = self.string(name, value),
+            "headers" => server.headers = self.each(name, value, Self::secret),
+            "query" => server.query = self.each(name, value, Self::string),
+            "ca_file" => server.ca_file = self.string(name, value),
+            "client_certificate" => server.client_certificate = self.string(name, value),
+            "client_key" => server.client_key = self.string(name, value),
+            "proxy" => server.proxy = self.hidden(name, value),
+            _ => return false,
+        }
+        true
+    }
+
+    /// `[providers]`
+    pub(super) fn providers(&mut self, value: &Value<'_>) {
+        let Some(table) = self.table("providers", value) else { return };
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            let path = format!("providers.{name}");
+            let Some(table) = self.table(&path, value) else { continue };
+            let below = format!("{path}.");
+            let mut server = RawServer::default();
+            for (key, value) in table {
+                let key_path = format!("{below}{}", key.get_ref());
+                match key.get_ref().as_ref() {
+                    "protocol" => server.protocol = self.string(&key_path, value),
+                    key if self.of_server(&mut server, key, &below, value) => {}
+                    _ => self.unknown(&key_path, key.span()),
+                }
+            }
+            let line = self.line(key.span());
+            self.parsed.raw.providers.insert(name.to_owned(), At { value: server, line });
+        }
+    }
+
+    /// Text, or where it stands.
+    fn secret(&mut self, name: &str, value: &Value<'_>) -> Option<At<RawSecret>> {
+        let line = self.line(value.span());
+        let found = match value.get_ref() {
+            DeValue::String(text) => Some(RawSecret::Text(text.to_string().into())),
+            DeValue::Table(table) => {
+                let mut entries = table.iter();
+                match (entries.next(), entries.next()) {
+                    (Some((key, place)), None) => match (key.get_ref().as_ref(), place.get_ref()) {
+                        ("env", DeValue::String(place)) => {
+                            Some(RawSecret::Variable(place.to_string()))
+                        }
+                        ("keyring", DeValue::String(place)) => {
+                            Some(RawSecret::Keyring(place.to_string()))
+                        }
+                        _ => None,
+                    },
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        match found {
+            Some(value) => Some(At { value, line }),
+            None => {
+                let wanted = "text in quotes, or where it is: { env = \"NAME\" }";
+                self.wrong(name, wanted, value.get_ref(), value)
+            }
+        }
+    }
+
+    /// Text that may have a password in it.
+    fn hidden(&mut self, name: &str, value: &Value<'_>) -> Option<At<SecretString>> {
+        self.string(name, value).map(|text| At { value: text.value.into(), line: text.line })
+    }
+
+    /// A line for the shell, or words.
+    fn command(&mut self, name: &str, value: &Value<'_>) -> Option<At<RawCommand>> {
+        let line = self.line(value.span());
+        let command = match value.get_ref() {
+            DeValue::String(text) => RawCommand::Shell(text.to_string()),
+            DeValue::Array(_) => {
+                let words = self.strings(name, value)?.value;
+                RawCommand::Words(words.into_iter().map(|word| word.value).collect())
+            }
+            other => {
+                let wanted = "a list, like [\"pass\", \"show\", \"llm\"], or text for the shell";
+                return self.wrong(name, wanted, other, value);
+            }
+        };
+        Some(At { value: command, line })
+    }
+
+    /// A table whose keys are the person's.
+    fn each<T>(
+        &mut self,
+        name: &str,
+        value: &Value<'_>,
+        read: impl Fn(&mut Self, &str, &Value<'_>) -> Option<At<T>>,
+    ) -> Option<At<BTreeMap<String, At<T>>>> {
+        let line = self.line(value.span());
+        let DeValue::Table(table) = value.get_ref() else {
+            let wanted = "a table, like { Name = \"value\" }";
+            return self.wrong(name, wanted, value.get_ref(), value);
+        };
+        let mut entries = BTreeMap::new();
+        for (key, value) in table {
+            let key = key.get_ref().as_ref();
+            if let Some(read) = read(self, &format!("{name}.{key}"), value) {
+                entries.insert(key.to_owned(), read);
+            }
+        }
+        Some(At { value: entries, line })
+    }
+}

@@ -1,0 +1,246 @@
+//! A model server: all that is needed to ask it. The chosen one, and those that can be switched to.
+//!
+//! A key belongs to the server that was configured where the key was: one that stands in a layer
+//! goes to the endpoint that holds as of that layer, and to no other origin. So a key from the
+//! environment is not sent to whatever `--endpoint` names. What else a server is sent for itself,
+//! headers and a client's certificate, is kept to its origin in the same way.
+
+use std::path::PathBuf;
+
+use super::connection::{Connection, HeaderText, KeySource, Own, Proxy};
+use super::findings::Findings;
+use super::services::{SERVICES, Service};
+use super::{
+    ConfigError, Endpoint, ModelChoice, Origin, ProviderName, Reach, ServerOrigin, Sourced,
+};
+use crate::domain::{Dialect, Effort, Protocol};
+
+/// The window to assume where nobody says another, in tokens.
+const ASSUMED_WINDOW: u64 = 200_000;
+
+/// A model server.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// A protocol's name, or that of a `[providers.NAME]`.
+    pub name: Sourced<ProviderName>,
+    /// How the endpoint is spoken to.
+    pub protocol: Protocol,
+    /// In which way, where that is not to be told from the endpoint.
+    pub dialect: Option<Sourced<Dialect>>,
+    /// Where the model is asked.
+    pub endpoint: Sourced<Endpoint>,
+    /// The key for that endpoint's origin.
+    pub api_key: Option<Sourced<KeySource>>,
+    /// A key that would have been used, had it been configured for this origin.
+    pub withheld_key: Option<WithheldKey>,
+    /// Which model.
+    pub model: Sourced<ModelChoice>,
+    /// What can be chosen where the server lists nothing.
+    pub models: Option<Sourced<Vec<String>>>,
+    /// Limit of a response, in tokens.
+    pub max_tokens: Sourced<u32>,
+    /// The window in tokens, used only where the server does not say what it serves.
+    pub context_window: Sourced<u64>,
+    /// How hard the model is to think; sent only when set.
+    pub effort: Option<Sourced<Effort>>,
+    /// How it is reached.
+    pub connection: Connection,
+}
+
+/// A key that is not sent, because it belongs to another server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WithheldKey {
+    /// Where the key was found.
+    pub origin: Origin,
+    /// The server that it belongs to.
+    pub belongs_to: ServerOrigin,
+}
+
+impl Server {
+    /// The environment variables that it takes secrets from.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        let key = self.api_key.iter().filter_map(|key| match &key.value {
+            KeySource::Variable(name) => Some(name.as_str()),
+            KeySource::Value(_) | KeySource::Command(_) | KeySource::Keyring(_) => None,
+        });
+        let headers = self.connection.own.headers.values();
+        key.chain(headers.filter_map(|text| match &text.value {
+            HeaderText::Variable(name) => Some(name.as_str()),
+            HeaderText::Value(_) => None,
+        }))
+    }
+}
+
+/// What one place says of a server.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Part {
+    pub endpoint: Option<Sourced<Endpoint>>,
+    pub api_key: Option<Sourced<KeySource>>,
+    pub model: Option<Sourced<ModelChoice>>,
+    pub max_tokens: Option<Sourced<u32>>,
+    pub context_window: Option<Sourced<u64>>,
+    pub effort: Option<Sourced<Effort>>,
+    pub ca_file: Option<Sourced<PathBuf>>,
+    pub proxy: Option<Sourced<Proxy>>,
+    /// Replaces, as a whole, what a place before it said.
+    pub own: Option<OwnPart>,
+}
+
+/// What one place says of a server that is true of no other.
+#[derive(Debug, Clone, Default)]
+pub(super) struct OwnPart {
+    pub own: Own,
+    pub models: Option<Sourced<Vec<String>>>,
+    pub dialect: Option<Sourced<Dialect>>,
+}
+
+impl Part {
+    /// What holds whichever server is asked.
+    pub(super) fn common(&self) -> Self {
+        Self {
+            max_tokens: self.max_tokens.clone(),
+            context_window: self.context_window.clone(),
+            effort: self.effort.clone(),
+            ca_file: self.ca_file.clone(),
+            proxy: self.proxy.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Merges what is said of one server; the last word holds. Mistakes and remarks go to `findings`.
+pub(super) fn merge(
+    name: Sourced<ProviderName>,
+    service: &Service,
+    parts: impl IntoIterator<Item = Part>,
+    findings: &mut Findings,
+) -> Option<Server> {
+    let endpoint = match Endpoint::parse(service.endpoint) {
+        Ok(endpoint) => endpoint,
+        Err(error) => {
+            let problem = error.to_string();
+            findings.errors.push(ConfigError::Value { origin: Origin::Default, problem });
+            return None;
+        }
+    };
+    let mut held = Sourced::default(endpoint);
+    let mut keys = Vec::new();
+    let mut own: Option<(OwnPart, ServerOrigin)> = None;
+    let mut top = Part::default();
+    for part in parts {
+        held = part.endpoint.unwrap_or(held);
+        if let Some(key) = part.api_key {
+            keys.push(OwnedKey { owner: owner(&key.origin, &held.value), key });
+        }
+        own = part.own.map(|it| (it, held.value.origin().clone())).or(own);
+        top.model = part.model.or(top.model);
+        top.max_tokens = part.max_tokens.or(top.max_tokens);
+        top.context_window = part.context_window.or(top.context_window);
+        top.effort = part.effort.or(top.effort);
+        top.ca_file = part.ca_file.or(top.ca_file);
+        top.proxy = part.proxy.or(top.proxy);
+    }
+    let (api_key, withheld_key) = key_for(&held.value, keys);
+    // A server on this machine seldom wants a key: there it is the rule, not worth a warning.
+    if let Some(withheld) = &withheld_key
+        && held.value.reach() != Reach::Loopback
+    {
+        findings.warnings.push(format!(
+            "{}: this key belongs to {} and is not sent to {}: name the key and the endpoint in \
+             the same place",
+            withheld.origin,
+            withheld.belongs_to,
+            held.value.origin()
+        ));
+    }
+    let OwnPart { own, models, dialect } = own_for(&held.value, own, findings);
+    let default = service.model.filter(|_| held.value.origin().as_str() == service.origin);
+    let default = default.map_or(ModelChoice::Served, ModelChoice::parse);
+    Some(Server {
+        name,
+        protocol: service.protocol,
+        dialect,
+        endpoint: held,
+        api_key,
+        withheld_key,
+        model: top.model.unwrap_or(Sourced::default(default)),
+        models,
+        max_tokens: top.max_tokens.unwrap_or(Sourced::default(service.max_tokens)),
+        context_window: top.context_window.unwrap_or(Sourced::default(ASSUMED_WINDOW)),
+        effort: top.effort,
+        connection: Connection { own, ca_file: top.ca_file, proxy: top.proxy },
+    })
+}
+
+struct OwnedKey {
+    key: Sourced<KeySource>,
+    owner: ServerOrigin,
+}
+
+fn owner(origin: &Origin, endpoint: &Endpoint) -> ServerOrigin {
+    match service_of(origin) {
+        Some(service) => ServerOrigin::of(service),
+        None => endpoint.origin().clone(),
+    }
+}
+
+/// The service whose variable a key was found in.
+fn service_of(origin: &Origin) -> Option<&'static Service> {
+    match origin {
+        Origin::Environment(name) => SERVICES.iter().find(|it| it.key_variable == *name),
+        Origin::Default | Origin::File { .. } | Origin::Flag(_) => None,
+    }
+}
+
+/// The last key that belongs to the endpoint; or else the last one of slug's own that does not.
+fn key_for(
+    endpoint: &Endpoint,
+    keys: Vec<OwnedKey>,
+) -> (Option<Sourced<KeySource>>, Option<WithheldKey>) {
+    let mut withheld = None;
+    for OwnedKey { key, owner } in keys.into_iter().rev() {
+        if owner == *endpoint.origin() {
+            return (Some(key), None);
+        }
+        // Other programs have use for a service's variable: that it is set says nothing about slug.
+        if withheld.is_none() && service_of(&key.origin).is_none() {
+            withheld = Some(WithheldKey { origin: key.origin, belongs_to: owner });
+        }
+    }
+    (None, withheld)
+}
+
+/// What belongs to the endpoint, unless it was named for another.
+fn own_for(
+    endpoint: &Endpoint,
+    part: Option<(OwnPart, ServerOrigin)>,
+    findings: &mut Findings,
+) -> OwnPart {
+    let Some((part, owner)) = part else { return OwnPart::default() };
+    if owner == *endpoint.origin() {
+        return part;
+    }
+    let places = part.own.headers.values().map(|it| &it.origin);
+    let first = places.chain(part.own.client_certificate.iter().map(|it| &it.origin)).next();
+    if let Some(place) = first {
+        findings.warnings.push(format!(
+            "{place}: headers and certificates for {owner} are not sent to {}: name them and the \
+             endpoint in the same place",
+            endpoint.origin()
+        ));
+    }
+    OwnPart::default()
+}
+
+/// A header of the person's would silently take the key's place.
+pub(super) fn check_headers(part: &Part, protocol: Protocol, findings: &mut Findings) {
+    let Some(OwnPart { own, .. }) = &part.own else { return };
+    let taken = own.key_header.as_ref().map_or(protocol.key_header(), |it| it.value.as_str());
+    if let Some(header) = own.headers.get(taken) {
+        let problem = format!(
+            "the key travels in the header `{taken}`: give it as `api_key`, or name the header \
+             that it is to travel in with `key_header`"
+        );
+        findings.errors.push(ConfigError::Value { origin: header.origin.clone(), problem });
+    }
+}

@@ -1,0 +1,70 @@
+//! Whether the files of the connection are there, and closed to others; which proxy is asked.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::Finding;
+use crate::config::{Connection, Reach, Server, Sourced};
+
+const SUBJECT: &str = "connection";
+
+pub(super) fn check(server: &Server, user_home: Option<&Path>) -> Vec<Finding> {
+    let Connection { own, ca_file, proxy } = &server.connection;
+    let mut findings = Vec::new();
+    if let Some(proxy) = proxy {
+        let (value, origin) = (&proxy.value, &proxy.origin);
+        findings.push(match server.endpoint.value.reach() {
+            Reach::Loopback => Finding::ok(
+                SUBJECT,
+                format!("The server is on this machine: no proxy is asked ({origin})."),
+            ),
+            Reach::Encrypted | Reach::PlainRemote => {
+                Finding::ok(SUBJECT, format!("The proxy is {value} ({origin})."))
+            }
+        });
+    }
+    let secret = own.client_key.as_ref().or(own.client_certificate.as_ref());
+    let files = [ca_file, &own.client_certificate, &own.client_key].into_iter().flatten();
+    for file in files {
+        let is_secret = secret.is_some_and(|secret| secret.value == file.value);
+        findings.push(look(file, if is_secret { Kept::Secret } else { Kept::Public }, user_home));
+    }
+    if !own.headers.is_empty() {
+        let names: Vec<&str> = own.headers.keys().map(String::as_str).collect();
+        let origin = server.endpoint.value.origin();
+        let text = format!("Headers that {origin} alone is sent: {}.", names.join(", "));
+        findings.push(Finding::ok(SUBJECT, text));
+    }
+    findings
+}
+
+/// Whether a file has a private key in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Secret,
+    Public,
+}
+
+fn look(file: &Sourced<PathBuf>, kept: Kept, user_home: Option<&Path>) -> Finding {
+    let path = match (file.value.strip_prefix("~"), user_home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        (Ok(_) | Err(_), _) => file.value.clone(),
+    };
+    let (shown, origin) = (path.display(), &file.origin);
+    match fs::metadata(&path) {
+        Err(error) => Finding::fail(
+            SUBJECT,
+            format!("{shown} ({origin}) cannot be read: {error}."),
+            "Put the file there, or change that line.",
+        ),
+        Ok(data) if kept == Kept::Secret && data.permissions().mode() & 0o077 != 0 => {
+            Finding::warn(
+                SUBJECT,
+                format!("{shown} ({origin}) holds a private key, and others can read it."),
+                format!("chmod 600 {shown}"),
+            )
+        }
+        Ok(_) => Finding::ok(SUBJECT, format!("{shown} is there ({origin}).")),
+    }
+}

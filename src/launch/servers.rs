@@ -1,0 +1,268 @@
+//! From what the configuration says of a server to the provider that asks it.
+//!
+//! Nothing is touched before it is needed: a command for a key, a keyring and certificates are
+//! looked at with the first request. What is secret is told to the redactor as soon as it is known.
+
+use std::ffi::OsString;
+use std::future::ready;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use secrecy::SecretString;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{self, Config, Connection, KeyCommand, Reach, Server};
+use crate::platform::key_command::{self, Place, Source};
+use crate::platform::redact::Redactor;
+use crate::providers::http::{
+    ClientCertificate, Endpoint, HeaderText, Http, PlainHttp, Proxy, Transport,
+};
+use crate::providers::{
+    self, Key, KeySource, ModelInfo, Provider, ProviderError, Recovery, Request, StreamEvent, Way,
+};
+use crate::trust::TrustStore;
+
+use super::ground::Ground;
+
+/// Makes the providers of the configured servers.
+pub(super) struct Servers<'a> {
+    ground: &'a Ground,
+    redactor: Redactor,
+    /// Variables that hold keys.
+    hidden: Vec<String>,
+    /// For all that are reached in no way of their own.
+    http: Arc<Http>,
+}
+
+/// The variables that the configuration takes secrets from.
+pub(super) fn variables(config: &Config) -> Vec<String> {
+    config.servers().flat_map(Server::variables).map(str::to_owned).collect()
+}
+
+impl<'a> Servers<'a> {
+    pub(super) fn new(ground: &'a Ground, config: &Config, redactor: &Redactor) -> Self {
+        Self {
+            ground,
+            redactor: redactor.clone(),
+            hidden: variables(config),
+            http: Arc::new(Http::new()),
+        }
+    }
+
+    /// The provider of a server.
+    pub(super) fn connect(&self, server: &Server) -> anyhow::Result<Arc<dyn Provider>> {
+        Ok(providers::connect(server.protocol, self.way(server)?))
+    }
+
+    /// The same; one that cannot be asked says why when it is.
+    pub(super) fn connect_or_tell(&self, server: &Server) -> Arc<dyn Provider> {
+        self.connect(server).unwrap_or_else(|error| {
+            let name = &server.name.value;
+            let message = format!("{error} Start slug with --provider {name} to be asked.");
+            Arc::new(Closed(message))
+        })
+    }
+
+    /// The same with its key fetched already, and why there is none where that fails. `None` where
+    /// the server cannot be asked at all.
+    pub(super) async fn with_key(
+        &self,
+        server: &Server,
+    ) -> Option<(Arc<dyn Provider>, Result<(), String>)> {
+        let mut way = self.way(server).ok()?;
+        let key = match &way.key {
+            Key::Fetched(source) => source.fetch().await,
+            Key::None | Key::Given(_) => {
+                return Some((providers::connect(server.protocol, way), Ok(())));
+            }
+        };
+        let (key, fetched) = match key {
+            Ok(key) => (Key::Given(key), Ok(())),
+            Err(error) => (Key::None, Err(error)),
+        };
+        way.key = key;
+        Some((providers::connect(server.protocol, way), fetched))
+    }
+
+    fn way(&self, server: &Server) -> anyhow::Result<Way> {
+        let own = &server.connection.own;
+        Ok(Way {
+            http: self.http(&server.connection),
+            endpoint: endpoint(&self.ground.trust()?, server)?,
+            key: self.key(server),
+            key_header: own.key_header.as_ref().map(|name| name.value.clone()),
+            query: own.query.iter().map(|(name, it)| (name.clone(), it.value.clone())).collect(),
+            models: server.models.as_ref().map(|it| it.value.clone()).unwrap_or_default(),
+            dialect: server.dialect.as_ref().map(|it| it.value),
+        })
+    }
+
+    fn http(&self, connection: &Connection) -> Arc<Http> {
+        let Connection { own, ca_file, proxy } = connection;
+        if own.headers.is_empty()
+            && own.client_certificate.is_none()
+            && ca_file.is_none()
+            && proxy.is_none()
+        {
+            return Arc::clone(&self.http);
+        }
+        let headers = own.headers.iter().map(|(name, it)| (name.clone(), self.header(&it.value)));
+        let file = |path: &config::Sourced<PathBuf>| self.file(&path.value);
+        Arc::new(Http::over(Transport {
+            headers: headers.collect(),
+            ca_file: ca_file.as_ref().map(file),
+            client: own.client_certificate.as_ref().map(|certificate| ClientCertificate {
+                certificate: file(certificate),
+                key: own.client_key.as_ref().map(file),
+            }),
+            proxy: match proxy.as_ref().map(|it| &it.value) {
+                None => Proxy::System,
+                Some(config::Proxy::Never) => Proxy::Never,
+                Some(config::Proxy::At { address, .. }) => {
+                    self.redactor.learn(address);
+                    Proxy::At(address.clone())
+                }
+            },
+        }))
+    }
+
+    fn header(&self, text: &config::HeaderText) -> HeaderText {
+        let value = match text {
+            config::HeaderText::Value(value) => Some(value.clone()),
+            config::HeaderText::Variable(name) => variable(name),
+        };
+        match (value, text) {
+            (Some(value), _) => {
+                self.redactor.learn(&value);
+                HeaderText::Value(value)
+            }
+            (None, config::HeaderText::Variable(name)) => HeaderText::Missing(name.clone()),
+            (None, config::HeaderText::Value(_)) => HeaderText::Missing(String::new()),
+        }
+    }
+
+    fn key(&self, server: &Server) -> Key {
+        let source = match server.api_key.as_ref().map(|key| &key.value) {
+            None => return Key::None,
+            Some(config::KeySource::Value(key)) => {
+                self.redactor.learn(key);
+                return Key::Given(key.clone());
+            }
+            Some(config::KeySource::Variable(name)) => match variable(name) {
+                Some(key) => {
+                    self.redactor.learn(&key);
+                    return Key::Given(key);
+                }
+                None => return Key::Fetched(Arc::new(MissingVariable(name.clone()))),
+            },
+            Some(config::KeySource::Keyring(name)) => Source::Keyring(name.clone()),
+            Some(config::KeySource::Command(KeyCommand::Shell(line))) => {
+                Source::Shell(line.clone())
+            }
+            Some(config::KeySource::Command(KeyCommand::Words(program, arguments))) => {
+                Source::Words(program.clone(), arguments.clone())
+            }
+        };
+        Key::Fetched(Arc::new(Asked {
+            source,
+            path: std::env::var_os("PATH").unwrap_or_default(),
+            workspace: self.ground.cwd.clone(),
+            folder: self.ground.home.root().to_owned(),
+            hidden: self.hidden.clone(),
+            redactor: self.redactor.clone(),
+        }))
+    }
+
+    fn file(&self, path: &Path) -> PathBuf {
+        match (path.strip_prefix("~"), &self.ground.user_home) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            (Ok(_) | Err(_), _) => path.to_owned(),
+        }
+    }
+}
+
+/// A server that is not asked, and why: a sentence.
+struct Closed(String);
+
+impl Closed {
+    fn error(&self) -> ProviderError {
+        let message = self.0.clone();
+        ProviderError { message, status: None, recovery: Recovery::AskPerson }
+    }
+}
+
+#[async_trait]
+impl Provider for Closed {
+    fn stream(
+        &self,
+        _request: Request,
+        _cancel: CancellationToken,
+    ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
+        stream::once(ready(Err(self.error()))).boxed()
+    }
+
+    async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
+        Err(self.error())
+    }
+
+    fn is_local(&self) -> bool {
+        false
+    }
+}
+
+/// A key that a program is asked for.
+struct Asked {
+    source: Source,
+    path: OsString,
+    workspace: PathBuf,
+    folder: PathBuf,
+    hidden: Vec<String>,
+    redactor: Redactor,
+}
+
+#[async_trait]
+impl KeySource for Asked {
+    async fn fetch(&self) -> Result<SecretString, String> {
+        let Self { path, workspace, folder, hidden, .. } = self;
+        let place = Place { path, workspace, folder, hidden };
+        let key = key_command::fetch(&self.source, place).await.map_err(|it| it.to_string())?;
+        self.redactor.learn(&key);
+        Ok(key)
+    }
+}
+
+/// A key that was to come from this variable.
+struct MissingVariable(String);
+
+#[async_trait]
+impl KeySource for MissingVariable {
+    async fn fetch(&self) -> Result<SecretString, String> {
+        Err(format!(
+            "The key was to come from the environment variable {}, which is not set. Set it and \
+             start slug anew.",
+            self.0
+        ))
+    }
+}
+
+/// Where requests go. Plain http leaves this machine only for an origin that the person allowed.
+fn endpoint(trust: &TrustStore, server: &Server) -> anyhow::Result<Endpoint> {
+    let endpoint = &server.endpoint.value;
+    let plain = match endpoint.reach() {
+        Reach::PlainRemote if trust.origin_allowed(endpoint.origin().as_str()) => {
+            PlainHttp::Allowed
+        }
+        Reach::PlainRemote | Reach::Loopback | Reach::Encrypted => PlainHttp::LoopbackOnly,
+    };
+    Ok(Endpoint::parse(endpoint.as_str(), plain)?)
+}
+
+/// What a variable holds, where that is text.
+fn variable(name: &str) -> Option<SecretString> {
+    let text = std::env::var(name).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.into())
+}

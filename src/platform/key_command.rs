@@ -1,0 +1,307 @@
+//! A key from a command of the person's own, or from the system's keyring.
+//!
+//! The keyring is asked through its own program (`secret-tool`, `pass`, on a Mac `security`), which
+//! unlocks it as the person is used to. No key is ever an argument, and none stands in an error.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::own_command::{self, Line, OwnCommandError, Printed, Run};
+use super::redact::Redactor;
+use super::which;
+
+/// How long it may take: the person may have to unlock something.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The most characters of its complaint that are shown.
+const SHOWN: usize = 300;
+
+/// Where the key comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A line for `sh -c`.
+    Shell(String),
+    /// A program, by its name or path, and its arguments.
+    Words(String, Vec<String>),
+    /// The keyring's entry of this name.
+    Keyring(String),
+}
+
+/// What it is asked with.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The value of PATH.
+    pub path: &'a OsStr,
+    /// Programs inside are passed over.
+    pub workspace: &'a Path,
+    /// Where it runs, and where a relative path starts.
+    pub folder: &'a Path,
+    /// Variables that hold keys and are kept from it.
+    pub hidden: &'a [String],
+}
+
+/// Why there is no key. Sentences for the person.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyCommandError {
+    /// The program is not there.
+    #[error("`{0}` is not on the PATH. Install it, or name its whole path.")]
+    NoProgram(String),
+    /// It did not run to its end.
+    #[error("The command for the key: {0}. Try it in a shell.")]
+    Run(OwnCommandError),
+    /// It says that it failed.
+    #[error("The command for the key ended with {status}{}. Try it in a shell.", said(.complaint))]
+    Failed {
+        /// How it ended.
+        status: std::process::ExitStatus,
+        /// What it said.
+        complaint: String,
+    },
+    /// What it printed is no key.
+    #[error(
+        "The command for the key printed {0}. It has to print the key, alone on its first line."
+    )]
+    NoKey(&'static str),
+    /// No program for the keyring is there.
+    #[error("There is no program here that asks the keyring: install {0}.")]
+    NoKeyring(&'static str),
+    /// The keyring has no such entry, or stays locked.
+    #[error("The keyring gives no key for `{name}`{}. Put one there with: {remedy}", said(.complaint))]
+    NotInKeyring {
+        /// The entry.
+        name: String,
+        /// What the programs said.
+        complaint: String,
+        /// The command that puts one there.
+        remedy: String,
+    },
+}
+
+/// A program that asks a keyring.
+struct Keyring {
+    program: &'static str,
+    /// `NAME` stands for the entry.
+    ask: &'static [&'static str],
+    put: &'static str,
+}
+
+#[cfg(target_os = "macos")]
+const KEYRINGS: [Keyring; 2] = [
+    Keyring {
+        program: "security",
+        ask: &["find-generic-password", "-s", "slug", "-a", "NAME", "-w"],
+        put: "security add-generic-password -s slug -a NAME -w",
+    },
+    PASS,
+];
+
+#[cfg(not(target_os = "macos"))]
+const KEYRINGS: [Keyring; 2] = [
+    Keyring {
+        program: "secret-tool",
+        ask: &["lookup", "service", "slug", "account", "NAME"],
+        put: "secret-tool store --label=slug service slug account NAME",
+    },
+    PASS,
+];
+
+const PASS: Keyring =
+    Keyring { program: "pass", ask: &["show", "slug/NAME"], put: "pass insert slug/NAME" };
+
+/// The programs, for a message.
+#[cfg(target_os = "macos")]
+const PROGRAMS: &str = "`pass`";
+#[cfg(not(target_os = "macos"))]
+const PROGRAMS: &str = "`secret-tool` (libsecret-tools) or `pass`";
+
+/// Fetches the key.
+pub async fn fetch(source: &Source, place: Place<'_>) -> Result<SecretString, KeyCommandError> {
+    match source {
+        Source::Shell(line) => command(&Line::Shell(line.clone()), place).await,
+        Source::Words(program, arguments) => {
+            let path = if program.contains('/') {
+                Some(place.folder.join(program))
+            } else {
+                which::find(program, place.path, place.workspace)
+            };
+            let path = path.ok_or_else(|| KeyCommandError::NoProgram(program.clone()))?;
+            command(&Line::Program(path, arguments.clone()), place).await
+        }
+        Source::Keyring(name) => keyring(name, place).await,
+    }
+}
+
+async fn command(line: &Line, place: Place<'_>) -> Result<SecretString, KeyCommandError> {
+    let Place { folder, hidden, .. } = place;
+    let run = Run { line, folder, input: "", limit: LIMIT, hidden };
+    let Printed { status, output, complaint } =
+        own_command::run(run).await.map_err(KeyCommandError::Run)?;
+    if !status.success() {
+        return Err(KeyCommandError::Failed { status, complaint: short(&complaint) });
+    }
+    key(&output).map_err(KeyCommandError::NoKey)
+}
+
+/// Asks each program that is there, until one knows the entry.
+async fn keyring(name: &str, place: Place<'_>) -> Result<SecretString, KeyCommandError> {
+    let mut refused: Option<(String, &Keyring)> = None;
+    for keyring in &KEYRINGS {
+        let Some(program) = which::find(keyring.program, place.path, place.workspace) else {
+            continue;
+        };
+        let words = keyring.ask.iter().map(|word| word.replace("NAME", name)).collect();
+        let complaint = match command(&Line::Program(program, words), place).await {
+            Ok(key) => return Ok(key),
+            Err(KeyCommandError::Failed { complaint, .. }) => complaint,
+            Err(other) => other.to_string(),
+        };
+        refused = refused.or(Some((complaint, keyring)));
+    }
+    Err(match refused {
+        Some((complaint, keyring)) => KeyCommandError::NotInKeyring {
+            name: name.to_owned(),
+            complaint,
+            remedy: keyring.put.replace("NAME", name),
+        },
+        None => KeyCommandError::NoKeyring(PROGRAMS),
+    })
+}
+
+/// The key on the first line of what was printed.
+fn key(output: &str) -> Result<SecretString, &'static str> {
+    let key = output.lines().next().unwrap_or_default().trim();
+    if key.is_empty() {
+        Err("nothing")
+    // A key travels in a header, which holds visible ASCII alone.
+    } else if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        Err("white space or characters that no key has")
+    } else {
+        Ok(key.into())
+    }
+}
+
+/// On one line and not long, without what looks like a key.
+fn short(complaint: &str) -> String {
+    let clean = Redactor::default().text(complaint);
+    let words = clean.split(|c: char| c.is_whitespace() || c.is_control());
+    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    let line = line.trim_end_matches('.');
+    match line.char_indices().rev().nth(SHOWN) {
+        // Its last words say most.
+        Some((cut, _)) => format!("…{}", &line[cut..]),
+        None => line.to_owned(),
+    }
+}
+
+fn said(complaint: &str) -> String {
+    if complaint.is_empty() { String::new() } else { format!(": {complaint}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    /// A folder with programs, and a workspace beside it.
+    struct Scene {
+        root: tempfile::TempDir,
+    }
+
+    impl Scene {
+        fn with(programs: &[(&str, &str)]) -> Self {
+            let root = tempfile::tempdir().unwrap();
+            for folder in ["bin", "work", "home"] {
+                fs::create_dir(root.path().join(folder)).unwrap();
+            }
+            let scene = Self { root };
+            for (name, script) in programs {
+                scene.program(&format!("bin/{name}"), script);
+            }
+            scene
+        }
+
+        fn program(&self, name: &str, script: &str) {
+            let path = self.root.path().join(name);
+            fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+
+        async fn fetch(&self, source: Source) -> Result<String, String> {
+            let at = |name: &str| self.root.path().join(name);
+            let path = std::env::join_paths([at("work"), at("bin")]).unwrap();
+            let place =
+                Place { path: &path, workspace: &at("work"), folder: &at("home"), hidden: &[] };
+            let key = fetch(&source, place).await;
+            key.map(|key| key.expose_secret().to_owned()).map_err(|error| error.to_string())
+        }
+    }
+
+    fn words(words: &[&str]) -> Source {
+        let mut words = words.iter().map(|&word| word.to_owned());
+        Source::Words(words.next().unwrap(), words.collect())
+    }
+
+    #[tokio::test]
+    async fn words_reach_the_program_as_they_are() {
+        let scene = Scene::with(&[("print", "printf '%s' \"$1\"")]);
+        assert_eq!(scene.fetch(words(&["print", "a;b$HOME'"])).await.unwrap(), "a;b$HOME'");
+        let error = scene.fetch(words(&["nowhere"])).await.unwrap_err();
+        assert!(error.starts_with("`nowhere` is not on the PATH"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_path_starts_at_slugs_folder_and_the_workspace_has_no_programs() {
+        let scene = Scene::with(&[("print", "echo right")]);
+        scene.program("work/print", "echo wrong");
+        scene.program("home/mine", "pwd | sed 's,.*/,,'");
+        assert_eq!(scene.fetch(words(&["print"])).await.unwrap(), "right");
+        assert_eq!(scene.fetch(words(&["./mine"])).await.unwrap(), "home");
+    }
+
+    #[tokio::test]
+    async fn a_line_is_for_the_shell_and_its_first_line_counts() {
+        let scene = Scene::with(&[]);
+        let line = "printf '  sk-1\\nuser: me\\n' | cat";
+        assert_eq!(scene.fetch(Source::Shell(line.into())).await.unwrap(), "sk-1");
+    }
+
+    #[tokio::test]
+    async fn what_is_no_key_is_told_without_being_repeated() {
+        let scene = Scene::with(&[]);
+        for (line, told) in [
+            ("true", "printed nothing"),
+            ("echo 'CANARY with spaces'", "printed white space"),
+            ("echo CANARY; echo 'Session expired.' >&2; exit 3", "status: 3: Session expired. Try"),
+            ("echo \"bad sk-CANARYCANARYCANARY1\" >&2; exit 1", "bad [redacted]. Try"),
+        ] {
+            let error = scene.fetch(Source::Shell(line.into())).await.unwrap_err();
+            assert!(error.contains(told), "{line}: {error}");
+            assert!(!error.contains("CANARY"), "{line}: {error}");
+        }
+    }
+
+    #[cfg(not(target_os = "macos"))]
+    #[tokio::test]
+    async fn the_keyring_is_asked_through_its_own_programs() {
+        const ASKS: &str = "[ \"$*\" = 'lookup service slug account work' ] && printf sk-ring";
+        let scene = Scene::with(&[("secret-tool", ASKS)]);
+        assert_eq!(scene.fetch(Source::Keyring("work".into())).await.unwrap(), "sk-ring");
+        let error = scene.fetch(Source::Keyring("other".into())).await.unwrap_err();
+        let remedy = "secret-tool store --label=slug service slug account other";
+        assert!(error.contains("no key for `other`") && error.ends_with(remedy), "{error}");
+
+        const PASSES: &str = "[ \"$*\" = 'show slug/other' ] && echo sk-pass";
+        let scene = Scene::with(&[("secret-tool", ASKS), ("pass", PASSES)]);
+        assert_eq!(scene.fetch(Source::Keyring("other".into())).await.unwrap(), "sk-pass");
+
+        let error = Scene::with(&[]).fetch(Source::Keyring("x".into())).await.unwrap_err();
+        assert!(error.contains("install `secret-tool`"), "{error}");
+    }
+}

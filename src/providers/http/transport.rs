@@ -1,0 +1,164 @@
+//! What a client is built with, beside its limits of time: certificates, a proxy, headers.
+//!
+//! Files are read when the client is built, at the first request. No message holds what stands in
+//! them, nor a proxy's password.
+
+use std::path::{Path, PathBuf};
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Certificate, ClientBuilder, Identity};
+use secrecy::{ExposeSecret, SecretString};
+
+/// How a server is reached.
+#[derive(Debug, Clone, Default)]
+pub struct Transport {
+    /// Sent with every request, but for those that slug fills in itself.
+    pub headers: Vec<(String, HeaderText)>,
+    /// A file with certificates that are trusted beside the system's.
+    pub ca_file: Option<PathBuf>,
+    /// What slug shows when it is asked who it is.
+    pub client: Option<ClientCertificate>,
+    /// Which proxy is asked. None is, for a server on this machine.
+    pub proxy: Proxy,
+}
+
+/// A header's value; never shown.
+#[derive(Debug, Clone)]
+pub enum HeaderText {
+    /// This.
+    Value(SecretString),
+    /// It was to come from the environment variable of this name, which is not set.
+    Missing(String),
+}
+
+/// A certificate and its private key, as PEM files.
+#[derive(Debug, Clone)]
+pub struct ClientCertificate {
+    /// The certificate, with those between it and its authority; its key, too, where `key` is none.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: Option<PathBuf>,
+}
+
+/// Which proxy is asked.
+#[derive(Debug, Clone, Default)]
+pub enum Proxy {
+    /// The one that the system names, in `HTTPS_PROXY` and the like.
+    #[default]
+    System,
+    /// None.
+    Never,
+    /// The one at this address, which may have a password in it.
+    At(SecretString),
+}
+
+/// What was read of the files.
+pub(super) struct Material {
+    headers: HeaderMap,
+    pub(super) authorities: Vec<Certificate>,
+    identity: Option<Identity>,
+    proxy: Way,
+}
+
+enum Way {
+    System,
+    Direct,
+    Proxy(reqwest::Proxy),
+}
+
+impl Transport {
+    /// The headers alone: all that plain http to this machine needs.
+    pub(super) fn headers(&self) -> Result<HeaderMap, String> {
+        let mut headers = HeaderMap::new();
+        for (name, text) in &self.headers {
+            let value = match text {
+                HeaderText::Value(value) => value,
+                HeaderText::Missing(variable) => {
+                    return Err(format!(
+                        "The header `{name}` takes its value from the environment variable \
+                         {variable}, which is not set."
+                    ));
+                }
+            };
+            let wrong = || format!("The header `{name}` cannot be sent. Check it in `headers`.");
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?;
+            let mut value = HeaderValue::from_str(value.expose_secret()).map_err(|_| wrong())?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Ok(headers)
+    }
+
+    /// Reads the files.
+    pub(super) fn read(&self) -> Result<Material, String> {
+        let authorities = match &self.ca_file {
+            Some(file) => authorities(file)?,
+            None => Vec::new(),
+        };
+        let identity = self.client.as_ref().map(identity).transpose()?;
+        let proxy = match &self.proxy {
+            Proxy::System => Way::System,
+            Proxy::Never => Way::Direct,
+            Proxy::At(address) => {
+                let proxy = reqwest::Proxy::all(address.expose_secret());
+                Way::Proxy(proxy.map_err(|_| {
+                    "The address of the proxy cannot be used. Check `proxy`.".to_owned()
+                })?)
+            }
+        };
+        Ok(Material { headers: self.headers()?, authorities, identity, proxy })
+    }
+}
+
+impl Material {
+    /// Puts all of it but the authorities into a client that is being built.
+    pub(super) fn apply(&self, builder: ClientBuilder, reach: Reach) -> ClientBuilder {
+        let builder = builder.default_headers(self.headers.clone());
+        let builder = match &self.identity {
+            Some(identity) => builder.identity(identity.clone()),
+            None => builder,
+        };
+        match (reach, &self.proxy) {
+            (Reach::ThisMachine, _) | (Reach::Elsewhere, Way::Direct) => builder.no_proxy(),
+            (Reach::Elsewhere, Way::System) => builder,
+            (Reach::Elsewhere, Way::Proxy(proxy)) => builder.proxy(proxy.clone()),
+        }
+    }
+}
+
+/// Where the server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    ThisMachine,
+    Elsewhere,
+}
+
+fn authorities(file: &Path) -> Result<Vec<Certificate>, String> {
+    let pem = read(file, "ca_file")?;
+    match Certificate::from_pem_bundle(&pem) {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        Ok(_) | Err(_) => {
+            Err(format!("{} holds no certificates in PEM form. Check `ca_file`.", file.display()))
+        }
+    }
+}
+
+fn identity(client: &ClientCertificate) -> Result<Identity, String> {
+    let mut pem = read(&client.certificate, "client_certificate")?;
+    if let Some(key) = &client.key {
+        pem.push(b'\n');
+        pem.extend(read(key, "client_key")?);
+    }
+    Identity::from_pem(&pem).map_err(|_| {
+        format!(
+            "{} is no certificate with its private key, unencrypted and in PEM form. Check \
+             `client_certificate` and `client_key`.",
+            client.certificate.display()
+        )
+    })
+}
+
+fn read(file: &Path, key: &str) -> Result<Vec<u8>, String> {
+    std::fs::read(file)
+        .map_err(|error| format!("{} cannot be read: {error}. Check `{key}`.", file.display()))
+}

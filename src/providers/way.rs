@@ -1,0 +1,43 @@
+//! Where a server is, and how it is asked: what every protocol is given.
+
+use std::sync::Arc;
+
+use secrecy::SecretString;
+
+use super::http::{Endpoint, Http};
+use super::key::Key;
+use crate::domain::Dialect;
+
+/// A server, with what is needed to ask it. Nothing has been sent yet.
+#[derive(Clone)]
+pub struct Way {
+    /// The client, with its certificates, headers and proxy.
+    pub http: Arc<Http>,
+    /// The address.
+    pub endpoint: Endpoint,
+    /// The key for it, which goes nowhere else.
+    pub key: Key,
+    /// The header that the key travels in, where it is not the protocol's own.
+    pub key_header: Option<String>,
+    /// What is added to every address, as name and value.
+    pub query: Vec<(String, String)>,
+    /// What can be chosen where the server lists nothing.
+    pub models: Vec<String>,
+    /// How chat completions are spoken, where the address does not tell.
+    pub dialect: Option<Dialect>,
+}
+
+impl Way {
+    /// The plain way to a server with `key`.
+    pub fn new(http: Arc<Http>, endpoint: Endpoint, key: Option<SecretString>) -> Self {
+        Self {
+            http,
+            endpoint,
+            key: Key::known(key),
+            key_header: None,
+            query: Vec::new(),
+            models: Vec::new(),
+            dialect: None,
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! Certificates, headers, proxies and keys that are fetched, over real sockets.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use async_trait::async_trait;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use secrecy::SecretString;
+use serde_json::json;
+use slug_code::domain::{Message, Protocol};
+use slug_code::providers::http::{
+    ClientCertificate, Endpoint, HeaderText, Http, PlainHttp, Proxy, Transport,
+};
+use slug_code::providers::{Key, KeySource, ModelInfo, ProviderError, Recovery, Way, connect};
+
+use super::support::model_server::{ModelServer, Reply};
+
+const LIST: &str = r#"{"data": [{"id": "m"}]}"#;
+
+/// An authority, a server's certificate and a client's, as files.
+struct Papers {
+    folder: tempfile::TempDir,
+    authority: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Papers {
+    fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let papers = Self { folder: tempfile::tempdir().unwrap(), authority };
+        papers.write("ca.pem", &papers.authority.pem());
+        let (certificate, key) = papers.issue("client");
+        papers.write("both.pem", &format!("{}{}", certificate.pem(), key.serialize_pem()));
+        papers.write("client.pem", &certificate.pem());
+        papers.write("client.key", &key.serialize_pem());
+        papers
+    }
+
+    fn issue(&self, name: &str) -> (rcgen::Certificate, KeyPair) {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        (params.signed_by(&key, &self.authority).unwrap(), key)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.file(name), text).unwrap();
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A server that lists one model to whoever it lets in, and tells what headers came.
+    fn serve(&self, clients: Clients) -> (Endpoint, Receiver<HashMap<String, String>>) {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let (certificate, key) = self.issue("127.0.0.1");
+        let builder = ServerConfig::builder();
+        let builder = match clients {
+            Clients::Anyone => builder.with_no_client_auth(),
+            Clients::Known => {
+                let mut roots = RootCertStore::empty();
+                roots.add(self.authority.der().clone()).unwrap();
+                let verifier = WebPkiClientVerifier::builder(Arc::new(roots)).build().unwrap();
+                builder.with_client_cert_verifier(verifier)
+            }
+        };
+        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        let config = builder.with_single_cert(vec![certificate.der().clone()], key).unwrap();
+        let config = Arc::new(config);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("https://{}/v1", listener.local_addr().unwrap());
+        let (seen, told) = channel();
+        thread::spawn(move || {
+            while let Ok((socket, _)) = listener.accept() {
+                let connection = ServerConnection::new(config.clone()).unwrap();
+                // A client that is not let in is no failure of the server.
+                if let Ok(headers) = answer(StreamOwned::new(connection, socket), LIST)
+                    && seen.send(headers).is_err()
+                {
+                    return;
+                }
+            }
+        });
+        (Endpoint::parse(&endpoint, PlainHttp::LoopbackOnly).unwrap(), told)
+    }
+}
+
+enum Clients {
+    Anyone,
+    Known,
+}
+
+/// Reads a request's head, answers it and closes. The request line is under `""`.
+fn answer(stream: impl Read + Write, body: &str) -> std::io::Result<HashMap<String, String>> {
+    let mut stream = BufReader::new(stream);
+    let mut headers = HashMap::new();
+    loop {
+        let mut line = String::new();
+        if stream.read_line(&mut line)? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        match (line.trim_end(), line.split_once(": ")) {
+            ("", _) => break,
+            (_, Some((name, value))) => {
+                headers.insert(name.to_lowercase(), value.trim_end().to_owned());
+            }
+            (line, None) => {
+                headers.insert(String::new(), line.to_owned());
+            }
+        }
+    }
+    let length = body.len();
+    write!(
+        stream.get_mut(),
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{body}"
+    )?;
+    stream.get_mut().flush()?;
+    Ok(headers)
+}
+
+fn way(endpoint: &Endpoint, transport: Transport) -> Way {
+    Way::new(Arc::new(Http::over(transport)), endpoint.clone(), None)
+}
+
+async fn models(way: Way) -> Result<Vec<String>, ProviderError> {
+    let models = connect(Protocol::ChatCompletions, way).models().await?;
+    Ok(models.into_iter().map(|model: ModelInfo| model.id).collect())
+}
+
+fn client(certificate: &Path, key: Option<&Path>) -> Option<ClientCertificate> {
+    let (certificate, key) = (certificate.to_owned(), key.map(Path::to_owned));
+    Some(ClientCertificate { certificate, key })
+}
+
+#[tokio::test]
+async fn an_authority_of_ones_own_is_trusted_where_it_is_named() {
+    let papers = Papers::new();
+    let (endpoint, _seen) = papers.serve(Clients::Anyone);
+    let error = models(way(&endpoint, Transport::default())).await.unwrap_err();
+    assert!(
+        error.message.contains("not trusted") && error.message.contains("`ca_file`"),
+        "{error}"
+    );
+    let ca_file = Some(papers.file("ca.pem"));
+    assert_eq!(
+        models(way(&endpoint, Transport { ca_file, ..Transport::default() })).await.unwrap(),
+        ["m"]
+    );
+}
+
+#[tokio::test]
+async fn a_certificate_is_shown_to_a_server_that_asks_who_it_is() {
+    let papers = Papers::new();
+    let (endpoint, _seen) = papers.serve(Clients::Known);
+    let (both, certificate, key) =
+        (papers.file("both.pem"), papers.file("client.pem"), papers.file("client.key"));
+    for (client, is_let_in) in
+        [(None, false), (client(&both, None), true), (client(&certificate, Some(&key)), true)]
+    {
+        let case = format!("{client:?}");
+        let ca_file = Some(papers.file("ca.pem"));
+        let found =
+            models(way(&endpoint, Transport { ca_file, client, ..Transport::default() })).await;
+        assert_eq!(found.is_ok(), is_let_in, "{case}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn files_that_are_not_what_they_should_be_are_told_by_name() {
+    let papers = Papers::new();
+    papers.write("empty.pem", "CANARY");
+    let (endpoint, _seen) = papers.serve(Clients::Anyone);
+    let (gone, empty) = (papers.file("gone.pem"), papers.file("empty.pem"));
+    let ca = |file: &Path| Transport { ca_file: Some(file.to_owned()), ..Transport::default() };
+    let shows = |client| Transport { client, ..Transport::default() };
+    for (transport, file, key) in [
+        (ca(&gone), "gone.pem", "`ca_file`"),
+        (ca(&empty), "empty.pem", "`ca_file`"),
+        (shows(client(&gone, None)), "gone.pem", "`client_certificate`"),
+        (shows(client(&papers.file("client.pem"), None)), "client.pem", "`client_key`"),
+        (shows(client(&papers.file("client.pem"), Some(&gone))), "gone.pem", "`client_key`"),
+    ] {
+        let error = models(way(&endpoint, transport)).await.unwrap_err();
+        assert!(error.message.contains(file) && error.message.contains(key), "{error}");
+        assert!(!error.message.contains("CANARY"), "{error}");
+        assert_eq!(error.recovery, Recovery::AskPerson);
+    }
+}
+
+#[tokio::test]
+async fn headers_query_and_the_keys_header_are_the_servers_own() {
+    let server = ModelServer::start();
+    server.answer(
+        "GET /v1/models?api-version=1%2B",
+        Reply::json(200, &json!({"data": [{"id": "m"}]})),
+    );
+    let endpoint = super::endpoint(&server);
+    let value = |text: &str| HeaderText::Value(text.into());
+    let headers =
+        vec![("x-team".to_owned(), value("CANARY-team")), ("user-agent".to_owned(), value("mine"))];
+    let mut way = way(&endpoint, Transport { headers, ..Transport::default() });
+    way.key = Key::Given("CANARY-key".into());
+    way.key_header = Some("api-key".to_owned());
+    way.query = vec![("api-version".to_owned(), "1+".to_owned())];
+    assert_eq!(models(way.clone()).await.unwrap(), ["m"]);
+    let asked = server.requests().pop().unwrap();
+    assert_eq!(asked.headers["api-key"], "CANARY-key");
+    assert_eq!(asked.headers["x-team"], "CANARY-team");
+    assert_eq!(asked.headers["user-agent"], "mine");
+    assert!(!asked.headers.contains_key("authorization"));
+
+    // A server that repeats what it was sent does not get it onto the screen.
+    let words = "no CANARY-team with CANARY-key";
+    server.answer("GET /v1/models?api-version=1%2B", Reply::error(403, words));
+    let error = models(way).await.unwrap_err();
+    assert!(!error.message.contains("CANARY"), "{error}");
+
+    let missing = vec![("x-team".to_owned(), HeaderText::Missing("TEAM".to_owned()))];
+    let transport = Transport { headers: missing, ..Transport::default() };
+    let error = models(self::way(&endpoint, transport)).await.unwrap_err();
+    assert!(error.message.contains("variable TEAM, which is not set"), "{error}");
+}
+
+#[tokio::test]
+async fn an_authorization_header_has_the_word_bearer() {
+    let server = ModelServer::start();
+    server.answer("GET /v1/models?limit=1000", Reply::json(200, &json!({"data": []})));
+    let mut way = way(&super::endpoint(&server), Transport::default());
+    way.key = Key::Given("k".into());
+    way.key_header = Some("authorization".to_owned());
+    let provider = connect(Protocol::Anthropic, way);
+    provider.models().await.unwrap();
+    let asked = server.requests().pop().unwrap();
+    assert_eq!(asked.headers["authorization"], "Bearer k");
+    assert!(!asked.headers.contains_key("x-api-key"));
+}
+
+#[tokio::test]
+async fn models_that_were_named_are_offered_where_there_is_no_list() {
+    let empty = json!({"data": []});
+    for (reply, offered) in [
+        (Reply::error(404, "Not Found"), Some("named")),
+        (Reply::json(200, &empty), Some("named")),
+        (Reply::raw(200, "text/html", ["<html>"]), Some("named")),
+        (Reply::json(200, &json!({"data": [{"id": "listed"}]})), Some("listed")),
+        (Reply::error(401, "no key"), None),
+    ] {
+        let server = ModelServer::start();
+        server.answer("GET /v1/models", reply);
+        let mut way = way(&super::endpoint(&server), Transport::default());
+        way.models = vec!["named".to_owned()];
+        let found = models(way).await.ok().and_then(|mut models| models.pop());
+        assert_eq!(found.as_deref(), offered);
+    }
+}
+
+/// One connection: takes what `take` reads, and tells it.
+fn listen<T: Send + 'static>(
+    take: impl FnOnce(TcpStream) -> T + Send + 'static,
+) -> (String, Receiver<T>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (seen, told) = channel();
+    thread::spawn(move || {
+        let (socket, _) = listener.accept().unwrap();
+        // Nobody listens any more where the test has failed.
+        let _ = seen.send(take(socket));
+    });
+    (address, told)
+}
+
+fn elsewhere() -> Endpoint {
+    Endpoint::parse("http://model.example/v1", PlainHttp::Allowed).unwrap()
+}
+
+#[tokio::test]
+async fn a_proxy_is_asked_for_what_is_elsewhere() {
+    let (address, seen) = listen(|socket| answer(socket, LIST).unwrap());
+    let proxy = Proxy::At(format!("http://me:CANARY@{address}").into());
+    let way = way(&elsewhere(), Transport { proxy, ..Transport::default() });
+    assert_eq!(models(way.clone()).await.unwrap(), ["m"]);
+    let asked = seen.recv().unwrap();
+    assert!(asked[""].starts_with("GET http://model.example/v1/models"), "{asked:?}");
+    assert_eq!(asked["proxy-authorization"], "Basic bWU6Q0FOQVJZ");
+    // It takes no second connection.
+    let error = models(way).await.unwrap_err();
+    assert!(!error.message.contains("CANARY"), "{error}");
+}
+
+#[tokio::test]
+async fn a_socks_proxy_looks_names_up_itself() {
+    let (address, seen) = listen(|mut socket| {
+        let mut greeting = [0; 2];
+        socket.read_exact(&mut greeting).unwrap();
+        let mut methods = vec![0; greeting[1].into()];
+        socket.read_exact(&mut methods).unwrap();
+        socket.write_all(&[5, 0]).unwrap();
+        let mut head = [0; 5];
+        socket.read_exact(&mut head).unwrap();
+        let mut name = vec![0; head[4].into()];
+        socket.read_exact(&mut name).unwrap();
+        socket.read_exact(&mut [0; 2]).unwrap();
+        socket.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).unwrap();
+        answer(socket, LIST).unwrap();
+        (head[3], String::from_utf8(name).unwrap())
+    });
+    let proxy = Proxy::At(format!("socks5h://{address}").into());
+    let way = way(&elsewhere(), Transport { proxy, ..Transport::default() });
+    assert_eq!(models(way).await.unwrap(), ["m"]);
+    assert_eq!(seen.recv().unwrap(), (3, "model.example".to_owned()));
+}
+
+#[tokio::test]
+async fn a_server_on_this_machine_is_asked_without_a_proxy() {
+    let server = ModelServer::start();
+    // Nothing listens there.
+    let proxy = Proxy::At("http://127.0.0.1:1".into());
+    let way = way(&super::endpoint(&server), Transport { proxy, ..Transport::default() });
+    assert_eq!(models(way).await.unwrap(), ["test-model"]);
+}
+
+/// Keys one after another; the last one again and again.
+struct Keys(Mutex<Vec<&'static str>>);
+
+impl Keys {
+    fn of(keys: &[&'static str]) -> Key {
+        Key::Fetched(Arc::new(Self(Mutex::new(keys.iter().rev().copied().collect()))))
+    }
+}
+
+#[async_trait]
+impl KeySource for Keys {
+    async fn fetch(&self) -> Result<SecretString, String> {
+        let mut keys = self.0.lock().unwrap();
+        let key = if keys.len() > 1 { keys.pop() } else { keys.last().copied() };
+        key.map(SecretString::from).ok_or_else(|| "There is no key.".to_owned())
+    }
+}
+
+fn keys_of(server: &ModelServer) -> Vec<String> {
+    let header = |it: super::support::model_server::Recorded| it.headers["authorization"].clone();
+    server.requests().into_iter().map(header).collect()
+}
+
+#[tokio::test]
+async fn a_fetched_key_that_is_refused_is_fetched_once_more() {
+    let server = ModelServer::start();
+    server.reply(Reply::error(401, "the key one has expired"));
+    server.reply(Reply::text("Hello"));
+    server.reply(Reply::text("again"));
+    server.reply(Reply::error(401, "no"));
+    server.reply(Reply::error(401, "no"));
+    let mut way = way(&super::endpoint(&server), Transport::default());
+    way.key = Keys::of(&["CANARY-1", "CANARY-2", "CANARY-3"]);
+    let provider = slug_code::providers::chat::ChatCompletions::new(way);
+    let said = || vec![Message::user("hi")];
+    assert_eq!(super::ask(&provider, said()).await.text, "Hello");
+    assert_eq!(super::ask(&provider, said()).await.text, "again");
+    let refused = super::ask(&provider, said()).await.error();
+    assert_eq!(refused.status, Some(401));
+    let sent = ["1", "2", "2", "2", "3"].map(|number| format!("Bearer CANARY-{number}"));
+    assert_eq!(keys_of(&server), sent);
+}
+
+#[tokio::test]
+async fn without_a_key_nothing_is_sent() {
+    let server = ModelServer::start();
+    let mut way = way(&super::endpoint(&server), Transport::default());
+    way.key = Keys::of(&[]);
+    let error = models(way).await.unwrap_err();
+    assert_eq!((error.message.as_str(), error.recovery), ("There is no key.", Recovery::AskPerson));
+    assert!(server.requests().is_empty());
+}
