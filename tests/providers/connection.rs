@@ -94,6 +94,7 @@ impl Papers {
     }
 }
 
+#[derive(Clone, Copy)]
 enum Clients {
     Anyone,
     Known,

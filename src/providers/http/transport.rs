@@ -57,13 +57,16 @@ pub(super) struct Material {
     headers: HeaderMap,
     pub(super) authorities: Vec<Certificate>,
     identity: Option<Identity>,
-    proxy: Way,
+    way: Way,
+    /// Where one is named.
+    proxy: Option<reqwest::Proxy>,
 }
 
+/// What becomes of the proxies that the system names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     System,
-    Direct,
-    Proxy(reqwest::Proxy),
+    Own,
 }
 
 impl Transport {
@@ -96,17 +99,18 @@ impl Transport {
             None => Vec::new(),
         };
         let identity = self.client.as_ref().map(identity).transpose()?;
-        let proxy = match &self.proxy {
-            Proxy::System => Way::System,
-            Proxy::Never => Way::Direct,
+        let (way, proxy) = match &self.proxy {
+            Proxy::System => (Way::System, None),
+            Proxy::Never => (Way::Own, None),
             Proxy::At(address) => {
                 let proxy = reqwest::Proxy::all(address.expose_secret());
-                Way::Proxy(proxy.map_err(|_| {
+                let proxy = proxy.map_err(|_| {
                     "The address of the proxy cannot be used. Check `proxy`.".to_owned()
-                })?)
+                })?;
+                (Way::Own, Some(proxy))
             }
         };
-        Ok(Material { headers: self.headers()?, authorities, identity, proxy })
+        Ok(Material { headers: self.headers()?, authorities, identity, way, proxy })
     }
 }
 
@@ -118,10 +122,10 @@ impl Material {
             Some(identity) => builder.identity(identity.clone()),
             None => builder,
         };
-        match (reach, &self.proxy) {
-            (Reach::ThisMachine, _) | (Reach::Elsewhere, Way::Direct) => builder.no_proxy(),
-            (Reach::Elsewhere, Way::System) => builder,
-            (Reach::Elsewhere, Way::Proxy(proxy)) => builder.proxy(proxy.clone()),
+        match (reach, self.way, &self.proxy) {
+            (Reach::Elsewhere, Way::System, _) => builder,
+            (Reach::Elsewhere, Way::Own, Some(proxy)) => builder.proxy(proxy.clone()),
+            (Reach::Elsewhere, Way::Own, None) | (Reach::ThisMachine, _, _) => builder.no_proxy(),
         }
     }
 }
