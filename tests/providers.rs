@@ -31,8 +31,12 @@ use tokio_util::sync::CancellationToken;
 
 #[path = "providers/connection.rs"]
 mod connection;
+#[path = "providers/faults.rs"]
+mod faults;
 #[path = "providers/recorded.rs"]
 mod recorded;
+#[path = "providers/turnstile.rs"]
+mod turnstile;
 
 /// What came of an answer.
 #[derive(Debug, Default, PartialEq)]
@@ -67,6 +71,7 @@ impl Heard {
             StreamEvent::Usage(usage) => self.usage = Some(usage),
             StreamEvent::Finished(reason) => self.finished = Some(reason),
             StreamEvent::Started
+            | StreamEvent::Held(_)
             | StreamEvent::Prefill(_)
             | StreamEvent::Signature(_)
             | StreamEvent::Sealed { .. } => {}
@@ -370,7 +375,7 @@ async fn no_server_is_told_with_a_remedy() {
             "No server answers at {there}. Start one, or set `endpoint` in ~/.slug/config.toml."
         )
     );
-    assert_eq!(error.recovery, Recovery::AskPerson);
+    assert_eq!(error.recovery, Recovery::RetryBriefly);
     assert_eq!(provider.models().await, Err(error));
 }
 

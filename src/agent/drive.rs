@@ -14,19 +14,27 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::domain::{
-    ContentHash, Message, NoticeLevel, Role, StopReason, ToolCall, TurnId, Typed, Usage,
+    Block, ContentHash, Message, NoticeLevel, Role, StopReason, ToolCall, TurnId, Typed, Usage,
 };
 use crate::platform::debug_log::Exchange;
-use crate::providers::retry::{self, Next};
+use crate::providers::retry::{self, Again, Came, Next};
 use crate::providers::{ProviderError, Recovery, StreamEvent};
 use crate::session::{Entry, MessageEntry, TurnOutcome};
 
-use super::driver::Agent;
+use super::driver::{Agent, left_out};
 use super::gate::{Gate, give_up, refuse};
 use super::normalise::{is_silent, normalise};
 use super::stop::Inbox;
-use super::turn::{Action, Compacted, Input, Limits, Turn};
+use super::turn::{Action, Compacted, Cut, Input, Turn};
 use super::{Command, Event, SteerId, batch, request, seals};
+
+/// What the model is told where the output limit cut its answer.
+const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it stops, in the \
+                     midst of the word if need be. Repeat nothing, and say nothing about this note.";
+
+/// What it is told where the limit left no room for an answer.
+const GO_ON_SPEAKING: &str = "You reached the output limit before you had said anything. Think less this time, \
+                              and answer.";
 
 /// A turn that runs.
 pub(super) struct Running {
@@ -35,6 +43,7 @@ pub(super) struct Running {
     machine: Turn,
     gate: Arc<Gate>,
     model: String,
+    stands_in: StandsIn,
     system: String,
     cancel_seen: CancelSeen,
     front_end: FrontEnd,
@@ -53,6 +62,13 @@ pub(super) struct Running {
 enum CancelSeen {
     NotYet,
     Seen,
+}
+
+/// Whether a model answers that was not asked first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StandsIn {
+    No,
+    Yes,
 }
 
 /// Whether somebody still sends commands.
@@ -77,13 +93,14 @@ enum Happened {
 }
 
 impl Running {
-    pub(super) fn new(gate: Arc<Gate>, tool_rounds: u32, model: String, system: String) -> Self {
+    pub(super) fn new(gate: Arc<Gate>, machine: Turn, model: String, system: String) -> Self {
         Self {
             turn: gate.turn,
             cancel: gate.context.cancel.clone(),
-            machine: Turn::new(Limits { tool_rounds }),
+            machine,
             gate,
             model,
+            stands_in: StandsIn::No,
             system,
             cancel_seen: CancelSeen::NotYet,
             front_end: FrontEnd::There,
@@ -106,7 +123,7 @@ impl Running {
                 CancelSeen::Seen => pending().await,
             }
         };
-        let failures = self.machine.failures();
+        let (failures, came) = (self.machine.failures(), self.machine.came());
         tokio::select! {
             biased;
             () = cancelled => {
@@ -124,8 +141,8 @@ impl Running {
             },
             piece = next_piece(&mut self.stream) => Happened::Input(match piece {
                 Some(Ok(event)) => Input::Event(event),
-                Some(Err(error)) => failed(error, failures),
-                None => failed(ended_early(), failures),
+                Some(Err(error)) => failed(error, failures, came),
+                None => failed(ended_early(), failures, came),
             }),
             lost = finished(&mut self.calls) => match lost {
                 None => Happened::Input(Input::CallsDone),
@@ -193,6 +210,7 @@ impl Agent {
             | StreamEvent::Sealed { .. }
             | StreamEvent::Usage(_)
             | StreamEvent::Finished(_) => return,
+            StreamEvent::Held(held) => Event::RequestHeld { turn, held: held.clone() },
             StreamEvent::Prefill(progress) => Event::Prefill { turn, progress: *progress },
             StreamEvent::Text(text) => Event::Text { turn, text: text.clone() },
             StreamEvent::Thinking(text) => Event::Thinking { turn, text: text.clone() },
@@ -207,7 +225,7 @@ impl Agent {
                 Event::CallInput { turn, call: call.clone(), json: json.clone() }
             }
         };
-        if !matches!(told, Event::Prefill { .. }) {
+        if !matches!(told, Event::Prefill { .. } | Event::RequestHeld { .. }) {
             running.first_token.get_or_insert_with(Instant::now);
         }
         self.events.tell(told).await;
@@ -239,21 +257,24 @@ impl Agent {
                     running.gate.journal.write(running.turn, entry).await;
                 }
             }
-            Action::Pause { pause, reason } => {
-                running.pause_over = Some(tokio::time::Instant::now() + pause);
-                if let Some(exchange) = running.exchange.take() {
-                    self.setup.debug.response(exchange, &json!({"error": reason}));
-                }
-                let dropped =
-                    Event::ResponseDropped { turn: running.turn, reason, retry_in: pause };
-                self.events.tell(dropped).await;
+            Action::Pause { again, reason } => {
+                running.pause_over = Some(tokio::time::Instant::now() + again.pause);
+                self.dropped(running, reason, Some(again)).await;
             }
-            Action::Compact => {
+            Action::Drop(reason) => self.dropped(running, reason, None).await,
+            Action::Compact(stage) => {
                 // Where this is stopped half-way, the stop is the next thing that happens.
-                let compaction = running.cancel.run_until_cancelled(self.compaction()).await?;
+                let compaction =
+                    running.cancel.run_until_cancelled(self.compaction(&[stage])).await?;
                 return Some(Input::Compacted(match compaction {
                     Ok(Some(compaction)) => {
+                        let text = left_out(&compaction);
                         self.open.write(running.turn, Entry::Compaction(compaction)).await;
+                        self.warn(format!(
+                            "The conversation was longer than what {} can read. {text}",
+                            running.model
+                        ))
+                        .await;
                         Compacted::Shorter
                     }
                     Ok(None) => Compacted::NothingLeft,
@@ -262,6 +283,30 @@ impl Agent {
                         Compacted::NothingLeft
                     }
                 }));
+            }
+            Action::FallBack { model, reason } => {
+                self.warn(format!("{reason} {model} answers for the rest of this turn.")).await;
+                self.tell_named(&model).await;
+                running.model = model;
+                running.stands_in = StandsIn::Yes;
+            }
+            Action::GoOn(cut) => {
+                let text = match cut {
+                    Cut::Answer => GO_ON,
+                    Cut::Thought => GO_ON_SPEAKING,
+                };
+                let note = Block::Context { name: "continuation".into(), text: text.into() };
+                let message = Message { role: Role::User, content: vec![note] };
+                let entry = Entry::Message(MessageEntry::new(message));
+                running.gate.journal.write(running.turn, entry).await;
+            }
+            Action::TellCut => {
+                let limit = self.service().max_tokens;
+                self.warn(format!(
+                    "The answer was cut off at {limit} tokens, time and again. Say \"go on\", or \
+                     raise `max_tokens` in config.toml."
+                ))
+                .await;
             }
             Action::LeaveImagesOut(reason) => {
                 self.pictures.leave_out(&running.model);
@@ -274,6 +319,13 @@ impl Agent {
             Action::End(outcome) => running.outcome = Some(outcome),
         }
         None
+    }
+
+    /// Tells that what streamed is void.
+    async fn dropped(&self, running: &mut Running, reason: String, again: Option<Again>) {
+        running.first_token = None;
+        let turn = running.turn;
+        self.events.tell(Event::ResponseDropped { turn, reason, again }).await;
     }
 
     /// Gives each call of a batch that came to an abnormal end its result.
@@ -336,14 +388,6 @@ impl Agent {
         let ended = Event::ResponseEnded { turn: running.turn, stop, usage, streamed_for };
         self.events.tell(ended).await;
         match stop {
-            StopReason::MaxTokens => {
-                let limit = self.service().max_tokens;
-                self.warn(format!(
-                    "The answer was cut off at {limit} tokens. Say \"go on\", or raise \
-                     `max_tokens` in config.toml."
-                ))
-                .await;
-            }
             StopReason::Refusal => {
                 self.warn("The provider withheld the rest of this answer.").await;
             }
@@ -352,6 +396,7 @@ impl Agent {
             }
             StopReason::EndTurn
             | StopReason::ToolUse
+            | StopReason::MaxTokens
             | StopReason::Paused
             | StopReason::Interrupted => {}
         }
@@ -392,7 +437,10 @@ impl Agent {
 
     /// Hands back what did not go in, and ends the turn.
     async fn end(&mut self, running: Running) {
-        let Running { machine, gate, steering, outcome, .. } = running;
+        let Running { machine, gate, steering, outcome, stands_in, .. } = running;
+        if stands_in == StandsIn::Yes {
+            self.tell_model().await;
+        }
         for (id, text) in steering {
             self.events.tell(Event::SteerSettled { id, returned: Some(text) }).await;
         }
@@ -434,12 +482,12 @@ async fn at(when: Option<tokio::time::Instant>) {
     }
 }
 
-fn failed(error: ProviderError, failures: u32) -> Input {
-    let pause = match retry::next(failures + 1, &error, random_fraction()) {
-        Next::Wait(pause) => Some(pause),
+fn failed(error: ProviderError, failures: u32, came: Came) -> Input {
+    let again = match retry::next(failures + 1, &error, came, random_fraction()) {
+        Next::Again(again) => Some(again),
         Next::Stop => None,
     };
-    Input::Failed { error, pause }
+    Input::Failed { error, again }
 }
 
 fn ended_early() -> ProviderError {

@@ -32,6 +32,7 @@ use super::services::Service;
 use super::sessions::blocking;
 use super::setup::Setup;
 use super::stop::{self, Inbox, Stop};
+use super::turn::{Limits, Turn};
 use super::{Command, Event, request};
 
 /// How many events may wait for the front end.
@@ -243,7 +244,7 @@ impl Agent {
 
     /// Has the model answer what the log ends with.
     async fn answer(&mut self, gate: Arc<Gate>) {
-        let rounds = self.setup.max_tool_rounds;
+        let limits = Limits { tool_rounds: self.setup.max_tool_rounds };
         let cancel = &gate.context.cancel;
         let model = match self.model_for_turn(cancel).await {
             Ok(model) => model,
@@ -251,7 +252,9 @@ impl Agent {
         };
         match cancel.run_until_cancelled(self.system_text()).await {
             Some(system) if !cancel.is_cancelled() => {
-                self.drive(Running::new(gate, rounds, model, system)).await;
+                let fallback = self.setup.fallback_model.clone().filter(|other| *other != model);
+                let machine = Turn::new(limits).with_fallback(fallback);
+                self.drive(Running::new(gate, machine, model, system)).await;
             }
             Some(_) | None => {
                 self.end_turn(&gate, TurnOutcome::Interrupted, Usage::default()).await;
@@ -402,41 +405,47 @@ impl Agent {
         if let Some(reason) = self.open.read_only.clone() {
             return self.error(reason).await;
         }
-        let compaction = match self.compaction().await {
+        let stages = [CompactionStage::Results, CompactionStage::Turns];
+        let compaction = match self.compaction(&stages).await {
             Ok(compaction) => compaction,
             Err(error) => return self.error(error.to_string()).await,
         };
-        let text = match &compaction {
-            Some(Compaction { first_kept: Some(_), .. }) => {
-                "Only the last ten turns are sent from here on."
-            }
-            Some(Compaction { first_kept: None, .. }) => {
-                "All but the last five tool results are sent as stubs from here on."
-            }
-            None => "There is nothing to leave out yet.",
-        };
+        let text = compaction.as_ref().map_or("There is nothing to leave out yet.", left_out);
         if let Some(compaction) = compaction {
             self.open.note(Entry::Compaction(compaction)).await;
         }
         self.events.notice(NoticeLevel::Info, text).await;
     }
 
-    /// The next step to a shorter conversation; `None` when there is none left.
-    pub(super) async fn compaction(&self) -> Result<Option<Compaction>, StoreError> {
+    /// The first of these steps to a shorter conversation that changes anything; `None` when none
+    /// does.
+    pub(super) async fn compaction(
+        &self,
+        stages: &[CompactionStage],
+    ) -> Result<Option<Compaction>, StoreError> {
         if !self.open.has_log() {
             return Ok(None);
         }
-        let (store, session) = (self.setup.store.clone(), self.open.id);
+        let (store, session, stages) = (self.setup.store.clone(), self.open.id, stages.to_vec());
         blocking(move || {
             let records = store.read(session)?.records;
-            Ok(compaction_for(&records, CompactionStage::Results)
-                .or_else(|| compaction_for(&records, CompactionStage::Turns)))
+            Ok(stages.into_iter().find_map(|stage| compaction_for(&records, stage)))
         })
         .await?
     }
 
     pub(super) async fn error(&self, text: impl Into<String>) {
         self.events.notice(NoticeLevel::Error, text).await;
+    }
+}
+
+/// What a compaction leaves out, in a sentence.
+pub(super) fn left_out(compaction: &Compaction) -> &'static str {
+    match compaction {
+        Compaction { first_kept: Some(_), .. } => "Only the last ten turns are sent from here on.",
+        Compaction { first_kept: None, .. } => {
+            "All but the last five tool results are sent as stubs from here on."
+        }
     }
 }
 

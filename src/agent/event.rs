@@ -7,7 +7,8 @@ use crate::domain::{
     ApprovalId, ApprovalRequest, CallId, Display, Effort, EntryId, Mode, ModelName, NoticeLevel,
     SessionId, StopReason, Todo, ToolCall, ToolStatus, TurnId, Typed, Usage, Window,
 };
-use crate::providers::{ModelInfo, Prefill};
+use crate::providers::retry::Again;
+use crate::providers::{Held, ModelInfo, Prefill};
 use crate::session::{Record, TurnOutcome};
 
 use super::SteerId;
@@ -71,6 +72,13 @@ pub enum Event {
         /// The turn.
         turn: TurnId,
     },
+    /// The request waits: the server asked to be left alone.
+    RequestHeld {
+        /// The turn.
+        turn: TurnId,
+        /// How long, and what the server said.
+        held: Held,
+    },
     /// The server reads the prompt.
     Prefill {
         /// The turn.
@@ -121,14 +129,15 @@ pub enum Event {
         /// How long tokens came, for a rate.
         streamed_for: Duration,
     },
-    /// The response failed half-way and will be asked for again: what streamed is void.
+    /// The response failed and will be asked for again: what streamed is void.
     ResponseDropped {
         /// The turn.
         turn: TurnId,
         /// Why, in a sentence.
         reason: String,
-        /// When it is tried again.
-        retry_in: Duration,
+        /// When the same is tried again; `None` where something else is asked at once, of which a
+        /// notice tells.
+        again: Option<Again>,
     },
     /// A call has passed the gate and runs. For a command of the person's own, the only start.
     ToolStarted {

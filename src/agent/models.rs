@@ -170,7 +170,14 @@ impl Agent {
     }
 
     pub(super) async fn tell_model(&self) {
-        let Some(model) = self.model.clone() else { return };
+        if let Some(model) = &self.model {
+            self.tell_named(model).await;
+        }
+    }
+
+    /// Tells that this model answers.
+    pub(super) async fn tell_named(&self, model: &str) {
+        let model = model.to_owned();
         let assumed = Window::Assumed(self.service().window);
         let window = self.models.window(&model).map_or(assumed, Window::Served);
         let Service { name, provider, .. } = self.service();

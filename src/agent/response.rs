@@ -27,7 +27,7 @@ impl Response {
     /// Takes the next piece; says why the response ended when this was its last one.
     pub fn take(&mut self, event: StreamEvent) -> Option<StopReason> {
         match event {
-            StreamEvent::Started | StreamEvent::Prefill(_) => {}
+            StreamEvent::Started | StreamEvent::Held(_) | StreamEvent::Prefill(_) => {}
             StreamEvent::Text(piece) => match self.parts.last_mut() {
                 Some(Part::Text(text)) => text.push_str(&piece),
                 _ => self.parts.push(Part::Text(piece)),
@@ -55,6 +55,11 @@ impl Response {
             StreamEvent::Finished(reason) => return Some(reason),
         }
         None
+    }
+
+    /// Whether anything has come of it.
+    pub fn has_begun(&self) -> bool {
+        !self.parts.is_empty()
     }
 
     /// The id of the call with this number.

@@ -32,6 +32,9 @@ pub struct Setup {
     pub model: Option<String>,
     /// Whether that model and its provider hold for a session that had others.
     pub standing: Standing,
+    /// The model of the same provider that stands in, for the rest of a turn, where the first one's
+    /// server is overloaded.
+    pub fallback_model: Option<String>,
     /// Sent only when set.
     pub temperature: Option<f32>,
     /// Rounds of tool calls in one turn.

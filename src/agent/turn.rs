@@ -5,12 +5,12 @@
 //! run only after a whole response, each call gets exactly one result, and after `End` nothing
 //! follows.
 
-use std::time::Duration;
-
 use crate::domain::{Message, StopReason, ToolCall, Usage};
+use crate::providers::retry::{Again, Came};
 use crate::providers::{ProviderError, Recovery, StreamEvent};
-use crate::session::TurnOutcome;
+use crate::session::{CompactionStage, TurnOutcome};
 
+use super::normalise::is_silent;
 use super::response::Response;
 
 /// One turn, from the person's message to the end of the answer.
@@ -20,7 +20,14 @@ pub struct Turn {
     phase: Phase,
     rounds: u32,
     failures: u32,
-    compactions: u32,
+    /// How many of them in a row said that the server cannot at the moment.
+    overloads: u32,
+    /// The model that may stand in, as long as it does not do so already.
+    fallback: Option<String>,
+    /// How the conversation can be made shorter next.
+    shorten: Option<CompactionStage>,
+    /// How often the answer has been taken up again after the output limit.
+    continued: u32,
     images: ImagesSent,
     steering: Steering,
     usage: Usage,
@@ -40,13 +47,13 @@ pub enum Input {
     Begun,
     /// A piece of the response came.
     Event(StreamEvent),
-    /// The request failed, or its stream ended early. `pause` is how long the retry policy wants to
-    /// wait, `None` when it has had enough.
+    /// The request failed, or its stream ended early. `again` is what the retry policy wants,
+    /// `None` when it has had enough.
     Failed {
         /// What went wrong.
         error: ProviderError,
-        /// The pause before the next try.
-        pause: Option<Duration>,
+        /// The next try.
+        again: Option<Again>,
     },
     /// The pause is over.
     PauseOver,
@@ -98,17 +105,39 @@ pub enum Action {
     TakeSteering,
     /// What streamed is void; try again after the pause and answer with `PauseOver`.
     Pause {
-        /// How long.
-        pause: Duration,
+        /// The next try.
+        again: Again,
         /// Why, in a sentence.
         reason: String,
     },
-    /// Make the conversation shorter; answer with `Compacted`.
-    Compact,
+    /// What streamed is void, for this reason; what is asked next is something else.
+    Drop(String),
+    /// Make the conversation shorter in this way; answer with `Compacted`.
+    Compact(CompactionStage),
+    /// Have another model answer for the rest of the turn.
+    FallBack {
+        /// Which.
+        model: String,
+        /// What the first one's server says.
+        reason: String,
+    },
+    /// Write to the log that the response ran into the output limit and is to go on.
+    GoOn(Cut),
+    /// Tell the person that the answer ends at the output limit.
+    TellCut,
     /// Send no images to this model from now on.
     LeaveImagesOut(String),
     /// The turn is over.
     End(TurnOutcome),
+}
+
+/// Where the output limit cut a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// In what it said.
+    Answer,
+    /// Before it had said anything.
+    Thought,
 }
 
 #[derive(Debug)]
@@ -140,8 +169,11 @@ enum Steering {
     Waiting,
 }
 
-/// Ways to make the conversation shorter: results to stubs, then old turns left out.
-const COMPACTIONS: u32 = 2;
+/// How often an answer goes on after the output limit.
+const CONTINUATIONS: u32 = 3;
+
+/// How many overloaded answers in a row have another model stand in.
+const OVERLOADS: u32 = 3;
 
 /// What the model is told of calls in a response that ran into the output limit.
 const CUT: &str = "Not run: the response was cut off at the output limit, so this call may be \
@@ -155,11 +187,19 @@ impl Turn {
             phase: Phase::Idle,
             rounds: 0,
             failures: 0,
-            compactions: 0,
+            overloads: 0,
+            fallback: None,
+            shorten: Some(CompactionStage::Results),
+            continued: 0,
             images: ImagesSent::Perhaps,
             steering: Steering::None,
             usage: Usage::default(),
         }
+    }
+
+    /// The same, with a model that stands in where the server of the first one cannot.
+    pub fn with_fallback(self, model: Option<String>) -> Self {
+        Self { fallback: model, ..self }
     }
 
     /// What the turn has taken so far.
@@ -170,6 +210,14 @@ impl Turn {
     /// How often the current request has failed.
     pub fn failures(&self) -> u32 {
         self.failures
+    }
+
+    /// What has come of the response that is being streamed.
+    pub fn came(&self) -> Came {
+        match self.response() {
+            Some(response) if response.has_begun() => Came::Part,
+            Some(_) | None => Came::Nothing,
+        }
     }
 
     /// The response that is being streamed.
@@ -189,7 +237,7 @@ impl Turn {
         match input {
             Input::Begun => self.request(),
             Input::Event(event) => self.event(event),
-            Input::Failed { error, pause } => self.failed(error, pause),
+            Input::Failed { error, again } => self.failed(error, again),
             Input::PauseOver => match self.phase {
                 Phase::Pausing => self.request(),
                 Phase::Idle
@@ -222,13 +270,20 @@ impl Turn {
         let Some(stop) = response.take(event) else { return Vec::new() };
         let response = std::mem::take(response);
         self.failures = 0;
+        self.overloads = 0;
         let usage = response.usage;
         if let Some(usage) = usage {
             self.usage += usage;
         }
         let message = response.finish();
         let calls: Vec<ToolCall> = message.calls().cloned().collect();
+        let cut = if is_silent(&message) { Cut::Thought } else { Cut::Answer };
         let mut actions = vec![Action::Record { message, stop, usage }];
+        if calls.is_empty() && stop == StopReason::MaxTokens {
+            actions.extend(self.cut_off(cut));
+            return actions;
+        }
+        self.continued = 0;
         if calls.is_empty() && stop == StopReason::Paused {
             actions.extend(self.paused());
         } else if calls.is_empty() {
@@ -259,6 +314,23 @@ impl Turn {
             Steering::None => self.end(TurnOutcome::Answered),
             Steering::Waiting => self.steer_and_request(),
         }
+    }
+
+    /// The answer ends in the midst of a sentence. It goes back with a word of slug's behind it, for
+    /// some servers refuse a conversation whose last message is the model's.
+    fn cut_off(&mut self, cut: Cut) -> Vec<Action> {
+        if self.steering == Steering::Waiting {
+            return self.steer_and_request();
+        }
+        if self.continued >= CONTINUATIONS {
+            let mut actions = vec![Action::TellCut];
+            actions.extend(self.end(TurnOutcome::Answered));
+            return actions;
+        }
+        self.continued += 1;
+        let mut actions = vec![Action::GoOn(cut)];
+        actions.extend(self.request());
+        actions
     }
 
     /// What was said so far goes back, and the provider goes on. That counts as a round, so that a
@@ -298,7 +370,7 @@ impl Turn {
         actions
     }
 
-    fn failed(&mut self, error: ProviderError, pause: Option<Duration>) -> Vec<Action> {
+    fn failed(&mut self, error: ProviderError, again: Option<Again>) -> Vec<Action> {
         match self.phase {
             Phase::Streaming(_) => {}
             Phase::Idle
@@ -308,40 +380,67 @@ impl Turn {
             | Phase::Over => return Vec::new(),
         }
         self.failures += 1;
-        match (error.recovery, pause) {
-            (Recovery::Retry | Recovery::RetryAfter(_), Some(pause)) => {
-                self.phase = Phase::Pausing;
-                vec![Action::Pause { pause, reason: error.message }]
+        self.overloads = if is_overload(&error) { self.overloads + 1 } else { 0 };
+        match error.recovery {
+            Recovery::Retry | Recovery::RetryAfter(_) | Recovery::RetryBriefly => {
+                self.try_again(error, again)
             }
-            (Recovery::Compact, _) if self.compactions < COMPACTIONS => {
-                self.compactions += 1;
-                self.phase = Phase::Compacting(error);
-                vec![Action::Compact]
-            }
-            (Recovery::LeaveImagesOut, _) if self.images == ImagesSent::Perhaps => {
-                self.images = ImagesSent::No;
-                let mut actions = vec![Action::LeaveImagesOut(error.message)];
-                actions.extend(self.request());
+            Recovery::Compact => {
+                let mut actions = self.void(&error);
+                actions.extend(self.shorten(error));
                 actions
             }
-            (
-                Recovery::Retry
-                | Recovery::RetryAfter(_)
-                | Recovery::Compact
-                | Recovery::LeaveImagesOut
-                | Recovery::AskPerson
-                | Recovery::GiveUp,
-                _,
-            ) => self.end_streaming(TurnOutcome::Failed(error.message)),
+            Recovery::LeaveImagesOut if self.images == ImagesSent::Perhaps => {
+                self.images = ImagesSent::No;
+                let mut actions = self.void(&error);
+                actions.push(Action::LeaveImagesOut(error.message));
+                actions.extend(self.ask_anew());
+                actions
+            }
+            Recovery::LeaveImagesOut | Recovery::AskPerson | Recovery::GiveUp => {
+                self.end_streaming(TurnOutcome::Failed(error.message))
+            }
         }
+    }
+
+    /// The same again, or the same of another model once this one's server is overloaded for good.
+    fn try_again(&mut self, error: ProviderError, again: Option<Again>) -> Vec<Action> {
+        if self.overloads >= OVERLOADS
+            && let Some(model) = self.fallback.take()
+        {
+            let mut actions = self.void(&error);
+            actions.push(Action::FallBack { model, reason: error.message });
+            actions.extend(self.ask_anew());
+            return actions;
+        }
+        match again {
+            Some(again) => {
+                self.phase = Phase::Pausing;
+                vec![Action::Pause { again, reason: error.message }]
+            }
+            None => self.end_streaming(TurnOutcome::Failed(error.message)),
+        }
+    }
+
+    /// Each way to make the conversation shorter is gone once.
+    fn shorten(&mut self, error: ProviderError) -> Vec<Action> {
+        let Some(stage) = self.shorten else {
+            return self.end_streaming(TurnOutcome::Failed(error.message));
+        };
+        self.shorten = match stage {
+            CompactionStage::Results => Some(CompactionStage::Turns),
+            CompactionStage::Turns => None,
+        };
+        self.phase = Phase::Compacting(error);
+        vec![Action::Compact(stage)]
     }
 
     fn compacted(&mut self, outcome: Compacted) -> Vec<Action> {
         match (&self.phase, outcome) {
-            (Phase::Compacting(_), Compacted::Shorter) => self.request(),
+            (Phase::Compacting(_), Compacted::Shorter) => self.ask_anew(),
             (Phase::Compacting(error), Compacted::NothingLeft) => {
-                let message = error.message.clone();
-                self.end(TurnOutcome::Failed(message))
+                let error = error.clone();
+                self.shorten(error)
             }
             (
                 Phase::Idle
@@ -351,6 +450,21 @@ impl Turn {
                 | Phase::Over,
                 _,
             ) => Vec::new(),
+        }
+    }
+
+    /// A request that is not the one that failed.
+    fn ask_anew(&mut self) -> Vec<Action> {
+        self.failures = 0;
+        self.overloads = 0;
+        self.request()
+    }
+
+    /// What streamed before a failure that leads to another request.
+    fn void(&self, error: &ProviderError) -> Vec<Action> {
+        match self.came() {
+            Came::Part => vec![Action::Drop(error.message.clone())],
+            Came::Nothing => Vec::new(),
         }
     }
 
@@ -391,294 +505,10 @@ impl Turn {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::domain::CallId;
-
-    fn turn() -> Turn {
-        Turn::new(Limits { tool_rounds: 2 })
-    }
-
-    fn error(recovery: Recovery) -> ProviderError {
-        ProviderError { message: "it broke".into(), status: None, recovery }
-    }
-
-    fn failed(recovery: Recovery, pause: Option<Duration>) -> Input {
-        Input::Failed { error: error(recovery), pause }
-    }
-
-    fn say(turn: &mut Turn, text: &str, stop: StopReason) -> Vec<Action> {
-        assert_eq!(turn.step(Input::Event(StreamEvent::Text(text.into()))), []);
-        turn.step(Input::Event(StreamEvent::Finished(stop)))
-    }
-
-    fn call(turn: &mut Turn, id: &str) -> Vec<Action> {
-        turn.step(Input::Event(StreamEvent::ToolUseStarted {
-            index: 0,
-            id: CallId::new(id),
-            name: "Read".into(),
-        }));
-        turn.step(Input::Event(StreamEvent::Finished(StopReason::ToolUse)))
-    }
-
-    fn names(actions: &[Action]) -> Vec<&'static str> {
-        actions
-            .iter()
-            .map(|action| match action {
-                Action::Request => "request",
-                Action::Record { .. } => "record",
-                Action::Run(_) => "run",
-                Action::Refuse { .. } => "refuse",
-                Action::TakeSteering => "steer",
-                Action::Pause { .. } => "pause",
-                Action::Compact => "compact",
-                Action::LeaveImagesOut(_) => "leave images out",
-                Action::End(_) => "end",
-            })
-            .collect()
-    }
-
-    #[test]
-    fn a_paused_response_goes_on_within_the_rounds() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        for _ in 0..2 {
-            assert_eq!(names(&say(&mut turn, "so far", StopReason::Paused)), ["record", "request"]);
-        }
-        let actions = say(&mut turn, "so far", StopReason::Paused);
-        assert_eq!(actions[1], Action::End(TurnOutcome::RoundLimit));
-    }
-
-    #[test]
-    fn an_answer_is_recorded_and_ends_the_turn() {
-        let mut turn = turn();
-        assert_eq!(turn.step(Input::Begun), [Action::Request]);
-        let actions = say(&mut turn, "hi", StopReason::EndTurn);
-        assert_eq!(names(&actions), ["record", "end"]);
-        assert_eq!(actions[1], Action::End(TurnOutcome::Answered));
-    }
-
-    #[test]
-    fn what_was_said_before_the_last_failure_is_kept() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        turn.step(Input::Event(StreamEvent::Text("half".into())));
-        let actions = turn.step(failed(Recovery::Retry, None));
-        assert_eq!(names(&actions), ["record", "end"]);
-        assert_eq!(actions[1], Action::End(TurnOutcome::Failed("it broke".into())));
-    }
-
-    #[test]
-    fn calls_run_after_the_whole_response_and_lead_to_the_next_request() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        assert_eq!(names(&call(&mut turn, "a")), ["record", "run"]);
-        assert_eq!(turn.step(Input::CallsDone), [Action::Request]);
-    }
-
-    #[test]
-    fn calls_count_even_when_the_server_says_stop() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        turn.step(Input::Event(StreamEvent::ToolUseStarted {
-            index: 0,
-            id: CallId::new("a"),
-            name: "Read".into(),
-        }));
-        let actions = turn.step(Input::Event(StreamEvent::Finished(StopReason::EndTurn)));
-        assert_eq!(names(&actions), ["record", "run"]);
-    }
-
-    #[test]
-    fn calls_of_a_response_that_was_cut_off_are_never_run() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        turn.step(Input::Event(StreamEvent::ToolUseStarted {
-            index: 0,
-            id: CallId::new("a"),
-            name: "Read".into(),
-        }));
-        let actions = turn.step(Input::Event(StreamEvent::Finished(StopReason::MaxTokens)));
-        assert_eq!(names(&actions), ["record", "refuse", "request"]);
-    }
-
-    #[test]
-    fn rounds_are_limited_and_the_last_calls_still_get_results() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        for id in ["a", "b"] {
-            assert_eq!(names(&call(&mut turn, id)), ["record", "run"]);
-            turn.step(Input::CallsDone);
-        }
-        let actions = call(&mut turn, "c");
-        assert_eq!(names(&actions), ["record", "refuse", "end"]);
-        assert_eq!(actions[2], Action::End(TurnOutcome::RoundLimit));
-    }
-
-    #[test]
-    fn escape_while_streaming_keeps_the_words() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        turn.step(Input::Event(StreamEvent::Text("half an ans".into())));
-        let actions = turn.step(Input::Cancelled);
-        assert_eq!(names(&actions), ["record", "end"]);
-        assert!(matches!(&actions[0], Action::Record { stop: StopReason::Interrupted, .. }));
-    }
-
-    #[test]
-    fn escape_before_the_first_word_records_nothing() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        assert_eq!(turn.step(Input::Cancelled), [Action::End(TurnOutcome::Interrupted)]);
-    }
-
-    #[test]
-    fn escape_while_tools_run_waits_for_their_results() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        call(&mut turn, "a");
-        assert_eq!(turn.step(Input::Cancelled), []);
-        assert_eq!(turn.step(Input::CallsDone), [Action::End(TurnOutcome::Interrupted)]);
-    }
-
-    #[test]
-    fn steering_goes_in_at_the_tool_boundary() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        call(&mut turn, "a");
-        turn.step(Input::Steered);
-        assert_eq!(names(&turn.step(Input::CallsDone)), ["steer", "request"]);
-    }
-
-    #[test]
-    fn steering_goes_in_behind_calls_that_were_cut_off_too() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        turn.step(Input::Event(StreamEvent::ToolUseStarted {
-            index: 0,
-            id: CallId::new("a"),
-            name: "Read".into(),
-        }));
-        turn.step(Input::Steered);
-        let actions = turn.step(Input::Event(StreamEvent::Finished(StopReason::MaxTokens)));
-        assert_eq!(names(&actions), ["record", "refuse", "steer", "request"]);
-    }
-
-    #[test]
-    fn what_a_stopped_response_took_counts() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        let usage = Usage { input: 7, ..Usage::default() };
-        turn.step(Input::Event(StreamEvent::Usage(usage)));
-        turn.step(Input::Cancelled);
-        assert_eq!(turn.usage(), usage);
-    }
-
-    #[test]
-    fn steering_without_a_boundary_goes_in_before_the_turn_would_end() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        turn.step(Input::Steered);
-        let actions = say(&mut turn, "done", StopReason::EndTurn);
-        assert_eq!(names(&actions), ["record", "steer", "request"]);
-    }
-
-    #[test]
-    fn a_failure_in_mid_stream_voids_what_came_and_tries_again() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        turn.step(Input::Event(StreamEvent::Text("half".into())));
-        let pause = Duration::from_secs(1);
-        assert_eq!(names(&turn.step(failed(Recovery::Retry, Some(pause)))), ["pause"]);
-        assert_eq!(turn.step(Input::PauseOver), [Action::Request]);
-        let actions = say(&mut turn, "whole", StopReason::EndTurn);
-        assert!(matches!(&actions[0], Action::Record { message, .. } if message.text() == "whole"));
-    }
-
-    #[test]
-    fn a_model_that_takes_no_images_is_asked_again_without_them_once() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        let refused = || failed(Recovery::LeaveImagesOut, None);
-        assert_eq!(names(&turn.step(refused())), ["leave images out", "request"]);
-        assert_eq!(names(&turn.step(refused())), ["end"]);
-    }
-
-    #[test]
-    fn a_failure_that_cannot_be_retried_ends_the_turn() {
-        for (recovery, pause) in [
-            (Recovery::Retry, None),
-            (Recovery::AskPerson, None),
-            (Recovery::GiveUp, Some(Duration::ZERO)),
-        ] {
-            let mut turn = turn();
-            turn.step(Input::Begun);
-            assert_eq!(
-                turn.step(failed(recovery, pause)),
-                [Action::End(TurnOutcome::Failed("it broke".into()))]
-            );
-        }
-    }
-
-    #[test]
-    fn a_prompt_that_is_too_long_is_made_shorter_at_most_twice() {
-        let mut turn = turn();
-        turn.step(Input::Begun);
-        for _ in 0..2 {
-            assert_eq!(turn.step(failed(Recovery::Compact, None)), [Action::Compact]);
-            assert_eq!(turn.step(Input::Compacted(Compacted::Shorter)), [Action::Request]);
-        }
-        assert_eq!(names(&turn.step(failed(Recovery::Compact, None))), ["end"]);
-    }
-
-    fn any_input() -> impl Strategy<Value = Input> {
-        prop_oneof![
-            Just(Input::Begun),
-            Just(Input::Event(StreamEvent::Text("t".into()))),
-            Just(Input::Event(StreamEvent::ToolUseStarted {
-                index: 0,
-                id: CallId::new("c"),
-                name: "Read".into()
-            })),
-            Just(Input::Event(StreamEvent::Finished(StopReason::EndTurn))),
-            Just(failed(Recovery::Retry, Some(Duration::ZERO))),
-            Just(failed(Recovery::Compact, None)),
-            Just(Input::PauseOver),
-            Just(Input::CallsDone),
-            Just(Input::Compacted(Compacted::Shorter)),
-            Just(Input::Steered),
-            Just(Input::Cancelled),
-        ]
-    }
-
-    proptest! {
-        /// R57: whatever comes in whatever order, a turn ends once and does nothing afterwards,
-        /// and calls run only from a response that was recorded just before.
-        #[test]
-        fn nothing_follows_the_end(inputs in prop::collection::vec(any_input(), 0..40)) {
-            let mut turn = turn();
-            turn.step(Input::Begun);
-            let mut ended = false;
-            for input in inputs.into_iter().filter(|input| *input != Input::Begun) {
-                let actions = turn.step(input);
-                prop_assert!(!ended || actions.is_empty());
-                for (at, action) in actions.iter().enumerate() {
-                    if let Action::Run(calls) = action {
-                        let recorded = matches!(
-                            &actions[at - 1],
-                            Action::Record { message, .. } if message.calls().eq(calls)
-                        );
-                        prop_assert!(recorded);
-                    }
-                    if let Action::End(_) = action {
-                        prop_assert_eq!(at, actions.len() - 1);
-                        ended = true;
-                    }
-                }
-            }
-        }
-    }
+/// Whether the server says that it cannot at the moment, whatever it is asked.
+fn is_overload(error: &ProviderError) -> bool {
+    error.status.is_some_and(|status| (500..600).contains(&status))
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,6 +32,10 @@ pub(super) struct Layer {
     pub system_prompt: Option<Sourced<String>>,
     pub temperature: Option<Sourced<f32>>,
     pub max_tool_rounds: Option<Sourced<u32>>,
+    pub fallback_model: Option<Sourced<String>>,
+    pub first_byte: Option<Sourced<u32>>,
+    pub idle: Option<Sourced<u32>>,
+    pub total: Option<Sourced<u32>>,
     pub mode: Option<Sourced<ModeChoice>>,
     pub statics: BTreeMap<String, Sourced<String>>,
     pub providers: BTreeMap<String, Named>,
@@ -126,6 +130,12 @@ impl Layer {
                 .max_tool_rounds
                 .and_then(|it| findings.count(&it, 1, "max_tool_rounds", &place)),
             mode: raw.permission_mode.and_then(|it| findings.mode(it, &place)),
+            fallback_model: raw.fallback_model.map(text).filter(|it| !it.value.trim().is_empty()),
+            first_byte: raw
+                .first_byte
+                .and_then(|it| findings.count(&it, 1, "timeouts.first_byte", &place)),
+            idle: raw.idle.and_then(|it| findings.count(&it, 1, "timeouts.idle", &place)),
+            total: raw.total.and_then(|it| findings.count(&it, 1, "timeouts.total", &place)),
             statics: raw.statics.into_iter().map(|(name, it)| (name, text(it))).collect(),
             providers: providers
                 .filter_map(|(name, it)| {

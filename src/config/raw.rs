@@ -16,8 +16,8 @@ use toml::de::{DeTable, DeValue};
 pub use server::{RawCommand, RawSecret, RawServer};
 
 /// The names of slug's own context, which `[context.static]` cannot take.
-pub const CONTEXT_NAMES: [&str; 5] =
-    ["environment", "file_structure", "git_status", "interruption", "todo"];
+pub const CONTEXT_NAMES: [&str; 6] =
+    ["continuation", "environment", "file_structure", "git_status", "interruption", "todo"];
 
 /// A value and the line it stands in, from 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +50,14 @@ pub struct Raw {
     pub temperature: Option<At<f64>>,
     /// `max_tool_rounds`
     pub max_tool_rounds: Option<At<i64>>,
+    /// `fallback_model`
+    pub fallback_model: Option<At<String>>,
+    /// `timeouts.first_byte`
+    pub first_byte: Option<At<i64>>,
+    /// `timeouts.idle`
+    pub idle: Option<At<i64>>,
+    /// `timeouts.total`
+    pub total: Option<At<i64>>,
     /// `permission_mode`
     pub permission_mode: Option<At<RawMode>>,
     /// `[context.static]`
@@ -156,6 +164,8 @@ impl Reader<'_> {
                 "temperature" => self.parsed.raw.temperature = self.number(name, value),
                 "max_tool_rounds" => self.parsed.raw.max_tool_rounds = self.integer(name, value),
                 "permission_mode" => self.parsed.raw.permission_mode = self.mode(name, value),
+                "fallback_model" => self.parsed.raw.fallback_model = self.string(name, value),
+                "timeouts" => self.timeouts(value),
                 "context" => self.context(value),
                 "providers" => self.providers(value),
                 "ui" => self.ui(value),
@@ -164,6 +174,19 @@ impl Reader<'_> {
             }
         }
         self.parsed.raw.server = server;
+    }
+
+    fn timeouts(&mut self, value: &Value<'_>) {
+        let Some(table) = self.table("timeouts", value) else { return };
+        for (key, value) in table {
+            let path = format!("timeouts.{}", key.get_ref());
+            match key.get_ref().as_ref() {
+                "first_byte" => self.parsed.raw.first_byte = self.integer(&path, value),
+                "idle" => self.parsed.raw.idle = self.integer(&path, value),
+                "total" => self.parsed.raw.total = self.integer(&path, value),
+                _ => self.unknown(&path, key.span()),
+            }
+        }
     }
 
     fn context(&mut self, value: &Value<'_>) {

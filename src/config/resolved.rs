@@ -26,6 +26,14 @@ pub struct Config {
     pub temperature: Option<Sourced<f32>>,
     /// How many rounds of tool calls a turn may take.
     pub max_tool_rounds: Sourced<u32>,
+    /// The model that stands in where the first one's server is overloaded.
+    pub fallback_model: Option<Sourced<String>>,
+    /// Seconds that the first byte of an answer may take, where the person has set them.
+    pub first_byte: Option<Sourced<u32>>,
+    /// Seconds between two pieces of it.
+    pub idle: Option<Sourced<u32>>,
+    /// Seconds for all of it.
+    pub total: Option<Sourced<u32>>,
     /// What happens to a call that no rule speaks of.
     pub mode: Sourced<Mode>,
     /// Texts for the model, by name.
@@ -258,6 +266,10 @@ fn merge(
         top.system_prompt = layer.system_prompt.or(top.system_prompt);
         top.temperature = layer.temperature.or(top.temperature);
         top.max_tool_rounds = layer.max_tool_rounds.or(top.max_tool_rounds);
+        top.fallback_model = layer.fallback_model.or(top.fallback_model);
+        top.first_byte = layer.first_byte.or(top.first_byte);
+        top.idle = layer.idle.or(top.idle);
+        top.total = layer.total.or(top.total);
         top.mode = layer.mode.or(top.mode);
         top.theme = layer.theme.or(top.theme);
         top.keys = layer.keys.or(top.keys);
@@ -292,6 +304,10 @@ fn merge(
         system_prompt: top.system_prompt,
         temperature: top.temperature,
         max_tool_rounds: top.max_tool_rounds.unwrap_or(Sourced::default(50)),
+        fallback_model: top.fallback_model,
+        first_byte: top.first_byte,
+        idle: top.idle,
+        total: top.total,
         mode,
         statics: top.statics,
         theme: top.theme.unwrap_or(Sourced::default(ThemeChoice::default())),

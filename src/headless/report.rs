@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::agent::Event;
 use crate::cli::{Exit, OutputFormat};
-use crate::domain::{Block, NoticeLevel, Role, SessionId, ToolCall, TurnId, Usage};
+use crate::domain::{Block, NoticeLevel, Role, SessionId, StopReason, ToolCall, TurnId, Usage};
 use crate::session::{Entry, MessageEntry, Record, TurnOutcome};
 
 /// What has happened so far, and what is left to say of it.
@@ -13,6 +13,8 @@ pub struct Report {
     format: OutputFormat,
     session: Option<SessionId>,
     text: String,
+    /// Why the response ended that the text is of.
+    stop: Option<StopReason>,
     turn: TurnId,
     refused: Vec<(ToolCall, String)>,
     outcome: Option<TurnOutcome>,
@@ -34,6 +36,7 @@ impl Report {
             format,
             session: None,
             text: String::new(),
+            stop: None,
             turn: TurnId::default(),
             refused: Vec::new(),
             outcome: None,
@@ -79,13 +82,30 @@ impl Report {
                 lines
             }
             Event::NotSaved { reason } => vec![(Stream::Err, reason.clone())],
-            Event::ResponseDropped { reason, retry_in, .. } => {
-                let wait = retry_in.as_millis();
-                let said = format!("{reason} Trying again in {:.1} s.", retry_in.as_secs_f32());
+            Event::ResponseDropped { reason, again: Some(again), .. } => {
+                let (seconds, number, of) = (again.pause.as_secs_f32(), again.number, again.of);
+                let said = format!("{reason} Trying again in {seconds:.1} s ({number} of {of}).");
                 let mut lines = vec![(Stream::Err, said)];
-                lines.extend(
-                    self.line(&json!({"type": "retry", "reason": reason, "wait_ms": wait})),
-                );
+                lines.extend(self.line(&json!({
+                    "type": "retry",
+                    "reason": reason,
+                    "wait_ms": again.pause.as_millis(),
+                    "number": number,
+                    "of": of,
+                })));
+                lines
+            }
+            // What is asked instead is told by a notice.
+            Event::ResponseDropped { again: None, .. } => Vec::new(),
+            Event::RequestHeld { held, .. } => {
+                let reason = &held.reason;
+                let said = format!("{reason} Waiting {:.1} s.", held.wait.as_secs_f32());
+                let mut lines = vec![(Stream::Err, said)];
+                lines.extend(self.line(&json!({
+                    "type": "held",
+                    "reason": reason,
+                    "wait_ms": held.wait.as_millis(),
+                })));
                 lines
             }
             Event::CallRefused { call, reason } => {
@@ -119,7 +139,14 @@ impl Report {
         let Entry::Message(entry) = &record.entry else { return Vec::new() };
         match entry.role {
             Role::Assistant => {
-                self.text = entry.message().text();
+                let text = entry.message().text();
+                if std::mem::replace(&mut self.stop, entry.stop_reason)
+                    == Some(StopReason::MaxTokens)
+                {
+                    self.text.push_str(&text);
+                } else {
+                    self.text = text;
+                }
                 self.line(&json!({
                     "type": "message",
                     "role": "assistant",
@@ -222,7 +249,7 @@ mod tests {
     use chrono::DateTime;
 
     use super::*;
-    use crate::domain::{CallId, CallInput, EntryId, Message, StopReason};
+    use crate::domain::{CallId, CallInput, EntryId, Message};
 
     fn response(text: &str) -> Event {
         let mut entry = MessageEntry::new(Message {
@@ -260,6 +287,47 @@ mod tests {
         let (report, out, err) = play(OutputFormat::Text, &events);
         assert_eq!((out, err), (vec!["here".to_owned()], vec![]));
         assert_eq!(report.exit(), Exit::Answered);
+    }
+
+    #[test]
+    fn the_pieces_of_an_answer_that_was_cut_off_are_one() {
+        let cut = |text: &str| match response(text) {
+            Event::Recorded(record) => {
+                let mut record = Arc::unwrap_or_clone(record);
+                if let Entry::Message(entry) = &mut record.entry {
+                    entry.stop_reason = Some(StopReason::MaxTokens);
+                }
+                Event::Recorded(Arc::new(record))
+            }
+            other => other,
+        };
+        let ended = ended(TurnOutcome::Answered);
+        let events = [response("looking"), cut("one t"), cut("wo thr"), response("ee"), ended];
+        let (_, out, _) = play(OutputFormat::Text, &events);
+        assert_eq!(out, ["one two three"]);
+    }
+
+    #[test]
+    fn every_try_is_told_with_its_number() {
+        use crate::providers::Held;
+        use crate::providers::retry::Again;
+        let pause = std::time::Duration::from_millis(1500);
+        let (turn, reason) = (TurnId(1), "Busy.".to_owned());
+        let again = Some(Again { pause, number: 2, of: 10 });
+        let held = Held { wait: pause, reason: "Slow down.".to_owned() };
+        let events = [
+            Event::ResponseDropped { turn, reason: reason.clone(), again },
+            Event::ResponseDropped { turn, reason, again: None },
+            Event::RequestHeld { turn, held },
+        ];
+        let (_, out, err) = play(OutputFormat::StreamJson, &events);
+        assert_eq!(err, ["Busy. Trying again in 1.5 s (2 of 10).", "Slow down. Waiting 1.5 s."]);
+        let lines: Vec<Value> =
+            out.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let retry = json!({"type": "retry", "reason": "Busy.", "wait_ms": 1500, "number": 2,
+            "of": 10});
+        let held = json!({"type": "held", "reason": "Slow down.", "wait_ms": 1500});
+        assert_eq!(lines, [retry, held]);
     }
 
     #[test]

@@ -82,6 +82,7 @@ pub(super) fn parts(
         model: sides.services.current().model.clone(),
         services: sides.services,
         standing: standing(config),
+        fallback_model: config.fallback_model.as_ref().map(|model| model.value.clone()),
         temperature: config.temperature.as_ref().map(|temperature| temperature.value),
         max_tool_rounds: config.max_tool_rounds.value,
         system_prompt: config.system_prompt.as_ref().map(|prompt| prompt.value.clone()),

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::future::ready;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::StreamExt;
@@ -18,7 +19,7 @@ use crate::config::{self, Config, Connection, KeyCommand, Reach, Server};
 use crate::platform::key_command::{self, Place, Source};
 use crate::platform::redact::Redactor;
 use crate::providers::http::{
-    ClientCertificate, Endpoint, HeaderText, Http, PlainHttp, Proxy, Transport,
+    ClientCertificate, Endpoint, HeaderText, Http, PlainHttp, Proxy, Timeouts, Transport,
 };
 use crate::providers::{
     self, Key, KeySource, ModelInfo, Provider, ProviderError, Recovery, Request, StreamEvent, Way,
@@ -35,6 +36,19 @@ pub(super) struct Servers<'a> {
     hidden: Vec<String>,
     /// For all that are reached in no way of their own.
     http: Arc<Http>,
+    timeouts: Timeouts,
+}
+
+/// The limits of time that are configured.
+fn timeouts(config: &Config) -> Timeouts {
+    let seconds = |set: &Option<config::Sourced<u32>>| {
+        set.as_ref().map(|set| Duration::from_secs(u64::from(set.value)))
+    };
+    Timeouts {
+        first_byte: seconds(&config.first_byte),
+        idle: seconds(&config.idle),
+        total: seconds(&config.total),
+    }
 }
 
 /// The variables that the configuration takes secrets from.
@@ -48,7 +62,11 @@ impl<'a> Servers<'a> {
             ground,
             redactor: redactor.clone(),
             hidden: variables(config),
-            http: Arc::new(Http::new()),
+            http: Arc::new(Http::over(Transport {
+                timeouts: timeouts(config),
+                ..Transport::default()
+            })),
+            timeouts: timeouts(config),
         }
     }
 
@@ -111,13 +129,14 @@ impl<'a> Servers<'a> {
         }
         let headers = own.headers.iter().map(|(name, it)| (name.clone(), self.header(&it.value)));
         let file = |path: &config::Sourced<PathBuf>| self.file(&path.value);
-        Arc::new(Http::over(Transport {
+        Arc::new(self.http.beside(Transport {
             headers: headers.collect(),
             ca_file: ca_file.as_ref().map(file),
             client: own.client_certificate.as_ref().map(|certificate| ClientCertificate {
                 certificate: file(certificate),
                 key: own.client_key.as_ref().map(file),
             }),
+            timeouts: self.timeouts,
             proxy: match proxy.as_ref().map(|it| &it.value) {
                 None => Proxy::System,
                 Some(config::Proxy::Never) => Proxy::Never,

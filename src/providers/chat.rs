@@ -22,7 +22,7 @@ use futures_util::stream::BoxStream;
 use reqwest::header::SERVER;
 use tokio_util::sync::CancellationToken;
 
-use super::server::{self, Server};
+use super::server::Server;
 use super::way::Way;
 use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, history};
 
@@ -61,7 +61,7 @@ impl Provider for ChatCompletions {
         request: Request,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-        server::events(answer(Arc::clone(&self.known), request), cancel)
+        self.known.server.events(answer(Arc::clone(&self.known), request), cancel)
     }
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {

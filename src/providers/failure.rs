@@ -112,13 +112,14 @@ pub fn of_transport(site: &Site, error: &reqwest::Error) -> ProviderError {
         return retry(format!("{server} cannot be reached: no answer within 10 s."));
     }
     if was_refused(error) {
-        return ask(
-            None,
-            format!(
+        return ProviderError {
+            message: format!(
                 "No server answers at {server}. Start one, or set `endpoint` in \
                  ~/.slug/config.toml."
             ),
-        );
+            status: None,
+            recovery: Recovery::RetryBriefly,
+        };
     }
     if error.is_dns() {
         return retry(format!(

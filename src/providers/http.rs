@@ -4,6 +4,10 @@
 //! plain http leaves this machine only where the caller says that the person agreed. Requests to
 //! this machine never go through a proxy; all others honour the system's.
 //!
+//! Each answer has limits: to connect, to its first byte, between two pieces, and in all. A machine
+//! that has slept finds its connections dead without being told so; the wall clock, which goes on in
+//! sleep while timers stand still, tells.
+//!
 //! Building a client ([`transport`]) reads the certificates of the system, which takes milliseconds: it happens at
 //! the first request, after the first frame, and not at all for plain http to this machine.
 
@@ -11,8 +15,9 @@ mod transport;
 
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::pin::pin;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
 
 use futures_util::{Stream, StreamExt, stream};
 use reqwest::header::HeaderValue;
@@ -21,13 +26,20 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::failure::{self, KeyHeader, Site};
-use super::{ProviderError, Recovery};
+use super::turnstile::{Turnstile, Turnstiles};
+use super::{Key, ProviderError, Recovery};
 
 pub use transport::{ClientCertificate, HeaderText, Proxy, Transport};
 
 use transport::Reach;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+
+/// How often a wait looks whether the machine has slept.
+const GLANCE: Duration = Duration::from_secs(5);
+
+/// What is longer than this between two clocks was sleep.
+const SLEEP: Duration = Duration::from_secs(20);
 
 /// The most bytes of a refusal that are read.
 const REFUSAL_BYTES: usize = 64 << 10;
@@ -147,6 +159,17 @@ impl fmt::Display for Endpoint {
     }
 }
 
+/// The limits of time that the person has set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For the first byte of an answer.
+    pub first_byte: Option<Duration>,
+    /// Between two pieces of it.
+    pub idle: Option<Duration>,
+    /// For all of it.
+    pub total: Option<Duration>,
+}
+
 /// How long to wait for bytes, comments and keep-alives included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
@@ -155,14 +178,30 @@ pub struct Patience {
     pub first_byte: Option<Duration>,
     /// Between two pieces of the answer.
     pub idle: Duration,
+    /// For the whole answer, from the moment of asking. A slow machine may write for hours.
+    pub total: Option<Duration>,
+    /// What a sleep of this machine means.
+    pub sleep: AfterSleep,
+}
+
+/// What a sleep of this machine does to a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterSleep {
+    /// The other side, which stayed awake, has given it up.
+    Gone,
+    /// The other side slept, too.
+    Lasts,
 }
 
 impl Patience {
-    /// What `endpoint` is given.
-    pub fn towards(endpoint: &Endpoint) -> Self {
+    /// What `endpoint` is given, where the person has set nothing else.
+    pub fn towards(endpoint: &Endpoint, set: Timeouts) -> Self {
+        let elsewhere = |limit: u64| (!endpoint.is_local()).then_some(Duration::from_secs(limit));
         Self {
-            first_byte: (!endpoint.is_local()).then_some(Duration::from_secs(60)),
-            idle: Duration::from_secs(90),
+            first_byte: set.first_byte.or_else(|| elsewhere(60)),
+            idle: set.idle.unwrap_or(Duration::from_secs(90)),
+            total: set.total.or_else(|| elsewhere(3600)),
+            sleep: if endpoint.is_local() { AfterSleep::Lasts } else { AfterSleep::Gone },
         }
     }
 }
@@ -172,6 +211,7 @@ impl Patience {
 #[derive(Debug, Default)]
 pub struct Http {
     transport: Transport,
+    turnstiles: Arc<Turnstiles>,
     /// Trusts no certificates, and is never asked to.
     plain: OnceLock<Result<Client, String>>,
     direct: OnceLock<Result<Client, String>>,
@@ -187,6 +227,21 @@ impl Http {
     /// One with certificates, headers or a proxy of its own, which are not looked at yet.
     pub fn over(transport: Transport) -> Self {
         Self { transport, ..Self::default() }
+    }
+
+    /// The same, beside this one: what servers ask of the one holds for the other.
+    pub fn beside(&self, transport: Transport) -> Self {
+        Self { transport, turnstiles: Arc::clone(&self.turnstiles), ..Self::default() }
+    }
+
+    /// How long to wait for `endpoint`.
+    pub(super) fn patience(&self, endpoint: &Endpoint) -> Patience {
+        Patience::towards(endpoint, self.transport.timeouts)
+    }
+
+    /// The way in to `endpoint`, shared by all that ask it with `key`.
+    pub(super) fn turnstile(&self, endpoint: &Endpoint, key: &Key) -> Arc<Turnstile> {
+        self.turnstiles.of(endpoint.origin(), key)
     }
 
     /// The client for requests to `endpoint`.
@@ -223,23 +278,125 @@ impl Http {
     }
 }
 
-/// Sends a request whose answer is streamed, and returns it once the server has accepted it.
-pub async fn open(
-    request: RequestBuilder,
-    site: &Site,
+/// A question, from the moment of asking.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// Who is asked.
+    pub(super) site: Site,
     patience: Patience,
-) -> Result<(Response, Option<Instant>), ProviderError> {
-    let deadline = patience.first_byte.map(|limit| Instant::now() + limit);
-    let sent = with_key(request, site).send();
-    let response = match deadline {
-        Some(deadline) => {
-            timeout_at(deadline, sent).await.map_err(|_| silent(site, patience.first_byte))?
+    at: Instant,
+}
+
+/// Why an answer is waited for no longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Overdue {
+    Silent(Duration),
+    Total(Duration),
+    Slept,
+}
+
+/// How far an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    NothingYet,
+    Begun,
+}
+
+impl Asked {
+    /// Asked just now.
+    pub(super) fn now(site: Site, patience: Patience) -> Self {
+        Self { site, patience, at: Instant::now() }
+    }
+
+    /// Waits for the next piece within all limits. What is there counts before what is over.
+    async fn within<F: Future>(&self, stage: Stage, piece: F) -> Result<F::Output, ProviderError> {
+        let waited = self.wait(stage, piece).await;
+        waited.map_err(|overdue| overdue.told(&self.site.server))
+    }
+
+    async fn wait<F: Future>(&self, stage: Stage, piece: F) -> Result<F::Output, Overdue> {
+        let mut piece = pin!(piece);
+        let (began, wall) = (Instant::now(), SystemTime::now());
+        let silent = match stage {
+            Stage::NothingYet => self.patience.first_byte.map(|limit| (self.at + limit, limit)),
+            Stage::Begun => Some((began + self.patience.idle, self.patience.idle)),
+        };
+        let total = self.patience.total.map(|limit| (self.at + limit, limit));
+        loop {
+            let now = Instant::now();
+            if let Some((at, limit)) = total
+                && now >= at
+            {
+                return Err(Overdue::Total(limit));
+            }
+            let glance = match self.patience.sleep {
+                AfterSleep::Gone => Some(now + GLANCE),
+                AfterSleep::Lasts => None,
+            };
+            let ends = [silent.map(|(at, _)| at), total.map(|(at, _)| at), glance];
+            let Some(end) = ends.into_iter().flatten().min() else { return Ok(piece.await) };
+            if let Ok(output) = timeout_at(end, piece.as_mut()).await {
+                return Ok(output);
+            }
+            let now = Instant::now();
+            if self.patience.sleep == AfterSleep::Gone
+                && slept(wall.elapsed().unwrap_or_default(), now.duration_since(began))
+            {
+                return Err(Overdue::Slept);
+            }
+            if let Some((at, limit)) = silent
+                && now >= at
+            {
+                return Err(Overdue::Silent(limit));
+            }
         }
-        None => sent.await,
-    };
+    }
+}
+
+/// Whether the machine slept in a time that the wall clock and a timer measured. A clock that was
+/// set looks the same, and costs one request.
+fn slept(wall: Duration, ticked: Duration) -> bool {
+    wall.saturating_sub(ticked) > SLEEP
+}
+
+impl Overdue {
+    fn told(self, server: &str) -> ProviderError {
+        let (message, recovery) = match self {
+            Self::Silent(limit) => (
+                format!(
+                    "{server} has sent nothing for {} s. It may be overloaded, or the network is \
+                     down.",
+                    limit.as_secs()
+                ),
+                Recovery::Retry,
+            ),
+            Self::Total(limit) => (
+                format!(
+                    "{server} was still answering after {} s. Where that is to be expected, raise \
+                     `timeouts.total` in ~/.slug/config.toml.",
+                    limit.as_secs()
+                ),
+                Recovery::GiveUp,
+            ),
+            Self::Slept => (
+                format!("The connection to {server} did not outlast this machine's sleep."),
+                Recovery::Retry,
+            ),
+        };
+        ProviderError { message, status: None, recovery }
+    }
+}
+
+/// Sends a request whose answer is streamed, and returns it once the server has accepted it.
+pub(super) async fn open(
+    request: RequestBuilder,
+    asked: &Asked,
+) -> Result<Response, ProviderError> {
+    let site = &asked.site;
+    let response = asked.within(Stage::NothingYet, with_key(request, site).send()).await?;
     let response = response.map_err(|error| failure::of_transport(site, &error))?;
     if response.status().is_success() {
-        return Ok((response, deadline));
+        return Ok(response);
     }
     Err(refusal(response, site).await)
 }
@@ -261,33 +418,23 @@ pub async fn fetch(
     };
     timeout(SHORT_ANSWER_LIMIT, fetched)
         .await
-        .map_err(|_| silent(site, Some(SHORT_ANSWER_LIMIT)))?
+        .map_err(|_| Overdue::Silent(SHORT_ANSWER_LIMIT).told(&site.server))?
 }
 
-/// The body of a streamed answer, as it comes; `deadline` is that of its first byte.
-pub fn body(
+/// The body of a streamed answer, as it comes.
+pub(super) fn body(
     response: Response,
-    site: Site,
-    patience: Patience,
-    deadline: Option<Instant>,
+    asked: Asked,
 ) -> impl Stream<Item = Result<impl AsRef<[u8]> + Send, ProviderError>> + Send {
     let source = Box::pin(response.bytes_stream());
-    let begun = false;
-    stream::unfold((source, site, begun), move |(mut source, site, begun)| async move {
-        let next = if begun {
-            timeout(patience.idle, source.next()).await.map_err(|_| Some(patience.idle))
-        } else if let Some(deadline) = deadline {
-            timeout_at(deadline, source.next()).await.map_err(|_| patience.first_byte)
-        } else {
-            Ok(source.next().await)
-        };
-        let item = match next {
+    let state = (source, asked, Stage::NothingYet);
+    stream::unfold(state, |(mut source, asked, stage)| async move {
+        let item = match asked.within(stage, source.next()).await {
             Ok(None) => return None,
-            Ok(Some(Ok(chunk))) => Ok(chunk),
-            Ok(Some(Err(error))) => Err(failure::of_transport(&site, &error)),
-            Err(limit) => Err(silent(&site, limit)),
+            Ok(Some(chunk)) => chunk.map_err(|error| failure::of_transport(&asked.site, &error)),
+            Err(error) => Err(error),
         };
-        Some((item, (source, site, true)))
+        Some((item, (source, asked, Stage::Begun)))
     })
 }
 
@@ -357,18 +504,6 @@ fn build(start: impl Fn() -> ClientBuilder, authorities: &[Certificate]) -> Resu
 fn bundled_roots() -> Vec<Certificate> {
     let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
     roots.filter_map(|root| Certificate::from_der(root).ok()).collect()
-}
-
-fn silent(site: &Site, limit: Option<Duration>) -> ProviderError {
-    let seconds = limit.unwrap_or_default().as_secs();
-    ProviderError {
-        message: format!(
-            "{} has sent nothing for {seconds} s. It may be overloaded, or the network is down.",
-            site.server
-        ),
-        status: None,
-        recovery: Recovery::Retry,
-    }
 }
 
 /// Names and addresses of this machine. `0.0.0.0` is what servers print when they listen
@@ -469,21 +604,25 @@ mod tests {
         const BEGUN: &str = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n: ping\n\n";
         let short = Duration::from_millis(30);
         let long = Duration::from_secs(3600);
+        let nothing = "has sent nothing";
         let table = [
-            ("no head", "", Some(short), long),
-            ("no first byte", HEAD, Some(short), long),
-            ("no second byte", BEGUN, None, short),
+            ("no head", "", Some(short), long, None, nothing),
+            ("no first byte", HEAD, Some(short), long, None, nothing),
+            ("no second byte", BEGUN, None, short, None, nothing),
+            ("no end, and no head", "", None, long, Some(short), "timeouts.total"),
+            ("no end", BEGUN, None, long, Some(short), "timeouts.total"),
         ];
-        for (phase, head, first_byte, idle) in table {
+        for (phase, head, first_byte, idle, total, says) in table {
             let (endpoint, serving) = stalling(head);
             let site = Site { server: endpoint.to_string(), ..Site::default() };
-            let patience = Patience { first_byte, idle };
+            let patience = Patience { first_byte, idle, total, sleep: AfterSleep::Gone };
             let http = Http::new();
             let get = http.client(&endpoint).unwrap().get(endpoint.join("x"));
-            let error = match open(get, &site, patience).await {
+            let asked = Asked::now(site, patience);
+            let error = match open(get, &asked).await {
                 Err(error) => error,
-                Ok((response, deadline)) => {
-                    let mut chunks = Box::pin(body(response, site, patience, deadline));
+                Ok(response) => {
+                    let mut chunks = Box::pin(body(response, asked));
                     loop {
                         if let Err(error) = chunks.next().await.unwrap() {
                             break error;
@@ -491,11 +630,31 @@ mod tests {
                     }
                 }
             };
-            assert!(error.message.contains("has sent nothing"), "{phase}: {error}");
-            assert_eq!(error.recovery, Recovery::Retry, "{phase}");
+            assert!(error.message.contains(says), "{phase}: {error}");
+            let recovery = if total.is_some() { Recovery::GiveUp } else { Recovery::Retry };
+            assert_eq!(error.recovery, recovery, "{phase}");
             drop(http);
             serving.join().unwrap();
         }
+    }
+
+    #[test]
+    fn r37_sleep_is_what_the_wall_clock_has_and_the_timer_has_not() {
+        let seconds = Duration::from_secs;
+        let table = [
+            (seconds(5), seconds(5), false),
+            (seconds(90), seconds(89), false),
+            (seconds(20), seconds(5), false),
+            (seconds(3600), seconds(3), true),
+            // The clock was set back meanwhile.
+            (seconds(0), seconds(5), false),
+        ];
+        for (wall, ticked, expected) in table {
+            assert_eq!(slept(wall, ticked), expected, "{wall:?} {ticked:?}");
+        }
+        let told = Overdue::Slept.told("https://api.example.com/v1");
+        assert_eq!(told.recovery, Recovery::Retry);
+        assert!(told.message.contains("sleep"), "{told}");
     }
 
     #[test]
@@ -520,10 +679,28 @@ mod tests {
     }
 
     #[test]
-    fn a_server_on_this_machine_may_read_as_long_as_it_needs() {
-        let far = Patience::towards(&parse("https://api.example.com/v1").unwrap());
-        let near = Patience::towards(&parse("http://localhost:8000/v1").unwrap());
-        assert_eq!(far.first_byte, Some(Duration::from_secs(60)));
-        assert_eq!(near.first_byte, None);
+    fn a_server_on_this_machine_may_read_and_write_as_long_as_it_needs() {
+        let towards = |text, set| Patience::towards(&parse(text).unwrap(), set);
+        let (far, near) = ("https://api.example.com/v1", "http://localhost:8000/v1");
+        let seconds = Duration::from_secs;
+        let patience = Patience {
+            first_byte: Some(seconds(60)),
+            idle: seconds(90),
+            total: Some(seconds(3600)),
+            sleep: AfterSleep::Gone,
+        };
+        assert_eq!(towards(far, Timeouts::default()), patience);
+        let here = Patience { first_byte: None, total: None, sleep: AfterSleep::Lasts, ..patience };
+        assert_eq!(towards(near, Timeouts::default()), here);
+        let set = Timeouts {
+            first_byte: Some(seconds(1)),
+            idle: Some(seconds(2)),
+            total: Some(seconds(3)),
+        };
+        for address in [far, near] {
+            let own = towards(address, set);
+            let limits = (own.first_byte, own.idle, own.total);
+            assert_eq!(limits, (Some(seconds(1)), seconds(2), Some(seconds(3))));
+        }
     }
 }

@@ -20,6 +20,7 @@ pub mod responses;
 pub mod retry;
 mod server;
 pub mod sse;
+mod turnstile;
 mod way;
 
 use std::sync::Arc;
@@ -89,6 +90,8 @@ pub struct Request {
 pub enum StreamEvent {
     /// The server has begun to answer.
     Started,
+    /// The request has not been sent yet: the server is to be left alone for a while.
+    Held(Held),
     /// The server is still reading the prompt.
     Prefill(Prefill),
     /// More text.
@@ -124,6 +127,15 @@ pub enum StreamEvent {
     Usage(Usage),
     /// The response is complete.
     Finished(StopReason),
+}
+
+/// A request that waits because another one was told to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// How long.
+    pub wait: Duration,
+    /// What the other one was told.
+    pub reason: String,
 }
 
 /// How far a local server is with reading the prompt. Counts are tokens.
@@ -165,6 +177,9 @@ pub enum Recovery {
     RetryAfter(Duration),
     /// Send it again after a pause of slug's own choosing.
     Retry,
+    /// Nobody listens: send it again a few times within seconds, then the person has to do
+    /// something. The server may be just starting.
+    RetryBriefly,
     /// Make the conversation shorter, then send it again.
     Compact,
     /// Leave the images out, then send it again: the model takes none.

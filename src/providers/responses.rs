@@ -13,7 +13,7 @@ use futures_util::Stream;
 use futures_util::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
 
-use super::server::{self, Server};
+use super::server::Server;
 use super::way::Way;
 use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, history};
 
@@ -42,7 +42,7 @@ impl Provider for Responses {
         request: Request,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-        server::events(answer(Arc::clone(&self.server), request), cancel)
+        self.server.events(answer(Arc::clone(&self.server), request), cancel)
     }
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {

@@ -1,10 +1,10 @@
 //! A model server over HTTP: what every protocol does with one.
 
-use std::future::ready;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::stream::{self, BoxStream};
-use futures_util::{Stream, StreamExt, TryStreamExt};
+use futures_util::{Stream, StreamExt};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{RequestBuilder, Response, Url};
 use secrecy::SecretString;
@@ -12,11 +12,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::failure::{KeyHeader, Site};
-use super::http::{self, Endpoint, Http, Patience};
+use super::http::{self, Asked, Endpoint, Http};
 use super::key::Keeper;
 use super::listing::{self, Listing};
+use super::turnstile::{Pass, Turnstile};
 use super::way::Way;
-use super::{ProviderError, StreamEvent, cancel};
+use super::{Held, ProviderError, StreamEvent, cancel};
 
 /// Where requests go, and with which key.
 pub(super) struct Server {
@@ -27,14 +28,13 @@ pub(super) struct Server {
     query: Vec<(String, String)>,
     models: Vec<String>,
     secrets: Arc<[SecretString]>,
+    turnstile: Arc<Turnstile>,
 }
 
 /// An answer that the server has begun to give.
 pub(super) struct Answer {
     response: Response,
-    site: Site,
-    patience: Patience,
-    deadline: Option<Instant>,
+    asked: Asked,
 }
 
 impl Server {
@@ -43,6 +43,7 @@ impl Server {
     pub(super) fn new(way: Way, key_header: &'static str) -> Self {
         let Way { http, endpoint, key, key_header: own, query, models, dialect: _ } = way;
         Self {
+            turnstile: http.turnstile(&endpoint, &key),
             secrets: http.secrets().cloned().collect(),
             http,
             endpoint,
@@ -75,18 +76,16 @@ impl Server {
         post: RequestBuilder,
         model: &str,
     ) -> Result<Answer, ProviderError> {
-        let patience = Patience::towards(&self.endpoint);
-        let mut site = self.site(model).await?;
+        let mut asked = Asked::now(self.site(model).await?, self.http.patience(&self.endpoint));
         let copy = self.copy(&post);
-        let opened = match http::open(post, &site, patience).await {
+        let response = match http::open(post, &asked).await {
             Err(error) => {
-                let post = self.with_another_key(&mut site, copy, error).await?;
-                http::open(post, &site, patience).await
+                let post = self.with_another_key(&mut asked.site, copy, error).await?;
+                http::open(post, &asked).await?
             }
-            opened @ Ok(_) => opened,
+            Ok(response) => response,
         };
-        let (response, deadline) = opened?;
-        Ok(Answer { response, site, patience, deadline })
+        Ok(Answer { response, asked })
     }
 
     /// The models of the list that `get` asks for; those that were named for this server, where it
@@ -103,6 +102,9 @@ impl Server {
     }
 
     async fn listed(&self, get: RequestBuilder) -> Result<Listing, ProviderError> {
+        while let Some(held) = self.turnstile.held(Instant::now()) {
+            tokio::time::sleep(held.wait).await;
+        }
         let Self { http, endpoint, .. } = self;
         let mut site = self.site("").await?;
         let copy = self.copy(&get);
@@ -113,6 +115,27 @@ impl Server {
             }
             listed @ Ok(_) => listed,
         }
+    }
+
+    /// The events of an answer that is not asked for before this server may be asked, until it is
+    /// over or `cancel` ends it.
+    pub(super) fn events<S>(
+        &self,
+        answer: impl Future<Output = Result<S, ProviderError>> + Send + 'static,
+        cancel: CancellationToken,
+    ) -> BoxStream<'static, Result<StreamEvent, ProviderError>>
+    where
+        S: Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static,
+    {
+        let passage = Passage {
+            turnstile: Arc::clone(&self.turnstile),
+            step: Step::Outside(Box::pin(answer)),
+        };
+        let events = stream::unfold(passage, |mut passage| async move {
+            let event = passage.next().await?;
+            Some((event, passage))
+        });
+        cancel::until_over(events.boxed(), cancel)
     }
 
     /// What is sent where the key is refused and another one can be had.
@@ -166,26 +189,77 @@ impl Answer {
 
     /// Who answers.
     pub(super) fn site(&self) -> Site {
-        self.site.clone()
+        self.asked.site.clone()
     }
 
     /// The answer as it comes.
     pub(super) fn bytes(
         self,
     ) -> impl Stream<Item = Result<impl AsRef<[u8]> + Send, ProviderError>> + Send {
-        http::body(self.response, self.site, self.patience, self.deadline)
+        http::body(self.response, self.asked)
     }
 }
 
-/// The events of an answer that is waited for, until it is over or `cancel` ends it.
-pub(super) fn events<S>(
-    answer: impl Future<Output = Result<S, ProviderError>> + Send + 'static,
-    cancel: CancellationToken,
-) -> BoxStream<'static, Result<StreamEvent, ProviderError>>
+/// A request on its way through the turnstile to the end of its answer.
+struct Passage<A, S> {
+    turnstile: Arc<Turnstile>,
+    step: Step<A, S>,
+}
+
+enum Step<A, S> {
+    Outside(Pin<Box<A>>),
+    /// The person has been told of the wait.
+    Waiting(Pin<Box<A>>, Instant),
+    Answered(Pin<Box<S>>, #[allow(dead_code, reason = "held, not used")] Pass),
+    Over,
+}
+
+impl<A, S> Passage<A, S>
 where
-    S: Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static,
+    A: Future<Output = Result<S, ProviderError>> + Send,
+    S: Stream<Item = Result<StreamEvent, ProviderError>> + Send,
 {
-    let begun = |events: S| stream::once(ready(Ok(StreamEvent::Started))).chain(events);
-    let events = stream::once(async move { answer.await.map(begun) }).try_flatten();
-    cancel::until_over(events.boxed(), cancel)
+    async fn next(&mut self) -> Option<Result<StreamEvent, ProviderError>> {
+        loop {
+            match std::mem::replace(&mut self.step, Step::Over) {
+                Step::Outside(answer) => {
+                    let pass = match self.turnstile.held(Instant::now()) {
+                        None => self.turnstile.pass().await?,
+                        Some(held) => return Some(Ok(self.wait(answer, held))),
+                    };
+                    // While it waited for a place, another request may have been sent away.
+                    if let Some(held) = self.turnstile.held(Instant::now()) {
+                        return Some(Ok(self.wait(answer, held)));
+                    }
+                    return Some(match answer.await {
+                        Ok(events) => {
+                            self.step = Step::Answered(Box::pin(events), pass);
+                            Ok(StreamEvent::Started)
+                        }
+                        Err(error) => Err(self.failed(error)),
+                    });
+                }
+                Step::Waiting(answer, until) => {
+                    tokio::time::sleep_until(until).await;
+                    self.step = Step::Outside(answer);
+                }
+                Step::Answered(mut events, pass) => {
+                    let event = events.next().await?;
+                    self.step = Step::Answered(events, pass);
+                    return Some(event.map_err(|error| self.failed(error)));
+                }
+                Step::Over => return None,
+            }
+        }
+    }
+
+    fn wait(&mut self, answer: Pin<Box<A>>, held: Held) -> StreamEvent {
+        self.step = Step::Waiting(answer, Instant::now() + held.wait);
+        StreamEvent::Held(held)
+    }
+
+    fn failed(&self, error: ProviderError) -> ProviderError {
+        self.turnstile.note(&error, Instant::now());
+        error
+    }
 }

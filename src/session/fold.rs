@@ -232,12 +232,13 @@ impl Conversation {
     }
 }
 
-/// A response that the person cut short goes on without its unsigned thinking: it is half a thought
-/// and no provider takes it back.
+/// A response that was cut short goes on without its unsigned thinking: it is half a thought and no
+/// provider takes it back. One that the output limit cut before it said anything is not sent at
+/// all, for no message may end with a thought.
 fn as_sent(said: &MessageEntry) -> Message {
     let mut message = said.message();
-    if said.stop_reason == Some(StopReason::Interrupted) {
-        message.content.retain(|block| match block {
+    match said.stop_reason {
+        Some(StopReason::Interrupted) => message.content.retain(|block| match block {
             Block::Thinking { signature, .. } => signature.is_some(),
             Block::Sealed { .. } => false,
             Block::Text { .. }
@@ -245,7 +246,20 @@ fn as_sent(said: &MessageEntry) -> Message {
             | Block::Image(_)
             | Block::ToolUse(_)
             | Block::ToolResult { .. } => true,
-        });
+        }),
+        Some(StopReason::MaxTokens)
+            if message.calls().next().is_none() && message.text().trim().is_empty() =>
+        {
+            message.content.clear();
+        }
+        Some(
+            StopReason::EndTurn
+            | StopReason::ToolUse
+            | StopReason::MaxTokens
+            | StopReason::Refusal
+            | StopReason::Paused,
+        )
+        | None => {}
     }
     message
 }

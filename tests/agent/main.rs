@@ -15,6 +15,7 @@ mod answers;
 mod calls;
 mod commands;
 mod fakes;
+mod faults;
 mod images;
 mod models;
 mod modes;

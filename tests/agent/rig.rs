@@ -46,6 +46,7 @@ pub struct Scene {
     pub project: ProjectFiles,
     pub named: Option<&'static str>,
     pub rounds: u32,
+    pub fallback: Option<&'static str>,
     pub debug: DebugLog,
 }
 
@@ -77,6 +78,7 @@ impl Scene {
             project: ProjectFiles::Trusted,
             named: Some("test-model"),
             rounds: 10,
+            fallback: None,
             debug: DebugLog::off(),
             work,
             home,
@@ -118,6 +120,7 @@ impl Scene {
             ),
             model: self.named.map(str::to_owned),
             standing: self.standing,
+            fallback_model: self.fallback.map(str::to_owned),
             temperature: None,
             max_tool_rounds: self.rounds,
             system_prompt: Some("You are a test.".into()),

@@ -7,6 +7,7 @@ use slug_code::agent::{Command, Event, Start, SteerId};
 use slug_code::domain::{Mode, Role, StopReason, ToolStatus};
 use slug_code::providers::{Recovery, StreamEvent};
 use slug_code::session::{Entry, TurnOutcome};
+use slug_code::tui::app::transcript::Transcript;
 
 use super::fakes::{Say, begun, calls, failure, finished, words};
 use super::rig::{Scene, play};
@@ -117,9 +118,7 @@ async fn r25_a_response_that_breaks_off_runs_none_of_its_calls() {
     let mut rig = scene.open(Start::New).await;
     let mut half = begun(&[bash("c1", "echo")]);
     half.push(failure(502, Recovery::RetryAfter(Duration::ZERO)));
-    // A stream that just ends was not complete either; its pause is short and random.
-    let ends = begun(&[bash("c1", "echo")]);
-    play(&scene, [half, ends, calls(&[bash("c1", "echo")]), words("done")]);
+    play(&scene, [half, calls(&[bash("c1", "echo")]), words("done")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
     assert_eq!(scene.processes.happened(), ["begin echo", "end echo"]);
     assert_eq!(rig.result("c1").1, ToolStatus::Done);
@@ -211,5 +210,109 @@ async fn the_last_message_that_is_sent_is_always_the_users() {
     for request in scene.model.requests() {
         assert_eq!(request.messages.last().unwrap().role, Role::User);
     }
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r25_an_answer_that_breaks_off_twice_fails_with_what_streamed_kept() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = scene.open(Start::New).await;
+    let half = |text: &str| {
+        let mut reply = vec![Say::Event(StreamEvent::Text(text.into()))];
+        reply.extend(begun(&[bash("c1", "echo")]));
+        reply
+    };
+    play(&scene, [half("first half"), half("second half")]);
+    let TurnOutcome::Failed(reason) = rig.turn("go").await else { panic!("it did not fail") };
+    assert!(reason.contains("before the answer was complete"), "{reason}");
+    assert_eq!(scene.processes.happened(), [""; 0]);
+    let said: Vec<String> = rig.said().iter().map(|said| said.message().text()).collect();
+    assert_eq!(said, ["go", "second half"]);
+    let dropped = rig.heard.iter().filter(|event| matches!(event, Event::ResponseDropped { .. }));
+    assert_eq!(dropped.count(), 1, "one clean retry");
+    rig.close().await;
+}
+
+/// Text that ran into the output limit.
+fn cut(text: &str) -> Vec<Say> {
+    let mut reply = words(text);
+    reply.pop();
+    reply.push(finished(StopReason::MaxTokens));
+    reply
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_reached_the_limit_goes_on_and_is_one_answer() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [cut("one tw"), cut("o thr"), words("ee")]);
+    assert_eq!(rig.turn("count").await, TurnOutcome::Answered);
+    let requests = scene.model.requests();
+    let roles: Vec<Role> = requests[2].messages.iter().map(|message| message.role).collect();
+    use Role::{Assistant, User};
+    assert_eq!(roles, [User, Assistant, User, Assistant, User]);
+    for (before, after) in requests.iter().zip(&requests[1..]) {
+        assert!(after.messages.starts_with(&before.messages), "what was sent stays");
+    }
+    assert_eq!(rig.notices(), [""; 0]);
+    let records = rig.records();
+    let shown = Transcript::from_records(scene.work.clone(), &records);
+    assert_eq!(shown.last_answer(), Some("one two three"));
+    assert_eq!(shown.blocks().len(), 2, "the question and one answer");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_three_continuations_the_person_is_told() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, (0..4).map(|_| cut("more ")));
+    assert_eq!(rig.turn("count").await, TurnOutcome::Answered);
+    assert_eq!(scene.model.requests().len(), 4);
+    let notices = rig.notices();
+    assert!(notices.len() == 1 && notices[0].contains("`max_tokens`"), "{notices:?}");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_response_that_only_thought_is_not_sent_back() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    let thought = StreamEvent::Thinking("hm".into());
+    play(&scene, [vec![Say::Event(thought), finished(StopReason::MaxTokens)], words("Four.")]);
+    assert_eq!(rig.turn("two and two?").await, TurnOutcome::Answered);
+    let last = scene.model.last_request().messages;
+    let [message] = last.as_slice() else { panic!("{last:#?}") };
+    assert!(message.text().contains("two and two?"));
+    let note = serde_json::to_string(message).unwrap();
+    assert!(note.contains("continuation") && note.contains("Think less"), "{note}");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_model_stands_in_for_the_rest_of_the_turn() {
+    let scene = Scene { fallback: Some("other"), ..Scene::in_mode(Mode::Yolo) };
+    let mut rig = scene.open(Start::New).await;
+    let busy = |status| vec![failure(status, Recovery::RetryAfter(Duration::ZERO))];
+    play(&scene, [busy(529), busy(529), busy(503), calls(&[bash("c1", "echo")]), words("done")]);
+    assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
+    let notices = rig.notices();
+    let told = "other answers for the rest of this turn";
+    assert!(notices.len() == 1 && notices[0].contains(told), "{notices:?}");
+    play(&scene, [words("again")]);
+    assert_eq!(rig.turn("and now?").await, TurnOutcome::Answered);
+    let asked: Vec<String> = scene.model.requests().into_iter().map(|it| it.model).collect();
+    let first = "test-model";
+    assert_eq!(asked, [first, first, first, "other", "other", first]);
+    let shown: Vec<&str> = rig
+        .heard
+        .iter()
+        .filter_map(|event| match event {
+            Event::ModelChanged { model, .. } => Some(model.model.as_str()),
+            _ => None,
+        })
+        .collect();
+    let shown = &shown[shown.iter().position(|name| *name == "other").unwrap()..];
+    assert_eq!(shown, ["other", first]);
     rig.close().await;
 }

@@ -3,3 +3,4 @@
 pub mod desk;
 pub mod model_server;
 pub mod terminal;
+pub mod turns;

@@ -14,8 +14,10 @@
 //! ```
 //!
 //! Replies are played in the order in which they were queued; a request with none left gets status
-//! 500. [`Reply`] can also send raw bytes, keep the head back, close in the midst of a piece or
-//! reset the connection. `GET /v1/models` lists the one model `test-model` unless
+//! 500. [`Reply`] can also send raw bytes or packed ones, in slices, slowly, keep the head back, go
+//! on with keep-alives for ever, close in the midst of a piece or reset the connection. What answers
+//! the results of calls can be set apart ([`ModelServer::after_results`]), so that a test need not
+//! know how often the same is asked. Each protocol is served at its own path. `GET /v1/models` lists the one model `test-model` unless
 //! [`ModelServer::answer`] says otherwise; other paths are 404.
 //!
 //! Every chat request is recorded and checked as a strict server would: one system message, first;
@@ -91,6 +93,7 @@ pub struct Reply {
     headers: Vec<(String, String)>,
     pieces: Vec<Vec<u8>>,
     end: End,
+    pace: Duration,
     gate: Option<Gate>,
     head_gate: Option<Gate>,
 }
@@ -105,11 +108,14 @@ enum End {
     Reset,
     /// Nothing more comes, and the connection stays.
     Hang,
+    /// Keep-alives come, one each so often, and nothing else.
+    Ping(Duration),
 }
 
 #[derive(Default)]
 struct Shared {
     replies: Mutex<VecDeque<Reply>>,
+    after_results: Mutex<Option<Reply>>,
     answers: Mutex<HashMap<String, Reply>>,
     requests: Mutex<Vec<Recorded>>,
     history: Mutex<Vec<Value>>,
@@ -152,6 +158,11 @@ impl ModelServer {
         lock(&self.shared.replies).push_back(reply);
     }
 
+    /// Sets what answers each request that ends with the results of calls.
+    pub fn after_results(&self, reply: Reply) {
+        *lock(&self.shared.after_results) = Some(reply);
+    }
+
     /// Sets what `route` ("GET /props") answers, each time.
     pub fn answer(&self, route: &str, reply: Reply) {
         lock(&self.shared.answers).insert(route.to_owned(), reply);
@@ -160,6 +171,11 @@ impl ModelServer {
     /// All requests so far, in order.
     pub fn requests(&self) -> Vec<Recorded> {
         lock(&self.shared.requests).clone()
+    }
+
+    /// The questions to a model so far, in whatever protocol.
+    pub fn questions(&self) -> Vec<Recorded> {
+        self.requests().into_iter().filter(Recorded::asks_a_model).collect()
     }
 
     /// The chat requests so far.
@@ -224,6 +240,25 @@ impl Recorded {
     /// Whether it asks for a chat completion.
     pub fn is_chat(&self) -> bool {
         self.method == "POST" && self.path.ends_with("/chat/completions")
+    }
+
+    /// Whether it asks a model for an answer, in whatever protocol.
+    pub fn asks_a_model(&self) -> bool {
+        let path = self.path.split('?').next().unwrap_or_default();
+        let ends = ["/chat/completions", "/messages", "/responses", ":streamGenerateContent"];
+        self.method == "POST" && ends.iter().any(|end| path.ends_with(end))
+    }
+
+    /// Whether the last that it says are the results of calls.
+    fn ends_with_results(&self) -> bool {
+        let said =
+            ["messages", "input", "contents"].iter().find_map(|key| self.body[key].as_array());
+        let Some(last) = said.and_then(|said| said.last()) else { return false };
+        let parts = [&last["content"], &last["parts"]];
+        let mut parts = parts.iter().filter_map(|parts| parts.as_array()).flatten();
+        last["role"] == "tool"
+            || last["type"] == "function_call_output"
+            || parts.any(|it| it["type"] == "tool_result" || it.get("functionResponse").is_some())
     }
 
     /// Its messages.
@@ -333,6 +368,7 @@ impl Reply {
             headers: vec![("Content-Type".to_owned(), content_type.to_owned())],
             pieces: pieces.into_iter().map(Into::into).collect(),
             end: End::Complete,
+            pace: Duration::ZERO,
             gate: None,
             head_gate: None,
         }
@@ -377,6 +413,40 @@ impl Reply {
     pub fn resetting_after(mut self, pieces: usize) -> Self {
         self.pieces.truncate(pieces);
         self.end = End::Reset;
+        self
+    }
+
+    /// The whole body in pieces of so many bytes.
+    pub fn sliced(mut self, bytes: usize) -> Self {
+        let body = self.pieces.concat();
+        self.pieces = body.chunks(bytes).map(<[u8]>::to_vec).collect();
+        self
+    }
+
+    /// The connection breaks after so many bytes of the body.
+    pub fn breaking_at(mut self, bytes: usize) -> Self {
+        let body = self.pieces.concat();
+        self.pieces = vec![body[..bytes.min(body.len())].to_vec()];
+        self.end = End::Reset;
+        self
+    }
+
+    /// The body packed by gzip, in one piece.
+    pub fn gzipped(mut self) -> Self {
+        self.pieces = vec![gzip(&self.pieces.concat())];
+        self.with_header("Content-Encoding", "gzip")
+    }
+
+    /// A pause of this length before each piece.
+    pub fn paced(mut self, pause: Duration) -> Self {
+        self.pace = pause;
+        self
+    }
+
+    /// After `pieces` pieces only keep-alives come, one each so often, until the client leaves.
+    pub fn pinging_after(mut self, pieces: usize, pause: Duration) -> Self {
+        self.pieces.truncate(pieces);
+        self.end = End::Ping(pause);
         self
     }
 
@@ -446,8 +516,11 @@ impl Shared {
         if let Some(reply) = lock(&self.answers).get(&route) {
             return reply.clone();
         }
-        if !request.is_chat() {
+        if !request.asks_a_model() {
             return Reply::json(404, &json!({"detail": "Not Found"}));
+        }
+        if let (true, Some(reply)) = (request.ends_with_results(), &*lock(&self.after_results)) {
+            return reply.clone();
         }
         let reply = lock(&self.replies).pop_front();
         reply.unwrap_or_else(|| Reply::error(500, "the test has queued no reply for this request"))
@@ -474,13 +547,8 @@ fn play(reply: &Reply, mut stream: &TcpStream) -> Played {
         return Played::GivenUp;
     }
     for piece in reply.pieces.iter().filter(|piece| !piece.is_empty()) {
-        if !pass(reply.gate.as_ref(), stream) {
-            return Played::GivenUp;
-        }
-        let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();
-        chunk.extend_from_slice(piece);
-        chunk.extend_from_slice(b"\r\n");
-        if stream.write_all(&chunk).is_err() {
+        thread::sleep(reply.pace);
+        if !pass(reply.gate.as_ref(), stream) || !send(piece, stream) {
             return Played::GivenUp;
         }
     }
@@ -510,7 +578,40 @@ fn play(reply: &Reply, mut stream: &TcpStream) -> Played {
             }
             Played::GivenUp
         }
+        End::Ping(pause) => {
+            while !has_gone(stream) && send(b": ping\n\n", stream) {
+                thread::sleep(pause);
+            }
+            Played::GivenUp
+        }
     }
+}
+
+/// Sends a piece of a body; false when the client has gone.
+fn send(piece: &[u8], mut stream: &TcpStream) -> bool {
+    let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();
+    chunk.extend_from_slice(piece);
+    chunk.extend_from_slice(b"\r\n");
+    stream.write_all(&chunk).is_ok()
+}
+
+/// A gzip file of blocks that are stored as they are (RFC 1952, RFC 1951).
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut out = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+    let blocks: Vec<&[u8]> = bytes.chunks(0xffff).collect();
+    for (at, block) in blocks.iter().enumerate() {
+        let length = u16::try_from(block.len()).unwrap();
+        out.push(u8::from(at + 1 == blocks.len()));
+        out.extend(length.to_le_bytes());
+        out.extend((!length).to_le_bytes());
+        out.extend_from_slice(block);
+    }
+    let sum = bytes.iter().fold(u32::MAX, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| (sum >> 1) ^ (0xedb8_8320 * (sum & 1)))
+    });
+    out.extend((!sum).to_le_bytes());
+    out.extend(u32::try_from(bytes.len()).unwrap().to_le_bytes());
+    out
 }
 
 /// Waits at the gate; false when the client has gone meanwhile.

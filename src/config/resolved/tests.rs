@@ -169,11 +169,25 @@ fn a_project_gives_no_powers() {
 }
 
 #[test]
+fn the_limits_of_time_and_the_other_model_are_the_persons() {
+    let nothing = config(&Given::default());
+    let limits = |found: &Config| {
+        [&found.first_byte, &found.idle, &found.total].map(|it| it.as_ref().map(|it| it.value))
+    };
+    assert_eq!(limits(&nothing), [None; 3]);
+    assert_eq!(nothing.fallback_model, None);
+    let user = "fallback_model = \"small\"\n[timeouts]\nfirst_byte = 600\nidle = 5\ntotal = 9";
+    let found = config(&Given { user, ..Given::default() });
+    assert_eq!(limits(&found), [Some(600), Some(5), Some(9)]);
+    assert_eq!(found.fallback_model.unwrap().value, "small");
+}
+
+#[test]
 fn unknown_keys_are_warnings_with_file_and_line() {
-    let found = config(&Given { user: "\nfallback_model = \"x\"", ..Given::default() });
+    let found = config(&Given { user: "\nfall_back_model = \"x\"", ..Given::default() });
     assert_eq!(found.warnings.len(), 1);
     assert!(found.warnings[0].starts_with("user.toml:2: "), "{:?}", found.warnings);
-    assert!(found.warnings[0].contains("`fallback_model`"), "{:?}", found.warnings);
+    assert!(found.warnings[0].contains("`fall_back_model`"), "{:?}", found.warnings);
 }
 
 #[test]
@@ -191,6 +205,7 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
     for (user, words) in [
         ("endpoint = \"localhost:8000\"", "user.toml:1: `localhost:8000` is not an address"),
         ("\nmax_tokens = 0", "user.toml:2: `max_tokens` has to be from 1"),
+        ("[timeouts]\nidle = 0", "`timeouts.idle` has to be from 1"),
         ("max_tool_rounds = -1", "`max_tool_rounds` has to be from 1"),
         ("context_window = 10", "`context_window` has to be from 1024"),
         ("temperature = 9", "`temperature` has to be from 0 to 2"),

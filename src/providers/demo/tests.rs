@@ -124,7 +124,10 @@ async fn a_response_is_streamed_piece_by_piece() {
             StreamEvent::ToolUseStarted { name, .. } => assert_eq!(name, "Read"),
             StreamEvent::Usage(usage) => assert!(usage.input > 0 && usage.output > 0),
             StreamEvent::Started | StreamEvent::Finished(_) => {}
-            StreamEvent::Prefill(_) | StreamEvent::Signature(_) | StreamEvent::Sealed { .. } => {
+            StreamEvent::Held(_)
+            | StreamEvent::Prefill(_)
+            | StreamEvent::Signature(_)
+            | StreamEvent::Sealed { .. } => {
                 panic!("not in a demo")
             }
         }

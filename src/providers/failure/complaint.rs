@@ -47,7 +47,10 @@ impl Complaint {
         }
         let status = ["status_code", "code", "raw_status_code"]
             .iter()
-            .find_map(|key| status_in(error.get(key)?).or_else(|| status_in(json.get(key)?)));
+            .find_map(|key| status_in(error.get(key)?).or_else(|| status_in(json.get(key)?)))
+            .or_else(|| {
+                TYPES.iter().find(|(name, _)| all.contains(name)).map(|(_, status)| *status)
+            });
         Self { text: plain(&text, site), all, status, delay: delay(error), is_page: false }
     }
 
@@ -149,8 +152,8 @@ impl Complaint {
 
     fn no_server(&self, Site { server, .. }: &Site) -> String {
         format!(
-            "There is no chat completions server at {server}{} Set `endpoint` in \
-             ~/.slug/config.toml; it usually ends in /v1.",
+            "{server} does not answer as the server of a model would{} Check `endpoint`, which \
+             usually ends in /v1, and `provider` in ~/.slug/config.toml.",
             self.says()
         )
     }
@@ -190,6 +193,16 @@ const TOO_LONG: &[&[&str]] = &[
     &["request too large for model"],
     &["input token count", "exceeds the maximum"],
     &["max_completion_tokens' is too large"],
+];
+
+/// What an error is called whose status is not told: in the midst of an answer, after a 200.
+const TYPES: &[(&str, u16)] = &[
+    ("overloaded_error", 529),
+    ("rate_limit_error", 429),
+    ("rate_limit_exceeded", 429),
+    ("api_error", 500),
+    ("server_error", 500),
+    ("timeout_error", 504),
 ];
 
 /// What servers say to an image where the model, or the server itself, takes none.

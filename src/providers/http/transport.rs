@@ -9,6 +9,8 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, ClientBuilder, Identity};
 use secrecy::{ExposeSecret, SecretString};
 
+use super::Timeouts;
+
 /// How a server is reached.
 #[derive(Debug, Clone, Default)]
 pub struct Transport {
@@ -20,6 +22,8 @@ pub struct Transport {
     pub client: Option<ClientCertificate>,
     /// Which proxy is asked. None is, for a server on this machine.
     pub proxy: Proxy,
+    /// The person's own limits of time.
+    pub timeouts: Timeouts,
 }
 
 /// A header's value; never shown.

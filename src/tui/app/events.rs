@@ -74,6 +74,9 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
             }
         }
         Event::RequestSent { turn } => enter(model, turn, Phase::Waiting),
+        Event::RequestHeld { turn, held } => {
+            enter(model, turn, Phase::Held { at: now + held.wait, reason: held.reason });
+        }
         Event::Prefill { turn, progress } => enter(model, turn, Phase::Prefill(progress)),
         Event::Text { turn, text } => {
             if stream(model, turn, text.len(), Phase::Answering) {
@@ -99,12 +102,18 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
         Event::ResponseEnded { turn, stop: _, usage, streamed_for } => {
             response_ended(model, turn, usage, streamed_for.as_secs_f64());
         }
-        Event::ResponseDropped { turn, reason, retry_in } => {
+        Event::ResponseDropped { turn, reason, again } => {
             if let Some(running) = model.turn.of(turn) {
                 running.streamed = Streamed::default();
-                running.enter(Phase::Retrying { at: now + retry_in, reason: reason.clone() });
                 model.transcript.response_dropped(now);
-                model.transcript.notice(NoticeLevel::Warning, reason);
+                match again {
+                    Some(again) => {
+                        let at = now + again.pause;
+                        running.enter(Phase::Retrying { at, again, reason: reason.clone() });
+                        model.transcript.warn_once(reason);
+                    }
+                    None => running.enter(Phase::Waiting),
+                }
             }
         }
         Event::ToolStarted { turn, call } => {

@@ -40,9 +40,19 @@ pub struct Transcript {
     folds: Folds,
     /// What was asked of panes that have not come yet.
     absent: Absent,
+    /// The answer that the output limit cut, which goes on in the same block.
+    cut: Option<Cut>,
     /// The last turn whose end is marked, so that an event and a log's line mark it once.
     ended: Option<TurnId>,
     lines: u64,
+}
+
+/// An answer that was cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Cut {
+    block: BlockId,
+    /// The bytes that the log has of it.
+    upto: usize,
 }
 
 /// What a call has come to.

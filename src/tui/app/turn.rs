@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::domain::TurnId;
 use crate::providers::Prefill;
+use crate::providers::retry::Again;
 
 /// Whether a turn runs.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -63,7 +64,16 @@ pub enum Phase {
     Retrying {
         /// When.
         at: Duration,
+        /// Which try that is, of how many.
+        again: Again,
         /// What went wrong.
+        reason: String,
+    },
+    /// The request waits until this time: the server asked to be left alone.
+    Held {
+        /// When.
+        at: Duration,
+        /// What the server said.
         reason: String,
     },
     /// The person has stopped it.
@@ -141,6 +151,7 @@ impl Running {
             | Phase::Prefill(_)
             | Phase::Tool(_)
             | Phase::Retrying { .. }
+            | Phase::Held { .. }
             | Phase::Stopping => return None,
         }
         let seconds = now.checked_sub(self.streamed.since?)?.as_secs_f64();

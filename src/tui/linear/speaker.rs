@@ -14,6 +14,7 @@ use crate::tui::app::block::{Block, BlockId, Body, Notice, Prose, TextState};
 use crate::tui::app::model::Toast;
 use crate::tui::app::status::clock;
 use crate::tui::app::title::home_path;
+use crate::tui::app::turn::Phase;
 use crate::tui::view::activity;
 
 use super::pages::{self, lines};
@@ -39,6 +40,8 @@ pub(super) struct Speaker {
     page: Option<String>,
     toast: Option<Toast>,
     waiting: usize,
+    /// The pause that was told of, by its end.
+    pause: Option<Duration>,
     model: String,
     mode: &'static str,
     /// Whether a question was open when this was heard last.
@@ -134,6 +137,7 @@ impl Speaker {
 
     fn blocks(&mut self, model: &Model, said: &mut Vec<Said>) {
         let blocks = model.transcript.blocks();
+        self.rest(model, said);
         let from = self.frontier.map_or(0, |last| blocks.partition_point(|it| it.id <= last));
         for block in &blocks[from..] {
             if !self.ahead.contains(&block.id) && self.block(model, block, said) == Final::Yes {
@@ -145,6 +149,18 @@ impl Speaker {
                 break;
             }
             self.frontier = Some(block.id);
+        }
+    }
+
+    /// An answer that was cut off, and said, may go on.
+    fn rest(&mut self, model: &Model, said: &mut Vec<Said>) {
+        let Some((id, at)) = self.streaming else { return };
+        let is_said = self.frontier.is_some_and(|last| id <= last) || self.ahead.contains(&id);
+        if let Some(Block { body: Body::Assistant(prose), .. }) = model.transcript.get(id)
+            && is_said
+            && prose.text.len() > at
+        {
+            self.prose(id, prose, said);
         }
     }
 
@@ -214,6 +230,11 @@ impl Speaker {
             let meaning = mode.meaning();
             said.push(Said::new(Who::Note, format!("The mode is {}: {meaning}.", mode.name())));
         }
+        let pause = pause_of(model);
+        if pause.is_some() && self.pause != pause {
+            said.push(Said::new(Who::Warning, format!("{}. ctrl+c stops.", activity::what(model))));
+        }
+        self.pause = pause;
         let waiting = model.queue.items().len();
         if waiting > self.waiting {
             said.push(Said::new(Who::Note, "That waits for the end of this turn."));
@@ -253,6 +274,20 @@ impl Speaker {
 enum Final {
     Yes,
     No,
+}
+
+/// When the pause before a request is over.
+fn pause_of(model: &Model) -> Option<Duration> {
+    match model.turn.running()?.phase {
+        Phase::Retrying { at, .. } | Phase::Held { at, .. } => Some(at),
+        Phase::Waiting
+        | Phase::Prefill(_)
+        | Phase::Thinking
+        | Phase::Answering
+        | Phase::Calling(_)
+        | Phase::Tool(_)
+        | Phase::Stopping => None,
+    }
 }
 
 fn who(level: NoticeLevel) -> Who {

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::agent::Event;
 use crate::domain::{Block, CallId, Diff, Display, StopReason, ToolStatus, Usage};
+use crate::providers::retry::Again;
 use crate::session::{Entry, Record, ResultInfo, TurnOutcome};
 use crate::tui::app::block::{Body, Thinking, Tool};
 use crate::tui::app::transcript::Transcript;
@@ -148,14 +149,59 @@ fn what_is_stale_changes_nothing() {
     assert_eq!(scene.model.transcript.blocks().len(), 0);
 }
 
+/// A response of this text that ran into the output limit.
+fn cut(text: &str) -> Record {
+    let mut record = assistant(vec![Block::Text { text: text.into() }]);
+    if let Entry::Message(message) = &mut record.entry {
+        message.stop_reason = Some(StopReason::MaxTokens);
+    }
+    record
+}
+
+#[test]
+fn an_answer_that_was_cut_off_goes_on_where_it_stood() {
+    let mut note = user("");
+    if let Entry::Message(message) = &mut note.entry {
+        message.content =
+            vec![Block::Context { name: "continuation".into(), text: "Go on.".into() }];
+    }
+    let rest = assistant(vec![Block::Text { text: "let b;\n```".into() }]);
+    let log = [cut("```rs\nlet a;\n"), note, rest];
+    let text = |piece: &str| Event::Text { turn: TURN, text: piece.into() };
+    let dropped =
+        Event::ResponseDropped { turn: TURN, reason: "It broke.".to_owned(), again: None };
+    let [first, note, rest] = log.each_ref().map(recorded);
+    let events = [
+        Event::TurnStarted { turn: TURN },
+        text("```rs\nlet a"),
+        text(";\n"),
+        first,
+        note,
+        text("void"),
+        dropped,
+        text("let "),
+        text("b;\n```"),
+        rest,
+    ];
+    let live = played(events.to_vec()).model.transcript;
+    assert_eq!(live.last_answer(), Some("```rs\nlet a;\nlet b;\n```"));
+    assert_eq!(live.blocks().len(), 1);
+    assert_eq!(bodies(&live), from_log(&log));
+}
+
 #[test]
 fn a_dropped_response_is_struck_and_its_calls_go() {
     let (_, events) = turn();
     let dropped = Event::ResponseDropped {
         turn: TURN,
         reason: "The server closed the connection.".into(),
-        retry_in: Duration::from_secs(4),
+        again: Some(Again { pause: Duration::from_secs(4), number: 2, of: 5 }),
     };
-    let scene = played(events[..9].to_vec()).event(dropped);
-    scene.shows("Thought, and had to start over").hides("Read").shows("Trying again in 4 s");
+    let scene = played(events[..9].to_vec()).event(dropped.clone());
+    let scene = scene.shows("Thought, and had to start over").hides("Read");
+    let blocks = scene.model.transcript.blocks().len();
+    let scene = scene.shows("Trying again in 4 s (2 of 5)").event(dropped);
+    assert_eq!(scene.model.transcript.blocks().len(), blocks, "the same is said once");
+    let anew = Event::ResponseDropped { turn: TURN, reason: "Too long.".into(), again: None };
+    scene.event(anew).shows("Waiting for the model");
 }

@@ -9,7 +9,8 @@ use crate::agent::Event;
 use crate::config::StatusItems;
 use crate::domain::{StopReason, Todo, TodoStatus, Usage};
 use crate::platform::announce::Progress;
-use crate::providers::Prefill;
+use crate::providers::retry::Again;
+use crate::providers::{Held, Prefill};
 use crate::session::TurnOutcome;
 use crate::tui::app::attention::Presence;
 use crate::tui::app::model::{Motion, StatusCommand};
@@ -61,6 +62,8 @@ fn the_running_line_names_the_step_and_what_is_done_for_it() {
 
 #[test]
 fn the_running_line_says_what_it_waits_for() {
+    let held = Held { wait: Duration::from_secs(7), reason: "slow down".into() };
+    let held = Event::RequestHeld { turn: TURN, held };
     let progress = Prefill { processed: 5_200, total: 12_000, cached: 0 };
     screen(80, 24)
         .event(RUNS)
@@ -69,10 +72,13 @@ fn the_running_line_says_what_it_waits_for() {
         .event(Event::ResponseDropped {
             turn: TURN,
             reason: "The server is busy (429).".into(),
-            retry_in: Duration::from_secs(8),
+            again: Some(Again { pause: Duration::from_secs(8), number: 2, of: 5 }),
         })
         .after(3000)
-        .shows("Trying again in 5 s · The server is busy (429).")
+        .shows("Trying again in 5 s (2 of 5) · esc stops · The server is busy (429).")
+        .event(held)
+        .after(1000)
+        .shows("Waiting 6 s for the server · esc stops · slow down")
         .event(question(1, "rm -rf build/"))
         .shows("Waiting for your answer · Bash");
 }

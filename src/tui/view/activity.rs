@@ -2,6 +2,8 @@
 //! what it waits for, and at the right edge for how long and how much was written. What is on the
 //! right stays; what is on the left gives way, the detail first.
 
+use std::time::Duration;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -9,6 +11,7 @@ use crate::domain::TodoStatus;
 use crate::providers::Prefill;
 use crate::tui::app::Model;
 use crate::tui::app::block::{Body, Tool, ToolState};
+use crate::tui::app::keymap::ChatKey;
 use crate::tui::app::model::Motion;
 use crate::tui::app::status::{clock, tokens};
 use crate::tui::app::turn::{Certainty, Phase, Running, Turn};
@@ -38,6 +41,7 @@ pub fn draw(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer)
     right.push(span(elapsed, Role::Muted));
     let room = area.width.saturating_sub(spans_width(&right) + 4);
     let Doing { what, detail } = doing(model);
+    let detail = stops(model).map_or(detail.clone(), |stops| format!("{stops} · {detail}"));
     let what = truncate(&what, room);
     let left = room.saturating_sub(width(&what) + 3);
     let mut line =
@@ -54,6 +58,11 @@ pub fn draw(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer)
 pub fn words(model: &Model) -> String {
     let Doing { what, detail } = doing(model);
     if detail.is_empty() { what } else { format!("{what}, {detail}") }
+}
+
+/// The same without the detail.
+pub fn what(model: &Model) -> String {
+    doing(model).what
 }
 
 struct Doing {
@@ -75,9 +84,14 @@ fn doing(model: &Model) -> Doing {
     }
     let (plain, detail) = match &running.phase {
         Phase::Stopping => return Doing::of("Stopping", ""),
-        Phase::Retrying { at, reason } => {
-            let left = at.saturating_sub(model.now).as_millis().div_ceil(1000);
-            return Doing::of(format!("Trying again in {left} s"), harmless(reason));
+        Phase::Retrying { at, again, reason } => {
+            let seconds = seconds_left(model, *at);
+            let what = format!("Trying again in {seconds} s ({} of {})", again.number, again.of);
+            return Doing::of(what, harmless(reason));
+        }
+        Phase::Held { at, reason } => {
+            let what = format!("Waiting {} s for the server", seconds_left(model, *at));
+            return Doing::of(what, harmless(reason));
         }
         Phase::Prefill(progress) => return reading(progress),
         Phase::Waiting => ("Waiting for the model", String::new()),
@@ -92,6 +106,30 @@ fn doing(model: &Model) -> Doing {
         (Some(step), true) => Doing::of(harmless(&step.active_form), plain.to_lowercase()),
         (None, _) if plain == "Running" => Doing::of(detail, ""),
         (None, _) => Doing::of(plain, detail),
+    }
+}
+
+/// The seconds until then, as the clock beside them counts.
+fn seconds_left(model: &Model, at: Duration) -> u128 {
+    at.saturating_sub(model.shown_now()).as_millis().div_ceil(1000)
+}
+
+/// How a wait that is counted down is ended.
+fn stops(model: &Model) -> Option<String> {
+    let Turn::Running(running) = &model.turn else { return None };
+    match running.phase {
+        Phase::Retrying { .. } | Phase::Held { .. } if !model.has_question() => {
+            Some(format!("{} stops", model.settings.keys.key(ChatKey::Back)))
+        }
+        Phase::Retrying { .. }
+        | Phase::Held { .. }
+        | Phase::Waiting
+        | Phase::Prefill(_)
+        | Phase::Thinking
+        | Phase::Answering
+        | Phase::Calling(_)
+        | Phase::Tool(_)
+        | Phase::Stopping => None,
     }
 }
 

@@ -44,6 +44,7 @@ pub fn label(model: &Model) -> Label {
             | Phase::Calling(_)
             | Phase::Tool(_)
             | Phase::Retrying { .. }
+            | Phase::Held { .. }
             | Phase::Stopping => Progress::Busy,
         },
     };

@@ -7,8 +7,8 @@ use crate::session::TurnOutcome;
 use crate::tui::app::title::title;
 
 use super::{
-    Body, Ended, Live, Notice, Origin, Prose, Shows, TextState, Thinking, Tool, ToolState,
-    Transcript, newlines, valid,
+    Block, Body, Cut, Ended, Live, Notice, Origin, Prose, Shows, TextState, Thinking, Tool,
+    ToolState, Transcript, newlines, valid,
 };
 
 impl Transcript {
@@ -20,11 +20,31 @@ impl Transcript {
             self.touch_last();
             return;
         }
+        if self.goes_on(piece) {
+            return;
+        }
         self.end_thinking(now);
         self.push_open(Body::Assistant(Prose {
             text: piece.to_owned(),
             state: TextState::Streaming,
         }));
+    }
+
+    /// Puts the first of what follows a cut answer behind it, where nothing stands between.
+    fn goes_on(&mut self, piece: &str) -> bool {
+        let Some(Cut { block, .. }) = self.cut.filter(|_| self.open.is_empty()) else {
+            return false;
+        };
+        match self.blocks.last_mut() {
+            Some(Block { id, revision, body: Body::Assistant(prose), .. }) if *id == block => {
+                prose.text.push_str(piece);
+                prose.state = TextState::Streaming;
+                *revision += 1;
+                self.open.push(block);
+                true
+            }
+            Some(_) | None => false,
+        }
     }
 
     /// More reasoning of the response.
@@ -68,7 +88,14 @@ impl Transcript {
             let Some(block) = self.blocks.get_mut(at) else { continue };
             block.revision += 1;
             match &mut block.body {
-                Body::Assistant(prose) => prose.state = TextState::Dropped,
+                Body::Assistant(prose) => match self.cut {
+                    // What stands before it is on record.
+                    Some(cut) if cut.block == id => {
+                        prose.text.truncate(cut.upto);
+                        prose.state = TextState::Done;
+                    }
+                    Some(_) | None => prose.state = TextState::Dropped,
+                },
                 Body::Thinking(thinking) => thinking.state = TextState::Dropped,
                 Body::Tool(tool) => {
                     self.calls.remove(&tool.call);
@@ -125,11 +152,20 @@ impl Transcript {
         self.push(Body::Notice(Notice { level, text }));
     }
 
+    /// A warning, unless it is what slug has just said: each try of a request may fail alike.
+    pub fn warn_once(&mut self, text: String) {
+        let notice = Body::Notice(Notice { level: NoticeLevel::Warning, text });
+        if self.blocks.last().is_none_or(|last| last.body != notice) {
+            self.push(notice);
+        }
+    }
+
     /// The turn is over.
     pub fn end_turn(&mut self, turn: TurnId, outcome: &TurnOutcome, now: Duration) {
         self.end_thinking(now);
         self.close_response();
         self.stop_calls();
+        self.cut = None;
         if self.ended == Some(turn) {
             return;
         }

@@ -1,16 +1,17 @@
 //! The transcript as the log tells it. A line that says how something ended takes the place of what
 //! streamed of it.
 
+use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::domain::{self, CallId, Role};
+use crate::domain::{self, CallId, Role, StopReason};
 use crate::session::{Entry, MessageEntry, Record, ResultInfo, TurnOutcome};
 use crate::tui::app::title::{first_line, title};
 
 use super::{
-    Body, Ended, Origin, Prose, Shows, TextState, Thinking, Tool, ToolState, Transcript, newlines,
-    valid,
+    Block, BlockId, Body, Cut, Ended, Origin, Prose, Shows, TextState, Thinking, Tool, ToolState,
+    Transcript, newlines, valid,
 };
 
 impl Transcript {
@@ -73,12 +74,15 @@ impl Transcript {
 
     /// Puts the finished response in the place of what streamed.
     fn response(&mut self, record: &Record, message: &MessageEntry) {
-        let mut open = std::mem::take(&mut self.open).into_iter();
-        let bodies: Vec<Body> =
+        let mut open: VecDeque<BlockId> = std::mem::take(&mut self.open).into();
+        let mut bodies: VecDeque<Body> =
             message.content.iter().filter_map(|block| body_of(block, &self.cwd)).collect();
+        if let Some(cut) = self.cut.take() {
+            self.join(cut, &mut bodies, &mut open, record);
+        }
         for body in bodies {
             let mut streamed = None;
-            for id in open.by_ref() {
+            while let Some(id) = open.pop_front() {
                 if self.get(id).is_some_and(|block| block.body.is_same_as(&body)) {
                     streamed = Some(id);
                     break;
@@ -102,6 +106,45 @@ impl Transcript {
         }
         for id in open {
             self.remove(id);
+        }
+        if message.stop_reason == Some(StopReason::MaxTokens)
+            && let Some(Block { id, entry, body: Body::Assistant(prose), .. }) = self.blocks.last()
+            && *entry == Some(record.id)
+        {
+            self.cut = Some(Cut { block: *id, upto: prose.text.len() });
+        }
+    }
+
+    /// Puts the rest of a cut answer behind what there is of it: where it streamed there, or where
+    /// nothing stands between.
+    fn join(
+        &mut self,
+        cut: Cut,
+        bodies: &mut VecDeque<Body>,
+        open: &mut VecDeque<BlockId>,
+        record: &Record,
+    ) {
+        let streamed = open.front() == Some(&cut.block);
+        let is_last = self.blocks.last().is_some_and(|last| last.id == cut.block);
+        if streamed {
+            open.pop_front();
+        } else if !is_last || !open.is_empty() {
+            return;
+        }
+        let at = self.index(cut.block);
+        let Some(Block { body: Body::Assistant(prose), revision, entry, .. }) =
+            self.blocks.get_mut(at)
+        else {
+            return;
+        };
+        prose.text.truncate(cut.upto);
+        prose.state = TextState::Done;
+        *revision += 1;
+        if let Some(Body::Assistant(_)) = bodies.front()
+            && let Some(Body::Assistant(rest)) = bodies.pop_front()
+        {
+            prose.text.push_str(&rest.text);
+            *entry = Some(record.id);
         }
     }
 

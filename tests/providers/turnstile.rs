@@ -1,0 +1,78 @@
+//! What one request is told holds for all that ask the same server with the same key.
+
+use super::*;
+
+/// A request that listens on a task of its own.
+fn send(http: &Arc<Http>, server: &ModelServer, key: &str) -> tokio::task::JoinHandle<Heard> {
+    let key = Some(SecretString::from(key.to_owned()));
+    let provider = ChatCompletions::new(Way::new(Arc::clone(http), endpoint(server), key));
+    tokio::spawn(async move { ask(&provider, vec![Message::user("hi")]).await })
+}
+
+/// What a request hears first, and the rest of it.
+async fn first(
+    http: &Arc<Http>,
+    server: &ModelServer,
+    key: &str,
+) -> (StreamEvent, futures_util::stream::BoxStream<'static, Result<StreamEvent, ProviderError>>) {
+    let key = Some(SecretString::from(key.to_owned()));
+    let provider = ChatCompletions::new(Way::new(Arc::clone(http), endpoint(server), key));
+    let mut stream = provider.stream(request(vec![Message::user("hi")]), CancellationToken::new());
+    (stream.next().await.unwrap().unwrap(), stream)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_server_wants_to_be_left_alone_nothing_reaches_it() {
+    for status in [429, 503, 529] {
+        let (http, server) = (Arc::new(Http::new()), ModelServer::start());
+        server.reply(Reply::error(status, "slow down").with_header("retry-after", "3000"));
+        send(&http, &server, "sk-1").await.unwrap().error();
+        let mut waiting = Vec::new();
+        for _ in 0..5 {
+            let (event, stream) = first(&http, &server, "sk-1").await;
+            let StreamEvent::Held(held) = event else { panic!("{event:?}") };
+            assert!(held.wait <= Duration::from_secs(60), "what is asked for is capped");
+            assert!(held.reason.contains("slow down"), "{}", held.reason);
+            waiting.push(stream);
+        }
+        assert_eq!(server.questions().len(), 1, "{status}");
+        // Another key is another account, and another server another matter.
+        server.reply(Reply::text("x"));
+        assert_eq!(first(&http, &server, "sk-2").await.0, StreamEvent::Started);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_the_time_is_over_all_go_on() {
+    let (http, server) = (Arc::new(Http::new()), ModelServer::start());
+    server.reply(Reply::error(429, "slow down").with_header("retry-after-ms", "80"));
+    send(&http, &server, "sk-1").await.unwrap().error();
+    (0..4).for_each(|_| server.reply(Reply::text("Here I am.")));
+    let sent: Vec<_> = (0..4).map(|_| send(&http, &server, "sk-1")).collect();
+    for heard in sent {
+        assert_eq!(heard.await.unwrap().text, "Here I am.");
+    }
+    assert_eq!(server.questions().len(), 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_gets_eight_requests_at_once_and_a_stopped_one_makes_room() {
+    let (http, server, gate) = (Arc::new(Http::new()), ModelServer::start(), Gate::closed());
+    (0..11).for_each(|_| server.reply(Reply::text("Done.").gated(&gate)));
+    let mut under_way = Vec::new();
+    for _ in 0..8 {
+        let (event, stream) = first(&http, &server, "sk-1").await;
+        assert_eq!(event, StreamEvent::Started);
+        under_way.push(stream);
+    }
+    let (ninth, tenth) = (send(&http, &server, "sk-1"), send(&http, &server, "sk-1"));
+    // As many as may are there; a request of another account shows that the others had time.
+    assert_eq!(first(&http, &server, "sk-2").await.0, StreamEvent::Started);
+    assert_eq!(server.questions().len(), 9);
+    under_way.truncate(6);
+    server.wait_for_requests(11);
+    gate.open();
+    for heard in [ninth, tenth] {
+        assert_eq!(heard.await.unwrap().text, "Done.");
+    }
+}
