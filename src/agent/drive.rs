@@ -26,7 +26,7 @@ use super::gate::{Gate, give_up, refuse};
 use super::normalise::{is_silent, normalise};
 use super::stop::Inbox;
 use super::turn::{Action, Compacted, Cut, Input, Turn};
-use super::{Command, Event, SteerId, batch, request, seals};
+use super::{Command, Event, SteerId, batch, known, request, seals};
 
 /// What the model is told where the output limit cut its answer.
 const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it stops, in the \
@@ -343,14 +343,16 @@ impl Agent {
         self.open.catch_up();
         let history = self.open.conversation.messages.iter().map(|(_, message)| message.clone());
         let mut messages = normalise(history);
+        let facts = self.facts(&running.model).await;
+        self.heed_images(&running.model, facts.as_ref());
         let images = self.pictures.fill(&mut messages, &running.model, &self.setup.blobs).await;
         let parts = request::Parts {
             model: &running.model,
             system: &running.system,
             tools: running.gate.registry.specs(),
-            max_tokens: self.service().max_tokens,
+            max_tokens: known::max_tokens(self.service().max_tokens, facts.as_ref()),
             temperature: self.setup.temperature,
-            effort: self.effort,
+            effort: known::effort(self.effort, facts.as_ref()),
         };
         let seals = &self.open.conversation.seals;
         running.answered = Some(seals::unseal(&parts, &mut messages, seals));
@@ -379,6 +381,8 @@ impl Agent {
         let entry = MessageEntry {
             stop_reason: Some(stop),
             usage,
+            cost: self.cost(&running.model, usage).await,
+            model: Some(running.model.clone()),
             answered: running.answered.take(),
             ..MessageEntry::new(message)
         };
@@ -387,6 +391,7 @@ impl Agent {
         tracing::info!(input, output, cache_read, cache_write, ?streamed_for, "response");
         let ended = Event::ResponseEnded { turn: running.turn, stop, usage, streamed_for };
         self.events.tell(ended).await;
+        self.tell_spent().await;
         match stop {
             StopReason::Refusal => {
                 self.warn("The provider withheld the rest of this answer.").await;

@@ -267,7 +267,9 @@ impl Agent {
         if outcome == TurnOutcome::Interrupted {
             gate.journal.write(gate.turn, Entry::Interrupted).await;
         }
-        let end = TurnEnd { outcome: outcome.clone(), usage };
+        self.open.catch_up();
+        let cost = self.open.conversation.spending.turn(gate.turn).known_cost();
+        let end = TurnEnd { outcome: outcome.clone(), usage, cost };
         gate.journal.write(gate.turn, Entry::TurnEnd(end)).await;
         self.open.catch_up();
         tracing::info!(?outcome, "turn ended");

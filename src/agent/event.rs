@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::providers::retry::Again;
 use crate::providers::{Held, ModelInfo, Prefill};
-use crate::session::{Record, TurnOutcome};
+use crate::session::{Record, Spending, TurnOutcome};
 
 use super::SteerId;
 
@@ -129,6 +129,8 @@ pub enum Event {
         /// How long tokens came, for a rate.
         streamed_for: Duration,
     },
+    /// What the session has taken so far.
+    Spent(Box<Spending>),
     /// The response failed and will be asked for again: what streamed is void.
     ResponseDropped {
         /// The turn.

@@ -178,8 +178,10 @@ impl Agent {
     /// Tells that this model answers.
     pub(super) async fn tell_named(&self, model: &str) {
         let model = model.to_owned();
-        let assumed = Window::Assumed(self.service().window);
-        let window = self.models.window(&model).map_or(assumed, Window::Served);
+        let window = match self.models.window(&model) {
+            Some(window) => Window::Served(window),
+            None => self.window_unserved(&model).await,
+        };
         let Service { name, provider, .. } = self.service();
         let (local, provider) = (provider.is_local(), name.clone());
         let model = ModelName { provider, model };

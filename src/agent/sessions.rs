@@ -146,6 +146,7 @@ impl Agent {
             self.events.tell(Event::TitleChanged(title)).await;
         }
         self.events.tell(Event::TodosChanged(todos)).await;
+        self.tell_spent().await;
     }
 
     fn belongs_elsewhere(&self, loaded: &Loaded) -> Option<String> {

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::catalogue::Shelf;
 use crate::context::ContextProvider;
 use crate::domain::Mode;
 use crate::permissions::Workspace;
@@ -28,6 +29,8 @@ pub enum Standing {
 pub struct Setup {
     /// Where the models are.
     pub services: Services,
+    /// What is known of models without asking.
+    pub catalogue: Arc<Shelf>,
     /// The model that was asked for by name; `None` takes what the server offers.
     pub model: Option<String>,
     /// Whether that model and its provider hold for a session that had others.

@@ -36,6 +36,8 @@ pub enum SlashCommand {
     Fold(Option<FoldOrder>),
     /// Shows the plan.
     Todos,
+    /// Shows the session, its model, and what was taken.
+    Status,
     /// Changes the theme, or asks which.
     Theme(Option<String>),
     /// Sends the last message again.
@@ -184,7 +186,7 @@ pub enum ParseError {
 }
 
 /// All commands, in the order that lists show them.
-pub const TABLE: [Spec; 18] = [
+pub const TABLE: [Spec; 19] = [
     Spec { name: "help", argument: Argument::None, help: "keys and commands" },
     Spec { name: "new", argument: Argument::None, help: "begin an empty session" },
     Spec { name: "sessions", argument: Argument::Session, help: "open a past session" },
@@ -203,6 +205,7 @@ pub const TABLE: [Spec; 18] = [
     Spec { name: "pager", argument: Argument::None, help: "the transcript in $PAGER" },
     Spec { name: "fold", argument: Argument::Fold, help: "fold thinking, tools, messages or Bash" },
     Spec { name: "todos", argument: Argument::None, help: "the plan, step by step" },
+    Spec { name: "status", argument: Argument::None, help: "tokens and cost by model" },
     Spec { name: "theme", argument: Argument::Theme, help: "change the colours" },
     Spec { name: "retry", argument: Argument::None, help: "send the last message again" },
     Spec { name: "vi", argument: Argument::OneOf(SWITCH), help: "Vi keys in the input" },
@@ -300,6 +303,7 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "pager" => SlashCommand::Pager,
         "fold" => SlashCommand::Fold(given.map(fold_order).transpose()?),
         "todos" => SlashCommand::Todos,
+        "status" => SlashCommand::Status,
         "theme" => SlashCommand::Theme(given.map(str::to_owned)),
         "retry" => SlashCommand::Retry,
         "vi" => SlashCommand::Vi(given.map(|word| match word {

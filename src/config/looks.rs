@@ -30,6 +30,8 @@ pub enum StatusItem {
     Context,
     /// What came from the server's cache.
     Cached,
+    /// What the session has cost.
+    Cost,
 }
 
 /// What the first line shows, from the left and at the right edge.
@@ -64,7 +66,7 @@ const DIVIDER: &str = "|";
 
 impl StatusItem {
     /// All of them, in the order of the default line.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Slug,
         Self::Folder,
         Self::Branch,
@@ -77,6 +79,7 @@ impl StatusItem {
         Self::Mode,
         Self::Context,
         Self::Cached,
+        Self::Cost,
     ];
 
     /// The name as written in the configuration.
@@ -94,6 +97,7 @@ impl StatusItem {
             Self::Mode => "mode",
             Self::Context => "context",
             Self::Cached => "cached",
+            Self::Cost => "cost",
         }
     }
 
@@ -107,7 +111,9 @@ impl StatusItem {
             | Self::Session
             | Self::Time
             | Self::Command => true,
-            Self::Rate | Self::Model | Self::Mode | Self::Context | Self::Cached => false,
+            Self::Rate | Self::Model | Self::Mode | Self::Context | Self::Cached | Self::Cost => {
+                false
+            }
         }
     }
 }

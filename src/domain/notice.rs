@@ -5,6 +5,8 @@
 pub enum Window {
     /// The server says so.
     Served(u64),
+    /// The catalogue of models says so.
+    Known(u64),
     /// The configuration says so, or nobody does.
     Assumed(u64),
 }

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::agent::Event;
 use crate::cli::{Exit, OutputFormat};
-use crate::domain::{Block, NoticeLevel, Role, SessionId, StopReason, ToolCall, TurnId, Usage};
+use crate::domain::{
+    Block, Money, NoticeLevel, Role, SessionId, StopReason, ToolCall, TurnId, Usage,
+};
 use crate::session::{Entry, MessageEntry, Record, TurnOutcome};
 
 /// What has happened so far, and what is left to say of it.
@@ -19,6 +21,7 @@ pub struct Report {
     refused: Vec<(ToolCall, String)>,
     outcome: Option<TurnOutcome>,
     usage: Usage,
+    cost: Option<Money>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +44,7 @@ impl Report {
             refused: Vec::new(),
             outcome: None,
             usage: Usage::default(),
+            cost: None,
         }
     }
 
@@ -68,6 +72,10 @@ impl Report {
             Event::SessionRead { .. } => Vec::new(),
             Event::TurnStarted { turn } => {
                 self.turn = *turn;
+                Vec::new()
+            }
+            Event::Spent(spending) => {
+                self.cost = spending.turn(self.turn).known_cost();
                 Vec::new()
             }
             Event::Recorded(record) => self.recorded(record),
@@ -153,6 +161,7 @@ impl Report {
                     "content": entry.content,
                     "stop_reason": entry.stop_reason,
                     "usage": entry.usage,
+                    "cost": entry.cost,
                 }))
             }
             Role::User => self.results(entry),
@@ -219,13 +228,13 @@ impl Report {
             .iter()
             .map(|(call, reason)| json!({"call": call, "reason": reason}))
             .collect();
-        // No price is known without a catalogue of models, and an unknown cost is not zero.
+        // An unknown cost is not zero.
         json!({
             "type": "result",
             "text": self.text,
             "session_id": self.session,
             "usage": self.usage,
-            "cost": null,
+            "cost": self.cost,
             "turns": self.turn,
             "exit": self.exit().code(),
             "refused": refused,

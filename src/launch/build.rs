@@ -7,6 +7,7 @@ use anyhow::Context;
 use chrono::Local;
 
 use crate::agent::{Person, Service, Services, Setup, Standing};
+use crate::catalogue::Shelf;
 use crate::cli::Cli;
 use crate::config::{Config, ModelChoice, Origin, Server};
 use crate::context::{self, Git};
@@ -83,6 +84,7 @@ pub(super) fn parts(
         services: sides.services,
         standing: standing(config),
         fallback_model: config.fallback_model.as_ref().map(|model| model.value.clone()),
+        catalogue: Arc::new(Shelf::new(ground.home.catalogue())),
         temperature: config.temperature.as_ref().map(|temperature| temperature.value),
         max_tool_rounds: config.max_tool_rounds.value,
         system_prompt: config.system_prompt.as_ref().map(|prompt| prompt.value.clone()),

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Block, CallId, ContentHash, Display, Effort, EntryId, Message, Mode, Outcome, Role, RuleSource,
+    Block, CallId, ContentHash, Display, Effort, EntryId, Message, Mode, Money, Outcome, Role, RuleSource,
     SessionId, StopReason, Todo, ToolStatus, TurnId, Usage,
 };
 
@@ -126,6 +126,12 @@ pub struct MessageEntry {
     /// Of a response: what it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Of a response: the model that answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Of a response: what it cost in US dollars, where its price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Money>,
     /// Of a response: SHA-256 of model, tools, system text and messages that it answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<ContentHash>,
@@ -204,6 +210,9 @@ pub struct TurnEnd {
     pub outcome: TurnOutcome,
     /// Tokens of all its responses together.
     pub usage: Usage,
+    /// What those of them cost whose price is known, in US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Money>,
 }
 
 /// How a turn ended.
@@ -233,6 +242,8 @@ impl MessageEntry {
             content: message.content,
             stop_reason: None,
             usage: None,
+            model: None,
+            cost: None,
             answered: None,
             result: None,
         }

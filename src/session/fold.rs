@@ -7,9 +7,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::domain::{
-    Block, CallId, ContentHash, Effort, EntryId, Message, StopReason, Todo, ToolCall, TurnId, Usage,
+    Block, CallId, ContentHash, Effort, EntryId, Message, ModelName, StopReason, Todo, ToolCall,
+    TurnId,
 };
 
+use super::spending::Spending;
 use super::title::note_title;
 use super::{Compaction, Entry, MessageEntry, Record};
 
@@ -31,7 +33,7 @@ pub struct Conversation {
     /// The number of the next turn.
     pub next_turn: TurnId,
     /// What all responses took.
-    pub usage: Usage,
+    pub spending: Spending,
     /// The last text of each context that the sent messages hold, by the context's name.
     pub contexts: BTreeMap<String, String>,
     /// What the responses with sealed thinking answered, by their seals.
@@ -109,7 +111,7 @@ impl Default for Conversation {
             provider: None,
             effort: None,
             next_turn: TurnId(1),
-            usage: Usage::default(),
+            spending: Spending::default(),
             contexts: BTreeMap::new(),
             seals: HashMap::new(),
             open_calls: Vec::new(),
@@ -133,10 +135,14 @@ impl Conversation {
         note_title(&mut self.title, &record.entry);
         match &record.entry {
             Entry::Session(header) => {
+                self.spending.begin(record.id);
                 self.model = Some(header.model.clone());
                 self.provider = Some(header.provider.clone());
             }
-            Entry::Message(said) => self.say(record.id, said),
+            Entry::Message(said) => {
+                self.spend(record, said);
+                self.say(record.id, said);
+            }
             Entry::Compaction(compaction) => self.compact(compaction),
             Entry::Todo { todos } => self.todos.clone_from(todos),
             Entry::Model { model, provider, effort } => {
@@ -154,11 +160,16 @@ impl Conversation {
         }
     }
 
+    fn spend(&mut self, record: &Record, said: &MessageEntry) {
+        let model = ModelName {
+            provider: self.provider.clone().unwrap_or_default(),
+            model: said.model.clone().or_else(|| self.model.clone()).unwrap_or_default(),
+        };
+        self.spending.take(record, said, model);
+    }
+
     fn say(&mut self, id: EntryId, said: &MessageEntry) {
         let message = as_sent(said);
-        if let Some(usage) = said.usage {
-            self.usage += usage;
-        }
         if let Some(answered) = &said.answered {
             let seals = message.content.iter().filter_map(Block::seal);
             self.seals.extend(seals.map(|seal| (seal, answered.clone())));

@@ -1,6 +1,6 @@
 //! Records in, conversation out.
 
-use crate::domain::{Mode, TodoStatus};
+use crate::domain::{Mode, TodoStatus, Usage};
 
 use super::super::samples::{
     assistant, call, calls, every_kind, record, result, says, turn_end, user,
@@ -63,7 +63,7 @@ fn usage_adds_up_over_responses() {
         (2, says("again")),
     ]));
     assert_eq!(
-        conversation.usage,
+        conversation.spending.total().usage,
         Usage { input: 20, output: 4, cache_read: 8, ..Usage::default() }
     );
 }
@@ -84,7 +84,7 @@ fn absurd_numbers_in_a_log_do_no_harm() {
     };
     let all = records(vec![(u32::MAX, absurd("one")), (u32::MAX, absurd("two"))]);
     let conversation = Conversation::of(&all);
-    assert_eq!(conversation.usage.input, u64::MAX);
+    assert_eq!(conversation.spending.total().usage.input, u64::MAX);
     assert_eq!(conversation.next_turn, TurnId(u32::MAX));
 }
 

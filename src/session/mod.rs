@@ -17,6 +17,7 @@ mod lock;
 mod log;
 mod meta;
 mod recover;
+mod spending;
 mod store;
 mod title;
 mod writer;
@@ -34,6 +35,7 @@ pub use lock::Holder;
 pub use log::{LogError, LogHandle};
 pub use meta::Meta;
 pub use recover::{Loaded, NEWEST, Notice, Tail, load};
+pub use spending::{ModelSpent, Spending, Spent};
 pub use store::{Store, StoreError};
 
 #[cfg(test)]

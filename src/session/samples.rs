@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 
 use crate::domain::{
-    Block, CallId, CallInput, ContentHash, Display, EntryId, Message, Mode, Outcome, Role,
+    Block, CallId, CallInput, ContentHash, Display, EntryId, Message, Mode, Money, Outcome, Role,
     RuleKind, RuleSource, SessionId, StopReason, Todo, TodoStatus, ToolCall, ToolStatus, TurnId,
     Usage,
 };
@@ -82,7 +82,7 @@ pub(super) fn result(id: &str, content: &str) -> Entry {
 
 /// The end of a turn.
 pub(super) fn turn_end() -> Entry {
-    Entry::TurnEnd(TurnEnd { outcome: TurnOutcome::Answered, usage: Usage::default() })
+    Entry::TurnEnd(TurnEnd { outcome: TurnOutcome::Answered, usage: Usage::default(), cost: None })
 }
 
 /// One entry of each kind.
@@ -91,7 +91,14 @@ pub(super) fn every_kind() -> Vec<Entry> {
     vec![
         Entry::Session(header("/work")),
         user("Fix the \u{1b}[31mcart\u{1b}[0m\nplease"),
-        calls(&["c1"]),
+        match calls(&["c1"]) {
+            Entry::Message(said) => Entry::Message(MessageEntry {
+                model: Some("qwen".into()),
+                cost: Some(Money::from_nanos(1_234_567)),
+                ..said
+            }),
+            other => panic!("{other:?}"),
+        },
         Entry::Permission(PermissionEntry {
             call: CallId::new("c1"),
             tool: "Read".into(),
@@ -148,6 +155,7 @@ pub(super) fn every_kind() -> Vec<Entry> {
         Entry::TurnEnd(TurnEnd {
             outcome: TurnOutcome::Failed("No server answers.".into()),
             usage: Usage::default(),
+            cost: Some(Money::from_nanos(1_234_567)),
         }),
     ]
 }

@@ -358,7 +358,7 @@ pub fn result(call: &str, content: &str, info: ResultInfo) -> Record {
 
 /// The end of the turn.
 pub fn turn_end(outcome: TurnOutcome) -> Record {
-    record(Entry::TurnEnd(TurnEnd { outcome, usage: Usage::default() }))
+    record(Entry::TurnEnd(TurnEnd { outcome, usage: Usage::default(), cost: None }))
 }
 
 /// A call.

@@ -80,11 +80,17 @@ pub struct Scripted {
     replies: Mutex<VecDeque<Reply>>,
     requests: Mutex<Vec<Request>>,
     models: Models,
+    host: Option<&'static str>,
 }
 
 impl Scripted {
     pub fn new(models: Models) -> Self {
-        Self { replies: Mutex::default(), requests: Mutex::default(), models }
+        Self { replies: Mutex::default(), requests: Mutex::default(), models, host: None }
+    }
+
+    /// One that is asked at this host.
+    pub fn at(host: &'static str) -> Self {
+        Self { host: Some(host), ..Self::new(Models::These(Vec::new())) }
     }
 
     pub fn reply(&self, reply: Reply) {
@@ -137,7 +143,11 @@ impl Provider for Scripted {
     }
 
     fn is_local(&self) -> bool {
-        true
+        self.host.is_none()
+    }
+
+    fn host(&self) -> Option<&str> {
+        self.host
     }
 }
 

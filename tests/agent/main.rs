@@ -22,6 +22,7 @@ mod modes;
 mod prefix;
 mod rig;
 mod sessions;
+mod spending;
 mod stopping;
 mod told;
 mod turns;

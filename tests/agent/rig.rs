@@ -8,6 +8,7 @@ use serde_json::Value;
 use slug_code::agent::{
     AgentHandle, Command, Event, Person, Service, Services, Setup, Standing, Start, spawn,
 };
+use slug_code::catalogue::Shelf;
 use slug_code::context::ContextProvider;
 use slug_code::domain::{Answer, ApprovalRequest, CallId, Message, Mode, SessionId, ToolStatus};
 use slug_code::permissions::Workspace;
@@ -85,6 +86,11 @@ impl Scene {
         }
     }
 
+    /// Where this model is asked at this host, and slug knows no other server.
+    pub fn hosted(host: &'static str, model: &'static str) -> Self {
+        Self { model: Arc::new(Scripted::at(host)), named: Some(model), ..Self::new() }
+    }
+
     pub fn in_mode(mode: Mode) -> Self {
         Self { mode, ..Self::new() }
     }
@@ -118,6 +124,7 @@ impl Scene {
                 },
                 self.others.clone(),
             ),
+            catalogue: Arc::new(Shelf::new(self.home.join("catalogue.json"))),
             model: self.named.map(str::to_owned),
             standing: self.standing,
             fallback_model: self.fallback.map(str::to_owned),
@@ -148,8 +155,13 @@ impl Scene {
 
     /// An agent whose session is open.
     pub async fn open_with(&self, start: Start, contexts: Vec<Box<dyn ContextProvider>>) -> Rig {
+        self.open_setup(self.setup(contexts), start).await
+    }
+
+    /// The same of a setup that was changed.
+    pub async fn open_setup(&self, setup: Setup, start: Start) -> Rig {
         let mut rig = Rig {
-            agent: spawn(self.setup(contexts), start),
+            agent: spawn(setup, start),
             heard: Vec::new(),
             session: None,
             asked: 0,

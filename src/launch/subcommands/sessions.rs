@@ -7,10 +7,10 @@ use serde_json::json;
 
 use crate::cli::{Exit, SessionsCommand};
 use crate::domain::sanitize::sanitize;
-use crate::domain::{Block, Role};
+use crate::domain::{Block, Role, Usage};
 use crate::launch::build;
 use crate::launch::ground::Ground;
-use crate::session::{Entry, Meta, Record};
+use crate::session::{Conversation, Entry, Meta, Record, Spending, Spent};
 
 pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<Exit> {
     let store = build::store(ground);
@@ -32,6 +32,7 @@ pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<
                 for record in &loaded.records {
                     show(&mut out, record)?;
                 }
+                took(&mut out, &Conversation::of(&loaded.records).spending)?;
             }
         }
     }
@@ -49,6 +50,23 @@ fn list(out: &mut dyn Write, sessions: &[Meta]) -> std::io::Result<()> {
         let (title, folder) = (sanitize(title), sanitize(&folder));
         let messages = session.message_count;
         writeln!(out, "{}  {used}  {messages:>4}  {title}  {folder}", session.session_id)?;
+    }
+    Ok(())
+}
+
+/// What the session took, by model.
+fn took(out: &mut dyn Write, spending: &Spending) -> std::io::Result<()> {
+    let sums = |spent: &Spent| {
+        let Usage { input, output, cache_read, .. } = spent.usage;
+        let cost = spent.known_cost().map(|cost| format!(", {cost}")).unwrap_or_default();
+        format!("{input} tokens read, {cache_read} of them from the cache, {output} written{cost}")
+    };
+    for row in spending.by_model() {
+        writeln!(out, "{}: {}", sanitize(&spending.name(row)), sums(&row.spent))?;
+    }
+    let before = spending.taken_over();
+    if before.responses > 0 {
+        writeln!(out, "before the fork, counted there: {}", sums(&before))?;
     }
     Ok(())
 }

@@ -309,6 +309,7 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
             }
         }
         SlashCommand::Todos => read(model, Page::Todos),
+        SlashCommand::Status => read(model, Page::Status),
         SlashCommand::Theme(None) => looks::read(model, looks::Reading::List),
         SlashCommand::Theme(Some(name)) => {
             looks::read(model, looks::Reading::Change(ThemeChoice::parse(&name)))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::agent::Event;
 use crate::domain::{ApprovalId, ModelName, NoticeLevel, SessionId, TurnId, Usage};
 use crate::providers::ModelInfo;
-use crate::session::{Entry, Record, TurnOutcome};
+use crate::session::{Entry, Record, Spending, TurnOutcome};
 
 use super::approval::Stray;
 use super::attention::{self, Done};
@@ -102,6 +102,7 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
         Event::ResponseEnded { turn, stop: _, usage, streamed_for } => {
             response_ended(model, turn, usage, streamed_for.as_secs_f64());
         }
+        Event::Spent(spending) => model.status.spending = *spending,
         Event::ResponseDropped { turn, reason, again } => {
             if let Some(running) = model.turn.of(turn) {
                 running.streamed = Streamed::default();
@@ -170,6 +171,7 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Ve
     model.status.session = Some(session);
     model.status.title = None;
     model.status.usage = None;
+    model.status.spending = Spending::default();
     model.status.rate = None;
     for record in records.iter() {
         note(model, record);

@@ -47,6 +47,7 @@ pub mod softwrap;
 pub mod source;
 pub mod status;
 pub mod status_line;
+pub mod status_page;
 pub mod title;
 pub mod transcript;
 pub mod trigger;

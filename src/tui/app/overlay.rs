@@ -56,6 +56,8 @@ pub enum Page {
     Help,
     /// The plan as it stands.
     Todos,
+    /// The session, its model, and what was taken.
+    Status,
 }
 
 impl Reading {

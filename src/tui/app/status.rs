@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::domain::{Effort, Mode, SessionId, Usage, Window};
+use crate::session::Spending;
 
 /// What is known of the session's surroundings. What is not known is not shown.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,6 +26,8 @@ pub struct Status {
     pub mode: Mode,
     /// What the last response took: together what stands in the window.
     pub usage: Option<Usage>,
+    /// What the session has taken so far.
+    pub spending: Spending,
     /// Tokens a second of the last response, measured.
     pub rate: Option<f64>,
     /// The open session.

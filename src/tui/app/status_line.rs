@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::domain::{NoticeLevel, Window};
+use crate::domain::{Money, NoticeLevel, Window};
 
 use super::effect::{Effect, RequestId};
 use super::model::{Model, StatusCommand};
@@ -63,6 +63,7 @@ struct State<'a> {
     git: Option<GitState<'a>>,
     context: Context,
     tokens_per_second: Option<f64>,
+    cost: Option<Money>,
 }
 
 #[derive(Debug, Serialize)]
@@ -135,7 +136,7 @@ fn state(model: &Model) -> String {
     let status = &model.status;
     let (window, measured) = match status.window {
         Some(Window::Served(window)) => (Some(window), true),
-        Some(Window::Assumed(window)) => (Some(window), false),
+        Some(Window::Known(window) | Window::Assumed(window)) => (Some(window), false),
         None => (None, false),
     };
     let state = State {
@@ -161,6 +162,7 @@ fn state(model: &Model) -> String {
             measured,
         },
         tokens_per_second: status.rate,
+        cost: status.spending.total().known_cost(),
     };
     // Nothing in it can fail to be written as JSON: its keys are fixed, its numbers finite.
     serde_json::to_string(&state).unwrap_or_default()

@@ -16,6 +16,7 @@ use crate::tui::app::model::Focus;
 use crate::tui::app::overlay::{Overlay, Page};
 use crate::tui::app::picker::{Loading, Picker};
 use crate::tui::app::sidebar::{Presence, Sidebar, age};
+use crate::tui::app::status_page::{self, Row, Sums};
 use crate::tui::app::title::home_path;
 use crate::tui::layout::Span;
 use crate::tui::layout::ansi::{self, Keep};
@@ -86,6 +87,10 @@ pub(super) fn open(model: &Model) -> Option<Open> {
         Some(Overlay::Picker(picker)) => picked(picker),
         Some(Overlay::Reading(reading)) => Some(match &reading.page {
             Page::Help => Open { key: "help".to_owned(), lines: help() },
+            Page::Status => {
+                let rows = status_page::rows(model);
+                Open { key: "status".to_owned(), lines: status(&rows) }
+            }
             Page::Todos => Open { key: "todos".to_owned(), lines: plan(&model.todos) },
         }),
         Some(Overlay::Changes(page)) => {
@@ -314,6 +319,32 @@ fn changes(files: &[Net]) -> Vec<Said> {
         );
     }
     said
+}
+
+/// The page of `/status`, its sums as sentences.
+fn status(rows: &[Row]) -> Vec<Said> {
+    let spoken = |row: &Row| match row {
+        Row::Gap => None,
+        Row::Heading(text) => Some(format!("{text}:")),
+        Row::Pair(name, value) => Some(format!("{name}: {}", line(value))),
+        Row::Sums(sums) => Some(sums_in_words(sums)),
+        Row::Note(text) => Some(text.clone()),
+    };
+    let who = std::iter::once(Who::Note).chain(std::iter::repeat(Who::Same));
+    rows.iter().filter_map(spoken).zip(who).map(|(text, who)| Said::new(who, text)).collect()
+}
+
+fn sums_in_words(sums: &Sums) -> String {
+    let parts = [
+        ("tokens read", &sums.read),
+        ("from the cache", &sums.cached),
+        ("stored in it", &sums.stored),
+        ("written", &sums.written),
+        ("in cost", &sums.cost),
+    ];
+    let known = parts.into_iter().filter(|(_, count)| !count.is_empty());
+    let said: Vec<String> = known.map(|(what, count)| format!("{count} {what}")).collect();
+    format!("{}: {}", line(&sums.name), said.join(", "))
 }
 
 fn plan(todos: &[Todo]) -> Vec<Said> {

@@ -20,6 +20,7 @@ mod searching;
 mod selecting;
 mod sessions;
 mod sizes;
+mod spending;
 mod themes;
 mod typing;
 mod vi;

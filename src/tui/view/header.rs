@@ -8,6 +8,7 @@ use crate::config::StatusItem;
 use crate::domain::Window;
 use crate::tui::app::Model;
 use crate::tui::app::status::{Git, Host, Status, tokens};
+use crate::tui::app::status_page;
 use crate::tui::layout::ansi::{self, Keep};
 use crate::tui::layout::{Role, Span};
 
@@ -78,8 +79,9 @@ fn weight(item: StatusItem) -> u8 {
         StatusItem::Slug => 7,
         StatusItem::Model => 8,
         StatusItem::Folder => 9,
-        StatusItem::Context => 10,
-        StatusItem::Mode => 11,
+        StatusItem::Cost => 10,
+        StatusItem::Context => 11,
+        StatusItem::Mode => 12,
     }
 }
 
@@ -112,6 +114,7 @@ fn shown(model: &Model, item: StatusItem, width: u16) -> Option<Vec<Span>> {
         StatusItem::Mode => one(status.mode.name().to_owned(), Role::System),
         StatusItem::Context => one(meter(status)?, Role::Text),
         StatusItem::Cached => one(cached(status)?, Role::Muted),
+        StatusItem::Cost => one(status_page::cost(&status.spending.total())?, Role::Text),
     }
 }
 
@@ -160,7 +163,7 @@ fn meter(status: &Status) -> Option<String> {
     let used = status.usage.map(|usage| usage.input + usage.output);
     // What nobody measured carries a tilde.
     let (window, mark) = match status.window {
-        Some(Window::Served(window)) => (Some(window), ""),
+        Some(Window::Served(window) | Window::Known(window)) => (Some(window), ""),
         Some(Window::Assumed(window)) => (Some(window), "~"),
         None => (None, ""),
     };

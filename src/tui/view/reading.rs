@@ -1,4 +1,4 @@
-//! Something to read over the chat: the keys, the plan.
+//! Something to read over the chat: the keys, the plan, what was taken.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,6 +9,7 @@ use crate::tui::app::Model;
 use crate::tui::app::geometry::{Extent, Geometry};
 use crate::tui::app::keymap::{Context, ReadingKey};
 use crate::tui::app::overlay::{Page, Reading};
+use crate::tui::app::status_page::{self, HEADS, Row};
 use crate::tui::layout::{Line, Role};
 
 use super::blocks::harmless;
@@ -36,6 +37,7 @@ pub fn draw(
     let (title, lines) = match &reading.page {
         Page::Help => ("Keys and commands", help(model)),
         Page::Todos => ("The plan", plan(&model.todos)),
+        Page::Status => ("Status", status(&status_page::rows(model))),
     };
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
     let height = rows.saturating_add(2).min(area.height.saturating_sub(2)).max(3);
@@ -77,6 +79,52 @@ fn plan(todos: &[Todo]) -> Vec<Line> {
         line(vec![span(mark, role), span(harmless(&todo.content), role)])
     };
     todos.iter().map(step).collect()
+}
+
+/// With the sums in columns.
+fn status(rows: &[Row]) -> Vec<Line> {
+    let table = || {
+        rows.iter().filter_map(|row| match row {
+            Row::Sums(sums) => Some(sums.cells()),
+            Row::Gap | Row::Heading(_) | Row::Pair(..) | Row::Note(_) => None,
+        })
+    };
+    let widest = |column: usize| {
+        let cells = table().map(|cells| paint::width(&harmless(cells[column])));
+        usize::from(cells.chain([paint::width(HEADS[column])]).max().unwrap_or(0))
+    };
+    let widths: Vec<usize> = (0..HEADS.len()).map(widest).collect();
+    let cell = |text: &str, column: usize, role| {
+        let text = harmless(text);
+        let space =
+            " ".repeat(widths[column] - usize::from(paint::width(&text)).min(widths[column]));
+        let text = if column == 0 { format!("{text}{space}") } else { format!("  {space}{text}") };
+        span(text, role)
+    };
+    let cells = |texts: [&str; 6], first, other| {
+        let role = |column| if column == 0 { first } else { other };
+        line((0..6).map(|column| cell(texts[column], column, role(column))).collect())
+    };
+    let mut lines = Vec::new();
+    let mut headed = false;
+    for row in rows {
+        match row {
+            Row::Gap => lines.push(Line::default()),
+            Row::Heading(text) => lines.push(heading(text)),
+            Row::Pair(name, value) => lines.push(line(vec![
+                span(format!("{name:<8} "), Role::Muted),
+                span(harmless(value), Role::Text),
+            ])),
+            Row::Sums(sums) => {
+                if !std::mem::replace(&mut headed, true) {
+                    lines.push(cells(HEADS, Role::Muted, Role::Muted));
+                }
+                lines.push(cells(sums.cells(), Role::Assistant, Role::Text));
+            }
+            Row::Note(text) => lines.push(muted(text)),
+        }
+    }
+    lines
 }
 
 fn heading(text: &str) -> Line {

@@ -1,0 +1,127 @@
+//! What `/status` tells: the session, the model, and what was taken by which model. The page on
+//! the screen and the one in lines are made from the same rows.
+
+use crate::domain::{Money, SessionId, Window};
+use crate::session::Spent;
+
+use super::model::Model;
+use super::status::tokens;
+
+/// A row of the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Row {
+    /// Space before what follows.
+    Gap,
+    /// What follows, in a word or two.
+    Heading(&'static str),
+    /// A name and what it stands for.
+    Pair(&'static str, String),
+    /// The sums of a model, or of all.
+    Sums(Box<Sums>),
+    /// A sentence.
+    Note(String),
+}
+
+/// What was taken, as text. What is not known is empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Whose.
+    pub name: String,
+    /// Tokens that were read.
+    pub read: String,
+    /// Those of them that came from the cache.
+    pub cached: String,
+    /// Those of them that were written to it.
+    pub stored: String,
+    /// Tokens that were written.
+    pub written: String,
+    /// What they cost.
+    pub cost: String,
+}
+
+/// What stands over the sums.
+pub const HEADS: [&str; 6] = ["", "read", "cached", "stored", "written", "cost"];
+
+impl Sums {
+    fn of(name: &str, spent: &Spent) -> Self {
+        let usage = spent.usage;
+        let some = |count| if count == 0 { String::new() } else { tokens(count) };
+        Self {
+            name: name.to_owned(),
+            read: tokens(usage.input),
+            cached: some(usage.cache_read),
+            stored: some(usage.cache_write),
+            written: tokens(usage.output),
+            cost: cost(spent).unwrap_or_default(),
+        }
+    }
+
+    /// As the cells of a table.
+    pub fn cells(&self) -> [&str; 6] {
+        [&self.name, &self.read, &self.cached, &self.stored, &self.written, &self.cost]
+    }
+}
+
+/// What was spent, where any of it is known; with a `+` where some is not.
+pub fn cost(spent: &Spent) -> Option<String> {
+    let known: Money = spent.known_cost()?;
+    Some(format!("{known}{}", if spent.unpriced > 0 { "+" } else { "" }))
+}
+
+/// The page as it is now.
+pub fn rows(model: &Model) -> Vec<Row> {
+    let mut rows = about(model);
+    rows.extend([Row::Gap, Row::Heading("Tokens and cost")]);
+    rows.extend(taken(model));
+    rows
+}
+
+fn about(model: &Model) -> Vec<Row> {
+    let status = &model.status;
+    let mut rows = vec![Row::Heading("Session")];
+    let id = status.session.as_ref().map(SessionId::to_string);
+    let pairs = [
+        ("title", status.title.clone()),
+        ("id", id),
+        ("model", (!status.model.is_empty()).then(|| status.model.clone())),
+        ("window", status.window.map(window)),
+        ("mode", Some(status.mode.name().to_owned())),
+    ];
+    rows.extend(pairs.into_iter().filter_map(|(name, value)| Some(Row::Pair(name, value?))));
+    rows
+}
+
+fn window(window: Window) -> String {
+    match window {
+        Window::Served(size) => format!("{} tokens, as the server says", tokens(size)),
+        Window::Known(size) => format!("{} tokens, as the catalogue says", tokens(size)),
+        Window::Assumed(size) => format!("~{} tokens, as nobody says otherwise", tokens(size)),
+    }
+}
+
+fn taken(model: &Model) -> Vec<Row> {
+    let spending = &model.status.spending;
+    let (total, before) = (spending.total(), spending.taken_over());
+    let mut rows = Vec::new();
+    let sums = |name: &str, spent: &Spent| Row::Sums(Box::new(Sums::of(name, spent)));
+    rows.extend(spending.by_model().iter().map(|row| sums(&spending.name(row), &row.spent)));
+    match spending.by_model().len() {
+        0 => rows.push(Row::Note("No model has answered in this session yet.".to_owned())),
+        1 => {}
+        _ => rows.push(sums("together", &total)),
+    }
+    if before.responses > 0 {
+        rows.push(sums("before the fork, counted there", &before));
+    }
+    match (total.responses, total.unpriced) {
+        (_, 0) => {}
+        (all, unpriced) if all == unpriced => rows.push(Row::Note(
+            "No price is known for these: slug has none for servers of your own.".to_owned(),
+        )),
+        (_, 1) => rows.push(Row::Note("One response has no known price.".to_owned())),
+        (_, unpriced) => {
+            rows.push(Row::Note(format!("{unpriced} responses have no known price.")));
+        }
+    }
+    rows
+}

@@ -1,0 +1,158 @@
+//! What is known of a hosted model: its cost on record, and what a request heeds.
+
+use slug_code::agent::{Event, Start};
+use slug_code::domain::{
+    Attached, Block, Effort, Image, MediaType, Money, StopReason, Typed, Usage, Window,
+};
+use slug_code::providers::StreamEvent;
+use slug_code::session::{Entry, Spending};
+
+use super::fakes::{Reply, Say, finished, words};
+use super::rig::{Rig, Scene, play};
+
+const USAGE: Usage = Usage { input: 1000, output: 100, cache_read: 400, cache_write: 0 };
+
+/// gpt-5: $1.25 for a million tokens read, $0.125 from the cache, $10 written.
+const COST: u64 = 600 * 1250 + 400 * 125 + 100 * 10_000;
+
+fn gpt() -> Scene {
+    Scene::hosted("api.openai.com", "gpt-5")
+}
+
+fn counted(usage: Usage) -> Reply {
+    let mut reply = words("Well.");
+    reply.insert(1, Say::Event(StreamEvent::Usage(usage)));
+    reply
+}
+
+/// What the front end was told last.
+fn told(rig: &Rig) -> Spending {
+    let told = rig.heard.iter().rev().find_map(|event| match event {
+        Event::Spent(spending) => Some((**spending).clone()),
+        _ => None,
+    });
+    told.expect("nothing was told")
+}
+
+#[tokio::test]
+async fn a_response_is_on_record_with_its_model_and_cost() {
+    let scene = gpt();
+    play(&scene, [counted(USAGE), counted(USAGE)]);
+    let mut rig = scene.open(Start::New).await;
+    rig.turn("one").await;
+    rig.turn("two").await;
+    let said = rig.said();
+    let answer = said.last().unwrap();
+    assert_eq!(answer.model.as_deref(), Some("gpt-5"));
+    assert_eq!(answer.cost, Some(Money::from_nanos(COST)));
+    let ends = rig.records().into_iter().filter_map(|record| match record.entry {
+        Entry::TurnEnd(end) => Some(end.cost),
+        _ => None,
+    });
+    assert_eq!(ends.collect::<Vec<_>>(), [Some(Money::from_nanos(COST)); 2]);
+    let total = told(&rig).total();
+    assert_eq!((total.cost, total.responses), (Money::from_nanos(2 * COST), 2));
+    assert_eq!(told(&rig).by_model()[0].spent.usage.cache_read, 800);
+    rig.close().await;
+}
+
+#[tokio::test]
+async fn a_resumed_session_goes_on_with_its_sum_and_a_fork_begins_at_nothing() {
+    let scene = gpt();
+    play(&scene, [counted(USAGE), counted(USAGE), counted(USAGE)]);
+    let mut rig = scene.open(Start::New).await;
+    rig.turn("one").await;
+    let id = rig.id();
+    rig.close().await;
+    let mut rig = scene.open(Start::Resume(id)).await;
+    rig.turn("two").await;
+    assert_eq!(told(&rig).total().cost, Money::from_nanos(2 * COST));
+    rig.close().await;
+    let mut rig = scene.open(Start::Fork(id)).await;
+    rig.turn("three").await;
+    let spending = told(&rig);
+    assert_eq!(spending.total().cost, Money::from_nanos(COST));
+    assert_eq!(spending.taken_over().cost, Money::from_nanos(2 * COST));
+    assert_eq!(rig.conversation().spending, spending);
+    rig.close().await;
+}
+
+#[tokio::test]
+async fn a_server_on_this_machine_has_no_price() {
+    let mut scene = Scene::new();
+    scene.named = Some("gpt-5");
+    play(&scene, [counted(USAGE)]);
+    let mut rig = scene.open(Start::New).await;
+    rig.turn("one").await;
+    let total = told(&rig).total();
+    assert_eq!((total.known_cost(), total.unpriced, total.usage), (None, 1, USAGE));
+    rig.close().await;
+}
+
+#[tokio::test]
+async fn what_nobody_counted_has_no_cost() {
+    let scene = gpt();
+    play(&scene, [words("Well.")]);
+    let mut rig = scene.open(Start::New).await;
+    rig.turn("one").await;
+    assert_eq!(told(&rig).total().known_cost(), None);
+    rig.close().await;
+}
+
+#[tokio::test]
+async fn the_catalogue_says_the_window_where_the_server_does_not() {
+    for (host, model, expected) in [
+        ("api.openai.com", "gpt-4", Window::Known(8192)),
+        ("gateway.example.com", "openai/gpt-4", Window::Known(8192)),
+        ("gateway.example.com", "my-own", Window::Assumed(100_000)),
+    ] {
+        let scene = Scene::hosted(host, model);
+        let mut rig = scene.open(Start::New).await;
+        let changed = |event: &Event| match event {
+            Event::ModelChanged { window, .. } => Some(*window),
+            _ => None,
+        };
+        // Told before the session is open.
+        let window = rig.heard.iter().find_map(changed);
+        assert_eq!(window, Some(expected), "{model} at {host}");
+        play(&scene, [words("Well.")]);
+        rig.turn("one").await;
+        rig.close().await;
+    }
+}
+
+#[tokio::test]
+async fn effort_goes_by_what_the_model_knows() {
+    for (model, effort) in [("gpt-4", None), ("gpt-5", Some(Effort::High))] {
+        let scene = Scene::hosted("api.openai.com", model);
+        let mut setup = scene.setup(Vec::new());
+        setup.effort = Some(Effort::Max);
+        let mut rig = scene.open_setup(setup, Start::New).await;
+        play(&scene, [words("Well.")]);
+        rig.turn("one").await;
+        let request = scene.model.last_request();
+        assert_eq!(request.effort, effort, "{model}");
+        rig.close().await;
+    }
+}
+
+#[tokio::test]
+async fn no_image_goes_to_a_model_that_takes_none() {
+    for (model, images) in [("gpt-4", 0), ("gpt-5", 1)] {
+        let scene = Scene::hosted("api.openai.com", model);
+        let mut rig = scene.open(Start::New).await;
+        let bytes: &[u8] = b"an image";
+        scene.store.blobs().put(bytes).unwrap();
+        let image = Image::new("shot.png", MediaType::Png, (3, 2), bytes);
+        let label = "[Image 1]".to_owned();
+        let text = Typed { text: label.clone(), images: vec![Attached { label, image }] };
+        scene.model.reply(vec![finished(StopReason::EndTurn)]);
+        rig.tell(slug_code::agent::Command::Send { text }).await;
+        rig.ended().await;
+        let request = scene.model.last_request();
+        let sent = request.messages.iter().flat_map(|message| &message.content);
+        let sent = sent.filter(|block| matches!(block, Block::Image(_))).count();
+        assert_eq!(sent, images, "{model}");
+        rig.close().await;
+    }
+}
