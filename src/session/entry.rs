@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Block, CallId, ContentHash, Display, Effort, EntryId, Message, Mode, Money, Outcome, Role, RuleSource,
-    SessionId, StopReason, Todo, ToolStatus, TurnId, Usage,
+    Block, CallId, ContentHash, Display, Effort, EntryId, Message, Mode, Money, Outcome, Role,
+    RuleSource, SessionId, StopReason, Todo, ToolStatus, TurnId, Usage,
 };
 
 use super::files::serialize_path;

@@ -155,13 +155,8 @@ impl Scene {
 
     /// An agent whose session is open.
     pub async fn open_with(&self, start: Start, contexts: Vec<Box<dyn ContextProvider>>) -> Rig {
-        self.open_setup(self.setup(contexts), start).await
-    }
-
-    /// The same of a setup that was changed.
-    pub async fn open_setup(&self, setup: Setup, start: Start) -> Rig {
         let mut rig = Rig {
-            agent: spawn(setup, start),
+            agent: spawn(self.setup(contexts), start),
             heard: Vec::new(),
             session: None,
             asked: 0,

@@ -1,6 +1,6 @@
 //! What is known of a hosted model: its cost on record, and what a request heeds.
 
-use slug_code::agent::{Event, Start};
+use slug_code::agent::{Command, Event, Start};
 use slug_code::domain::{
     Attached, Block, Effort, Image, MediaType, Money, StopReason, Typed, Usage, Window,
 };
@@ -125,9 +125,8 @@ async fn the_catalogue_says_the_window_where_the_server_does_not() {
 async fn effort_goes_by_what_the_model_knows() {
     for (model, effort) in [("gpt-4", None), ("gpt-5", Some(Effort::High))] {
         let scene = Scene::hosted("api.openai.com", model);
-        let mut setup = scene.setup(Vec::new());
-        setup.effort = Some(Effort::Max);
-        let mut rig = scene.open_setup(setup, Start::New).await;
+        let mut rig = scene.open(Start::New).await;
+        rig.tell(Command::SetEffort(Some(Effort::Max))).await;
         play(&scene, [words("Well.")]);
         rig.turn("one").await;
         let request = scene.model.last_request();
@@ -147,7 +146,7 @@ async fn no_image_goes_to_a_model_that_takes_none() {
         let label = "[Image 1]".to_owned();
         let text = Typed { text: label.clone(), images: vec![Attached { label, image }] };
         scene.model.reply(vec![finished(StopReason::EndTurn)]);
-        rig.tell(slug_code::agent::Command::Send { text }).await;
+        rig.tell(Command::Send { text }).await;
         rig.ended().await;
         let request = scene.model.last_request();
         let sent = request.messages.iter().flat_map(|message| &message.content);
