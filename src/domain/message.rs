@@ -18,19 +18,16 @@ pub struct Message {
 
 impl Block {
     /// What names a block that is bound to every byte before it, as Anthropic's sealed thinking
-    /// is; nothing for the others.
+    /// is, also behind a gateway of chat completions; nothing for the others.
     pub fn seal(&self) -> Option<ContentHash> {
         match self {
             Self::Thinking { signature: Some(signature), .. } => {
                 Some(ContentHash::of(signature.as_bytes()))
             }
-            Self::Sealed { protocol: Protocol::Anthropic, data } => {
+            Self::Sealed { protocol: Protocol::Anthropic | Protocol::ChatCompletions, data } => {
                 Some(ContentHash::of_json(data))
             }
-            Self::Sealed {
-                protocol: Protocol::ChatCompletions | Protocol::Responses | Protocol::Gemini,
-                ..
-            }
+            Self::Sealed { protocol: Protocol::Responses | Protocol::Gemini, .. }
             | Self::Thinking { signature: None, .. }
             | Self::Text { .. }
             | Self::Context { .. }

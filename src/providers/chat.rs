@@ -2,19 +2,18 @@
 //! services speak them.
 //!
 //! [`request`] writes the body and [`decode`] reads the stream; here is the way between them.
-//! Nothing is sent that only some servers understand, but for llama.cpp's `return_progress`, and
-//! that only once the server has shown that it is llama.cpp.
+//! Nothing is sent that only some servers understand, but where [`dialect`] says that this one does.
 
 mod calls;
 mod decode;
+mod details;
 mod dialect;
 mod request;
 mod spoken;
 mod think;
 mod wire;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use futures_util::Stream;
@@ -26,7 +25,7 @@ use super::server::Server;
 use super::way::Way;
 use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, history};
 
-use crate::domain::Protocol;
+use crate::domain::{Dialect, Protocol};
 
 pub use decode::{Asked, decode};
 pub use request::Progress;
@@ -40,17 +39,27 @@ pub struct ChatCompletions {
     known: Arc<Known>,
 }
 
-/// A server, and what it has shown to be.
+/// A server, and what it is.
 struct Known {
     server: Server,
-    is_llama_cpp: AtomicBool,
+    /// By the configuration, or by its address.
+    told: Option<Dialect>,
+    /// By what it has shown.
+    shown: OnceLock<Dialect>,
+}
+
+impl Known {
+    fn dialect(&self) -> Dialect {
+        self.told.or(self.shown.get().copied()).unwrap_or(Dialect::Common)
+    }
 }
 
 impl ChatCompletions {
     /// The server that `way` leads to. Nothing is sent yet.
     pub fn new(way: Way) -> Self {
+        let told = way.dialect.or_else(|| dialect::at(way.endpoint.host()));
         let server = Server::new(way, Protocol::ChatCompletions.key_header());
-        Self { known: Arc::new(Known { server, is_llama_cpp: AtomicBool::new(false) }) }
+        Self { known: Arc::new(Known { server, told, shown: OnceLock::new() }) }
     }
 }
 
@@ -67,8 +76,8 @@ impl Provider for ChatCompletions {
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
         let server = &self.known.server;
         let listing = server.list(server.get(server.endpoint.join("models"))?).await?;
-        if listing.is_llama_cpp {
-            self.known.is_llama_cpp.store(true, Ordering::Relaxed);
+        if let Some(dialect) = listing.dialect {
+            self.known.shown.get_or_init(|| dialect);
         }
         Ok(listing.models)
     }
@@ -87,22 +96,24 @@ async fn answer(
     request: Request,
 ) -> Result<impl Stream<Item = Result<StreamEvent, ProviderError>> + Send, ProviderError> {
     let server = &known.server;
-    let progress = match known.is_llama_cpp.load(Ordering::Relaxed) {
-        true => Progress::Wanted,
-        false => Progress::Unknown,
-    };
-    let body = body(&request, server.endpoint.host(), progress);
+    let dialect = known.dialect();
+    let is_llama_cpp = dialect == Dialect::LlamaCpp;
+    let progress = if is_llama_cpp { Progress::Wanted } else { Progress::Unknown };
+    let quirks = dialect::of(dialect, &request.model);
+    let body = request::body(&request, quirks, progress);
     let post = server.post(server.endpoint.join("chat/completions"))?.body(body);
     let answer = server.ask(post, &request.model).await?;
     if answer.headers().get(SERVER).is_some_and(|name| name == LLAMA_CPP) {
-        known.is_llama_cpp.store(true, Ordering::Relaxed);
+        known.shown.get_or_init(|| Dialect::LlamaCpp);
     }
     let site = answer.site();
-    let asked = Asked { taken: history::call_ids(&request), tools: request.tools };
+    let taken = history::call_ids(&request);
+    let asked = Asked { taken, tools: request.tools, details: quirks.details };
     Ok(decode(answer.bytes(), site, asked))
 }
 
-/// The body of a request to a server at `host`.
+/// The body of a request to a server at `host` that has not shown what it is.
 pub fn body(request: &Request, host: &str, progress: Progress) -> Vec<u8> {
-    request::body(request, dialect::of(host), progress)
+    let dialect = dialect::at(host).unwrap_or(Dialect::Common);
+    request::body(request, dialect::of(dialect, &request.model), progress)
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::failure::Site;
 use super::http::{self, Endpoint, Http};
 use super::{ModelInfo, ProviderError, Recovery};
+use crate::domain::Dialect;
 
 /// The most bytes of a list of models; the longest ones known are under 2 MB.
 const LIST_BYTES: usize = 16 << 20;
@@ -32,21 +33,37 @@ enum Software {
     LlamaCpp,
     LmStudio,
     Ollama,
+    Vllm,
+    Sglang,
 }
 
 /// Whose models they are, in the words of each server's list.
-const OWNERS: [(&str, Software); 3] = [
+const OWNERS: [(&str, Software); 5] = [
     ("llamacpp", Software::LlamaCpp),
     ("organization_owner", Software::LmStudio),
     ("library", Software::Ollama),
+    ("vllm", Software::Vllm),
+    ("sglang", Software::Sglang),
 ];
+
+impl Software {
+    fn dialect(self) -> Dialect {
+        match self {
+            Self::LlamaCpp => Dialect::LlamaCpp,
+            Self::LmStudio => Dialect::LmStudio,
+            Self::Ollama => Dialect::Ollama,
+            Self::Vllm => Dialect::Vllm,
+            Self::Sglang => Dialect::Sglang,
+        }
+    }
+}
 
 /// A server's list.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Listing {
     pub(super) models: Vec<ModelInfo>,
-    /// The server is llama.cpp.
-    pub(super) is_llama_cpp: bool,
+    /// What the server shows to be.
+    pub(super) dialect: Option<Dialect>,
 }
 
 /// Sends the request for the list, and asks for the window where the list does not have it.
@@ -67,7 +84,7 @@ pub(super) async fn fetch(
         let server = Server { http, endpoint, site };
         server.add_windows(software, &mut models).await;
     }
-    Ok(Listing { models, is_llama_cpp: software == Some(Software::LlamaCpp) })
+    Ok(Listing { models, dialect: software.map(Software::dialect) })
 }
 
 /// A server that is asked for what its list does not tell.
@@ -81,7 +98,7 @@ impl Listing {
     /// A list of names that somebody else gave.
     pub(super) fn of(names: &[String]) -> Self {
         let model = |name: &String| ModelInfo { id: name.clone(), context_window: None };
-        Self { models: names.iter().map(model).collect(), is_llama_cpp: false }
+        Self { models: names.iter().map(model).collect(), dialect: None }
     }
 }
 
@@ -90,6 +107,8 @@ impl Server<'_> {
         let unknown: Vec<&mut ModelInfo> =
             models.iter_mut().filter(|model| model.context_window.is_none()).collect();
         match software {
+            // They have it in the list.
+            Software::Vllm | Software::Sglang => {}
             Software::LlamaCpp => {
                 let props = self.ask("props", None).await;
                 let served = props.as_ref().and_then(window_in);

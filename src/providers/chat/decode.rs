@@ -11,10 +11,12 @@ use futures_util::Stream;
 use serde_json::Value;
 
 use super::calls::Calls;
+use super::details::Gathered;
+use super::dialect::Details;
 use super::spoken::Spoken;
 use super::think::{Piece, Splitter};
 use super::wire::{self, Choice, Chunk, Said};
-use crate::domain::{CallId, StopReason, ToolSpec, Usage};
+use crate::domain::{CallId, Protocol, StopReason, ToolSpec, Usage};
 use crate::providers::failure::{self, Site};
 use crate::providers::reader::{self, Flow, unreadable};
 use crate::providers::{ProviderError, StreamEvent, sse};
@@ -26,6 +28,8 @@ pub struct Asked {
     pub taken: HashSet<CallId>,
     /// The tools that it declares.
     pub tools: Arc<[ToolSpec]>,
+    /// What becomes of the parts that reasoning comes in.
+    pub(super) details: Details,
 }
 
 /// Decodes the body of an answer to what was `asked`. `site` is for telling errors. Ends after
@@ -49,6 +53,8 @@ struct Decoder {
     text: Splitter,
     /// Calls within the text.
     spoken: Spoken,
+    /// The parts of the reasoning, where they are kept.
+    details: Option<Gathered>,
     finish_word: Option<String>,
     refused: bool,
     usage: Option<Usage>,
@@ -109,6 +115,9 @@ impl reader::Decoder for Decoder {
             self.calls.add_whole(&found.name, arguments, out);
         }
         self.calls.finish(out);
+        if let Some(data) = self.details.as_mut().and_then(Gathered::finish) {
+            out.push(StreamEvent::Sealed { protocol: Protocol::ChatCompletions, data });
+        }
         out.push(StreamEvent::Finished(self.stop_reason()));
     }
 
@@ -124,6 +133,7 @@ impl Decoder {
             calls: Calls::new(asked.taken),
             text: Splitter::default(),
             spoken: Spoken::new(asked.tools),
+            details: (asked.details == Details::Kept).then(Gathered::default),
             finish_word: None,
             refused: false,
             usage: None,
@@ -181,6 +191,9 @@ impl Decoder {
     }
 
     fn said(&mut self, said: &Said, out: &mut Vec<StreamEvent>) {
+        if let Some(details) = &mut self.details {
+            details.take(&said.reasoning_details);
+        }
         if let Some(thought) = said.reasoning() {
             let mut pieces = Vec::new();
             self.text.leave_tags(&mut pieces);

@@ -1,14 +1,32 @@
-//! Where hosted services are stricter than, or different from, the servers that people run
-//! themselves. Data only: a service that differs gets a row.
+//! In what servers of chat completions differ from each other. Data only: a dialect has a row, and
+//! nothing else in the provider asks whose server it is.
+//!
+//! Which dialect is spoken is told by the configuration, else by the host, else by what the server
+//! shows of itself in its list of models. A few families of models bring habits of their own along,
+//! whoever serves them, because their templates or tokenizers insist.
 
-/// What a server wants to be told differently.
+use crate::domain::{Dialect, Effort};
+
+/// What is written for a server, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Dialect {
+pub(super) struct Quirks {
     /// The name of the output limit.
     pub(super) limit: Limit,
+    /// How hard to think.
+    pub(super) effort: EffortField,
+    /// Whether to think at all.
+    pub(super) switch: Switch,
     /// The fields of an assistant message that take its reasoning back. None where unknown
     /// fields are an error.
     pub(super) reasoning: &'static [Reasoning],
+    /// What becomes of `reasoning_details`.
+    pub(super) details: Details,
+    /// What ids of calls look like.
+    pub(super) ids: Ids,
+    /// Who may speak right after the results of calls.
+    pub(super) after_results: AfterResults,
+    /// Whether pictures go along.
+    pub(super) pictures: Pictures,
 }
 
 /// The name of the output limit.
@@ -20,39 +38,194 @@ pub(super) enum Limit {
     MaxCompletionTokens,
 }
 
-/// A field for reasoning.
+/// Where the effort is written, and which steps are known there; the nearest is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EffortField {
+    /// Nowhere.
+    None,
+    /// `reasoning_effort`
+    Word(&'static [Effort]),
+    /// `reasoning.effort`
+    Object(&'static [Effort]),
+    /// `chat_template_kwargs.reasoning_effort`
+    Template(&'static [Effort]),
+}
+
+/// Where it is written whether to think, when an effort is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Switch {
+    /// Nowhere.
+    None,
+    /// `chat_template_kwargs.enable_thinking`
+    Template,
+    /// `thinking.type`
+    Object,
+}
+
+/// A place for reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reasoning {
     /// `reasoning_content`: DeepSeek, Moonshot, llama.cpp, older vLLM.
     Content,
     /// `reasoning`: vLLM since 2026, Groq, OpenRouter, Ollama.
     Plain,
+    /// Between `<think>` tags before the text: MiniMax.
+    Tags,
+}
+
+/// What becomes of the parts that reasoning is sent in beside its text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Details {
+    /// They are read for their text alone.
+    #[default]
+    Read,
+    /// They are kept, and sent back as they came.
+    Kept,
+}
+
+/// What ids of calls look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ids {
+    /// As they came.
+    Any,
+    /// Nine letters and digits.
+    Nine,
+}
+
+/// Who may speak right after the results of calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AfterResults {
+    /// Anybody.
+    Anyone,
+    /// The model, before the person does.
+    TheModel,
+}
+
+/// Whether pictures go along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pictures {
+    /// As parts of the message.
+    Sent,
+    /// No: such a part is an error.
+    Named,
 }
 
 /// Both fields, because a vLLM ignores the one it does not know, and which one that is has changed.
-const COMMON: Dialect =
-    Dialect { limit: Limit::MaxTokens, reasoning: &[Reasoning::Content, Reasoning::Plain] };
+const BOTH: &[Reasoning] = &[Reasoning::Content, Reasoning::Plain];
+const CONTENT: &[Reasoning] = &[Reasoning::Content];
+const PLAIN: &[Reasoning] = &[Reasoning::Plain];
+
+const THREE: &[Effort] = &[Effort::Low, Effort::Medium, Effort::High];
+const THREE_OR_NONE: &[Effort] = &[Effort::None, Effort::Low, Effort::Medium, Effort::High];
+const TWO: &[Effort] = &[Effort::Low, Effort::High];
+
+const COMMON: Quirks = Quirks {
+    limit: Limit::MaxTokens,
+    effort: EffortField::Word(&Effort::ALL),
+    switch: Switch::None,
+    reasoning: BOTH,
+    details: Details::Read,
+    ids: Ids::Any,
+    after_results: AfterResults::Anyone,
+    pictures: Pictures::Sent,
+};
+
+/// What a dialect differs in.
+pub(super) const fn quirks(dialect: Dialect) -> Quirks {
+    match dialect {
+        Dialect::Common => COMMON,
+        Dialect::OpenAi | Dialect::Azure => {
+            Quirks { limit: Limit::MaxCompletionTokens, reasoning: &[], ..COMMON }
+        }
+        Dialect::Vllm | Dialect::Sglang => {
+            Quirks { effort: EffortField::Word(THREE), switch: Switch::Template, ..COMMON }
+        }
+        Dialect::LlamaCpp => {
+            Quirks { effort: EffortField::Template(THREE), switch: Switch::Template, ..COMMON }
+        }
+        Dialect::Ollama => Quirks { effort: EffortField::Word(THREE_OR_NONE), ..COMMON },
+        Dialect::LmStudio => Quirks { effort: EffortField::Word(THREE), ..COMMON },
+        Dialect::OpenRouter => Quirks {
+            effort: EffortField::Object(&Effort::ALL),
+            reasoning: PLAIN,
+            details: Details::Kept,
+            ..COMMON
+        },
+        Dialect::DeepSeek => Quirks {
+            effort: EffortField::None,
+            switch: Switch::Object,
+            reasoning: CONTENT,
+            pictures: Pictures::Named,
+            ..COMMON
+        },
+        Dialect::Groq => {
+            Quirks { effort: EffortField::Word(THREE_OR_NONE), reasoning: PLAIN, ..COMMON }
+        }
+        Dialect::Mistral => Quirks {
+            effort: EffortField::None,
+            reasoning: &[],
+            ids: Ids::Nine,
+            after_results: AfterResults::TheModel,
+            ..COMMON
+        },
+        Dialect::Xai => Quirks { effort: EffortField::Word(TWO), reasoning: CONTENT, ..COMMON },
+        Dialect::Moonshot | Dialect::Zai => Quirks {
+            effort: EffortField::None,
+            switch: Switch::Object,
+            reasoning: CONTENT,
+            ..COMMON
+        },
+        Dialect::MiniMax => {
+            Quirks { effort: EffortField::None, reasoning: &[Reasoning::Tags], ..COMMON }
+        }
+    }
+}
 
 /// A host, or everything below a domain that begins with a dot.
-const DIALECTS: &[(&str, Dialect)] = &[
-    ("api.openai.com", OPENAI),
-    (".openai.azure.com", OPENAI),
-    ("api.mistral.ai", Dialect { reasoning: &[], ..COMMON }),
-    ("api.groq.com", Dialect { reasoning: &[Reasoning::Plain], ..COMMON }),
-    ("openrouter.ai", Dialect { reasoning: &[Reasoning::Plain], ..COMMON }),
-    ("api.deepseek.com", Dialect { reasoning: &[Reasoning::Content], ..COMMON }),
-    (".moonshot.ai", Dialect { reasoning: &[Reasoning::Content], ..COMMON }),
+const HOSTS: [(&str, Dialect); 14] = [
+    ("api.openai.com", Dialect::OpenAi),
+    (".openai.azure.com", Dialect::Azure),
+    (".services.ai.azure.com", Dialect::Azure),
+    ("openrouter.ai", Dialect::OpenRouter),
+    ("api.deepseek.com", Dialect::DeepSeek),
+    ("api.groq.com", Dialect::Groq),
+    (".mistral.ai", Dialect::Mistral),
+    (".x.ai", Dialect::Xai),
+    (".moonshot.ai", Dialect::Moonshot),
+    (".moonshot.cn", Dialect::Moonshot),
+    (".z.ai", Dialect::Zai),
+    (".bigmodel.cn", Dialect::Zai),
+    (".minimax.io", Dialect::MiniMax),
+    (".minimaxi.com", Dialect::MiniMax),
 ];
 
-const OPENAI: Dialect = Dialect { limit: Limit::MaxCompletionTokens, reasoning: &[] };
+/// Parts of the names of models that Mistral's tokenizer or template reads.
+const MISTRALS: [&str; 7] =
+    ["mistral", "mixtral", "ministral", "magistral", "devstral", "codestral", "pixtral"];
 
-/// How to speak to `host`.
-pub(super) fn of(host: &str) -> Dialect {
+/// The dialect that is known from the host alone.
+pub(super) fn at(host: &str) -> Option<Dialect> {
     let matches = |pattern: &str| match pattern.starts_with('.') {
         true => host.ends_with(pattern),
         false => host == pattern,
     };
-    DIALECTS.iter().find(|(pattern, _)| matches(pattern)).map_or(COMMON, |(_, dialect)| *dialect)
+    HOSTS.iter().find(|(pattern, _)| matches(pattern)).map(|(_, dialect)| *dialect)
+}
+
+/// How to speak to `model` in a dialect.
+pub(super) fn of(dialect: Dialect, model: &str) -> Quirks {
+    let model = model.to_ascii_lowercase();
+    let quirks = quirks(dialect);
+    if MISTRALS.iter().any(|part| model.contains(part)) {
+        return Quirks { ids: Ids::Nine, after_results: AfterResults::TheModel, ..quirks };
+    }
+    quirks
+}
+
+/// The step nearest to what is wanted, the lesser of two; none where there are none.
+pub(super) fn nearest(wanted: Effort, steps: &[Effort]) -> Option<Effort> {
+    let place = |effort: Effort| Effort::ALL.iter().position(|it| *it == effort).unwrap_or(0);
+    steps.iter().copied().min_by_key(|step| place(*step).abs_diff(place(wanted)))
 }
 
 #[cfg(test)]
@@ -61,10 +234,24 @@ mod tests {
 
     #[test]
     fn hosts_are_matched_whole_or_by_domain() {
-        assert_eq!(of("localhost"), COMMON);
-        assert_eq!(of("api.openai.com"), OPENAI);
-        assert_eq!(of("mine.openai.azure.com"), OPENAI);
-        assert_eq!(of("api.openai.com.example"), COMMON);
-        assert!(of("api.mistral.ai").reasoning.is_empty());
+        assert_eq!(at("localhost"), None);
+        assert_eq!(at("api.openai.com"), Some(Dialect::OpenAi));
+        assert_eq!(at("mine.openai.azure.com"), Some(Dialect::Azure));
+        assert_eq!(at("api.openai.com.example"), None);
+        assert_eq!(at("api.mistral.ai"), Some(Dialect::Mistral));
+        assert_eq!(at("evil-mistral.ai"), None);
+    }
+
+    #[test]
+    fn the_nearest_step_is_taken() {
+        for (wanted, steps, taken) in [
+            (Effort::Max, THREE, Some(Effort::High)),
+            (Effort::Minimal, THREE, Some(Effort::Low)),
+            (Effort::Medium, TWO, Some(Effort::Low)),
+            (Effort::None, THREE_OR_NONE, Some(Effort::None)),
+            (Effort::Low, &[], None),
+        ] {
+            assert_eq!(nearest(wanted, steps), taken, "{wanted}");
+        }
     }
 }

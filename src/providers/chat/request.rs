@@ -7,14 +7,21 @@
 //! For the same reason reasoning is sent back with every assistant message, not only within the
 //! running turn: leaving out the older ones, as some templates do on their side, would change what
 //! has been sent. Reasoning with a seal belongs to another protocol and is left out.
+//!
+//! In what servers differ stands in [`dialect`](super::dialect) alone.
 
 use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::dialect::{Dialect, Limit, Reasoning};
-use crate::domain::{Block, Effort, MediaType, Message, Role, ToolCall, ToolSpec};
+use super::details;
+use super::dialect::{
+    AfterResults, Details, EffortField, Ids, Limit, Pictures, Quirks, Reasoning, Switch, nearest,
+};
+use crate::domain::{
+    Block, CallId, ContentHash, Effort, MediaType, Message, Role, ToolCall, ToolSpec,
+};
 use crate::providers::{Images, Request, history};
 
 /// Whether to ask for reports on the reading of the prompt.
@@ -27,8 +34,29 @@ pub enum Progress {
 }
 
 /// The body of the request.
-pub(super) fn body(request: &Request, dialect: Dialect, progress: Progress) -> Vec<u8> {
-    let limit = |name| (dialect.limit == name).then_some(request.max_tokens);
+pub(super) fn body(request: &Request, quirks: Quirks, progress: Progress) -> Vec<u8> {
+    let limit = |name| (quirks.limit == name).then_some(request.max_tokens);
+    let wanted = |steps| Some(nearest(request.effort?, steps)?.name());
+    let on = request.effort.map(|effort| effort != Effort::None);
+    let (mut word, mut object, mut template) = (None, None, Template::default());
+    match quirks.effort {
+        EffortField::None => {}
+        // Where there is a switch, it says that nothing is to be thought.
+        EffortField::Word(_) | EffortField::Template(_)
+            if quirks.switch != Switch::None && on == Some(false) => {}
+        EffortField::Word(steps) => word = wanted(steps),
+        EffortField::Object(steps) => object = wanted(steps).map(|effort| Asked { effort }),
+        EffortField::Template(steps) => template.reasoning_effort = wanted(steps),
+    }
+    let mut thinking = None;
+    match quirks.switch {
+        Switch::None => {}
+        Switch::Template => template.enable_thinking = on,
+        Switch::Object => {
+            let kind = |on| if on { "enabled" } else { "disabled" };
+            thinking = on.map(|on| Thinking { kind: kind(on) });
+        }
+    }
     let body = Body {
         model: &request.model,
         stream: true,
@@ -36,10 +64,13 @@ pub(super) fn body(request: &Request, dialect: Dialect, progress: Progress) -> V
         max_tokens: limit(Limit::MaxTokens),
         max_completion_tokens: limit(Limit::MaxCompletionTokens),
         temperature: request.temperature,
-        reasoning_effort: request.effort.map(Effort::name),
+        reasoning_effort: word,
+        reasoning: object,
+        thinking,
+        chat_template_kwargs: (template != Template::default()).then_some(template),
         return_progress: (progress == Progress::Wanted).then_some(true),
         tools: request.tools.iter().map(Tool::from).collect(),
-        messages: messages(request, dialect),
+        messages: messages(request, quirks),
     };
     // Strings, numbers and maps with string keys: there is nothing in it that cannot be written.
     serde_json::to_vec(&body).unwrap_or_default()
@@ -59,11 +90,39 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Asked>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chat_template_kwargs: Option<Template>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     return_progress: Option<bool>,
     // vLLM refuses an empty list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     messages: Vec<Spoken<'a>>,
+}
+
+/// OpenRouter's word for it.
+#[derive(Serialize)]
+struct Asked {
+    effort: &'static str,
+}
+
+/// That of DeepSeek, Moonshot and Z.AI.
+#[derive(Serialize)]
+struct Thinking {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+/// What the model's template is told.
+#[derive(Serialize, Default, PartialEq, Eq)]
+struct Template {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enable_thinking: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -110,11 +169,13 @@ enum Spoken<'a> {
         reasoning_content: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_details: Option<&'a Value>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'a>>,
     },
     Tool {
-        tool_call_id: &'a str,
+        tool_call_id: Cow<'a, str>,
         content: Cow<'a, str>,
     },
 }
@@ -157,7 +218,7 @@ impl Serialize for DataUrl<'_> {
 
 #[derive(Serialize)]
 struct Call<'a> {
-    id: &'a str,
+    id: Cow<'a, str>,
     #[serde(rename = "type")]
     kind: &'static str,
     function: CalledFunction<'a>,
@@ -170,16 +231,19 @@ struct CalledFunction<'a> {
     arguments: Cow<'a, Value>,
 }
 
+/// What the model is made to say where the person may not speak before it.
+const BRIDGE: &str = "Understood.";
+
 /// The one system message, then the conversation.
-fn messages(request: &Request, dialect: Dialect) -> Vec<Spoken<'_>> {
+fn messages(request: &Request, quirks: Quirks) -> Vec<Spoken<'_>> {
     let mut spoken = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.is_empty() {
         spoken.push(Spoken::System { content: &request.system });
     }
     for message in &request.messages {
         match message.role {
-            Role::User => hear(message, &request.images, &mut spoken),
-            Role::Assistant => spoken.push(answer(message, dialect)),
+            Role::User => hear(message, &request.images, quirks, &mut spoken),
+            Role::Assistant => spoken.push(answer(message, quirks)),
         }
     }
     spoken
@@ -187,52 +251,87 @@ fn messages(request: &Request, dialect: Dialect) -> Vec<Spoken<'_>> {
 
 /// Results come first, right behind the calls that they answer; then what the person said, and
 /// the images that go with it.
-fn hear<'a>(message: &'a Message, images: &'a Images, spoken: &mut Vec<Spoken<'a>>) {
+fn hear<'a>(
+    message: &'a Message,
+    images: &'a Images,
+    quirks: Quirks,
+    spoken: &mut Vec<Spoken<'a>>,
+) {
     let mut texts = Vec::new();
     let mut shown = Vec::new();
     for block in &message.content {
         match block {
             Block::ToolResult { tool_use_id, content, is_error } => spoken.push(Spoken::Tool {
-                tool_call_id: tool_use_id.as_str(),
+                tool_call_id: call_id(tool_use_id, quirks),
                 content: history::output(content, *is_error),
             }),
             Block::Text { text } => texts.push(Cow::Borrowed(text.as_str())),
             Block::Context { name, text } => texts.push(Cow::Owned(history::context(name, text))),
             Block::Image(image) => match images.get(&image.hash) {
-                Some(base64) => {
+                Some(base64) if quirks.pictures == Pictures::Sent => {
                     let url = DataUrl { media_type: image.media_type, base64 };
                     shown.push(SaidPart::ImageUrl { image_url: ImageUrl { url } });
                 }
-                None => texts.push(Cow::Owned(history::missing(image))),
+                Some(_) | None => texts.push(Cow::Owned(history::missing(image))),
             },
             // Only a model thinks and calls.
             Block::Thinking { .. } | Block::Sealed { .. } | Block::ToolUse(_) => {}
         }
+    }
+    if texts.is_empty() && shown.is_empty() {
+        return;
+    }
+    if quirks.after_results == AfterResults::TheModel
+        && matches!(spoken.last(), Some(Spoken::Tool { .. }))
+    {
+        spoken.push(Spoken::said(BRIDGE));
     }
     let text = texts.join("\n\n");
     if !shown.is_empty() {
         let text = (!texts.is_empty()).then_some(SaidPart::Text { text });
         let parts = text.into_iter().chain(shown).collect();
         spoken.push(Spoken::User { content: Said::Parts(parts) });
-    } else if !texts.is_empty() {
+    } else {
         spoken.push(Spoken::User { content: Said::Text(text) });
     }
 }
 
-fn answer(message: &Message, dialect: Dialect) -> Spoken<'_> {
+fn answer(message: &Message, quirks: Quirks) -> Spoken<'_> {
     let text = message.text();
-    let tool_calls: Vec<Call> = message.calls().map(call).collect();
-    let reasoning: String = message.content.iter().filter_map(unsealed).collect();
-    let field = |field| {
-        let wanted = !reasoning.is_empty() && dialect.reasoning.contains(&field);
-        wanted.then(|| reasoning.clone())
+    let tool_calls: Vec<Call> = message.calls().map(|it| call(it, quirks)).collect();
+    let details = match quirks.details {
+        Details::Kept => message.content.iter().find_map(details::kept_in),
+        Details::Read => None,
+    };
+    // The parts have the whole of it.
+    let reasoning: String = match details {
+        Some(_) => String::new(),
+        None => message.content.iter().filter_map(unsealed).collect(),
+    };
+    let goes = |field| !reasoning.is_empty() && quirks.reasoning.contains(&field);
+    let text = match goes(Reasoning::Tags) {
+        true => format!("<think>\n{reasoning}\n</think>\n\n{text}"),
+        false => text,
     };
     Spoken::Assistant {
         // Null is what OpenAI itself sends beside calls, so it is what servers are tested with.
         content: (!text.is_empty() || tool_calls.is_empty()).then_some(text),
-        reasoning_content: field(Reasoning::Content),
-        reasoning: field(Reasoning::Plain),
+        reasoning_content: goes(Reasoning::Content).then(|| reasoning.clone()),
+        reasoning: goes(Reasoning::Plain).then(|| reasoning.clone()),
+        reasoning_details: details,
         tool_calls,
+    }
+}
+
+impl Spoken<'_> {
+    fn said(text: &str) -> Self {
+        Self::Assistant {
+            content: Some(text.to_owned()),
+            reasoning_content: None,
+            reasoning: None,
+            reasoning_details: None,
+            tool_calls: Vec::new(),
+        }
     }
 }
 
@@ -249,14 +348,28 @@ fn unsealed(block: &Block) -> Option<&str> {
     }
 }
 
-fn call(call: &ToolCall) -> Call<'_> {
+fn call(call: &ToolCall, quirks: Quirks) -> Call<'_> {
     Call {
-        id: call.id.as_str(),
+        id: call_id(&call.id, quirks),
         kind: "function",
         function: CalledFunction {
             name: history::tool_name(&call.name),
             arguments: history::arguments(&call.input),
         },
+    }
+}
+
+/// The same for a call and its result, and in every request.
+fn call_id(id: &CallId, quirks: Quirks) -> Cow<'_, str> {
+    const NINE: usize = 9;
+    let id = id.as_str();
+    let fits = id.len() == NINE && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    match quirks.ids {
+        Ids::Nine if !fits => {
+            let hash = ContentHash::of(id.as_bytes()).to_string();
+            Cow::Owned(hash.chars().take(NINE).collect())
+        }
+        Ids::Nine | Ids::Any => Cow::Borrowed(id),
     }
 }
 

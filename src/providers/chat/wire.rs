@@ -43,7 +43,7 @@ pub(super) struct Said {
     #[serde(default)]
     reasoning: Value,
     #[serde(default)]
-    reasoning_details: Value,
+    pub(super) reasoning_details: Value,
     #[serde(default)]
     pub(super) refusal: Value,
     #[serde(default)]

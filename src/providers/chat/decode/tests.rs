@@ -12,6 +12,7 @@ use crate::providers::{Prefill, Recovery};
 struct Heard {
     text: String,
     thinking: String,
+    sealed: Option<Value>,
     /// "name arguments"
     calls: Vec<String>,
     usage: Option<Usage>,
@@ -40,6 +41,9 @@ fn hear_asked(body: &str, asked: Asked) -> Heard {
             Ok(StreamEvent::Usage(usage)) => heard.usage = Some(usage),
             Ok(StreamEvent::Prefill(prefill)) => heard.prefill.push(prefill),
             Ok(StreamEvent::Finished(reason)) => heard.finished = Some(reason),
+            Ok(StreamEvent::Sealed { protocol: Protocol::ChatCompletions, data }) => {
+                heard.sealed = Some(data);
+            }
             Ok(other) => panic!("{other:?}"),
             Err(error) => heard.error = Some(error),
         }
@@ -266,6 +270,25 @@ fn broken_json_is_an_error_before_the_end_and_nothing_after_it() {
         let after = format!("{}data: {junk}\n\n", sse(&[finish("stop")]));
         assert_eq!(hear(&after).finished, Some(StopReason::EndTurn));
     }
+}
+
+#[test]
+fn parts_of_reasoning_are_kept_where_they_are_to_go_back() {
+    let piece = |text: &str| {
+        json!({"choices": [{"delta": {"reasoning": text, "reasoning_details":
+            [{"type": "reasoning.text", "text": text, "index": 0}]}}]})
+    };
+    let end = json!({"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]});
+    let body: String =
+        [piece("Let "), piece("me."), end].map(|chunk| format!("data: {chunk}\n\n")).concat();
+    let kept = |details| {
+        let heard = hear_asked(&body, Asked { details, ..Asked::default() });
+        (heard.thinking, heard.sealed)
+    };
+    let whole = json!([{"type": "reasoning.text", "text": "Let me.", "index": 0}]);
+    let thought = "Let me.".to_owned();
+    assert_eq!(kept(Details::Kept), (thought.clone(), Some(json!({"reasoning_details": whole}))));
+    assert_eq!(kept(Details::Read), (thought, None));
 }
 
 fn reading() -> Asked {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::domain::{CallId, CallInput, ContentHash, Image};
+use crate::domain::{CallId, CallInput, ContentHash, Dialect, Image, Protocol};
 use crate::providers::Images;
 use crate::providers::chat::dialect;
 
@@ -27,7 +27,13 @@ fn sent(request: &Request) -> Value {
 }
 
 fn sent_to(host: &str, request: &Request) -> Value {
-    serde_json::from_slice(&body(request, dialect::of(host), Progress::Unknown)).unwrap()
+    let dialect = dialect::at(host).unwrap_or(Dialect::Common);
+    spoken(dialect, request)
+}
+
+fn spoken(dialect: Dialect, request: &Request) -> Value {
+    let quirks = dialect::of(dialect, &request.model);
+    serde_json::from_slice(&body(request, quirks, Progress::Unknown)).unwrap()
 }
 
 fn assistant(content: Vec<Block>) -> Message {
@@ -144,7 +150,7 @@ fn tools_temperature_and_progress_are_sent_when_there_are_any() {
         description: "Reads.".into(),
         input_schema: schema.clone(),
     }]);
-    let bytes = body(&request, dialect::of("localhost"), Progress::Wanted);
+    let bytes = body(&request, dialect::of(Dialect::Common, "m"), Progress::Wanted);
     let body: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(body["return_progress"], json!(true));
     assert_eq!(body["temperature"].to_string(), "0.2");
@@ -161,7 +167,11 @@ fn each_request_begins_with_the_one_before_it() {
     let bodies: Vec<Vec<u8>> = [1, 3, 5, 7]
         .iter()
         .map(|&upto| {
-            body(&request(whole[..upto].to_vec()), dialect::of("localhost"), Progress::Unknown)
+            body(
+                &request(whole[..upto].to_vec()),
+                dialect::of(Dialect::Common, "m"),
+                Progress::Unknown,
+            )
         })
         .collect();
     for pair in bodies.windows(2) {
@@ -192,4 +202,129 @@ fn sealed_reasoning_of_another_protocol_stays_behind() {
     let message = assistant(vec![thinks("secret", Some("sig")), Block::Text { text: "hi".into() }]);
     let body = sent(&request(vec![Message::user("hi"), message, Message::user("so?")]));
     assert_eq!(body["messages"][2], json!({"role": "assistant", "content": "hi"}));
+}
+
+/// A turn with everything in which dialects differ.
+fn turn(effort: Option<Effort>, image: &Image) -> Request {
+    let said = assistant(vec![
+        thinks("hm", None),
+        Block::Text { text: "Looking.".into() },
+        calls("call_1", "Read", "{}"),
+        Block::Sealed {
+            protocol: Protocol::ChatCompletions,
+            data: json!({"reasoning_details": [{"type": "reasoning.text", "text": "hm"}]}),
+        },
+    ]);
+    let answered = Message {
+        role: Role::User,
+        content: vec![
+            answers("call_1", "done", false),
+            Block::Text { text: "And this?".into() },
+            Block::Image(image.clone()),
+        ],
+    };
+    let mut request = request(vec![Message::user("hi"), said, answered]);
+    request.images.put(ContentHash::of(b"abc"), Images::encode(b"abc"));
+    request.effort = effort;
+    request
+}
+
+/// What the head of a body says besides the model and how it is streamed.
+fn head(body: &Value) -> Value {
+    let mut head = body.as_object().unwrap().clone();
+    for key in ["model", "stream", "stream_options", "messages"] {
+        head.remove(key);
+    }
+    Value::Object(head)
+}
+
+#[test]
+fn each_dialect_is_written_as_its_server_reads_it() {
+    const HIGH: Option<Effort> = Some(Effort::ExtraHigh);
+    const OFF: Option<Effort> = Some(Effort::None);
+    let both = json!({"reasoning_content": "hm", "reasoning": "hm"});
+    let content = json!({"reasoning_content": "hm"});
+    let plain = json!({"reasoning": "hm"});
+    let nothing = json!({});
+    let kept = json!({"reasoning_details": [{"type": "reasoning.text", "text": "hm"}]});
+    let word = |word: &str| json!({"max_tokens": 4096, "reasoning_effort": word});
+    let switched = |on: bool| {
+        let kind = if on { "enabled" } else { "disabled" };
+        json!({"max_tokens": 4096, "thinking": {"type": kind}})
+    };
+    let silent = json!({"max_tokens": 4096});
+    let openai = |word: &str| json!({"max_completion_tokens": 4096, "reasoning_effort": word});
+    let off_by_template =
+        json!({"max_tokens": 4096, "chat_template_kwargs": {"enable_thinking": false}});
+    let by_template = json!({"max_tokens": 4096, "reasoning_effort": "high",
+        "chat_template_kwargs": {"enable_thinking": true}});
+    let llama = json!({"max_tokens": 4096,
+        "chat_template_kwargs": {"enable_thinking": true, "reasoning_effort": "high"}});
+    let router = |word: &str| json!({"max_tokens": 4096, "reasoning": {"effort": word}});
+    // The head with much effort, the head with none, how reasoning goes back.
+    let table = [
+        (Dialect::Common, word("xhigh"), word("none"), &both),
+        (Dialect::OpenAi, openai("xhigh"), openai("none"), &nothing),
+        (Dialect::Azure, openai("xhigh"), openai("none"), &nothing),
+        (Dialect::Vllm, by_template.clone(), off_by_template.clone(), &both),
+        (Dialect::Sglang, by_template, off_by_template.clone(), &both),
+        (Dialect::LlamaCpp, llama, off_by_template, &both),
+        (Dialect::Ollama, word("high"), word("none"), &both),
+        (Dialect::LmStudio, word("high"), word("low"), &both),
+        (Dialect::OpenRouter, router("xhigh"), router("none"), &kept),
+        (Dialect::DeepSeek, switched(true), switched(false), &content),
+        (Dialect::Groq, word("high"), word("none"), &plain),
+        (Dialect::Mistral, silent.clone(), silent.clone(), &nothing),
+        (Dialect::Xai, word("high"), word("low"), &content),
+        (Dialect::Moonshot, switched(true), switched(false), &content),
+        (Dialect::Zai, switched(true), switched(false), &content),
+        (Dialect::MiniMax, silent.clone(), silent, &nothing),
+    ];
+    assert_eq!(table.len(), Dialect::ALL.len());
+    let image = Image::new("a.jpg", MediaType::Jpeg, (3, 2), b"abc");
+    for (dialect, much, none, reasoning) in table {
+        let body = spoken(dialect, &turn(HIGH, &image));
+        assert_eq!(head(&body), much, "{dialect}");
+        assert_eq!(head(&spoken(dialect, &turn(OFF, &image))), none, "{dialect}");
+        let unset = head(&spoken(dialect, &turn(None, &image)));
+        assert_eq!(unset.as_object().unwrap().len(), 1, "{dialect}: {unset}");
+
+        let messages = body["messages"].as_array().unwrap();
+        let mut said = messages[2].as_object().unwrap().clone();
+        let text = match dialect {
+            Dialect::MiniMax => "<think>\nhm\n</think>\n\nLooking.",
+            _ => "Looking.",
+        };
+        assert_eq!(said.remove("content"), Some(json!(text)), "{dialect}");
+        let id = said["tool_calls"][0]["id"].clone();
+        assert_eq!(messages[3]["tool_call_id"], id, "{dialect}");
+        said.retain(|key, _| key.starts_with("reasoning"));
+        assert_eq!(&Value::Object(said), reasoning, "{dialect}");
+
+        let roles: Vec<&str> = messages.iter().filter_map(|it| it["role"].as_str()).collect();
+        let id = id.as_str().unwrap();
+        if dialect == Dialect::Mistral {
+            assert!(id.len() == 9 && id.bytes().all(|it| it.is_ascii_alphanumeric()), "{id}");
+            assert_eq!(roles, ["system", "user", "assistant", "tool", "assistant", "user"]);
+        } else {
+            assert_eq!(id, "call_1", "{dialect}");
+            assert_eq!(roles, ["system", "user", "assistant", "tool", "user"], "{dialect}");
+        }
+        let shown = messages.last().unwrap()["content"].is_array();
+        assert_eq!(shown, dialect != Dialect::DeepSeek, "{dialect}");
+    }
+}
+
+#[test]
+fn a_mistral_wants_its_ids_whoever_serves_it() {
+    let image = Image::new("a.jpg", MediaType::Jpeg, (3, 2), b"abc");
+    let mut request = turn(None, &image);
+    request.model = "mistralai/Devstral-Small-2507".to_owned();
+    let body = spoken(Dialect::Vllm, &request);
+    assert_eq!(body["messages"][3]["tool_call_id"].as_str().unwrap().len(), 9);
+    assert_eq!(body["messages"][4]["role"], "assistant");
+    // Where nobody speaks after the results, nothing is put in between.
+    let last = request.messages.last_mut().unwrap();
+    last.content.truncate(1);
+    assert_eq!(spoken(Dialect::Vllm, &request)["messages"].as_array().unwrap().len(), 4);
 }
