@@ -8,6 +8,7 @@ use std::path::Path;
 use secrecy::{ExposeSecret, SecretString};
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 
+use crate::domain::Protocol;
 use crate::platform::paths::replace_private;
 
 use super::{ConfigError, Endpoint, ThemeChoice, read_text};
@@ -15,6 +16,8 @@ use super::{ConfigError, Endpoint, ThemeChoice, read_text};
 /// A value to write.
 #[derive(Debug, Clone)]
 pub enum Change {
+    /// `provider`, as a protocol's own service.
+    Provider(Protocol),
     /// `endpoint`
     Endpoint(Endpoint),
     /// `api_key`
@@ -43,6 +46,7 @@ pub fn save(path: &Path, changes: &[Change]) -> Result<(), ConfigError> {
     for change in changes {
         let top = document.as_table_mut();
         match change {
+            Change::Provider(protocol) => set(top, "provider", protocol.name().into()),
             Change::Endpoint(endpoint) => set(top, "endpoint", endpoint.as_str().into()),
             Change::ApiKey(key) => set(top, "api_key", key.expose_secret().into()),
             Change::Model(model) => set(top, "model", model.as_str().into()),
@@ -112,6 +116,15 @@ mod tests {
         assert_eq!(parsed.raw.server.endpoint.unwrap().value, "http://h:1/v1");
         let key = parsed.raw.server.api_key.unwrap().value;
         assert!(matches!(key, RawSecret::Text(key) if key.expose_secret() == "a\"b"));
+    }
+
+    #[test]
+    fn a_service_is_written_by_its_protocol() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        save(&path, &[Change::Provider(Protocol::Anthropic), Change::Model("m".into())]).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.ends_with("provider = \"anthropic\"\nmodel = \"m\"\n"), "{text}");
     }
 
     #[test]

@@ -3,17 +3,15 @@
 
 use std::io::{self, Write};
 
-use secrecy::SecretString;
-
 use crate::cli::Cli;
 use crate::config::{Endpoint as Address, Reach};
 use crate::domain::sanitize::sanitize;
-use crate::tui::welcome::first_run::{FoundKey, Server, Serves, found_keys};
+use crate::tui::welcome::first_run::{FoundKey, Server, Target, found_keys};
 
 use super::ground::Ground;
 use super::linear::Desk;
 use super::print;
-use super::questions::{self, Answerer, Model, Outcome};
+use super::questions::{self, Model, Outcome};
 
 /// As many models are read out; others can be typed.
 const LISTED: usize = 20;
@@ -21,7 +19,7 @@ const LISTED: usize = 20;
 /// What can be chosen by its number.
 enum Choice {
     Server(Server),
-    Key { endpoint: &'static str, key: SecretString },
+    Key(FoundKey),
     Other,
     Demo,
 }
@@ -47,13 +45,13 @@ pub(super) async fn ask(
             ("" | "q" | "quit", _) => return Ok(Outcome::Quit),
             ("demo", _) | (_, Some(Choice::Demo)) => return Ok(Outcome::Answer(Model::Demo)),
             (_, Some(Choice::Server(server))) => {
-                let models = server.models.clone();
-                Some((server.endpoint.clone(), None, models))
+                let target = Target::local(server.endpoint.clone(), None);
+                Some((target, server.models.clone()))
             }
-            (_, Some(Choice::Key { endpoint, key })) => {
+            (_, Some(Choice::Key(key))) => {
                 say("Asking for its models.")?;
-                match questions::models_at((*endpoint).to_owned(), Some(key.clone())).await {
-                    Ok(models) => Some(((*endpoint).to_owned(), Some(key.clone()), models)),
+                match questions::models_of(key.target()).await {
+                    Ok(models) => Some((key.target(), models)),
                     Err(error) => {
                         print::complain(&error);
                         None
@@ -77,20 +75,20 @@ pub(super) async fn ask(
                     );
                     None
                 }
-                Ok(_) => Some((answer.clone(), None, Vec::new())),
+                Ok(_) => Some((Target::local(answer.clone(), None), Vec::new())),
                 Err(error) => {
                     print::complain(&error.to_string());
                     None
                 }
             },
         };
-        let Some((endpoint, key, models)) = taken else { continue };
+        let Some((target, models)) = taken else { continue };
         let model = match which(desk, models).await? {
             Outcome::Answer(model) => model,
             Outcome::Quit => return Ok(Outcome::Quit),
             Outcome::Signal(signal) => return Ok(Outcome::Signal(signal)),
         };
-        questions::save(cli, ground, Answerer { endpoint, key, model })?;
+        questions::save(cli, ground, target, model)?;
         return Ok(Outcome::Answer(Model::Configured));
     }
 }
@@ -111,23 +109,12 @@ fn question(servers: Vec<Server>, keys: &[FoundKey]) -> (String, Vec<Choice>) {
         };
         offer(format!("{} at {}, {models}", server.name, server.endpoint), Choice::Server(server));
     }
-    let mut others = Vec::new();
-    for FoundKey { variable, serves } in keys {
-        match serves {
-            Serves::ChatCompletions { endpoint, key } => {
-                let key = Choice::Key { endpoint, key: key.clone() };
-                offer(format!("{endpoint}, with the key in {variable}"), key);
-            }
-            Serves::Another(protocol) => others.push((*variable, *protocol)),
-        }
+    for key in keys {
+        let words = format!("{}, with the key in {}", key.service, key.variable);
+        offer(words, Choice::Key(key.clone()));
     }
     offer("Another server, by its address".into(), Choice::Other);
     offer("The demo: a scripted model that needs nothing".into(), Choice::Demo);
-    for (variable, protocol) in others {
-        text.push_str(&format!(
-            "{variable} is set, too; start slug with --provider {protocol} to use it.\n"
-        ));
-    }
     text.push_str("Type a number, or an address; q leaves.");
     (text, choices)
 }
@@ -188,12 +175,12 @@ mod tests {
              1. vLLM at http://localhost:8000/v1, with qwen\n\
              2. Ollama at http://localhost:11434/v1, with 2 models\n\
              3. https://api.openai.com/v1, with the key in OPENAI_API_KEY\n\
-             4. Another server, by its address\n\
-             5. The demo: a scripted model that needs nothing\n\
-             ANTHROPIC_API_KEY is set, too; start slug with --provider anthropic to use it.\n\
+             4. https://api.anthropic.com, with the key in ANTHROPIC_API_KEY\n\
+             5. Another server, by its address\n\
+             6. The demo: a scripted model that needs nothing\n\
              Type a number, or an address; q leaves."
         );
-        assert_eq!(choices.len(), 5);
+        assert_eq!(choices.len(), 6);
         assert!(!text.contains("secret"));
     }
 }

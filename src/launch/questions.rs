@@ -4,7 +4,6 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
 
 use anyhow::Context;
-use secrecy::SecretString;
 use tokio::sync::mpsc;
 
 use crate::cli::Cli;
@@ -12,13 +11,12 @@ use crate::config::{self, Change, Config, Endpoint as Address, Reach};
 use crate::permissions::store::ProjectFiles;
 use crate::platform::signals::{Signal, Signals};
 use crate::platform::terminal::Screen;
-use crate::providers::chat::ChatCompletions;
 use crate::providers::http::{Endpoint, Http, PlainHttp};
-use crate::providers::{Provider, Way};
+use crate::providers::{Way, connect};
 use crate::trust::{self, Status};
 use crate::tui::app::looks::Looks;
 use crate::tui::welcome::first_run::{
-    FirstRun, FirstRunAnswer, Job, Note, Server, found_keys, rank, work,
+    FirstRun, FirstRunAnswer, Job, Kept, Note, Server, Target, found_keys, rank, work,
 };
 use crate::tui::welcome::trust::{Item, ItemKind, Trust, TrustAnswer};
 use crate::tui::welcome::{self, runner::Ended};
@@ -101,36 +99,40 @@ pub(super) async fn model(
     let http = Arc::new(Http::new());
     let jobs = |job, notes| {
         let http = http.clone();
-        work(job, notes, move |endpoint, key| list_models(http.clone(), endpoint, key))
+        work(job, notes, move |target| list_models(http.clone(), target))
     };
     match welcome::run(page, screen, signals, looks, jobs).await? {
         Ended::Signalled(signal) => Ok(Outcome::Signal(signal)),
         Ended::Answered(FirstRunAnswer::Quit) => Ok(Outcome::Quit),
         Ended::Answered(FirstRunAnswer::Demo) => Ok(Outcome::Answer(Model::Demo)),
-        Ended::Answered(FirstRunAnswer::Use { endpoint, key, model }) => {
-            save(cli, ground, Answerer { endpoint, key, model })?;
+        Ended::Answered(FirstRunAnswer::Use { target, model }) => {
+            save(cli, ground, target, model)?;
             Ok(Outcome::Answer(Model::Configured))
         }
     }
 }
 
-/// What was chosen on the first run. The person has agreed to an address that is not encrypted.
-pub(super) struct Answerer {
-    pub(super) endpoint: String,
-    pub(super) key: Option<SecretString>,
-    pub(super) model: Option<String>,
-}
-
-/// Writes what was chosen into the configuration.
-pub(super) fn save(cli: &Cli, ground: &Ground, answerer: Answerer) -> anyhow::Result<()> {
+/// Writes what was chosen into the configuration. The person has agreed to an address that is not
+/// encrypted. A key of the environment stays there.
+pub(super) fn save(
+    cli: &Cli,
+    ground: &Ground,
+    target: Target,
+    model: Option<String>,
+) -> anyhow::Result<()> {
     let file = cli.config.clone().unwrap_or_else(|| ground.home.config());
-    let endpoint = Address::parse(&answerer.endpoint)?;
-    if endpoint.reach() == Reach::PlainRemote {
-        ground.trust()?.allow_origin(endpoint.origin().as_str())?;
-    }
-    let mut changes = vec![Change::Endpoint(endpoint)];
-    changes.extend(answerer.key.map(Change::ApiKey));
-    changes.extend(answerer.model.map(Change::Model));
+    let mut changes = match target.kept {
+        Kept::InEnvironment => vec![Change::Provider(target.protocol)],
+        Kept::InFile => {
+            let endpoint = Address::parse(&target.endpoint)?;
+            if endpoint.reach() == Reach::PlainRemote {
+                ground.trust()?.allow_origin(endpoint.origin().as_str())?;
+            }
+            let key = target.key.map(Change::ApiKey);
+            std::iter::once(Change::Endpoint(endpoint)).chain(key).collect()
+        }
+    };
+    changes.extend(model.map(Change::Model));
     config::save(&file, &changes)?;
     Ok(())
 }
@@ -139,7 +141,7 @@ pub(super) fn save(cli: &Cli, ground: &Ground, answerer: Answerer) -> anyhow::Re
 pub(super) async fn local_servers() -> Vec<Server> {
     let http = Arc::new(Http::new());
     let (notes, mut found) = mpsc::channel(4);
-    let look = work(Job::Look, notes, |endpoint, key| list_models(http.clone(), endpoint, key));
+    let look = work(Job::Look, notes, |target| list_models(http.clone(), target));
     let collect = async {
         let mut servers = Vec::new();
         while let Some(note) = found.recv().await {
@@ -154,23 +156,17 @@ pub(super) async fn local_servers() -> Vec<Server> {
     servers
 }
 
-/// The models at an address; an error is a sentence for the person.
-pub(super) async fn models_at(
-    endpoint: String,
-    key: Option<SecretString>,
-) -> Result<Vec<String>, String> {
-    list_models(Arc::new(Http::new()), endpoint, key).await
+/// The models of a server; an error is a sentence for the person.
+pub(super) async fn models_of(target: Target) -> Result<Vec<String>, String> {
+    list_models(Arc::new(Http::new()), target).await
 }
 
 /// The ids of a server's models. The person has agreed to an address that is not encrypted.
-async fn list_models(
-    http: Arc<Http>,
-    endpoint: String,
-    key: Option<SecretString>,
-) -> Result<Vec<String>, String> {
+async fn list_models(http: Arc<Http>, target: Target) -> Result<Vec<String>, String> {
+    let Target { protocol, endpoint, key, .. } = target;
     let endpoint =
         Endpoint::parse(&endpoint, PlainHttp::Allowed).map_err(|error| error.to_string())?;
-    let models = ChatCompletions::new(Way::new(http, endpoint, key)).models().await;
+    let models = connect(protocol, Way::new(http, endpoint, key)).models().await;
     models
         .map(|models| models.into_iter().map(|model| model.id).collect())
         .map_err(|error| error.message)

@@ -12,6 +12,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use secrecy::SecretString;
 
+use crate::config::services;
 use crate::domain::Protocol;
 use crate::domain::sanitize::sanitize;
 use crate::tui::app::editor::{Editor, Lines};
@@ -55,27 +56,39 @@ pub struct Server {
     pub models: Vec<String>,
 }
 
-/// A key in the environment.
+/// A key in the environment, and the service that it is for.
 #[derive(Debug, Clone)]
 pub struct FoundKey {
     /// The variable.
     pub variable: &'static str,
-    /// What it is good for.
-    pub serves: Serves,
+    /// Where its service is.
+    pub service: &'static str,
+    /// How that is spoken to.
+    pub protocol: Protocol,
+    /// The key.
+    pub key: SecretString,
 }
 
-/// What a key is good for.
+/// A server that was chosen.
 #[derive(Debug, Clone)]
-pub enum Serves {
-    /// Chat completions at this address.
-    ChatCompletions {
-        /// The address.
-        endpoint: &'static str,
-        /// The key.
-        key: SecretString,
-    },
-    /// Another protocol, which `--provider` chooses.
-    Another(Protocol),
+pub struct Target {
+    /// How it is spoken to.
+    pub protocol: Protocol,
+    /// Where it is.
+    pub endpoint: String,
+    /// The key that goes there and nowhere else.
+    pub key: Option<SecretString>,
+    /// Where the key stays.
+    pub kept: Kept,
+}
+
+/// Where a key stays, once its server is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// It goes into the configuration, with the address.
+    InFile,
+    /// It stays in the environment: the protocol alone is written down.
+    InEnvironment,
 }
 
 /// What to begin with.
@@ -85,10 +98,8 @@ pub enum FirstRunAnswer {
     Demo,
     /// This server. An address of another host that is not encrypted was agreed to.
     Use {
-        /// Where chat completions are.
-        endpoint: String,
-        /// The key that goes there and nowhere else.
-        key: Option<SecretString>,
+        /// Which.
+        target: Target,
         /// The model, where there were several.
         model: Option<String>,
     },
@@ -105,10 +116,8 @@ pub enum Job {
     Check {
         /// Which check; an answer to an older one is stale.
         id: u64,
-        /// Where.
-        endpoint: String,
-        /// The key.
-        key: Option<SecretString>,
+        /// Whom.
+        target: Target,
     },
 }
 
@@ -154,9 +163,9 @@ enum Step {
     /// The key for it is typed.
     Key,
     /// A server is being asked for its models.
-    Checking { id: u64, endpoint: String, key: Option<SecretString>, back: Back },
+    Checking { id: u64, target: Target, back: Back },
     /// It has several.
-    Models { endpoint: String, key: Option<SecretString>, models: Vec<String>, selected: usize },
+    Models { target: Target, models: Vec<String>, selected: usize },
 }
 
 /// Where a check that fails leads back to.
@@ -185,10 +194,7 @@ impl FirstRun {
 
     fn choices(&self) -> Vec<Choice> {
         let servers = self.servers.iter().map(|server| Choice::Server(server.endpoint.clone()));
-        let keys = self.keys.iter().filter_map(|key| match key.serves {
-            Serves::ChatCompletions { .. } => Some(Choice::Key(key.variable)),
-            Serves::Another(_) => None,
-        });
+        let keys = self.keys.iter().map(|key| Choice::Key(key.variable));
         servers.chain(keys).chain([Choice::Other, Choice::Demo]).collect()
     }
 
@@ -267,14 +273,12 @@ impl FirstRun {
             Choice::Server(endpoint) => {
                 let models = self.servers.iter().find(|server| server.endpoint == endpoint);
                 let models = models.map(|server| server.models.clone()).unwrap_or_default();
-                return self.use_server(endpoint, None, models);
+                return self.use_server(Target::local(endpoint, None), models);
             }
             Choice::Key(variable) => {
                 let found = self.keys.iter().find(|key| key.variable == variable);
-                if let Some(Serves::ChatCompletions { endpoint, key }) =
-                    found.map(|found| found.serves.clone())
-                {
-                    return self.check(endpoint.to_owned(), Some(key), Back::Choose);
+                if let Some(target) = found.map(FoundKey::target) {
+                    return self.check(target, Back::Choose);
                 }
             }
         }
@@ -325,7 +329,8 @@ impl FirstRun {
                 let typed = std::mem::replace(&mut self.secret, Editor::new(Lines::One)).text();
                 let secret = Some(typed.trim()).filter(|typed| !typed.is_empty());
                 let endpoint = self.address.text().trim().trim_end_matches('/').to_owned();
-                return self.check(endpoint, secret.map(SecretString::from), Back::Address);
+                let target = Target::local(endpoint, secret.map(SecretString::from));
+                return self.check(target, Back::Address);
             }
             Some(ListKey::Previous | ListKey::Next | ListKey::PageUp | ListKey::PageDown) => {}
             None => self.secret.key(&press),
@@ -333,29 +338,23 @@ impl FirstRun {
         redraw()
     }
 
-    fn check(
-        &mut self,
-        endpoint: String,
-        key: Option<SecretString>,
-        back: Back,
-    ) -> Next<Job, FirstRunAnswer> {
+    fn check(&mut self, target: Target, back: Back) -> Next<Job, FirstRunAnswer> {
         self.checks += 1;
         let id = self.checks;
-        let job = Job::Check { id, endpoint: endpoint.clone(), key: key.clone() };
-        self.step = Step::Checking { id, endpoint, key, back };
+        let job = Job::Check { id, target: target.clone() };
+        self.step = Step::Checking { id, target, back };
         Next::Draw(vec![job])
     }
 
     fn checked(&mut self, models: Result<Vec<String>, String>) -> Next<Job, FirstRunAnswer> {
-        let Step::Checking { endpoint, key, back, .. } =
-            std::mem::replace(&mut self.step, Step::Choose)
+        let Step::Checking { target, back, .. } = std::mem::replace(&mut self.step, Step::Choose)
         else {
             return Next::Wait;
         };
         match models {
-            Ok(models) => self.use_server(endpoint, key, models),
+            Ok(models) => self.use_server(target, models),
             Err(reason) => {
-                let hint = if endpoint.ends_with("/v1") {
+                let hint = if back == Back::Choose || target.endpoint.ends_with("/v1") {
                     ""
                 } else {
                     " The address of chat completions usually ends in /v1."
@@ -367,26 +366,24 @@ impl FirstRun {
         }
     }
 
-    /// Uses a server; which model is asked only where there is a choice.
-    fn use_server(
-        &mut self,
-        endpoint: String,
-        key: Option<SecretString>,
-        models: Vec<String>,
-    ) -> Next<Job, FirstRunAnswer> {
+    /// Uses a server; which model is asked only where there is a choice. What its service is
+    /// usually asked for is selected at first.
+    fn use_server(&mut self, target: Target, models: Vec<String>) -> Next<Job, FirstRunAnswer> {
         if models.len() > 1 {
-            self.step = Step::Models { endpoint, key, models, selected: 0 };
+            let usual = services::of(target.protocol).model;
+            let usual = models.iter().position(|model| Some(model.as_str()) == usual);
+            self.step = Step::Models { target, models, selected: usual.unwrap_or(0) };
             return redraw();
         }
-        Next::Done(FirstRunAnswer::Use { endpoint, key, model: None })
+        Next::Done(FirstRunAnswer::Use { target, model: None })
     }
 
     /// Uses the model that is selected.
     fn use_model(&mut self) -> Next<Job, FirstRunAnswer> {
         match std::mem::replace(&mut self.step, Step::Choose) {
-            Step::Models { endpoint, key, models, selected } => {
+            Step::Models { target, models, selected } => {
                 let model = models.into_iter().nth(selected);
-                Next::Done(FirstRunAnswer::Use { endpoint, key, model })
+                Next::Done(FirstRunAnswer::Use { target, model })
             }
             Step::Choose
             | Step::Address
@@ -443,6 +440,26 @@ impl Page for FirstRun {
 
     fn draw(&self, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Option<Position> {
         picture::draw(self, styles, area, buffer)
+    }
+}
+
+impl Target {
+    /// A server of chat completions, whose address and key are written down.
+    pub fn local(endpoint: String, key: Option<SecretString>) -> Self {
+        Self { protocol: Protocol::ChatCompletions, endpoint, key, kept: Kept::InFile }
+    }
+}
+
+impl FoundKey {
+    /// The service that the key is for.
+    pub fn target(&self) -> Target {
+        let Self { service, protocol, key, .. } = self;
+        Target {
+            protocol: *protocol,
+            endpoint: (*service).to_owned(),
+            key: Some(key.clone()),
+            kept: Kept::InEnvironment,
+        }
     }
 }
 

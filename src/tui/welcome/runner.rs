@@ -210,8 +210,8 @@ mod tests {
         let work = move |job, notes: mpsc::Sender<first_run::Note>| {
             let shown = shown.clone();
             async move {
-                let list = |endpoint: String, _| async move {
-                    match endpoint.contains("11434") {
+                let list = |target: first_run::Target| async move {
+                    match target.endpoint.contains("11434") {
                         true => Ok(vec!["qwen3".to_owned()]),
                         false => Err("no".to_owned()),
                     }
@@ -229,8 +229,9 @@ mod tests {
                 .await
                 .unwrap();
         match ended {
-            Ended::Answered(FirstRunAnswer::Use { endpoint, key: None, model: None }) => {
-                assert_eq!(endpoint, "http://localhost:11434/v1");
+            Ended::Answered(FirstRunAnswer::Use { target, model: None }) => {
+                assert!(target.key.is_none());
+                assert_eq!(target.endpoint, "http://localhost:11434/v1");
             }
             other => panic!("{other:?}"),
         }

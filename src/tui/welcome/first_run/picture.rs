@@ -10,7 +10,7 @@ use crate::tui::view::Styles;
 use crate::tui::view::paint::{self, span};
 use crate::tui::welcome::frame::{self, Row, Shows};
 
-use super::{Choice, FirstRun, Looking, Server, Serves, Step};
+use super::{Choice, FirstRun, FoundKey, Looking, Server, Step};
 
 /// Columns of the names of servers.
 const NAMES: usize = 10;
@@ -82,14 +82,14 @@ fn sheet(page: &FirstRun, width: u16) -> (Sheet, Hints) {
             sheet.field(&page.secret, Shows::Dots, width);
             (sheet, &[("enter", "check the server"), ("esc", "back")])
         }
-        Step::Checking { endpoint, .. } => {
+        Step::Checking { target, .. } => {
             let mut sheet = Sheet::headed("Asking for its models …", width);
-            sheet.text(&shown(endpoint), Role::User, width);
+            sheet.text(&shown(&target.endpoint), Role::User, width);
             (sheet, &[("esc", "back")])
         }
-        Step::Models { endpoint, models, selected, .. } => {
+        Step::Models { target, models, selected } => {
             let mut sheet = Sheet::headed("Which model?", width);
-            sheet.text(&shown(endpoint), Role::User, width);
+            sheet.text(&shown(&target.endpoint), Role::User, width);
             sheet.gap();
             for (number, model) in models.iter().enumerate() {
                 sheet.choice(number == *selected, vec![span(shown(model), Role::Text)]);
@@ -121,23 +121,13 @@ fn choose(page: &FirstRun, width: u16) -> Sheet {
     sheet.gap();
     if !page.keys.is_empty() {
         sheet.text("Keys in the environment", Role::Muted, width);
-        for key in &page.keys {
-            match &key.serves {
-                Serves::ChatCompletions { endpoint, .. } => {
-                    let row = vec![
-                        span(format!("{}  ", key.variable), Role::Text),
-                        span(*endpoint, Role::Muted),
-                    ];
-                    sheet.choice(selected == Choice::Key(key.variable), row);
-                }
-                Serves::Another(protocol) => {
-                    let text = format!(
-                        "{}: found; start slug with --provider {protocol} to use it",
-                        key.variable
-                    );
-                    sheet.rows.extend(frame::indented("  ", &text, Role::Muted, width));
-                }
-            }
+        let widest = page.keys.iter().map(|key| key.variable.len()).max().unwrap_or(0);
+        for FoundKey { variable, service, .. } in &page.keys {
+            let row = vec![
+                span(format!("{variable:<widest$}  "), Role::Text),
+                span(*service, Role::Muted),
+            ];
+            sheet.choice(selected == Choice::Key(variable), row);
         }
         sheet.gap();
     }

@@ -7,9 +7,10 @@ use secrecy::SecretString;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use crate::config::services;
 use crate::domain::Protocol;
 
-use super::{FoundKey, Job, Note, Server, Serves};
+use super::{FoundKey, Job, Note, Server, Target};
 
 /// Who usually listens where on this machine.
 const LOCAL: [(&str, &str); 4] = [
@@ -22,25 +23,18 @@ const LOCAL: [(&str, &str); 4] = [
 /// How long a server on this machine may take to say what it serves.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The keys that the environment has, in the order in which they are shown.
+/// The protocols whose own services keys are looked for, in the order in which they are shown.
+/// Chat completions are not among them: who has OpenAI's key is offered its newer protocol.
+const SERVICES: [Protocol; 3] = [Protocol::Responses, Protocol::Anthropic, Protocol::Gemini];
+
+/// The keys that the environment has.
 pub fn found_keys(read: impl Fn(&str) -> Option<String>) -> Vec<FoundKey> {
-    let known = [
-        ("OPENAI_API_KEY", Protocol::ChatCompletions),
-        ("ANTHROPIC_API_KEY", Protocol::Anthropic),
-        ("GEMINI_API_KEY", Protocol::Gemini),
-    ];
-    let found = known.into_iter().filter_map(|(variable, protocol)| {
+    let found = SERVICES.into_iter().filter_map(|protocol| {
+        let service = services::of(protocol);
+        let variable = service.key_variable;
         let key = read(variable).filter(|key| !key.trim().is_empty())?;
-        let serves = match protocol {
-            Protocol::ChatCompletions => Serves::ChatCompletions {
-                endpoint: "https://api.openai.com/v1",
-                key: SecretString::from(key.trim()),
-            },
-            Protocol::Anthropic | Protocol::Gemini | Protocol::Responses => {
-                Serves::Another(protocol)
-            }
-        };
-        Some(FoundKey { variable, serves })
+        let key = SecretString::from(key.trim());
+        Some(FoundKey { variable, service: service.endpoint, protocol, key })
     });
     found.collect()
 }
@@ -50,13 +44,9 @@ pub fn rank(endpoint: &str) -> usize {
     LOCAL.iter().position(|(_, known)| *known == endpoint).unwrap_or(LOCAL.len())
 }
 
-/// Does a job. `list_models` asks the server at an address, with a key, for the ids of its
-/// models; its error is a sentence for the person.
-pub async fn work<F>(
-    job: Job,
-    notes: mpsc::Sender<Note>,
-    list_models: impl Fn(String, Option<SecretString>) -> F,
-) where
+/// Does a job. `list_models` asks a server for the ids of its models; its error is a sentence for the person.
+pub async fn work<F>(job: Job, notes: mpsc::Sender<Note>, list_models: impl Fn(Target) -> F)
+where
     F: Future<Output = Result<Vec<String>, String>>,
 {
     // Nobody listens any more once the screen is gone: then there is nothing left to do.
@@ -65,7 +55,8 @@ pub async fn work<F>(
             let mut asked: FuturesUnordered<_> = LOCAL
                 .into_iter()
                 .map(|(name, endpoint)| {
-                    let models = timeout(PATIENCE, list_models(endpoint.to_owned(), None));
+                    let target = Target::local(endpoint.to_owned(), None);
+                    let models = timeout(PATIENCE, list_models(target));
                     async move { (name, endpoint, models.await) }
                 })
                 .collect();
@@ -79,8 +70,8 @@ pub async fn work<F>(
             }
             drop(notes.send(Note::Looked).await);
         }
-        Job::Check { id, endpoint, key } => {
-            let models = list_models(endpoint, key).await;
+        Job::Check { id, target } => {
+            let models = list_models(target).await;
             drop(notes.send(Note::Checked { id, models }).await);
         }
     }

@@ -5,6 +5,14 @@ use secrecy::ExposeSecret;
 use super::super::samples::{key, picture};
 use super::*;
 
+/// Goes to "Another server" and takes it.
+fn another(page: &mut FirstRun) {
+    while page.selected() != Choice::Other {
+        press(page, KeyCode::Down);
+    }
+    press(page, KeyCode::Enter);
+}
+
 fn page() -> FirstRun {
     let environment = |name: &str| match name {
         "OPENAI_API_KEY" => Some("sk-secret".to_owned()),
@@ -33,7 +41,8 @@ fn typed(page: &mut FirstRun, text: &str) {
 
 fn used(next: Next<Job, FirstRunAnswer>) -> (String, Option<String>, Option<String>) {
     match next {
-        Next::Done(FirstRunAnswer::Use { endpoint, key, model }) => {
+        Next::Done(FirstRunAnswer::Use { target, model }) => {
+            let Target { endpoint, key, .. } = target;
             (endpoint, key.map(|key| key.expose_secret().to_owned()), model)
         }
         other => panic!("{other:?}"),
@@ -44,9 +53,9 @@ fn used(next: Next<Job, FirstRunAnswer>) -> (String, Option<String>, Option<Stri
 fn check(next: Next<Job, FirstRunAnswer>) -> (u64, String, Option<String>) {
     match next {
         Next::Draw(jobs) => match jobs.as_slice() {
-            [Job::Check { id, endpoint, key }] => {
-                let key = key.as_ref().map(|key| key.expose_secret().to_owned());
-                (*id, endpoint.clone(), key)
+            [Job::Check { id, target }] => {
+                let key = target.key.as_ref().map(|key| key.expose_secret().to_owned());
+                (*id, target.endpoint.clone(), key)
             }
             other => panic!("{other:?}"),
         },
@@ -77,11 +86,13 @@ fn several_models_are_asked_about() {
 fn what_is_selected_stays_selected_while_servers_appear() {
     let mut page = page();
     press(&mut page, KeyCode::Down);
+    press(&mut page, KeyCode::Down);
     assert_eq!(page.selected(), Choice::Other);
     found(&mut page, "vLLM", "http://localhost:8000/v1", &["qwen3"]);
     assert_eq!(page.selected(), Choice::Other);
-    press(&mut page, KeyCode::Up);
-    press(&mut page, KeyCode::Up);
+    for _ in 0..3 {
+        press(&mut page, KeyCode::Up);
+    }
     assert_eq!(page.selected(), Choice::Server("http://localhost:8000/v1".into()));
 }
 
@@ -101,16 +112,28 @@ fn a_key_of_the_environment_goes_to_its_own_server() {
 }
 
 #[test]
-fn keys_for_other_protocols_cannot_be_chosen() {
-    let keys: Vec<Choice> = page().choices();
-    assert_eq!(keys, [Choice::Key("OPENAI_API_KEY"), Choice::Other, Choice::Demo]);
+fn each_key_is_a_choice_that_works_at_once() {
+    let mut page = page();
+    let keys = [Choice::Key("OPENAI_API_KEY"), Choice::Key("ANTHROPIC_API_KEY")];
+    assert_eq!(page.choices()[..2], keys);
+    press(&mut page, KeyCode::Down);
+    let (id, endpoint, key) = check(press(&mut page, KeyCode::Enter));
+    assert_eq!((endpoint.as_str(), key.as_deref()), ("https://api.anthropic.com", Some("x")));
+    let models = ["claude-opus-5-5", "claude-sonnet-5-5"].map(str::to_owned).to_vec();
+    page.update(Input::Note(Note::Checked { id, models: Ok(models) }));
+    match press(&mut page, KeyCode::Enter) {
+        Next::Done(FirstRunAnswer::Use { target, model }) => {
+            assert_eq!((target.protocol, target.kept), (Protocol::Anthropic, Kept::InEnvironment));
+            assert_eq!(model.as_deref(), Some("claude-sonnet-5-5"), "what is usually asked");
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
 fn another_server_is_checked_and_its_error_shown() {
     let mut page = page();
-    press(&mut page, KeyCode::Down);
-    press(&mut page, KeyCode::Enter);
+    another(&mut page);
     page.update(Input::Paste(" https://models.example/api \n".into()));
     press(&mut page, KeyCode::Enter);
     typed(&mut page, "secret");
@@ -127,8 +150,7 @@ fn another_server_is_checked_and_its_error_shown() {
 #[test]
 fn an_unencrypted_address_of_another_host_needs_a_yes() {
     let mut page = page();
-    press(&mut page, KeyCode::Down);
-    press(&mut page, KeyCode::Enter);
+    another(&mut page);
     typed(&mut page, "http://gpu.lan:8000/v1");
     press(&mut page, KeyCode::Enter);
     assert!(matches!(page.step, Step::Unencrypted));
@@ -166,8 +188,7 @@ fn addresses_are_judged_by_host_and_scheme() {
 #[test]
 fn escape_goes_back_a_step_and_at_last_leaves() {
     let mut page = page();
-    press(&mut page, KeyCode::Down);
-    press(&mut page, KeyCode::Enter);
+    another(&mut page);
     typed(&mut page, "https://host/v1");
     press(&mut page, KeyCode::Enter);
     press(&mut page, KeyCode::Enter);
@@ -229,8 +250,7 @@ fn on_the_smallest_screen() {
 #[test]
 fn the_key_is_typed_as_dots() {
     let mut page = page();
-    press(&mut page, KeyCode::Down);
-    press(&mut page, KeyCode::Enter);
+    another(&mut page);
     typed(&mut page, "https://host/v1");
     press(&mut page, KeyCode::Enter);
     typed(&mut page, "sk-123");
@@ -240,8 +260,7 @@ fn the_key_is_typed_as_dots() {
 #[test]
 fn an_unencrypted_address() {
     let mut page = page();
-    press(&mut page, KeyCode::Down);
-    press(&mut page, KeyCode::Enter);
+    another(&mut page);
     typed(&mut page, "http://gpu.lan:8000/v1");
     press(&mut page, KeyCode::Enter);
     insta::assert_snapshot!(picture(&page, 80, 24));
@@ -253,8 +272,7 @@ fn nothing_breaks_at_any_size() {
     for (width, height) in [(1, 1), (2, 3), (12, 5), (300, 100)] {
         picture(&page, width, height);
     }
-    press(&mut page, KeyCode::Down);
-    press(&mut page, KeyCode::Enter);
+    another(&mut page);
     typed(&mut page, "https://a-long-host.example/日本語/v1");
     for (width, height) in [(1, 1), (2, 3), (12, 5), (300, 100)] {
         picture(&page, width, height);
