@@ -22,12 +22,19 @@ use super::Event;
 use super::asks::Waiting;
 use super::gate::{Gate, Person, Waits};
 use super::part::{Taken, in_part};
+use super::repeats::Unasked;
 use super::words::{denied, denied_by_person, leads_nowhere, not_json, stopped};
 
 /// What came of the decision.
 pub(super) enum Passed {
-    Approved { approved: Approved, tool: Arc<dyn Tool>, input: Whose },
+    Approved {
+        approved: Approved,
+        tool: Arc<dyn Tool>,
+        input: Whose,
+    },
     Stopped(ToolOutput),
+    /// It leads nowhere, and nobody can be asked: however often it comes, it is not run.
+    Repeated(ToolOutput),
 }
 
 /// Who wrote the arguments that are run.
@@ -38,6 +45,10 @@ pub(super) enum Whose {
     /// The model, and the person took a part of them.
     InPart(Taken),
 }
+
+/// Why a turn ends that leads nowhere.
+const IN_CIRCLES: &str = "The model makes the same calls again and again, whatever it is told, so \
+                          the turn was ended.";
 
 /// Takes a call to its decision, in its turn.
 pub(super) async fn pass(gate: &Gate, call: &ToolCall, waits: Waits) -> Passed {
@@ -51,7 +62,11 @@ pub(super) async fn pass(gate: &Gate, call: &ToolCall, waits: Waits) -> Passed {
     };
     let repeats = gate.repeats.of(call);
     if let (Some(times), Person::Absent) = (repeats, gate.person) {
-        return Passed::Stopped(leads_nowhere(times));
+        if gate.repeats.unasked() == Unasked::End {
+            gate.events.notice(NoticeLevel::Error, IN_CIRCLES).await;
+            gate.context.cancel.cancel();
+        }
+        return Passed::Repeated(leads_nowhere(times));
     }
     let question = Waiting::new(waits.asking);
     tokio::select! {

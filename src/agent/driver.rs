@@ -108,7 +108,7 @@ impl Agent {
     fn with(setup: Setup, commands: Inbox, events: mpsc::Sender<Event>, stop: Stop) -> Self {
         Self {
             model: setup.model.clone(),
-            effort: setup.services.current().effort,
+            effort: setup.effort.or(setup.services.current().effort),
             open: Open::new(),
             commands,
             events: Events::new(events),

@@ -146,6 +146,7 @@ async fn attempt(gate: &Gate, call: &ToolCall, waits: Waits) -> Ended {
             gate.repeats.note(call, &accesses, &ended.output);
             Ended { output: with_change(ended.output, &approved, input), ..ended }
         }
+        Passed::Repeated(output) => Ended::new(output, asked.elapsed()),
         Passed::Stopped(output) => {
             gate.repeats.note(call, &[], &output);
             Ended::new(output, asked.elapsed())

@@ -7,12 +7,13 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::providers::{ModelInfo, Provider, ProviderError};
-use crate::session::{Conversation, Entry, TurnOutcome};
+use crate::session::{Conversation, Entry, LastModels, TurnOutcome};
 
 use super::Event;
 use super::driver::Agent;
 use super::gate::Person;
 use super::services::Service;
+use super::sessions::blocking;
 use super::setup::Standing;
 use crate::domain::{Effort, ModelName, NoticeLevel, Window};
 
@@ -164,9 +165,24 @@ impl Agent {
     async fn note_model(&mut self) {
         if let Some(model) = self.model.clone() {
             let (provider, effort) = (Some(self.service().name.clone()), self.effort);
+            self.keep_model(model.clone()).await;
             self.open.note(Entry::Model { model, provider, effort }).await;
         }
         self.tell_model().await;
+    }
+
+    /// Has the next session in this folder begin with what the person chose.
+    async fn keep_model(&self, model: String) {
+        let Some(path) = self.setup.last_models.clone() else { return };
+        let name = ModelName::new(self.service().name.as_str(), model);
+        let (folder, effort) = (self.setup.place.cwd.clone(), self.effort);
+        let kept = blocking(move || LastModels::keep(&path, &folder, name, effort)).await;
+        if let Err(error) = kept
+            .map_err(|error| error.to_string())
+            .and_then(|kept| kept.map_err(|error| error.to_string()))
+        {
+            tracing::warn!(error, "the model cannot be remembered for this folder");
+        }
     }
 
     pub(super) async fn tell_model(&self) {

@@ -2,10 +2,12 @@
 //!
 //! Small models fall into such loops and do not get out by themselves. After two identical results
 //! the third identical call is a question to the person: go on, or stop. Where nobody is there to
-//! ask it is answered with a word to the model instead of being run. Any call that may have changed
-//! something makes every other worth repeating.
+//! ask it is answered with a word to the model instead of being run, and a model that does not
+//! listen ends its turn. Any call that may have changed something makes every other worth
+//! repeating.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::domain::{Access, CallInput, ContentHash, ToolCall, ToolOutput};
@@ -13,10 +15,24 @@ use crate::domain::{Access, CallInput, ContentHash, ToolCall, ToolOutput};
 /// How often a call may come to the same result within a turn.
 const SAME_RESULTS: u32 = 2;
 
+/// How many such calls are answered with a word where nobody can be asked. A model that makes yet
+/// another one hears no words.
+const WORDS: u32 = 3;
+
 /// What the calls of one turn have come to.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     seen: Mutex<HashMap<ContentHash, Seen>>,
+    words: AtomicU32,
+}
+
+/// What becomes of a call that leads nowhere, where nobody can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unasked {
+    /// The model is told so.
+    Word,
+    /// The turn ends.
+    End,
 }
 
 #[derive(Debug)]
@@ -30,6 +46,12 @@ impl Repeats {
     pub(super) fn of(&self, call: &ToolCall) -> Option<u32> {
         let times = self.lock().get(&key(call)?)?.times;
         (times >= SAME_RESULTS).then_some(times)
+    }
+
+    /// Such a call has come where nobody can be asked.
+    pub(super) fn unasked(&self) -> Unasked {
+        let before = self.words.fetch_add(1, Ordering::Relaxed);
+        if before < WORDS { Unasked::Word } else { Unasked::End }
     }
 
     /// The person lets the model go on with it: it counts anew.

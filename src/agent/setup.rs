@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::catalogue::Shelf;
 use crate::context::ContextProvider;
-use crate::domain::Mode;
+use crate::domain::{Effort, Mode};
 use crate::permissions::Workspace;
 use crate::permissions::store::ProjectFiles;
 use crate::platform::debug_log::DebugLog;
@@ -33,6 +33,11 @@ pub struct Setup {
     pub catalogue: Arc<Shelf>,
     /// The model that was asked for by name; `None` takes what the server offers.
     pub model: Option<String>,
+    /// How hard it is to think, where that is not as its provider was configured.
+    pub effort: Option<Effort>,
+    /// Where it is kept which model the person chose in which folder; nowhere where they have no
+    /// say in it.
+    pub last_models: Option<PathBuf>,
     /// Whether that model and its provider hold for a session that had others.
     pub standing: Standing,
     /// The model of the same provider that stands in, for the rest of a turn, where the first one's

@@ -19,7 +19,7 @@ use crate::platform::process::{ProcessHost, Programs};
 use crate::platform::redact::Redactor;
 use crate::providers::Provider;
 use crate::providers::demo::{self, Demo, Script, Tempo};
-use crate::session::Store;
+use crate::session::{LastModels, Store};
 use crate::tools::{Place, Registry};
 
 use super::ground::Ground;
@@ -39,6 +39,8 @@ pub(super) struct Sides {
     pub(super) services: Services,
     /// The person.
     pub(super) person: Person,
+    /// Where it is kept which model they chose in which folder, where that counts.
+    pub(super) last_models: Option<PathBuf>,
 }
 
 /// The setup of an agent for this run.
@@ -79,9 +81,19 @@ pub(super) fn parts(
         DebugLog::off()
     };
     let store = store(ground);
+    let Sides { mut services, person, last_models } = sides;
+    let (mut model, mut effort) = (services.current().model.clone(), None);
+    if let (Standing::Usual, Some(path)) = (standing(config), &last_models)
+        && let Some(last) = LastModels::load(path).of(&ground.cwd)
+        && services.choose(&last.name.provider)
+    {
+        (model, effort) = (Some(last.name.model.clone()), last.effort);
+    }
     let setup = Setup {
-        model: sides.services.current().model.clone(),
-        services: sides.services,
+        model,
+        services,
+        effort,
+        last_models,
         standing: standing(config),
         fallback_model: config.fallback_model.as_ref().map(|model| model.value.clone()),
         catalogue: Arc::new(Shelf::new(ground.home.catalogue())),
@@ -95,7 +107,7 @@ pub(super) fn parts(
         processes: processes.clone(),
         project,
         mode: config.mode.value,
-        person: sides.person,
+        person,
         blobs: store.blobs().clone(),
         store,
         home: ground.home.root().to_owned(),

@@ -46,7 +46,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
     let filter = std::env::var("RUST_LOG").ok();
     let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
     let services = build::services(ground, &config, cli.demo.as_ref(), &redactor)?;
-    let sides = Sides { services, person: Person::Absent };
+    let sides = Sides { services, person: Person::Absent, last_models: None };
     let Parts { mut setup, processes } =
         build::parts(cli, ground, &config, project, sides, &redactor)?;
     setup.notices.extend(log.as_ref().err().map(ToString::to_string));

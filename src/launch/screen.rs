@@ -173,7 +173,8 @@ impl Chat<'_> {
         let filter = std::env::var("RUST_LOG").ok();
         let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
         let services = build::services(ground, &config, script.as_ref(), &redactor)?;
-        let sides = Sides { services: services.clone(), person: Person::Present };
+        let last_models = script.is_none().then(|| ground.home.last_models());
+        let sides = Sides { services: services.clone(), person: Person::Present, last_models };
         let Parts { mut setup, processes } =
             build::parts(cli, ground, &config, project, sides, &redactor)?;
         let (keys, said) = ground.keys(&config);

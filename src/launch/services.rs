@@ -21,10 +21,12 @@ use crate::platform::status_command::{self, StatusCommand};
 use crate::platform::terminal::output::Output;
 use crate::platform::terminal_kind::Terminal;
 use crate::platform::{editor, which};
-use crate::session::{Draft, Drafts, History, HistoryPage, KindFolds, SessionFolds, Store};
+use crate::session::{
+    Draft, Drafts, Favourites, History, HistoryPage, KindFolds, SessionFolds, Store,
+};
 use crate::tools::Place;
 use crate::tui::app::images::{ImageSource, Taken};
-use crate::tui::app::msg::ModelRow;
+use crate::tui::app::msg::{Mark, ModelRow};
 use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::pictures;
 use crate::tui::app::sessions::{SessionAnswer, SessionJob};
@@ -60,6 +62,8 @@ pub(super) struct Outside {
     history: History,
     /// The file of how kinds of panes are folded.
     folds: PathBuf,
+    /// The file of the models that the person marked.
+    favourites: PathBuf,
     clipboard: Mutex<Clipboard>,
     /// The person's own command for the first line.
     status_command: Option<StatusCommand>,
@@ -96,6 +100,7 @@ impl Outside {
             draft: SessionId::generate(),
             history: History::new(ground.home.history()),
             folds: ground.home.folds(),
+            favourites: ground.home.favourites(),
             clipboard: Mutex::new(clipboard),
             status_command,
             git: git.map(|git| GitStatus::new(git, ground.cwd.clone())),
@@ -157,16 +162,27 @@ impl Services for Outside {
         blocking(move || kinds.save(&path)).await?.map_err(|error| error.to_string())
     }
 
+    async fn toggle_favourite(&self, name: ModelName) -> Result<(), String> {
+        let path = self.favourites.clone();
+        let kept = blocking(move || Favourites::toggle(&path, &name)).await?;
+        kept.map_err(|error| error.to_string())
+    }
+
     async fn models(&self) -> Result<Vec<ModelRow>, String> {
+        let favourites = self.favourites.clone();
+        let favourites = blocking(move || Favourites::load(&favourites)).await?;
+        let mark = |name: &ModelName| {
+            if favourites.0.contains(name) { Mark::Favourite } else { Mark::None }
+        };
         let (mut rows, mut failures) = (Vec::new(), Vec::new());
         let asked = self.services.iter().map(|service| async move {
             (&service.name, tokio::time::timeout(LISTING, service.provider.models()).await)
         });
         for (provider, listed) in join_all(asked).await {
             match listed {
-                Ok(Ok(models)) => rows.extend(models.into_iter().map(|it| ModelRow {
-                    name: ModelName::new(provider.as_str(), it.id),
-                    window: it.context_window,
+                Ok(Ok(models)) => rows.extend(models.into_iter().map(|it| {
+                    let name = ModelName::new(provider.as_str(), it.id);
+                    ModelRow { mark: mark(&name), name, window: it.context_window }
                 })),
                 Ok(Err(error)) => failures.push(error.message),
                 Err(_) => failures.push(format!("{provider} does not say what models it has.")),

@@ -146,6 +146,16 @@ impl Home {
         self.root.join("history.jsonl")
     }
 
+    /// Which model was used last in each folder.
+    pub fn last_models(&self) -> PathBuf {
+        self.root.join("models.json")
+    }
+
+    /// The models that the person marked.
+    pub fn favourites(&self) -> PathBuf {
+        self.root.join("favourites.json")
+    }
+
     /// How kinds of panes are folded.
     pub fn folds(&self) -> PathBuf {
         self.root.join("folds.json")

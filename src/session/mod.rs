@@ -4,6 +4,7 @@
 //! provider gets, is a fold over it and can be made again.
 
 mod blobs;
+mod choices;
 mod disk;
 mod drafts;
 mod entry;
@@ -23,6 +24,7 @@ mod title;
 mod writer;
 
 pub use blobs::{BlobError, Blobs};
+pub use choices::{Favourites, LastModel, LastModels};
 pub use drafts::{Draft, DraftError, Drafts};
 pub use entry::{
     Compaction, Entry, FileChanged, MessageEntry, PermissionEntry, Record, ResultInfo,

@@ -14,7 +14,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::agent::Command;
 use crate::config::ThemeChoice;
-use crate::domain::{Image, NoticeLevel, SessionId, Typed};
+use crate::domain::{Image, ModelName, NoticeLevel, SessionId, Typed};
 use crate::platform::graphics::{Canvas, Cells};
 use crate::session::{HistoryPage, KindFolds, SessionFolds};
 
@@ -52,6 +52,8 @@ pub trait Services: Send + Sync + 'static {
     async fn keep_folds(&self, session: SessionId, folds: SessionFolds) -> Result<(), String>;
     /// Keeps how kinds of panes are folded.
     async fn keep_kinds(&self, kinds: KindFolds) -> Result<(), String>;
+    /// Marks a model as a favourite, or takes its mark off.
+    async fn toggle_favourite(&self, name: ModelName) -> Result<(), String>;
     /// The models that the server offers.
     async fn models(&self) -> Result<Vec<ModelRow>, String>;
     /// The workspace's files and folders, relative to it, as git would list them and sorted by
@@ -198,6 +200,12 @@ impl Executor {
                 self.keep("remember how panes are folded", async move {
                     services.keep_folds(session, folds).await
                 });
+            }
+            Effect::ToggleFavourite(name) => {
+                self.keep(
+                    "remember a favourite",
+                    async move { services.toggle_favourite(name).await },
+                );
             }
             Effect::KeepKinds(kinds) => {
                 self.keep("remember how panes are folded", async move {
@@ -368,6 +376,10 @@ mod tests {
         async fn keep_folds(&self, _: SessionId, _: SessionFolds) -> Result<(), String> {
             Ok(())
         }
+        async fn toggle_favourite(&self, _: ModelName) -> Result<(), String> {
+            Ok(())
+        }
+
         async fn keep_kinds(&self, _: KindFolds) -> Result<(), String> {
             Ok(())
         }

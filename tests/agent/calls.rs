@@ -170,6 +170,22 @@ async fn without_a_person_the_same_call_with_the_same_result_is_not_run_for_ever
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn without_a_person_a_model_that_goes_in_circles_ends_its_turn() {
+    let scene = Scene { person: Person::Absent, ..Scene::new() };
+    scene.put("a", "text\n");
+    let mut rig = scene.open(Start::New).await;
+    let again = ["c1", "c2", "c3", "c4", "c5", "c6", "c7"].map(|id| calls(&[read(id, "a")]));
+    play(&scene, again);
+    assert_eq!(rig.turn("go").await, TurnOutcome::Interrupted);
+    for id in ["c3", "c4", "c5", "c6"] {
+        assert!(rig.result(id).0.starts_with("Not run:"), "{id}: {}", rig.result(id).0);
+    }
+    assert!(rig.notices().iter().any(|text| text.contains("again and again")));
+    assert_eq!(scene.model.requests().len(), 6);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_a_command_printed_is_kept_whole() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = scene.open(Start::New).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use slug_code::agent::{Command, Event, Service, Standing, Start};
 use slug_code::domain::{Effort, ModelName};
-use slug_code::session::{Entry, TurnOutcome};
+use slug_code::session::{Entry, LastModels, TurnOutcome};
 
 use super::fakes::{Models, Scripted, words};
 use super::rig::{Rig, Scene, play};
@@ -114,4 +114,16 @@ async fn a_session_goes_on_with_its_own_model_unless_another_was_named() {
     assert_eq!(rig.turn("four").await, TurnOutcome::Answered);
     assert_eq!(scene.model.last_request().model, "test-model");
     rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_chosen_in_a_folder_is_remembered_there() {
+    let (scene, _) = two();
+    let mut rig = scene.open(Start::New).await;
+    rig.tell(Command::SetModel("other/small".into())).await;
+    changes_to(&mut rig, "other", "small").await;
+    rig.close().await;
+    let kept = LastModels::load(&scene.home.join("models.json"));
+    let last = kept.of(&scene.work).unwrap();
+    assert_eq!((&last.name, last.effort), (&ModelName::new("other", "small"), None));
 }

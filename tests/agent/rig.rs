@@ -128,6 +128,8 @@ impl Scene {
             model: self.named.map(str::to_owned),
             standing: self.standing,
             fallback_model: self.fallback.map(str::to_owned),
+            effort: None,
+            last_models: Some(self.home.join("models.json")),
             temperature: None,
             max_tool_rounds: self.rounds,
             system_prompt: Some("You are a test.".into()),

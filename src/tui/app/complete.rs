@@ -10,7 +10,7 @@ use crate::domain::{Effort, Mode};
 
 use super::looks;
 use super::model::Model;
-use super::msg::ModelRow;
+use super::msg::{Mark, ModelRow};
 use super::paths;
 use super::picker::{Choice, Item, List, Paths, Source};
 use super::sessions::SessionRow;
@@ -134,17 +134,20 @@ pub fn thinking() -> Vec<Item> {
     THINKING.iter().map(item).collect()
 }
 
-/// The models. Whose one is stands before it where there is more than one provider.
+/// The models, favourites first. Whose one is stands before it where there is more than one
+/// provider.
 pub fn models(rows: &[ModelRow]) -> Vec<Item> {
     let first = rows.first().map(|row| &row.name.provider);
     let several = rows.iter().any(|row| Some(&row.name.provider) != first);
     let item = |row: &ModelRow| Item {
         label: if several { row.name.to_string() } else { row.name.model.clone() },
-        detail: String::new(),
+        detail: if row.mark == Mark::Favourite { "★".to_owned() } else { String::new() },
         aside: row.window.map(super::status::tokens).unwrap_or_default(),
         choice: Choice::Model(row.name.clone()),
     };
-    rows.iter().map(item).collect()
+    let mut rows: Vec<&ModelRow> = rows.iter().collect();
+    rows.sort_by_key(|row| row.mark);
+    rows.into_iter().map(item).collect()
 }
 
 /// The kinds of panes that can be folded together.

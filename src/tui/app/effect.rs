@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::agent::Command;
 use crate::config::ThemeChoice;
-use crate::domain::{Image, SessionId, Typed};
+use crate::domain::{Image, ModelName, SessionId, Typed};
 use crate::platform::graphics::{Canvas, Cells};
 use crate::session::{KindFolds, SessionFolds};
 
@@ -108,6 +108,8 @@ pub enum Effect {
         /// All of them.
         folds: SessionFolds,
     },
+    /// Marks a model as a favourite, or takes its mark off.
+    ToggleFavourite(ModelName),
     /// Keeps how kinds of panes are folded, in every session.
     KeepKinds(KindFolds),
     /// Makes blocks of the older part of a session.

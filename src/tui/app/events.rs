@@ -15,7 +15,7 @@ use super::complete;
 use super::effect::Effect;
 use super::keymap::InputKey;
 use super::model::{Focus, Model};
-use super::msg::ModelRow;
+use super::msg::{Mark, ModelRow};
 use super::older::Older;
 use super::overlay::Overlay;
 use super::pager;
@@ -49,6 +49,7 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
             let row = |info: ModelInfo| ModelRow {
                 name: ModelName::new(provider.as_str(), info.id),
                 window: info.context_window,
+                mark: Mark::None,
             };
             model.models = models.into_iter().map(row).collect();
             let items = complete::models(&model.models);

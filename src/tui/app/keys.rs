@@ -9,12 +9,13 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use crate::agent;
 use crate::commands::Copied;
-use crate::domain::NoticeLevel;
+use crate::domain::{ModelName, NoticeLevel};
 
 use super::approval::{Stage, Stray};
 use super::caret;
 use super::changes;
 use super::commands;
+use super::complete;
 use super::completing;
 use super::editor::{Edit, Unfolded};
 use super::effect::Effect;
@@ -26,8 +27,10 @@ use super::keymap::{
 };
 use super::model::{Focus, Model};
 use super::moving;
+use super::msg::Mark;
 use super::overlay::{Overlay, Page, Reading, Step};
 use super::pager;
+use super::picker::Choice;
 use super::queue::Goes;
 use super::recall;
 use super::scroll::Anchor;
@@ -72,6 +75,9 @@ pub fn contexts(model: &Model) -> &'static [Context] {
                 &[Context::Field, Context::Editing, Context::Always]
             }
         },
+        Some(Overlay::Picker(picker)) if matches!(picker.list.chosen(), Some(Choice::Model(_))) => {
+            &[Context::Models, Context::List, Context::Editing, Context::Always]
+        }
         Some(Overlay::Picker(_)) => &[Context::List, Context::Editing, Context::Always],
         Some(Overlay::Reading(_)) => &[Context::Reading, Context::Always],
         Some(Overlay::Pager(pager)) => match pager.prompt {
@@ -312,7 +318,23 @@ pub fn take(model: &mut Model, at: usize, step: Step) -> Vec<Effect> {
             model.overlays.remove(at);
             commands::choose(model, choice)
         }
+        Step::Mark(name) => mark(model, at, name),
     }
+}
+
+/// Marks a model in the list that is open at `at`, or takes its mark off.
+fn mark(model: &mut Model, at: usize, name: ModelName) -> Vec<Effect> {
+    for row in model.models.iter_mut().filter(|row| row.name == name) {
+        row.mark = match row.mark {
+            Mark::Favourite => Mark::None,
+            Mark::None => Mark::Favourite,
+        };
+    }
+    let items = complete::models(&model.models);
+    if let Some(Overlay::Picker(picker)) = model.overlays.get_mut(at) {
+        picker.list.replace(items);
+    }
+    vec![Effect::ToggleFavourite(name)]
 }
 
 fn chat_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {

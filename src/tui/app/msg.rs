@@ -199,6 +199,16 @@ pub enum Msg {
     },
 }
 
+/// Whether the person wants a model at hand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mark {
+    /// They marked it.
+    Favourite,
+    /// They did not.
+    #[default]
+    None,
+}
+
 /// A model in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelRow {
@@ -206,4 +216,6 @@ pub struct ModelRow {
     pub name: ModelName,
     /// The served window in tokens.
     pub window: Option<u64>,
+    /// Whether the person marked it.
+    pub mark: Mark,
 }

@@ -3,7 +3,7 @@
 //! A component here is a state with `fn key(..) -> Step` and a file in `view`; what a [`Step`]
 //! asks for is done by `keys`.
 
-use crate::domain::{Answer, ApprovalId};
+use crate::domain::{Answer, ApprovalId, ModelName};
 
 use super::approval::Approval;
 use super::changes::ChangesPage;
@@ -38,6 +38,8 @@ pub enum Step {
     Answer(ApprovalId, Answer),
     /// A row was chosen.
     Choose(Choice),
+    /// The mark of a model is set, or taken off.
+    Mark(ModelName),
 }
 
 /// Something to read.

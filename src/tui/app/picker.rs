@@ -17,7 +17,7 @@ use crate::domain::{Mode, ModelName, SessionId, Typed};
 
 use super::editor::{Editor, Lines};
 use super::effect::RequestId;
-use super::keymap::{self, ActionId, ListKey, Press};
+use super::keymap::{self, ActionId, ListKey, ModelKey, Press};
 use super::overlay::Step;
 use super::paths;
 
@@ -186,6 +186,18 @@ impl List {
                 |at: &usize| items.get(*at).is_some_and(|it| Some(&it.choice) == chosen.as_ref());
             self.selected = self.matches.iter().position(same).unwrap_or(0);
         }
+    }
+
+    /// Puts the same rows in another order or with other words; what was selected stays so.
+    pub fn replace(&mut self, items: Vec<Item>) {
+        let chosen = self.chosen().cloned();
+        self.source = Source::Items(items);
+        self.rank();
+        let same = |at: &usize| {
+            let item = self.source.items().and_then(|items| items.get(*at));
+            item.map(|item| &item.choice) == chosen.as_ref()
+        };
+        self.selected = self.matches.iter().position(same).unwrap_or(0);
     }
 
     /// What is to be ranked, and for what.
@@ -377,6 +389,11 @@ impl Picker {
 
     /// A key.
     pub fn key(&mut self, key: &Press<'_>, page: usize) -> Step {
+        if let (Some(Choice::Model(name)), Some(ModelKey::Mark)) =
+            (self.list.chosen(), keymap::find(keymap::MODELS, key))
+        {
+            return Step::Mark(name.clone());
+        }
         let page = isize::try_from(page.max(1)).unwrap_or(1);
         match keymap::find(keymap::LIST, key) {
             Some(ListKey::Previous) => self.list.step(-1),

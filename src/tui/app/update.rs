@@ -81,11 +81,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::OlderFolded { id, folded } => older::folded(model, id, folded),
         Msg::ModelsListed { id, models } => {
             let mut effects = Vec::new();
+            if let Ok(models) = &models {
+                model.models.clone_from(models);
+            }
             if model.requests.models == Some(id) {
                 model.requests.models = None;
-                if let Ok(models) = &models {
-                    model.models.clone_from(models);
-                }
                 effects = completing::refill(model);
             }
             let items = models.map(|rows| complete::models(&rows));

@@ -19,7 +19,7 @@ use crate::platform::graphics::{Canvas, Cells};
 use crate::session::{KindFolds, ResultInfo, SessionFolds, TurnOutcome};
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::model::Settings;
-use crate::tui::app::msg::ModelRow;
+use crate::tui::app::msg::{Mark, ModelRow};
 use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::sessions::{SessionAnswer, SessionJob};
 use crate::tui::app::status::{Git, Status};
@@ -46,12 +46,20 @@ impl Services for Desk {
     async fn keep_folds(&self, _: SessionId, _: SessionFolds) -> Result<(), String> {
         Ok(())
     }
+    async fn toggle_favourite(&self, _: ModelName) -> Result<(), String> {
+        Ok(())
+    }
+
     async fn keep_kinds(&self, _: KindFolds) -> Result<(), String> {
         Ok(())
     }
     async fn models(&self) -> Result<Vec<ModelRow>, String> {
         Ok(["small", "large"]
-            .map(|name| ModelRow { name: ModelName::new("vllm", name), window: None })
+            .map(|name| ModelRow {
+                name: ModelName::new("vllm", name),
+                window: None,
+                mark: Mark::None,
+            })
             .into())
     }
     async fn files(&self) -> Vec<String> {

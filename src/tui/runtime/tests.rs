@@ -12,7 +12,7 @@ use ratatui::backend::TestBackend;
 use super::*;
 use crate::agent::Command;
 use crate::config::ThemeChoice;
-use crate::domain::{Image, TurnId};
+use crate::domain::{Image, ModelName, TurnId};
 use crate::platform::graphics::{Canvas, Cells};
 use crate::session::{KindFolds, SessionFolds};
 use crate::tui::app::images::{ImageSource, Taken};
@@ -41,6 +41,10 @@ impl Services for Desk {
     async fn keep_folds(&self, _: SessionId, _: SessionFolds) -> Result<(), String> {
         Ok(())
     }
+    async fn toggle_favourite(&self, _: ModelName) -> Result<(), String> {
+        Ok(())
+    }
+
     async fn keep_kinds(&self, _: KindFolds) -> Result<(), String> {
         Ok(())
     }

@@ -5,10 +5,10 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::agent::{Command, Event, SteerId};
-use crate::domain::{Mode, ModelName, Typed, Usage};
+use crate::domain::{Effort, Mode, ModelName, Typed, Usage};
 use crate::session::{HistoryPage, TurnOutcome};
 use crate::tui::app::effect::RequestId;
-use crate::tui::app::msg::ModelRow;
+use crate::tui::app::msg::{Mark, ModelRow};
 use crate::tui::app::sessions::SessionJob;
 use crate::tui::app::{Effect, Msg};
 use crate::tui::scene::{Scene, TURN, screen, session};
@@ -202,8 +202,49 @@ fn the_palette_under_a_slash_runs_a_command() {
 }
 
 #[test]
+fn a_favourite_comes_first_and_stays_selected() {
+    let row = |provider: &str, model: &str| ModelRow {
+        name: ModelName::new(provider, model),
+        window: None,
+        mark: Mark::None,
+    };
+    let models = vec![row("vllm", "small"), row("router", "large")];
+    screen(80, 24)
+        .types("/model")
+        .key("esc")
+        .key("enter")
+        .msg(Msg::ModelsListed { id: RequestId(1), models: Ok(models) })
+        .shows("vllm/small")
+        .shows("tab favourite")
+        .key("down")
+        .quietly()
+        .key("tab")
+        .asks(&[
+            Effect::SaveDraft { text: Typed::default() },
+            Effect::ToggleFavourite(ModelName::new("router", "large")),
+        ])
+        .shows("❯ router/large  ★")
+        .quietly()
+        .key("enter")
+        .asks(&[Effect::Agent(Command::UseModel(ModelName::new("router", "large")))]);
+}
+
+#[test]
+fn how_hard_the_model_thinks_is_chosen() {
+    screen(80, 24)
+        .types("/effort high")
+        .quietly()
+        .key("enter")
+        .asks(&[Effect::Agent(Command::SetEffort(Some(Effort::High)))]);
+}
+
+#[test]
 fn models_are_listed_and_chosen() {
-    let models = vec![ModelRow { name: ModelName::new("vllm", "small"), window: Some(32_000) }];
+    let models = vec![ModelRow {
+        name: ModelName::new("vllm", "small"),
+        window: Some(32_000),
+        mark: Mark::None,
+    }];
     screen(80, 24)
         .types("/model ")
         .msg(Msg::ModelsListed { id: RequestId(1), models: Ok(models) })

@@ -11,6 +11,7 @@ use crate::tui::app::keymap::{
 };
 use crate::tui::app::model::Focus;
 use crate::tui::app::overlay::Overlay;
+use crate::tui::app::picker::Choice;
 use crate::tui::app::{Model, contexts};
 use crate::tui::layout::{Role, Span};
 
@@ -124,7 +125,11 @@ fn hints(model: &Model) -> (Hints, Hints) {
                 (keys.hints(Context::Field).collect(), Vec::new())
             }
         },
-        Some(Overlay::Picker(_)) => (keys.hints(Context::List).collect(), Vec::new()),
+        Some(Overlay::Picker(picker)) => {
+            let of_models = matches!(picker.list.chosen(), Some(Choice::Model(_)));
+            let marks = keys.hints(Context::Models).filter(|_| of_models);
+            (keys.hints(Context::List).chain(marks).collect(), Vec::new())
+        }
         Some(Overlay::Reading(_)) => (keys.hints(Context::Reading).collect(), Vec::new()),
         Some(Overlay::Pager(pager)) if pager.prompt.is_some() => {
             (keys.hints(Context::Find).collect(), Vec::new())

@@ -287,6 +287,13 @@ pub enum ListKey {
     Back,
 }
 
+/// Keys of the list of models, beside those of every list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ModelKey {
+    /// Marks the model as a favourite, or takes its mark off.
+    Mark,
+}
+
 /// Keys of the list of sessions, while nothing is typed in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SidebarKey {

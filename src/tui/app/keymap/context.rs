@@ -4,11 +4,12 @@ use std::fmt::Debug;
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, FoundKey, InputKey, ListKey, PagerKey, PaneKey, ReadingKey, SearchKey, SidebarKey,
+    FindKey, FoundKey, InputKey, ListKey, ModelKey, PagerKey, PaneKey, ReadingKey, SearchKey,
+    SidebarKey,
 };
 use super::tables::{
     ALWAYS, APPROVAL, Binding, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND,
-    FOUND, INPUT, LIST, PAGER, PANES, READING, SEARCH, SIDEBAR,
+    FOUND, INPUT, LIST, MODELS, PAGER, PANES, READING, SEARCH, SIDEBAR,
 };
 use crate::tui::app::editor::Edit;
 
@@ -41,6 +42,8 @@ pub enum Context {
     Field,
     /// In a list to choose from.
     List,
+    /// In the list of models.
+    Models,
     /// In the list of sessions.
     Sessions,
     /// In something to read.
@@ -68,7 +71,7 @@ pub trait Action: Copy + PartialEq + Debug + 'static {
 
 impl Context {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Chat,
         Self::Input,
         Self::EmptyInput,
@@ -85,6 +88,7 @@ impl Context {
         Self::Approval,
         Self::Field,
         Self::List,
+        Self::Models,
         Self::Sessions,
         Self::Always,
     ];
@@ -103,6 +107,7 @@ impl Context {
         ("a permission question", &[Self::Always, Self::Approval]),
         ("a field", &[Self::Always, Self::Field, Self::Editing]),
         ("a list", &[Self::Always, Self::List, Self::Editing]),
+        ("the models", &[Self::Always, Self::Models, Self::List, Self::Editing]),
         ("the sessions", &[Self::Always, Self::Sessions]),
         ("a page to read", &[Self::Always, Self::Reading]),
         ("the pager", &[Self::Always, Self::Pager]),
@@ -126,6 +131,7 @@ impl Context {
             Self::Approval => "approval",
             Self::Field => "field",
             Self::List => "list",
+            Self::Models => "models",
             Self::Sessions => "sessions",
             Self::Reading => "reading",
             Self::Pager => "pager",
@@ -150,6 +156,7 @@ impl Context {
             Self::Approval => "Permission question",
             Self::Field => "Fields in a dialog",
             Self::List => "Lists",
+            Self::Models => "List of models",
             Self::Sessions => "Sessions",
             Self::Reading => "Pages to read",
             Self::Pager => "The whole of a pane",
@@ -239,6 +246,11 @@ impl Action for FieldKey {
 impl Action for ListKey {
     const CONTEXT: Context = Context::List;
     const TABLE: &'static [Binding<Self>] = LIST;
+}
+
+impl Action for ModelKey {
+    const CONTEXT: Context = Context::Models;
+    const TABLE: &'static [Binding<Self>] = MODELS;
 }
 
 impl Action for SidebarKey {

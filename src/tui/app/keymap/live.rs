@@ -5,7 +5,8 @@
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, FoundKey, InputKey, ListKey, PagerKey, PaneKey, ReadingKey, SearchKey, SidebarKey,
+    FindKey, FoundKey, InputKey, ListKey, ModelKey, PagerKey, PaneKey, ReadingKey, SearchKey,
+    SidebarKey,
 };
 use super::chord::Sequence;
 use super::conflicts::{self, Conflict};
@@ -174,6 +175,7 @@ fn built_in(context: Context) -> Vec<Row> {
         Context::Approval => rows::<ApprovalKey>(),
         Context::Field => rows::<FieldKey>(),
         Context::List => rows::<ListKey>(),
+        Context::Models => rows::<ModelKey>(),
         Context::Sessions => rows::<SidebarKey>(),
         Context::Reading => rows::<ReadingKey>(),
         Context::Pager => rows::<PagerKey>(),

@@ -8,8 +8,8 @@ use crate::tui::app::moving::Jump;
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, FoundKey, InputKey, ListKey, Motion, PagerKey, PaneKey, ReadingKey, Scrolling,
-    SearchKey, SidebarKey,
+    FindKey, FoundKey, InputKey, ListKey, ModelKey, Motion, PagerKey, PaneKey, ReadingKey,
+    Scrolling, SearchKey, SidebarKey,
 };
 use super::chord::Chord;
 
@@ -374,6 +374,10 @@ pub const LIST: &[Binding<ListKey>] = &[
     row(&[key(KeyCode::PageDown)], ListKey::PageDown, "a page down"),
     hinted(&[key(KeyCode::Esc)], ListKey::Back, "close the list", "close"),
 ];
+
+/// In the list of models.
+pub const MODELS: &[Binding<ModelKey>] =
+    &[hinted(&[key(KeyCode::Tab)], ModelKey::Mark, "a favourite, or no longer one", "favourite")];
 
 /// In the list of sessions.
 pub const SIDEBAR: &[Binding<SidebarKey>] = &[
