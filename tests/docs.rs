@@ -24,9 +24,9 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use slug_code::cli::Cli;
 use slug_code::commands;
-use slug_code::config::{ConfigText, KeyPreset};
+use slug_code::config::{ConfigText, Environment, Flags, KeyPreset, Texts, resolve};
 use slug_code::context::ContextProvider;
-use slug_code::domain::{Access, Message, Mode, StopReason};
+use slug_code::domain::{Access, Dialect, Message, Mode, StopReason};
 use slug_code::permissions::{Query, RuleSet, Workspace, decide};
 use slug_code::providers::{Images, Provider, Request, StreamEvent};
 use slug_code::session::{Entry, load};
@@ -289,10 +289,30 @@ fn commands_are_decided_as_the_page_says() {
 }
 
 #[test]
+fn the_examples_of_servers_hold_and_every_dialect_is_told() {
+    let text = page("docs/providers.md");
+    let examples = blocks(&text, "toml");
+    assert!(examples.len() > 5);
+    for block in examples {
+        let user = Some(ConfigText { path: "c.toml".into(), text: block.to_owned() });
+        let texts = Texts { user, project: None };
+        let found = resolve(&texts, &Environment::default(), &Flags::default());
+        let config = found.unwrap_or_else(|errors| panic!("{errors:?} in {block}"));
+        assert_eq!(config.warnings, [""; 0], "{block}");
+    }
+    let rows = rows(section(&text, "## Dialects"));
+    let told: Vec<&str> = rows.iter().flat_map(|row| quoted(row[0])).collect();
+    for dialect in Dialect::ALL {
+        assert!(told.contains(&dialect.name()), "{dialect} has no row");
+    }
+    assert_eq!(told.len(), Dialect::ALL.len());
+}
+
+#[test]
 fn the_examples_are_those_that_are_compiled_here() {
     for (guide, source) in [
         ("docs/adding-a-tool.md", "tests/docs/tool.rs"),
-        ("docs/adding-a-provider.md", "tests/docs/provider.rs"),
+        ("docs/providers.md", "tests/docs/provider.rs"),
         ("docs/adding-a-context-provider.md", "tests/docs/context.rs"),
     ] {
         let code = page(source);

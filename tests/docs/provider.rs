@@ -1,4 +1,4 @@
-//! The example of docs/adding-a-provider.md.
+//! The example of docs/providers.md.
 
 use async_trait::async_trait;
 use futures_util::StreamExt;
