@@ -331,7 +331,7 @@ fn models_lists_what_the_server_has_and_gives_a_local_one_no_price() {
     let endpoint = server.endpoint();
     let text = desk.run(&["-e", &endpoint, "models"]).exits(0).out;
     let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
-    assert!(text.starts_with(&format!("At {endpoint}")), "{text}");
+    assert!(text.starts_with(&format!("openai, at {endpoint}")), "{text}");
     assert!(line("gpt-5").ends_with("131k") && line("small").ends_with("4k"), "{text}");
     let list = desk.run(&["-e", &endpoint, "models", "list", "gpt-5", "--json"]).exits(0).json();
     let offered = &list.as_array().unwrap()[0];

@@ -711,3 +711,16 @@ fn temperature_and_effort_are_sent_only_where_they_are_set() {
     assert_eq!(requests[1].body["temperature"], 0.5);
     assert_eq!(requests[1].body["reasoning_effort"], "low");
 }
+
+#[test]
+fn a_budget_stops_a_run_with_three() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let run = ["-p", "go", "--budget", "5 tokens", "--output-format", "json"];
+    let ran = desk.ask(&server, &run).exits(3);
+    let result = ran.json();
+    assert_eq!((&result["exit"], &result["cost"]), (&json!(3), &Value::Null));
+    assert!(result["error"].as_str().unwrap().contains("5 tokens for this session"), "{result}");
+    assert!(server.chats().is_empty());
+    let wrong = desk.ask(&server, &["-p", "go", "--budget", "much"]).exits(2);
+    assert!(wrong.err.contains("500k tokens"), "{}", wrong.told());
+}

@@ -14,19 +14,21 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::domain::{
-    Block, ContentHash, Message, NoticeLevel, Role, StopReason, ToolCall, TurnId, Typed, Usage,
+    Answer, Block, ContentHash, Message, NoticeLevel, Role, StopReason, ToolCall, TurnId, Typed,
+    Usage,
 };
 use crate::platform::debug_log::Exchange;
 use crate::providers::retry::{self, Again, Came, Next};
 use crate::providers::{ProviderError, Recovery, StreamEvent};
 use crate::session::{Entry, MessageEntry, TurnOutcome};
 
+use super::budget::Verdict;
 use super::driver::{Agent, left_out};
 use super::gate::{Gate, give_up, refuse};
 use super::normalise::{is_silent, normalise};
 use super::stop::Inbox;
 use super::turn::{Action, Compacted, Cut, Input, Turn};
-use super::{Command, Event, SteerId, batch, known, request, seals};
+use super::{Command, Event, SteerId, batch, budget, known, request, seals};
 
 /// What the model is told where the output limit cut its answer.
 const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it stops, in the \
@@ -56,6 +58,8 @@ pub(super) struct Running {
     pause_over: Option<tokio::time::Instant>,
     steering: VecDeque<(SteerId, Typed)>,
     outcome: Option<TurnOutcome>,
+    /// What the person has to say before the next request.
+    over_budget: Option<budget::Question>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -89,6 +93,8 @@ enum Happened {
     /// These calls ended, some of them perhaps without a result.
     CallsLost(Vec<ToolCall>),
     Command(Command),
+    /// The person has said what becomes of a turn over its budget.
+    Budget(Answer),
     FrontEndGone,
 }
 
@@ -112,6 +118,7 @@ impl Running {
             pause_over: None,
             steering: VecDeque::new(),
             outcome: None,
+            over_budget: None,
         }
     }
 
@@ -148,6 +155,7 @@ impl Running {
                 None => Happened::Input(Input::CallsDone),
                 Some(calls) => Happened::CallsLost(calls),
             },
+            answer = budget::answered(&mut self.over_budget) => Happened::Budget(answer),
             () = at(self.pause_over) => Happened::Input(Input::PauseOver),
         }
     }
@@ -168,6 +176,7 @@ impl Agent {
                 Happened::Input(input) => self.take(&mut running, input).await,
                 Happened::CallsLost(calls) => self.calls_lost(&mut running, calls).await,
                 Happened::Command(command) => self.command_in_turn(&mut running, command).await,
+                Happened::Budget(answer) => self.take_budget(&mut running, &answer).await,
                 Happened::FrontEndGone => running.cancel.cancel(),
             }
             if running.outcome.is_some() {
@@ -233,7 +242,7 @@ impl Agent {
 
     async fn perform(&mut self, running: &mut Running, action: Action) -> Option<Input> {
         match action {
-            Action::Request => self.request(running).await,
+            Action::Request => self.request_within_budget(running).await,
             Action::Record { message, stop, usage } => {
                 self.record_response(running, message, stop, usage).await;
             }
@@ -339,6 +348,30 @@ impl Agent {
         self.take(running, Input::CallsDone).await;
     }
 
+    async fn request_within_budget(&mut self, running: &mut Running) {
+        match self.within_budget(&running.gate.clone(), &running.model).await {
+            Verdict::Fits => self.request(running).await,
+            Verdict::Asked(question) => running.over_budget = Some(question),
+            Verdict::Stop(reason) => running.outcome = Some(TurnOutcome::Budget(reason)),
+        }
+    }
+
+    async fn take_budget(&mut self, running: &mut Running, answer: &Answer) {
+        let Some(question) = running.over_budget.take() else { return };
+        match answer {
+            Answer::Once | Answer::Part { .. } | Answer::Edited { .. } => {}
+            Answer::Session { .. } | Answer::Always { .. } => {
+                self.allowance.double(running.turn, &question.overdraft);
+            }
+            Answer::Never { .. } | Answer::Deny { .. } => {
+                let reason = question.overdraft.to_string();
+                running.outcome = Some(TurnOutcome::Budget(reason));
+                return;
+            }
+        }
+        self.request(running).await;
+    }
+
     async fn request(&mut self, running: &mut Running) {
         self.open.catch_up();
         let history = self.open.conversation.messages.iter().map(|(_, message)| message.clone());
@@ -358,6 +391,8 @@ impl Agent {
         running.answered = Some(seals::unseal(&parts, &mut messages, seals));
         let request = request::build(&parts, request::Said { messages, images });
         running.exchange = request::log(&self.setup.debug, &request);
+        let provider = self.setup.services.current().name.as_str();
+        self.prefix.sent(provider, &request);
         running.first_token = None;
         tracing::info!(model = running.model, messages = request.messages.len(), "request");
         self.events.tell(Event::RequestSent { turn: running.turn }).await;
@@ -392,6 +427,7 @@ impl Agent {
         let ended = Event::ResponseEnded { turn: running.turn, stop, usage, streamed_for };
         self.events.tell(ended).await;
         self.tell_spent().await;
+        self.tell_cache(usage).await;
         match stop {
             StopReason::Refusal => {
                 self.warn("The provider withheld the rest of this answer.").await;
@@ -442,7 +478,10 @@ impl Agent {
 
     /// Hands back what did not go in, and ends the turn.
     async fn end(&mut self, running: Running) {
-        let Running { machine, gate, steering, outcome, stands_in, .. } = running;
+        let Running { machine, gate, steering, outcome, stands_in, over_budget, .. } = running;
+        if let Some(question) = over_budget {
+            self.events.tell(Event::ApprovalWithdrawn(question.id)).await;
+        }
         if stands_in == StandsIn::Yes {
             self.tell_model().await;
         }

@@ -18,6 +18,7 @@ use crate::session::{
 use crate::tools::ToolContext;
 
 use super::asks::Asks;
+use super::budget::Allowance;
 use super::drive::Running;
 use super::events::Events;
 use super::facts::Facts;
@@ -27,6 +28,7 @@ use super::normalise::is_silent;
 use super::open::Open;
 use super::pictures::Pictures;
 use super::powers::Powers;
+use super::prefix::Prefix;
 use super::repeats::Repeats;
 use super::services::Service;
 use super::sessions::blocking;
@@ -83,7 +85,9 @@ pub(super) struct Agent {
     pub(super) effort: Option<Effort>,
     pub(super) models: Models,
     pub(super) pictures: Pictures,
-    warned: HashSet<String>,
+    pub(super) warned: HashSet<String>,
+    pub(super) prefix: Prefix,
+    pub(super) allowance: Allowance,
 }
 
 /// Starts an agent on a task of its own.
@@ -118,6 +122,8 @@ impl Agent {
             models: Models::default(),
             pictures: Pictures::default(),
             warned: HashSet::new(),
+            prefix: Prefix::default(),
+            allowance: Allowance::new(setup.budgets),
             setup,
         }
     }

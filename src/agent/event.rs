@@ -129,6 +129,11 @@ pub enum Event {
         /// How long tokens came, for a rate.
         streamed_for: Duration,
     },
+    /// The server read anew what it should have had in its cache.
+    CacheMissed {
+        /// What changed since the request before, in a sentence.
+        reason: String,
+    },
     /// What the session has taken so far.
     Spent(Box<Spending>),
     /// The response failed and will be asked for again: what streamed is void.

@@ -5,6 +5,7 @@
 
 mod asks;
 mod batch;
+mod budget;
 mod command;
 mod decide;
 mod drive;
@@ -23,6 +24,7 @@ mod open;
 mod part;
 mod pictures;
 mod powers;
+mod prefix;
 mod repeats;
 mod request;
 mod response;

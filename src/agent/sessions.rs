@@ -146,6 +146,7 @@ impl Agent {
             self.events.tell(Event::TitleChanged(title)).await;
         }
         self.events.tell(Event::TodosChanged(todos)).await;
+        self.allowance.begin_session();
         self.tell_spent().await;
     }
 

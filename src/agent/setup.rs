@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::catalogue::Shelf;
 use crate::context::ContextProvider;
-use crate::domain::{Effort, Mode};
+use crate::domain::{Budgets, Effort, Mode};
 use crate::permissions::Workspace;
 use crate::permissions::store::ProjectFiles;
 use crate::platform::debug_log::DebugLog;
@@ -29,6 +29,8 @@ pub enum Standing {
 pub struct Setup {
     /// Where the models are.
     pub services: Services,
+    /// What may be spent before the person is asked.
+    pub budgets: Budgets,
     /// What is known of models without asking.
     pub catalogue: Arc<Shelf>,
     /// The model that was asked for by name; `None` takes what the server offers.

@@ -74,7 +74,7 @@ pub struct Format {
 /// `slug models …`
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum ModelsCommand {
-    /// List the models of the configured server, and what the catalogue knows of them
+    /// List the models of the configured servers, and what the catalogue knows of them
     List(ModelsList),
     /// Fetch newer windows, prices and abilities from models.dev, and keep them in ~/.slug
     Refresh,

@@ -22,7 +22,7 @@ pub use exit::Exit;
 pub use generate::{completions, man};
 
 use crate::config::{Flags, ModeChoice};
-use crate::domain::Mode;
+use crate::domain::{Budget, Mode};
 
 /// The command line.
 #[derive(Debug, Clone, Parser)]
@@ -58,6 +58,11 @@ pub struct Cli {
     /// Say this to the model in place of slug's own prompt
     #[arg(long, value_name = "TEXT", help_heading = "Model")]
     pub system_prompt: Option<String>,
+
+    /// Stop and ask before the session takes more than this: dollars (2.50) or tokens
+    /// ("500k tokens"), or both with a comma between them. Without a screen slug exits with 3
+    #[arg(long, value_name = "AMOUNT", help_heading = "Model")]
+    pub budget: Option<Budget>,
 
     /// Play a scripted model, without a server or a key; FILE is another script
     #[arg(
@@ -181,7 +186,8 @@ Flags stand before a command: slug --config FILE doctor.
 
 Exit status:
   0   answered, or done              1   failed
-  2   the command line is wrong      4   answered, but calls were refused
+  2   the command line is wrong      3   stopped by a budget
+  4   answered, but calls were refused
   78  a sandbox was asked for, and there is none";
 
 /// Reads a command line, the program's name first. The error knows how to print itself, and
@@ -208,6 +214,7 @@ impl Cli {
             provider: self.provider.clone(),
             system_prompt: self.system_prompt.clone(),
             mode: self.mode(),
+            budget: self.budget,
         }
     }
 

@@ -106,7 +106,7 @@ fn what_cannot_go_together_is_refused() {
         vec!["--demo", "--endpoint", "http://h/v1"],
         vec!["--reset-tty", "--plan"],
         vec!["--output-format", "json"],
-        vec!["--budget", "1"],
+        vec!["--budget", "much"],
         vec!["--linear", "-p", "hello"],
         vec!["hello"],
         vec!["--", "--yolo"],

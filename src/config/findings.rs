@@ -8,7 +8,7 @@ use super::{
     ConfigError, Endpoint, KeyPreset, Leave, ModeChoice, ModelChoice, Notify, Origin, Sourced,
     StatusItems, ThemeChoice,
 };
-use crate::domain::{Dialect, Effort, Protocol};
+use crate::domain::{Budget, Dialect, Effort, Protocol};
 
 /// What was found wrong while layers were made.
 #[derive(Debug, Default)]
@@ -169,6 +169,18 @@ impl Findings {
             return self.error(place(it.line), problem);
         }
         Some(Sourced { value: it.value as f32, origin: place(it.line) })
+    }
+
+    pub(super) fn budget(
+        &mut self,
+        it: &At<String>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<Budget>> {
+        let origin = place(it.line);
+        match it.value.parse() {
+            Ok(value) => Some(Sourced { value, origin }),
+            Err(error) => self.error(origin, format!("{error}")),
+        }
     }
 
     pub(super) fn effort(

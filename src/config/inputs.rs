@@ -7,6 +7,7 @@ use secrecy::SecretString;
 
 use super::services::{SERVICES, Service};
 use super::{ConfigError, ModeChoice, Origin, read_text};
+use crate::domain::Budget;
 
 /// Which files are read.
 #[derive(Debug, Clone, Copy)]
@@ -83,6 +84,8 @@ pub struct Flags {
     pub provider: Option<String>,
     /// `--system-prompt`
     pub system_prompt: Option<String>,
+    /// `--budget`
+    pub budget: Option<Budget>,
     /// `--yolo`, `--allow-edits`, `--plan` or `--sandbox`, with the flag's name.
     pub mode: Option<(ModeChoice, &'static str)>,
 }

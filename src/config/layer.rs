@@ -13,7 +13,7 @@ use super::{
     ConfigError, ConfigText, Environment, Flags, KeyPreset, Leave, ModeChoice, ModelChoice, Notify,
     Origin, ServiceVariables, Sourced, StatusItems, ThemeChoice,
 };
-use crate::domain::Protocol;
+use crate::domain::{Budget, Protocol};
 
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub(super) struct Layer {
     pub temperature: Option<Sourced<f32>>,
     pub max_tool_rounds: Option<Sourced<u32>>,
     pub fallback_model: Option<Sourced<String>>,
+    pub budget_turn: Option<Sourced<Budget>>,
+    pub budget_session: Option<Sourced<Budget>>,
     pub first_byte: Option<Sourced<u32>>,
     pub idle: Option<Sourced<u32>>,
     pub total: Option<Sourced<u32>>,
@@ -98,7 +100,8 @@ impl Layer {
     /// What the command line says.
     pub(super) fn from_flags(flags: &Flags, findings: &mut Findings) -> Self {
         let at = Origin::Flag;
-        let Flags { endpoint, api_key, model, provider, system_prompt, mode } = flags.clone();
+        let Flags { endpoint, api_key, model, provider, system_prompt, mode, budget } =
+            flags.clone();
         let text = |value, flag| Sourced { value, origin: at(flag) };
         let key = api_key.and_then(|it| findings.key(&it, at("--api-key")));
         Self {
@@ -111,6 +114,7 @@ impl Layer {
             provider: provider.map(|it| text(it, "--provider")),
             system_prompt: system_prompt.map(|it| text(it, "--system-prompt")),
             mode: mode.map(|(value, flag)| Sourced { value, origin: at(flag) }),
+            budget_session: budget.map(|value| Sourced { value, origin: at("--budget") }),
             ..Self::default()
         }
     }
@@ -131,6 +135,8 @@ impl Layer {
                 .and_then(|it| findings.count(&it, 1, "max_tool_rounds", &place)),
             mode: raw.permission_mode.and_then(|it| findings.mode(it, &place)),
             fallback_model: raw.fallback_model.map(text).filter(|it| !it.value.trim().is_empty()),
+            budget_turn: raw.budget_turn.and_then(|it| findings.budget(&it, &place)),
+            budget_session: raw.budget_session.and_then(|it| findings.budget(&it, &place)),
             first_byte: raw
                 .first_byte
                 .and_then(|it| findings.count(&it, 1, "timeouts.first_byte", &place)),
@@ -301,6 +307,8 @@ fn drop_powers(raw: &mut Raw) -> Vec<(&'static str, usize)> {
         ("client_certificate", server.client_certificate.take().map(|it| it.line)),
         ("client_key", server.client_key.take().map(|it| it.line)),
         ("proxy", server.proxy.take().map(|it| it.line)),
+        ("budget.turn", raw.budget_turn.take().map(|it| it.line)),
+        ("budget.session", raw.budget_session.take().map(|it| it.line)),
         ("provider", raw.provider.take().map(|it| it.line)),
         ("permission_mode", raw.permission_mode.take().map(|it| it.line)),
         ("ui.status_command", raw.status_command.take().map(|it| it.line)),

@@ -52,6 +52,10 @@ pub struct Raw {
     pub max_tool_rounds: Option<At<i64>>,
     /// `fallback_model`
     pub fallback_model: Option<At<String>>,
+    /// `budget.turn`
+    pub budget_turn: Option<At<String>>,
+    /// `budget.session`
+    pub budget_session: Option<At<String>>,
     /// `timeouts.first_byte`
     pub first_byte: Option<At<i64>>,
     /// `timeouts.idle`
@@ -165,6 +169,7 @@ impl Reader<'_> {
                 "max_tool_rounds" => self.parsed.raw.max_tool_rounds = self.integer(name, value),
                 "permission_mode" => self.parsed.raw.permission_mode = self.mode(name, value),
                 "fallback_model" => self.parsed.raw.fallback_model = self.string(name, value),
+                "budget" => self.budget(value),
                 "timeouts" => self.timeouts(value),
                 "context" => self.context(value),
                 "providers" => self.providers(value),
@@ -174,6 +179,18 @@ impl Reader<'_> {
             }
         }
         self.parsed.raw.server = server;
+    }
+
+    fn budget(&mut self, value: &Value<'_>) {
+        let Some(table) = self.table("budget", value) else { return };
+        for (key, value) in table {
+            let path = format!("budget.{}", key.get_ref());
+            match key.get_ref().as_ref() {
+                "turn" => self.parsed.raw.budget_turn = self.string(&path, value),
+                "session" => self.parsed.raw.budget_session = self.string(&path, value),
+                _ => self.unknown(&path, key.span()),
+            }
+        }
     }
 
     fn timeouts(&mut self, value: &Value<'_>) {

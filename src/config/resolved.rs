@@ -11,7 +11,7 @@ use super::services;
 use super::{
     ConfigError, KeyPreset, Leave, ModeChoice, Notify, Origin, Sourced, StatusItems, ThemeChoice,
 };
-use crate::domain::{Mode, Protocol};
+use crate::domain::{Budget, Mode, Protocol};
 
 /// The whole configuration.
 #[derive(Debug, Clone)]
@@ -28,6 +28,10 @@ pub struct Config {
     pub max_tool_rounds: Sourced<u32>,
     /// The model that stands in where the first one's server is overloaded.
     pub fallback_model: Option<Sourced<String>>,
+    /// What each turn may take before the person is asked.
+    pub budget_turn: Option<Sourced<Budget>>,
+    /// The same of the session.
+    pub budget_session: Option<Sourced<Budget>>,
     /// Seconds that the first byte of an answer may take, where the person has set them.
     pub first_byte: Option<Sourced<u32>>,
     /// Seconds between two pieces of it.
@@ -267,6 +271,8 @@ fn merge(
         top.temperature = layer.temperature.or(top.temperature);
         top.max_tool_rounds = layer.max_tool_rounds.or(top.max_tool_rounds);
         top.fallback_model = layer.fallback_model.or(top.fallback_model);
+        top.budget_turn = layer.budget_turn.or(top.budget_turn);
+        top.budget_session = layer.budget_session.or(top.budget_session);
         top.first_byte = layer.first_byte.or(top.first_byte);
         top.idle = layer.idle.or(top.idle);
         top.total = layer.total.or(top.total);
@@ -305,6 +311,8 @@ fn merge(
         temperature: top.temperature,
         max_tool_rounds: top.max_tool_rounds.unwrap_or(Sourced::default(50)),
         fallback_model: top.fallback_model,
+        budget_turn: top.budget_turn,
+        budget_session: top.budget_session,
         first_byte: top.first_byte,
         idle: top.idle,
         total: top.total,

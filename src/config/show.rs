@@ -68,6 +68,8 @@ fn rows(config: &Config) -> Vec<Row> {
         optional("effort", server.effort.as_ref(), |effort| json!(effort.name())),
         row("max_tool_rounds", &config.max_tool_rounds, |count| json!(count)),
         optional("fallback_model", config.fallback_model.as_ref(), |name| json!(name)),
+        optional("budget.turn", config.budget_turn.as_ref(), |it| json!(it.to_string())),
+        optional("budget.session", config.budget_session.as_ref(), |it| json!(it.to_string())),
         optional("timeouts.first_byte", config.first_byte.as_ref(), |seconds| json!(seconds)),
         optional("timeouts.idle", config.idle.as_ref(), |seconds| json!(seconds)),
         optional("timeouts.total", config.total.as_ref(), |seconds| json!(seconds)),

@@ -63,6 +63,8 @@ pub enum Matter {
     Permission,
     /// Whether the model may go on with a call that leads nowhere; a no ends the turn.
     Repeats,
+    /// Whether a turn may overdraw its budget or the session's; a no ends it.
+    Budget,
 }
 
 /// One simple command, or one path, of a call.

@@ -4,6 +4,7 @@
 
 mod align;
 mod approval;
+mod budget;
 mod dialect;
 mod diff;
 mod fold;
@@ -30,6 +31,7 @@ pub use align::align;
 pub use approval::{
     Answer, ApprovalId, ApprovalRequest, Matter, Outcome, Part, RuleFile, RuleKind, RuleSource,
 };
+pub use budget::{Budget, Budgets, NoBudget};
 pub use dialect::Dialect;
 pub use diff::{Around, Diff, DiffLine, Hunk, LineEnd, LineTag, ModeChange};
 pub use fold::Fold;

@@ -58,6 +58,7 @@ impl Report {
         match &self.outcome {
             Some(TurnOutcome::Answered) if self.refused.is_empty() => Exit::Answered,
             Some(TurnOutcome::Answered) => Exit::Refused,
+            Some(TurnOutcome::Budget(_)) => Exit::Budget,
             Some(TurnOutcome::Interrupted | TurnOutcome::RoundLimit | TurnOutcome::Failed(_))
             | None => Exit::Failed,
         }
@@ -133,6 +134,7 @@ impl Report {
             | Event::CallStarted { .. }
             | Event::CallInput { .. }
             | Event::ResponseEnded { .. }
+            | Event::CacheMissed { .. }
             | Event::ToolStarted { .. }
             | Event::ToolProgress { .. }
             | Event::ToolEnded { .. }
@@ -205,7 +207,7 @@ impl Report {
                  go on with --continue."
                     .to_owned(),
             ),
-            TurnOutcome::Failed(message) => Some(message.clone()),
+            TurnOutcome::Budget(message) | TurnOutcome::Failed(message) => Some(message.clone()),
         };
         if let Some(error) = &error {
             lines.push((Stream::Err, error.clone()));

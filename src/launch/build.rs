@@ -11,6 +11,7 @@ use crate::catalogue::Shelf;
 use crate::cli::Cli;
 use crate::config::{Config, ModelChoice, Origin, Server};
 use crate::context::{self, Git};
+use crate::domain::Budgets;
 use crate::permissions::store::ProjectFiles;
 use crate::platform::debug_log::DebugLog;
 use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
@@ -96,6 +97,10 @@ pub(super) fn parts(
         last_models,
         standing: standing(config),
         fallback_model: config.fallback_model.as_ref().map(|model| model.value.clone()),
+        budgets: Budgets {
+            turn: config.budget_turn.as_ref().map(|budget| budget.value).unwrap_or_default(),
+            session: config.budget_session.as_ref().map(|budget| budget.value).unwrap_or_default(),
+        },
         catalogue: Arc::new(Shelf::new(ground.home.catalogue())),
         temperature: config.temperature.as_ref().map(|temperature| temperature.value),
         max_tool_rounds: config.max_tool_rounds.value,

@@ -225,6 +225,8 @@ pub enum TurnOutcome {
     Interrupted,
     /// It made as many rounds of tool calls as `max_tool_rounds` allows.
     RoundLimit,
+    /// A budget was used up; the text says which.
+    Budget(String),
     /// It failed; the text says why and what to do.
     Failed(String),
 }

@@ -18,6 +18,7 @@ pub struct Spending {
     taken_over: Spent,
     last_turn: TurnId,
     of_turn: Spent,
+    last: Option<Usage>,
     began: Option<EntryId>,
 }
 
@@ -96,6 +97,11 @@ impl Spending {
         if self.last_turn == turn { self.of_turn } else { Spent::default() }
     }
 
+    /// What the last response took, where its server said.
+    pub fn last(&self) -> Option<Usage> {
+        self.last
+    }
+
     /// The session's first line.
     pub(super) fn begin(&mut self, first: EntryId) {
         self.began = Some(first);
@@ -106,6 +112,7 @@ impl Spending {
         if said.stop_reason.is_none() {
             return;
         }
+        self.last = said.usage;
         let spent = Spent {
             usage: said.usage.unwrap_or_default(),
             cost: said.cost.unwrap_or_default(),

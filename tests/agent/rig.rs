@@ -10,7 +10,9 @@ use slug_code::agent::{
 };
 use slug_code::catalogue::Shelf;
 use slug_code::context::ContextProvider;
-use slug_code::domain::{Answer, ApprovalRequest, CallId, Message, Mode, SessionId, ToolStatus};
+use slug_code::domain::{
+    Answer, ApprovalRequest, Budgets, CallId, Message, Mode, SessionId, ToolStatus,
+};
 use slug_code::permissions::Workspace;
 use slug_code::permissions::store::ProjectFiles;
 use slug_code::platform::debug_log::DebugLog;
@@ -47,6 +49,7 @@ pub struct Scene {
     pub project: ProjectFiles,
     pub named: Option<&'static str>,
     pub rounds: u32,
+    pub budgets: Budgets,
     pub fallback: Option<&'static str>,
     pub debug: DebugLog,
 }
@@ -79,6 +82,7 @@ impl Scene {
             project: ProjectFiles::Trusted,
             named: Some("test-model"),
             rounds: 10,
+            budgets: Budgets::default(),
             fallback: None,
             debug: DebugLog::off(),
             work,
@@ -124,6 +128,7 @@ impl Scene {
                 },
                 self.others.clone(),
             ),
+            budgets: self.budgets,
             catalogue: Arc::new(Shelf::new(self.home.join("catalogue.json"))),
             model: self.named.map(str::to_owned),
             standing: self.standing,

@@ -1,13 +1,14 @@
 //! What is known of a hosted model: its cost on record, and what a request heeds.
 
-use slug_code::agent::{Command, Event, Start};
+use slug_code::agent::{Command, Event, Person, Start};
 use slug_code::domain::{
-    Attached, Block, Effort, Image, MediaType, Money, StopReason, Typed, Usage, Window,
+    Answer, Attached, Block, Effort, Image, Matter, MediaType, Money, StopReason, Typed, Usage,
+    Window,
 };
 use slug_code::providers::StreamEvent;
-use slug_code::session::{Entry, Spending};
+use slug_code::session::{Entry, Spending, TurnOutcome};
 
-use super::fakes::{Reply, Say, finished, words};
+use super::fakes::{Reply, Say, calls, finished, words};
 use super::rig::{Rig, Scene, play};
 
 const USAGE: Usage = Usage { input: 1000, output: 100, cache_read: 400, cache_write: 0 };
@@ -154,4 +155,94 @@ async fn no_image_goes_to_a_model_that_takes_none() {
         assert_eq!(sent, images, "{model}");
         rig.close().await;
     }
+}
+
+/// Two requests with this budget, each of which reads 1,000 tokens and writes 100.
+fn bounded(session: &str) -> Scene {
+    let mut scene = gpt();
+    scene.budgets.session = session.parse().unwrap();
+    let read = [("c1", "Read", serde_json::json!({"file_path": "a.txt"}))];
+    for mut reply in [calls(&read), words("Well.")] {
+        reply.insert(0, Say::Event(StreamEvent::Usage(USAGE)));
+        scene.model.reply(reply);
+    }
+    scene
+}
+
+#[tokio::test]
+async fn a_turn_over_its_budget_asks_before_the_next_request() {
+    for (answer, outcome, requests) in [
+        (Answer::Once, None, 2),
+        (Answer::Session { rules: Vec::new() }, None, 2),
+        (Answer::Deny { instruction: None }, Some("would be overdrawn"), 1),
+    ] {
+        let scene = bounded("700 tokens");
+        let mut rig = scene.open(Start::New).await;
+        rig.send("go").await;
+        let question = rig.asked().await;
+        assert_eq!((question.matter, question.tool.as_str()), (Matter::Budget, "Budget"));
+        assert_eq!(scene.model.requests().len(), 1);
+        rig.answer(&question, answer).await;
+        match (rig.ended().await, outcome) {
+            (TurnOutcome::Answered, None) => {}
+            (TurnOutcome::Budget(reason), Some(words)) => {
+                assert!(reason.contains(words) && reason.contains("700 tokens"), "{reason}");
+            }
+            (ended, expected) => panic!("{ended:?} and not {expected:?}"),
+        }
+        assert_eq!(scene.model.requests().len(), requests);
+        rig.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_budget_in_money_counts_what_the_next_request_takes_at_least() {
+    // The first response costs $0.0018; the second reads 1,100 tokens from the cache at least.
+    for (session, asked) in [("0.0018", true), ("0.0019", true), ("0.01", false)] {
+        let scene = bounded(session);
+        let mut rig = scene.open(Start::New).await;
+        rig.send("go").await;
+        if asked {
+            let question = rig.asked().await;
+            assert!(question.reason.contains("$0.0018 are spent"), "{}", question.reason);
+            rig.answer(&question, Answer::Once).await;
+        }
+        assert_eq!(rig.ended().await, TurnOutcome::Answered);
+        assert_eq!(rig.questions(), usize::from(asked), "{session}");
+        rig.close().await;
+    }
+}
+
+#[tokio::test]
+async fn without_a_person_a_budget_stops_the_turn() {
+    let mut scene = bounded("700 tokens");
+    scene.person = Person::Absent;
+    let mut rig = scene.open(Start::New).await;
+    assert!(matches!(rig.turn("go").await, TurnOutcome::Budget(_)));
+    assert_eq!(scene.model.requests().len(), 1);
+    rig.close().await;
+}
+
+#[tokio::test]
+async fn a_stop_ends_a_turn_that_waits_for_its_budget() {
+    let scene = bounded("700 tokens");
+    let mut rig = scene.open(Start::New).await;
+    rig.send("go").await;
+    let question = rig.asked().await;
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    let withdrawn =
+        |event: &Event| matches!(event, Event::ApprovalWithdrawn(id) if *id == question.id);
+    assert!(rig.heard.iter().any(withdrawn));
+    rig.close().await;
+}
+
+#[tokio::test]
+async fn a_model_without_a_price_is_told_once_and_goes_on() {
+    let mut scene = bounded("0.0000001");
+    scene.named = Some("my-own");
+    let mut rig = scene.open(Start::New).await;
+    assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
+    let told = rig.notices().iter().filter(|text| text.contains("No price is known")).count();
+    assert_eq!((told, rig.questions()), (1, 0));
+    rig.close().await;
 }

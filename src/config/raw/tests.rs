@@ -137,13 +137,13 @@ protocol = "anthropic"
 
 #[test]
 fn unknown_keys_are_warnings_with_their_line() {
-    let text = "modle = \"x\"\n[ui]\ncolour = 1\n[providers.p]\nkey = 1\n[budget]\nmax = 1\n[context]\nx = 1\n";
+    let text = "modle = \"x\"\n[ui]\ncolour = 1\n[providers.p]\nkey = 1\n[brudget]\nmax = 1\n[context]\nx = 1\n";
     let parsed = parse(text);
     assert!(parsed.errors.is_empty(), "{:?}", parsed.errors);
     let told: Vec<(usize, bool)> = parsed
         .warnings
         .iter()
-        .zip(["`modle`", "`ui.colour`", "`providers.p.key`", "`budget`", "`context.x`"])
+        .zip(["`modle`", "`ui.colour`", "`providers.p.key`", "`brudget`", "`context.x`"])
         .map(|(remark, key)| (remark.line, remark.text.contains(key)))
         .collect();
     assert_eq!(told, [(1, true), (3, true), (5, true), (6, true), (9, true)]);

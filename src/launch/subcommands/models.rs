@@ -5,6 +5,7 @@ use std::io::{Write, stdout};
 
 use anyhow::Context;
 use chrono::Utc;
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::catalogue::{self, Catalogue, Images, ModelFacts, Reasoning, Setting, Shelf};
@@ -52,19 +53,28 @@ pub(super) async fn list(cli: &Cli, ground: &Ground, list: &ModelsList) -> anyho
     if let Some(complaint) = shelf.complaint() {
         print::complain(complaint);
     }
-    let name = config.server.name.value.to_string();
-    let provider = Servers::new(ground, &config, &Redactor::default()).connect(&config.server)?;
-    let (models, failed) = match provider.models().await {
-        Ok(models) => (models, None),
-        Err(error) => (Vec::new(), Some(error)),
-    };
-    if let Some(error) = &failed {
-        print::complain(&error.message);
+    let servers = Servers::new(ground, &config, &Redactor::default());
+    let asked = std::iter::once(&config.server).chain(&config.others).map(async |server| {
+        let provider = servers.connect_or_tell(server);
+        let models = provider.models().await;
+        (server, provider, models)
+    });
+    let (mut rows, mut heads, mut failed) = (Vec::new(), Vec::new(), false);
+    for (server, provider, models) in join_all(asked).await {
+        let name = server.name.value.to_string();
+        let endpoint = server.endpoint.value.as_str();
+        heads.push((name.clone(), format!("{name}, at {endpoint}")));
+        match models {
+            Ok(models) => rows.extend(served(&name, models, &*provider, catalogue)),
+            Err(error) => {
+                failed = true;
+                print::complain(&error.message);
+            }
+        }
     }
     let wanted = |id: &str| {
         list.filter.as_ref().is_none_or(|part| id.to_lowercase().contains(&part.to_lowercase()))
     };
-    let mut rows = served(&name, models, &*provider, catalogue);
     rows.retain(|row| wanted(&row.id));
     if list.filter.is_some() || list.format.json {
         rows.extend(known(catalogue).filter(|row| wanted(&format!("{}/{}", row.provider, row.id))));
@@ -74,10 +84,10 @@ pub(super) async fn list(cli: &Cli, ground: &Ground, list: &ModelsList) -> anyho
         let rows: Vec<Value> = rows.iter().map(Row::json).collect();
         writeln!(out, "{}", Value::from(rows))?;
     } else {
-        out.write_all(text(&rows, config.server.endpoint.value.as_str()).as_bytes())?;
+        out.write_all(text(&rows, &heads).as_bytes())?;
         writeln!(out, "{}", about(catalogue, list.filter.as_deref(), rows.is_empty()))?;
     }
-    Ok(if failed.is_some() && rows.is_empty() { Exit::Failed } else { Exit::Answered })
+    Ok(if failed && rows.is_empty() { Exit::Failed } else { Exit::Answered })
 }
 
 pub(super) async fn refresh(ground: &Ground) -> anyhow::Result<Exit> {
@@ -199,16 +209,17 @@ fn reasons(reasoning: &Reasoning) -> String {
     }
 }
 
-/// The rows under the server's address, and those that only the catalogue has under a line of
-/// their own.
-fn text(rows: &[Row<'_>], endpoint: &str) -> String {
+/// The rows of each server under a line that names it, and those that only the catalogue has under
+/// one of their own.
+fn text(rows: &[Row<'_>], servers: &[(String, String)]) -> String {
     let mut text = String::new();
-    for (place, head) in [
-        (Place::Server, format!("At {endpoint}")),
-        (Place::Catalogue, "In the catalogue".to_owned()),
-    ] {
-        let cells: Vec<[String; 7]> =
-            rows.iter().filter(|row| row.place == place).map(Row::cells).collect();
+    let of_servers = servers.iter().map(|(name, head)| (Some(name), head.as_str()));
+    for (server, head) in of_servers.chain([(None, "In the catalogue")]) {
+        let is_here = |row: &&Row<'_>| match server {
+            Some(name) => row.place == Place::Server && row.provider == *name,
+            None => row.place == Place::Catalogue,
+        };
+        let cells: Vec<[String; 7]> = rows.iter().filter(is_here).map(Row::cells).collect();
         if !cells.is_empty() {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "{head}\n");
@@ -296,9 +307,10 @@ mod tests {
                 facts: None,
             },
         ];
-        let text = text(&rows, "http://localhost:8000/v1");
+        let head = "openai, at http://localhost:8000/v1";
+        let text = text(&rows, &[("openai".to_owned(), head.to_owned())]);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "At http://localhost:8000/v1");
+        assert_eq!(lines[0], head);
         assert!(lines[3].ends_with("131k") && !lines[3].contains('$'), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
         let sonnet = lines.iter().rfind(|line| !line.is_empty()).unwrap();

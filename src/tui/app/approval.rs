@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::domain::{Answer, ApprovalRequest};
+use crate::domain::{Answer, ApprovalRequest, Matter};
 
 use super::editor::{Editor, Lines};
 use super::geometry::Extent;
@@ -198,6 +198,9 @@ impl Approval {
             ApprovalKey::Once if self.may_approve() => {
                 self.answer(self.picks.as_ref().map_or(Answer::Once, Picks::yes))
             }
+            ApprovalKey::Session if self.request.matter == Matter::Budget => {
+                self.answer(Answer::Session { rules: Vec::new() })
+            }
             ApprovalKey::Session if self.may_save() => {
                 self.answer(Answer::Session { rules: rules() })
             }
@@ -216,6 +219,8 @@ impl Approval {
                 }
                 Step::Stay
             }
+            // No call waits that could be done otherwise.
+            ApprovalKey::Instruct if self.request.matter == Matter::Budget => Step::Stay,
             ApprovalKey::Instruct => {
                 self.stage = Stage::Instruction(Editor::new(Lines::Many));
                 Step::Stay

@@ -103,6 +103,7 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
         Event::ResponseEnded { turn, stop: _, usage, streamed_for } => {
             response_ended(model, turn, usage, streamed_for.as_secs_f64());
         }
+        Event::CacheMissed { reason } => model.status.cache_miss = Some(reason),
         Event::Spent(spending) => model.status.spending = *spending,
         Event::ResponseDropped { turn, reason, again } => {
             if let Some(running) = model.turn.of(turn) {
@@ -173,6 +174,7 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Ve
     model.status.title = None;
     model.status.usage = None;
     model.status.spending = Spending::default();
+    model.status.cache_miss = None;
     model.status.rate = None;
     for record in records.iter() {
         note(model, record);
@@ -254,7 +256,10 @@ fn end_turn(model: &mut Model, turn: TurnId, outcome: &TurnOutcome) -> Vec<Effec
     match outcome {
         TurnOutcome::Answered => effects.extend(commands::send_next(model)),
         // What was typed for a turn that went well waits until the person says so.
-        TurnOutcome::Interrupted | TurnOutcome::RoundLimit | TurnOutcome::Failed(_) => {
+        TurnOutcome::Interrupted
+        | TurnOutcome::RoundLimit
+        | TurnOutcome::Budget(_)
+        | TurnOutcome::Failed(_) => {
             if !model.queue.items().is_empty() {
                 let keys = &model.settings.keys;
                 let (send, edit) = (keys.key(InputKey::Send), keys.key(InputKey::Up));
@@ -266,6 +271,8 @@ fn end_turn(model: &mut Model, turn: TurnId, outcome: &TurnOutcome) -> Vec<Effec
     let how = match outcome {
         TurnOutcome::Answered => Some(Done::Answered),
         TurnOutcome::RoundLimit | TurnOutcome::Failed(_) => Some(Done::Failed),
+        // The person was asked, and is here.
+        TurnOutcome::Budget(_) => None,
         TurnOutcome::Interrupted => None,
     };
     // Where the next message follows at once, nothing is done yet.

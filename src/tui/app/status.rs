@@ -28,6 +28,8 @@ pub struct Status {
     pub usage: Option<Usage>,
     /// What the session has taken so far.
     pub spending: Spending,
+    /// Why the server last read anew what its cache should have had.
+    pub cache_miss: Option<String>,
     /// Tokens a second of the last response, measured.
     pub rate: Option<f64>,
     /// The open session.

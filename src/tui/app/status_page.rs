@@ -113,6 +113,7 @@ fn taken(model: &Model) -> Vec<Row> {
     if before.responses > 0 {
         rows.push(sums("before the fork, counted there", &before));
     }
+    rows.extend(model.status.cache_miss.clone().map(|reason| Row::Pair("cache", reason)));
     match (total.responses, total.unpriced) {
         (_, 0) => {}
         (all, unpriced) if all == unpriced => rows.push(Row::Note(

@@ -147,6 +147,7 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
             let asks = match request.matter {
                 Matter::Permission => format!("may {tool} run this?{more}"),
                 Matter::Repeats => format!("shall {tool} run this again?{more}"),
+                Matter::Budget => format!("shall the turn go on?{more}"),
             };
             said.push(Said::new(Who::Question, asks));
             said.extend(lines(Who::Same, &indented(command)));
@@ -156,6 +157,7 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
             let asks = match request.matter {
                 Matter::Permission => format!("may {tool} do this?{more}"),
                 Matter::Repeats => format!("shall {tool} do this again?{more}"),
+                Matter::Budget => format!("shall the turn go on?{more}"),
             };
             said.push(Said::new(Who::Question, asks));
             said.extend(lines(Who::Same, &indented(&arguments(&request.input))));
@@ -177,6 +179,11 @@ fn answers(model: &Model, approval: &Approval) -> String {
     let mut answers = match approval.request.matter {
         Matter::Permission => vec!["y yes, once".to_owned(), "n no".to_owned()],
         Matter::Repeats => vec!["y go on with it".to_owned(), "n stop the turn".to_owned()],
+        Matter::Budget => vec![
+            "y one more request".to_owned(),
+            "s go on to twice the budget".to_owned(),
+            "n stop the turn".to_owned(),
+        ],
     };
     if approval.offers_rules() {
         let rules = line(&approval.allow_rules.join(" and "));
@@ -191,7 +198,12 @@ fn answers(model: &Model, approval: &Approval) -> String {
     if approval.request.command().is_some() {
         answers.push("e edit the command".to_owned());
     }
-    answers.push("t no, and tell it what to do instead".to_owned());
+    match approval.request.matter {
+        Matter::Permission | Matter::Repeats => {
+            answers.push("t no, and tell it what to do instead".to_owned());
+        }
+        Matter::Budget => {}
+    }
     format!("Answers: {}.", answers.join("; "))
 }
 

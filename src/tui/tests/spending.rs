@@ -1,9 +1,12 @@
 //! What the session has taken, in the first line and on the page of `/status`.
 
-use crate::agent::Event;
-use crate::domain::{Money, Usage, Window};
+use serde_json::json;
+
+use crate::agent::{Command, Event};
+use crate::domain::{Answer, ApprovalId, Matter, Money, Usage, Window};
 use crate::session::{Conversation, Entry, MessageEntry, Record};
-use crate::tui::scene::{Scene, assistant, screen};
+use crate::tui::app::Effect;
+use crate::tui::scene::{Scene, assistant, question, screen};
 
 /// A response of `model` that took this many tokens, a tenth of them written, and cost this many
 /// thousandths of a dollar.
@@ -59,10 +62,51 @@ fn the_page_has_the_sums_by_model() {
 }
 
 #[test]
+fn the_page_says_why_the_cache_missed() {
+    let reason = "the last prompt was read anew: the tools changed".to_owned();
+    two_models(120, 40).event(Event::CacheMissed { reason }).shows("cache    the last prompt was");
+}
+
+#[test]
 fn the_page_says_so_where_no_price_is_known() {
     screen(80, 24)
         .event(spent(&[took("qwen3-coder", 1000, None)]))
         .types("/status")
         .key("enter")
         .shows("slug has none for servers of your own");
+}
+
+/// The question of a turn that would overdraw the session's budget.
+fn over_budget() -> Event {
+    let Event::ApprovalAsked(mut request) = question(1, "") else { unreachable!() };
+    request.tool = "Budget".into();
+    request.matter = Matter::Budget;
+    request.input = json!({});
+    request.reason = "The budget of $2.50 for this session would be overdrawn: $2.48 are spent, \
+                      and the next request takes $0.0312 at least."
+        .into();
+    request.parts.clear();
+    request.allow_rules.clear();
+    request.deny_rule = None;
+    Event::ApprovalAsked(request)
+}
+
+#[test]
+fn a_turn_over_its_budget_is_a_question() {
+    for (width, height) in [(80, 24), (40, 16)] {
+        let scene = screen(width, height).event(over_budget()).after(400);
+        insta::assert_snapshot!(format!("over_budget_{width}x{height}"), scene.text());
+    }
+}
+
+#[test]
+fn a_budget_is_overdrawn_once_doubled_or_kept() {
+    for (key, answer) in [
+        ("y", Answer::Once),
+        ("s", Answer::Session { rules: Vec::new() }),
+        ("n", Answer::Deny { instruction: None }),
+    ] {
+        let told = Effect::Agent(Command::Answer { id: ApprovalId(1), answer });
+        screen(80, 24).event(over_budget()).after(400).key(key).asks(&[told]);
+    }
 }

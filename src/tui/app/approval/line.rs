@@ -1,5 +1,6 @@
 //! The permission question answered by a line, with the letters of the dialog.
 
+use crate::domain::Matter;
 use crate::tui::app::editor::{Editor, Lines};
 use crate::tui::app::geometry::Extent;
 use crate::tui::app::keymap::ApprovalKey;
@@ -73,6 +74,14 @@ impl Approval {
         match key {
             ApprovalKey::Once | ApprovalKey::No if !rest.is_empty() => {
                 return Err(Misheard::NoAnswer);
+            }
+            ApprovalKey::Session if self.request.matter == Matter::Budget => {
+                if !rest.is_empty() {
+                    return Err(Misheard::NoAnswer);
+                }
+            }
+            ApprovalKey::Instruct if self.request.matter == Matter::Budget => {
+                return Err(Misheard::NotOffered);
             }
             ApprovalKey::Session | ApprovalKey::Always if !self.offers_rules() => {
                 return Err(Misheard::NotOffered);

@@ -181,6 +181,7 @@ impl Transcript {
                  `max_tool_rounds` in the configuration."
                     .to_owned(),
             ),
+            TurnOutcome::Budget(reason) => self.notice(NoticeLevel::Warning, reason.clone()),
             TurnOutcome::Failed(reason) => self.notice(NoticeLevel::Error, reason.clone()),
         }
     }

@@ -33,6 +33,9 @@ pub(super) struct Button {
     pub(super) key: ApprovalKey,
 }
 
+/// The answer that gives a budget more.
+const TWICE: &str = "go on to twice the budget";
+
 /// What can be answered now, in a dialog with this much room inside, on a screen of `height` rows.
 pub(super) fn answers(model: &Model, approval: &Approval, width: u16, height: u16) -> Answers {
     match &approval.stage {
@@ -106,14 +109,16 @@ fn with_guard(model: &Model, approval: &Approval, mut rows: Vec<Row>) -> Vec<Row
 fn no(approval: &Approval) -> &'static str {
     match approval.request.matter {
         Matter::Permission => "no",
-        Matter::Repeats => "stop the turn",
+        Matter::Repeats | Matter::Budget => "stop the turn",
     }
 }
 
 /// What the yes is to.
 fn once(approval: &Approval) -> String {
-    if approval.request.matter == Matter::Repeats {
-        return "go on with it".into();
+    match approval.request.matter {
+        Matter::Permission => {}
+        Matter::Repeats => return "go on with it".into(),
+        Matter::Budget => return "one more request".into(),
     }
     match approval.picks.as_ref().map(|picks| (picks.taken(), picks.count)) {
         None => "yes, once".into(),
@@ -131,6 +136,10 @@ fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Row> {
     let and_save = if approval.may_save() { Role::Success } else { Role::Muted };
     let blank = || Row::default().text(" ".repeat(half), Role::Text);
     let first = Row::default().answer(keys, ApprovalKey::Once, &once(approval), half, yes);
+    if approval.request.matter == Matter::Budget {
+        let twice = Row::default().answer(keys, ApprovalKey::Session, TWICE, half, yes);
+        return vec![first.answer(keys, ApprovalKey::No, no(approval), 0, Role::Error), twice];
+    }
     let mut second = match approval.offers_rules() {
         true => Row::default().answer(
             keys,
@@ -196,6 +205,7 @@ fn always(model: &Model, approval: &Approval, width: u16, role: Role) -> [Row; 2
 fn short(keys: &Keymap, approval: &Approval, width: u16) -> Vec<Row> {
     let yes = match approval.picks.as_ref() {
         None if approval.request.matter == Matter::Repeats => "go on".into(),
+        None if approval.request.matter == Matter::Budget => "once more".into(),
         None => "yes".into(),
         Some(picks) => format!("yes, {} of {}", picks.taken(), picks.count),
     };
@@ -216,7 +226,10 @@ fn short(keys: &Keymap, approval: &Approval, width: u16) -> Vec<Row> {
     if approval.request.command().is_some() {
         answers.push((ApprovalKey::EditCommand, "edit"));
     }
-    answers.push((ApprovalKey::Instruct, "tell"));
+    match approval.request.matter {
+        Matter::Permission | Matter::Repeats => answers.push((ApprovalKey::Instruct, "tell")),
+        Matter::Budget => answers.push((ApprovalKey::Session, TWICE)),
+    }
     let mut rows = Vec::new();
     let mut row = Row::default();
     for (key, word) in answers {

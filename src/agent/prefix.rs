@@ -1,0 +1,227 @@
+//! Why a server's cache had nothing of a prompt that begins like the one before.
+//!
+//! Of each request a hash is kept of each part, no text. Where a response reports next to nothing
+//! from a cache that has worked in this session, the parts are compared in the order in which a
+//! server reads them: the first that differs is the reason.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use crate::domain::{ContentHash, ModelName, Usage};
+use crate::providers::Request;
+
+/// The shortest prompt that is worth a word, in tokens: shorter ones are not kept by all servers.
+const SHORTEST: u64 = 2048;
+
+/// How long servers keep a prompt that nobody asks for, where they do not say otherwise.
+const KEPT: Duration = Duration::from_secs(5 * 60);
+
+/// What the cache did, as far as responses told.
+#[derive(Debug, Default)]
+pub(super) struct Prefix {
+    /// The request that is under way.
+    sent: Option<Sent>,
+    /// The last one that was answered, and what it took.
+    answered: Option<(Sent, Usage)>,
+    works: Works,
+}
+
+/// Whether the server has ever told of its cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Works {
+    #[default]
+    Unknown,
+    Yes,
+}
+
+/// The parts of a request, as hashes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Sent {
+    name: ModelName,
+    tools: ContentHash,
+    system: ContentHash,
+    messages: Vec<ContentHash>,
+    at: Instant,
+}
+
+/// A prompt that the cache should have known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Miss {
+    changed: Changed,
+    /// Since the request before.
+    after: Duration,
+}
+
+/// What differs from the request before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Changed {
+    Model,
+    Tools,
+    System,
+    /// This one of so many, counted from 1.
+    Message(usize, usize),
+    Nothing,
+}
+
+impl Prefix {
+    /// A request goes out to a provider.
+    pub(super) fn sent(&mut self, provider: &str, request: &Request) {
+        self.sent = Some(Sent {
+            name: ModelName::new(provider, request.model.as_str()),
+            tools: ContentHash::of_json(&request.tools),
+            system: ContentHash::of(request.system.as_bytes()),
+            messages: request.messages.iter().map(ContentHash::of_json).collect(),
+            at: Instant::now(),
+        });
+    }
+
+    /// Its response has said what it took.
+    pub(super) fn answered(&mut self, usage: Usage) -> Option<Miss> {
+        let sent = self.sent.take()?;
+        let before = self.answered.replace((sent.clone(), usage));
+        if let Some((before, _)) = &before
+            && before.name.provider != sent.name.provider
+        {
+            self.works = Works::Unknown;
+        }
+        let works = self.works;
+        if usage.cache_read + usage.cache_write > 0 {
+            self.works = Works::Yes;
+        }
+        let (before, took) = before?;
+        let is_miss = works == Works::Yes
+            && before.name.provider == sent.name.provider
+            && took.input >= SHORTEST
+            && usage.cache_read < took.input / 10;
+        let after = sent.at.saturating_duration_since(before.at);
+        is_miss.then(|| Miss { changed: changed(&before, &sent), after })
+    }
+}
+
+/// The first part that differs. What was only added is no difference.
+fn changed(before: &Sent, now: &Sent) -> Changed {
+    if before.name != now.name {
+        return Changed::Model;
+    }
+    if before.tools != now.tools {
+        return Changed::Tools;
+    }
+    if before.system != now.system {
+        return Changed::System;
+    }
+    let same = before.messages.iter().zip(&now.messages).take_while(|(a, b)| a == b).count();
+    if same < before.messages.len() {
+        Changed::Message(same + 1, before.messages.len())
+    } else {
+        Changed::Nothing
+    }
+}
+
+impl fmt::Display for Miss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the last prompt was read anew: ")?;
+        match self.changed {
+            Changed::Model => f.write_str("the model changed"),
+            Changed::Tools => f.write_str("the tools changed"),
+            Changed::System => f.write_str("the instructions changed, as when SLUG.md was edited"),
+            Changed::Message(which, of) => {
+                write!(f, "message {which} of {of} changed, as when older parts are left out")
+            }
+            Changed::Nothing if self.after > KEPT => write!(
+                f,
+                "nothing changed, but the server had {} minutes to forget it",
+                self.after.as_secs() / 60
+            ),
+            Changed::Nothing => f.write_str("nothing changed, the server dropped it"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::domain::{Message, ToolSpec};
+    use crate::providers::Images;
+
+    fn request(model: &str, system: &str, messages: &[&str]) -> Request {
+        Request {
+            model: model.into(),
+            system: system.into(),
+            messages: messages.iter().map(|text| Message::user(*text)).collect(),
+            images: Images::default(),
+            tools: Arc::from([]),
+            max_tokens: 1,
+            temperature: None,
+            effort: None,
+        }
+    }
+
+    fn usage(cache_read: u64) -> Usage {
+        Usage { input: 10_000, output: 1, cache_read, cache_write: 0 }
+    }
+
+    /// What is told of the third of three requests; the second was taken from the cache.
+    fn third(provider: &str, last: &Request, cache_read: u64) -> Option<Miss> {
+        let mut prefix = Prefix::default();
+        for (messages, cached) in [(&["a"][..], 0), (&["a", "b"], 9_000)] {
+            prefix.sent("p", &request("m", "s", messages));
+            assert_eq!(prefix.answered(usage(cached)), None);
+        }
+        prefix.sent(provider, last);
+        prefix.answered(usage(cache_read))
+    }
+
+    #[test]
+    fn the_first_part_that_differs_is_the_reason() {
+        let table = [
+            (request("n", "t", &["x"]), Changed::Model),
+            (request("m", "t", &["x"]), Changed::System),
+            (request("m", "s", &["a", "x", "c"]), Changed::Message(2, 2)),
+            (request("m", "s", &["a"]), Changed::Message(2, 2)),
+            (request("m", "s", &["a", "b", "c"]), Changed::Nothing),
+        ];
+        let mut before = Prefix::default();
+        before.sent("p", &request("m", "s", &["a", "b"]));
+        let before = before.sent.unwrap();
+        for (request, expected) in table {
+            let mut now = Prefix::default();
+            now.sent("p", &request);
+            assert_eq!(changed(&before, &now.sent.unwrap()), expected);
+        }
+        let spec = ToolSpec {
+            name: "Read".into(),
+            description: "Reads.".into(),
+            input_schema: serde_json::json!({}),
+        };
+        let mut now = Prefix::default();
+        now.sent("p", &Request { tools: Arc::from([spec]), ..request("m", "s", &["a", "b"]) });
+        assert_eq!(changed(&before, &now.sent.unwrap()), Changed::Tools);
+    }
+
+    #[test]
+    fn a_miss_is_told_only_where_the_cache_has_worked() {
+        let same = request("m", "s", &["a", "b", "c"]);
+        let miss = third("p", &same, 10).unwrap();
+        assert_eq!(miss.changed, Changed::Nothing);
+        assert!(miss.to_string().ends_with("the server dropped it"), "{miss}");
+        assert_eq!(third("p", &same, 9_500), None);
+        assert_eq!(third("q", &same, 10), None);
+    }
+
+    #[test]
+    fn a_server_without_a_cache_misses_nothing() {
+        let mut prefix = Prefix::default();
+        for _ in 0..3 {
+            prefix.sent("p", &request("m", "s", &["a"]));
+            assert_eq!(prefix.answered(usage(0)), None);
+        }
+    }
+
+    #[test]
+    fn what_was_long_ago_is_told_as_that() {
+        let miss = Miss { changed: Changed::Nothing, after: Duration::from_secs(12 * 60) };
+        assert!(miss.to_string().contains("12 minutes to forget"), "{miss}");
+    }
+}
