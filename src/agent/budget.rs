@@ -308,7 +308,7 @@ mod tests {
         };
         let price = Price { rates, above: Vec::new() };
         let answer = Message { role: Role::Assistant, content: Vec::new() };
-        let messages = [Message::user(&"old ".repeat(1000)), answer, Message::user("new")];
+        let messages = [Message::user("old ".repeat(1000)), answer, Message::user("new")];
         let tokens = size(&messages[2]) as u64 / 4;
         let before = Usage { input: 1000, output: 200, ..Usage::default() };
         let least = Least::of(&messages, Some(before), Some(&price));
