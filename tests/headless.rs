@@ -309,6 +309,25 @@ fn a_server_that_does_not_answer_is_said_and_exits_with_one() {
 }
 
 #[test]
+fn r36_a_dead_proxy_of_the_environment_is_named_without_its_password() {
+    let desk = Desk::new();
+    let dead = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap()
+    };
+    let arguments =
+        ["--trust-workspace", "-m", "m", "-e", "https://model.invalid/v1", "-p", "hello"];
+    let mut slug = desk.command(&arguments);
+    slug.env("HTTPS_PROXY", format!("http://me:CANARY@{dead}"));
+    let ran = slug.output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(ran.status.code(), Some(1), "{err}");
+    assert!(err.contains(&format!("No proxy answers at http://{dead}")), "{err}");
+    assert!(err.contains("Trying again in") && err.contains("(4 of 4)"), "{err}");
+    assert!(!format!("{out}{err}").contains("CANARY"), "{err}");
+}
+
+#[test]
 fn a_failure_is_in_the_result_object_too() {
     let (desk, server) = (Desk::new(), ModelServer::start());
     server.reply(Reply::error(401, "bad key"));

@@ -37,6 +37,8 @@ pub struct Site {
     pub key: Option<SecretString>,
     /// How it is sent.
     pub key_header: KeyHeader,
+    /// The proxy that is asked for it, fit to be shown.
+    pub proxy: Option<String>,
     /// What else is sent that must not be shown.
     pub secrets: Arc<[SecretString]>,
 }
@@ -108,6 +110,10 @@ pub fn of_transport(site: &Site, error: &reqwest::Error) -> ProviderError {
     if !error.is_connect() {
         return retry(format!("The connection to {server} broke: {chain}."));
     }
+    let is_certificate = chain.to_lowercase().contains("certificate");
+    if let Some(proxy) = site.proxy.as_ref().filter(|_| !is_certificate) {
+        return by_proxy(site, proxy, error);
+    }
     if error.is_timeout() {
         return retry(format!("{server} cannot be reached: no answer within 10 s."));
     }
@@ -127,7 +133,7 @@ pub fn of_transport(site: &Site, error: &reqwest::Error) -> ProviderError {
              the network."
         ));
     }
-    if chain.to_lowercase().contains("certificate") {
+    if is_certificate {
         return ask(
             None,
             format!(
@@ -137,6 +143,27 @@ pub fn of_transport(site: &Site, error: &reqwest::Error) -> ProviderError {
         );
     }
     retry(format!("{server} cannot be reached: {chain}."))
+}
+
+/// The meaning of a request that did not get through its proxy.
+fn by_proxy(site: &Site, proxy: &str, error: &reqwest::Error) -> ProviderError {
+    const CHECK: &str = "Check `proxy` in ~/.slug/config.toml, or HTTPS_PROXY and NO_PROXY.";
+    let server = &site.server;
+    let chain = plain(&chain(error), site);
+    let (message, recovery) = if chain.contains("authorization required") {
+        let message = format!(
+            "The proxy {proxy}, on the way to {server}, wants a name and a password, or refuses \
+             those it got. {CHECK}"
+        );
+        (message, Recovery::AskPerson)
+    } else if was_refused(error) || chain.contains("underlying connection") {
+        let message = format!("No proxy answers at {proxy}, on the way to {server}. {CHECK}");
+        (message, Recovery::RetryBriefly)
+    } else {
+        let message = format!("The proxy {proxy} does not lead to {server}: {chain}. {CHECK}");
+        (message, Recovery::Retry)
+    };
+    ProviderError { message, status: None, recovery }
 }
 
 /// An error with all its causes, without addresses, which may hold secrets.

@@ -11,6 +11,7 @@
 //! Building a client ([`transport`]) reads the certificates of the system, which takes milliseconds: it happens at
 //! the first request, after the first frame, and not at all for plain http to this machine.
 
+mod proxies;
 mod transport;
 
 use std::fmt;
@@ -249,6 +250,9 @@ impl Http {
         let client = match (endpoint.is_local(), endpoint.url.scheme()) {
             (true, "http") => self.plain.get_or_init(|| self.build_plain()),
             (true, _) => self.direct.get_or_init(|| self.build(Reach::ThisMachine)),
+            (false, _) if self.transport.is_exempt(&endpoint.url) => {
+                self.direct.get_or_init(|| self.build(Reach::ThisMachine))
+            }
             (false, _) => self.by_proxy.get_or_init(|| self.build(Reach::Elsewhere)),
         };
         client.as_ref().map_err(|reason| ProviderError {
@@ -256,6 +260,11 @@ impl Http {
             status: None,
             recovery: Recovery::AskPerson,
         })
+    }
+
+    /// The proxy through which `endpoint` is asked, fit to be shown.
+    pub(super) fn proxy_towards(&self, endpoint: &Endpoint) -> Option<String> {
+        if endpoint.is_local() { None } else { self.transport.proxy_towards(&endpoint.url) }
     }
 
     /// What must not be shown: the values of headers.

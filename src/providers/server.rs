@@ -171,6 +171,7 @@ impl Server {
             model: model.to_owned(),
             key: self.key.current().await?,
             key_header: self.key_header.clone(),
+            proxy: self.http.proxy_towards(&self.endpoint),
             secrets: Arc::clone(&self.secrets),
         })
     }

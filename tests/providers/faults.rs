@@ -3,7 +3,8 @@
 
 use super::support::turns;
 use super::*;
-use slug_code::providers::http::{Timeouts, Transport};
+use slug_code::providers::http::{Proxy, Timeouts, Transport};
+use std::io::{Read, Write};
 
 /// Longer than any test takes.
 const NEVER: Duration = Duration::from_secs(3600);
@@ -332,5 +333,56 @@ async fn r37_a_host_that_is_nowhere_is_told_with_what_to_check() {
         assert!(error.message.contains("cannot be found"), "{protocol}: {error}");
         assert!(error.message.contains("`endpoint`"), "{protocol}: {error}");
         assert_eq!(error.recovery, Recovery::Retry, "the network may come back");
+    }
+}
+
+/// A proxy that answers each request for a way with `answer` and closes.
+fn proxy(answer: &'static str) -> std::net::SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let _head = stream.read(&mut [0; 4096]);
+            let _told = stream.write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r36_a_proxy_that_fails_is_named_without_its_password() {
+    let dead = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap()
+    };
+    let wants = proxy("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n");
+    let refuses = proxy("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n");
+    let closes = proxy("");
+    let (https, http) = ("https://model.invalid/v1", "http://model.invalid/v1");
+    let table = [
+        ("http", dead, https, Recovery::RetryBriefly),
+        ("http", dead, http, Recovery::RetryBriefly),
+        ("socks5h", dead, https, Recovery::RetryBriefly),
+        ("http", wants, https, Recovery::AskPerson),
+        ("http", wants, http, Recovery::AskPerson),
+        ("http", refuses, https, Recovery::Retry),
+        ("http", closes, https, Recovery::Retry),
+        ("socks5h", closes, https, Recovery::Retry),
+    ];
+    for protocol in Protocol::ALL {
+        for (scheme, address, server, recovery) in table {
+            let proxy = Proxy::At(format!("{scheme}://me:CANARY@{address}").into());
+            let http = Arc::new(Http::over(Transport { proxy, ..Transport::default() }));
+            let endpoint = Endpoint::parse(server, PlainHttp::Allowed).unwrap();
+            let provider = connect(protocol, Way::new(http, endpoint, None));
+            let said = request(vec![Message::user("hi")]);
+            let mut events = provider.stream(said, CancellationToken::new());
+            let error = events.next().await.unwrap().unwrap_err();
+            let case = format!("{protocol}, {scheme}, {server}: {error:?}");
+            assert_eq!(error.recovery, recovery, "{case}");
+            assert!(error.message.contains(&format!("{scheme}://{address}")), "{case}");
+            assert!(!case.contains("CANARY"), "{case}");
+        }
     }
 }

@@ -27,6 +27,28 @@ fn escape_stops_an_answer_within_a_second() {
 }
 
 #[test]
+fn a_pause_counts_down_until_escape_ends_it() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::error(429, "slow down").with_header("retry-after", "50"));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("hello");
+    slug.wait_for("s (1 of 5) · esc stops");
+    let left = |screen: &str| {
+        let (_, rest) = screen.split_once("Trying again in ")?;
+        rest.split(' ').next()?.parse::<u32>().ok()
+    };
+    slug.wait_until("a second less", |screen| left(screen).is_some_and(|left| left < 50));
+    slug.keys(key::ESC);
+    slug.wait_for(STOPPED);
+    // Another message is held back, for the server still wants to be left alone.
+    slug.say("and now?");
+    slug.wait_for("s for the server · esc stops");
+    assert_eq!(server.chats().len(), 1);
+    slug.keys(key::ESC);
+    slug.wait_until("both stopped", |screen| screen.matches(STOPPED).count() == 2);
+}
+
+#[test]
 fn the_server_sees_the_connection_closed() {
     let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
     server.reply(Reply::text("one two three four five").gated(&gate));

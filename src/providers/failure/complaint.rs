@@ -117,7 +117,9 @@ impl Complaint {
             Some(404 | 405) => self.no_server(site),
             None if self.is_page => self.no_server(site),
             Some(407) => format!(
-                "The proxy on the way to {} wants a password{} Check HTTPS_PROXY.",
+                "The proxy{} on the way to {} wants a name and a password, or refuses those it \
+                 got{} Check `proxy` in ~/.slug/config.toml, or HTTPS_PROXY.",
+                site.proxy.as_ref().map(|proxy| format!(" {proxy},")).unwrap_or_default(),
                 site.server,
                 self.says()
             ),

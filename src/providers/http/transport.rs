@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Certificate, ClientBuilder, Identity};
+use reqwest::{Certificate, ClientBuilder, Identity, Url};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::Timeouts;
+use super::{Timeouts, proxies};
 
 /// How a server is reached.
 #[derive(Debug, Clone, Default)]
@@ -94,6 +94,23 @@ impl Transport {
             headers.insert(name, value);
         }
         Ok(headers)
+    }
+
+    /// Whether the environment has `url` asked directly, in words that the client does not know.
+    pub(super) fn is_exempt(&self, url: &Url) -> bool {
+        match self.proxy {
+            Proxy::System => proxies::is_exempt(url, |name| std::env::var(name).ok()),
+            Proxy::Never | Proxy::At(_) => false,
+        }
+    }
+
+    /// The proxy through which `url` is asked, fit to be shown.
+    pub(super) fn proxy_towards(&self, url: &Url) -> Option<String> {
+        match &self.proxy {
+            Proxy::System => proxies::named(url, |name| std::env::var(name).ok()),
+            Proxy::Never => None,
+            Proxy::At(address) => Some(proxies::shown(address.expose_secret())),
+        }
     }
 
     /// Reads the files.

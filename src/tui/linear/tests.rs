@@ -16,6 +16,8 @@ use crate::domain::{
     Window,
 };
 use crate::platform::graphics::{Canvas, Cells};
+use crate::providers::Held;
+use crate::providers::retry::Again;
 use crate::session::{KindFolds, ResultInfo, SessionFolds, TurnOutcome};
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::model::Settings;
@@ -259,6 +261,23 @@ async fn an_answer_is_said_by_whole_lines_and_once() {
     let said = rig.end().await;
     let talk = &said[said.find("You:").unwrap()..];
     assert_eq!(talk, "You: why?\nslug: Because.\nIt was **so** then.\n\nThe end.\nYou: \n");
+}
+
+#[tokio::test]
+async fn a_pause_before_another_try_is_told_once() {
+    let rig = rig(Hand::Piped).opened().await;
+    rig.event(Event::TurnStarted { turn: TURN }).await;
+    let (turn, reason) = (TURN, "The server is busy.".to_owned());
+    let again = Some(Again { pause: Duration::from_secs(40), number: 2, of: 5 });
+    rig.event(Event::ResponseDropped { turn, reason, again }).await;
+    rig.until("Warning: The server is busy.\n").await;
+    rig.until("s (2 of 5). ctrl+c stops.\n").await;
+    let held = Held { wait: Duration::from_secs(40), reason: "Slow down.".to_owned() };
+    rig.event(Event::RequestHeld { turn, held }).await;
+    rig.until("s for the server. ctrl+c stops.\n").await;
+    rig.events(ended(TurnOutcome::Interrupted)).await;
+    let said = rig.end().await;
+    assert_eq!(said.matches("Trying again in").count(), 1, "{said}");
 }
 
 #[tokio::test]

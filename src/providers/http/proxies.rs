@@ -1,0 +1,143 @@
+//! Which proxy the environment names for an address, so that it can be named where it fails.
+//!
+//! The client itself reads the same variables in the same way. What it does not know, entries of
+//! `NO_PROXY` with a port, is known here. What a proxy's address has of a name and a password is
+//! left out of everything that is shown.
+
+use std::net::IpAddr;
+
+use reqwest::Url;
+
+/// The proxy that is named for `url`, fit to be shown; `None` where it is asked directly.
+pub(super) fn named(url: &Url, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let first = |names: &[&str]| {
+        let mut texts = names.iter().filter_map(|name| variable(name));
+        texts.find(|text| !text.trim().is_empty())
+    };
+    if is_exempt(url, &variable) {
+        return None;
+    }
+    let own = match url.scheme() {
+        // Programs that a web server starts find what their caller wrote in it.
+        "http" if variable("REQUEST_METHOD").is_some() => None,
+        "http" => first(&["HTTP_PROXY", "http_proxy"]),
+        _ => first(&["HTTPS_PROXY", "https_proxy"]),
+    };
+    own.or_else(|| first(&["ALL_PROXY", "all_proxy"])).map(|address| shown(&address))
+}
+
+/// Whether `NO_PROXY` leaves `url` out.
+pub(super) fn is_exempt(url: &Url, variable: impl Fn(&str) -> Option<String>) -> bool {
+    let list = variable("NO_PROXY").or_else(|| variable("no_proxy")).unwrap_or_default();
+    let host = url.host_str().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+    let port = url.port_or_known_default();
+    list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).any(|entry| {
+        // An address of six parts has colons of its own.
+        let (name, wanted) = match entry.rsplit_once(':') {
+            Some((name, number)) if !name.contains(':') || name.ends_with(']') => {
+                (name, number.parse::<u16>().ok())
+            }
+            Some(_) | None => (entry, None),
+        };
+        let name = name.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+        (wanted.is_none() || wanted == port) && covers(&name, &host)
+    })
+}
+
+/// Whether an entry without its port means this host: `*`, an address, a range of them, or a name
+/// with all below it.
+fn covers(entry: &str, host: &str) -> bool {
+    if entry == "*" {
+        return true;
+    }
+    if let Ok(address) = host.parse::<IpAddr>() {
+        let (start, bits) = entry.split_once('/').map_or((entry, None), |(a, b)| (a, Some(b)));
+        let Ok(start) = start.parse::<IpAddr>() else { return false };
+        let width = if start.is_ipv4() { 32 } else { 128 };
+        let bits = bits.map_or(Some(width), |bits| bits.parse().ok().filter(|it| *it <= width));
+        return start.is_ipv4() == address.is_ipv4()
+            && bits.is_some_and(|bits| prefix(start, bits) == prefix(address, bits));
+    }
+    let name = entry.trim_start_matches('.');
+    host.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+/// The first bits of an address.
+fn prefix(address: IpAddr, bits: u32) -> u128 {
+    let (number, width) = match address {
+        IpAddr::V4(it) => (u128::from(it.to_bits()), 32),
+        IpAddr::V6(it) => (it.to_bits(), 128),
+    };
+    number.checked_shr(width - bits).unwrap_or(0)
+}
+
+/// A proxy's address without name and password.
+pub(super) fn shown(address: &str) -> String {
+    let (scheme, rest) = address.trim().split_once("://").unwrap_or(("http", address.trim()));
+    let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+    format!("{scheme}://{}", place.trim_end_matches('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Variables, an address, and the proxy for it.
+    type Case = (&'static [(&'static str, &'static str)], &'static str, Option<&'static str>);
+
+    fn with<'a>(set: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<String> + 'a {
+        |name| set.iter().find(|(it, _)| *it == name).map(|(_, value)| (*value).to_owned())
+    }
+
+    #[test]
+    fn r36_the_proxy_for_an_address_is_named_without_its_password() {
+        const DEAD: &str = "http://me:secret@proxy.lan:3128/";
+        let table: [Case; 8] = [
+            (&[("HTTPS_PROXY", DEAD)], "https://a.example/v1", Some("http://proxy.lan:3128")),
+            (&[("https_proxy", "proxy.lan:1")], "https://a.example", Some("http://proxy.lan:1")),
+            (&[("HTTPS_PROXY", DEAD)], "http://a.example", None),
+            (&[("http_proxy", DEAD)], "http://a.example", Some("http://proxy.lan:3128")),
+            (&[("http_proxy", DEAD), ("REQUEST_METHOD", "GET")], "http://a.example", None),
+            (&[("ALL_PROXY", "socks5h://u:p@s:9")], "https://a.example", Some("socks5h://s:9")),
+            (&[("HTTPS_PROXY", " ")], "https://a.example", None),
+            (&[("HTTPS_PROXY", DEAD), ("NO_PROXY", "a.example")], "https://a.example", None),
+        ];
+        for (set, url, expected) in table {
+            let proxy = named(&Url::parse(url).unwrap(), with(set));
+            assert_eq!(proxy.as_deref(), expected, "{set:?} {url}");
+        }
+    }
+
+    #[test]
+    fn r36_what_is_exempt_is_told_by_name_range_and_port() {
+        let table = [
+            ("*", "https://a.example", true),
+            ("a.example", "https://a.example", true),
+            (".example", "https://a.example", true),
+            ("example", "https://a.example", true),
+            ("ample", "https://a.example", false),
+            ("b.example, A.EXAMPLE", "https://a.example", true),
+            ("a.example:443", "https://a.example", true),
+            ("a.example:8443", "https://a.example", false),
+            ("a.example:8443", "https://a.example:8443", true),
+            ("10.0.0.0/8", "https://10.1.2.3", true),
+            ("10.0.0.0/8", "https://11.1.2.3", false),
+            ("10.0.0.0/8:8000", "http://10.1.2.3:8000", true),
+            ("10.0.0.0/8:8000", "http://10.1.2.3:8001", false),
+            ("10.1.2.3", "https://10.1.2.3", true),
+            ("0.0.0.0/0", "https://10.1.2.3", true),
+            ("10.0.0.0/40", "https://10.1.2.3", false),
+            ("fd00::/8", "https://[fd00::7]", true),
+            ("fd00::7", "https://[fd00::7]", true),
+            ("[fd00::7]:8000", "http://[fd00::7]:8000", true),
+            ("fe80::/10", "https://[fd00::7]", false),
+            ("", "https://a.example", false),
+        ];
+        for (list, url, expected) in table {
+            let set = [("no_proxy", list)];
+            let exempt = is_exempt(&Url::parse(url).unwrap(), with(&set));
+            assert_eq!(exempt, expected, "{list} {url}");
+        }
+    }
+}
