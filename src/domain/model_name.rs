@@ -18,6 +18,11 @@ impl ModelName {
     pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
         Self { provider: provider.into(), model: model.into() }
     }
+
+    /// Whether it is this one.
+    pub fn is(&self, provider: &str, model: &str) -> bool {
+        self.provider == provider && self.model == model
+    }
 }
 
 impl fmt::Display for ModelName {

@@ -57,7 +57,7 @@ pub fn source(trigger: &Trigger, model: &Model) -> Source {
             Argument::Copied => Source::Items(copied().collect()),
             Argument::OneOf(all) => Source::Items(words(all)),
             Argument::Fold => Source::Items(words(FOLD_KINDS)),
-            Argument::Model => Source::Items(models(&model.models)),
+            Argument::Model => Source::Items(models(model)),
             Argument::Theme => Source::Items(looks::items(&model.looks)),
             Argument::Session => Source::Items(sessions(model)),
             Argument::File => workspace(model),
@@ -136,12 +136,18 @@ pub fn thinking() -> Vec<Item> {
 
 /// The models, favourites first. Whose one is stands before it where there is more than one
 /// provider.
-pub fn models(rows: &[ModelRow]) -> Vec<Item> {
+pub fn models(model: &Model) -> Vec<Item> {
+    let (rows, status) = (&model.models, &model.status);
     let first = rows.first().map(|row| &row.name.provider);
     let several = rows.iter().any(|row| Some(&row.name.provider) != first);
     let item = |row: &ModelRow| Item {
         label: if several { row.name.to_string() } else { row.name.model.clone() },
-        detail: if row.mark == Mark::Favourite { "★".to_owned() } else { String::new() },
+        detail: match (row.mark, row.name.is(&status.provider, &status.model)) {
+            (Mark::Favourite, true) => "★ answers now".to_owned(),
+            (Mark::Favourite, false) => "★".to_owned(),
+            (Mark::None, true) => "answers now".to_owned(),
+            (Mark::None, false) => String::new(),
+        },
         aside: row.window.map(super::status::tokens).unwrap_or_default(),
         choice: Choice::Model(row.name.clone()),
     };

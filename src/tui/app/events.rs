@@ -52,7 +52,7 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
                 mark: Mark::None,
             };
             model.models = models.into_iter().map(row).collect();
-            let items = complete::models(&model.models);
+            let items = complete::models(model);
             model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Models", items))));
         }
         Event::ModeChanged(mode) => model.status.mode = mode,

@@ -330,7 +330,7 @@ fn mark(model: &mut Model, at: usize, name: ModelName) -> Vec<Effect> {
             Mark::None => Mark::Favourite,
         };
     }
-    let items = complete::models(&model.models);
+    let items = complete::models(model);
     if let Some(Overlay::Picker(picker)) = model.overlays.get_mut(at) {
         picker.list.replace(items);
     }

@@ -88,7 +88,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 model.requests.models = None;
                 effects = completing::refill(model);
             }
-            let items = models.map(|rows| complete::models(&rows));
+            let items = models.map(|_| complete::models(model));
             effects.extend(fill_picker(model, id, &items));
             effects
         }
