@@ -110,6 +110,48 @@ async fn all_that_is_not_well_has_a_remedy() {
 }
 
 #[tokio::test]
+async fn the_files_of_the_connection_are_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("ca.pem"), "").unwrap();
+    fs::write(path("me.pem"), "").unwrap();
+    fs::set_permissions(path("me.pem"), fs::Permissions::from_mode(0o644)).unwrap();
+    let text = format!(
+        "proxy = \"http://me:CANARY@p.example\"\nca_file = \"{}\"\nclient_certificate = \"{}\"\n\
+         client_key = \"{}\"\nheaders = {{ X-Team = \"CANARY\" }}\n\
+         [providers.work]\nendpoint = \"https://work.example/v1\"\n",
+        path("ca.pem").display(),
+        path("me.pem").display(),
+        path("gone.key").display()
+    );
+    let findings = server(&text, Ok(vec!["a"])).await;
+    // The proxy, which a server on this machine does without; three files; the headers.
+    use State::{Fail as Bad, Ok as Good};
+    assert_eq!(states(&findings, "connection"), [Good, Good, Good, Bad, Good]);
+    let told = |word: &str| findings.iter().any(|it| it.text.contains(word));
+    assert!(told("gone.key") && told("x-team") && told("work at https://work.example/v1"));
+    assert!(!told("CANARY"), "{findings:?}");
+
+    let both = text.replace(&format!("client_key = \"{}\"\n", path("gone.key").display()), "");
+    let findings = server(&both, Ok(vec!["a"])).await;
+    let open = findings.iter().find(|it| it.text.contains("others can read it")).unwrap();
+    assert_eq!((open.subject, open.state), ("connection", State::Warn));
+}
+
+#[tokio::test]
+async fn a_key_that_is_not_stored_is_told_by_its_place() {
+    let ways = [
+        ("api_key = { keyring = \"work\" }", "in the keyring as `work`"),
+        ("api_key_command = [\"op\"]", "printed by `op`"),
+    ];
+    for (text, told) in ways {
+        let findings = server(text, Ok(vec!["a"])).await;
+        let key = findings.iter().find(|it| it.subject == "key").unwrap();
+        assert!(key.state == State::Ok && key.text.contains(told), "{key:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_broken_configuration_is_told_and_the_rest_still_checked() {
     let user = ConfigText { path: PathBuf::from("c.toml"), text: "model = 1".to_owned() };
     let texts = Texts { user: Some(user), project: None };
