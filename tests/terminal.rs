@@ -393,14 +393,14 @@ fn a_hang_up_is_noticed_where_sighup_is_handled() {
     drop(terminal);
     let began = Instant::now();
     until("it is gone", || child.try_wait().unwrap().is_some());
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert_eq!(std::fs::read_to_string(file).unwrap(), "gone");
 }
 
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(10), "not within 10 s: {what}");
+        assert!(began.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -84,7 +84,7 @@ async fn without_a_person_a_session_that_cannot_be_opened_is_a_failure() {
             &mut agent.events,
             (&mut out, &mut err),
         );
-        let report = tokio::time::timeout(std::time::Duration::from_secs(10), report).await;
+        let report = tokio::time::timeout(std::time::Duration::from_secs(60), report).await;
         let report = report.expect("it waits for ever").unwrap();
         assert_eq!(report.exit().code(), 1);
         assert!(String::from_utf8(err).unwrap().contains("There is no session"));

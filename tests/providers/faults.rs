@@ -33,7 +33,7 @@ async fn ask_at(protocol: Protocol, endpoint: Endpoint, timeouts: Timeouts) -> H
             heard.add(event);
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), hearing).await.expect("an end");
+    tokio::time::timeout(Duration::from_secs(60), hearing).await.expect("an end");
     heard
 }
 

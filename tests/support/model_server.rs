@@ -50,7 +50,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// How long a wait may take before the test has failed.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often a waiting connection looks whether its client has gone.
 const GLANCE: Duration = Duration::from_millis(5);

@@ -38,7 +38,7 @@ use super::desk::{Desk, SLUG, with_server};
 use super::model_server::{ModelServer, wait_until};
 
 /// How long a wait may take before the test has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How often a wait looks.
 const GLANCE: Duration = Duration::from_millis(5);
 /// The permission dialog takes keys once none has come for 300 ms; this is safely longer.

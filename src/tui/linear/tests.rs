@@ -203,7 +203,7 @@ impl Rig {
 
     /// Waits until this was said; fails with all that was said.
     async fn until(&self, text: &str) {
-        let end = tokio::time::Instant::now() + Duration::from_secs(20);
+        let end = tokio::time::Instant::now() + Duration::from_secs(60);
         while !self.said().contains(text) {
             assert!(tokio::time::Instant::now() < end, "no {text:?} in\n{}", self.said());
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -212,7 +212,7 @@ impl Rig {
 
     /// Waits until this was said last.
     async fn until_last(&self, text: &str) {
-        let end = tokio::time::Instant::now() + Duration::from_secs(20);
+        let end = tokio::time::Instant::now() + Duration::from_secs(60);
         while !self.said().ends_with(text) {
             assert!(tokio::time::Instant::now() < end, "no {text:?} last in\n{}", self.said());
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -220,7 +220,7 @@ impl Rig {
     }
 
     async fn command(&mut self) -> Command {
-        let wait = tokio::time::timeout(Duration::from_secs(20), self.commands.recv());
+        let wait = tokio::time::timeout(Duration::from_secs(60), self.commands.recv());
         wait.await.unwrap_or_else(|_| panic!("no command in\n{}", self.said())).unwrap()
     }
 
