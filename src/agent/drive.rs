@@ -310,7 +310,8 @@ impl Agent {
                 running.gate.journal.write(running.turn, entry).await;
             }
             Action::TellCut => {
-                let limit = self.service().max_tokens;
+                let facts = self.facts(&running.model).await;
+                let limit = known::max_tokens(self.service().max_tokens, facts.as_ref());
                 self.warn(format!(
                     "The answer was cut off at {limit} tokens, time and again. Say \"go on\", or \
                      raise `max_tokens` in config.toml."
