@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::domain::{
-    Answer, Block, ContentHash, Message, NoticeLevel, Role, StopReason, ToolCall, TurnId, Typed,
-    Usage,
+    Answer, Block, ContentHash, Message, ModelName, NoticeLevel, Role, StopReason, ToolCall,
+    TurnId, Typed, Usage,
 };
 use crate::platform::debug_log::Exchange;
 use crate::providers::retry::{self, Again, Came, Next};
@@ -389,11 +389,12 @@ impl Agent {
             effort: known::effort(self.effort, facts.as_ref()),
         };
         let seals = &self.open.conversation.seals;
-        running.answered = Some(seals::unseal(&parts, &mut messages, seals));
+        let hashes = seals::unseal(&parts, &mut messages, seals);
+        running.answered = Some(hashes.whole.clone());
         let request = request::build(&parts, request::Said { messages, images });
         running.exchange = request::log(&self.setup.debug, &request);
-        let provider = self.setup.services.current().name.as_str();
-        self.prefix.sent(provider, &request);
+        let name = ModelName::new(self.service().name.as_str(), request.model.as_str());
+        self.prefix.sent(name, hashes);
         running.first_token = None;
         tracing::info!(model = running.model, messages = request.messages.len(), "request");
         self.events.tell(Event::RequestSent { turn: running.turn }).await;

@@ -7,8 +7,9 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use crate::domain::{ContentHash, ModelName, Usage};
-use crate::providers::Request;
+use crate::domain::{ModelName, Usage};
+
+use super::seals::Hashes;
 
 /// The shortest prompt that is worth a word, in tokens: shorter ones are not kept by all servers.
 const SHORTEST: u64 = 2048;
@@ -34,13 +35,11 @@ enum Works {
     Yes,
 }
 
-/// The parts of a request, as hashes.
+/// A request that went out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Sent {
     name: ModelName,
-    tools: ContentHash,
-    system: ContentHash,
-    messages: Vec<ContentHash>,
+    parts: Hashes,
     at: Instant,
 }
 
@@ -64,15 +63,9 @@ enum Changed {
 }
 
 impl Prefix {
-    /// A request goes out to a provider.
-    pub(super) fn sent(&mut self, provider: &str, request: &Request) {
-        self.sent = Some(Sent {
-            name: ModelName::new(provider, request.model.as_str()),
-            tools: ContentHash::of_json(&request.tools),
-            system: ContentHash::of(request.system.as_bytes()),
-            messages: request.messages.iter().map(ContentHash::of_json).collect(),
-            at: Instant::now(),
-        });
+    /// A request goes out to this model.
+    pub(super) fn sent(&mut self, name: ModelName, parts: Hashes) {
+        self.sent = Some(Sent { name, parts, at: Instant::now() });
     }
 
     /// Its response has said what it took.
@@ -103,6 +96,7 @@ fn changed(before: &Sent, now: &Sent) -> Changed {
     if before.name != now.name {
         return Changed::Model;
     }
+    let (before, now) = (&before.parts, &now.parts);
     if before.tools != now.tools {
         return Changed::Tools;
     }
@@ -139,23 +133,23 @@ impl fmt::Display for Miss {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::domain::{Message, ToolSpec};
-    use crate::providers::Images;
+    use crate::domain::ContentHash;
 
-    fn request(model: &str, system: &str, messages: &[&str]) -> Request {
-        Request {
-            model: model.into(),
-            system: system.into(),
-            messages: messages.iter().map(|text| Message::user(*text)).collect(),
-            images: Images::default(),
-            tools: Arc::from([]),
-            max_tokens: 1,
-            temperature: None,
-            effort: None,
-        }
+    /// A request of provider `p`, by the texts of its parts.
+    fn request(model: &str, system: &str, messages: &[&str]) -> (ModelName, Hashes) {
+        let hash = |text: &str| ContentHash::of(text.as_bytes());
+        let parts = Hashes {
+            tools: hash("tools"),
+            system: hash(system),
+            messages: messages.iter().map(|text| hash(text)).collect(),
+            whole: hash("whole"),
+        };
+        (ModelName::new("p", model), parts)
+    }
+
+    fn send(prefix: &mut Prefix, (name, parts): (ModelName, Hashes)) {
+        prefix.sent(name, parts);
     }
 
     fn usage(cache_read: u64) -> Usage {
@@ -163,13 +157,13 @@ mod tests {
     }
 
     /// What is told of the third of three requests; the second was taken from the cache.
-    fn third(provider: &str, last: &Request, cache_read: u64) -> Option<Miss> {
+    fn third(last: (ModelName, Hashes), cache_read: u64) -> Option<Miss> {
         let mut prefix = Prefix::default();
         for (messages, cached) in [(&["a"][..], 0), (&["a", "b"], 9_000)] {
-            prefix.sent("p", &request("m", "s", messages));
+            send(&mut prefix, request("m", "s", messages));
             assert_eq!(prefix.answered(usage(cached)), None);
         }
-        prefix.sent(provider, last);
+        send(&mut prefix, last);
         prefix.answered(usage(cache_read))
     }
 
@@ -183,38 +177,36 @@ mod tests {
             (request("m", "s", &["a", "b", "c"]), Changed::Nothing),
         ];
         let mut before = Prefix::default();
-        before.sent("p", &request("m", "s", &["a", "b"]));
+        send(&mut before, request("m", "s", &["a", "b"]));
         let before = before.sent.unwrap();
         for (request, expected) in table {
             let mut now = Prefix::default();
-            now.sent("p", &request);
+            send(&mut now, request);
             assert_eq!(changed(&before, &now.sent.unwrap()), expected);
         }
-        let spec = ToolSpec {
-            name: "Read".into(),
-            description: "Reads.".into(),
-            input_schema: serde_json::json!({}),
-        };
+        let (name, mut parts) = request("m", "s", &["a", "b"]);
+        parts.tools = ContentHash::of(b"other tools");
         let mut now = Prefix::default();
-        now.sent("p", &Request { tools: Arc::from([spec]), ..request("m", "s", &["a", "b"]) });
+        now.sent(name, parts);
         assert_eq!(changed(&before, &now.sent.unwrap()), Changed::Tools);
     }
 
     #[test]
     fn a_miss_is_told_only_where_the_cache_has_worked() {
         let same = request("m", "s", &["a", "b", "c"]);
-        let miss = third("p", &same, 10).unwrap();
+        let miss = third(same.clone(), 10).unwrap();
         assert_eq!(miss.changed, Changed::Nothing);
         assert!(miss.to_string().ends_with("the server dropped it"), "{miss}");
-        assert_eq!(third("p", &same, 9_500), None);
-        assert_eq!(third("q", &same, 10), None);
+        assert_eq!(third(same.clone(), 9_500), None);
+        let elsewhere = (ModelName::new("q", "m"), same.1);
+        assert_eq!(third(elsewhere, 10), None);
     }
 
     #[test]
     fn a_server_without_a_cache_misses_nothing() {
         let mut prefix = Prefix::default();
         for _ in 0..3 {
-            prefix.sent("p", &request("m", "s", &["a"]));
+            send(&mut prefix, request("m", "s", &["a"]));
             assert_eq!(prefix.answered(usage(0)), None);
         }
     }

@@ -7,28 +7,39 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
-
-use crate::domain::{Block, ContentHash, JsonHasher, Message, Role, ToolSpec};
+use crate::domain::{Block, ContentHash, JsonHasher, Message, Role};
 
 use super::request::Parts;
 
 /// What stands for a response of which nothing but sealed thinking was there.
 const NOTHING_SAID: &str = "(no words)";
 
-/// Takes out what no longer holds, and returns the hash of the request with these messages.
-/// `answered` has for each seal what the response that it is in answered.
+/// The parts of a request, as hashes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hashes {
+    pub(super) tools: ContentHash,
+    pub(super) system: ContentHash,
+    pub(super) messages: Vec<ContentHash>,
+    /// Of all of them, and the model.
+    pub(super) whole: ContentHash,
+}
+
+/// Takes out what no longer holds, and returns the hashes of the request with these messages.
+/// `answered` has for each seal the hash of the whole that its response answered.
 pub(super) fn unseal(
     parts: &Parts<'_>,
     messages: &mut [Message],
     answered: &HashMap<ContentHash, ContentHash>,
-) -> ContentHash {
-    let mut so_far = begin(parts);
-    let mut separator = "";
+) -> Hashes {
+    let tools = ContentHash::of_json(&parts.tools);
+    let system = ContentHash::of(parts.system.as_bytes());
+    let mut so_far = JsonHasher::default();
+    so_far.json(&(parts.model, &tools, &system));
+    let mut hashes = Vec::with_capacity(messages.len());
     for message in messages {
         if message.role == Role::Assistant {
             let mut seals = message.content.iter().filter_map(Block::seal);
-            let holds = seals.all(|seal| answered.get(&seal) == Some(&end(&so_far)));
+            let holds = seals.all(|seal| answered.get(&seal) == Some(&so_far.clone().hash()));
             if !holds {
                 message.content.retain(|block| block.seal().is_none());
                 if message.content.is_empty() {
@@ -36,31 +47,11 @@ pub(super) fn unseal(
                 }
             }
         }
-        so_far.bytes(separator.as_bytes());
-        so_far.json(message);
-        separator = ",";
+        let hash = ContentHash::of_json(message);
+        so_far.bytes(hash.as_str().as_bytes());
+        hashes.push(hash);
     }
-    end(&so_far)
-}
-
-/// The part of a request that stands before its messages, open at its end.
-fn begin(parts: &Parts<'_>) -> JsonHasher {
-    #[derive(Serialize)]
-    struct Fixed<'a> {
-        model: &'a str,
-        tools: &'a [ToolSpec],
-        system: &'a str,
-    }
-    let mut hasher = JsonHasher::default();
-    hasher.json(&Fixed { model: parts.model, tools: &parts.tools, system: parts.system });
-    hasher.bytes(b"[");
-    hasher
-}
-
-fn end(so_far: &JsonHasher) -> ContentHash {
-    let mut whole = so_far.clone();
-    whole.bytes(b"]");
-    whole.hash()
+    Hashes { tools, system, messages: hashes, whole: so_far.hash() }
 }
 
 #[cfg(test)]
@@ -99,7 +90,7 @@ mod tests {
         let mut messages = vec![Message::user("one")];
         for (seal, words, next) in [("s1", "first", "two"), ("s2", "second", "three")] {
             let block = thought(seal);
-            let hash = unseal(parts, &mut messages, &answered);
+            let hash = unseal(parts, &mut messages, &answered).whole;
             answered.insert(block.seal().unwrap(), hash);
             messages.push(said(vec![block, text(words)]));
             messages.push(Message::user(next));
@@ -146,7 +137,7 @@ mod tests {
     fn what_was_sealed_after_the_change_holds() {
         let (mut messages, mut answered) = conversation(&parts("m", "s"));
         let now = parts("m", "t");
-        let hash = unseal(&now, &mut messages.clone(), &answered);
+        let hash = unseal(&now, &mut messages.clone(), &answered).whole;
         answered.insert(thought("s3").seal().unwrap(), hash);
         messages.push(said(vec![thought("s3"), text("third")]));
         messages.push(Message::user("four"));
