@@ -10,6 +10,7 @@ mod diff;
 mod fold;
 mod ids;
 mod image;
+pub mod json_lines;
 pub mod lenient;
 pub mod mention;
 mod message;

@@ -11,7 +11,6 @@
 mod approved;
 mod bash;
 mod check;
-mod lines;
 pub mod paths;
 mod pattern;
 mod query;

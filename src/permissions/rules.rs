@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::domain::json_lines::{Step, lines_of_values};
 use crate::domain::{RuleKind, RuleSource};
 
-use super::lines::{Step, lines_of_values};
 use super::paths::{ResolvedPath, Workspace};
 use super::pattern::{BashPattern, Fit, PathPattern, Purpose};
 use super::shell::SimpleCommand;

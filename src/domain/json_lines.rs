@@ -1,7 +1,7 @@
 //! On which line each string of a JSON text stands.
 //!
-//! serde_json tells no positions of values it could read, and a rule is shown with its line. This
-//! goes over text that serde_json has accepted, so it has no errors of its own.
+//! serde_json tells no positions of values it could read, and a rule or hook is shown with its
+//! line. This goes over text that serde_json has accepted, so it has no errors of its own.
 
 /// One step from a JSON value to one inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
