@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
-use slug_code::platform::process::{ProcessHost, Programs};
+use slug_code::platform::process::{Piped, ProcessHost, Programs, Said};
 use slug_code::tools::{Exit, ExitCause, ProcessError, Processes, Script};
 use tokio_util::sync::CancellationToken;
 
@@ -104,6 +104,80 @@ async fn nothing_is_on_standard_input() {
     let (host, folder) = (host(), tempfile::tempdir().unwrap());
     let (exit, output) = run(&host, "read -r line || echo none", folder.path()).await;
     assert_eq!((exit.unwrap().cause, output.as_str()), (ExitCause::Code(0), "none\n"));
+}
+
+fn piped(line: &str, cwd: &Path) -> Piped {
+    Piped {
+        line: line.to_owned(),
+        cwd: cwd.to_owned(),
+        timeout: LONG,
+        input: "{\"a\": \"it's $(here)\"}".to_owned(),
+        variables: vec![("SLUG_IN_HOOK", "1".into())],
+    }
+}
+
+async fn run_piped(line: &str) -> Said {
+    let folder = tempfile::tempdir().unwrap();
+    host().run_piped(piped(line, folder.path()), &CancellationToken::new()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_piped_command_gets_its_input_and_its_outputs_stay_apart() {
+    let said = run_piped("cat; echo \"'$0' $SLUG_IN_HOOK\" >&2; exit 2").await;
+    assert_eq!(said.exit.cause, ExitCause::Code(2));
+    assert_eq!(said.output, "{\"a\": \"it's $(here)\"}");
+    assert_eq!(said.complaint, "'/bin/sh' 1\n");
+}
+
+#[tokio::test]
+async fn a_piped_command_that_reads_nothing_and_prints_much_is_bounded() {
+    let mut piped = piped("head -c 200000 /dev/zero | tr '\\0' y", Path::new("/"));
+    piped.input = "x".repeat(4 << 20);
+    let said = host().run_piped(piped, &CancellationToken::new()).await.unwrap();
+    assert_eq!(said.exit.cause, ExitCause::Code(0));
+    assert_eq!(said.output, "y".repeat(64 << 10));
+}
+
+#[tokio::test]
+async fn a_piped_command_that_takes_too_long_is_ended() {
+    let mut piped = piped("sleep 1000", Path::new("/"));
+    piped.timeout = Duration::from_millis(100);
+    let said = host().run_piped(piped, &CancellationToken::new()).await.unwrap();
+    assert_eq!(said.exit.cause, ExitCause::TimedOut);
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_piped_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pids");
+    let line =
+        format!("sleep 1000 & echo $! >> {0}; setsid sleep 1000 & echo $! >> {0}", file.display());
+    let host = host();
+    let said =
+        host.run_piped(piped(&line, folder.path()), &CancellationToken::new()).await.unwrap();
+    assert_eq!(said.exit.cause, ExitCause::Code(0));
+    for pid in pids(&file, 2) {
+        until("its end", LONG, || !is_alive(pid));
+    }
+}
+
+#[tokio::test]
+async fn a_piped_command_is_cancelled_at_once_and_has_no_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let (host, cancel) = (host(), CancellationToken::new());
+    let file = folder.path().join("pids");
+    let line =
+        format!("(exec 3<>/dev/tty) && exit 9; echo $$ >> {}; exec sleep 1000", file.display());
+    let running = host.run_piped(piped(&line, folder.path()), &cancel);
+    let stopping = async {
+        let seen = file.clone();
+        let pid = tokio::task::spawn_blocking(move || pids(&seen, 1)[0]).await.unwrap();
+        cancel.cancel();
+        pid
+    };
+    let (said, pid) = tokio::join!(running, stopping);
+    assert_eq!(said.unwrap().exit.cause, ExitCause::Cancelled);
+    until("its end", LONG, || !is_alive(pid));
 }
 
 #[tokio::test]

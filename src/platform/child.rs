@@ -10,7 +10,7 @@
 //! would find it and hit the supervisor.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::os::unix::process::CommandExt;
@@ -51,6 +51,9 @@ const UNKILLABLE: Duration = Duration::from_secs(10);
 pub(super) struct Order {
     /// For `bash -c`.
     pub script: String,
+    /// On its standard input, where there is anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
 }
 
 /// How the direct child ended.
@@ -140,7 +143,7 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
     control.read_line(&mut line).await?;
     let order: Order = serde_json::from_str(&line)?;
 
-    let started = start(bash, &order.script, inherited);
+    let started = start(bash, order, inherited);
     let_go_of_output()?;
     let direct = match started {
         Ok(direct) => direct,
@@ -303,7 +306,7 @@ async fn any(signals: &mut [tokio::signal::unix::Signal; 4]) {
     }
 }
 
-fn start(bash: &Path, script: &str, inherited: &[i32]) -> io::Result<Pid> {
+fn start(bash: &Path, order: Order, inherited: &[i32]) -> io::Result<Pid> {
     let mut command = Command::new(bash);
     command.arg0("bash").args(["--noprofile", "--norc", "-c"]);
     if !inherited.is_empty() {
@@ -313,7 +316,13 @@ fn start(bash: &Path, script: &str, inherited: &[i32]) -> io::Result<Pid> {
         command.arg(format!("exec {}; exec -a bash \"$0\" \"$@\"", closing.join(" ")));
         command.arg(bash).args(["--noprofile", "--norc", "-c"]);
     }
-    let child = command.arg(script).stdin(Stdio::null()).process_group(0).spawn()?;
+    let stdin = if order.input.is_some() { Stdio::piped() } else { Stdio::null() };
+    let mut child = command.arg(order.script).stdin(stdin).process_group(0).spawn()?;
+    if let (Some(mut stdin), Some(input)) = (child.stdin.take(), order.input) {
+        // A command may read as late as it likes, or never: that must hold up nothing here. The
+        // thread ends with the pipe, or with the supervisor.
+        std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+    }
     Ok(Pid::from_child(&child))
 }
 

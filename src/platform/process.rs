@@ -7,7 +7,7 @@
 //! bounded rate, so that it neither blocks at once nor takes the machine.
 
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, PipeReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,10 @@ use crate::tools::{Exit, ExitCause, ProcessError, Processes, Script};
 use super::child::{self, GRACE, Order, Report};
 use super::environment::ChildEnvironment;
 use super::which;
+
+mod piped;
+
+pub use piped::{Piped, Said};
 
 /// How long output is still read after the direct child has exited.
 const DRAIN: Duration = Duration::from_millis(200);
@@ -95,27 +99,35 @@ impl ProcessHost {
     }
 
     async fn start(&self, script: &Script) -> io::Result<Running> {
-        let bash = self.programs.bash.as_deref().ok_or_else(|| {
+        let bash = self.bash()?;
+        let (output, write_end) = io::pipe()?;
+        let mut command = child::command(&self.programs.slug, bash);
+        command.current_dir(&script.cwd).env_clear().envs(self.environment.variables());
+        command.env("PWD", &script.cwd).stdout(write_end.try_clone()?).stderr(write_end);
+        self.order(command, output, Order { script: script.text.clone(), input: None }).await
+    }
+
+    fn bash(&self) -> io::Result<&Path> {
+        self.programs.bash.as_deref().ok_or_else(|| {
             io::Error::new(io::ErrorKind::NotFound, "there is no bash in PATH: install bash")
-        })?;
+        })
+    }
+
+    /// Starts a supervisor with what it is to run.
+    async fn order(
+        &self,
+        mut command: Command,
+        output: PipeReader,
+        order: Order,
+    ) -> io::Result<Running> {
         let (control, theirs) = StdUnixStream::pair()?;
         control.set_nonblocking(true)?;
         let mut control = UnixStream::from_std(control)?;
-        let (output, write_end) = io::pipe()?;
         let output = pipe::Receiver::from_owned_fd(OwnedFd::from(output))?;
-
-        let mut command = child::command(&self.programs.slug, bash);
-        command
-            .current_dir(&script.cwd)
-            .env_clear()
-            .envs(self.environment.variables())
-            .env("PWD", &script.cwd)
-            .stdin(OwnedFd::from(theirs))
-            .stdout(write_end.try_clone()?)
-            .stderr(write_end);
+        command.stdin(OwnedFd::from(theirs));
         let supervisor = self.spawn(command).await?;
 
-        let mut order = serde_json::to_vec(&Order { script: script.text.clone() })?;
+        let mut order = serde_json::to_vec(&order)?;
         order.push(b'\n');
         control.write_all(&order).await?;
         Ok(Running { control, output: Some(output), heard: Vec::new(), _supervisor: supervisor })

@@ -1,0 +1,132 @@
+//! A command line with something on its standard input, its two outputs apart, and nothing left of
+//! it when it is over: what hooks are run with.
+//!
+//! It goes below a supervisor like every script, so it has no terminal and dies with slug. Where a
+//! script may leave something running, this may not: what it started is ended with it.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::tools::{Exit, ExitCause, ProcessError};
+
+use super::super::child::{self, Order};
+use super::{DRAIN, Held, Over, ProcessHost, Running};
+
+/// As much of each output is kept; the rest is read and dropped.
+const MOST: usize = 64 * 1024;
+
+/// What to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piped {
+    /// For `sh -c`.
+    pub line: String,
+    /// The folder to start in.
+    pub cwd: PathBuf,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// On its standard input.
+    pub input: String,
+    /// Variables beside those that every command gets.
+    pub variables: Vec<(&'static str, OsString)>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Said {
+    /// How it ended.
+    pub exit: Exit,
+    /// Its standard output.
+    pub output: String,
+    /// Its standard error.
+    pub complaint: String,
+}
+
+impl ProcessHost {
+    /// Runs a command line to its end, and ends what it has left running.
+    pub async fn run_piped(
+        &self,
+        piped: Piped,
+        cancel: &CancellationToken,
+    ) -> Result<Said, ProcessError> {
+        let began = Instant::now();
+        let cwd = piped.cwd.clone();
+        let failed = |source| ProcessError { cwd: cwd.clone(), source };
+        let deadline = began + piped.timeout;
+        let (mut running, mut errors) = self.begin(piped).await.map_err(failed)?;
+
+        let (mut output, mut complaint) = (Vec::new(), Vec::new());
+        let mut take = |bytes: &[u8]| keep(&mut output, bytes);
+        let mut reading = Box::pin(read_all(&mut errors, &mut complaint));
+        let mut all_read = false;
+        let over = {
+            let mut waiting = Box::pin(async {
+                let over = running.until_over(deadline, &mut take, cancel).await;
+                if let Over::Exited(_) = over {
+                    running.drain(Instant::now() + DRAIN, &mut take).await;
+                }
+                over
+            });
+            loop {
+                tokio::select! {
+                    over = &mut waiting => break over,
+                    () = &mut reading, if !all_read => all_read = true,
+                }
+            }
+        };
+        if !all_read && !matches!(over, Over::Cancelled) {
+            // Somebody else may hold the pipe for ever.
+            let _ = timeout(DRAIN, &mut reading).await;
+        }
+        drop(reading);
+        running.end().await;
+        self.leave_behind(running, &self.end_all);
+        let cause = match over {
+            Over::Exited(cause) => cause,
+            Over::Cancelled => ExitCause::Cancelled,
+            Over::TimedOut(Held::Yes | Held::No) => ExitCause::TimedOut,
+            Over::NotStarted(number) => return Err(failed(io::Error::from_raw_os_error(number))),
+            Over::Lost => return Err(failed(io::Error::other("its supervisor was killed"))),
+        };
+        let exit = Exit { cause, elapsed: began.elapsed(), left_running: false };
+        Ok(Said { exit, output: text(&output), complaint: text(&complaint) })
+    }
+
+    async fn begin(&self, piped: Piped) -> io::Result<(Running, pipe::Receiver)> {
+        let bash = self.bash()?;
+        let (output, write_end) = io::pipe()?;
+        let (errors, write_errors) = io::pipe()?;
+        let errors = pipe::Receiver::from_owned_fd(OwnedFd::from(errors))?;
+        let mut command = child::command(&self.programs.slug, bash);
+        command.current_dir(&piped.cwd).env_clear().envs(self.environment.variables());
+        command.env("PWD", &piped.cwd).envs(piped.variables);
+        command.stdout(write_end).stderr(write_errors);
+        // Not the sh of PATH, which may have the workspace's folders in it.
+        let script = format!("exec /bin/sh -c '{}'", piped.line.replace('\'', r"'\''"));
+        let order = Order { script, input: Some(piped.input) };
+        Ok((self.order(command, output, order).await?, errors))
+    }
+}
+
+fn keep(kept: &mut Vec<u8>, bytes: &[u8]) {
+    kept.extend(bytes.iter().take(MOST.saturating_sub(kept.len())));
+}
+
+/// Reads until nobody holds the pipe. What was read is kept, too, when this is dropped.
+async fn read_all(pipe: &mut pipe::Receiver, kept: &mut Vec<u8>) {
+    let mut buffer = vec![0; 8 * 1024];
+    while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
+        keep(kept, buffer.get(..count).unwrap_or_default());
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
