@@ -9,6 +9,7 @@ pub mod context;
 pub mod doctor;
 pub mod domain;
 pub mod headless;
+pub mod hooks;
 pub mod launch;
 pub mod permissions;
 pub mod platform;

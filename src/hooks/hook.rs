@@ -1,0 +1,111 @@
+//! One hook, as it was read.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::domain::ContentHash;
+
+use super::event::HookEvent;
+use super::filter::Filter;
+
+/// Something that is done at a moment.
+#[derive(Debug, Clone)]
+pub struct Hook {
+    /// Names it over restarts, as long as it stays the same.
+    pub id: HookId,
+    /// When.
+    pub event: HookEvent,
+    /// For which tools.
+    pub filter: Filter,
+    /// What its exit status means.
+    pub form: Form,
+    /// What.
+    pub action: Action,
+    /// Where it was written.
+    pub origin: Origin,
+}
+
+/// SHA-256 of what a hook is and of the file that it stands in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HookId(pub ContentHash);
+
+/// How it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `event`, `tool_filter`, `action`: any status but 0 blocks.
+    Short,
+    /// `matcher` and `hooks`: status 2 blocks, any other failure is told and passed over.
+    Matcher,
+}
+
+/// What a hook does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Runs a line of shell.
+    Command {
+        /// For `sh -c`.
+        line: String,
+        /// How long it may take.
+        limit: Duration,
+    },
+    /// Tells the model something.
+    Prompt(String),
+    /// It cannot be read, and why.
+    Unreadable(String),
+}
+
+/// Where a hook was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The file.
+    pub file: PathBuf,
+    /// The line in it, from 1, where that is known.
+    pub line: Option<usize>,
+}
+
+impl Action {
+    /// The command or the text.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Command { line, .. } => line,
+            Self::Prompt(text) | Self::Unreadable(text) => text,
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Command { .. } => "command",
+            Self::Prompt(_) => "prompt",
+            Self::Unreadable(_) => "unreadable",
+        }
+    }
+}
+
+impl HookId {
+    /// Of a hook with these parts.
+    pub(super) fn of(
+        event: HookEvent,
+        filter: &Filter,
+        form: Form,
+        action: &Action,
+        origin: &Origin,
+    ) -> Self {
+        let form = match form {
+            Form::Short => "short",
+            Form::Matcher => "matcher",
+        };
+        let file = origin.file.to_string_lossy();
+        let parts = [&file, event.name(), form, filter.text(), action.kind(), action.text()];
+        Self(ContentHash::of(parts.join("\0").as_bytes()))
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}", self.file.display()),
+            None => write!(f, "{}", self.file.display()),
+        }
+    }
+}

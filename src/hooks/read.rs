@@ -1,0 +1,280 @@
+//! Reads the hooks of a settings file, in both of the forms that are in use.
+//!
+//! Nothing is left out without a word: what cannot be read is a warning with its line. Where it
+//! would have stood guard it stays in the table as a hook that cannot be run, and so blocks.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::domain::json_lines::{Step, lines_of_values};
+use crate::domain::nearest;
+
+use super::event::HookEvent;
+use super::filter::Filter;
+use super::hook::{Action, Form, Hook, HookId, Origin};
+
+/// How long a command may take where nothing is said.
+const USUAL: Duration = Duration::from_secs(30);
+
+/// How long one may ask for.
+const LONGEST: f64 = 600.0;
+
+/// Something in a file that does not hold, or not as it reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Where.
+    pub origin: Origin,
+    /// What is wrong and what to write instead.
+    pub text: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.origin, self.text)
+    }
+}
+
+/// The hooks of a file's text, in its order, and what is wrong with it.
+pub fn read(text: &str, file: &Path) -> (Vec<Hook>, Vec<Warning>) {
+    let mut reader = Reader { file, lines: Vec::new(), hooks: Vec::new(), warnings: Vec::new() };
+    match serde_json::from_str::<Value>(text) {
+        Ok(settings) => match settings.get("hooks") {
+            None | Some(Value::Null) => {}
+            Some(hooks) => {
+                reader.lines = lines_of_values(text);
+                reader.all(hooks);
+            }
+        },
+        Err(error) if text.contains("\"hooks\"") => {
+            let why = format!("this is not JSON, so its hooks cannot be run: {error}");
+            reader.broken(Broken::naming(text), Some(error.line()), why);
+        }
+        Err(_) => {}
+    }
+    (reader.hooks, reader.warnings)
+}
+
+/// The hooks of a file that is there and cannot be read: any may stand in it.
+pub(super) fn unreadable(file: &Path, error: &std::io::Error) -> (Vec<Hook>, Vec<Warning>) {
+    let mut reader = Reader { file, lines: Vec::new(), hooks: Vec::new(), warnings: Vec::new() };
+    let why = format!("the file cannot be read, so its hooks cannot be run: {error}");
+    reader.broken(Broken { events: GUARDS.to_vec(), filter: Filter::all() }, None, why);
+    (reader.hooks, reader.warnings)
+}
+
+const GUARDS: [HookEvent; 2] = [HookEvent::PreToolUse, HookEvent::UserPromptSubmit];
+
+/// What something that cannot be read would have been for.
+struct Broken {
+    events: Vec<HookEvent>,
+    filter: Filter,
+}
+
+impl Broken {
+    fn of(event: HookEvent) -> Self {
+        Self { events: vec![event], filter: Filter::all() }
+    }
+
+    /// The guards that a text speaks of.
+    fn naming(text: &str) -> Self {
+        let letters = text.replace(['_', '-'], "").to_lowercase();
+        let is_named = |event: &HookEvent| letters.contains(&event.name().to_lowercase());
+        Self { events: GUARDS.into_iter().filter(is_named).collect(), filter: Filter::all() }
+    }
+}
+
+struct Reader<'a> {
+    file: &'a Path,
+    lines: Vec<(Vec<Step>, usize)>,
+    hooks: Vec<Hook>,
+    warnings: Vec<Warning>,
+}
+
+impl Reader<'_> {
+    fn all(&mut self, hooks: &Value) {
+        let way = [key("hooks")];
+        match hooks {
+            Value::Array(entries) => {
+                for (index, entry) in entries.iter().enumerate() {
+                    self.short(entry, &extend(&way, [Step::Index(index)]));
+                }
+            }
+            Value::Object(events) => self.by_event(events, &way),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                let why = "`hooks` is neither a list nor an object".to_owned();
+                self.broken(Broken::naming(&hooks.to_string()), self.line(&way), why);
+            }
+        }
+    }
+
+    fn short(&mut self, entry: &Value, way: &[Step]) {
+        let line = self.line(way);
+        let (event, name) = match entry.get("event").and_then(Value::as_str) {
+            Some(name) => (HookEvent::parse(name), name),
+            None => {
+                let why = "a hook without `event`: write `{\"event\":…,\"action\":…}`".to_owned();
+                return self.broken(Broken::naming(&entry.to_string()), line, why);
+            }
+        };
+        let Some(event) = event else { return self.no_event(name, line) };
+        let filter = match filter(entry, "tool_filter", Form::Short) {
+            Ok(filter) => filter,
+            Err(why) => return self.broken(Broken::of(event), line, why),
+        };
+        match action(entry.get("action").unwrap_or(&Value::Null)) {
+            Ok(action) => {
+                let text = extend(way, [key("action"), key(text_key(&action))]);
+                self.push(event, filter, Form::Short, action, self.line(&text));
+            }
+            Err(why) => self.broken(Broken { events: vec![event], filter }, line, why),
+        }
+    }
+
+    fn by_event(&mut self, events: &Map<String, Value>, way: &[Step]) {
+        for (name, groups) in events {
+            let way = extend(way, [key(name)]);
+            let Some(event) = HookEvent::parse(name) else {
+                self.no_event(name, self.line(&way));
+                continue;
+            };
+            let Some(groups) = groups.as_array() else {
+                let why = format!("`{name}` is no list of `{{\"matcher\":…,\"hooks\":[…]}}`");
+                self.broken(Broken::of(event), self.line(&way), why);
+                continue;
+            };
+            for (index, group) in groups.iter().enumerate() {
+                self.group(event, group, &extend(&way, [Step::Index(index)]));
+            }
+        }
+    }
+
+    fn group(&mut self, event: HookEvent, group: &Value, way: &[Step]) {
+        let filter = match filter(group, "matcher", Form::Matcher) {
+            Ok(filter) => filter,
+            Err(why) => return self.broken(Broken::of(event), self.line(way), why),
+        };
+        let Some(hooks) = group.get("hooks").and_then(Value::as_array) else {
+            let why = "an entry without `hooks`, which is a list".to_owned();
+            return self.broken(Broken { events: vec![event], filter }, self.line(way), why);
+        };
+        for (index, hook) in hooks.iter().enumerate() {
+            let way = extend(way, [key("hooks"), Step::Index(index)]);
+            match action(hook) {
+                Ok(action) => {
+                    let line = self.line(&extend(&way, [key(text_key(&action))]));
+                    self.push(event, filter.clone(), Form::Matcher, action, line);
+                }
+                Err(why) => {
+                    let broken = Broken { events: vec![event], filter: filter.clone() };
+                    self.broken(broken, self.line(&way), why);
+                }
+            }
+        }
+    }
+
+    fn push(
+        &mut self,
+        event: HookEvent,
+        filter: Filter,
+        form: Form,
+        action: Action,
+        line: Option<usize>,
+    ) {
+        let origin = self.origin(line);
+        let id = HookId::of(event, &filter, form, &action, &origin);
+        self.hooks.push(Hook { id, event, filter, form, action, origin });
+    }
+
+    /// A name that comes close to a guard's was meant as one.
+    fn no_event(&mut self, name: &str, line: Option<usize>) {
+        let names = HookEvent::ALL.map(HookEvent::name);
+        match nearest(name, names) {
+            Some(meant) => {
+                let why = format!("there is no event `{name}`: write `{meant}`");
+                self.broken(Broken::naming(meant), line, why);
+            }
+            None => {
+                let why = format!("there is no event `{name}`; there are {}", names.join(", "));
+                self.broken(Broken::naming(""), line, why);
+            }
+        }
+    }
+
+    /// Warns, and keeps what would have stood guard.
+    fn broken(&mut self, broken: Broken, line: Option<usize>, why: String) {
+        for event in broken.events {
+            let action = Action::Unreadable(why.clone());
+            self.push(event, broken.filter.clone(), Form::Matcher, action, line);
+        }
+        self.warnings.push(Warning { origin: self.origin(line), text: format!("{why}.") });
+    }
+
+    fn origin(&self, line: Option<usize>) -> Origin {
+        Origin { file: PathBuf::from(self.file), line }
+    }
+
+    /// The line of the first thing there.
+    fn line(&self, way: &[Step]) -> Option<usize> {
+        self.lines.iter().find(|(to, _)| to.starts_with(way)).map(|(_, line)| *line)
+    }
+}
+
+fn filter(entry: &Value, name: &str, form: Form) -> Result<Filter, String> {
+    match entry.get(name) {
+        None | Some(Value::Null) => Ok(Filter::all()),
+        Some(Value::String(text)) => Filter::parse(text, form),
+        Some(_) => Err(format!("`{name}` is no text, as in `\"Bash|Edit\"`")),
+    }
+}
+
+fn action(value: &Value) -> Result<Action, String> {
+    let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::trim);
+    match text("type") {
+        Some("command") => match text("command") {
+            Some(line) if !line.is_empty() => {
+                Ok(Action::Command { line: line.to_owned(), limit: limit(value)? })
+            }
+            Some(_) | None => Err("a command hook without `command`".into()),
+        },
+        Some("prompt") => match text("content") {
+            Some(content) if !content.is_empty() => Ok(Action::Prompt(content.to_owned())),
+            Some(_) | None if value.get("prompt").is_some() => {
+                Err("slug has no model judge a hook: write `content`, a text for the model".into())
+            }
+            Some(_) | None => Err("a prompt hook without `content`".into()),
+        },
+        Some(other) => Err(format!("a hook of type `{other}`: slug knows `command` and `prompt`")),
+        None => Err("a hook without `type`, which is `command` or `prompt`".into()),
+    }
+}
+
+fn limit(value: &Value) -> Result<Duration, String> {
+    match value.get("timeout") {
+        None | Some(Value::Null) => Ok(USUAL),
+        Some(given) => match given.as_f64() {
+            Some(seconds) if seconds > 0.0 && seconds <= LONGEST => {
+                Ok(Duration::from_secs_f64(seconds))
+            }
+            Some(_) | None => Err(format!("`timeout` is no number of seconds up to {LONGEST}")),
+        },
+    }
+}
+
+/// Where the text of an action stands.
+fn text_key(action: &Action) -> &'static str {
+    match action {
+        Action::Command { .. } => "command",
+        Action::Prompt(_) | Action::Unreadable(_) => "content",
+    }
+}
+
+fn key(name: &str) -> Step {
+    Step::Key(name.to_owned())
+}
+
+fn extend<const N: usize>(way: &[Step], more: [Step; N]) -> Vec<Step> {
+    way.iter().cloned().chain(more).collect()
+}

@@ -1,0 +1,329 @@
+//! The hooks of a run: which there are, which are on, and starting those that fit a moment.
+//!
+//! Those of one moment run side by side, a command that stands there twice runs once, and what they
+//! say is put together in their order, so that it does not depend on which was faster. In plan mode
+//! a command may run only where it can change nothing, which the [`Runner`] sees to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::Mode;
+
+use super::event::HookEvent;
+use super::hook::{Action, Hook, HookId, Origin};
+use super::merged::Merged;
+use super::moment::{Moment, Scene};
+use super::read::Warning;
+use super::shelf::{HookFiles, SwitchError};
+use super::verdict::{Told, Verdict, verdict};
+
+/// Runs the commands of hooks.
+#[async_trait]
+pub trait Runner: Send + Sync {
+    /// Runs a command to its end, with all that it starts; at once over when `cancel` is.
+    async fn run(&self, order: Order, cancel: &CancellationToken) -> Ran;
+}
+
+/// A command to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// For `sh -c`. Nothing of a call is ever in it.
+    pub line: String,
+    /// The folder to start in.
+    pub cwd: PathBuf,
+    /// On its standard input.
+    pub input: String,
+    /// How long it may take.
+    pub limit: Duration,
+    /// What it may do.
+    pub confine: Confine,
+}
+
+/// What a command may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confine {
+    /// What the person's own commands may.
+    Usual,
+    /// It may change nothing; where that cannot be had, it is not run.
+    ReadOnly,
+}
+
+/// What came of a command.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ran {
+    /// How it ended.
+    pub ended: Ended,
+    /// Its standard output.
+    pub output: String,
+    /// Its standard error.
+    pub complaint: String,
+    /// How long it ran.
+    pub elapsed: Duration,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ended {
+    /// With this status.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+    /// It took longer than this.
+    TimedOut(Duration),
+    /// It was not run, and why, in a sentence.
+    NotStarted(String),
+    /// The person stopped it.
+    Cancelled,
+}
+
+/// A hook as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Names it.
+    pub id: HookId,
+    /// When.
+    pub event: HookEvent,
+    /// For which tools; empty for all.
+    pub filter: String,
+    /// What it does.
+    pub action: Action,
+    /// Where it stands.
+    pub origin: Origin,
+    /// Whether it is on.
+    pub is_on: bool,
+    /// What came of it the last time in this run.
+    pub last: Option<String>,
+}
+
+/// What came of trying a hook.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// The hook.
+    pub hook: Row,
+    /// Its command, where it has one that could be run.
+    pub ran: Option<Ran>,
+    /// What slug made of it.
+    pub verdict: Verdict,
+}
+
+/// The hooks of a run.
+pub struct Hooks {
+    files: Option<HookFiles>,
+    runner: Arc<dyn Runner>,
+    shelf: OnceLock<Shelf>,
+}
+
+struct Shelf {
+    hooks: Vec<Hook>,
+    warnings: Vec<Warning>,
+    state: Mutex<State>,
+}
+
+struct State {
+    off: BTreeSet<HookId>,
+    last: BTreeMap<HookId, String>,
+}
+
+impl Hooks {
+    /// Those of these files, which are read when they are first needed. None where there are no
+    /// files: in a run that a hook started itself.
+    pub fn new(files: Option<HookFiles>, runner: Arc<dyn Runner>) -> Self {
+        Self { files, runner, shelf: OnceLock::new() }
+    }
+
+    /// What is wrong with them.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.shelf().warnings
+    }
+
+    /// Whether any hook of this event is on.
+    pub fn has(&self, event: HookEvent) -> bool {
+        let shelf = self.shelf();
+        let off = &shelf.lock().off;
+        shelf.hooks.iter().any(|hook| hook.event == event && !off.contains(&hook.id))
+    }
+
+    /// All of them.
+    pub fn rows(&self) -> Vec<Row> {
+        let shelf = self.shelf();
+        let state = shelf.lock();
+        shelf.hooks.iter().map(|hook| row(hook, &state)).collect()
+    }
+
+    /// Switches a hook off, or on again.
+    pub fn switch(&self, id: &HookId) -> Result<(), SwitchError> {
+        if let Some(files) = &self.files {
+            self.shelf().lock().off = files.switch(id)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the hooks that fit, and says what they want.
+    pub async fn fire(&self, scene: &Scene, moment: &Moment, cancel: &CancellationToken) -> Merged {
+        let shelf = self.shelf();
+        let hooks = shelf.fitting(moment);
+        if hooks.is_empty() {
+            return Merged::default();
+        }
+        let input = moment.json(scene).to_string();
+        let running = hooks.iter().map(|hook| self.one(hook, scene, input.clone(), cancel));
+        let verdicts: Vec<Verdict> =
+            join_all(running).await.into_iter().map(|(verdict, _)| verdict).collect();
+        let mut state = shelf.lock();
+        for (hook, verdict) in hooks.iter().zip(&verdicts) {
+            state.last.insert(hook.id.clone(), outcome(verdict));
+        }
+        drop(state);
+        Merged::of(hooks.iter().map(|hook| &hook.origin).zip(verdicts))
+    }
+
+    /// Runs one hook with a made-up moment. `None` when it is not there.
+    pub async fn try_out(
+        &self,
+        id: &HookId,
+        scene: &Scene,
+        cancel: &CancellationToken,
+    ) -> Option<Trial> {
+        let shelf = self.shelf();
+        let hook = shelf.hooks.iter().find(|hook| hook.id == *id)?;
+        let input = Moment::sample(hook.event).json(scene).to_string();
+        let (verdict, ran) = self.one(hook, scene, input, cancel).await;
+        let mut state = shelf.lock();
+        state.last.insert(hook.id.clone(), outcome(&verdict));
+        Some(Trial { hook: row(hook, &state), ran, verdict })
+    }
+
+    async fn one(
+        &self,
+        hook: &Hook,
+        scene: &Scene,
+        input: String,
+        cancel: &CancellationToken,
+    ) -> (Verdict, Option<Ran>) {
+        let (line, limit) = match &hook.action {
+            Action::Prompt(text) => return (Verdict::context(text), None),
+            Action::Unreadable(why) => {
+                return (Verdict::failed(hook.event, format!("It cannot be read: {why}.")), None);
+            }
+            Action::Command { line, limit } => (line, *limit),
+        };
+        if let Some(file) = not_executable(line, &scene.cwd).await {
+            let file = file.display();
+            let why = format!("It cannot be run: {file} is not executable. Run: chmod +x {file}");
+            return (Verdict::failed(hook.event, why), None);
+        }
+        let confine = if scene.mode == Mode::Plan { Confine::ReadOnly } else { Confine::Usual };
+        let (line, cwd) = (line.clone(), scene.cwd.clone());
+        let ran = self.runner.run(Order { line, cwd, input, limit, confine }, cancel).await;
+        let verdict = verdict(hook.event, hook.form, &ran.ended, &ran.output, &ran.complaint);
+        (verdict, Some(ran))
+    }
+
+    fn shelf(&self) -> &Shelf {
+        self.shelf.get_or_init(|| {
+            let Some(files) = &self.files else {
+                return Shelf::new(Vec::new(), Vec::new(), BTreeSet::new());
+            };
+            let (hooks, mut warnings) = files.load();
+            let (off, wrong) = files.off();
+            warnings.extend(wrong);
+            Shelf::new(hooks, warnings, off)
+        })
+    }
+}
+
+impl Shelf {
+    fn new(hooks: Vec<Hook>, warnings: Vec<Warning>, off: BTreeSet<HookId>) -> Self {
+        Self { hooks, warnings, state: Mutex::new(State { off, last: BTreeMap::new() }) }
+    }
+
+    /// Those that are on and fit, in their order; the same command once.
+    fn fitting(&self, moment: &Moment) -> Vec<&Hook> {
+        let state = self.lock();
+        let mut fitting: Vec<&Hook> = Vec::new();
+        for hook in &self.hooks {
+            let fits = hook.event == moment.event()
+                && hook.filter.fits(moment.subject())
+                && !state.off.contains(&hook.id);
+            let is_there = |other: &&Hook| (other.form, &other.action) == (hook.form, &hook.action);
+            if fits && !fitting.iter().any(is_there) {
+                fitting.push(hook);
+            }
+        }
+        fitting
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn row(hook: &Hook, state: &State) -> Row {
+    Row {
+        id: hook.id.clone(),
+        event: hook.event,
+        filter: hook.filter.text().to_owned(),
+        action: hook.action.clone(),
+        origin: hook.origin.clone(),
+        is_on: !state.off.contains(&hook.id),
+        last: state.last.get(&hook.id).cloned(),
+    }
+}
+
+/// What a verdict comes to, in a few words.
+pub(super) fn outcome(verdict: &Verdict) -> String {
+    match (&verdict.word, &verdict.fault) {
+        (Told::Block(reason), _) => format!("blocked: {reason}"),
+        (_, Some(fault)) => format!("failed: {fault}"),
+        (Told::Ask(reason), None) => format!("asked: {reason}"),
+        (Told::Allow(_), None) if verdict.input.is_none() => "allowed".into(),
+        (Told::Allow(_) | Told::Nothing, None) => match (&verdict.input, &verdict.context) {
+            (Some(_), _) => "changed the call".into(),
+            (None, Some(_)) => "told the model something".into(),
+            (None, None) => "passed".into(),
+        },
+    }
+}
+
+/// The program that a line begins with, where that is a file without the right to be run.
+async fn not_executable(line: &str, cwd: &Path) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    let program = cwd.join(program(line, cwd)?);
+    let metadata = tokio::fs::metadata(&program).await.ok()?;
+    let is_it = metadata.is_file() && metadata.permissions().mode() & 0o111 == 0;
+    is_it.then_some(program)
+}
+
+/// The path that a line begins with, as the shell would read it. `None` for anything that is more
+/// than a plain word, or found by PATH: there the shell says itself what is wrong.
+pub(super) fn program(line: &str, cwd: &Path) -> Option<PathBuf> {
+    let word = match line.trim_start().strip_prefix('"') {
+        Some(rest) => {
+            let (quoted, rest) = rest.split_once('"')?;
+            let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+            format!("{quoted}{}", &rest[..end])
+        }
+        None => line.split_whitespace().next()?.trim_matches('\'').to_owned(),
+    };
+    let cwd = cwd.to_string_lossy();
+    let home = std::env::var("HOME").unwrap_or_default();
+    let word = match word.strip_prefix("~/") {
+        Some(rest) => format!("{home}/{rest}"),
+        None => super::VARIABLES
+            .into_iter()
+            .map(|name| (name, cwd.as_ref()))
+            .chain([("HOME", home.as_str())])
+            .fold(word, |word, (name, value)| {
+                word.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value)
+            }),
+    };
+    let is_plain = word.contains('/')
+        && !word.contains(['$', '`', '"', '\'', ';', '&', '|', '<', '>', '(', '*', '?']);
+    is_plain.then(|| PathBuf::from(word))
+}

@@ -1,0 +1,533 @@
+//! Both forms as they are read, what each end of a command means, and what several hooks come to.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use proptest::prelude::*;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::merged::{Merged, Said, Word};
+use super::run::{outcome, program};
+use super::verdict::LONGEST;
+use super::*;
+use crate::domain::{Mode, SessionId};
+
+const FILE: &str = "/w/.slug/settings.json";
+
+/// Each hook in a line: event, filter, form, what it does, and its line in the file.
+fn listed(text: &str) -> (Vec<String>, Vec<String>) {
+    let (hooks, warnings) = read(text, Path::new(FILE));
+    let line = |hook: &Hook| {
+        let what = match &hook.action {
+            Action::Command { line, limit } => format!("{line} ({}s)", limit.as_secs()),
+            Action::Prompt(text) => format!("say {text}"),
+            Action::Unreadable(_) => "UNREADABLE".into(),
+        };
+        let at = hook.origin.line.unwrap_or_default();
+        format!("{at} {} [{}] {:?} {what}", hook.event.name(), hook.filter.text(), hook.form)
+    };
+    (hooks.iter().map(line).collect(), warnings.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn the_short_form_is_read() {
+    let text = r#"{"hooks":[
+        {"event":"PreToolUse","tool_filter":"bash","action":{"type":"command","command":"./a"}},
+        {"event":"session_start",
+         "action":{"type":"prompt","content":"Be brief."}}
+    ]}"#;
+    assert_eq!(
+        listed(text),
+        (
+            vec![
+                "2 PreToolUse [bash] Short ./a (30s)".into(),
+                "4 SessionStart [] Short say Be brief.".into()
+            ],
+            vec![]
+        )
+    );
+}
+
+#[test]
+fn the_form_in_wide_use_is_read() {
+    let text = r#"{"permissions":{},"hooks":{
+        "PreToolUse":[{"matcher":"Bash|Edit","hooks":[
+            {"type":"command","command":"a","timeout":10},
+            {"type":"command",
+             "command":"b"}]}],
+        "Stop":[{"hooks":[{"type":"prompt","content":"c"}]}]}}"#;
+    assert_eq!(
+        listed(text),
+        (
+            vec![
+                "3 PreToolUse [Bash|Edit] Matcher a (10s)".into(),
+                "5 PreToolUse [Bash|Edit] Matcher b (30s)".into(),
+                "6 Stop [] Matcher say c".into()
+            ],
+            vec![]
+        )
+    );
+    assert_eq!(listed(r#"{"permissions":{"allow":[]}}"#), (vec![], vec![]));
+}
+
+/// What cannot be read is told with its line; where it would have stood guard, it is kept.
+#[test]
+fn s72_what_cannot_be_read_is_told_and_a_guard_among_it_blocks() {
+    let guard = |line: usize, event: &str, filter: &str| {
+        format!("{line} {event} [{filter}] Matcher UNREADABLE")
+    };
+    let table: &[(&str, Vec<String>, &str)] = &[
+        (
+            r#"{"hooks":[{"event":"PreToolUse","action":{"type":"command"}}]}"#,
+            vec![guard(1, "PreToolUse", "")],
+            "a command hook without `command`",
+        ),
+        (
+            r#"{"hooks":[{"event":"PreToolUse","tool_filter":"Bash","action":{"type":"http"}}]}"#,
+            vec![guard(1, "PreToolUse", "Bash")],
+            "a hook of type `http`",
+        ),
+        (
+            "{\"hooks\":[{\"event\":\"Stop\",\"tool_filter\":3,\n\"action\":{}}]}",
+            vec![guard(1, "Stop", "")],
+            "`tool_filter` is no text",
+        ),
+        (
+            r#"{"hooks":[{"event":"PreToolUze","action":{"type":"command","command":"x"}}]}"#,
+            vec![guard(1, "PreToolUse", "")],
+            "there is no event `PreToolUze`: write `PreToolUse`",
+        ),
+        (r#"{"hooks":[{"event":"Lunch"}]}"#, vec![], "there is no event `Lunch`; there are"),
+        (
+            r#"{"hooks":[{"on":"user_prompt_submit"}]}"#,
+            vec![guard(1, "UserPromptSubmit", "")],
+            "a hook without `event`",
+        ),
+        (
+            "{\"hooks\":\n{\"PreToolUse\":{\"matcher\":\"Bash\"}}}",
+            vec![guard(2, "PreToolUse", "")],
+            "`PreToolUse` is no list",
+        ),
+        (
+            r#"{"hooks":{"PreToolUse":[{"matcher":"Ba(sh","hooks":[]}]}}"#,
+            vec![guard(1, "PreToolUse", "")],
+            "`Ba(sh` is no regular expression",
+        ),
+        (
+            r#"{"hooks":{"PreToolUse":[{"matcher":"Edit","command":"x"}]}}"#,
+            vec![guard(1, "PreToolUse", "Edit")],
+            "an entry without `hooks`",
+        ),
+        (
+            r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"prompt","prompt":"safe?"}]}]}}"#,
+            vec![guard(1, "PreToolUse", "")],
+            "slug has no model judge a hook",
+        ),
+        (
+            r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"x","timeout":0}]}]}}"#,
+            vec![guard(1, "PreToolUse", "")],
+            "`timeout` is no number of seconds",
+        ),
+        (
+            "{\"hooks\":[{\"event\":\"PreToolUse\",\n}]}",
+            vec![guard(2, "PreToolUse", "")],
+            "this is not JSON, so its hooks cannot be run",
+        ),
+        ("{\"hooks\":[{\"event\":\"Stop\",\n}]}", vec![], "this is not JSON"),
+        (r#"{"hooks":"PreToolUse"}"#, vec![guard(1, "PreToolUse", "")], "neither a list nor"),
+    ];
+    for (text, hooks, warning) in table {
+        let (found, warnings) = listed(text);
+        assert_eq!((&found, warnings.len()), (hooks, 1), "{text}: {warnings:?}");
+        assert!(warnings[0].starts_with(FILE) && warnings[0].contains(warning), "{warnings:?}");
+    }
+}
+
+#[test]
+fn one_that_cannot_be_read_spoils_no_other() {
+    let text = r#"{"hooks":{"Lunch":[],"Stop":[{"hooks":[{"type":"x"},{"type":"command","command":"a"}]}]}}"#;
+    let (hooks, warnings) = listed(text);
+    assert_eq!(hooks.last().unwrap(), "1 Stop [] Matcher a (30s)");
+    assert_eq!(warnings.len(), 2);
+}
+
+#[test]
+fn filters_say_which_tools() {
+    let table = [
+        ("", Form::Short, "Bash", true),
+        ("*", Form::Matcher, "Bash", true),
+        ("bash", Form::Short, "Bash", true),
+        ("bash", Form::Matcher, "Bash", false),
+        ("Bash|Edit", Form::Matcher, "Edit", true),
+        ("Bash, Edit", Form::Matcher, "Edit", true),
+        ("Bash", Form::Matcher, "BashOutput", false),
+        ("Bash.*", Form::Matcher, "BashOutput", true),
+        ("^Bash$|Write", Form::Matcher, "BashOutput", false),
+        ("mcp__.*__write.*", Form::Matcher, "mcp__files__write_file", true),
+        ("edit.*", Form::Short, "Edit", true),
+        ("edit.*", Form::Matcher, "Edit", false),
+    ];
+    for (filter, form, tool, fits) in table {
+        assert_eq!(Filter::parse(filter, form).unwrap().fits(Some(tool)), fits, "{filter} {tool}");
+    }
+}
+
+fn told(event: HookEvent, form: Form, ended: Ended, output: &str, complaint: &str) -> String {
+    outcome(&verdict(event, form, &ended, output, complaint))
+}
+
+#[test]
+fn s72_each_end_of_a_command_means_one_thing() {
+    use Ended::{Code, NotStarted, Signal, TimedOut};
+    use Form::{Matcher, Short};
+    use HookEvent::{PostToolUse, PreToolUse, Stop};
+    let late = || TimedOut(Duration::from_secs(30));
+    let gone = || NotStarted("No such folder.".into());
+    let table = [
+        (PreToolUse, Short, Code(0), "", "", "passed"),
+        (PreToolUse, Short, Code(0), "careful", "", "told the model something"),
+        (PreToolUse, Short, Code(1), "", "no", "blocked: no"),
+        (PreToolUse, Short, Code(9), "why", "", "blocked: why"),
+        (PreToolUse, Short, Code(9), "", "", "blocked: It gave no reason."),
+        (PreToolUse, Matcher, Code(2), "", "no", "blocked: no"),
+        (PreToolUse, Matcher, Code(1), "", "no", "failed: It ended with status 1: no"),
+        (PreToolUse, Matcher, Code(126), "", "denied", "blocked: It cannot be run: denied"),
+        (PreToolUse, Matcher, Code(127), "", "not found", "blocked: It cannot be run: not found"),
+        (PreToolUse, Matcher, Signal(9), "", "", "blocked: Signal 9 ended it."),
+        (
+            PreToolUse,
+            Matcher,
+            late(),
+            "",
+            "",
+            "blocked: It took longer than 30 seconds and was ended.",
+        ),
+        (PreToolUse, Matcher, gone(), "", "", "blocked: No such folder."),
+        (PreToolUse, Matcher, Ended::Cancelled, "{", "", "passed"),
+        (
+            PostToolUse,
+            Matcher,
+            late(),
+            "",
+            "",
+            "failed: It took longer than 30 seconds and was ended.",
+        ),
+        (PostToolUse, Matcher, gone(), "", "", "failed: No such folder."),
+        (PostToolUse, Matcher, Code(2), "", "lint", "blocked: lint"),
+        (Stop, Short, Code(3), "", "tests fail", "blocked: tests fail"),
+        (Stop, Short, Code(0), "fine", "", "passed"),
+    ];
+    for (event, form, ended, output, complaint, means) in table {
+        let case = format!("{event:?} {form:?} {ended:?} {output}");
+        assert_eq!(told(event, form, ended, output, complaint), means, "{case}");
+    }
+}
+
+#[test]
+fn json_on_standard_output_decides() {
+    let pre = HookEvent::PreToolUse;
+    let specific = |json: serde_json::Value| json!({"hookSpecificOutput": json}).to_string();
+    let table = [
+        (pre, json!({"decision": "block", "reason": "no"}).to_string(), "blocked: no"),
+        (pre, json!({"decision": "approve"}).to_string(), "allowed"),
+        (
+            pre,
+            specific(json!({"hookEventName": "PreToolUse", "permissionDecision": "deny",
+                            "permissionDecisionReason": "secret"})),
+            "blocked: secret",
+        ),
+        (
+            pre,
+            specific(json!({"permissionDecision": "ask", "permissionDecisionReason": "?"})),
+            "asked: ?",
+        ),
+        (pre, specific(json!({"permissionDecision": "allow"})), "allowed"),
+        (pre, specific(json!({"updatedInput": {"command": "ls"}})), "changed the call"),
+        (pre, specific(json!({"additionalContext": "note"})), "told the model something"),
+        (pre, "{}".into(), "passed"),
+        (pre, json!({"suppressOutput": true, "unknown": 3}).to_string(), "passed"),
+        (
+            HookEvent::Stop,
+            json!({"decision": "block", "reason": "go on"}).to_string(),
+            "blocked: go on",
+        ),
+        (HookEvent::Stop, json!({"decision": "approve"}).to_string(), "passed"),
+    ];
+    for (event, output, means) in table {
+        assert_eq!(told(event, Form::Matcher, Ended::Code(0), &output, ""), means, "{output}");
+    }
+    let said = json!({"continue": false, "stopReason": "enough", "systemMessage": "look"});
+    let verdict = verdict(pre, Form::Short, &Ended::Code(0), &said.to_string(), "");
+    assert_eq!(verdict.stop.as_deref(), Some("enough"));
+    assert_eq!(verdict.message.as_deref(), Some("look"));
+}
+
+#[test]
+fn s72_garbage_where_json_was_begun_blocks_a_guard() {
+    let specific = |text: &str| format!("{{\"hookSpecificOutput\":{text}}}");
+    for output in [
+        "{".to_owned(),
+        "{\"decision\": \"allow\"} and more".into(),
+        "{\"decision\": \"perhaps\"}".into(),
+        "{\"decision\": true}".into(),
+        "{\"continue\": \"no\"}".into(),
+        "{\"reason\": 1}".into(),
+        specific("3"),
+        specific("{\"permissionDecision\":\"yes\"}"),
+        specific("{\"hookEventName\":\"Stop\",\"permissionDecision\":\"allow\"}"),
+        specific("{\"updatedInput\":\"ls\"}"),
+    ] {
+        for form in [Form::Short, Form::Matcher] {
+            let word = told(HookEvent::PreToolUse, form, Ended::Code(0), &output, "");
+            assert!(word.starts_with("blocked: What it printed"), "{output}: {word}");
+        }
+        let word = told(HookEvent::PostToolUse, Form::Matcher, Ended::Code(0), &output, "");
+        assert!(!word.starts_with("blocked"), "{output}: {word}");
+    }
+}
+
+#[test]
+fn what_is_passed_on_is_bounded() {
+    let verdict =
+        verdict(HookEvent::PreToolUse, Form::Short, &Ended::Code(0), &"ä".repeat(LONGEST * 2), "");
+    let context = verdict.context.unwrap();
+    assert!(context.ends_with("[the rest is left out]") && context.chars().count() < LONGEST + 30);
+}
+
+proptest! {
+    #[test]
+    fn no_end_of_a_command_panics_and_a_guard_is_never_lost(
+        output in any::<String>(), complaint in any::<String>(), code in 1..256_i32
+    ) {
+        let of = |event, form, code| verdict(event, form, &Ended::Code(code), &output, &complaint);
+        let blocks = |verdict: Verdict| matches!(verdict.word, Told::Block(_));
+        for event in HookEvent::ALL {
+            of(event, Form::Matcher, 0);
+            prop_assert!(blocks(of(event, Form::Short, code)) || matches!(code, 126 | 127));
+        }
+        prop_assert!(blocks(of(HookEvent::PreToolUse, Form::Matcher, 2)));
+    }
+
+    #[test]
+    fn any_text_can_be_read(text in "[\\[\\]{}\":,a-zA-Z ]{0,80}") {
+        read(&text, Path::new(FILE));
+        read(&format!("{{\"hooks\":{text}}}"), Path::new(FILE));
+    }
+}
+
+fn origin(line: usize) -> Origin {
+    Origin { file: FILE.into(), line: Some(line) }
+}
+
+fn merged(verdicts: impl IntoIterator<Item = Verdict>) -> Merged {
+    let numbered: Vec<(Origin, Verdict)> =
+        verdicts.into_iter().zip(1..).map(|(verdict, line)| (origin(line), verdict)).collect();
+    Merged::of(numbered.iter().map(|(origin, verdict)| (origin, verdict.clone())))
+}
+
+fn says(word: Told) -> Verdict {
+    Verdict { word, ..Verdict::default() }
+}
+
+#[test]
+fn the_strictest_word_holds_and_of_equals_the_first() {
+    let (allow, ask) = (|| says(Told::Allow("a".into())), || says(Told::Ask("q".into())));
+    let block = |reason: &str| says(Told::Block(reason.into()));
+    let said = |text: &str, line| Said { text: text.into(), origin: origin(line) };
+    let table = [
+        (vec![], Word::Nothing),
+        (vec![Verdict::default(), allow()], Word::Allow(said("a", 2))),
+        (vec![allow(), ask()], Word::Ask(said("q", 2))),
+        (vec![block("b"), ask(), allow(), block("c")], Word::Block(said("b", 1))),
+        (vec![allow(), block("c"), ask()], Word::Block(said("c", 2))),
+    ];
+    for (verdicts, word) in table {
+        assert_eq!(merged(verdicts).word, word);
+    }
+}
+
+#[test]
+fn hooks_that_change_a_call_in_different_ways_block_it() {
+    let change = |command: &str| Verdict {
+        input: Some(json!({"command": command})),
+        context: Some(command.into()),
+        ..Verdict::default()
+    };
+    let same = merged([change("ls"), change("ls")]);
+    assert_eq!(same.input, Some((json!({"command": "ls"}), origin(1))));
+    assert_eq!((same.word, same.contexts), (Word::Nothing, vec!["ls".into(), "ls".into()]));
+    let Word::Block(said) = merged([change("ls"), change("rm")]).word else { panic!("it passed") };
+    assert!(said.text.contains("different ways") && said.origin == origin(2), "{said:?}");
+}
+
+#[test]
+fn the_program_of_a_line_is_found_where_it_is_a_path() {
+    let table = [
+        ("./check.sh --fast", Some("./check.sh")),
+        ("\"$CLAUDE_PROJECT_DIR\"/.slug/x.sh a", Some("/w/.slug/x.sh")),
+        ("${SLUG_PROJECT_DIR}/x.sh", Some("/w/x.sh")),
+        ("'/opt/x'", Some("/opt/x")),
+        ("jq -r .a", None),
+        ("$(pick) a/b", None),
+        ("", None),
+    ];
+    for (line, path) in table {
+        assert_eq!(program(line, Path::new("/w")), path.map(PathBuf::from), "{line}");
+    }
+}
+
+/// Keeps its orders, and ends as the line says: a number is a status, `late` and `stuck` are not.
+#[derive(Default)]
+struct Fake(Mutex<Vec<Order>>);
+
+#[async_trait]
+impl Runner for Fake {
+    async fn run(&self, order: Order, _cancel: &CancellationToken) -> Ran {
+        let ended = match order.line.parse() {
+            Ok(status) => Ended::Code(status),
+            Err(_) => Ended::Code(0),
+        };
+        self.0.lock().unwrap().push(order);
+        let (output, complaint) = (String::new(), "said no".to_owned());
+        Ran { ended, output, complaint, elapsed: Duration::ZERO }
+    }
+}
+
+fn place(text: &str) -> (tempfile::TempDir, Arc<Fake>, Hooks) {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("settings.json"), text).unwrap();
+    let runner = Arc::new(Fake::default());
+    let files = HookFiles { home: home.path().to_owned(), project: None };
+    (home, runner.clone(), Hooks::new(Some(files), runner))
+}
+
+fn scene(mode: Mode) -> Scene {
+    Scene { session: SessionId::generate(), transcript: "/t".into(), cwd: "/".into(), mode }
+}
+
+fn call(tool: &str, path: &str) -> Moment {
+    let input = json!({"file_path": path});
+    Moment::PreToolUse(Call { tool: tool.into(), input, id: "c1".into() })
+}
+
+#[tokio::test]
+async fn s72_what_a_call_says_reaches_standard_input_and_no_command_line() {
+    let text = r#"{"hooks":[{"event":"PreToolUse","tool_filter":"read","action":{"type":"command","command":"cat >log"}}]}"#;
+    let (_home, runner, hooks) = place(text);
+    let path = "src/$(touch pwn).rs";
+    let cancel = CancellationToken::new();
+    hooks.fire(&scene(Mode::Ask), &call("Read", path), &cancel).await;
+    hooks.fire(&scene(Mode::Ask), &call("Write", path), &cancel).await;
+    let orders = runner.0.lock().unwrap();
+    assert_eq!(orders.len(), 1, "the other one is for another tool");
+    assert_eq!((orders[0].line.as_str(), orders[0].confine), ("cat >log", Confine::Usual));
+    let told: serde_json::Value = serde_json::from_str(&orders[0].input).unwrap();
+    assert_eq!(told["tool_input"]["file_path"], path);
+    for key in ["session_id", "transcript_path", "cwd", "permission_mode", "tool_use_id"] {
+        assert!(told[key].is_string(), "{key} in {told}");
+    }
+    assert_eq!(told["hook_event_name"], "PreToolUse");
+}
+
+#[tokio::test]
+async fn the_same_command_runs_once_and_plan_mode_confines_it() {
+    let text = r#"{"hooks":{"PreToolUse":[
+        {"hooks":[{"type":"command","command":"0"},{"type":"command","command":"2"}]},
+        {"matcher":"Read","hooks":[{"type":"command","command":"0"}]}]}}"#;
+    let (_home, runner, hooks) = place(text);
+    let merged =
+        hooks.fire(&scene(Mode::Plan), &call("Read", "a"), &CancellationToken::new()).await;
+    assert!(matches!(merged.word, Word::Block(_)), "{merged:?}");
+    let orders = runner.0.lock().unwrap();
+    let lines: Vec<(&str, Confine)> =
+        orders.iter().map(|order| (order.line.as_str(), order.confine)).collect();
+    assert_eq!(lines, [("0", Confine::ReadOnly), ("2", Confine::ReadOnly)]);
+    let last: Vec<Option<String>> = hooks.rows().into_iter().map(|row| row.last).collect();
+    assert_eq!(last, [Some("passed".into()), Some("blocked: said no".into()), None]);
+}
+
+#[tokio::test]
+async fn one_that_is_off_is_not_run_until_it_is_on_again() {
+    let text = r#"{"hooks":[{"event":"PreToolUse","action":{"type":"command","command":"1"}}]}"#;
+    let (home, runner, hooks) = place(text);
+    let id = hooks.rows()[0].id.clone();
+    hooks.switch(&id).unwrap();
+    assert!(!hooks.has(HookEvent::PreToolUse) && !hooks.rows()[0].is_on);
+    let cancel = CancellationToken::new();
+    let merged = hooks.fire(&scene(Mode::Ask), &call("Read", "a"), &cancel).await;
+    assert_eq!(merged, Merged::default());
+    // The next run knows it, and the file it stands in was not touched.
+    let files = HookFiles { home: home.path().to_owned(), project: None };
+    let next = Hooks::new(Some(files), runner);
+    assert!(!next.rows()[0].is_on);
+    assert_eq!(std::fs::read_to_string(home.path().join("settings.json")).unwrap(), text);
+    next.switch(&id).unwrap();
+    assert!(next.rows()[0].is_on);
+    std::fs::write(home.path().join("hooks-off.json"), "{").unwrap();
+    let why = next.switch(&id).unwrap_err().to_string();
+    assert!(why.contains("Repair or delete it"), "{why}");
+}
+
+#[tokio::test]
+async fn s72_a_missing_run_bit_blocks_and_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("guard.sh");
+    std::fs::write(&script, "#!/bin/sh\nexit 0\n").unwrap();
+    let text = json!({"hooks": {"PreToolUse": [{"hooks": [
+        {"type": "command", "command": format!("{} --now", script.display())}]}]}});
+    let (_home, runner, hooks) = place(&text.to_string());
+    let cancel = CancellationToken::new();
+    let merged = hooks.fire(&scene(Mode::Ask), &call("Read", "a"), &cancel).await;
+    let Word::Block(said) = merged.word else { panic!("it passed") };
+    assert!(said.text.ends_with(&format!("Run: chmod +x {}", script.display())), "{}", said.text);
+    assert!(runner.0.lock().unwrap().is_empty());
+}
+
+#[test]
+fn s72_a_file_that_cannot_be_read_blocks() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join("hooks.json")).unwrap();
+    let files = HookFiles { home: home.path().to_owned(), project: None };
+    let hooks = Hooks::new(Some(files), Arc::new(Fake::default()));
+    assert!(hooks.has(HookEvent::PreToolUse) && hooks.has(HookEvent::UserPromptSubmit));
+    assert!(hooks.warnings()[0].to_string().contains("cannot be read"));
+}
+
+#[test]
+fn files_of_a_project_are_read_only_where_it_is_trusted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (home, project) = (folder.path().join("home"), folder.path().join("app"));
+    for (file, command) in [
+        (home.join("settings.json"), "1"),
+        (home.join("hooks.json"), "2"),
+        (project.join(".slug/hooks.json"), "3"),
+        (project.join(".slug/settings.json"), "4"),
+        (project.join(".slug/settings.local.json"), "5"),
+    ] {
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let action = json!({"type": "command", "command": command});
+        let text = json!({"hooks": [{"event": "Stop", "action": action}]}).to_string();
+        std::fs::write(file, text).unwrap();
+    }
+    let lines = |project: Option<&PathBuf>| {
+        let files = HookFiles { home: home.clone(), project: project.cloned() };
+        let rows = Hooks::new(Some(files), Arc::new(Fake::default())).rows();
+        rows.iter().map(|row| row.action.text().to_owned()).collect::<String>()
+    };
+    assert_eq!(lines(Some(&project)), "12345");
+    assert_eq!(lines(None), "12");
+}
+
+#[tokio::test]
+async fn trying_a_hook_out_shows_what_slug_makes_of_it() {
+    let text = r#"{"hooks":[{"event":"Stop","action":{"type":"command","command":"3"}}]}"#;
+    let (_home, runner, hooks) = place(text);
+    let id = hooks.rows()[0].id.clone();
+    let trial = hooks.try_out(&id, &scene(Mode::Ask), &CancellationToken::new()).await.unwrap();
+    assert_eq!(trial.verdict.word, Told::Block("said no".into()));
+    assert_eq!(trial.hook.last.as_deref(), Some("blocked: said no"));
+    assert_eq!(runner.0.lock().unwrap().len(), 1);
+}
