@@ -177,6 +177,9 @@ pub enum ParseError {
         /// What it takes.
         words: String,
     },
+    /// No server could have a model of this name.
+    #[error("`{0}` is no name of a model. /model alone lists those that there are.")]
+    Model(String),
     /// It is no session.
     #[error("`{0}` is no session. /sessions alone lists them all.")]
     Session(String),
@@ -293,7 +296,7 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "new" => SlashCommand::New,
         "sessions" => SlashCommand::Sessions(given.map(session).transpose()?),
         "fork" => SlashCommand::Fork,
-        "model" => SlashCommand::Model(given.map(str::to_owned)),
+        "model" => SlashCommand::Model(given.map(model).transpose()?),
         "effort" => SlashCommand::Effort(given.map(thinking)),
         "mode" => SlashCommand::Mode(given.map(str::parse).transpose()?),
         "compact" => SlashCommand::Compact,
@@ -313,6 +316,14 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "quit" => SlashCommand::Quit,
         other => return Err(ParseError::Unknown(other.to_owned())),
     })
+}
+
+/// Names of models hold slashes, and begin with none: what does is another command.
+fn model(given: &str) -> Result<String, ParseError> {
+    if given.starts_with('/') || given.contains(char::is_whitespace) {
+        return Err(ParseError::Model(given.to_owned()));
+    }
+    Ok(given.to_owned())
 }
 
 fn session(given: &str) -> Result<SessionId, ParseError> {
@@ -350,6 +361,8 @@ mod tests {
             ("/help", Some(Ok(SlashCommand::Help))),
             ("/model", Some(Ok(SlashCommand::Model(None)))),
             ("/model  qwen3 ", Some(Ok(SlashCommand::Model(Some("qwen3".into()))))),
+            ("/model /effort", Some(Err(ParseError::Model("/effort".into())))),
+            ("/model a b", Some(Err(ParseError::Model("a b".into())))),
             ("/effort high", Some(Ok(SlashCommand::Effort(Some(Thinking::Step(Effort::High)))))),
             ("/effort default", Some(Ok(SlashCommand::Effort(Some(Thinking::AsUsual))))),
             ("/mode plan", Some(Ok(SlashCommand::Mode(Some(Mode::Plan))))),

@@ -285,7 +285,9 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
         }
         SlashCommand::Mode(Some(mode)) => vec![Effect::Agent(agent::Command::SetMode(mode))],
         SlashCommand::Mode(None) => {
-            let picker = Picker::ready("Modes", complete::modes().collect());
+            let mut picker = Picker::ready("Modes", complete::modes().collect());
+            let now = Mode::ALL.iter().position(|mode| *mode == model.status.mode);
+            picker.list.select(now.unwrap_or_default());
             model.overlays.push(Overlay::Picker(Box::new(picker)));
             Vec::new()
         }

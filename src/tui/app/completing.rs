@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::commands::{self, Argument, Spec};
+use crate::commands::{Argument, Spec};
 use crate::domain::SessionId;
 use crate::domain::mention::written;
 
@@ -323,10 +323,8 @@ fn put_session(model: &mut Model, id: SessionId, open: &Completion) {
 fn word(choice: Choice, trigger: &Trigger, then: Then) -> Option<Word> {
     let complete = |text: String| Some(Word { text, end: End::Complete });
     match (choice, trigger) {
-        (Choice::Command(name), Trigger::Command) => {
-            let end = if runs_alone(name) { End::Complete } else { End::Space };
-            Some(Word { text: name.to_owned(), end })
-        }
+        // Each does something useful with nothing behind it; what takes a word lists them.
+        (Choice::Command(name), Trigger::Command) => complete(name.to_owned()),
         (Choice::Mode(mode), _) => complete(mode.name().to_owned()),
         (Choice::Copied(what), _) => complete(what.name().to_owned()),
         (Choice::Model(name), _) => complete(name.to_string()),
@@ -356,19 +354,4 @@ fn path_word(path: &str, trigger: &Trigger, then: Then) -> Word {
         End::Space | End::File | End::Complete => written(path),
     };
     Word { text, end }
-}
-
-/// Whether a command does something useful with nothing behind it. The list of themes shows more
-/// than its names do, so that one opens instead; what is copied by itself is the last answer.
-fn runs_alone(name: &str) -> bool {
-    commands::find(name).is_some_and(|spec| match spec.argument {
-        Argument::None
-        | Argument::File
-        | Argument::Fold
-        | Argument::Theme
-        | Argument::Copied
-        | Argument::Session
-        | Argument::OneOf(_) => true,
-        Argument::Model | Argument::Mode => false,
-    })
 }

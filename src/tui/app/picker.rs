@@ -236,6 +236,11 @@ impl List {
         self.matches.len()
     }
 
+    /// How many rows there are, whether they match or not.
+    pub fn total(&self) -> usize {
+        self.source.len()
+    }
+
     /// Whether no row matches.
     pub fn is_empty(&self) -> bool {
         self.matches.is_empty()
@@ -345,6 +350,13 @@ impl List {
 }
 
 impl Source {
+    fn len(&self) -> usize {
+        match self {
+            Self::Items(items) | Self::Names(items) | Self::Texts(items) => items.len(),
+            Self::Paths(paths) => paths.all.len(),
+        }
+    }
+
     /// The rows that were made by hand.
     fn items(&self) -> Option<&[Item]> {
         match self {
@@ -373,14 +385,18 @@ impl Picker {
         Self { state: Loading::Waiting(id), ..Self::ready(title, Vec::new()) }
     }
 
-    /// The answer to a request. An answer to another one is stale.
-    pub fn fill(&mut self, id: RequestId, items: Result<Vec<Item>, String>) {
+    /// The answer to a request, and the row that holds now. An answer to another one is stale.
+    pub fn fill(&mut self, id: RequestId, items: Result<Vec<Item>, String>, now: usize) {
         if self.state != Loading::Waiting(id) {
             return;
         }
         match items {
             Ok(items) => {
                 self.list.set_source(Source::Items(items));
+                // A filter that was typed meanwhile has its own best match.
+                if self.list.query.is_empty() {
+                    self.list.select(now);
+                }
                 self.state = Loading::Ready;
             }
             Err(reason) => self.state = Loading::Failed(reason),
@@ -504,9 +520,9 @@ mod tests {
     #[test]
     fn an_answer_to_an_older_request_is_stale() {
         let mut picker = Picker::waiting("Models", RequestId(2));
-        picker.fill(RequestId(1), Err("no".into()));
+        picker.fill(RequestId(1), Err("no".into()), 0);
         assert_eq!(picker.state, Loading::Waiting(RequestId(2)));
-        picker.fill(RequestId(2), Ok(Vec::new()));
+        picker.fill(RequestId(2), Ok(Vec::new()), 0);
         assert_eq!(picker.state, Loading::Ready);
     }
 }

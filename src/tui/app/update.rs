@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use crate::config::StatusItem;
+use crate::domain::ModelName;
 
 use super::effect::Effect;
 use super::geometry::Geometry;
 use super::model::{CALM, Model, Motion};
 use super::msg::{Job, Msg};
 use super::overlay::Overlay;
-use super::picker::Item;
+use super::picker::Choice;
 use super::turn::Turn;
 use super::{
     approval, attention, caret, changes, commands, complete, completing, events, images, keys,
@@ -88,8 +89,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
                 model.requests.models = None;
                 effects = completing::refill(model);
             }
-            let items = models.map(|_| complete::models(model));
-            effects.extend(fill_picker(model, id, &items));
+            fill_picker(model, id, models.map(drop));
             effects
         }
         Msg::GitRead { id, git } => {
@@ -209,15 +209,14 @@ fn drawn(model: &mut Model, geometry: Geometry) -> Vec<Effect> {
     pictures::seen(model, &wanted)
 }
 
-fn fill_picker(
-    model: &mut Model,
-    id: super::effect::RequestId,
-    items: &Result<Vec<Item>, String>,
-) -> Vec<Effect> {
+/// Puts the models into the list that waits for them, with the one that answers now selected.
+fn fill_picker(model: &mut Model, id: super::effect::RequestId, models: Result<(), String>) {
+    let answers = Choice::Model(ModelName::new(&model.status.provider, &model.status.model));
+    let items = models.map(|()| complete::models(model));
+    let now = items.iter().flatten().position(|item| item.choice == answers).unwrap_or_default();
     for overlay in &mut model.overlays {
         if let Overlay::Picker(picker) = overlay {
-            picker.fill(id, items.clone());
+            picker.fill(id, items.clone(), now);
         }
     }
-    Vec::new()
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::agent::{Command, Event, SteerId};
-use crate::domain::{Effort, Mode, ModelName, Typed, Usage};
+use crate::domain::{Effort, Mode, ModelName, Typed, Usage, Window};
 use crate::session::{HistoryPage, TurnOutcome};
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::msg::{Mark, ModelRow};
@@ -211,7 +211,6 @@ fn a_favourite_comes_first_and_stays_selected() {
     let models = vec![row("vllm", "small"), row("router", "large")];
     screen(80, 24)
         .types("/model")
-        .key("esc")
         .key("enter")
         .msg(Msg::ModelsListed { id: RequestId(1), models: Ok(models) })
         .shows("vllm/small")
@@ -252,6 +251,25 @@ fn models_are_listed_and_chosen() {
         .quietly()
         .key("enter")
         .asks(&[Effect::Agent(Command::SetModel("vllm/small".into()))]);
+}
+
+#[test]
+fn the_list_of_models_begins_at_the_one_that_answers() {
+    let row = |model: &str| ModelRow {
+        name: ModelName::new("vllm", model),
+        window: None,
+        mark: Mark::None,
+    };
+    let models = vec![row("small"), row("qwen3"), row("large")];
+    let model = ModelName::new("vllm", "qwen3");
+    let changed =
+        Event::ModelChanged { model, effort: None, window: Window::Served(1), local: true };
+    screen(80, 24)
+        .event(changed)
+        .types("/model")
+        .key("enter")
+        .msg(Msg::ModelsListed { id: RequestId(1), models: Ok(models) })
+        .shows("❯ qwen3         answers now");
 }
 
 #[test]

@@ -154,7 +154,9 @@ fn outcome(tool: &Tool) -> Vec<Span> {
         Some(_) | None => vec![span(word, role)],
     };
     match tool.state {
-        ToolState::Writing(0) | ToolState::Waiting => vec![span("waiting", Role::Muted)],
+        ToolState::Waiting => vec![span("waiting", Role::Muted)],
+        // So little says nothing of how far it is.
+        ToolState::Writing(..100) => vec![span("writing", Role::Muted)],
         ToolState::Writing(bytes) => {
             vec![span(format!("writing {:.1} kB", bytes as f64 / 1000.0), Role::Muted)]
         }

@@ -144,7 +144,7 @@ pub fn frame(
     area: Rect,
     buffer: &mut Buffer,
 ) -> Rect {
-    clear(area, styles, buffer);
+    clear(with_strips(area, *buffer.area()), styles, buffer);
     if area.width < 4 || area.height < 2 {
         return Rect { width: 0, height: 0, ..area };
     }
@@ -193,6 +193,14 @@ pub fn clear(area: Rect, styles: &dyn Styles, buffer: &mut Buffer) {
             cell.set_style(style);
         }
     }
+}
+
+/// `area` with what lies beside it on the screen where that is too narrow to be read.
+fn with_strips(area: Rect, screen: Rect) -> Rect {
+    const NARROW: u16 = 3;
+    let left = if area.x - screen.x <= NARROW { screen.x } else { area.x };
+    let end = if screen.right() - area.right() <= NARROW { screen.right() } else { area.right() };
+    Rect { x: left, width: end - left, ..area }
 }
 
 /// A rectangle of this size in the middle of `area`, or as much of it as fits.

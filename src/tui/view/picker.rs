@@ -15,6 +15,8 @@ use super::sidebar::draw_field;
 
 /// Rows of the list under the caret.
 const UNDER_CARET: u16 = 8;
+/// Rows of a list over the chat, with its frame.
+const TALLEST: u16 = 20;
 /// Characters of a long text beneath a list.
 const BENEATH: usize = 4_000;
 /// Columns of a list at the side.
@@ -28,7 +30,13 @@ pub fn draw(
     buffer: &mut Buffer,
     geometry: &mut Geometry,
 ) -> Option<Position> {
-    let height = area.height.saturating_sub(4).min(20).max(area.height.min(8));
+    // As many rows as there are unfiltered, so that it stands still while one types.
+    let wanted = match picker.beneath {
+        Beneath::Whole => TALLEST,
+        Beneath::Nothing => u16::try_from(picker.list.total() + 3).unwrap_or(TALLEST),
+    };
+    let least = area.height.min(8);
+    let height = area.height.saturating_sub(4).min(TALLEST).min(wanted).max(least);
     let middle = paint::centred(area, area.width.saturating_sub(4).min(90), height);
     let outer = match picker.room {
         Room::Middle => middle,
