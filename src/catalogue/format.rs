@@ -1,20 +1,22 @@
 //! The file of a catalogue: JSON with one model a line, so that a refresh reads as a diff.
 //!
-//! The same form is bundled and written by `slug models refresh`. A price is `[input, output,
+//! The same form is bundled (compressed) and written by `slug models refresh`. A price is `[input, output,
 //! cache read, cache write]` in dollars for a million tokens, as far as known, and `above` has the
 //! same behind the number of tokens above which it holds. `reasoning` lists the steps, `toggle`
 //! and `budget`.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 
 use chrono::NaiveDate;
+use flate2::read::GzDecoder;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{Catalogue, Images, ModelFacts, Reasoning, Setting};
 use crate::domain::{Effort, Price, Rate, Rates};
 
-/// The facts that come with slug.
-const BUNDLED: &str = include_str!("../../assets/catalogue/models.json");
+/// The facts that come with slug: `assets/catalogue/models.json`, a tenth of its size.
+const BUNDLED: &[u8] = include_bytes!("../../assets/catalogue/models.json.gz");
 
 /// Where they are from.
 const SOURCE: &str = "https://models.dev";
@@ -52,7 +54,9 @@ struct Number(f64);
 impl Catalogue {
     /// The one that comes with slug.
     pub fn bundled() -> Result<Self, serde_json::Error> {
-        Self::parse(BUNDLED)
+        let mut text = String::new();
+        GzDecoder::new(BUNDLED).read_to_string(&mut text).map_err(serde_json::Error::io)?;
+        Self::parse(&text)
     }
 
     /// Reads a file.
@@ -191,20 +195,41 @@ fn is_refused(images: &bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
     use super::*;
 
+    /// What the bundled bytes were made of.
+    const FACTS: &str = include_str!("../../assets/catalogue/models.json");
+
+    /// `SLUG_WRITE_CATALOGUE=1 cargo test --lib catalogue` makes the bundled bytes anew.
     #[test]
-    fn the_bundled_file_is_as_slug_would_write_it() {
-        let catalogue = Catalogue::bundled().unwrap();
-        let text = catalogue.text().unwrap();
-        let other = text.lines().zip(BUNDLED.lines()).find(|(slugs, bundled)| slugs != bundled);
-        assert_eq!(other, None);
-        assert_eq!(text.len(), BUNDLED.len());
+    fn what_is_bundled_are_the_facts() {
+        if std::env::var_os("SLUG_WRITE_CATALOGUE").is_some() {
+            let place = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/catalogue/models.json.gz");
+            let mut file =
+                GzEncoder::new(std::fs::File::create(place).unwrap(), Compression::best());
+            file.write_all(FACTS.as_bytes()).unwrap();
+            file.finish().unwrap();
+        }
+        let bundled = Catalogue::bundled().unwrap();
+        assert_eq!(bundled, Catalogue::parse(FACTS).unwrap(), "write them anew");
     }
 
     #[test]
-    fn the_bundled_file_stays_small() {
-        assert!(BUNDLED.len() < 150_000, "{}", BUNDLED.len());
+    fn the_facts_are_as_slug_would_write_them() {
+        let text = Catalogue::parse(FACTS).unwrap().text().unwrap();
+        let other = text.lines().zip(FACTS.lines()).find(|(slugs, facts)| slugs != facts);
+        assert_eq!(other, None);
+        assert_eq!(text.len(), FACTS.len());
+    }
+
+    #[test]
+    fn the_bundled_bytes_stay_small() {
+        assert!(BUNDLED.len() < 20_000, "{}", BUNDLED.len());
     }
 
     #[test]
