@@ -13,11 +13,12 @@ mod spoken;
 mod think;
 mod wire;
 
+use std::future::ready;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use futures_util::Stream;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{self, BoxStream};
+use futures_util::{Stream, StreamExt};
 use reqwest::header::SERVER;
 use tokio_util::sync::CancellationToken;
 
@@ -102,14 +103,23 @@ async fn answer(
     let quirks = dialect::of(dialect, &request.model);
     let body = request::body(&request, quirks, progress);
     let post = server.post(server.endpoint.join("chat/completions"))?.body(body);
-    let answer = server.ask(post, &request.model).await?;
+    let taken = history::call_ids(&request);
+    let asked = Asked { taken, tools: Arc::clone(&request.tools), details: quirks.details };
+    let answer = match server.ask(post, &request.model).await {
+        Ok(answer) => answer,
+        // What the model wrote is an answer, even where its server could not read it.
+        Err(refusal) if wire::failed_generation(&refusal.body).is_some() => {
+            let site = server.site(&request.model).await?;
+            let body = stream::once(ready(Ok(refusal.body)));
+            return Ok(decode(body, site, asked).boxed());
+        }
+        Err(refusal) => return Err(refusal.error),
+    };
     if answer.headers().get(SERVER).is_some_and(|name| name == LLAMA_CPP) {
         known.shown.get_or_init(|| Dialect::LlamaCpp);
     }
     let site = answer.site();
-    let taken = history::call_ids(&request);
-    let asked = Asked { taken, tools: request.tools, details: quirks.details };
-    Ok(decode(answer.bytes(), site, asked))
+    Ok(decode(answer.bytes(), site, asked).boxed())
 }
 
 /// The body of a request to a server at `host` that has not shown what it is.

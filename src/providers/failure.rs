@@ -43,6 +43,27 @@ pub struct Site {
     pub secrets: Arc<[SecretString]>,
 }
 
+/// A request that was not answered, with what the server said instead.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// What it means.
+    pub(super) error: ProviderError,
+    /// The server's words; empty where there are none.
+    pub(super) body: String,
+}
+
+impl From<ProviderError> for Refusal {
+    fn from(error: ProviderError) -> Self {
+        Self { error, body: String::new() }
+    }
+}
+
+impl From<Refusal> for ProviderError {
+    fn from(refusal: Refusal) -> Self {
+        refusal.error
+    }
+}
+
 /// The header that a key is sent in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum KeyHeader {

@@ -26,7 +26,7 @@ use reqwest::{Certificate, Client, ClientBuilder, RequestBuilder, Response, Url}
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::failure::{self, KeyHeader, Site};
+use super::failure::{self, KeyHeader, Refusal, Site};
 use super::turnstile::{Turnstile, Turnstiles};
 use super::{Key, ProviderError, Recovery};
 
@@ -397,10 +397,7 @@ impl Overdue {
 }
 
 /// Sends a request whose answer is streamed, and returns it once the server has accepted it.
-pub(super) async fn open(
-    request: RequestBuilder,
-    asked: &Asked,
-) -> Result<Response, ProviderError> {
+pub(super) async fn open(request: RequestBuilder, asked: &Asked) -> Result<Response, Refusal> {
     let site = &asked.site;
     let response = asked.within(Stage::NothingYet, with_key(request, site).send()).await?;
     let response = response.map_err(|error| failure::of_transport(site, &error))?;
@@ -422,7 +419,7 @@ pub async fn fetch(
         if response.status().is_success() {
             text(response, site, limit).await
         } else {
-            Err(refusal(response, site).await)
+            Err(refusal(response, site).await.error)
         }
     };
     timeout(SHORT_ANSWER_LIMIT, fetched)
@@ -462,13 +459,14 @@ fn with_key(request: RequestBuilder, site: &Site) -> RequestBuilder {
     }
 }
 
-async fn refusal(response: Response, site: &Site) -> ProviderError {
+async fn refusal(response: Response, site: &Site) -> Refusal {
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     let body = timeout(SHORT_ANSWER_LIMIT, text(response, site, REFUSAL_BYTES)).await;
     // What went wrong while reading the refusal matters less than that there is one.
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
-    failure::of_response(site, status, &headers, &body, chrono::Utc::now())
+    let error = failure::of_response(site, status, &headers, &body, chrono::Utc::now());
+    Refusal { error, body }
 }
 
 async fn text(mut response: Response, site: &Site, limit: usize) -> Result<String, ProviderError> {
@@ -629,7 +627,7 @@ mod tests {
             let get = http.client(&endpoint).unwrap().get(endpoint.join("x"));
             let asked = Asked::now(site, patience);
             let error = match open(get, &asked).await {
-                Err(error) => error,
+                Err(refusal) => refusal.error,
                 Ok(response) => {
                     let mut chunks = Box::pin(body(response, asked));
                     loop {

@@ -11,7 +11,7 @@ use secrecy::SecretString;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::failure::{KeyHeader, Site};
+use super::failure::{KeyHeader, Refusal, Site};
 use super::http::{self, Asked, Endpoint, Http};
 use super::key::Keeper;
 use super::listing::{self, Listing};
@@ -71,19 +71,15 @@ impl Server {
     }
 
     /// Sends a question to `model`, and returns once the server has accepted it.
-    pub(super) async fn ask(
-        &self,
-        post: RequestBuilder,
-        model: &str,
-    ) -> Result<Answer, ProviderError> {
+    pub(super) async fn ask(&self, post: RequestBuilder, model: &str) -> Result<Answer, Refusal> {
         let mut asked = Asked::now(self.site(model).await?, self.http.patience(&self.endpoint));
         let copy = self.copy(&post);
         let response = match http::open(post, &asked).await {
-            Err(error) => {
+            Err(Refusal { error, .. }) if error.status == Some(401) => {
                 let post = self.with_another_key(&mut asked.site, copy, error).await?;
                 http::open(post, &asked).await?
             }
-            Ok(response) => response,
+            opened => opened?,
         };
         Ok(Answer { response, asked })
     }
@@ -165,7 +161,8 @@ impl Server {
         address
     }
 
-    async fn site(&self, model: &str) -> Result<Site, ProviderError> {
+    /// What is told of this server when something goes wrong with a question to `model`.
+    pub(super) async fn site(&self, model: &str) -> Result<Site, ProviderError> {
         Ok(Site {
             server: self.endpoint.to_string(),
             model: model.to_owned(),

@@ -386,3 +386,22 @@ async fn r36_a_proxy_that_fails_is_named_without_its_password() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_refusal_with_what_the_model_wrote_is_read_as_its_answer() {
+    let refusal = |written: &str| {
+        let error = json!({"message": "Failed to call a function.", "code": "tool_use_failed",
+            "type": "invalid_request_error", "failed_generation": written});
+        Reply::json(400, &json!({ "error": error }))
+    };
+    let call = refusal(r#"{"name": "Read", "arguments": {"file_path": "a"}}"#);
+    let heard = hear(Protocol::ChatCompletions, call, patient()).await;
+    assert_eq!(heard.error, None);
+    let calls: Vec<_> = heard.calls.iter().map(|(_, name, json)| (&**name, &**json)).collect();
+    assert_eq!(calls, [("Read", r#"{"file_path":"a"}"#)]);
+    assert_eq!(heard.finished, Some(StopReason::ToolUse));
+
+    let error = hear(Protocol::ChatCompletions, refusal("maybe"), patient()).await.error();
+    assert_eq!(error.recovery, Recovery::Retry);
+    assert!(error.message.contains("test-model wrote a tool call"), "{error}");
+}

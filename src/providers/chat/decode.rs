@@ -2,7 +2,8 @@
 //!
 //! A response is complete when a terminal sign has been seen: a finish reason, `[DONE]`, or the
 //! closing chunk with the usage and no choices. Errors may come in any place and shape, with status
-//! 200 too.
+//! 200 too. One that hands over what the model wrote, since the server found no call in it, ends the
+//! answer like any other if slug finds one.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,12 +14,12 @@ use serde_json::Value;
 use super::calls::Calls;
 use super::details::Gathered;
 use super::dialect::Details;
-use super::spoken::Spoken;
-use super::think::{Piece, Splitter};
+use super::spoken::{Found, Spoken};
+use super::think::{self, Piece, Splitter};
 use super::wire::{self, Choice, Chunk, Said};
 use crate::domain::{CallId, Protocol, StopReason, ToolSpec, Usage};
 use crate::providers::failure::{self, Site};
-use crate::providers::reader::{self, Flow, unreadable};
+use crate::providers::reader::{self, Decoder as _, Flow, unreadable};
 use crate::providers::{ProviderError, StreamEvent, sse};
 
 /// What has to be known of a request to read its answer.
@@ -55,6 +56,8 @@ struct Decoder {
     spoken: Spoken,
     /// The parts of the reasoning, where they are kept.
     details: Option<Gathered>,
+    /// Some text has come.
+    has_said: bool,
     finish_word: Option<String>,
     refused: bool,
     usage: Option<Usage>,
@@ -70,7 +73,7 @@ impl reader::Decoder for Decoder {
     ) -> Result<Flow, ProviderError> {
         let data = event.data.trim();
         if event.name == "error" {
-            return Err(failure::of_stream(&self.site, data));
+            return self.failed(data, out).map(|()| Flow::Over);
         }
         if data.is_empty() {
             return Ok(Flow::More);
@@ -80,7 +83,7 @@ impl reader::Decoder for Decoder {
             return Ok(Flow::Over);
         }
         match serde_json::from_str::<Chunk>(data) {
-            Ok(chunk) if chunk.is_error() => Err(failure::of_stream(&self.site, data)),
+            Ok(chunk) if chunk.is_error() => self.failed(data, out).map(|()| Flow::Over),
             Ok(chunk) => self.chunk(chunk, Delta::Only, out).map(|()| Flow::More),
             // What comes behind a complete answer cannot spoil it.
             Err(_) if self.is_complete() => Ok(Flow::More),
@@ -98,7 +101,7 @@ impl reader::Decoder for Decoder {
                 self.finish(out);
                 Ok(())
             }
-            Ok(_) | Err(_) => Err(failure::of_stream(&self.site, text)),
+            Ok(_) | Err(_) => self.failed(text, out),
         }
     }
 
@@ -110,10 +113,8 @@ impl reader::Decoder for Decoder {
         let mut pieces = Vec::new();
         self.text.finish(&mut pieces);
         self.emit(pieces, out);
-        for found in self.spoken.finish(&mut |text| out.push(StreamEvent::Text(text.to_owned()))) {
-            let arguments = Value::Object(found.input).to_string();
-            self.calls.add_whole(&found.name, arguments, out);
-        }
+        let calls = self.spoken.finish(&mut |text| out.push(StreamEvent::Text(text.to_owned())));
+        self.add(calls, out);
         self.calls.finish(out);
         if let Some(data) = self.details.as_mut().and_then(Gathered::finish) {
             out.push(StreamEvent::Sealed { protocol: Protocol::ChatCompletions, data });
@@ -134,10 +135,34 @@ impl Decoder {
             text: Splitter::default(),
             spoken: Spoken::new(asked.tools),
             details: (asked.details == Details::Kept).then(Gathered::default),
+            has_said: false,
             finish_word: None,
             refused: false,
             usage: None,
             closed_by_usage: false,
+        }
+    }
+
+    /// Takes in an error, which ends the answer.
+    fn failed(&mut self, payload: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+        let error = failure::of_stream(&self.site, payload);
+        // What has been reported of a call cannot be told from what is in the text.
+        let written = wire::failed_generation(payload).filter(|_| !self.calls.any());
+        let rescued = written.and_then(|it| self.spoken.rescue(&think::without_thought(&it)));
+        let Some((said, calls)) = rescued else { return Err(error) };
+        // Where some of what was said has come already, all of it has.
+        if !self.has_said && !said.is_empty() {
+            out.push(StreamEvent::Text(said));
+        }
+        self.spoken = Spoken::default();
+        self.add(calls, out);
+        self.finish(out);
+        Ok(())
+    }
+
+    fn add(&mut self, calls: Vec<Found>, out: &mut Vec<StreamEvent>) {
+        for Found { name, input } in calls {
+            self.calls.add_whole(&name, Value::Object(input).to_string(), out);
         }
     }
 
@@ -236,6 +261,7 @@ impl Decoder {
         for piece in pieces {
             match piece {
                 Piece::Text(text) if !text.is_empty() => {
+                    self.has_said = true;
                     let mut say = |text: &str| out.push(StreamEvent::Text(text.to_owned()));
                     self.spoken.push(&text, &mut say);
                 }

@@ -16,7 +16,8 @@ mod tags;
 use std::sync::Arc;
 
 use prose::Prose;
-use read::{Body, Found, Outcome, Tools};
+pub(super) use read::Found;
+use read::{Body, Outcome, Tools};
 
 use crate::domain::ToolSpec;
 
@@ -222,6 +223,21 @@ impl Spoken {
         let held = std::mem::take(&mut self.held);
         self.go_on(held, Stream::Over, say);
         std::mem::take(&mut self.found)
+    }
+
+    /// The text and the calls in what was `written`, as far as the server says that there is a call
+    /// which it could not read; nothing where slug cannot either.
+    pub(super) fn rescue(&self, written: &str) -> Option<(String, Vec<Found>)> {
+        let body = Body { text: written, is_closed: true };
+        if let Outcome::Calls(calls) = read::json(body, &self.tools) {
+            return Some((String::new(), calls));
+        }
+        let mut scanner = Self { tools: self.tools.clone(), ..Self::default() };
+        let mut said = String::new();
+        let mut say = |text: &str| said.push_str(text);
+        scanner.push(written, &mut say);
+        let calls = scanner.finish(&mut say);
+        (!calls.is_empty()).then_some((said, calls))
     }
 
     fn go_on(&mut self, held: String, stream: Stream, say: &mut dyn FnMut(&str)) {

@@ -26,6 +26,19 @@ pub(super) struct Splitter {
     held: String,
 }
 
+/// A whole answer without what is thought in it.
+pub(super) fn without_thought(answer: &str) -> String {
+    let mut splitter = Splitter::default();
+    let mut pieces = Vec::new();
+    splitter.push(answer, &mut pieces);
+    splitter.finish(&mut pieces);
+    let said = |piece| match piece {
+        Piece::Text(text) => Some(text),
+        Piece::Thinking(_) => None,
+    };
+    pieces.into_iter().filter_map(said).collect()
+}
+
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Nothing but white space has come.

@@ -103,6 +103,16 @@ pub(super) fn texts(part: &Value) -> String {
     }
 }
 
+/// What the model wrote, in an error of a server that could not make a call of it. OpenRouter hands
+/// the error of the provider behind it on as text.
+pub(super) fn failed_generation(payload: &str) -> Option<String> {
+    let json: Value = serde_json::from_str(payload).ok()?;
+    let error = json.get("error").unwrap_or(&json);
+    let written = error.get("failed_generation").and_then(Value::as_str);
+    let written = written.filter(|written| !written.trim().is_empty()).map(str::to_owned);
+    written.or_else(|| failed_generation(error.pointer("/metadata/raw")?.as_str()?))
+}
+
 /// Some count reasoning apart from the completion; then the total tells.
 fn usage(usage: &Value) -> Option<Usage> {
     let count = |path: &str| usage.pointer(path).and_then(Value::as_u64);

@@ -45,6 +45,9 @@ impl Complaint {
                 all.push_str(&word.as_str().map_or_else(|| word.to_string(), str::to_lowercase));
             }
         }
+        if error.get("failed_generation").is_some() {
+            all.push_str(FAILED_CALL);
+        }
         let status = ["status_code", "code", "raw_status_code"]
             .iter()
             .find_map(|key| status_in(error.get(key)?).or_else(|| status_in(json.get(key)?)))
@@ -58,8 +61,7 @@ impl Complaint {
     /// as such unless it names a status that says otherwise.
     pub(super) fn is_passing(&self) -> bool {
         self.status.is_none_or(|status| matches!(status, 408 | 409 | 425 | 429 | 498 | 500..))
-            // The model wrote a call that its server refuses; it may write a better one.
-            || self.all.contains("tool_use_failed")
+            || self.all.contains(FAILED_CALL)
     }
 
     fn has(&self, words: &[&str]) -> bool {
@@ -101,6 +103,13 @@ impl Complaint {
             let message =
                 format!("{server} has no model `{model}`{says} Choose another with /model.");
             Some((Recovery::AskPerson, message))
+        } else if self.has(&[FAILED_CALL]) {
+            let says = self.says();
+            let message = format!(
+                "{model} wrote a tool call that {server} could not read{says} Where that goes on, \
+                 choose another model with /model."
+            );
+            Some((Recovery::Retry, message))
         } else if self.has(&["loading model"]) {
             let message = format!("{server} is still loading the model.");
             Some((Recovery::RetryAfter(LOADING), message))
@@ -175,6 +184,9 @@ impl Complaint {
         }
     }
 }
+
+/// The word for a call that a server finds no sense in. The model may write a better one.
+const FAILED_CALL: &str = "tool_use_failed";
 
 /// Each row is a set of words that together say: the conversation is too long.
 const TOO_LONG: &[&[&str]] = &[

@@ -328,3 +328,66 @@ fn calls_in_the_text_stay_text_beside_reported_ones() {
         assert_eq!(heard.text, written);
     }
 }
+
+/// An error as Groq sends it, in a stream or in the place of one.
+fn failed(written: &str) -> Value {
+    json!({"error": {"message": "Failed to call a function.", "type": "invalid_request_error",
+        "code": "tool_use_failed", "failed_generation": written, "status_code": 400}})
+}
+
+#[test]
+fn a_call_that_the_server_could_not_read_is_made() {
+    let call = "{\"name\": \"Read\", \"arguments\": {\"a\": 1}}";
+    let thought = format!("<think>How?</think>{call}");
+    let spoken = "I look. <function=Read{\"a\": 1}</function>";
+    let by_gateway = json!({"error": {"code": 400, "message": "Provider returned error",
+        "metadata": {"raw": failed(call).to_string(), "provider_name": "Groq"}}});
+    let table = [
+        (failed(call), ""),
+        (failed(&thought), ""),
+        (failed(spoken), "I look. "),
+        (by_gateway, ""),
+    ];
+    for (error, said) in table {
+        let begun = sse(&[delta(&json!({"reasoning": "hm"}))]);
+        for body in [
+            format!("{begun}event: error\ndata: {error}\n\n"),
+            format!("{begun}data: {error}\n\ndata: [DONE]\n\n"),
+            error.to_string(),
+        ] {
+            let heard = hear_asked(&body, reading());
+            assert_eq!(heard.error, None, "{body}");
+            assert_eq!(heard.text, said, "{body}");
+            assert_eq!(heard.calls, ["Read {\"a\":1}"], "{body}");
+            assert_eq!(heard.finished, Some(StopReason::ToolUse), "{body}");
+        }
+    }
+}
+
+#[test]
+fn what_came_before_the_server_failed_is_not_said_or_called_again() {
+    let written = "I look. <tool_call>{\"name\": \"Read\", \"arguments\": {\"a\": 1}}</tool_call>";
+    let error = format!("event: error\ndata: {}\n\n", failed(written));
+    for streamed in ["I look. ", written] {
+        let body = sse(&[delta(&json!({"content": streamed}))]) + &error;
+        let heard = hear_asked(&body, reading());
+        assert_eq!((heard.text.as_str(), heard.error), ("I look. ", None));
+        assert_eq!(heard.calls, ["Read {\"a\":1}"], "{streamed}");
+    }
+    let reported = delta(&json!({"tool_calls": [{"index": 0, "id": "a",
+                                 "function": {"name": "Read", "arguments": "{}"}}]}));
+    let heard = hear_asked(&(sse(&[reported]) + &error), reading());
+    assert_eq!(heard.error.map(|error| error.recovery), Some(Recovery::Retry));
+}
+
+#[test]
+fn a_call_that_nobody_can_read_is_told_and_asked_for_again() {
+    let unknown = "{\"name\": \"Delete\", \"arguments\": {}}";
+    for written in ["maybe", unknown, "{\"name\": \"Read\", \"arguments\": {\"a\": nope", ""] {
+        let body = format!("event: error\ndata: {}\n\n", failed(written));
+        let error = hear_asked(&body, reading()).error.unwrap();
+        assert_eq!(error.recovery, Recovery::Retry, "{written}");
+        assert!(error.message.contains("wrote a tool call that"), "{error}");
+        assert!(error.message.contains("/model"), "{error}");
+    }
+}

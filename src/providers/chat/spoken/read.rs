@@ -61,7 +61,7 @@ pub(super) fn outcome(read: Result<Vec<Found>, Stop>) -> Outcome {
 }
 
 /// The tools that the request declared.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Tools(Arc<[ToolSpec]>);
 
 impl Default for Tools {

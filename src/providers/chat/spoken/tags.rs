@@ -33,7 +33,7 @@ pub(super) fn any(body: Body<'_>, tools: &Tools) -> Outcome {
 }
 
 /// `<function=NAME><parameter=K>V</parameter>…</function>`, with line ends around each value, or with
-/// an object in the place of the parameters.
+/// an object in the place of the parameters, which Llama 3 also puts into the tag.
 pub(super) fn functions(body: Body<'_>, tools: &Tools) -> Outcome {
     let text = body.text.trim();
     // Where the closing tag ended the block, it is no longer part of it.
@@ -46,10 +46,11 @@ pub(super) fn functions(body: Body<'_>, tools: &Tools) -> Outcome {
 fn function_calls(mut rest: &str, tools: &Tools) -> Result<Vec<Found>, Stop> {
     let mut calls = Vec::new();
     while !rest.is_empty() {
-        let (name, behind) = enter(rest, "<function=")?.split_once('>').ok_or(Stop::Cut)?;
+        let tag = enter(rest, "<function=")?;
+        let (name, behind) = tag.split_at(tag.find(['>', '{']).ok_or(Stop::Cut)?);
         let name = name.trim().trim_matches('"');
         let mut input = Map::new();
-        rest = behind.trim_start();
+        rest = behind.strip_prefix('>').unwrap_or(behind).trim_start();
         if rest.starts_with('{') {
             let (value, end) = lenient::value(rest, 0)?;
             input = fields(value)?;

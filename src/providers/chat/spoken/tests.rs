@@ -43,6 +43,36 @@ fn heard_with<'a>(
 const READ: &str = r#"Read {"path":"a.rs","limit":3}"#;
 const GREP: &str = r#"Grep {"pattern":"x y"}"#;
 
+#[test]
+fn what_a_server_took_for_calls_is_read_like_text_and_as_plain_json() {
+    type Rescued = Option<(&'static str, &'static [&'static str])>;
+    let table: &[(&str, Rescued)] = &[
+        (r#"{"name": "Read", "arguments": {"path": "a.rs", "limit": 3}}"#, Some(("", &[READ]))),
+        (
+            r#"[{"name": "Read", "parameters": {"path": "a.rs", "limit": 3}},
+                {"name": "Grep", "parameters": {"pattern": "x y"}}]"#,
+            Some(("", &[READ, GREP])),
+        ),
+        (
+            r#"I look. <function=Read{"path": "a.rs", "limit": 3}</function>"#,
+            Some(("I look. ", &[READ])),
+        ),
+        (r#"{"name": "Delete", "arguments": {}}"#, None),
+        (r#"`<function=Read>{"path": "a.rs"}</function>`"#, None),
+        ("maybe", None),
+    ];
+    for (written, expected) in table {
+        let rescued = Spoken::new(tools()).rescue(written);
+        let shown = |call: Found| format!("{} {}", call.name, Value::Object(call.input));
+        let rescued =
+            rescued.map(|(said, calls)| (said, calls.into_iter().map(shown).collect::<Vec<_>>()));
+        let expected = expected.map(|(said, calls)| {
+            (said.to_owned(), calls.iter().map(|call| (*call).to_owned()).collect())
+        });
+        assert_eq!(rescued, expected, "{written}");
+    }
+}
+
 /// One call of each form, then two of those that can hold several.
 const FORMS: &[(&str, &[&str])] = &[
     (
@@ -69,6 +99,7 @@ const FORMS: &[(&str, &[&str])] = &[
         &[READ],
     ),
     (r#"<function=Read>{"path": "a.rs", "limit": 3}</function>"#, &[READ]),
+    (r#"<function=Read{"path": "a.rs", "limit": 3}</function>"#, &[READ]),
     (r#"<|python_tag|>{"name": "Read", "parameters": {"path": "a.rs", "limit": 3}}"#, &[READ]),
     (
         "<|python_tag|>{\"name\": \"Read\", \"parameters\": {\"path\": \"a.rs\", \"limit\": 3}}; \
