@@ -4,15 +4,16 @@
 //! alone proves nothing. What comes in the place of a stream (an error, a whole answer, a web page)
 //! is told by its first byte, since servers get the content type wrong.
 
-use std::collections::VecDeque;
 use std::time::Duration;
+use std::vec;
 
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, stream};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::failure::Site;
-use super::{ProviderError, Recovery, StreamEvent, sse};
+use super::sse::{self, Reading};
+use super::{ProviderError, Recovery, StreamEvent};
 
 /// The most bytes of an answer that is not a stream.
 const WHOLE_ANSWER: usize = 16 << 20;
@@ -25,7 +26,7 @@ pub(super) trait Decoder: Send + 'static {
     /// Takes in one event.
     fn event(
         &mut self,
-        event: &sse::Event,
+        event: sse::Event<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<Flow, ProviderError>;
 
@@ -61,9 +62,15 @@ where
     S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
     B: AsRef<[u8]> + Send + 'static,
 {
-    let source = bytes.map(|chunk| chunk.map(|chunk| chunk.as_ref().to_vec())).boxed();
-    let reader = Reader { source: Source::Unread(source), decoder, ready: VecDeque::new() };
-    stream::unfold(reader, |mut reader| async move {
+    let source = bytes.map(|chunk| chunk.map(|chunk| chunk.as_ref().to_vec())).fuse().boxed();
+    let reader = Reader {
+        source: Source::Unread(source),
+        decoder,
+        ready: Vec::new().into_iter(),
+        failure: None,
+    };
+    // In a box, since it changes hands for each event.
+    stream::unfold(Box::new(reader), |mut reader| async move {
         let event = reader.next().await?;
         Some((event, reader))
     })
@@ -84,20 +91,35 @@ type Bytes = BoxStream<'static, Result<Vec<u8>, ProviderError>>;
 struct Reader<D> {
     source: Source,
     decoder: D,
-    ready: VecDeque<Result<StreamEvent, ProviderError>>,
+    ready: vec::IntoIter<StreamEvent>,
+    /// What comes behind `ready`.
+    failure: Option<ProviderError>,
 }
 
 enum Source {
     Unread(Bytes),
-    Events(BoxStream<'static, Result<sse::Event, ProviderError>>),
+    Events(Box<Events>),
     Over,
+}
+
+/// A stream of events that has begun.
+struct Events {
+    bytes: Bytes,
+    parser: sse::Parser,
+    /// What has been read of the bytes to see what they are.
+    head: Vec<u8>,
+    /// Until when a complete answer may still be added to.
+    closing: Option<Instant>,
 }
 
 impl<D: Decoder> Reader<D> {
     async fn next(&mut self) -> Option<Result<StreamEvent, ProviderError>> {
         loop {
-            if let Some(event) = self.ready.pop_front() {
-                return Some(event);
+            if let Some(event) = self.ready.next() {
+                return Some(Ok(event));
+            }
+            if let Some(error) = self.failure.take() {
+                return Some(Err(error));
             }
             let mut out = Vec::new();
             let outcome = match std::mem::replace(&mut self.source, Source::Over) {
@@ -105,10 +127,10 @@ impl<D: Decoder> Reader<D> {
                 Source::Unread(bytes) => self.begin(bytes, &mut out).await,
                 Source::Events(events) => self.read(events, &mut out).await,
             };
-            self.ready.extend(out.into_iter().map(Ok));
+            self.ready = out.into_iter();
             if let Err(error) = outcome {
                 self.source = Source::Over;
-                self.ready.push_back(Err(error));
+                self.failure = Some(error);
             }
         }
     }
@@ -131,8 +153,8 @@ impl<D: Decoder> Reader<D> {
             }
         };
         if !matches!(first, Some(b'{' | b'[' | b'<')) {
-            let rest = stream::once(async { Ok(head) }).chain(bytes);
-            self.source = Source::Events(sse::events(rest).boxed());
+            let parser = sse::Parser::default();
+            self.source = Source::Events(Box::new(Events { bytes, parser, head, closing: None }));
             return Ok(());
         }
         while head.len() < WHOLE_ANSWER
@@ -144,30 +166,47 @@ impl<D: Decoder> Reader<D> {
         self.decoder.whole(text.trim_start_matches('\u{FEFF}').trim(), out)
     }
 
+    /// Takes in the next bytes, with all the events that end in them.
     async fn read(
         &mut self,
-        mut events: BoxStream<'static, Result<sse::Event, ProviderError>>,
+        mut events: Box<Events>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
-        let next = if self.decoder.is_complete() {
-            timeout(TRAILER_LIMIT, events.next()).await.unwrap_or(None)
-        } else {
-            events.next().await
+        let next = match (std::mem::take(&mut events.head), events.closing) {
+            (head, _) if !head.is_empty() => Some(Ok(head)),
+            (_, Some(closing)) => timeout_at(closing, events.bytes.next()).await.unwrap_or(None),
+            (_, None) => events.bytes.next().await,
         };
-        match next {
-            Some(Ok(event)) => {
-                if self.decoder.event(&event, out)? == Flow::More {
-                    self.source = Source::Events(events);
-                }
-                Ok(())
-            }
-            Some(Err(_)) | None if self.decoder.is_complete() => {
-                self.decoder.finish(out);
-                Ok(())
-            }
-            Some(Err(error)) => Err(error),
-            None => Err(broke_off(self.decoder.site())),
+        let mut ended = None;
+        let mut any = false;
+        let mut take = |event: sse::Event<'_>| {
+            any = true;
+            ended = match self.decoder.event(event, out) {
+                Ok(Flow::More) => return Reading::Continue(()),
+                Ok(Flow::Over) => Some(Ok(())),
+                Err(error) => Some(Err(error)),
+            };
+            Reading::Break(Ok(()))
+        };
+        let (reading, at_end) = match next {
+            Some(Ok(bytes)) => (events.parser.push(&bytes, &mut take), Ok(())),
+            Some(Err(error)) => (Reading::Continue(()), Err(error)),
+            None => (events.parser.finish(&mut take), Err(broke_off(self.decoder.site()))),
+        };
+        if let Some(ended) = ended {
+            return ended;
         }
+        match reading.break_value().unwrap_or(at_end) {
+            Err(_) if self.decoder.is_complete() => self.decoder.finish(out),
+            Err(error) => return Err(error),
+            Ok(()) => {
+                if self.decoder.is_complete() && (any || events.closing.is_none()) {
+                    events.closing = Some(Instant::now() + TRAILER_LIMIT);
+                }
+                self.source = Source::Events(events);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,19 +1,25 @@
 //! Bytes of a server-sent event stream in, events out; the same events however the bytes are cut.
 //!
-//! The field syntax is `eventsource_stream`'s. A [`Splitter`] ahead of it does what a conforming
+//! The field syntax is `eventsource_stream`'s. A [`Parser`] ahead of it does what a conforming
 //! parser does not and what real servers need: a byte order mark that is cut in two, invalid
 //! UTF-8 (which becomes U+FFFD), pending data at the end of the stream, a cap on one event, and
-//! the non-standard field `error: {…}`, in which older llama.cpp servers report failures. It hands
-//! over one whole event at a time, so that the parser's buffer never holds more than that.
+//! the non-standard field `error: {…}`, in which older llama.cpp servers report failures.
+//!
+//! An event is lent out of the parser's own buffer. That of every model server has one line of data
+//! and at most a name; it is read in place, without a copy. Any other goes through the crate, one
+//! whole event at a time, and a test holds the short way to the crate's.
 //!
 //! Comments are dropped here; they count as signs of life where the bytes are read. Ids and
 //! reconnection times are not kept: no model server can resume a stream.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::future::ready;
+use std::ops::{ControlFlow, Range};
 
 use eventsource_stream::EventStream;
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{FutureExt, StreamExt, stream};
+use memchr::memchr2;
 use serde_json::Value;
 
 use super::{ProviderError, Recovery};
@@ -24,140 +30,161 @@ pub const MAX_EVENT: usize = 16 << 20;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// One event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event<'a> {
     /// Its type, "message" where the server gave none.
-    pub name: String,
+    pub name: &'a str,
     /// Its data lines, joined by line feeds.
-    pub data: String,
+    pub data: &'a str,
 }
 
-/// Reads `bytes` as events. An error of the source is passed on; the caller stops there.
-pub fn events<S, B>(bytes: S) -> impl Stream<Item = Result<Event, ProviderError>> + Send
-where
-    S: Stream<Item = Result<B, ProviderError>> + Send,
-    B: AsRef<[u8]> + Send,
-{
-    let blocks = bytes
-        .map(Some)
-        .chain(stream::once(ready(None)))
-        .scan(Splitter::default(), |splitter, chunk| {
-            let mut blocks = Vec::new();
-            match chunk {
-                Some(Ok(chunk)) => splitter.push(chunk.as_ref(), &mut blocks),
-                Some(Err(error)) => blocks.push(Err(error)),
-                None => splitter.finish(&mut blocks),
-            }
-            ready(Some(stream::iter(blocks)))
-        })
-        .flatten();
-    EventStream::new(blocks).map(|event| match event {
-        Ok(event) => Ok(Event { name: event.event, data: event.data }),
-        Err(error) => {
-            let text = error.to_string();
-            Err(error.into_transport().unwrap_or_else(|| broken(text)))
-        }
-    })
-}
+/// Whether more is to be read; if not, how it ended.
+pub type Reading = ControlFlow<Result<(), ProviderError>>;
 
-type Block = Result<Vec<u8>, ProviderError>;
-
-/// Cuts bytes into lines and lines into the blocks between blank lines.
+/// Cuts bytes into lines and lines into the events between blank lines.
 #[derive(Default)]
-struct Splitter {
-    /// The finished lines of the block so far, cleaned.
-    block: Vec<u8>,
+pub struct Parser {
+    /// The finished lines of the event so far, cleaned.
+    block: String,
+    /// What is in it.
+    shape: Shape,
     /// The line that is not finished.
     line: Vec<u8>,
     /// A line feed that comes next belongs to the carriage return before it.
     after_return: bool,
     /// The first line, which may begin with a byte order mark, is over.
     past_first_line: bool,
-    /// An event was too long; nothing more is read.
-    overrun: bool,
 }
 
-impl Splitter {
-    fn push(&mut self, mut bytes: &[u8], out: &mut Vec<Block>) {
-        while !bytes.is_empty() && !self.overrun {
+/// The fields of an event, by their place in its lines.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Shape {
+    name: Range<usize>,
+    data: Option<Range<usize>>,
+    /// There is more than a name and one line of data.
+    is_other: bool,
+}
+
+impl Parser {
+    /// Reads more bytes; `take` gets the events that are whole, until it breaks.
+    pub fn push(
+        &mut self,
+        mut bytes: &[u8],
+        take: &mut dyn FnMut(Event<'_>) -> Reading,
+    ) -> Reading {
+        while !bytes.is_empty() {
             if std::mem::take(&mut self.after_return) && bytes[0] == b'\n' {
                 bytes = &bytes[1..];
                 continue;
             }
-            let Some(end) = bytes.iter().position(|&byte| byte == b'\n' || byte == b'\r') else {
+            let Some(end) = memchr2(b'\n', b'\r', bytes) else {
                 self.line.extend_from_slice(bytes);
-                self.check_size(out);
-                return;
+                return self.check_size();
             };
             self.after_return = bytes[end] == b'\r';
             if self.line.is_empty() {
-                self.end_line(&bytes[..end], out);
+                self.end_line(&bytes[..end], take)?;
             } else {
                 let mut line = std::mem::take(&mut self.line);
                 line.extend_from_slice(&bytes[..end]);
-                self.end_line(&line, out);
+                self.end_line(&line, take)?;
             }
-            self.check_size(out);
+            self.check_size()?;
             bytes = &bytes[end + 1..];
         }
+        Reading::Continue(())
     }
 
-    fn finish(&mut self, out: &mut Vec<Block>) {
-        if self.overrun {
-            return;
-        }
+    /// The bytes are over: what is pending is an event, too.
+    pub fn finish(&mut self, take: &mut dyn FnMut(Event<'_>) -> Reading) -> Reading {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
-            self.end_line(&line, out);
+            self.end_line(&line, take)?;
         }
-        self.end_block(out);
+        self.end_block(take)
     }
 
-    fn end_line(&mut self, line: &[u8], out: &mut Vec<Block>) {
+    fn end_line(&mut self, line: &[u8], take: &mut dyn FnMut(Event<'_>) -> Reading) -> Reading {
         let line = match std::mem::replace(&mut self.past_first_line, true) {
             true => line,
             false => line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line),
         };
         if line.is_empty() {
-            self.end_block(out);
-            return;
+            return self.end_block(take);
         }
-        let line = String::from_utf8_lossy(line);
+        let line = match str::from_utf8(line) {
+            Ok(line) => Cow::Borrowed(line),
+            Err(_) => String::from_utf8_lossy(line),
+        };
         let (name, value) = line.split_once(':').unwrap_or((&line, ""));
         match name {
-            "data" | "event" => self.add(&line),
+            "data" | "event" => self.add(name, value),
             // A comment has an empty name.
             "" | "id" | "retry" => {}
             _ if reports_error(value) => {
-                self.end_block(out);
-                self.add("event: error");
-                self.add(&format!("data:{value}"));
-                self.end_block(out);
+                self.end_block(take)?;
+                self.add("event", "error");
+                self.add("data", value);
+                self.end_block(take)?;
             }
             _ => {}
         }
+        Reading::Continue(())
     }
 
-    fn add(&mut self, line: &str) {
-        self.block.extend_from_slice(line.as_bytes());
-        self.block.push(b'\n');
-    }
-
-    fn end_block(&mut self, out: &mut Vec<Block>) {
-        if !self.block.is_empty() {
-            self.block.push(b'\n');
-            out.push(Ok(std::mem::take(&mut self.block)));
+    fn add(&mut self, name: &str, value: &str) {
+        self.block.push_str(name);
+        self.block.push(':');
+        let space = usize::from(value.starts_with(' '));
+        let start = self.block.len() + space;
+        self.block.push_str(value);
+        let place = start..self.block.len();
+        self.block.push('\n');
+        let Shape { name: named, data, is_other } = &mut self.shape;
+        match name {
+            "event" => *named = place,
+            _ if data.is_none() => *data = Some(place),
+            _ => *is_other = true,
         }
     }
 
-    fn check_size(&mut self, out: &mut Vec<Block>) {
+    fn end_block(&mut self, take: &mut dyn FnMut(Event<'_>) -> Reading) -> Reading {
+        let Shape { name, data, is_other } = std::mem::take(&mut self.shape);
+        let reading = match data {
+            None => Reading::Continue(()),
+            Some(_) if is_other => {
+                self.block.push('\n');
+                by_the_crate(&self.block, take)
+            }
+            Some(data) => {
+                let name = &self.block[name];
+                let name = if name.is_empty() { "message" } else { name };
+                take(Event { name, data: &self.block[data] })
+            }
+        };
+        self.block.clear();
+        reading
+    }
+
+    fn check_size(&mut self) -> Reading {
         if self.block.len() + self.line.len() > MAX_EVENT {
-            self.overrun = true;
-            self.block = Vec::new();
-            self.line = Vec::new();
-            out.push(Err(broken(Cow::from("a single event was over 16 MB long"))));
+            return Reading::Break(Err(broken("a single event was over 16 MB long")));
+        }
+        Reading::Continue(())
+    }
+}
+
+/// Reads whole events.
+fn by_the_crate(block: &str, take: &mut dyn FnMut(Event<'_>) -> Reading) -> Reading {
+    let source = stream::once(ready(Ok::<_, Infallible>(block)));
+    let mut events = EventStream::new(source);
+    while let Some(Some(event)) = events.next().now_or_never() {
+        match event {
+            Ok(event) => take(Event { name: &event.event, data: &event.data })?,
+            Err(error) => return Reading::Break(Err(broken(&error.to_string()))),
         }
     }
+    Reading::Continue(())
 }
 
 /// Whether the value of an unknown field is an error that must not be lost.
@@ -168,11 +195,10 @@ fn reports_error(value: &str) -> bool {
             .is_ok_and(|json| json.get("error").is_some() || json.get("message").is_some())
 }
 
-fn broken(what: impl Into<Cow<'static, str>>) -> ProviderError {
+fn broken(what: &str) -> ProviderError {
     ProviderError {
         message: format!(
-            "The server's answer cannot be read: {}. Check `endpoint` and `provider`.",
-            what.into()
+            "The server's answer cannot be read: {what}. Check `endpoint` and `provider`."
         ),
         status: None,
         recovery: Recovery::GiveUp,
@@ -181,19 +207,40 @@ fn broken(what: impl Into<Cow<'static, str>>) -> ProviderError {
 
 #[cfg(test)]
 mod tests {
-    use futures_util::FutureExt;
     use proptest::prelude::*;
 
     use super::*;
 
-    fn read(chunks: &[&[u8]]) -> Vec<Event> {
-        let source = stream::iter(chunks.iter().map(|chunk| Ok(chunk.to_vec())));
-        let events: Vec<_> = events(source).collect().now_or_never().unwrap();
-        events.into_iter().collect::<Result<_, _>>().unwrap()
+    type Named = (String, String);
+
+    /// The name and the data of each event in these pieces.
+    fn read(chunks: &[&[u8]]) -> Vec<Named> {
+        let mut parser = Parser::default();
+        let mut events = Vec::new();
+        let mut take = |event: Event<'_>| {
+            events.push((event.name.to_owned(), event.data.to_owned()));
+            Reading::Continue(())
+        };
+        for chunk in chunks {
+            assert_eq!(parser.push(chunk, &mut take), Reading::Continue(()));
+        }
+        assert_eq!(parser.finish(&mut take), Reading::Continue(()));
+        events
+    }
+
+    /// The same as the crate has it.
+    fn read_by_the_crate(text: &str) -> Vec<Named> {
+        let mut events = Vec::new();
+        let mut take = |event: Event<'_>| {
+            events.push((event.name.to_owned(), event.data.to_owned()));
+            Reading::Continue(())
+        };
+        assert_eq!(by_the_crate(text, &mut take), Reading::Continue(()));
+        events
     }
 
     fn datas(bytes: &[u8]) -> Vec<String> {
-        read(&[bytes]).into_iter().map(|event| event.data).collect()
+        read(&[bytes]).into_iter().map(|(_, data)| data).collect()
     }
 
     #[test]
@@ -207,6 +254,7 @@ mod tests {
             (b"data: a\ndata: b\n\n", &["a\nb"]),
             (b"id: 7\nretry: 10\nweird: x\ndata: a\n\n", &["a"]),
             (b"data: a\n\ndata: b", &["a", "b"]),
+            (b"data\n\ndata:\n\n", &["", ""]),
             (b"data: a\xFF\xFEb\n\n", &["a\u{FFFD}\u{FFFD}b"]),
             (b"\n\n\n", &[]),
             (b"", &[]),
@@ -220,7 +268,7 @@ mod tests {
     fn an_error_field_becomes_an_event_of_its_own() {
         let events = read(&[b"data: {\"a\":1}\nerror: {\"message\":\"full\"}\ndata: b\n\n"]);
         let seen: Vec<_> =
-            events.iter().map(|event| (event.name.as_str(), event.data.as_str())).collect();
+            events.iter().map(|(name, data)| (name.as_str(), data.as_str())).collect();
         assert_eq!(
             seen,
             [("message", "{\"a\":1}"), ("error", "{\"message\":\"full\"}"), ("message", "b")]
@@ -230,22 +278,52 @@ mod tests {
     #[test]
     fn one_event_is_capped() {
         let chunk = vec![b'x'; 1 << 20];
-        let mut chunks = vec![Ok(b"data: ".to_vec())];
-        chunks.extend((0..17).map(|_| Ok(chunk.clone())));
-        let events: Vec<_> = events(stream::iter(chunks)).collect().now_or_never().unwrap();
-        assert_eq!(events.len(), 1);
-        assert!(events[0].as_ref().unwrap_err().message.contains("16 MB"));
+        let mut parser = Parser::default();
+        let mut take = |event: Event<'_>| panic!("{event:?}");
+        assert_eq!(parser.push(b"data: ", &mut take), Reading::Continue(()));
+        let end = (0..17).find_map(|_| parser.push(&chunk, &mut take).break_value());
+        assert!(end.unwrap().unwrap_err().message.contains("16 MB"));
     }
 
     #[test]
     fn a_line_ended_by_a_return_waits_for_nothing() {
-        let mut splitter = Splitter::default();
-        let mut out = Vec::new();
-        splitter.push(b"data: a\r\r", &mut out);
-        assert_eq!(out.len(), 1);
+        let mut parser = Parser::default();
+        let mut count = 0;
+        let _ = parser.push(b"data: a\r\r", &mut |_| {
+            count += 1;
+            Reading::Continue(())
+        });
+        assert_eq!(count, 1);
+    }
+
+    #[test]
+    fn nothing_is_read_behind_the_event_that_ends_it() {
+        let mut parser = Parser::default();
+        let mut seen = Vec::new();
+        let end = parser.push(b"data: a\n\ndata: b\n\n", &mut |event| {
+            seen.push(event.data.to_owned());
+            Reading::Break(Ok(()))
+        });
+        assert_eq!((end, seen), (Reading::Break(Ok(())), vec!["a".to_owned()]));
     }
 
     proptest! {
+        #[test]
+        fn events_are_what_the_crate_makes_of_them(
+            parts in prop::collection::vec(
+                prop::sample::select(vec![
+                    "data: ", "data:", "data", "data : ", "event: ", "event:", "event", "\n", "\r",
+                    "\r\n", "\n\n", ": ping", "id: 1", "retry: 5", "é", "{\"a\":1}", " ", ":", "x",
+                    "\u{FEFF}", "\0",
+                ]),
+                0..40,
+            ),
+        ) {
+            // What is pending at the end is an event here alone.
+            let whole = format!("{}\n\n", parts.concat());
+            prop_assert_eq!(read(&[whole.as_bytes()]), read_by_the_crate(&whole));
+        }
+
         #[test]
         fn any_split_gives_the_same_events(
             parts in prop::collection::vec(

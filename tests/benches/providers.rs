@@ -1,5 +1,7 @@
 //! What goes to a model, and what comes back.
 
+use std::sync::Arc;
+
 use divan::{Bencher, black_box, counter::BytesCount};
 use futures_util::{StreamExt, stream};
 use slug_code::agent::normalise;
@@ -32,6 +34,15 @@ fn response() -> Vec<Result<Vec<u8>, ProviderError>> {
     bytes.as_bytes().chunks(16_384).map(|block| Ok(block.to_vec())).collect()
 }
 
+fn tools() -> Arc<[ToolSpec]> {
+    let tool = ToolSpec {
+        name: "Read".into(),
+        description: "Reads a file".into(),
+        input_schema: serde_json::json!({ "type": "object" }),
+    };
+    vec![tool; 10].into()
+}
+
 fn length(blocks: &[Result<Vec<u8>, ProviderError>]) -> BytesCount {
     BytesCount::new(blocks.iter().flatten().map(Vec::len).sum::<usize>())
 }
@@ -39,20 +50,28 @@ fn length(blocks: &[Result<Vec<u8>, ProviderError>]) -> BytesCount {
 #[divan::bench]
 fn read_events(bencher: Bencher) {
     let blocks = response();
-    let runtime = Builder::new_current_thread().build().unwrap();
     bencher.counter(length(&blocks)).bench_local(|| {
-        let events = sse::events(stream::iter(blocks.clone()));
-        runtime.block_on(events.count())
+        let mut parser = sse::Parser::default();
+        let mut count = 0;
+        for block in blocks.iter().flatten() {
+            let _ = parser.push(block, &mut |event| {
+                count += black_box(event).data.len();
+                sse::Reading::Continue(())
+            });
+        }
+        count
     });
 }
 
+/// With tools declared, so that the text is scanned for calls.
 #[divan::bench]
 fn decode_chat_completion(bencher: Bencher) {
     let blocks = response();
     let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    let mut asked = chat::Asked::default();
+    asked.tools = tools();
     bencher.counter(length(&blocks)).bench_local(|| {
-        let events =
-            chat::decode(stream::iter(blocks.clone()), Site::default(), chat::Asked::default());
+        let events = chat::decode(stream::iter(blocks.clone()), Site::default(), asked.clone());
         runtime.block_on(events.count())
     });
 }
@@ -61,12 +80,7 @@ fn decode_chat_completion(bencher: Bencher) {
 #[divan::bench]
 fn request_of_200_messages(bencher: Bencher) {
     let history = samples::messages(200);
-    let tool = ToolSpec {
-        name: "Read".into(),
-        description: "Reads a file".into(),
-        input_schema: serde_json::json!({ "type": "object" }),
-    };
-    let tools: std::sync::Arc<[ToolSpec]> = vec![tool; 10].into();
+    let tools = tools();
     bencher.bench(|| {
         let request = Request {
             model: "model".into(),

@@ -60,7 +60,7 @@ struct Counts {
 impl reader::Decoder for Decoder {
     fn event(
         &mut self,
-        event: &sse::Event,
+        event: sse::Event<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<Flow, ProviderError> {
         let data = event.data.trim();

@@ -16,7 +16,7 @@ use super::details::Gathered;
 use super::dialect::Details;
 use super::spoken::{Found, Spoken};
 use super::think::{self, Piece, Splitter};
-use super::wire::{self, Choice, Chunk, Said};
+use super::wire::{self, Choice, Chunk, Leaf, Said};
 use crate::domain::{CallId, Protocol, StopReason, ToolSpec, Usage};
 use crate::providers::failure::{self, Site};
 use crate::providers::reader::{self, Decoder as _, Flow, unreadable};
@@ -68,7 +68,7 @@ struct Decoder {
 impl reader::Decoder for Decoder {
     fn event(
         &mut self,
-        event: &sse::Event,
+        event: sse::Event<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<Flow, ProviderError> {
         let data = event.data.trim();
@@ -82,7 +82,7 @@ impl reader::Decoder for Decoder {
             self.finish(out);
             return Ok(Flow::Over);
         }
-        match serde_json::from_str::<Chunk>(data) {
+        match serde_json::from_str::<Chunk<'_>>(data) {
             Ok(chunk) if chunk.is_error() => self.failed(data, out).map(|()| Flow::Over),
             Ok(chunk) => self.chunk(chunk, Delta::Only, out).map(|()| Flow::More),
             // What comes behind a complete answer cannot spoil it.
@@ -93,7 +93,7 @@ impl reader::Decoder for Decoder {
 
     /// Reads an answer that came in one piece.
     fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        match serde_json::from_str::<Chunk>(text) {
+        match serde_json::from_str::<Chunk<'_>>(text) {
             Ok(chunk)
                 if !chunk.is_error() && chunk.choices.as_ref().is_some_and(|c| !c.is_empty()) =>
             {
@@ -110,9 +110,7 @@ impl reader::Decoder for Decoder {
     }
 
     fn finish(&mut self, out: &mut Vec<StreamEvent>) {
-        let mut pieces = Vec::new();
-        self.text.finish(&mut pieces);
-        self.emit(pieces, out);
+        self.split(out, |text, take| text.finish(take));
         let calls = self.spoken.finish(&mut |text| out.push(StreamEvent::Text(text.to_owned())));
         self.add(calls, out);
         self.calls.finish(out);
@@ -168,7 +166,7 @@ impl Decoder {
 
     fn chunk(
         &mut self,
-        chunk: Chunk,
+        chunk: Chunk<'_>,
         delta: Delta,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
@@ -179,7 +177,7 @@ impl Decoder {
         let choices = chunk.choices.unwrap_or_default();
         let alone = choices.is_empty();
         for choice in choices {
-            if choice.index.as_u64().unwrap_or(0) == 0 {
+            if choice.index.number().unwrap_or(0) == 0 {
                 self.choice(choice, delta, out)?;
             }
         }
@@ -195,18 +193,18 @@ impl Decoder {
 
     fn choice(
         &mut self,
-        choice: Choice,
+        choice: Choice<'_>,
         delta: Delta,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
         let message = match delta {
             Delta::Only => None,
-            Delta::OrMessage => choice.message,
+            Delta::OrMessage => choice.message.map(|message| *message),
         };
         if let Some(said) = choice.delta.or(message) {
             self.said(&said, out);
         }
-        if let Some(word) = choice.finish_reason.as_str().filter(|word| !word.is_empty()) {
+        if let Some(word) = choice.finish_reason.text().filter(|word| !word.is_empty()) {
             if word == "error" {
                 return Err(failure::of_stream(&self.site, "the model behind it failed"));
             }
@@ -215,60 +213,67 @@ impl Decoder {
         Ok(())
     }
 
-    fn said(&mut self, said: &Said, out: &mut Vec<StreamEvent>) {
-        if let Some(details) = &mut self.details {
-            details.take(&said.reasoning_details);
+    fn said(&mut self, said: &Said<'_>, out: &mut Vec<StreamEvent>) {
+        if let (Some(gathered), Some(details)) = (&mut self.details, &said.reasoning_details) {
+            gathered.take(details);
         }
         if let Some(thought) = said.reasoning() {
-            let mut pieces = Vec::new();
-            self.text.leave_tags(&mut pieces);
-            self.emit(pieces, out);
+            self.split(out, Splitter::leave_tags);
             out.push(StreamEvent::Thinking(thought));
         }
         self.content(&said.content, out);
-        if said.refusal.as_str().is_some_and(|refusal| !refusal.is_empty()) {
+        if said.refusal.text().is_some_and(|refusal| !refusal.is_empty()) {
             self.refused = true;
             self.content(&said.refusal, out);
         }
-        self.calls.take(&said.tool_calls, out);
-        self.calls.take_single(&said.function_call, out);
+        if let Some(calls) = &said.tool_calls {
+            self.calls.take(calls, out);
+        }
+        if let Some(call) = &said.function_call {
+            self.calls.take_single(call, out);
+        }
         if self.calls.any() {
             self.spoken.leave_calls(&mut |text| out.push(StreamEvent::Text(text.to_owned())));
         }
     }
 
     /// Text as a string, or as Mistral's list of parts.
-    fn content(&mut self, content: &Value, out: &mut Vec<StreamEvent>) {
-        let mut pieces = Vec::new();
+    fn content(&mut self, content: &Leaf<'_>, out: &mut Vec<StreamEvent>) {
         match content {
-            Value::String(text) => self.text.push(text, &mut pieces),
-            Value::Array(parts) => {
-                for part in parts {
-                    if let Some(thought) = part.get("thinking") {
-                        self.text.leave_tags(&mut pieces);
-                        pieces.push(Piece::Thinking(wire::texts(thought)));
-                    } else {
-                        self.text.push(&wire::texts(part), &mut pieces);
+            Leaf::Text(said) => self.split(out, |text, take| text.push(said, take)),
+            Leaf::Other(parts) => {
+                for part in parts.as_array().into_iter().flatten() {
+                    match part.get("thinking").map(wire::texts) {
+                        Some(thought) => {
+                            self.split(out, Splitter::leave_tags);
+                            if !thought.is_empty() {
+                                out.push(StreamEvent::Thinking(thought));
+                            }
+                        }
+                        None => {
+                            self.split(out, |text, take| text.push(&wire::texts(part), take));
+                        }
                     }
                 }
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
+            Leaf::Null | Leaf::Number(_) => {}
         }
-        self.emit(pieces, out);
     }
 
-    fn emit(&mut self, pieces: Vec<Piece>, out: &mut Vec<StreamEvent>) {
-        for piece in pieces {
-            match piece {
-                Piece::Text(text) if !text.is_empty() => {
-                    self.has_said = true;
-                    let mut say = |text: &str| out.push(StreamEvent::Text(text.to_owned()));
-                    self.spoken.push(&text, &mut say);
-                }
-                Piece::Thinking(text) if !text.is_empty() => out.push(StreamEvent::Thinking(text)),
-                Piece::Text(_) | Piece::Thinking(_) => {}
+    /// Lets the splitter of thought and text do a `step`. What it gives is scanned for calls.
+    fn split(
+        &mut self,
+        out: &mut Vec<StreamEvent>,
+        step: impl FnOnce(&mut Splitter, think::Take<'_>),
+    ) {
+        let Self { text, spoken, has_said, .. } = self;
+        step(text, &mut |piece| match piece {
+            Piece::Text(text) => {
+                *has_said = true;
+                spoken.push(text, &mut |text| out.push(StreamEvent::Text(text.to_owned())));
             }
-        }
+            Piece::Thinking(text) => out.push(StreamEvent::Thinking(text.to_owned())),
+        });
     }
 
     /// Calls count whatever the reason says, since some servers say `stop` beside them. Arguments

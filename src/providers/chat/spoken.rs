@@ -203,9 +203,13 @@ impl Spoken {
         if matches!(self.state, State::Off) {
             return say(text);
         }
-        let mut held = std::mem::take(&mut self.held);
-        held.push_str(text);
-        self.go_on(held, Stream::Open, say);
+        if self.held.is_empty() {
+            self.go_on(text, Stream::Open, say);
+        } else {
+            let mut held = std::mem::take(&mut self.held);
+            held.push_str(text);
+            self.go_on(&held, Stream::Open, say);
+        }
     }
 
     /// The server has reported a call: there is nothing to recover.
@@ -221,7 +225,7 @@ impl Spoken {
     /// The answer is over: its calls. What was held back and is none is said.
     pub(super) fn finish(&mut self, say: &mut dyn FnMut(&str)) -> Vec<Found> {
         let held = std::mem::take(&mut self.held);
-        self.go_on(held, Stream::Over, say);
+        self.go_on(&held, Stream::Over, say);
         std::mem::take(&mut self.found)
     }
 
@@ -240,7 +244,7 @@ impl Spoken {
         (!calls.is_empty()).then_some((said, calls))
     }
 
-    fn go_on(&mut self, held: String, stream: Stream, say: &mut dyn FnMut(&str)) {
+    fn go_on(&mut self, held: &str, stream: Stream, say: &mut dyn FnMut(&str)) {
         let mut at = 0;
         while at < held.len() {
             let rest = &held[at..];
@@ -261,11 +265,14 @@ impl Spoken {
                 }
             }
         }
-        self.held = if at == 0 { held } else { held[at..].to_owned() };
+        held[at..].clone_into(&mut self.held);
     }
 
     fn text(&mut self, rest: &str, stream: Stream, say: &mut dyn FnMut(&str)) -> Step {
-        for (at, letter) in rest.char_indices() {
+        let mut at = 0;
+        loop {
+            at += self.prose.skip(&rest[at..]);
+            let Some(letter) = rest[at..].chars().next() else { break };
             if begins_one(letter) && self.prose.is_plain() {
                 match self.opening(&rest[at..]) {
                     Opening::Call(candidate) => {
@@ -281,6 +288,7 @@ impl Spoken {
                 }
             }
             self.prose.pass(letter);
+            at += letter.len_utf8();
         }
         say_some(rest, say);
         Step::Past(rest.len())

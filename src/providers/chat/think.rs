@@ -10,13 +10,16 @@ const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
 /// A piece of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piece<'a> {
     /// What is said.
-    Text(String),
+    Text(&'a str),
     /// What is thought.
-    Thinking(String),
+    Thinking(&'a str),
 }
+
+/// Takes the pieces, none of which is empty.
+pub(super) type Take<'t> = &'t mut dyn FnMut(Piece<'_>);
 
 /// Tells thought from text while both stream in.
 #[derive(Debug, Default)]
@@ -28,15 +31,15 @@ pub(super) struct Splitter {
 
 /// A whole answer without what is thought in it.
 pub(super) fn without_thought(answer: &str) -> String {
-    let mut splitter = Splitter::default();
-    let mut pieces = Vec::new();
-    splitter.push(answer, &mut pieces);
-    splitter.finish(&mut pieces);
-    let said = |piece| match piece {
-        Piece::Text(text) => Some(text),
-        Piece::Thinking(_) => None,
+    let mut said = String::new();
+    let mut take = |piece: Piece<'_>| match piece {
+        Piece::Text(text) => said.push_str(text),
+        Piece::Thinking(_) => {}
     };
-    pieces.into_iter().filter_map(said).collect()
+    let mut splitter = Splitter::default();
+    splitter.push(answer, &mut take);
+    splitter.finish(&mut take);
+    said
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -64,49 +67,54 @@ enum Place {
 
 impl Splitter {
     /// The server reports reasoning on its own: tags in the text are text.
-    pub(super) fn leave_tags(&mut self, out: &mut Vec<Piece>) {
+    pub(super) fn leave_tags(&mut self, take: Take<'_>) {
         if self.state != State::Text {
-            self.finish(out);
+            self.finish(take);
             self.state = State::Text;
         }
     }
 
     /// Takes the next text in.
-    pub(super) fn push(&mut self, text: &str, out: &mut Vec<Piece>) {
-        let mut rest = std::mem::take(&mut self.held);
-        rest.push_str(text);
-        while !rest.is_empty() {
-            let Some(next) = self.step(rest, out) else { return };
-            rest = next;
+    pub(super) fn push(&mut self, text: &str, take: Take<'_>) {
+        if self.held.is_empty() {
+            self.go_on(text, take);
+        } else {
+            let mut held = std::mem::take(&mut self.held);
+            held.push_str(text);
+            self.go_on(&held, take);
         }
     }
 
     /// The answer is over: nothing is held back any more.
-    pub(super) fn finish(&mut self, out: &mut Vec<Piece>) {
+    pub(super) fn finish(&mut self, take: Take<'_>) {
         let held = std::mem::take(&mut self.held);
-        if held.is_empty() {
-            return;
-        }
         match self.state {
-            State::Thinking => out.push(Piece::Thinking(held)),
+            State::Thinking => give(take, Piece::Thinking, &held),
             State::Watching(_) if held.trim_end() == CLOSE => {}
             State::Start | State::Between | State::Watching(_) | State::Text => {
-                out.push(Piece::Text(held));
+                give(take, Piece::Text, &held);
             }
         }
     }
 
+    fn go_on(&mut self, mut rest: &str, take: Take<'_>) {
+        while !rest.is_empty() {
+            let Some(next) = self.step(rest, take) else { return };
+            rest = next;
+        }
+    }
+
     /// Goes one state on and returns what is left, or nothing when more has to come first.
-    fn step(&mut self, text: String, out: &mut Vec<Piece>) -> Option<String> {
+    fn step<'a>(&mut self, text: &'a str, take: Take<'_>) -> Option<&'a str> {
         match self.state {
             State::Start => {
                 let begun = text.trim_start();
                 if let Some(thought) = begun.strip_prefix(OPEN) {
                     self.state = State::Thinking;
-                    return Some(thought.to_owned());
+                    return Some(thought);
                 }
                 if OPEN.starts_with(begun) {
-                    self.held = text;
+                    text.clone_into(&mut self.held);
                     return None;
                 }
                 self.state = State::Watching(Place::LineStart);
@@ -114,61 +122,61 @@ impl Splitter {
             }
             State::Thinking => {
                 if let Some((thought, rest)) = text.split_once(CLOSE) {
-                    push(out, Piece::Thinking, thought);
+                    give(take, Piece::Thinking, thought);
                     self.state = State::Between;
-                    return Some(rest.to_owned());
+                    return Some(rest);
                 }
-                let keep = text.len() - partial_close(&text);
-                push(out, Piece::Thinking, &text[..keep]);
-                self.held = text[keep..].to_owned();
+                let (thought, held) = text.split_at(text.len() - partial_close(text));
+                give(take, Piece::Thinking, thought);
+                held.clone_into(&mut self.held);
                 None
             }
             State::Between => {
                 let said = text.trim_start();
                 if !said.is_empty() {
                     self.state = State::Text;
-                    return Some(said.to_owned());
+                    return Some(said);
                 }
                 None
             }
-            State::Watching(place) => self.watch(place, &text, out),
+            State::Watching(place) => self.watch(place, text, take),
             State::Text => {
-                out.push(Piece::Text(text));
+                give(take, Piece::Text, text);
                 None
             }
         }
     }
 
-    fn watch(&mut self, mut place: Place, text: &str, out: &mut Vec<Piece>) -> Option<String> {
+    fn watch<'a>(&mut self, mut place: Place, text: &'a str, take: Take<'_>) -> Option<&'a str> {
         for (at, letter) in text.char_indices() {
             let line = &text[at..];
             if letter == '<' && place == Place::LineStart && CLOSE.starts_with(cut(line)) {
-                push(out, Piece::Text, &text[..at]);
+                give(take, Piece::Text, &text[..at]);
                 let Some(rest) = line.strip_prefix(CLOSE).filter(|rest| !rest.is_empty()) else {
-                    self.held = line.to_owned();
+                    line.clone_into(&mut self.held);
                     self.state = State::Watching(place);
                     return None;
                 };
                 if rest.starts_with(['\n', '\r']) {
-                    push(out, Piece::Text, "\n");
+                    give(take, Piece::Text, "\n");
                     self.state = State::Between;
-                    return Some(rest.to_owned());
+                    return Some(rest);
                 }
                 self.state = State::Text;
-                return Some(line.to_owned());
+                return Some(line);
             }
             place = match (letter, place) {
                 ('\n', _) => Place::LineStart,
                 ('`', Place::Line(2)) => {
                     self.state = State::Text;
-                    return Some(text.to_owned());
+                    return Some(text);
                 }
                 ('`', Place::Line(ticks)) => Place::Line(ticks + 1),
                 ('`', Place::LineStart) => Place::Line(1),
                 (_, _) => Place::Line(0),
             };
         }
-        push(out, Piece::Text, text);
+        give(take, Piece::Text, text);
         self.state = State::Watching(place);
         None
     }
@@ -184,9 +192,9 @@ fn partial_close(text: &str) -> usize {
     (1..CLOSE.len()).rev().find(|&length| text.ends_with(&CLOSE[..length])).unwrap_or(0)
 }
 
-fn push(out: &mut Vec<Piece>, piece: fn(String) -> Piece, text: &str) {
+fn give<'a>(take: Take<'_>, piece: fn(&'a str) -> Piece<'a>, text: &'a str) {
     if !text.is_empty() {
-        out.push(piece(text.to_owned()));
+        take(piece(text));
     }
 }
 
@@ -198,19 +206,16 @@ mod tests {
 
     /// Thought and text after reading these pieces.
     fn read<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (String, String) {
-        let mut splitter = Splitter::default();
-        let mut out = Vec::new();
-        for piece in pieces {
-            splitter.push(piece, &mut out);
-        }
-        splitter.finish(&mut out);
         let (mut thought, mut said) = (String::new(), String::new());
-        for piece in out {
-            match piece {
-                Piece::Thinking(text) => thought.push_str(&text),
-                Piece::Text(text) => said.push_str(&text),
-            }
+        let mut take = |piece: Piece<'_>| match piece {
+            Piece::Thinking(text) => thought.push_str(text),
+            Piece::Text(text) => said.push_str(text),
+        };
+        let mut splitter = Splitter::default();
+        for piece in pieces {
+            splitter.push(piece, &mut take);
         }
+        splitter.finish(&mut take);
         (thought, said)
     }
 
@@ -242,11 +247,15 @@ mod tests {
 
     #[test]
     fn tags_are_left_alone_where_the_server_parses_reasoning_itself() {
+        let mut said = String::new();
+        let mut take = |piece: Piece<'_>| match piece {
+            Piece::Text(text) => said.push_str(text),
+            Piece::Thinking(text) => panic!("{text}"),
+        };
         let mut splitter = Splitter::default();
-        let mut out = Vec::new();
-        splitter.leave_tags(&mut out);
-        splitter.push("<think>a", &mut out);
-        assert_eq!(out, [Piece::Text("<think>a".into())]);
+        splitter.leave_tags(&mut take);
+        splitter.push("<think>a", &mut take);
+        assert_eq!(said, "<think>a");
     }
 
     proptest! {

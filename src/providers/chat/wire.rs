@@ -1,6 +1,11 @@
 //! A chunk of a streamed chat completion, read as leniently as servers write it.
 
-use serde::Deserialize;
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::domain::Usage;
@@ -8,85 +13,172 @@ use crate::providers::Prefill;
 
 /// What is read of a chunk. Only the outline is typed: any leaf may be of any type.
 #[derive(Deserialize)]
-pub(super) struct Chunk {
-    pub(super) choices: Option<Vec<Choice>>,
-    #[serde(default)]
-    usage: Value,
-    #[serde(default)]
-    x_groq: Value,
-    #[serde(default)]
-    prompt_progress: Value,
-    #[serde(default)]
-    error: Value,
-    #[serde(default)]
-    object: Value,
+pub(super) struct Chunk<'a> {
+    #[serde(borrow)]
+    pub(super) choices: Option<Vec<Choice<'a>>>,
+    usage: Rare,
+    x_groq: Rare,
+    prompt_progress: Rare,
+    error: Rare,
+    #[serde(borrow, default)]
+    object: Leaf<'a>,
 }
 
 /// One of the answers; slug asks for one alone.
 #[derive(Deserialize)]
-pub(super) struct Choice {
-    #[serde(default)]
-    pub(super) index: Value,
-    pub(super) delta: Option<Said>,
-    pub(super) message: Option<Said>,
-    #[serde(default)]
-    pub(super) finish_reason: Value,
+pub(super) struct Choice<'a> {
+    #[serde(borrow, default)]
+    pub(super) index: Leaf<'a>,
+    #[serde(borrow)]
+    pub(super) delta: Option<Said<'a>>,
+    #[serde(borrow)]
+    pub(super) message: Option<Box<Said<'a>>>,
+    #[serde(borrow, default)]
+    pub(super) finish_reason: Leaf<'a>,
 }
 
 /// What is said in it.
 #[derive(Deserialize)]
-pub(super) struct Said {
-    #[serde(default)]
-    pub(super) content: Value,
-    #[serde(default)]
-    reasoning_content: Value,
-    #[serde(default)]
-    reasoning: Value,
-    #[serde(default)]
-    pub(super) reasoning_details: Value,
-    #[serde(default)]
-    pub(super) refusal: Value,
-    #[serde(default)]
-    pub(super) tool_calls: Value,
-    #[serde(default)]
-    pub(super) function_call: Value,
+pub(super) struct Said<'a> {
+    #[serde(borrow, default)]
+    pub(super) content: Leaf<'a>,
+    #[serde(borrow, default)]
+    reasoning_content: Leaf<'a>,
+    #[serde(borrow, default)]
+    reasoning: Leaf<'a>,
+    pub(super) reasoning_details: Rare,
+    #[serde(borrow, default)]
+    pub(super) refusal: Leaf<'a>,
+    pub(super) tool_calls: Rare,
+    pub(super) function_call: Rare,
 }
 
-impl Chunk {
+/// What few chunks have, which should not make all of them large.
+type Rare = Option<Box<Value>>;
+
+/// What most chunks have, and few as anything but a short text.
+#[derive(Default)]
+pub(super) enum Leaf<'a> {
+    /// Nothing that is ever read.
+    #[default]
+    Null,
+    /// Borrowed from the chunk, where nothing in it is escaped.
+    Text(Cow<'a, str>),
+    Number(u64),
+    /// A list or an object.
+    Other(Box<Value>),
+}
+
+impl Chunk<'_> {
     /// Whether it is an error in the place of a chunk.
     pub(super) fn is_error(&self) -> bool {
-        let said = match &self.error {
-            Value::Null => false,
-            Value::String(text) => !text.is_empty(),
-            Value::Object(error) => !error.is_empty(),
-            Value::Bool(_) | Value::Number(_) | Value::Array(_) => true,
+        let said = match self.error.as_deref() {
+            None | Some(Value::Null) => false,
+            Some(Value::String(text)) => !text.is_empty(),
+            Some(Value::Object(error)) => !error.is_empty(),
+            Some(Value::Bool(_) | Value::Number(_) | Value::Array(_)) => true,
         };
-        said || self.object == "error"
+        said || self.object.text() == Some("error")
     }
 
     /// How far the server is with the prompt.
     pub(super) fn prefill(&self) -> Option<Prefill> {
-        let count = |key| self.prompt_progress.get(key).and_then(Value::as_u64);
+        let progress = self.prompt_progress.as_deref()?;
+        let count = |key| progress.get(key).and_then(Value::as_u64);
         let (processed, total) = (count("processed")?, count("total")?);
         Some(Prefill { processed, total, cached: count("cache").unwrap_or(0) })
     }
 
     /// The tokens so far.
     pub(super) fn usage(&self) -> Option<Usage> {
-        usage(&self.usage).or_else(|| usage(self.x_groq.get("usage")?))
+        let of_groq = || usage(self.x_groq.as_deref()?.get("usage")?);
+        self.usage.as_deref().and_then(usage).or_else(of_groq)
     }
 }
 
-impl Said {
+impl Said<'_> {
     /// The reasoning from the first field that has any: the others, where there are more, repeat
     /// it.
     pub(super) fn reasoning(&self) -> Option<String> {
-        let filled =
-            |field: &Value| field.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        let filled = |field: &Leaf| field.text().filter(|text| !text.is_empty()).map(str::to_owned);
         filled(&self.reasoning_content).or_else(|| filled(&self.reasoning)).or_else(|| {
-            let details: String = self.reasoning_details.as_array()?.iter().map(texts).collect();
+            let details = self.reasoning_details.as_deref()?.as_array()?;
+            let details: String = details.iter().map(texts).collect();
             (!details.is_empty()).then_some(details)
         })
+    }
+}
+
+impl Leaf<'_> {
+    /// The text that it is.
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Null | Self::Number(_) | Self::Other(_) => None,
+        }
+    }
+
+    /// The whole number that it is.
+    pub(super) fn number(&self) -> Option<u64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Null | Self::Text(_) | Self::Other(_) => None,
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Leaf<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+/// Reads a leaf of any type.
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Leaf<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Leaf<'de>, E> {
+        Ok(Leaf::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Leaf<'de>, E> {
+        Ok(Leaf::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Leaf<'de>, E> {
+        Ok(Leaf::Number(number))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Leaf<'de>, E> {
+        Ok(Leaf::Null)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Leaf<'de>, E> {
+        Ok(Leaf::Null)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Leaf<'de>, E> {
+        Ok(Leaf::Null)
+    }
+
+    fn visit_unit<E>(self) -> Result<Leaf<'de>, E> {
+        Ok(Leaf::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Leaf<'de>, A::Error> {
+        let value = Value::deserialize(SeqAccessDeserializer::new(items))?;
+        Ok(Leaf::Other(Box::new(value)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Leaf<'de>, A::Error> {
+        let value = Value::deserialize(MapAccessDeserializer::new(fields))?;
+        Ok(Leaf::Other(Box::new(value)))
     }
 }
 

@@ -73,7 +73,7 @@ const SPOILED: [&str; 5] = [
 impl reader::Decoder for Decoder {
     fn event(
         &mut self,
-        event: &sse::Event,
+        event: sse::Event<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<Flow, ProviderError> {
         let data = event.data.trim();

@@ -74,7 +74,7 @@ enum End {
 impl reader::Decoder for Decoder {
     fn event(
         &mut self,
-        event: &sse::Event,
+        event: sse::Event<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<Flow, ProviderError> {
         let data = event.data.trim();

@@ -4,7 +4,7 @@
 //! paragraph, a quote that is not closed to the end of its line.
 
 /// Follows a text letter by letter.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Prose {
     code: Code,
     line: Line,
@@ -47,7 +47,7 @@ enum Line {
     Inside,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Run {
     mark: char,
     length: usize,
@@ -106,6 +106,22 @@ impl Prose {
             _ => self.inside(letter),
         }
         self.last = letter;
+    }
+
+    /// Goes past the letters that say nothing of the place but what came last, and begin no call
+    /// within a line. Most letters are such.
+    pub(super) fn skip(&mut self, text: &str) -> usize {
+        if self.run.is_some()
+            || self.line != Line::Inside
+            || matches!(self.code, Code::Closing { .. })
+        {
+            return 0;
+        }
+        let upto = text.bytes().position(|byte| !is_quiet(byte)).unwrap_or(text.len());
+        if let Some(last) = text[..upto].chars().next_back() {
+            self.last = last;
+        }
+        upto
     }
 
     fn mark(&mut self, mark: char) {
@@ -198,8 +214,16 @@ impl Prose {
     }
 }
 
+/// Whether this byte is a letter that, within a line, neither marks nor quotes anything.
+fn is_quiet(byte: u8) -> bool {
+    byte.is_ascii()
+        && !matches!(byte, b'\n' | b'`' | b'~' | b'"' | b'\'' | b'<' | b'[' | b'{' | b']')
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -244,6 +268,34 @@ mod tests {
             let mut prose = Prose::default();
             text.chars().for_each(|letter| prose.pass(letter));
             assert_eq!(prose.is_plain(), plain, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn skipping_is_passing_letter_by_letter(
+            parts in prop::collection::vec(
+                prop::sample::select(vec![
+                    "a b", "\n", "\n\n", "    ", "\t", "`", "```", "~~~", "\"", "'", "\\", ">", "<", "[",
+                    "(", "f", "é", "“", "”", ",", "\r\n",
+                ]),
+                0..24,
+            ),
+        ) {
+            let text = parts.concat();
+            let (mut skipping, mut passing) = (Prose::default(), Prose::default());
+            let mut at = 0;
+            while at < text.len() {
+                let skipped = skipping.skip(&text[at..]);
+                text[at..at + skipped].chars().for_each(|letter| passing.pass(letter));
+                at += skipped;
+                if let Some(letter) = text[at..].chars().next() {
+                    skipping.pass(letter);
+                    passing.pass(letter);
+                    at += letter.len_utf8();
+                }
+                prop_assert_eq!(&skipping, &passing, "{:?}", &text[..at]);
+            }
         }
     }
 }
