@@ -4,6 +4,9 @@
 //! alone proves nothing. What comes in the place of a stream (an error, a whole answer, a web page)
 //! is told by its first byte, since servers get the content type wrong.
 
+#[cfg(test)]
+pub(super) mod testing;
+
 use std::time::Duration;
 use std::vec;
 

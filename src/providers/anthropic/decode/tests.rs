@@ -1,32 +1,19 @@
 //! Streams of each kind, whole, cut and broken.
 
-use futures_util::{StreamExt, stream};
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 use crate::providers::Recovery;
+use crate::providers::reader::testing::{self, Heard};
 
 fn sse(events: &[Value]) -> String {
     let line = |event: &Value| format!("event: {}\ndata: {event}\n\n", text(&event["type"]));
     events.iter().map(line).collect()
 }
 
-type Heard = (Vec<StreamEvent>, Option<ProviderError>);
-
 fn hear(chunks: &[&[u8]]) -> Heard {
-    let chunks: Vec<_> = chunks.iter().map(|chunk| Ok(chunk.to_vec())).collect();
-    let source = stream::iter(chunks);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let events: Vec<_> = runtime.block_on(decode(source, Site::default()).collect());
-    let mut heard = (Vec::new(), None);
-    for event in events {
-        match event {
-            Ok(event) => heard.0.push(event),
-            Err(error) => heard.1 = Some(error),
-        }
-    }
-    heard
+    testing::hear(chunks, |bytes| decode(bytes, Site::default()))
 }
 
 fn start(number: u64, block: &Value) -> Value {

@@ -1,10 +1,10 @@
 //! Answers in every shape that servers send them.
 
-use futures_util::{StreamExt, stream};
 use serde_json::json;
 
 use super::*;
 use crate::domain::Usage;
+use crate::providers::reader::testing;
 use crate::providers::{Prefill, Recovery};
 
 /// What came of an answer.
@@ -26,26 +26,22 @@ fn hear(body: &str) -> Heard {
 }
 
 fn hear_asked(body: &str, asked: Asked) -> Heard {
-    let bytes = stream::iter([Ok(body.as_bytes().to_vec())]);
-    // The wait for the trailer needs a clock.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let events: Vec<_> = runtime.block_on(decode(bytes, Site::default(), asked).collect());
-    let mut heard = Heard::default();
+    let (events, error) =
+        testing::hear(&[body.as_bytes()], |bytes| decode(bytes, Site::default(), asked));
+    let mut heard = Heard { error, ..Heard::default() };
     for event in events {
-        assert!(heard.finished.is_none() && heard.error.is_none(), "something after the end");
         match event {
-            Ok(StreamEvent::Text(text)) => heard.text += &text,
-            Ok(StreamEvent::Thinking(text)) => heard.thinking += &text,
-            Ok(StreamEvent::ToolUseStarted { name, .. }) => heard.calls.push(format!("{name} ")),
-            Ok(StreamEvent::ToolInputDelta { index, json }) => heard.calls[index] += &json,
-            Ok(StreamEvent::Usage(usage)) => heard.usage = Some(usage),
-            Ok(StreamEvent::Prefill(prefill)) => heard.prefill.push(prefill),
-            Ok(StreamEvent::Finished(reason)) => heard.finished = Some(reason),
-            Ok(StreamEvent::Sealed { protocol: Protocol::ChatCompletions, data }) => {
+            StreamEvent::Text(text) => heard.text += &text,
+            StreamEvent::Thinking(text) => heard.thinking += &text,
+            StreamEvent::ToolUseStarted { name, .. } => heard.calls.push(format!("{name} ")),
+            StreamEvent::ToolInputDelta { index, json } => heard.calls[index] += &json,
+            StreamEvent::Usage(usage) => heard.usage = Some(usage),
+            StreamEvent::Prefill(prefill) => heard.prefill.push(prefill),
+            StreamEvent::Finished(reason) => heard.finished = Some(reason),
+            StreamEvent::Sealed { protocol: Protocol::ChatCompletions, data } => {
                 heard.sealed = Some(data);
             }
-            Ok(other) => panic!("{other:?}"),
-            Err(error) => heard.error = Some(error),
+            other => panic!("{other:?}"),
         }
     }
     heard
