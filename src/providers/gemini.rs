@@ -4,6 +4,7 @@
 
 mod decode;
 mod model;
+mod partial;
 mod request;
 mod schema;
 mod seal;

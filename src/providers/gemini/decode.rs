@@ -2,14 +2,14 @@
 //!
 //! Every piece is a whole response with the parts that are new; calls come whole, and most without
 //! an id. A response is complete once it has said why it stops. Parts of kinds that slug does not
-//! know are kept as they are. Arguments in pieces come only to those who ask for them, which slug
-//! does not.
+//! know are kept as they are. Arguments in pieces are put together first ([`Partial`]).
 
 use std::collections::HashSet;
 
 use futures_util::Stream;
 use serde_json::Value;
 
+use super::partial::Partial;
 use super::seal::Seal;
 use crate::domain::{CallId, StopReason, Usage};
 use crate::providers::failure::{self, Site};
@@ -38,6 +38,8 @@ struct Decoder {
     taken: HashSet<CallId>,
     /// How many calls there are.
     calls: usize,
+    /// The call whose arguments come in pieces, and are not complete.
+    partial: Option<Partial>,
     /// The part that came last is a text with a signature.
     after_signed: bool,
     counts: Counts,
@@ -193,6 +195,9 @@ impl Decoder {
     }
 
     fn call(&mut self, call: &Value, signature: Option<&str>, out: &mut Vec<StreamEvent>) {
+        if self.partial.is_some() && call["name"].as_str().is_none_or(str::is_empty) {
+            return self.go_on(call, out);
+        }
         self.after_signed = false;
         let given = call["id"].as_str().filter(|id| !id.is_empty());
         if signature.is_some() || given.is_some() {
@@ -209,6 +214,22 @@ impl Decoder {
         match &call["args"] {
             Value::Null => {}
             args => out.push(StreamEvent::ToolInputDelta { index, json: args.to_string() }),
+        }
+        if call["willContinue"] == true || call["partialArgs"].is_array() {
+            self.partial = Some(Partial::of(index));
+            self.go_on(call, out);
+        }
+    }
+
+    fn go_on(&mut self, call: &Value, out: &mut Vec<StreamEvent>) {
+        let Some(mut partial) = self.partial.take() else { return };
+        for piece in call["partialArgs"].as_array().into_iter().flatten() {
+            partial.take(piece);
+        }
+        if call["willContinue"] == true {
+            self.partial = Some(partial);
+        } else if let Some(json) = partial.json() {
+            out.push(StreamEvent::ToolInputDelta { index: partial.index, json });
         }
     }
 
@@ -252,6 +273,7 @@ impl Decoder {
             Some(word) if WITHHELD.contains(&word) || word.starts_with("IMAGE_") => {
                 StopReason::Refusal
             }
+            Some(_) | None if self.partial.is_some() => StopReason::MaxTokens,
             Some(_) | None if self.calls > 0 => StopReason::ToolUse,
             Some(_) | None => StopReason::EndTurn,
         }

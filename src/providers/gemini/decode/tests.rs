@@ -1,36 +1,19 @@
 //! Streams of each kind, whole, cut and broken.
 
-use futures_util::{StreamExt, stream};
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 use crate::domain::Protocol;
+use crate::providers::reader::testing::{self, Heard};
 
 fn sse(pieces: &[Value]) -> String {
     pieces.iter().map(|piece| format!("data: {piece}\r\n\r\n")).collect()
 }
 
-type Heard = (Vec<StreamEvent>, Option<ProviderError>);
-
 fn hear(chunks: &[&[u8]]) -> Heard {
-    let chunks: Vec<_> = chunks.iter().map(|chunk| Ok(chunk.to_vec())).collect();
-    let source = stream::iter(chunks);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let taken = HashSet::from([CallId::new("taken")]);
-    let events: Vec<_> = runtime.block_on(decode(source, Site::default(), taken).collect());
-    let mut heard = (Vec::new(), None);
-    for event in events {
-        match event {
-            // Made anew each time.
-            Ok(StreamEvent::ToolUseStarted { index, name, id }) if id.as_str() != "given" => {
-                heard.0.push(StreamEvent::ToolUseStarted { index, name, id: CallId::new("own") });
-            }
-            Ok(event) => heard.0.push(event),
-            Err(error) => heard.1 = Some(error),
-        }
-    }
-    heard
+    testing::hear(chunks, |bytes| decode(bytes, Site::default(), taken))
 }
 
 fn parts(parts: &Value) -> Value {
@@ -205,6 +188,36 @@ fn an_answer_may_come_in_one_piece() {
     let whole = [text("hi"), StreamEvent::Finished(StopReason::EndTurn)];
     assert_eq!(hear(&[said.to_string().as_bytes()]).0, whole);
     assert_eq!(hear(&[json!([said]).to_string().as_bytes()]).0, whole);
+}
+
+#[test]
+fn arguments_in_pieces_are_put_together() {
+    let call = |call: Value| parts(&json!([{ "functionCall": call }]));
+    let piece = |text: &str, ends: bool| {
+        let piece = json!({"jsonPath": "$.path", "stringValue": text, "willContinue": !ends});
+        call(json!({"partialArgs": [piece], "willContinue": true}))
+    };
+    let begun = call(json!({"name": "Read", "willContinue": true}));
+    let told = [begun.clone(), piece("a.", false), piece("rs", true), call(json!({}))];
+    let whole = call(json!({"name": "Glob", "args": {"pattern": "*"}}));
+    let body = sse(&[&told[..], &[whole, begun.clone(), call(json!({})), stop("STOP")]].concat());
+    let (events, error) = hear(&[body.as_bytes()]);
+    assert_eq!(error, None);
+    assert_eq!(
+        events,
+        [
+            started(0, "own", "Read"),
+            input(0, r#"{"path":"a.rs"}"#),
+            started(1, "own", "Glob"),
+            input(1, r#"{"pattern":"*"}"#),
+            started(2, "own", "Read"),
+            StreamEvent::Finished(StopReason::ToolUse),
+        ]
+    );
+    let cut = sse(&[begun, piece("a.", false), stop("STOP")]);
+    let (events, _) = hear(&[cut.as_bytes()]);
+    let end = [started(0, "own", "Read"), StreamEvent::Finished(StopReason::MaxTokens)];
+    assert_eq!(events, end, "a call that breaks off is not made");
 }
 
 proptest! {
