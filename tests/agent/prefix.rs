@@ -28,20 +28,38 @@ fn todos(turn: usize) -> Value {
     ]})
 }
 
-/// Twenty turns with reads, writes, plans, notes, refusals, steering, commands of the person's own
-/// and a change of mode: the server checks pairing, alternation, tools and prefix of each request.
+/// That each chat request has all bytes of the one before it, but for the brackets that end it. The
+/// tools are part of that: they stand ahead of the messages.
+fn assert_each_begins_with_the_last(server: &ModelServer) {
+    let chats = server.chats();
+    for (number, pair) in chats.windows(2).enumerate() {
+        let [before, after] = [&pair[0].raw, &pair[1].raw];
+        let tools = before.windows(8).position(|bytes| bytes == b"\"tools\":");
+        let messages = before.windows(11).position(|bytes| bytes == b"\"messages\":");
+        assert!(tools.is_some() && tools < messages, "request {number}");
+        let same = before.iter().zip(after).take_while(|(one, other)| one == other).count();
+        let left = String::from_utf8_lossy(&before[same..]);
+        assert_eq!(left, "]}", "request {number}, after {same} bytes of {}", before.len());
+    }
+}
+
+/// Fifty turns with reads, writes, edits, plans, notes, refusals, steering, commands of the person's
+/// own and titles: the server checks pairing and alternation in each request, and each has the one
+/// before it as its beginning.
 #[tokio::test(flavor = "multi_thread")]
-async fn twenty_turns_only_ever_grow_at_their_end() {
+async fn fifty_turns_only_ever_grow_at_their_end() {
     let server = ModelServer::start();
     let scene = Scene { provider: Some(chat(&server)), ..Scene::in_mode(Mode::AllowEdits) };
     scene.put("SLUG.md", "Be brief.");
-    scene.put("a", "text\n");
+    scene.put("a", "text 0\n");
     let note = Note::default();
     let mut rig = scene.open_with(Start::New, vec![Box::new(note.clone())]).await;
-    for turn in 0..20 {
+    for turn in 0..50 {
         *note.0.lock().unwrap() = Some(format!("as of {}", turn / 3));
         let id = |name: &str| format!("{name}{turn}");
         let file = format!("f{turn}");
+        let edit = json!({"file_path": "a", "old_string": format!("text {turn}"),
+                          "new_string": format!("text {}", turn + 1)});
         server.reply(Reply::calls(
             "Let me look.",
             &[
@@ -55,6 +73,7 @@ async fn twenty_turns_only_ever_grow_at_their_end() {
             &[
                 (&id("t"), "TodoWrite", todos(turn)),
                 (&id("w"), "Write", json!({"file_path": file, "content": "new\n"})),
+                (&id("e"), "Edit", edit),
                 (&id("b"), "Bash", json!({"command": "make"})),
             ],
         ));
@@ -82,7 +101,8 @@ async fn twenty_turns_only_ever_grow_at_their_end() {
             rig.tell(Command::SetTitle(format!("title {turn}"))).await;
         }
     }
-    assert_eq!(server.chats().len(), 60);
+    assert_eq!(server.chats().len(), 150);
+    assert_eq!(scene.read("a"), "text 50\n");
     server.assert_clean();
     let session = rig.id();
     rig.close().await;
@@ -91,6 +111,7 @@ async fn twenty_turns_only_ever_grow_at_their_end() {
     server.reply(Reply::text("Still here."));
     assert_eq!(rig.turn("and again").await, TurnOutcome::Answered);
     server.assert_clean();
+    assert_each_begins_with_the_last(&server);
     rig.close().await;
 }
 
