@@ -37,9 +37,13 @@ fn assert_each_begins_with_the_last(server: &ModelServer) {
         let tools = before.windows(8).position(|bytes| bytes == b"\"tools\":");
         let messages = before.windows(11).position(|bytes| bytes == b"\"messages\":");
         assert!(tools.is_some() && tools < messages, "request {number}");
-        let same = before.iter().zip(after).take_while(|(one, other)| one == other).count();
-        let left = String::from_utf8_lossy(&before[same..]);
-        assert_eq!(left, "]}", "request {number}, after {same} bytes of {}", before.len());
+        let kept = before.strip_suffix(b"]}").unwrap();
+        if !after.starts_with(kept) {
+            let same = kept.iter().zip(after).take_while(|(one, other)| one == other).count();
+            let (was, is) = (&before[same..], &after[same..]);
+            let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            panic!("request {number}, byte {same}: {} became {}", shown(was), shown(is));
+        }
     }
 }
 
@@ -64,7 +68,7 @@ async fn fifty_turns_only_ever_grow_at_their_end() {
             "Let me look.",
             &[
                 (&id("r"), "Read", json!({"file_path": "a"})),
-                (&id("g"), "Glob", json!({"pattern": "*"})),
+                (&id("g"), "Glob", json!({"pattern": "S*"})),
                 (&id("x"), "Read", json!({"file_path": "missing"})),
             ],
         ));
