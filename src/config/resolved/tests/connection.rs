@@ -1,0 +1,185 @@
+//! How a server is reached and with which key, and that what belongs to one goes to no other.
+
+use super::*;
+use crate::domain::Dialect;
+
+#[test]
+fn a_key_goes_to_the_server_it_was_configured_for_alone() {
+    let local = "http://localhost:8000";
+    let mine = "endpoint = \"https://mine.example/v1\"\n";
+    let with_key = "endpoint = \"https://mine.example/v1\"\napi_key = \"file\"\n";
+    let elsewhere = "https://evil.example/v1";
+    for (user, environment, endpoint_flag, key_flag, sent, withheld) in [
+        ("api_key = \"file\"", vec![], "", "", Some("file"), None),
+        (with_key, vec![], "", "", Some("file"), None),
+        (with_key, vec![], elsewhere, "", None, Some("https://mine.example")),
+        (with_key, vec![], "https://mine.example/v2", "", Some("file"), None),
+        (with_key, vec![], elsewhere, "flag", Some("flag"), None),
+        (with_key, vec![("SLUG_ENDPOINT", elsewhere)], "", "", None, Some("https://mine.example")),
+        (with_key, vec![("SLUG_API_KEY", "env")], "", "", Some("env"), None),
+        (mine, vec![("SLUG_API_KEY", "env")], "", "", Some("env"), None),
+        (mine, vec![("SLUG_API_KEY", "env")], elsewhere, "", None, Some("https://mine.example")),
+        ("", vec![("SLUG_API_KEY", "env")], elsewhere, "", None, Some(local)),
+        (
+            "",
+            vec![("SLUG_API_KEY", "env"), ("SLUG_ENDPOINT", elsewhere)],
+            "",
+            "",
+            Some("env"),
+            None,
+        ),
+        ("", vec![("OPENAI_API_KEY", "oa")], "", "", None, None),
+        ("", vec![("OPENAI_API_KEY", "oa")], elsewhere, "", None, None),
+        ("", vec![("OPENAI_API_KEY", "oa")], "https://api.openai.com/v1", "", Some("oa"), None),
+        ("", vec![("OPENAI_API_KEY", "oa")], "http://api.openai.com/v1", "", None, None),
+        (
+            "",
+            vec![("OPENAI_API_KEY", "oa")],
+            "https://api.openai.com.evil.example/v1",
+            "",
+            None,
+            None,
+        ),
+        (
+            "endpoint = \"https://api.openai.com/v1\"",
+            vec![("OPENAI_API_KEY", "oa"), ("SLUG_API_KEY", "env")],
+            "",
+            "",
+            Some("env"),
+            None,
+        ),
+    ] {
+        let case = format!("{user} {environment:?} {endpoint_flag} {key_flag}");
+        let found = config(&Given {
+            user,
+            project: "",
+            environment: &environment,
+            flags: flags(|it| {
+                it.endpoint = (!endpoint_flag.is_empty()).then(|| endpoint_flag.to_owned());
+                it.api_key = (!key_flag.is_empty()).then(|| key_flag.into());
+            }),
+        });
+        assert_eq!(key(&found), sent, "{case}");
+        let belongs = found.server.withheld_key.as_ref().map(|key| key.belongs_to.as_str());
+        assert_eq!(belongs, withheld, "{case}");
+        assert_eq!(found.warnings.len(), usize::from(withheld.is_some()), "{case}");
+    }
+}
+
+#[test]
+fn a_key_is_where_the_file_says() {
+    for (written, shown) in [
+        ("api_key = \"CANARY\"", "set"),
+        ("api_key = { env = \"MY_KEY\" }", "in $MY_KEY"),
+        ("api_key = { keyring = \"work\" }", "in the keyring as `work`"),
+        ("api_key_command = [\"op\", \"read\"]", "printed by `op`"),
+        ("api_key_command = \"cat CANARY\"", "printed by a command"),
+    ] {
+        let named = format!("[providers.p]\nendpoint = \"https://p.example/v1\"\n{written}");
+        for (user, provider) in [(written, None), (named.as_str(), Some("p".to_owned()))] {
+            let flags = flags(|it| it.provider = provider);
+            let found = config(&Given { user, flags, ..Given::default() });
+            assert_eq!(found.server.api_key.unwrap().value.to_string(), shown, "{user}");
+        }
+        // It goes nowhere but to its own server.
+        let elsewhere = flags(|it| it.endpoint = Some("https://evil.example/v1".to_owned()));
+        let found = config(&Given { user: written, flags: elsewhere, ..Given::default() });
+        assert!(found.server.api_key.is_none(), "{written}");
+        assert!(found.server.withheld_key.is_some(), "{written}");
+    }
+}
+
+#[test]
+fn what_is_sent_to_one_server_is_sent_to_no_other() {
+    let own = "headers = { X-Team = \"t\" }\nquery = { v = \"1\" }\nkey_header = \"api-key\"\n\
+               client_certificate = \"me.pem\"\nmodels = [\"m\"]\ndialect = \"mistral\"\n";
+    let user = format!(
+        "{own}endpoint = \"https://mine.example/v1\"\nca_file = \"ca.pem\"\nproxy = \"none\"\n\
+         [providers.work]\nendpoint = \"https://work.example/v1\"\nmodels = []"
+    );
+    let mine = config(&Given { user: &user, ..Given::default() });
+    let Server { connection, models, dialect, .. } = &mine.server;
+    assert_eq!(connection.own.headers.len() + connection.own.query.len(), 2);
+    assert_eq!(models.as_ref().unwrap().value, ["m"]);
+    assert_eq!(dialect.as_ref().unwrap().value, Dialect::Mistral);
+    let file = connection.own.client_certificate.as_ref().unwrap();
+    assert_eq!(file.value, PathBuf::from("me.pem"));
+
+    // The system of certificates and proxies is the person's whole network.
+    let elsewhere = flags(|it| it.endpoint = Some("https://evil.example/v1".to_owned()));
+    let found = config(&Given { user: &user, flags: elsewhere, ..Given::default() });
+    for server in [&found.server, &mine.others[0]] {
+        assert!(server.connection.own.is_empty() && server.dialect.is_none(), "{server:?}");
+        assert!(server.connection.ca_file.is_some() && server.connection.proxy.is_some());
+    }
+    assert!(found.warnings[0].starts_with("user.toml:1: headers"), "{:?}", found.warnings);
+}
+
+#[test]
+fn a_project_does_not_say_how_a_server_is_reached() {
+    let project = "api_key_command = \"evil\"\nkey_header = \"x\"\nheaders = { a = \"b\" }\n\
+                   query = { a = \"b\" }\nca_file = \"evil.pem\"\nclient_certificate = \"e\"\n\
+                   client_key = \"e\"\nproxy = \"http://evil.example\"";
+    let found = config(&Given { project, ..Given::default() });
+    assert_eq!(found.warnings.len(), 8, "{:?}", found.warnings);
+    let Server { api_key, connection, .. } = &found.server;
+    assert!(api_key.is_none() && connection.own.is_empty());
+    assert!(connection.ca_file.is_none() && connection.proxy.is_none());
+}
+
+#[test]
+fn a_connection_that_cannot_be_is_told() {
+    for (user, words) in [
+        ("api_key = \"k\"\napi_key_command = \"c\"", "user.toml:2: `api_key` and"),
+        ("api_key_command = []", "is empty"),
+        ("api_key = { keyring = \"--all\" }", "a name in the keyring"),
+        ("api_key = { env = \"A=B\" }", "not the name of an environment variable"),
+        ("headers = { Host = \"x\" }", "filled in by slug itself"),
+        ("headers = { \"a b\" = \"x\" }", "cannot be the name of a header"),
+        ("headers = { a = \"x\\ny\" }", "one line of ASCII"),
+        ("headers = { a = { keyring = \"x\" } }", "the keyring is for keys"),
+        ("headers = { Authorization = \"Basic x\" }", "the key travels in the header `auth"),
+        ("proxy = \"ftp://p\"", "begins with http://, https://"),
+        ("client_key = \"k\"", "name its `client_certificate`"),
+        ("dialect = \"french\"", "\"common\", \"openai\""),
+        (
+            "[providers.p]\nendpoint = \"https://p/v1\"\nheaders = { api-key = \"x\" }\nkey_header = \"Api-Key\"",
+            "header `api-key`",
+        ),
+    ] {
+        let problem = problem(&Given { user, ..Given::default() });
+        assert!(problem.contains(words), "{user}: {problem}");
+    }
+    let user = "key_header = \"api-key\"\nheaders = { Authorization = \"Basic x\" }";
+    assert!(resolved(&Given { user, ..Given::default() }).is_ok());
+}
+
+#[test]
+fn a_proxys_password_is_not_shown() {
+    let found = config(&Given { user: "proxy = \"socks5h://me:CANARY@p:1\"", ..Given::default() });
+    let proxy = found.server.connection.proxy.as_ref().unwrap();
+    assert_eq!(proxy.value.to_string(), "socks5h://p:1");
+    assert!(!format!("{found:?}").contains("CANARY"));
+}
+
+#[test]
+fn secrets_are_not_in_debug_output() {
+    let environment = [
+        ("SLUG_API_KEY", "CANARY-1"),
+        ("OPENAI_API_KEY", "CANARY-2"),
+        ("SLUG_ENDPOINT", "http://h/v1"),
+    ];
+    let given = Given {
+        user: "api_key = \"CANARY-3\"\n[providers.p]\nendpoint = \"http://p/v1\"\napi_key = \"CANARY-4\"",
+        environment: &environment,
+        flags: flags(|it| it.api_key = Some("CANARY-5".into())),
+        ..Given::default()
+    };
+    let inputs = Environment::read(|name| {
+        environment.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
+    });
+    assert!(!format!("{:?} {inputs:?}", given.flags).contains("CANARY"));
+    let config = config(&given);
+    assert_eq!(key(&config), Some("CANARY-5"));
+    assert!(!format!("{config:?}").contains("CANARY"));
+}

@@ -1,0 +1,178 @@
+//! Which server is asked, and which others could be: named ones, and each protocol's own service.
+
+use super::super::super::ModelChoice;
+use super::*;
+use crate::domain::Effort;
+
+#[test]
+fn a_named_provider_is_endpoint_key_and_model_together() {
+    let user = "endpoint = \"http://localhost:8080/v1\"\napi_key = \"top\"\nmodel = \"small\"\n\
+                [providers.work]\nendpoint = \"https://work.example/v1\"\napi_key = \"w\"\n\
+                model = \"big\"\n[providers.bare]\nendpoint = \"https://bare.example/v1\"\n";
+    let choose = |name: &str| flags(|it| it.provider = Some(name.to_owned()));
+    let environment: &[_] = &[("SLUG_MODEL", "env")];
+
+    let work = config(&Given { user, environment, flags: choose("work"), ..Given::default() });
+    assert_eq!(work.server.name.value.as_str(), "work");
+    assert_eq!(work.server.endpoint.value.as_str(), "https://work.example/v1");
+    assert_eq!((key(&work), work.server.model.value.name()), (Some("w"), "big"));
+
+    let bare = config(&Given { user, flags: choose("bare"), ..Given::default() });
+    assert_eq!((key(&bare), bare.server.model.value.name()), (None, "default"));
+
+    let by_file = format!("provider = \"work\"\n{user}");
+    let found = config(&Given { user: &by_file, environment, ..Given::default() });
+    assert_eq!(found.server.endpoint.value.as_str(), "https://work.example/v1");
+    assert_eq!((key(&found), found.server.model.value.name()), (Some("w"), "env"));
+
+    let back = config(&Given { user: &by_file, flags: choose("openai"), ..Given::default() });
+    assert_eq!(back.server.endpoint.value.as_str(), "http://localhost:8080/v1");
+    assert_eq!(key(&back), Some("top"));
+}
+
+#[test]
+fn a_protocol_brings_its_own_service_key_model_and_limit() {
+    let environment: &[_] =
+        &[("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "oa"), ("SLUG_ENDPOINT", "")];
+    let by_flag = || flags(|it| it.provider = Some("anthropic".to_owned()));
+    let here = "endpoint = \"http://localhost:8080/v1\"\napi_key = \"k\"\nmodel = \"small\"";
+    let file = "provider = \"anthropic\"";
+    let there = format!("{file}\n{here}");
+    // What stands in the file, the flags, extra variables; endpoint, key, model and limit.
+    for (user, flags, extra, want) in [
+        (
+            file,
+            Flags::default(),
+            None,
+            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", 16_000),
+        ),
+        (
+            "",
+            by_flag(),
+            None,
+            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", 16_000),
+        ),
+        // The flag names the service; what is configured is another server's.
+        (
+            here,
+            by_flag(),
+            None,
+            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", 16_000),
+        ),
+        // The file says that this server speaks the protocol.
+        (&there, Flags::default(), None, ("http://localhost:8080/v1", Some("k"), "small", 16_000)),
+        (
+            file,
+            Flags::default(),
+            Some(("ANTHROPIC_MODEL", "m")),
+            ("https://api.anthropic.com/v1", Some("a"), "m", 16_000),
+        ),
+        (
+            "",
+            by_flag(),
+            Some(("ANTHROPIC_MAX_TOKENS", "9000")),
+            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", 9000),
+        ),
+        (
+            "",
+            Flags::default(),
+            Some(("ANTHROPIC_MODEL", "m")),
+            ("http://localhost:8000/v1", None, "default", 4096),
+        ),
+    ] {
+        let environment: Vec<_> = environment.iter().copied().chain(extra).collect();
+        let case = format!("{user} {flags:?} {extra:?}");
+        let found = config(&Given { user, environment: &environment, flags, ..Given::default() });
+        let seen = (
+            found.server.endpoint.value.as_str(),
+            key(&found),
+            found.server.model.value.name(),
+            found.server.max_tokens.value,
+        );
+        assert_eq!(seen, want, "{case}");
+        assert!(found.warnings.is_empty(), "{case}: {:?}", found.warnings);
+    }
+    let found = config(&Given {
+        user: "provider = \"gemini\"",
+        environment: &[("GEMINI_API_KEY", "g"), ("ANTHROPIC_API_KEY", "a")],
+        ..Given::default()
+    });
+    assert_eq!(
+        found.server.endpoint.value.as_str(),
+        "https://generativelanguage.googleapis.com/v1beta"
+    );
+    assert_eq!((key(&found), found.server.model.value.name()), (Some("g"), "gemini-flash-latest"));
+    // Two protocols of one service share its key.
+    for provider in ["openai", "responses"] {
+        let found = config(&Given {
+            user: &format!("provider = \"{provider}\"\nendpoint = \"https://api.openai.com\""),
+            environment: &[("OPENAI_API_KEY", "oa")],
+            ..Given::default()
+        });
+        assert_eq!((key(&found), found.warnings.len()), (Some("oa"), 0), "{provider}");
+    }
+    let found = config(&Given {
+        environment: &[("OPENAI_API_KEY", "oa")],
+        flags: flags(|it| it.provider = Some("responses".to_owned())),
+        ..Given::default()
+    });
+    assert_eq!(found.server.endpoint.value.as_str(), "https://api.openai.com/v1");
+    assert_eq!((key(&found), found.server.protocol), (Some("oa"), Protocol::Responses));
+    let wrong: &[_] = &[("ANTHROPIC_MAX_TOKENS", "many")];
+    let told = problem(&Given { user: file, environment: wrong, ..Given::default() });
+    assert!(told.contains("ANTHROPIC_MAX_TOKENS"), "{told}");
+}
+
+#[test]
+fn a_named_provider_says_its_protocol() {
+    let user = "[providers.work]\nendpoint = \"https://work.example\"\nprotocol = \"anthropic\"";
+    let found = config(&Given {
+        user,
+        environment: &[("ANTHROPIC_API_KEY", "a")],
+        flags: flags(|it| it.provider = Some("work".to_owned())),
+        ..Given::default()
+    });
+    assert_eq!(found.server.protocol, Protocol::Anthropic);
+    assert_eq!((key(&found), found.server.model.value.name()), (None, "default"));
+    let told = problem(&Given { user: &user.replace("anthropic", "smtp"), ..Given::default() });
+    assert!(told.contains("`openai`, `responses`, `anthropic`"), "{told}");
+}
+
+fn names(config: &Config) -> Vec<&str> {
+    config.others.iter().map(|it| it.name.value.as_str()).collect()
+}
+
+#[test]
+fn all_servers_that_could_be_switched_to_are_known() {
+    let user = "endpoint = \"http://localhost:8080/v1\"\nmodel = \"small\"\nmax_tokens = 100\n\
+                [providers.work]\nendpoint = \"https://work.example/v1\"\nmax_tokens = 200\n\
+                effort = \"low\"\ncontext_window = 5000\n\
+                [providers.zed]\nendpoint = \"https://zed.example/v1\"";
+    let environment: &[_] =
+        &[("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "oa"), ("SLUG_MODEL", "env")];
+    let found = config(&Given { user, environment, ..Given::default() });
+    assert_eq!(names(&found), ["work", "zed", "responses", "anthropic"]);
+    let (work, zed, anthropic) = (&found.others[0], &found.others[1], &found.others[3]);
+    assert_eq!((work.max_tokens.value, zed.max_tokens.value), (200, 100));
+    assert_eq!((work.context_window.value, zed.context_window.value), (5000, 200_000));
+    assert_eq!(work.effort.as_ref().map(|it| it.value), Some(Effort::Low));
+    assert_eq!(zed.effort, None);
+    assert_eq!(anthropic.endpoint.value.as_str(), "https://api.anthropic.com/v1");
+    assert_eq!(server_key(anthropic), Some("a"));
+    // What is said for the chosen server alone is not said of them.
+    assert_eq!(work.model.value, ModelChoice::Served);
+    assert_eq!(anthropic.model.value.name(), "claude-sonnet-5-5");
+    // What would be withheld from them is no matter of this run.
+    assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+
+    let choose = |name: &str| flags(|it| it.provider = Some(name.to_owned()));
+    let found = config(&Given { user, environment, flags: choose("work"), ..Given::default() });
+    assert_eq!(names(&found), ["zed", "openai", "responses", "anthropic"]);
+    assert_eq!(found.others[1].endpoint.value.as_str(), "http://localhost:8080/v1");
+    assert_eq!(found.others[1].model.value.name(), "small");
+    assert_eq!((found.server.max_tokens.value, found.server.context_window.value), (200, 5000));
+    assert_eq!(found.server.effort.as_ref().map(|it| it.value), Some(Effort::Low));
+    let found = config(&Given { environment, flags: choose("anthropic"), ..Given::default() });
+    assert_eq!(names(&found), ["responses"]);
+    assert_eq!(names(&config(&Given::default())), Vec::<&str>::new());
+}
