@@ -1,11 +1,11 @@
 //! The address of a model server, and who may be sent which key.
 
 use std::fmt;
-use std::net::IpAddr;
 
 use reqwest::Url;
 
 use super::services::Service;
+use crate::domain::is_this_machine;
 
 /// The address that chat completions are asked at: `http://localhost:8000/v1`.
 ///
@@ -65,7 +65,7 @@ impl Endpoint {
             "" => "/v1",
             path => path,
         };
-        let reach = match (is_loopback(&url), url.scheme()) {
+        let reach = match (url.host_str().is_some_and(is_this_machine), url.scheme()) {
             (true, _) => Reach::Loopback,
             (false, "https") => Reach::Encrypted,
             (false, _) => Reach::PlainRemote,
@@ -113,15 +113,6 @@ impl fmt::Display for ServerOrigin {
     }
 }
 
-fn is_loopback(url: &Url) -> bool {
-    let Some(host) = url.host_str() else { return false };
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    match bare.parse::<IpAddr>() {
-        Ok(address) => address.to_canonical().is_loopback(),
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,6 +157,7 @@ mod tests {
             ("http://[::1]:1/v1", Reach::Loopback),
             ("http://[::ffff:127.0.0.1]:1/v1", Reach::Loopback),
             ("http://model.localhost/v1", Reach::Loopback),
+            ("http://0.0.0.0:8000/v1", Reach::Loopback),
             ("https://api.openai.com/v1", Reach::Encrypted),
             ("http://192.168.1.5:8000/v1", Reach::PlainRemote),
             ("http://localhost.evil.example/v1", Reach::PlainRemote),

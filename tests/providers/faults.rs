@@ -167,17 +167,22 @@ async fn r30_packed_and_mislabelled_answers_are_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r30_an_endless_event_and_an_endless_answer_are_cut() {
+    // 50 MB, as one line and as many.
     let mebibyte = "x".repeat(1 << 20);
-    let endless = |start: &str| {
-        let rest = std::iter::repeat_n(mebibyte.clone(), 17);
-        Reply::stream(std::iter::once(start.to_owned()).chain(rest))
+    let endless = |start: &str, end: &str| {
+        let rest = std::iter::repeat_n(format!("{start}{mebibyte}{end}"), 50);
+        Reply::stream(std::iter::once("data: {\"x\":\"".to_owned()).chain(rest))
     };
     for protocol in Protocol::ALL {
-        let error = hear(protocol, endless("data: {\"x\":\""), patient()).await.error();
-        assert!(error.message.contains("16 MB"), "{protocol}: {error}");
-        assert_eq!(error.recovery, Recovery::GiveUp, "{protocol}");
+        for reply in [endless("", ""), endless("data: ", "\n")] {
+            let error = hear(protocol, reply, patient()).await.error();
+            assert!(error.message.contains("16 MB"), "{protocol}: {error}");
+            assert_eq!(error.recovery, Recovery::GiveUp, "{protocol}");
+        }
     }
-    let error = hear(Protocol::Anthropic, endless("{\"x\":\""), patient()).await.error();
+    let no_event = std::iter::repeat_n(mebibyte.clone(), 50);
+    let no_event = Reply::stream(std::iter::once("{\"x\":\"".to_owned()).chain(no_event));
+    let error = hear(Protocol::Anthropic, no_event, patient()).await.error();
     assert!(error.message.len() < 2000, "{} bytes", error.message.len());
 }
 

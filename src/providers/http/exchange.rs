@@ -1,0 +1,245 @@
+//! A request and its answer: sent with the key, read as it comes or whole, and what a refusal
+//! means.
+
+use std::time::Duration;
+
+use futures_util::{Stream, StreamExt, stream};
+use reqwest::header::HeaderValue;
+use reqwest::{RequestBuilder, Response};
+use secrecy::ExposeSecret;
+use tokio::time::timeout;
+
+use super::patience::{Asked, Overdue, Stage};
+use crate::providers::ProviderError;
+use crate::providers::failure::{self, KeyHeader, Refusal, Site};
+
+/// The most bytes of a refusal that are read.
+const REFUSAL_BYTES: usize = 64 << 10;
+
+/// How long a server may take to send all of a short answer: a list of models, a refusal.
+const SHORT_ANSWER_LIMIT: Duration = Duration::from_secs(15);
+
+/// Sends a request whose answer is streamed, and returns it once the server has accepted it.
+pub(in crate::providers) async fn open(
+    request: RequestBuilder,
+    asked: &Asked,
+) -> Result<Response, Refusal> {
+    let site = &asked.site;
+    let response = asked.within(Stage::NothingYet, with_key(request, site).send()).await?;
+    let response = response.map_err(|error| failure::of_transport(site, &error))?;
+    if response.status().is_success() {
+        return Ok(response);
+    }
+    Err(refusal(response, site).await)
+}
+
+/// Sends a request with a short answer, and returns its text.
+pub async fn fetch(
+    request: RequestBuilder,
+    site: &Site,
+    limit: usize,
+) -> Result<String, ProviderError> {
+    let fetched = async {
+        let sent = with_key(request, site).send().await;
+        let response = sent.map_err(|error| failure::of_transport(site, &error))?;
+        if response.status().is_success() {
+            text(response, site, limit).await
+        } else {
+            Err(refusal(response, site).await.error)
+        }
+    };
+    timeout(SHORT_ANSWER_LIMIT, fetched)
+        .await
+        .map_err(|_| Overdue::Silent(SHORT_ANSWER_LIMIT).told(&site.server))?
+}
+
+/// The body of a streamed answer, as it comes.
+pub(in crate::providers) fn body(
+    response: Response,
+    asked: Asked,
+) -> impl Stream<Item = Result<impl AsRef<[u8]> + Send, ProviderError>> + Send {
+    let source = Box::pin(response.bytes_stream());
+    let state = (source, asked, Stage::NothingYet);
+    stream::unfold(state, |(mut source, asked, stage)| async move {
+        let item = match asked.within(stage, source.next()).await {
+            Ok(None) => return None,
+            Ok(Some(chunk)) => chunk.map_err(|error| failure::of_transport(&asked.site, &error)),
+            Err(error) => Err(error),
+        };
+        Some((item, (source, asked, Stage::Begun)))
+    })
+}
+
+fn with_key(request: RequestBuilder, site: &Site) -> RequestBuilder {
+    let Some(key) = &site.key else { return request };
+    match &site.key_header {
+        KeyHeader::Bearer => request.bearer_auth(key.expose_secret()),
+        KeyHeader::Named(name) => match HeaderValue::from_str(key.expose_secret()) {
+            Ok(mut value) => {
+                value.set_sensitive(true);
+                request.header(name.as_ref(), value)
+            }
+            // A key that is no header is told by the server's refusal, without being repeated.
+            Err(_) => request,
+        },
+    }
+}
+
+async fn refusal(response: Response, site: &Site) -> Refusal {
+    let status = response.status().as_u16();
+    let headers = response.headers().clone();
+    let body = timeout(SHORT_ANSWER_LIMIT, text(response, site, REFUSAL_BYTES)).await;
+    // What went wrong while reading the refusal matters less than that there is one.
+    let body = body.ok().and_then(Result::ok).unwrap_or_default();
+    let error = failure::of_response(site, status, &headers, &body, chrono::Utc::now());
+    Refusal { error, body }
+}
+
+async fn text(mut response: Response, site: &Site, limit: usize) -> Result<String, ProviderError> {
+    let mut bytes = Vec::new();
+    while bytes.len() < limit {
+        let chunk = response.chunk().await.map_err(|error| failure::of_transport(site, &error))?;
+        let Some(chunk) = chunk else { break };
+        bytes.extend_from_slice(&chunk);
+    }
+    bytes.truncate(limit);
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+    use std::sync::Arc;
+
+    use reqwest::Client;
+    use reqwest::dns::{Name, Resolve, Resolving};
+    use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
+
+    use super::*;
+    use crate::providers::Recovery;
+    use crate::providers::http::{AfterSleep, Endpoint, Http, Patience, PlainHttp, build, named};
+
+    fn parse(text: &str) -> Endpoint {
+        Endpoint::parse(text, PlainHttp::LoopbackOnly).unwrap()
+    }
+
+    /// A server that takes one connection, sends `head` and then nothing.
+    fn stalling(head: &'static str) -> (Endpoint, std::thread::JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _request = std::io::Read::read(&mut stream, &mut [0; 4096]).unwrap();
+            std::io::Write::write_all(&mut stream, head.as_bytes()).unwrap();
+            // Reads until the client has gone.
+            let _ = std::io::copy(&mut stream, &mut std::io::sink());
+        });
+        (parse(&format!("http://{address}/v1")), serving)
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn silence_is_an_error_in_every_phase() {
+        const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n";
+        const BEGUN: &str = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n: ping\n\n";
+        let short = Duration::from_millis(30);
+        let long = Duration::from_secs(3600);
+        let nothing = "has sent nothing";
+        let table = [
+            ("no head", "", Some(short), long, None, nothing),
+            ("no first byte", HEAD, Some(short), long, None, nothing),
+            ("no second byte", BEGUN, None, short, None, nothing),
+            ("no end, and no head", "", None, long, Some(short), "timeouts.total"),
+            ("no end", BEGUN, None, long, Some(short), "timeouts.total"),
+        ];
+        for (phase, head, first_byte, idle, total, says) in table {
+            let (endpoint, serving) = stalling(head);
+            let site = Site { server: endpoint.to_string(), ..Site::default() };
+            let patience = Patience { first_byte, idle, total, sleep: AfterSleep::Gone };
+            let http = Http::new();
+            let get = http.client(&endpoint).unwrap().get(endpoint.join("x"));
+            let asked = Asked::now(site, patience);
+            let error = match open(get, &asked).await {
+                Err(refusal) => refusal.error,
+                Ok(response) => {
+                    let mut chunks = Box::pin(body(response, asked));
+                    loop {
+                        if let Err(error) = chunks.next().await.unwrap() {
+                            break error;
+                        }
+                    }
+                }
+            };
+            assert!(error.message.contains(says), "{phase}: {error}");
+            let recovery = if total.is_some() { Recovery::GiveUp } else { Recovery::Retry };
+            assert_eq!(error.recovery, recovery, "{phase}");
+            drop(http);
+            serving.join().unwrap();
+        }
+    }
+
+    /// Asks the server of this client for anything, and says what comes of it.
+    async fn asked(client: &Client, url: &str) -> Result<String, ProviderError> {
+        let site = Site { server: url.to_owned(), ..Site::default() };
+        fetch(client.get(url), &site, 1 << 10).await
+    }
+
+    /// A port at which IPv4 answers and IPv6 takes no connection, not even to refuse it; and what
+    /// keeps it so. `None` where the machine has no IPv6.
+    fn black_hole() -> Option<(SocketAddr, SocketAddr, Vec<TcpStream>)> {
+        let open = TcpListener::bind("127.0.0.1:0").unwrap();
+        let here = open.local_addr().unwrap();
+        let hole = SocketAddr::from((Ipv6Addr::LOCALHOST, here.port()));
+        let socket = socket(AddressFamily::INET6, SocketType::STREAM, None).ok()?;
+        bind(&socket, &hole).ok()?;
+        listen(&socket, 0).unwrap();
+        // Once its queue is full, the system leaves further connections without an answer.
+        let full = Duration::from_secs(1);
+        let held = std::iter::from_fn(|| TcpStream::connect_timeout(&hole, full).ok());
+        let held: Vec<TcpStream> = held.take(64).collect();
+        std::thread::spawn(move || {
+            let _hole = socket;
+            for stream in open.incoming() {
+                let mut stream = stream.unwrap();
+                let _request = std::io::Read::read(&mut stream, &mut [0; 4096]).unwrap();
+                let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere";
+                std::io::Write::write_all(&mut stream, answer.as_bytes()).unwrap();
+            }
+        });
+        Some((hole, here, held))
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn r37_where_one_family_of_addresses_is_a_black_hole_the_other_is_taken() {
+        let Some((hole, here, _held)) = black_hole() else {
+            println!("skipped: this machine has no IPv6");
+            return;
+        };
+        let towards = |addresses: &[SocketAddr]| {
+            build(|| named().no_proxy().resolve_to_addrs("model.test", addresses), &[]).unwrap()
+        };
+        let url = format!("http://model.test:{}/", here.port());
+        let both = asked(&towards(&[hole, here]), &url).await;
+        assert_eq!(both.as_deref(), Ok("here"));
+    }
+
+    /// A resolver that says the same of every name.
+    struct Says(&'static str);
+
+    impl Resolve for Says {
+        fn resolve(&self, _name: Name) -> Resolving {
+            let error = std::io::Error::other(self.0);
+            Box::pin(std::future::ready(Err(error.into())))
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn r37_a_resolver_that_fails_is_told_as_a_name_that_is_not_found() {
+        for words in ["Name or service not known", "Temporary failure in name resolution"] {
+            let client = build(|| named().no_proxy().dns_resolver(Arc::new(Says(words))), &[]);
+            let error = asked(&client.unwrap(), "https://model.test/v1").await.unwrap_err();
+            let told = "The host of https://model.test/v1 cannot be found";
+            assert!(error.message.starts_with(told), "{words}: {error}");
+            assert_eq!(error.recovery, Recovery::Retry, "the network may come back");
+        }
+    }
+}

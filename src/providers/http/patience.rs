@@ -1,0 +1,235 @@
+//! How long an answer is waited for.
+//!
+//! Each answer has limits: to its first byte, between two pieces, and in all. A machine that has
+//! slept finds its connections dead without being told so; the wall clock, which goes on in sleep
+//! while timers stand still, tells.
+
+use std::pin::pin;
+use std::time::{Duration, SystemTime};
+
+use tokio::time::{Instant, timeout_at};
+
+use super::Endpoint;
+use crate::providers::failure::Site;
+use crate::providers::{ProviderError, Recovery};
+
+/// How often a wait looks whether the machine has slept.
+const GLANCE: Duration = Duration::from_secs(5);
+
+/// What is longer than this between two clocks was sleep.
+const SLEEP: Duration = Duration::from_secs(20);
+
+/// The limits of time that the person has set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For the first byte of an answer.
+    pub first_byte: Option<Duration>,
+    /// Between two pieces of it.
+    pub idle: Option<Duration>,
+    /// For all of it.
+    pub total: Option<Duration>,
+}
+
+/// How long to wait for bytes, comments and keep-alives included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// For the first byte of the answer, from the moment of asking. A server on this machine has
+    /// no such limit: reading a long prompt takes it minutes.
+    pub first_byte: Option<Duration>,
+    /// Between two pieces of the answer.
+    pub idle: Duration,
+    /// For the whole answer, from the moment of asking. A slow machine may write for hours.
+    pub total: Option<Duration>,
+    /// What a sleep of this machine means.
+    pub sleep: AfterSleep,
+}
+
+/// What a sleep of this machine does to a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterSleep {
+    /// The other side, which stayed awake, has given it up.
+    Gone,
+    /// The other side slept, too.
+    Lasts,
+}
+
+impl Patience {
+    /// What `endpoint` is given, where the person has set nothing else.
+    pub fn towards(endpoint: &Endpoint, set: Timeouts) -> Self {
+        let elsewhere = |limit: u64| (!endpoint.is_local()).then_some(Duration::from_secs(limit));
+        Self {
+            first_byte: set.first_byte.or_else(|| elsewhere(60)),
+            idle: set.idle.unwrap_or(Duration::from_secs(90)),
+            total: set.total.or_else(|| elsewhere(3600)),
+            sleep: if endpoint.is_local() { AfterSleep::Lasts } else { AfterSleep::Gone },
+        }
+    }
+}
+
+/// A question, from the moment of asking.
+#[derive(Debug)]
+pub(in crate::providers) struct Asked {
+    /// Who is asked.
+    pub(in crate::providers) site: Site,
+    patience: Patience,
+    at: Instant,
+}
+
+/// Why an answer is waited for no longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Overdue {
+    Silent(Duration),
+    Total(Duration),
+    Slept,
+}
+
+/// How far an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    NothingYet,
+    Begun,
+}
+
+impl Asked {
+    /// Asked just now.
+    pub(in crate::providers) fn now(site: Site, patience: Patience) -> Self {
+        Self { site, patience, at: Instant::now() }
+    }
+
+    /// Waits for the next piece within all limits. What is there counts before what is over.
+    pub(super) async fn within<F: Future>(
+        &self,
+        stage: Stage,
+        piece: F,
+    ) -> Result<F::Output, ProviderError> {
+        let waited = self.wait(stage, piece).await;
+        waited.map_err(|overdue| overdue.told(&self.site.server))
+    }
+
+    async fn wait<F: Future>(&self, stage: Stage, piece: F) -> Result<F::Output, Overdue> {
+        let mut piece = pin!(piece);
+        let (began, wall) = (Instant::now(), SystemTime::now());
+        let silent = match stage {
+            Stage::NothingYet => self.patience.first_byte.map(|limit| (self.at + limit, limit)),
+            Stage::Begun => Some((began + self.patience.idle, self.patience.idle)),
+        };
+        let total = self.patience.total.map(|limit| (self.at + limit, limit));
+        loop {
+            let now = Instant::now();
+            if let Some((at, limit)) = total
+                && now >= at
+            {
+                return Err(Overdue::Total(limit));
+            }
+            let glance = match self.patience.sleep {
+                AfterSleep::Gone => Some(now + GLANCE),
+                AfterSleep::Lasts => None,
+            };
+            let ends = [silent.map(|(at, _)| at), total.map(|(at, _)| at), glance];
+            let Some(end) = ends.into_iter().flatten().min() else { return Ok(piece.await) };
+            if let Ok(output) = timeout_at(end, piece.as_mut()).await {
+                return Ok(output);
+            }
+            let now = Instant::now();
+            if self.patience.sleep == AfterSleep::Gone
+                && slept(wall.elapsed().unwrap_or_default(), now.duration_since(began))
+            {
+                return Err(Overdue::Slept);
+            }
+            if let Some((at, limit)) = silent
+                && now >= at
+            {
+                return Err(Overdue::Silent(limit));
+            }
+        }
+    }
+}
+
+/// Whether the machine slept in a time that the wall clock and a timer measured. A clock that was
+/// set looks the same, and costs one request.
+fn slept(wall: Duration, ticked: Duration) -> bool {
+    wall.saturating_sub(ticked) > SLEEP
+}
+
+impl Overdue {
+    pub(super) fn told(self, server: &str) -> ProviderError {
+        let (message, recovery) = match self {
+            Self::Silent(limit) => (
+                format!(
+                    "{server} has sent nothing for {} s. It may be overloaded, or the network is \
+                     down.",
+                    limit.as_secs()
+                ),
+                Recovery::Retry,
+            ),
+            Self::Total(limit) => (
+                format!(
+                    "{server} was still answering after {} s. Where that is to be expected, raise \
+                     `timeouts.total` in ~/.slug/config.toml.",
+                    limit.as_secs()
+                ),
+                Recovery::GiveUp,
+            ),
+            Self::Slept => (
+                format!("The connection to {server} did not outlast this machine's sleep."),
+                Recovery::Retry,
+            ),
+        };
+        ProviderError { message, status: None, recovery }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::providers::http::PlainHttp;
+
+    fn parse(text: &str) -> Endpoint {
+        Endpoint::parse(text, PlainHttp::LoopbackOnly).unwrap()
+    }
+
+    #[test]
+    fn r37_sleep_is_what_the_wall_clock_has_and_the_timer_has_not() {
+        let seconds = Duration::from_secs;
+        let table = [
+            (seconds(5), seconds(5), false),
+            (seconds(90), seconds(89), false),
+            (seconds(20), seconds(5), false),
+            (seconds(3600), seconds(3), true),
+            // The clock was set back meanwhile.
+            (seconds(0), seconds(5), false),
+        ];
+        for (wall, ticked, expected) in table {
+            assert_eq!(slept(wall, ticked), expected, "{wall:?} {ticked:?}");
+        }
+        let told = Overdue::Slept.told("https://api.example.com/v1");
+        assert_eq!(told.recovery, Recovery::Retry);
+        assert!(told.message.contains("sleep"), "{told}");
+    }
+
+    #[test]
+    fn a_server_on_this_machine_may_read_and_write_as_long_as_it_needs() {
+        let towards = |text, set| Patience::towards(&parse(text), set);
+        let (far, near) = ("https://api.example.com/v1", "http://localhost:8000/v1");
+        let seconds = Duration::from_secs;
+        let patience = Patience {
+            first_byte: Some(seconds(60)),
+            idle: seconds(90),
+            total: Some(seconds(3600)),
+            sleep: AfterSleep::Gone,
+        };
+        assert_eq!(towards(far, Timeouts::default()), patience);
+        let here = Patience { first_byte: None, total: None, sleep: AfterSleep::Lasts, ..patience };
+        assert_eq!(towards(near, Timeouts::default()), here);
+        let set = Timeouts {
+            first_byte: Some(seconds(1)),
+            idle: Some(seconds(2)),
+            total: Some(seconds(3)),
+        };
+        for address in [far, near] {
+            let own = towards(address, set);
+            let limits = (own.first_byte, own.idle, own.total);
+            assert_eq!(limits, (Some(seconds(1)), seconds(2), Some(seconds(3))));
+        }
+    }
+}
