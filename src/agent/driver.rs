@@ -252,7 +252,7 @@ impl Agent {
     async fn answer(&mut self, gate: Arc<Gate>) {
         let limits = Limits { tool_rounds: self.setup.max_tool_rounds };
         let cancel = &gate.context.cancel;
-        let model = match self.model_for_turn(cancel).await {
+        let model = match self.model_for_turn(gate.turn, cancel).await {
             Ok(model) => model,
             Err(outcome) => return self.end_turn(&gate, outcome, Usage::default()).await,
         };

@@ -67,7 +67,7 @@ pub enum Event {
         /// The one that was taken back.
         returned: Option<Typed>,
     },
-    /// A request is on its way to the model.
+    /// A request is on its way to the model, or one for the models that there are.
     RequestSent {
         /// The turn.
         turn: TurnId,
@@ -136,7 +136,8 @@ pub enum Event {
     },
     /// What the session has taken so far.
     Spent(Box<Spending>),
-    /// The response failed and will be asked for again: what streamed is void.
+    /// The response, or the list of models that a turn waits for, failed and will be asked for
+    /// again: what streamed is void.
     ResponseDropped {
         /// The turn.
         turn: TurnId,

@@ -6,21 +6,26 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::providers::retry::{self, Came, Next};
 use crate::providers::{ModelInfo, Provider, ProviderError};
 use crate::session::{Conversation, Entry, LastModels, TurnOutcome};
 
 use super::Event;
+use super::drive::random_fraction;
 use super::driver::Agent;
 use super::gate::Person;
 use super::services::Service;
 use super::sessions::blocking;
 use super::setup::Standing;
-use crate::domain::{Effort, ModelName, NoticeLevel, Window};
+use crate::domain::{Effort, ModelName, NoticeLevel, TurnId, Window};
 
 /// The name that stands for whatever model the server has.
 pub const ANY_MODEL: &str = "default";
 
 type Listed = Result<Vec<ModelInfo>, ProviderError>;
+
+/// What a turn gets of it, or how it ends without.
+type Listing = Result<Vec<ModelInfo>, TurnOutcome>;
 
 /// What the server said of its models.
 #[derive(Debug, Default)]
@@ -74,25 +79,19 @@ impl Agent {
     }
 
     /// The model for a turn that is about to begin. Waits for the server's list where none was
-    /// named, and asks again where the last try failed.
+    /// named.
     pub(super) async fn model_for_turn(
         &mut self,
+        turn: TurnId,
         cancel: &CancellationToken,
     ) -> Result<String, TurnOutcome> {
         if let Some(model) = &self.model {
             return Ok(model.clone());
         }
         if self.models.known.is_empty() {
-            self.models.ask(&self.service().provider.clone());
-            let listed = tokio::select! {
-                biased;
-                () = cancel.cancelled() => return Err(TurnOutcome::Interrupted),
-                listed = self.models.answer() => listed,
-            };
-            match listed {
-                Ok(models) => self.models.known = models,
-                Err(error) => return Err(TurnOutcome::Failed(error.message)),
-            }
+            let listing = self.list_for_turn(turn);
+            let listed = cancel.run_until_cancelled(listing).await;
+            self.models.known = listed.unwrap_or(Err(TurnOutcome::Interrupted))?;
         }
         self.choose().await;
         self.model.clone().ok_or_else(|| {
@@ -102,6 +101,30 @@ impl Agent {
                 "Choose a model first, with /model, then ask again with /retry.".into()
             })
         })
+    }
+
+    /// The server's list, for a turn that waits for it. What passes is waited for as it is where a
+    /// request fails: a server that has just been started needs its time to load a model.
+    async fn list_for_turn(&mut self, turn: TurnId) -> Listing {
+        let mut failures = 0;
+        loop {
+            self.models.ask(&self.service().provider.clone());
+            let error = match self.models.answer().await {
+                Ok(models) => return Ok(models),
+                Err(error) => error,
+            };
+            failures += 1;
+            match retry::next(failures, &error, Came::Nothing, random_fraction()) {
+                Next::Again(again) => {
+                    let reason = error.message;
+                    let dropped = Event::ResponseDropped { turn, reason, again: Some(again) };
+                    self.events.tell(dropped).await;
+                    tokio::time::sleep(again.pause).await;
+                    self.events.tell(Event::RequestSent { turn }).await;
+                }
+                Next::Stop => return Err(TurnOutcome::Failed(error.message)),
+            }
+        }
     }
 
     pub(super) async fn set_model(&mut self, typed: &str) {

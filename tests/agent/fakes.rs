@@ -72,6 +72,8 @@ pub fn failure(status: u16, recovery: Recovery) -> Say {
 /// What the server says when it is asked for its models.
 pub enum Models {
     These(Vec<&'static str>),
+    /// These failures one after another, then `test-model`.
+    After(Mutex<VecDeque<ProviderError>>),
     Hang,
 }
 
@@ -138,6 +140,10 @@ impl Provider for Scripted {
                 .iter()
                 .map(|name| ModelInfo { id: (*name).to_owned(), context_window: Some(8192) })
                 .collect()),
+            Models::After(failures) => match failures.lock().unwrap().pop_front() {
+                Some(failure) => Err(failure),
+                None => Ok(vec![ModelInfo { id: "test-model".into(), context_window: None }]),
+            },
             Models::Hang => future::pending().await,
         }
     }

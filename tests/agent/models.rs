@@ -1,9 +1,11 @@
 //! Several providers in one session: changing between them, and finding the last one again.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use slug_code::agent::{Command, Event, Service, Standing, Start};
 use slug_code::domain::{Effort, ModelName};
+use slug_code::providers::{ProviderError, Recovery};
 use slug_code::session::{Entry, LastModels, TurnOutcome};
 
 use super::fakes::{Models, Scripted, words};
@@ -126,4 +128,53 @@ async fn what_was_chosen_in_a_folder_is_remembered_there() {
     let kept = LastModels::load(&scene.home.join("models.json"));
     let last = kept.of(&scene.work).unwrap();
     assert_eq!((&last.name, last.effort), (&ModelName::new("other", "small"), None));
+}
+
+/// A scene whose server lists its models only after it has failed so often in this way.
+fn failing(times: usize, recovery: Recovery) -> Scene {
+    let message = "It is not ready.".to_owned();
+    let failure = ProviderError { message, status: Some(503), recovery };
+    let failures = Mutex::new(std::iter::repeat_n(failure, times).collect());
+    Scene { named: None, ..Scene::with_models(Models::After(failures)) }
+}
+
+/// The tries that were announced.
+fn tries(rig: &Rig) -> Vec<u32> {
+    let number = |event: &Event| match event {
+        Event::ResponseDropped { again, .. } => again.map(|again| again.number),
+        _ => None,
+    };
+    rig.heard.iter().filter_map(number).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_fails_is_waited_for_as_an_answer_is() {
+    let scene = failing(4, Recovery::RetryAfter(Duration::from_millis(1)));
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [words("awake")]);
+    assert_eq!(rig.turn("hello").await, TurnOutcome::Answered);
+    // The first failure may have come before the message.
+    let tries = tries(&rig);
+    assert!(matches!(tries.as_slice(), [1, 2, 3] | [1, 2, 3, 4]), "{tries:?}");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_wait_for_a_list_ends_with_the_turn() {
+    let scene = failing(100, Recovery::RetryAfter(Duration::from_secs(60)));
+    let mut rig = scene.open(Start::New).await;
+    rig.send("hello").await;
+    rig.until("pause", |event| matches!(event, Event::ResponseDropped { .. })).await;
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_would_fail_again_is_not_waited_for() {
+    let scene = failing(100, Recovery::AskPerson);
+    let mut rig = scene.open(Start::New).await;
+    let outcome = TurnOutcome::Failed("It is not ready.".to_owned());
+    assert_eq!(rig.turn("hello").await, outcome);
+    assert_eq!(tries(&rig), [0; 0]);
+    rig.close().await;
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::test_kill_process;
+use serde_json::json;
 
 use crate::support::desk::Desk;
 use crate::support::model_server::{Gate, ModelServer, Reply, wait_until};
@@ -46,6 +47,29 @@ fn a_pause_counts_down_until_escape_ends_it() {
     assert_eq!(server.chats().len(), 1);
     slug.keys(key::ESC);
     slug.wait_until("both stopped", |screen| screen.matches(STOPPED).count() == 2);
+}
+
+#[test]
+fn a_server_that_still_loads_its_model_is_waited_for_until_escape() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let loading = json!({"error":
+        {"code": 503, "message": "Loading model", "type": "unavailable_error"}});
+    server.answer("GET /v1/models", Reply::json(503, &loading));
+    let arguments = ["--trust-workspace", "-e", &server.endpoint()];
+    let mut slug = Slug::at(&desk, 100, 30).args(&arguments).open();
+    slug.wait_for("is still loading the model");
+    slug.say("hello");
+    slug.wait_until("the countdown", |screen| {
+        screen.contains("Trying again in") && screen.contains(" of 10) · esc stops")
+    });
+    slug.keys(key::ESC);
+    slug.wait_for(STOPPED);
+    let list = json!({"data": [{"id": "late-model"}]});
+    server.answer("GET /v1/models", Reply::json(200, &list));
+    server.reply(Reply::text("Awake."));
+    slug.say("and now?");
+    slug.wait_for("Awake.");
+    assert_eq!(server.chats()[0].body["model"], "late-model");
 }
 
 #[test]
