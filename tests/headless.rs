@@ -59,6 +59,9 @@ fn json_is_one_object_with_answer_session_and_usage() {
     assert!(result["session_id"].as_str().is_some_and(|id| id.len() == 36), "{result}");
     assert!(result["usage"].is_object() && result["turns"] == 1, "{result}");
     assert!(result.get("cost").is_some(), "{result}");
+    // Nothing but the conversation has asked.
+    let main = json!({"usage": result["usage"], "cost": result["cost"]});
+    assert_eq!(result["by_source"], json!({"main": main}));
 }
 
 #[test]

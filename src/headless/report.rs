@@ -1,13 +1,13 @@
 //! From events to what a script reads.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::agent::Event;
 use crate::cli::{Exit, OutputFormat};
 use crate::domain::{
     Block, Money, NoticeLevel, Role, SessionId, StopReason, ToolCall, TurnId, Usage,
 };
-use crate::session::{Entry, MessageEntry, Record, TurnOutcome};
+use crate::session::{BySource, Entry, MessageEntry, Record, TurnOutcome};
 
 /// What has happened so far, and what is left to say of it.
 #[derive(Debug)]
@@ -22,6 +22,7 @@ pub struct Report {
     outcome: Option<TurnOutcome>,
     usage: Usage,
     cost: Option<Money>,
+    by_source: BySource,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,7 @@ impl Report {
             outcome: None,
             usage: Usage::default(),
             cost: None,
+            by_source: BySource::default(),
         }
     }
 
@@ -77,6 +79,8 @@ impl Report {
             }
             Event::Spent(spending) => {
                 self.cost = spending.turn(self.turn).known_cost();
+                let by_source = spending.turn_by_source(self.turn);
+                self.by_source = by_source.cloned().unwrap_or_default();
                 Vec::new()
             }
             Event::Recorded(record) => self.recorded(record),
@@ -230,6 +234,14 @@ impl Report {
             .iter()
             .map(|(call, reason)| json!({"call": call, "reason": reason}))
             .collect();
+        let by_source: Map<String, Value> = self
+            .by_source
+            .iter()
+            .map(|(of, spent)| {
+                let sums = json!({"usage": spent.usage, "cost": spent.known_cost()});
+                (of.name().to_owned(), sums)
+            })
+            .collect();
         // An unknown cost is not zero.
         json!({
             "type": "result",
@@ -237,6 +249,7 @@ impl Report {
             "session_id": self.session,
             "usage": self.usage,
             "cost": self.cost,
+            "by_source": by_source,
             "turns": self.turn,
             "exit": self.exit().code(),
             "refused": refused,

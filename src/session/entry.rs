@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     Block, CallId, ContentHash, Display, Effort, EntryId, Message, Mode, Money, Outcome, Role,
-    RuleSource, SessionId, StopReason, Todo, ToolStatus, TurnId, Usage,
+    RuleSource, SessionId, Source, StopReason, Todo, ToolStatus, TurnId, Usage,
 };
 
 use super::files::serialize_path;
@@ -132,6 +132,9 @@ pub struct MessageEntry {
     /// Of a response: what it cost in US dollars, where its price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
+    /// Of a response: what it was asked for.
+    #[serde(default, skip_serializing_if = "Source::is_main")]
+    pub source: Source,
     /// Of a response: SHA-256 of model, tools, system text and messages that it answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<ContentHash>,
@@ -246,6 +249,7 @@ impl MessageEntry {
             usage: None,
             model: None,
             cost: None,
+            source: Source::Main,
             answered: None,
             result: None,
         }

@@ -37,7 +37,7 @@ pub use lock::Holder;
 pub use log::{LogError, LogHandle};
 pub use meta::Meta;
 pub use recover::{Loaded, NEWEST, Notice, Tail, load};
-pub use spending::{ModelSpent, Spending, Spent};
+pub use spending::{BySource, ModelSpent, Spending, Spent};
 pub use store::{Store, StoreError};
 
 #[cfg(test)]

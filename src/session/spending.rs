@@ -1,4 +1,5 @@
-//! What the responses of a session have taken: tokens and money, by model and by turn.
+//! What the responses of a session have taken: tokens and money, by model, by turn, and by what
+//! they were asked for.
 //!
 //! Each response counts in the session that asked for it. The part that a fork has taken over was
 //! paid for in the session it comes from and is kept apart, so that adding up all sessions counts
@@ -7,7 +8,7 @@
 
 use std::ops::AddAssign;
 
-use crate::domain::{EntryId, ModelName, Money, TurnId, Usage};
+use crate::domain::{EntryId, ModelName, Money, Source, TurnId, Usage};
 
 use super::{MessageEntry, Record};
 
@@ -15,9 +16,10 @@ use super::{MessageEntry, Record};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Spending {
     by_model: Vec<ModelSpent>,
+    by_source: BySource,
     taken_over: Spent,
     last_turn: TurnId,
-    of_turn: Spent,
+    of_turn: BySource,
     last: Option<Usage>,
     began: Option<EntryId>,
 }
@@ -30,6 +32,10 @@ pub struct ModelSpent {
     /// All its responses.
     pub spent: Spent,
 }
+
+/// Sums by what the responses were asked for, in the order in which that first was.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BySource(Vec<(Source, Spent)>);
 
 /// What one response, or several together, took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -57,6 +63,29 @@ impl Spent {
     }
 }
 
+impl BySource {
+    /// Each sum with what it is of.
+    pub fn iter(&self) -> impl Iterator<Item = (Source, &Spent)> {
+        self.0.iter().map(|(source, spent)| (*source, spent))
+    }
+
+    /// All of them together.
+    pub fn total(&self) -> Spent {
+        let mut total = Spent::default();
+        for (_, spent) in &self.0 {
+            total += *spent;
+        }
+        total
+    }
+
+    fn add(&mut self, source: Source, spent: Spent) {
+        match self.0.iter_mut().find(|(of, _)| *of == source) {
+            Some((_, sum)) => *sum += spent,
+            None => self.0.push((source, spent)),
+        }
+    }
+}
+
 impl AddAssign for Spent {
     fn add_assign(&mut self, other: Self) {
         self.usage += other.usage;
@@ -72,13 +101,14 @@ impl Spending {
         &self.by_model
     }
 
+    /// By what they were asked for.
+    pub fn by_source(&self) -> &BySource {
+        &self.by_source
+    }
+
     /// The session's own responses together.
     pub fn total(&self) -> Spent {
-        let mut total = Spent::default();
-        for row in &self.by_model {
-            total += row.spent;
-        }
-        total
+        self.by_source.total()
     }
 
     /// How a row is called: by the provider, too, where there are several.
@@ -94,7 +124,12 @@ impl Spending {
 
     /// What a turn has taken; nothing for any but the newest.
     pub fn turn(&self, turn: TurnId) -> Spent {
-        if self.last_turn == turn { self.of_turn } else { Spent::default() }
+        self.turn_by_source(turn).map(BySource::total).unwrap_or_default()
+    }
+
+    /// The same by what it was asked for.
+    pub fn turn_by_source(&self, turn: TurnId) -> Option<&BySource> {
+        (self.last_turn == turn).then_some(&self.of_turn)
     }
 
     /// What the last response took, where its server said.
@@ -124,9 +159,10 @@ impl Spending {
             return;
         }
         if self.last_turn != record.turn {
-            (self.last_turn, self.of_turn) = (record.turn, Spent::default());
+            (self.last_turn, self.of_turn) = (record.turn, BySource::default());
         }
-        self.of_turn += spent;
+        self.of_turn.add(said.source, spent);
+        self.by_source.add(said.source, spent);
         match self.by_model.iter_mut().find(|row| row.model == model) {
             Some(row) => row.spent += spent,
             None => self.by_model.push(ModelSpent { model, spent }),

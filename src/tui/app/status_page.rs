@@ -99,17 +99,28 @@ fn window(window: Window) -> String {
     }
 }
 
+/// What was asked for beside the conversation, and the conversation's own part; nothing where that
+/// is all there is.
+fn parts<'a>(parts: impl Iterator<Item = (&'static str, &'a Spent)>) -> Vec<Row> {
+    let rows: Vec<Row> = parts.map(|(of, spent)| sums(&format!("of it {of}"), spent)).collect();
+    if rows.len() > 1 { rows } else { Vec::new() }
+}
+
+fn sums(name: &str, spent: &Spent) -> Row {
+    Row::Sums(Box::new(Sums::of(name, spent)))
+}
+
 fn taken(model: &Model) -> Vec<Row> {
     let spending = &model.status.spending;
     let (total, before) = (spending.total(), spending.taken_over());
     let mut rows = Vec::new();
-    let sums = |name: &str, spent: &Spent| Row::Sums(Box::new(Sums::of(name, spent)));
     rows.extend(spending.by_model().iter().map(|row| sums(&spending.name(row), &row.spent)));
     match spending.by_model().len() {
         0 => rows.push(Row::Note("No model has answered in this session yet.".to_owned())),
         1 => {}
         _ => rows.push(sums("together", &total)),
     }
+    rows.extend(parts(spending.by_source().iter().map(|(of, spent)| (of.name(), spent))));
     if before.responses > 0 {
         rows.push(sums("before the fork, counted there", &before));
     }
@@ -125,4 +136,17 @@ fn taken(model: &Model) -> Vec<Row> {
         }
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_the_conversation_is_told_apart_where_there_is_any() {
+        let spent = Spent { responses: 1, ..Spent::default() };
+        assert_eq!(parts([("main", &spent)].into_iter()), []);
+        let rows = parts([("main", &spent), ("title", &spent)].into_iter());
+        assert_eq!(rows, [sums("of it main", &spent), sums("of it title", &spent)]);
+    }
 }
