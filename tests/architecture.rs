@@ -37,7 +37,7 @@ const DOORS: &[(&str, &[&str])] = &[
         ],
     ),
     ("commands", &["domain"]),
-    ("doctor", &["config", "context", "domain", "providers"]),
+    ("doctor", &["catalogue", "config", "context", "domain", "providers"]),
     ("headless", &["agent", "cli", "domain", "session"]),
     (
         "tui",

@@ -19,16 +19,12 @@ impl Agent {
     /// How much a model reads at once where its server does not say.
     pub(super) async fn window_unserved(&self, model: &str) -> Window {
         let assumed = Window::Assumed(self.service().window);
-        if self.service().provider.host().is_none() {
-            return assumed;
-        }
-        if let Some(facts) = self.facts(model).await {
-            return Window::Known(facts.window);
-        }
+        let Some(host) = self.service().provider.host().map(str::to_owned) else { return assumed };
         let (shelf, model) = (self.setup.catalogue.clone(), model.to_owned());
+        // The first time this reads the catalogue.
         let found =
-            tokio::task::spawn_blocking(move || shelf.catalogue().window_anywhere(&model)).await;
-        found.ok().flatten().map_or(assumed, Window::Known)
+            tokio::task::spawn_blocking(move || shelf.catalogue().window_unserved(&host, &model));
+        found.await.ok().flatten().map_or(assumed, Window::Known)
     }
 
     /// What a response of this model cost, where that is known.

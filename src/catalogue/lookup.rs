@@ -13,6 +13,12 @@ impl Catalogue {
         self.at(provider_at(host)?, model)
     }
 
+    /// How much a model reads at once, in tokens, where its server at this host does not say.
+    pub fn window_unserved(&self, host: &str, model: &str) -> Option<u64> {
+        let here = self.find(host, model).map(|facts| facts.window);
+        here.or_else(|| self.window_anywhere(model))
+    }
+
     /// How much a model reads at once where the host is not known, in tokens: as it has it from
     /// its maker. Everything else is its server's matter.
     pub fn window_anywhere(&self, model: &str) -> Option<u64> {

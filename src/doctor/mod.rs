@@ -17,9 +17,11 @@ mod terminal;
 
 use std::path::Path;
 
+use model::Known;
 pub use report::{write_json, write_text};
 pub use terminal::Terminal;
 
+use crate::catalogue::Shelf;
 use crate::config::{Config, ConfigError};
 use crate::context::Git;
 use crate::providers::Provider;
@@ -33,6 +35,8 @@ pub struct Checkup<'a> {
     pub provider: Option<&'a dyn Provider>,
     /// Whether its key could be had; why not is a sentence.
     pub key: Result<(), String>,
+    /// What is known of models without asking.
+    pub catalogue: &'a Shelf,
     /// slug's home folder.
     pub home: &'a Path,
     /// The working folder.
@@ -75,7 +79,8 @@ pub async fn examine(checkup: &Checkup<'_>) -> Vec<Finding> {
     if let (Ok(config), Some(provider)) = (checkup.config, checkup.provider) {
         let answer = endpoint::ask(provider).await;
         findings.push(endpoint::check(&config.server, &answer));
-        findings.extend(model::check(&config.server, &answer));
+        let known = Known { catalogue: checkup.catalogue, host: provider.host() };
+        findings.extend(model::check(&config.server, &answer, known));
         findings.push(match &checkup.key {
             Ok(()) => key::check(&config.server, &answer),
             Err(why) => key::missing(&config.server, why),

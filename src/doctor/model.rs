@@ -2,12 +2,21 @@
 
 use super::Finding;
 use super::endpoint::Answer;
+use crate::catalogue::Shelf;
 use crate::config::{ModelChoice, Server};
 use crate::providers::ModelInfo;
 
 const SUBJECT: &str = "model";
 
-pub(super) fn check(server: &Server, answer: &Answer) -> Option<Finding> {
+/// What is known of a model whose server says nothing of it.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub(super) catalogue: &'a Shelf,
+    /// The server's host; none on this machine, whose models may be served with any window.
+    pub(super) host: Option<&'a str>,
+}
+
+pub(super) fn check(server: &Server, answer: &Answer, known: Known<'_>) -> Option<Finding> {
     let models = match answer {
         Answer::Models(models) => models,
         Answer::Refused { status: 401 | 403, .. } | Answer::Silence(_) => return None,
@@ -25,7 +34,7 @@ pub(super) fn check(server: &Server, answer: &Answer) -> Option<Finding> {
             "The server offers no model.",
             "Load one into the server, or name another endpoint.",
         ),
-        (ModelChoice::Served, [model]) => Finding::ok(SUBJECT, describe(server, model)),
+        (ModelChoice::Served, [model]) => Finding::ok(SUBJECT, describe(server, model, known)),
         (ModelChoice::Served, several) => Finding::warn(
             SUBJECT,
             format!("The server offers {} models: {}.", several.len(), names(several)),
@@ -33,7 +42,7 @@ pub(super) fn check(server: &Server, answer: &Answer) -> Option<Finding> {
         ),
         (ModelChoice::Named(name), several) => {
             match several.iter().find(|model| model.id == *name) {
-                Some(model) => Finding::ok(SUBJECT, describe(server, model)),
+                Some(model) => Finding::ok(SUBJECT, describe(server, model, known)),
                 None => Finding::fail(
                     SUBJECT,
                     format!("{name} ({}) is not on the server.", server.model.origin),
@@ -44,17 +53,28 @@ pub(super) fn check(server: &Server, answer: &Answer) -> Option<Finding> {
     })
 }
 
-fn describe(server: &Server, model: &ModelInfo) -> String {
+fn describe(server: &Server, model: &ModelInfo, known: Known<'_>) -> String {
     let id = &model.id;
-    match model.context_window {
-        Some(window) => format!("{id}, with a window of {window} tokens."),
-        None => {
+    match (model.context_window, known.window(id)) {
+        (Some(window), _) => format!("{id}, with a window of {window} tokens."),
+        (None, Some(window)) => format!(
+            "{id}, with a window of {window} tokens, as slug's catalogue says; the server does \
+             not say."
+        ),
+        (None, None) => {
             let window = &server.context_window;
             format!(
                 "{id}. The server does not say its window; {} tokens are assumed ({}).",
                 window.value, window.origin
             )
         }
+    }
+}
+
+impl Known<'_> {
+    /// The window that the agent takes where the server does not say.
+    fn window(self, model: &str) -> Option<u64> {
+        self.catalogue.catalogue().window_unserved(self.host?, model)
     }
 }
 

@@ -56,6 +56,7 @@ async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> 
         config: Ok(&config),
         provider: Some(&provider),
         key: Ok(()),
+        catalogue: &Shelf::new(folder.path().join("models.json")),
         home: &folder.path().join("home"),
         cwd: folder.path(),
         user_home: None,
@@ -93,6 +94,25 @@ async fn endpoint_model_and_key_are_judged_together() {
         assert_eq!(states(&findings, "endpoint"), [endpoint], "{case}");
         assert_eq!(states(&findings, "model"), model, "{case}");
         assert_eq!(states(&findings, "key"), [key], "{case}");
+    }
+}
+
+#[test]
+fn a_window_is_told_with_who_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let catalogue = &Shelf::new(folder.path().join("models.json"));
+    let config = config("context_window = 9000");
+    for (host, id, served, told) in [
+        (None, "claude-haiku-4-5", Some(4096), "a window of 4096 tokens."),
+        (None, "claude-haiku-4-5", None, "9000 tokens are assumed (c.toml:1)"),
+        (Some("api.anthropic.com"), "claude-haiku-4-5", None, "as slug's catalogue says"),
+        (Some("h.example"), "claude-haiku-4-5", None, "as slug's catalogue says"),
+        (Some("api.anthropic.com"), "my-own-model", None, "9000 tokens are assumed"),
+    ] {
+        let model = ModelInfo { id: id.to_owned(), context_window: served };
+        let answer = endpoint::Answer::Models(vec![model]);
+        let found = model::check(&config.server, &answer, Known { catalogue, host }).unwrap();
+        assert!(found.text.contains(told), "{host:?} {id}: {}", found.text);
     }
 }
 
@@ -161,6 +181,7 @@ async fn a_broken_configuration_is_told_and_the_rest_still_checked() {
         config: Err(&errors),
         provider: None,
         key: Ok(()),
+        catalogue: &Shelf::new(folder.path().join("models.json")),
         home: folder.path(),
         cwd: folder.path(),
         user_home: None,

@@ -8,6 +8,7 @@ mod tools;
 
 use std::io::stdout;
 
+use crate::catalogue::Shelf;
 use crate::cli::{Cli, Command, Exit, ModelsCommand};
 use crate::config::{self, ConfigError};
 use crate::context::{FIXED_PROMPT, Git, PromptReport};
@@ -86,6 +87,7 @@ async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit>
         config: config.as_ref().map_err(Vec::as_slice),
         provider: provider.as_deref().map(|provider| provider as &dyn Provider),
         key: key.unwrap_or(Ok(())),
+        catalogue: &Shelf::new(ground.home.catalogue()),
         home: ground.home.root(),
         cwd: &ground.cwd,
         user_home: ground.user_home.as_deref(),
