@@ -10,6 +10,9 @@
 
 mod support;
 
+#[path = "headless/connecting.rs"]
+mod connecting;
+
 use std::os::unix::process::ExitStatusExt;
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};

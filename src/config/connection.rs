@@ -142,6 +142,13 @@ impl fmt::Display for KeySource {
     }
 }
 
+impl Connection {
+    /// The same without what belongs to one server.
+    pub fn shared(&self) -> Self {
+        Self { own: Own::default(), ca_file: self.ca_file.clone(), proxy: self.proxy.clone() }
+    }
+}
+
 impl Own {
     /// Whether nothing is set.
     pub fn is_empty(&self) -> bool {

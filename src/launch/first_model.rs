@@ -4,10 +4,11 @@
 use std::io::{self, Write};
 
 use crate::cli::Cli;
-use crate::config::{Endpoint as Address, Reach};
+use crate::config::{Config, Endpoint as Address, Reach};
 use crate::domain::sanitize::sanitize;
 use crate::tui::welcome::first_run::{FoundKey, Server, Target, found_keys};
 
+use super::candidates::{Candidates, Said};
 use super::ground::Ground;
 use super::linear::Desk;
 use super::print;
@@ -29,9 +30,11 @@ pub(super) async fn ask(
     desk: &mut Desk,
     cli: &Cli,
     ground: &Ground,
+    config: &Config,
 ) -> anyhow::Result<Outcome<Model>> {
+    let candidates = Candidates::new(ground, config);
     say("Looking for servers on this machine.")?;
-    let servers = questions::local_servers().await;
+    let servers = questions::local_servers(&candidates).await;
     let keys = found_keys(|name| std::env::var(name).ok());
     let (question, choices) = question(servers, &keys);
     loop {
@@ -50,7 +53,7 @@ pub(super) async fn ask(
             }
             (_, Some(Choice::Key(key))) => {
                 say("Asking for its models.")?;
-                match questions::models_of(key.target()).await {
+                match candidates.clone().models(Said::This, key.target()).await {
                     Ok(models) => Some((key.target(), models)),
                     Err(error) => {
                         print::complain(&error);

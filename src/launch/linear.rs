@@ -48,7 +48,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
     };
     let mut script = cli.demo.clone();
     if script.is_none() && config.nothing_configured() {
-        match first_model::ask(&mut desk, cli, ground).await? {
+        match first_model::ask(&mut desk, cli, ground, &config).await? {
             Outcome::Answer(questions::Model::Demo) => script = Some(None),
             Outcome::Answer(questions::Model::Configured) => match ground.config(cli, project) {
                 Ok(chosen) => config = chosen,

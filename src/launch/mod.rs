@@ -4,6 +4,7 @@
 //! and handed over.
 
 mod build;
+mod candidates;
 mod first_model;
 mod ground;
 mod linear;

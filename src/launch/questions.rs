@@ -11,8 +11,6 @@ use crate::config::{self, Change, Config, Endpoint as Address, Reach};
 use crate::permissions::store::ProjectFiles;
 use crate::platform::signals::{Signal, Signals};
 use crate::platform::terminal::Screen;
-use crate::providers::http::{Endpoint, Http, PlainHttp};
-use crate::providers::{Way, connect};
 use crate::trust::{self, Status};
 use crate::tui::app::looks::Looks;
 use crate::tui::welcome::first_run::{
@@ -21,6 +19,7 @@ use crate::tui::welcome::first_run::{
 use crate::tui::welcome::trust::{Item, ItemKind, Trust, TrustAnswer};
 use crate::tui::welcome::{self, runner::Ended};
 
+use super::candidates::{Candidates, Said};
 use super::ground::Ground;
 
 /// What came of a question.
@@ -89,6 +88,7 @@ fn item(item: trust::Item) -> Item {
 pub(super) async fn model(
     cli: &Cli,
     ground: &Ground,
+    config: &Config,
     screen: &mut Screen,
     signals: &mut Signals,
     looks: &mut Looks,
@@ -96,10 +96,14 @@ pub(super) async fn model(
     let file = cli.config.clone().unwrap_or_else(|| ground.home.config());
     let page =
         FirstRun::new(&file.display().to_string(), found_keys(|name| std::env::var(name).ok()));
-    let http = Arc::new(Http::new());
+    let candidates = Candidates::new(ground, config);
     let jobs = |job, notes| {
-        let http = http.clone();
-        work(job, notes, move |target| list_models(http.clone(), target))
+        let candidates = candidates.clone();
+        let said = match &job {
+            Job::Look => Said::Nothing,
+            Job::Check { .. } => Said::This,
+        };
+        work(job, notes, move |target| candidates.clone().models(said, target))
     };
     match welcome::run(page, screen, signals, looks, jobs).await? {
         Ended::Signalled(signal) => Ok(Outcome::Signal(signal)),
@@ -138,10 +142,10 @@ pub(super) fn save(
 }
 
 /// The servers that answer at the usual ports of this machine.
-pub(super) async fn local_servers() -> Vec<Server> {
-    let http = Arc::new(Http::new());
+pub(super) async fn local_servers(candidates: &Arc<Candidates>) -> Vec<Server> {
     let (notes, mut found) = mpsc::channel(4);
-    let look = work(Job::Look, notes, |target| list_models(http.clone(), target));
+    let list = |target| candidates.clone().models(Said::Nothing, target);
+    let look = work(Job::Look, notes, list);
     let collect = async {
         let mut servers = Vec::new();
         while let Some(note) = found.recv().await {
@@ -154,22 +158,6 @@ pub(super) async fn local_servers() -> Vec<Server> {
     };
     let ((), servers) = tokio::join!(look, collect);
     servers
-}
-
-/// The models of a server; an error is a sentence for the person.
-pub(super) async fn models_of(target: Target) -> Result<Vec<String>, String> {
-    list_models(Arc::new(Http::new()), target).await
-}
-
-/// The ids of a server's models. The person has agreed to an address that is not encrypted.
-async fn list_models(http: Arc<Http>, target: Target) -> Result<Vec<String>, String> {
-    let Target { protocol, endpoint, key, .. } = target;
-    let endpoint =
-        Endpoint::parse(&endpoint, PlainHttp::Allowed).map_err(|error| error.to_string())?;
-    let models = connect(protocol, Way::new(http, endpoint, key)).models().await;
-    models
-        .map(|models| models.into_iter().map(|model| model.id).collect())
-        .map_err(|error| error.message)
 }
 
 /// Asks, before anything is sent, about a server elsewhere that is reached without encryption.

@@ -88,7 +88,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
     };
     let mut script = cli.demo.clone();
     if script.is_none() && config.nothing_configured() {
-        match questions::model(cli, ground, &mut screen, &mut signals, &mut looks).await? {
+        match questions::model(cli, ground, &config, &mut screen, &mut signals, &mut looks).await? {
             Outcome::Answer(Model::Demo) => script = Some(None),
             Outcome::Answer(Model::Configured) => match ground.config(cli, project) {
                 Ok(chosen) => config = chosen,

@@ -118,7 +118,8 @@ impl<'a> Servers<'a> {
         })
     }
 
-    fn http(&self, connection: &Connection) -> Arc<Http> {
+    /// The client for servers that are reached in this way.
+    pub(super) fn http(&self, connection: &Connection) -> Arc<Http> {
         let Connection { own, ca_file, proxy } = connection;
         if own.headers.is_empty()
             && own.client_certificate.is_none()

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use async_trait::async_trait;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
@@ -22,82 +21,48 @@ use slug_code::providers::http::{
 use slug_code::providers::{Key, KeySource, ModelInfo, ProviderError, Recovery, Way, connect};
 
 use super::support::model_server::{ModelServer, Reply};
+use super::support::papers::Papers;
 
 const LIST: &str = r#"{"data": [{"id": "m"}]}"#;
-
-/// An authority, a server's certificate and a client's, as files.
-struct Papers {
-    folder: tempfile::TempDir,
-    authority: CertifiedIssuer<'static, KeyPair>,
-}
-
-impl Papers {
-    fn new() -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let papers = Self { folder: tempfile::tempdir().unwrap(), authority };
-        papers.write("ca.pem", &papers.authority.pem());
-        let (certificate, key) = papers.issue("client");
-        papers.write("both.pem", &format!("{}{}", certificate.pem(), key.serialize_pem()));
-        papers.write("client.pem", &certificate.pem());
-        papers.write("client.key", &key.serialize_pem());
-        papers
-    }
-
-    fn issue(&self, name: &str) -> (rcgen::Certificate, KeyPair) {
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        (params.signed_by(&key, &self.authority).unwrap(), key)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.file(name), text).unwrap();
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    /// A server that lists one model to whoever it lets in, and tells what headers came.
-    fn serve(&self, clients: Clients) -> (Endpoint, Receiver<HashMap<String, String>>) {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let (certificate, key) = self.issue("127.0.0.1");
-        let builder = ServerConfig::builder();
-        let builder = match clients {
-            Clients::Anyone => builder.with_no_client_auth(),
-            Clients::Known => {
-                let mut roots = RootCertStore::empty();
-                roots.add(self.authority.der().clone()).unwrap();
-                let verifier = WebPkiClientVerifier::builder(Arc::new(roots)).build().unwrap();
-                builder.with_client_cert_verifier(verifier)
-            }
-        };
-        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
-        let config = builder.with_single_cert(vec![certificate.der().clone()], key).unwrap();
-        let config = Arc::new(config);
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let endpoint = format!("https://{}/v1", listener.local_addr().unwrap());
-        let (seen, told) = channel();
-        thread::spawn(move || {
-            while let Ok((socket, _)) = listener.accept() {
-                let connection = ServerConnection::new(config.clone()).unwrap();
-                // A client that is not let in is no failure of the server.
-                if let Ok(headers) = answer(StreamOwned::new(connection, socket), LIST)
-                    && seen.send(headers).is_err()
-                {
-                    return;
-                }
-            }
-        });
-        (Endpoint::parse(&endpoint, PlainHttp::LoopbackOnly).unwrap(), told)
-    }
-}
 
 #[derive(Clone, Copy)]
 enum Clients {
     Anyone,
     Known,
+}
+
+/// A server that lists one model to whoever it lets in, and tells what headers came.
+fn serve(papers: &Papers, clients: Clients) -> (Endpoint, Receiver<HashMap<String, String>>) {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let (certificate, key) = papers.issue("127.0.0.1");
+    let builder = ServerConfig::builder();
+    let builder = match clients {
+        Clients::Anyone => builder.with_no_client_auth(),
+        Clients::Known => {
+            let mut roots = RootCertStore::empty();
+            roots.add(papers.authority.der().clone()).unwrap();
+            let verifier = WebPkiClientVerifier::builder(Arc::new(roots)).build().unwrap();
+            builder.with_client_cert_verifier(verifier)
+        }
+    };
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let config = builder.with_single_cert(vec![certificate.der().clone()], key).unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("https://{}/v1", listener.local_addr().unwrap());
+    let (seen, told) = channel();
+    thread::spawn(move || {
+        while let Ok((socket, _)) = listener.accept() {
+            let connection = ServerConnection::new(config.clone()).unwrap();
+            // A client that is not let in is no failure of the server.
+            if let Ok(headers) = answer(StreamOwned::new(connection, socket), LIST)
+                && seen.send(headers).is_err()
+            {
+                return;
+            }
+        }
+    });
+    (Endpoint::parse(&endpoint, PlainHttp::LoopbackOnly).unwrap(), told)
 }
 
 /// Reads a request's head, answers it and closes. The request line is under `""`.
@@ -146,7 +111,7 @@ fn client(certificate: &Path, key: Option<&Path>) -> Option<ClientCertificate> {
 #[tokio::test]
 async fn an_authority_of_ones_own_is_trusted_where_it_is_named() {
     let papers = Papers::new();
-    let (endpoint, _seen) = papers.serve(Clients::Anyone);
+    let (endpoint, _seen) = serve(&papers, Clients::Anyone);
     let error = models(way(&endpoint, Transport::default())).await.unwrap_err();
     assert!(
         error.message.contains("not trusted") && error.message.contains("`ca_file`"),
@@ -162,7 +127,7 @@ async fn an_authority_of_ones_own_is_trusted_where_it_is_named() {
 #[tokio::test]
 async fn a_certificate_is_shown_to_a_server_that_asks_who_it_is() {
     let papers = Papers::new();
-    let (endpoint, _seen) = papers.serve(Clients::Known);
+    let (endpoint, _seen) = serve(&papers, Clients::Known);
     let (both, certificate, key) =
         (papers.file("both.pem"), papers.file("client.pem"), papers.file("client.key"));
     for (client, is_let_in) in
@@ -180,7 +145,7 @@ async fn a_certificate_is_shown_to_a_server_that_asks_who_it_is() {
 async fn files_that_are_not_what_they_should_be_are_told_by_name() {
     let papers = Papers::new();
     papers.write("empty.pem", "CANARY");
-    let (endpoint, _seen) = papers.serve(Clients::Anyone);
+    let (endpoint, _seen) = serve(&papers, Clients::Anyone);
     let (gone, empty) = (papers.file("gone.pem"), papers.file("empty.pem"));
     let ca = |file: &Path| Transport { ca_file: Some(file.to_owned()), ..Transport::default() };
     let shows = |client| Transport { client, ..Transport::default() };

@@ -8,6 +8,7 @@ use crate::bash;
 use crate::support::desk::Desk;
 use crate::support::model_server::{ModelServer, Reply};
 use crate::support::terminal::{Slug, key};
+use crate::support::tunnel::Tunnel;
 
 const QUESTION: &str = "Do you trust this folder?";
 
@@ -112,6 +113,8 @@ fn with_nothing_configured_it_helps_to_begin() {
 #[test]
 fn a_server_typed_at_the_first_run_is_kept_and_used() {
     let (desk, server) = (Desk::new(), ModelServer::start());
+    // It waits for the server that is chosen.
+    desk.write_home("config.toml", "headers = { X-Team = \"blue\" }\n");
     server.reply(Reply::text("Good morning."));
     let mut slug = Slug::at(&desk, 100, 30).args(&["--trust-workspace"]).open();
     // What else answers on this machine is found first, and must not be what enter takes.
@@ -139,7 +142,31 @@ fn a_server_typed_at_the_first_run_is_kept_and_used() {
     slug.wait_for("Good morning.");
     let file = desk.slug_home().join("config.toml");
     assert!(std::fs::read_to_string(&file).unwrap().contains(&server.endpoint()));
+    let asked = server.requests();
+    assert!(asked.iter().all(|it| it.headers["x-team"] == "blue"), "{asked:?}");
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_key_of_the_environment_is_tried_on_the_way_that_is_configured() {
+    let (desk, tunnel) = (Desk::new(), Tunnel::start());
+    let proxy = format!("proxy = \"{}\"\n", tunnel.address());
+    desk.write_home("config.toml", &format!("{}{proxy}", tunnel.ca_file()));
+    let start = Slug::at(&desk, 100, 30).args(&["--linear", "--trust-workspace"]);
+    let mut slug = start.env("OPENAI_API_KEY", "CANARY-key").open();
+    slug.wait_for_raw("the question", |raw| raw.contains("Type a number, or an address"));
+    // How many servers come before it is this machine's business.
+    let raw = slug.raw();
+    let row = raw.lines().find(|line| line.contains("OPENAI_API_KEY")).unwrap();
+    let (number, _) = row.split_once('.').unwrap();
+    slug.keys(&format!("{}\r", number.trim()));
+    slug.wait_for_raw("the conversation", |raw| raw.ends_with("You: "));
+    let asked = &tunnel.asked()[0];
+    assert_eq!(asked.connect, "CONNECT api.openai.com:443 HTTP/1.1");
+    assert!(asked.head[0].starts_with("GET /v1/models"), "{asked:?}");
+    let key = "authorization: Bearer CANARY-key";
+    assert!(asked.head.iter().any(|line| line.eq_ignore_ascii_case(key)), "{asked:?}");
+    assert!(!slug.raw().contains("CANARY"));
 }
 
 #[test]

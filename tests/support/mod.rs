@@ -2,5 +2,7 @@
 
 pub mod desk;
 pub mod model_server;
+pub mod papers;
 pub mod terminal;
+pub mod tunnel;
 pub mod turns;

@@ -41,7 +41,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, command: &Command) -> anyhow
             Err(errors) => Ok(wrong(&errors)),
         },
         Command::Models { command: Some(ModelsCommand::Refresh), .. } => {
-            models::refresh(ground).await
+            models::refresh(cli, ground).await
         }
         Command::Models { command: Some(ModelsCommand::List(list)), .. }
         | Command::Models { command: None, list } => models::list(cli, ground, list).await,

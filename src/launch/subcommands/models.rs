@@ -17,7 +17,7 @@ use crate::launch::print;
 use crate::launch::servers::Servers;
 use crate::platform::paths::replace_private;
 use crate::platform::redact::Redactor;
-use crate::providers::http::{Endpoint, Http, PlainHttp};
+use crate::providers::http::{Endpoint, PlainHttp};
 use crate::providers::{ModelInfo, Provider};
 
 use super::wrong;
@@ -90,9 +90,15 @@ pub(super) async fn list(cli: &Cli, ground: &Ground, list: &ModelsList) -> anyho
     Ok(if failed && rows.is_empty() { Exit::Failed } else { Exit::Answered })
 }
 
-pub(super) async fn refresh(ground: &Ground) -> anyhow::Result<Exit> {
+pub(super) async fn refresh(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
+    let config = match ground.config(cli, ground.project(cli)?) {
+        Ok(config) => config,
+        Err(errors) => return Ok(wrong(&errors)),
+    };
+    let servers = Servers::new(ground, &config, &Redactor::default());
+    let http = servers.http(&config.server.connection.shared());
     let from = Endpoint::parse(catalogue::SOURCE, PlainHttp::LoopbackOnly)?;
-    let fetched = catalogue::refresh(&Http::new(), &from, Utc::now().date_naive()).await?;
+    let fetched = catalogue::refresh(&http, &from, Utc::now().date_naive()).await?;
     let path = ground.home.catalogue();
     replace_private(&path, fetched.text()?.as_bytes())
         .with_context(|| format!("Cannot write {}", path.display()))?;

@@ -1,0 +1,72 @@
+//! Servers that are not configured yet, asked for their models while the person chooses one.
+//!
+//! They are reached as the configuration says: through its proxy, with its certificates. What
+//! stands in it for one server alone, headers and the like, waits for the server that is chosen; so
+//! one that the person has picked gets it already, and one that was merely found here does not.
+
+use std::sync::Arc;
+
+use crate::config::{Config, Connection};
+use crate::platform::redact::Redactor;
+use crate::providers::http::{Endpoint, Http, PlainHttp};
+use crate::providers::{Way, connect};
+use crate::tui::welcome::first_run::Target;
+
+use super::ground::Ground;
+use super::servers::Servers;
+
+/// How such servers are asked.
+pub(super) struct Candidates {
+    found: Arc<Http>,
+    picked: Arc<Http>,
+    key_header: Option<String>,
+    query: Vec<(String, String)>,
+}
+
+/// What the person has said to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Said {
+    /// Nothing: it listens on this machine.
+    Nothing,
+    /// That it may be the one.
+    This,
+}
+
+impl Candidates {
+    /// Nothing is read or asked yet.
+    pub(super) fn new(ground: &Ground, config: &Config) -> Arc<Self> {
+        let servers = Servers::new(ground, config, &Redactor::default());
+        let Connection { own, .. } = &config.server.connection;
+        let query = own.query.iter().map(|(name, it)| (name.clone(), it.value.clone()));
+        Arc::new(Self {
+            found: servers.http(&config.server.connection.shared()),
+            picked: servers.http(&config.server.connection),
+            key_header: own.key_header.as_ref().map(|name| name.value.clone()),
+            query: query.collect(),
+        })
+    }
+
+    /// The ids of a server's models; an error is a sentence for the person, who has agreed to an
+    /// address that is not encrypted.
+    pub(super) async fn models(
+        self: Arc<Self>,
+        said: Said,
+        target: Target,
+    ) -> Result<Vec<String>, String> {
+        let Target { protocol, endpoint, key, .. } = target;
+        let endpoint =
+            Endpoint::parse(&endpoint, PlainHttp::Allowed).map_err(|error| error.to_string())?;
+        let way = match said {
+            Said::Nothing => Way::new(Arc::clone(&self.found), endpoint, key),
+            Said::This => Way {
+                key_header: self.key_header.clone(),
+                query: self.query.clone(),
+                ..Way::new(Arc::clone(&self.picked), endpoint, key)
+            },
+        };
+        let models = connect(protocol, way).models().await;
+        models
+            .map(|models| models.into_iter().map(|model| model.id).collect())
+            .map_err(|error| error.message)
+    }
+}

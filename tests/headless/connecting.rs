@@ -1,0 +1,180 @@
+//! The way to the server: one that is not ready yet, one that is overloaded or silent, proxies of
+//! the environment, and no network at all.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use super::support::desk::{Desk, SLUG};
+use super::support::model_server::{Gate, ModelServer, Reply, wait_until};
+use super::support::tunnel::Tunnel;
+
+/// Arguments for a question to this endpoint without a model's name.
+fn unnamed(endpoint: &str) -> [&str; 5] {
+    ["--trust-workspace", "-e", endpoint, "-p", "hello"]
+}
+
+#[test]
+fn a_server_that_still_loads_its_model_is_waited_for() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let loading = Reply::error(503, "Service Unavailable").with_header("retry-after-ms", "50");
+    server.answer("GET /v1/models", loading);
+    server.reply(Reply::text("Awake."));
+    let endpoint = server.endpoint();
+    let slug = desk.command(&unnamed(&endpoint)).spawn().unwrap();
+    assert!(wait_until(|| server.requests().len() > 2), "{:?}", server.requests());
+    let list = json!({"data": [{"id": "late-model"}]});
+    server.answer("GET /v1/models", Reply::json(200, &list));
+    let ran = slug.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "Awake.\n", "{err}");
+    assert!(err.contains("Trying again in 0.1 s (1 of 10)"), "{err}");
+    assert_eq!(server.chats()[0].body["model"], "late-model");
+}
+
+#[test]
+fn where_nobody_listens_the_list_is_asked_for_as_often_as_an_answer() {
+    let desk = Desk::new();
+    let endpoint = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}/v1", listener.local_addr().unwrap())
+    };
+    let ran = desk.run(&unnamed(&endpoint)).exits(1);
+    assert!(ran.err.contains("(4 of 4)"), "{}", ran.told());
+    assert!(ran.err.contains(&format!("No server answers at {endpoint}")), "{}", ran.told());
+}
+
+#[test]
+fn a_list_that_will_not_come_is_asked_for_once() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.answer("GET /v1/models", Reply::error(401, "bad key"));
+    let endpoint = server.endpoint();
+    let ran = desk.run(&unnamed(&endpoint)).exits(1);
+    assert!(ran.err.contains("Set `api_key`") && !ran.err.contains("Trying"), "{}", ran.told());
+}
+
+#[test]
+fn another_model_answers_where_the_first_ones_server_is_overloaded() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("config.toml", "fallback_model = \"small-model\"\n");
+    for _ in 0..3 {
+        server.reply(Reply::error(529, "Overloaded").with_header("retry-after-ms", "10"));
+    }
+    server.reply(Reply::text("In its place."));
+    let ran = desk.ask(&server, &["-p", "hello"]).exits(0);
+    assert_eq!(ran.out, "In its place.\n");
+    let told = "small-model answers for the rest of this turn.";
+    assert!(ran.err.contains(told), "{}", ran.told());
+    let asked: Vec<_> = server.chats().iter().map(|chat| chat.body["model"].clone()).collect();
+    assert_eq!(asked, ["test-model", "test-model", "test-model", "small-model"]);
+    server.assert_clean();
+}
+
+#[test]
+fn the_limits_of_time_are_those_of_the_configuration() {
+    let nothing = Gate::closed();
+    for (limit, replies, told) in [
+        ("first_byte", vec![Reply::text("late").head_gated(&nothing)], "has sent nothing for 1 s"),
+        ("idle", vec![Reply::text("half of it").hanging_after(2)], "has sent nothing for 1 s"),
+        ("total", vec![Reply::text("half of it").hanging_after(2)], "still answering after 1 s"),
+    ] {
+        let (desk, server) = (Desk::new(), ModelServer::start());
+        desk.write_home("config.toml", &format!("[timeouts]\n{limit} = 1\n"));
+        let is_final = limit == "total";
+        replies.into_iter().for_each(|reply| server.reply(reply));
+        server.reply(Reply::text("Here it is."));
+        let ran = desk.ask(&server, &["-p", "hello"]).exits(i32::from(is_final));
+        assert!(ran.err.contains(told), "{limit}: {}", ran.told());
+        assert_eq!(ran.out.contains("Here it is."), !is_final, "{limit}: {}", ran.told());
+    }
+}
+
+#[test]
+fn r36_a_proxy_of_the_environment_leads_to_the_server() {
+    let (desk, tunnel) = (Desk::new(), Tunnel::start());
+    desk.write_home("config.toml", &tunnel.ca_file());
+    let mut slug = desk.command(&unnamed("https://model.invalid/v1"));
+    let ran = slug.env("HTTPS_PROXY", tunnel.address()).output().unwrap();
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "Through the tunnel.\n", "{err}");
+    let asked = tunnel.asked();
+    let connects: Vec<&str> = asked.iter().map(|it| it.connect.as_str()).collect();
+    assert_eq!(connects, ["CONNECT model.invalid:443 HTTP/1.1"; 2], "the list and the answer");
+    assert!(asked[1].head[0].starts_with("POST /v1/chat/completions"), "{asked:?}");
+}
+
+#[test]
+fn r36_a_proxy_of_the_environment_is_gone_around_where_the_configuration_says_so() {
+    let (desk, tunnel) = (Desk::new(), Tunnel::start());
+    desk.write_home("config.toml", "proxy = \"none\"\n");
+    // No name is so long, so nobody is asked for it.
+    let endpoint = format!("https://{}.invalid/v1", "a".repeat(70));
+    let mut slug = desk.command(&unnamed(&endpoint));
+    slug.env("HTTPS_PROXY", tunnel.address()).env("HTTP_PROXY", tunnel.address());
+    let said = until(slug, "Trying again in");
+    assert!(said.contains("invalid/v1 cannot be reached"), "{said}");
+    assert!(tunnel.asked().is_empty(), "{:?}", tunnel.asked());
+}
+
+#[test]
+fn newer_facts_are_fetched_on_the_way_that_is_configured() {
+    let (desk, tunnel) = (Desk::new(), Tunnel::start());
+    let proxy = format!("proxy = \"{}\"\n", tunnel.address());
+    desk.write_home("config.toml", &format!("{}{proxy}", tunnel.ca_file()));
+    // What is behind the tunnel lists models, and not as models.dev does.
+    let ran = desk.run(&["models", "refresh"]).exits(1);
+    assert!(ran.err.contains("models.dev"), "{}", ran.told());
+    let asked = tunnel.asked();
+    assert_eq!(asked[0].connect, "CONNECT models.dev:443 HTTP/1.1");
+    assert!(asked[0].head[0].starts_with("GET /api.json"), "{asked:?}");
+}
+
+/// Runs slug until it has said `words` on standard error, and gives all that it has.
+fn until(mut slug: Command, words: &str) -> String {
+    let mut slug = slug.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    let mut lines = BufReader::new(slug.stderr.take().unwrap()).lines();
+    while let Some(Ok(line)) = lines.next() {
+        said.push_str(&format!("{line}\n"));
+        if said.contains(words) {
+            break;
+        }
+    }
+    slug.kill().unwrap();
+    slug.wait().unwrap();
+    said
+}
+
+/// slug where there is no network, not even this machine's own. `None` where the system does not
+/// let a test take the network away.
+fn without_a_network(desk: &Desk, arguments: &[&str]) -> Option<Command> {
+    let unshare = |arguments: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--net"]).args(arguments).stdin(Stdio::null());
+        command
+    };
+    let possible = unshare(&["true"]).stderr(Stdio::null()).status();
+    if !possible.is_ok_and(|status| status.success()) {
+        return None;
+    }
+    let mut slug = unshare(&[&[SLUG], arguments].concat());
+    slug.current_dir(desk.workspace()).env_clear().envs(desk.environment());
+    Some(slug)
+}
+
+#[test]
+fn r37_without_a_network_each_try_is_told_with_what_is_wrong() {
+    for (endpoint, told) in [
+        ("https://192.0.2.1/v1", "https://192.0.2.1/v1 cannot be reached: "),
+        ("https://model.invalid/v1", "The host of https://model.invalid/v1 cannot be found."),
+    ] {
+        let desk = Desk::new();
+        let Some(slug) = without_a_network(&desk, &unnamed(endpoint)) else {
+            println!("skipped: a test cannot take the network away here");
+            return;
+        };
+        let said = until(slug, "Trying again in");
+        assert!(said.contains(told) && said.contains("(1 of 10)"), "{said}");
+    }
+}

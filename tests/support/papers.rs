@@ -1,0 +1,64 @@
+//! Certificates made for one test.
+
+#![allow(dead_code, reason = "each test file uses a part of this")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in a test, failing loudly is the point"
+)]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
+
+/// An authority, a server's certificate and a client's, as files.
+pub struct Papers {
+    folder: tempfile::TempDir,
+    pub authority: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Papers {
+    /// An authority, and a certificate of a client: in one file with its key, and apart.
+    pub fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let papers = Self { folder: tempfile::tempdir().unwrap(), authority };
+        papers.write("ca.pem", &papers.authority.pem());
+        let (certificate, key) = papers.issue("client");
+        papers.write("both.pem", &format!("{}{}", certificate.pem(), key.serialize_pem()));
+        papers.write("client.pem", &certificate.pem());
+        papers.write("client.key", &key.serialize_pem());
+        papers
+    }
+
+    /// A certificate for this name, with its key.
+    pub fn issue(&self, name: &str) -> (rcgen::Certificate, KeyPair) {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        (params.signed_by(&key, &self.authority).unwrap(), key)
+    }
+
+    /// Writes another file beside them.
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.file(name), text).unwrap();
+    }
+
+    /// Where a file is.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// What a server of this name needs that lets everybody in.
+    pub fn server(&self, name: &str) -> Arc<ServerConfig> {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let (certificate, key) = self.issue(name);
+        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        let builder = ServerConfig::builder().with_no_client_auth();
+        Arc::new(builder.with_single_cert(vec![certificate.der().clone()], key).unwrap())
+    }
+}

@@ -1,0 +1,127 @@
+//! A proxy on loopback, with whatever server it is asked for behind it.
+//!
+//! It answers `CONNECT` and is then itself the server that the client meant, under a certificate of
+//! the test's own authority: it lists one model, `m`, and answers every question in chat
+//! completions. Each connection serves one request. What it was asked for is kept.
+
+#![allow(dead_code, reason = "each test file uses a part of this")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in a test, failing loudly is the point"
+)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use rustls::{ServerConnection, StreamOwned};
+use slug_code::domain::Protocol;
+
+use super::papers::Papers;
+use super::turns;
+
+/// The proxy. Its threads end with the test.
+pub struct Tunnel {
+    address: SocketAddr,
+    papers: Arc<Papers>,
+    asked: Arc<Mutex<Vec<Passed>>>,
+}
+
+/// A request that went through.
+#[derive(Debug, Clone)]
+pub struct Passed {
+    /// The first line to the proxy: `CONNECT host:port HTTP/1.1`.
+    pub connect: String,
+    /// The head of what came through, its first line first; empty where nothing did.
+    pub head: Vec<String>,
+}
+
+impl Tunnel {
+    /// Starts on a free port.
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (papers, asked) = (Arc::new(Papers::new()), Arc::<Mutex<Vec<Passed>>>::default());
+        let (authority, kept) = (Arc::clone(&papers), Arc::clone(&asked));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (authority, kept) = (Arc::clone(&authority), Arc::clone(&kept));
+                // A client that goes away is no failure of the proxy.
+                thread::spawn(move || stream.and_then(|stream| pass(stream, &authority, &kept)));
+            }
+        });
+        Self { address, papers, asked }
+    }
+
+    /// The address of the proxy.
+    pub fn address(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The line of a configuration that trusts what is behind it.
+    pub fn ca_file(&self) -> String {
+        format!("ca_file = {:?}\n", self.papers.file("ca.pem"))
+    }
+
+    /// All that went through so far.
+    pub fn asked(&self) -> Vec<Passed> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+fn pass(stream: TcpStream, papers: &Papers, asked: &Mutex<Vec<Passed>>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let connect = head(&mut reader)?.into_iter().next().unwrap_or_default();
+    let place = connect.strip_prefix("CONNECT ").and_then(|rest| rest.split(':').next());
+    let at = {
+        let mut asked = asked.lock().unwrap();
+        asked.push(Passed { connect: connect.clone(), head: Vec::new() });
+        asked.len() - 1
+    };
+    let Some(host) = place else {
+        return (&stream).write_all(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
+    };
+    (&stream).write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
+    let connection = ServerConnection::new(papers.server(host)).unwrap();
+    let mut inner = BufReader::new(StreamOwned::new(connection, stream));
+    let head = head(&mut inner)?;
+    let length = head.iter().find_map(|line| {
+        let (name, value) = line.split_once(": ")?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.parse().ok())?
+    });
+    inner.read_exact(&mut vec![0; length.unwrap_or(0)])?;
+    let (kind, body) = if head[0].starts_with("GET") {
+        ("application/json", r#"{"data": [{"id": "m"}]}"#.to_owned())
+    } else {
+        let answer = turns::answer(Protocol::ChatCompletions, "Through the tunnel.", &[]);
+        ("text/event-stream", answer.concat())
+    };
+    asked.lock().unwrap()[at].head = head;
+    let length = body.len();
+    let out = inner.get_mut();
+    write!(
+        out,
+        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
+         Connection: close\r\n\r\n{body}"
+    )?;
+    out.conn.send_close_notify();
+    out.flush()
+}
+
+/// The lines of a request up to the empty one.
+fn head(reader: &mut impl BufRead) -> std::io::Result<Vec<String>> {
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        match line.trim_end() {
+            "" => return Ok(lines),
+            line => lines.push(line.to_owned()),
+        }
+    }
+}
