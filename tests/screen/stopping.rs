@@ -12,6 +12,13 @@ use crate::{bash, pid, result_of};
 
 const STOPPED: &str = "stopped by you";
 
+/// Waits for a stopped turn to be over: what is typed before is sent with the next one only.
+fn wait_for_the_end(slug: &mut Slug) {
+    slug.wait_until("the end of the turn", |screen| {
+        screen.contains(STOPPED) && screen.contains("Say what you want done")
+    });
+}
+
 #[test]
 fn escape_stops_an_answer_at_once() {
     let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
@@ -40,7 +47,7 @@ fn a_pause_counts_down_until_escape_ends_it() {
     };
     slug.wait_until("a second less", |screen| left(screen).is_some_and(|left| left < 50));
     slug.keys(key::ESC);
-    slug.wait_for(STOPPED);
+    wait_for_the_end(&mut slug);
     // Another message is held back, for the server still wants to be left alone.
     slug.say("and now?");
     slug.wait_for("s for the server · esc stops");
@@ -63,7 +70,7 @@ fn a_server_that_still_loads_its_model_is_waited_for_until_escape() {
         screen.contains("Trying again in") && screen.contains(" of 10) · esc stops")
     });
     slug.keys(key::ESC);
-    slug.wait_for(STOPPED);
+    wait_for_the_end(&mut slug);
     let list = json!({"data": [{"id": "late-model"}]});
     server.answer("GET /v1/models", Reply::json(200, &list));
     server.reply(Reply::text("Awake."));
