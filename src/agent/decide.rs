@@ -361,7 +361,7 @@ async fn ask_to_go_on(
 }
 
 /// The answer where there is none.
-const NO: Answer = Answer::Deny { instruction: None };
+pub(super) const NO: Answer = Answer::Deny { instruction: None };
 
 async fn denied_by_rule(gate: &Gate, call: &ToolCall, decision: &Decision) -> ToolOutput {
     let why = if decision.rule().is_some() { "rule" } else { "mode" };
@@ -383,7 +383,7 @@ async fn refused_unasked(gate: &Gate, call: &ToolCall, decision: &Decision) -> T
     ))
 }
 
-async fn record(
+pub(super) async fn record(
     gate: &Gate,
     call: &ToolCall,
     decision: Outcome,

@@ -67,7 +67,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, command: &Command) -> anyhow
 /// Says what is wrong with the configuration.
 fn wrong(errors: &[ConfigError]) -> Exit {
     print::config_errors(errors);
-    Exit::of_config(errors)
+    Exit::Usage
 }
 
 async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit> {

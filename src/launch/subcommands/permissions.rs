@@ -5,7 +5,7 @@ use std::io::{Write, stdout};
 use serde_json::json;
 
 use crate::cli::{Cli, Exit, PermissionsCommand, PermissionsTest};
-use crate::domain::Access;
+use crate::domain::{Access, Mode};
 use crate::launch::ground::Ground;
 use crate::launch::print;
 use crate::permissions::{self, ListReport, Query, RuleSet, TestReport, store};
@@ -62,6 +62,11 @@ fn try_out(cli: &Cli, ground: &Ground, test: &PermissionsTest) -> anyhow::Result
             Ok(config) => config.mode.value,
             Err(errors) => return Ok(super::wrong(&errors)),
         },
+    };
+    let workspace = match mode {
+        // As if it were in force around the working folder.
+        Mode::Sandbox => workspace.with_sandbox(&ground.cwd),
+        Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Yolo => workspace,
     };
     let place = Place { cwd: ground.cwd.clone(), home: ground.user_home.clone() };
     let query = Query::resolve(&test.tool, &accesses(test, &place)?, &workspace);
