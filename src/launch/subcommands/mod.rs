@@ -5,6 +5,7 @@ mod models;
 mod permissions;
 mod sessions;
 mod tools;
+mod trials;
 
 use std::io::stdout;
 
@@ -93,6 +94,7 @@ async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit>
         user_home: ground.user_home.as_deref(),
         git: git.as_ref(),
         terminal: &Terminal::read(|name| std::env::var_os(name)),
+        sandboxes: &trials::run(ground).await,
     })
     .await;
     if json {
