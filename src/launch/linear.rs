@@ -101,9 +101,18 @@ impl Desk {
             Status::TooWide => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),
             Status::Unknown | Status::Changed(_) => {}
         }
+        let asked = store.question(&ground.cwd)?;
         let mut question = format!("Do you trust the folder {}?\n", ground.cwd.display());
-        for item in trust::inventory(&ground.cwd) {
+        for item in asked.items() {
             question.push_str(&format!("  It has {}.\n", item.path.display()));
+            for (mark, line) in &item.lines {
+                let line = line.replace(['\n', '\t'], " ");
+                match mark {
+                    trust::Mark::Same => {}
+                    trust::Mark::New => question.push_str(&format!("    New: {line}\n")),
+                    trust::Mark::Gone => question.push_str(&format!("    Gone: {line}\n")),
+                }
+            }
         }
         question.push_str(
             "With a yes, its settings and instructions count from now on. Without, slug works \
@@ -117,7 +126,7 @@ impl Desk {
             };
             match answer.to_lowercase().as_str() {
                 "y" | "yes" => {
-                    store.grant(&ground.cwd)?;
+                    store.grant_asked(asked)?;
                     return Ok(Outcome::Answer(ProjectFiles::Trusted));
                 }
                 "n" | "no" => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),

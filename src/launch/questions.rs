@@ -16,7 +16,7 @@ use crate::tui::app::looks::Looks;
 use crate::tui::welcome::first_run::{
     FirstRun, FirstRunAnswer, Job, Kept, Note, Server, Target, found_keys, rank, work,
 };
-use crate::tui::welcome::trust::{Item, ItemKind, Trust, TrustAnswer};
+use crate::tui::welcome::trust::{About, Item, ItemKind, Trust, TrustAnswer};
 use crate::tui::welcome::{self, runner::Ended};
 
 use super::candidates::{Candidates, Said};
@@ -52,27 +52,31 @@ pub(super) async fn trust(
         return Ok(Outcome::Answer(ProjectFiles::Trusted));
     }
     let mut store = ground.trust()?;
-    match store.status(&ground.cwd) {
-        Status::Trusted => return Ok(Outcome::Answer(ProjectFiles::Trusted)),
-        // A yes would not help. The chat says what is left out.
-        Status::TooWide => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),
-        Status::Unknown | Status::Changed(_) => {}
-    }
-    let items = trust::inventory(&ground.cwd).into_iter().map(item).collect();
-    let page = Trust::new(&ground.cwd.display().to_string(), items);
-    let nothing = |job: welcome::trust::Nothing, _| async move { match job {} };
-    Ok(match welcome::run(page, screen, signals, looks, nothing).await? {
-        Ended::Signalled(signal) => Outcome::Signal(signal),
-        Ended::Answered(TrustAnswer::Quit) => Outcome::Quit,
-        Ended::Answered(TrustAnswer::GoOnWithout) => Outcome::Answer(ProjectFiles::Untrusted),
-        Ended::Answered(TrustAnswer::Trust) => {
-            store.grant(&ground.cwd)?;
-            Outcome::Answer(ProjectFiles::Trusted)
+    // What changes while the question is open is asked about next.
+    loop {
+        let about = match store.status(&ground.cwd) {
+            Status::Trusted => return Ok(Outcome::Answer(ProjectFiles::Trusted)),
+            // A yes would not help. The chat says what is left out.
+            Status::TooWide => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),
+            Status::Unknown => About::Folder,
+            Status::Changed(_) => About::Changes,
+        };
+        let question = store.question(&ground.cwd)?;
+        let items = question.items().iter().map(item).collect();
+        let page = Trust::new(&ground.cwd.display().to_string(), about, items);
+        let nothing = |job: welcome::trust::Nothing, _| async move { match job {} };
+        match welcome::run(page, screen, signals, looks, nothing).await? {
+            Ended::Signalled(signal) => return Ok(Outcome::Signal(signal)),
+            Ended::Answered(TrustAnswer::Quit) => return Ok(Outcome::Quit),
+            Ended::Answered(TrustAnswer::GoOnWithout) => {
+                return Ok(Outcome::Answer(ProjectFiles::Untrusted));
+            }
+            Ended::Answered(TrustAnswer::Trust) => store.grant_asked(question)?,
         }
-    })
+    }
 }
 
-fn item(item: trust::Item) -> Item {
+fn item(item: &trust::Asked) -> Item {
     Item {
         path: item.path.display().to_string(),
         kind: match item.kind {
@@ -80,7 +84,7 @@ fn item(item: trust::Item) -> Item {
             trust::ItemKind::Configuration => ItemKind::Configuration,
             trust::ItemKind::Instructions => ItemKind::Instructions,
         },
-        lines: item.lines,
+        lines: item.lines.clone(),
     }
 }
 

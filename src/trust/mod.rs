@@ -9,10 +9,12 @@
 //! slug knows by name, and only regular ones.
 
 mod inventory;
+mod since;
 mod store;
 
 #[cfg(test)]
 mod tests;
 
 pub use inventory::{Item, ItemKind, inventory};
-pub use store::{Status, TrustError, TrustStore};
+pub use since::{Asked, Mark};
+pub use store::{Question, Status, TrustError, TrustStore};

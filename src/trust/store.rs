@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::domain::ContentHash;
 use crate::platform::paths::replace_private;
 
-use super::inventory::powers;
+use super::inventory::{inventory, powers};
+use super::since::{self, Asked, Shown};
 
 /// The stored answers.
 #[derive(Debug, Clone)]
@@ -77,6 +78,23 @@ struct Folder {
     device: u64,
     inode: u64,
     contents: BTreeMap<PathBuf, ContentHash>,
+    /// What the question showed of it.
+    #[serde(default)]
+    shown: Shown,
+}
+
+/// A folder as it was when the person was asked about it. A yes is to that.
+#[derive(Debug, Clone)]
+pub struct Question {
+    folder: Folder,
+    items: Vec<Asked>,
+}
+
+impl Question {
+    /// What would become active, and what of it is new.
+    pub fn items(&self) -> &[Asked] {
+        &self.items
+    }
 }
 
 impl TrustStore {
@@ -96,18 +114,31 @@ impl TrustStore {
         let Some(then) = self.answers.folders.iter().find(|then| then.is_same(&now)) else {
             return Status::Unknown;
         };
-        let changed: Vec<PathBuf> = now
-            .contents
-            .into_iter()
-            .filter(|(path, hash)| then.contents.get(path) != Some(hash))
-            .map(|(path, _)| path)
-            .collect();
+        let changed = now.changed_since(then);
         if changed.is_empty() { Status::Trusted } else { Status::Changed(changed) }
+    }
+
+    /// What to ask about a folder.
+    pub fn question(&self, folder: &Path) -> Result<Question, TrustError> {
+        // The hashes first: what changes between the two looks is asked about again.
+        let mut now = Folder::look(folder)?;
+        let items = inventory(&now.path);
+        now.shown = since::shown(&items);
+        let then = self.answers.folders.iter().find(|then| then.is_same(&now));
+        let changed = then.map(|then| now.changed_since(then)).unwrap_or_default();
+        let before = then.map_or_else(Shown::new, |then| then.shown.clone());
+        Ok(Question { items: since::asked(items, &before, &changed), folder: now })
     }
 
     /// Keeps a yes for a folder with what is in it now.
     pub fn grant(&mut self, folder: &Path) -> Result<(), TrustError> {
-        let now = Folder::look(folder)?;
+        let question = self.question(folder)?;
+        self.grant_asked(question)
+    }
+
+    /// Keeps a yes to what a question showed, and to nothing that changed since.
+    pub fn grant_asked(&mut self, question: Question) -> Result<(), TrustError> {
+        let now = question.folder;
         if self.is_too_wide(&now.path) {
             return Err(TrustError::TooWide(now.path));
         }
@@ -127,11 +158,20 @@ impl TrustStore {
         content: &[u8],
     ) -> Result<(), TrustError> {
         let now = Folder::look(folder)?;
+        let lines = since::shown(&inventory(&now.path)).remove(file).unwrap_or_default();
         self.change(|answers| {
             if let Some(then) = answers.folders.iter_mut().find(|then| then.is_same(&now)) {
                 then.contents.insert(file.to_owned(), ContentHash::of(content));
+                then.shown.insert(file.to_owned(), lines);
             }
         })
+    }
+
+    /// Whether the person's yes covers `content` as that of `file` (relative to the folder).
+    pub fn knows(&self, folder: &Path, file: &Path, content: &[u8]) -> bool {
+        let Ok(now) = Folder::look(folder) else { return false };
+        let then = self.answers.folders.iter().find(|then| then.is_same(&now));
+        then.is_some_and(|then| then.contents.get(file) == Some(&ContentHash::of(content)))
     }
 
     /// Takes a yes back.
@@ -182,7 +222,14 @@ impl Folder {
         let path = folder.canonicalize().map_err(io)?;
         let (device, inode) = identity(&std::fs::metadata(&path).map_err(io)?);
         let contents = powers(&path).into_iter().collect();
-        Ok(Self { path, device, inode, contents })
+        Ok(Self { path, device, inode, contents, shown: Shown::new() })
+    }
+
+    /// The files that are new or have other content.
+    fn changed_since(&self, then: &Self) -> Vec<PathBuf> {
+        let changed =
+            self.contents.iter().filter(|(path, hash)| then.contents.get(*path) != Some(hash));
+        changed.map(|(path, _)| path.clone()).collect()
     }
 
     fn is_same(&self, other: &Self) -> bool {

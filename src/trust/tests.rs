@@ -212,3 +212,71 @@ fn the_store_is_private_and_a_broken_one_is_an_error() {
     let error = TrustStore::open(&scene.home.join(".slug"), Some(&scene.home)).unwrap_err();
     assert!(error.to_string().contains("Repair it"), "{error}");
 }
+
+/// The lines of a file in the question, with their marks.
+fn asked(scene: &Scene, file: &str) -> Vec<String> {
+    let question = scene.store().question(&scene.project).unwrap();
+    let item = question.items().iter().find(|item| item.path == Path::new(file)).unwrap();
+    item.lines.iter().map(|(mark, line)| format!("{}{line}", mark.sign())).collect()
+}
+
+#[test]
+fn s66_a_changed_file_is_asked_again_with_what_is_new_and_what_is_gone() {
+    let scene = scene();
+    let file = ".slug/settings.json";
+    scene.write(file, r#"{"permissions":{"allow":["Bash(ls)","Bash(make)"]}}"#);
+    scene.write(".slug/config.toml", "model = \"x\"");
+    assert_eq!(asked(&scene, file), ["allow Bash(ls)", "allow Bash(make)"]);
+    scene.store().grant(&scene.project).unwrap();
+    scene.write(file, r#"{"permissions":{"deny":["Bash(ls)"],"allow":["Bash(make)","Bash"]}}"#);
+    assert_eq!(
+        asked(&scene, file),
+        ["+ deny Bash(ls)", "allow Bash(make)", "+ allow Bash", "- allow Bash(ls)"]
+    );
+    assert_eq!(asked(&scene, ".slug/config.toml"), ["model = \"x\""]);
+}
+
+#[test]
+fn s66_white_space_alone_is_asked_about_too_and_said_to_be_no_other_rule() {
+    let scene = scene();
+    scene.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash(ls)"]}}"#);
+    scene.store().grant(&scene.project).unwrap();
+    scene.write(".slug/settings.json", r#"{"permissions": {"allow":["Bash(ls)"]}}"#);
+    assert!(matches!(scene.store().status(&scene.project), Status::Changed(_)));
+    assert_eq!(
+        asked(&scene, ".slug/settings.json"),
+        ["allow Bash(ls)", "+ changed in ways that none of these lines shows"]
+    );
+}
+
+#[test]
+fn a_file_that_is_new_since_the_yes_is_new_as_a_whole() {
+    let scene = scene();
+    scene.store().grant(&scene.project).unwrap();
+    scene.write(".slug/config.toml", "model = \"x\"");
+    assert_eq!(asked(&scene, ".slug/config.toml"), ["+ model = \"x\""]);
+}
+
+#[test]
+fn a_yes_is_to_what_was_shown_and_to_nothing_later() {
+    let scene = scene();
+    let mut store = scene.store();
+    scene.write(".slug/settings.json", "{}");
+    let question = store.question(&scene.project).unwrap();
+    scene.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
+    store.grant_asked(question).unwrap();
+    assert!(matches!(store.status(&scene.project), Status::Changed(_)));
+    assert_eq!(asked(&scene, ".slug/settings.json"), ["+ allow Bash", "- no rules"]);
+}
+
+#[test]
+fn s55_what_names_servers_to_start_is_not_read_and_not_asked_about() {
+    let scene = scene();
+    scene.write(".mcp.json", r#"{"mcpServers":{"x":{"command":"touch","args":["marker"]}}}"#);
+    assert_eq!(inventory(&scene.project), []);
+    let mut store = scene.store();
+    store.grant(&scene.project).unwrap();
+    scene.write(".mcp.json", r#"{"mcpServers":{}}"#);
+    assert_eq!(store.status(&scene.project), Status::Trusted);
+    assert!(!scene.project.join("marker").exists());
+}

@@ -8,6 +8,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::domain::sanitize::sanitize;
+use crate::trust::Mark;
 use crate::tui::app::geometry::Extent;
 use crate::tui::app::keymap::{self, Press, ReadingKey};
 use crate::tui::app::overlay::scrolled;
@@ -22,9 +23,19 @@ use super::{Input, Next, Page};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trust {
     folder: String,
+    about: About,
     items: Vec<Item>,
     scroll: usize,
     size: (u16, u16),
+}
+
+/// What the question is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    /// A folder without an answer.
+    Folder,
+    /// What changed in a folder that has a yes.
+    Changes,
 }
 
 /// Something that trust would make active. Its texts are the folder's: they need not be harmless.
@@ -34,8 +45,8 @@ pub struct Item {
     pub path: String,
     /// What it holds.
     pub kind: ItemKind,
-    /// What it says: rules, keys, or how large it is.
-    pub lines: Vec<String>,
+    /// What it says: rules, keys, or how large it is; and what became of each since the last yes.
+    pub lines: Vec<(Mark, String)>,
 }
 
 /// What a file of a folder holds.
@@ -68,15 +79,16 @@ pub enum Nothing {}
 
 impl Trust {
     /// The question for `folder`, with what would become active.
-    pub fn new(folder: &str, items: Vec<Item>) -> Self {
+    pub fn new(folder: &str, about: About, items: Vec<Item>) -> Self {
         let harmless = |text: String| sanitize(&text).replace(['\n', '\t'], " ");
         let item = |item: Item| Item {
             path: harmless(item.path),
             kind: item.kind,
-            lines: item.lines.into_iter().map(harmless).collect(),
+            lines: item.lines.into_iter().map(|(mark, line)| (mark, harmless(line))).collect(),
         };
         Self {
             folder: harmless(folder.to_owned()),
+            about,
             items: items.into_iter().map(item).collect(),
             scroll: 0,
             size: (0, 0),
@@ -115,7 +127,11 @@ impl Trust {
     }
 
     fn rows(&self, width: u16) -> Vec<Row> {
-        let mut rows = frame::text("Do you trust this folder?", Role::Strong, width);
+        let heading = match self.about {
+            About::Folder => "Do you trust this folder?",
+            About::Changes => "This folder has changed since you trusted it. Do you still?",
+        };
+        let mut rows = frame::text(heading, Role::Strong, width);
         rows.push(Row::new());
         rows.extend(frame::indented("  ", &self.folder, Role::User, width));
         rows.push(Row::new());
@@ -139,8 +155,13 @@ impl Trust {
                 span(item.path.clone(), Role::Strong),
                 span(format!("  {}", item.kind.words()), Role::Muted),
             ]);
-            for line in &item.lines {
-                rows.extend(frame::indented("    ", line, item.kind.role(), width));
+            for (mark, line) in &item.lines {
+                let (sign, role) = match mark {
+                    Mark::Same => ("    ", item.kind.role()),
+                    Mark::New => ("  + ", Role::Added),
+                    Mark::Gone => ("  - ", Role::Removed),
+                };
+                rows.extend(frame::indented(sign, line, role, width));
             }
         }
         rows
@@ -209,7 +230,7 @@ mod tests {
         let item = |path: &str, kind, lines: &[&str]| Item {
             path: path.into(),
             kind,
-            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+            lines: lines.iter().map(|line| (Mark::Same, (*line).to_owned())).collect(),
         };
         vec![
             item(
@@ -223,7 +244,7 @@ mod tests {
     }
 
     fn trust(items: Vec<Item>) -> Trust {
-        let mut trust = Trust::new("~/src/webshop", items);
+        let mut trust = Trust::new("~/src/webshop", About::Folder, items);
         trust.update(Input::Size { width: 40, height: 12 });
         trust
     }
@@ -275,7 +296,7 @@ mod tests {
 
     #[test]
     fn what_a_folder_says_cannot_draw() {
-        let lines = vec!["allow  Bash(x)\u{1b}[2J\u{202e}\nnext".to_owned()];
+        let lines = vec![(Mark::Same, "allow  Bash(x)\u{1b}[2J\u{202e}\nnext".to_owned())];
         let items = vec![Item { path: "a\tb".into(), kind: ItemKind::Permissions, lines }];
         let picture = picture(&trust(items), 80, 24);
         assert!(picture.contains("␛[2J‹U+202E› next") && picture.contains("a b"), "{picture}");
@@ -284,6 +305,21 @@ mod tests {
     #[test]
     fn at_80_columns() {
         insta::assert_snapshot!(picture(&trust(items()), 80, 24));
+    }
+
+    #[test]
+    fn what_changed_is_marked() {
+        let lines = [
+            (Mark::Same, "allow Bash(npm *)"),
+            (Mark::New, "allow Bash(*)"),
+            (Mark::Gone, "deny Bash(git push *)"),
+        ];
+        let lines = lines.map(|(mark, line)| (mark, line.to_owned())).to_vec();
+        let path = ".slug/settings.json".to_owned();
+        let items = vec![Item { path, kind: ItemKind::Permissions, lines }];
+        let mut trust = Trust::new("~/src/webshop", About::Changes, items);
+        trust.update(Input::Size { width: 80, height: 24 });
+        insta::assert_snapshot!(picture(&trust, 80, 24));
     }
 
     #[test]
