@@ -262,7 +262,8 @@ pub(super) async fn resolve(
     let accesses =
         tool.access(input, gate.place()).map_err(|error| ToolOutput::failed(error.to_string()))?;
     let (name, workspace) = (call.name.clone(), gate.workspace.clone());
-    spawn_blocking(move || Query::resolve(&name, &accesses, &workspace))
+    let (cwd, environment) = (gate.place().cwd.clone(), gate.context.processes.environment());
+    spawn_blocking(move || Query::resolve(&name, &accesses, &workspace).within(&cwd, &environment))
         .await
         .map_err(|error| ToolOutput::failed(format!("The call could not be checked: {error}.")))
 }
@@ -361,7 +362,7 @@ async fn ask_to_go_on(
 }
 
 /// The answer where there is none.
-pub(super) const NO: Answer = Answer::Deny { instruction: None };
+const NO: Answer = Answer::Deny { instruction: None };
 
 async fn denied_by_rule(gate: &Gate, call: &ToolCall, decision: &Decision) -> ToolOutput {
     let why = if decision.rule().is_some() { "rule" } else { "mode" };
@@ -383,7 +384,18 @@ async fn refused_unasked(gate: &Gate, call: &ToolCall, decision: &Decision) -> T
     ))
 }
 
-pub(super) async fn record(
+/// Characters of a command in the log's line about its permission.
+const ABOUT: usize = 300;
+
+/// What a call is about, in a line.
+fn about(call: &ToolCall) -> Option<String> {
+    let CallInput::Valid(input) = &call.input else { return None };
+    let known = ["command", "file_path", "path", "url", "pattern"];
+    let text = known.iter().find_map(|key| input.get(key)?.as_str())?;
+    Some(text.chars().take(ABOUT).collect())
+}
+
+async fn record(
     gate: &Gate,
     call: &ToolCall,
     decision: Outcome,
@@ -393,6 +405,7 @@ pub(super) async fn record(
     let entry = PermissionEntry {
         call: call.id.clone(),
         tool: call.name.clone(),
+        about: about(call),
         decision,
         answer: answer.to_owned(),
         rule,

@@ -2,15 +2,13 @@
 //!
 //! Invariant: an [`Approved`] exists only for a call that rules and mode allow, or that a person
 //! said yes to; never for one that is denied. It holds for one call of one tool with these
-//! arguments on these targets.
-
-use std::path::{Path, PathBuf};
+//! arguments on these targets, in this folder and with this environment.
 
 use serde_json::Value;
 
 use crate::domain::{CallId, CallInput, ContentHash, Outcome, Part, RuleSource, ToolCall};
 
-use super::query::{Query, ResolvedAccess};
+use super::query::Query;
 
 /// What was decided for a call, and everything that the question to the person needs.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +21,7 @@ pub struct Decision {
     deny_rule: Option<String>,
     run_as: Option<String>,
     tool: String,
-    cwd: Option<PathBuf>,
+    around: ContentHash,
     targets: ContentHash,
 }
 
@@ -48,10 +46,6 @@ enum By {
 
 impl Decision {
     pub(super) fn new(query: &Query, outcome: Outcome, reason: String) -> Self {
-        let cwd = query.accesses.iter().find_map(|access| match access {
-            ResolvedAccess::Run(run) => Some(run.cwd.real.clone()),
-            ResolvedAccess::Read(_) | ResolvedAccess::Write(_) => None,
-        });
         Self {
             outcome,
             reason,
@@ -61,7 +55,7 @@ impl Decision {
             deny_rule: None,
             run_as: None,
             tool: query.tool.clone(),
-            cwd,
+            around: query.around.clone(),
             targets: query.fingerprint(),
         }
     }
@@ -165,7 +159,7 @@ impl Decision {
         }
         Ok(Approved {
             call: call.id.clone(),
-            binding: binding(&call.name, &input, self.cwd.as_deref()),
+            binding: binding(&call.name, &input, &self.around),
             tool: self.tool,
             input,
             approved_by,
@@ -201,12 +195,13 @@ impl Approved {
         self.by == By::Person
     }
 
-    /// SHA-256 of the tool, its arguments with sorted keys, and the folder.
+    /// SHA-256 of the tool, its arguments with sorted keys, the folder and the environment.
     pub fn binding(&self) -> &ContentHash {
         &self.binding
     }
 
-    /// Whether the call, resolved again just before it runs, still touches what was approved.
+    /// Whether the call, resolved again just before it runs, still touches what was approved, in
+    /// the same folder and environment.
     pub fn still_holds(&self, now: &Query) -> bool {
         now.fingerprint() == self.targets
     }
@@ -217,12 +212,10 @@ impl Approved {
     }
 }
 
-fn binding(tool: &str, input: &Value, cwd: Option<&Path>) -> ContentHash {
+fn binding(tool: &str, input: &Value, around: &ContentHash) -> ContentHash {
     let mut text = Value::String(tool.to_owned()).to_string();
     write_canonical(input, &mut text);
-    if let Some(cwd) = cwd {
-        text.push_str(&format!("{cwd:?}"));
-    }
+    text.push_str(&around.to_string());
     ContentHash::of(text.as_bytes())
 }
 

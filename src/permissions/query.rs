@@ -20,6 +20,8 @@ pub struct Query {
     pub tool: String,
     /// What it touches.
     pub accesses: Vec<ResolvedAccess>,
+    /// Stands for the folder and for the environment that what it starts gets.
+    pub around: ContentHash,
 }
 
 /// One thing that a call touches.
@@ -81,12 +83,19 @@ impl Query {
                 ResolvedAccess::Run(Box::new(ResolvedRun::new(command, cwd, workspace)))
             }
         });
-        Self { tool: tool.to_owned(), accesses: resolved.collect() }
+        let around = ContentHash::of(b"");
+        Self { tool: tool.to_owned(), accesses: resolved.collect(), around }
+    }
+
+    /// In this folder, where what is started gets the environment that a hash stands for.
+    pub fn within(self, cwd: &Path, environment: &ContentHash) -> Self {
+        let text = format!("{cwd:?} {environment}");
+        Self { around: ContentHash::of(text.as_bytes()), ..self }
     }
 
     /// Stands for what would be touched: a change of it means that another thing would be.
     pub fn fingerprint(&self) -> ContentHash {
-        let mut text = self.tool.clone();
+        let mut text = format!("{} {}", self.tool, self.around);
         for access in &self.accesses {
             let line = match access {
                 ResolvedAccess::Read(path) => format!("read {:?} {:?}", path.path, path.real),

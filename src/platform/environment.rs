@@ -7,6 +7,8 @@
 
 use std::ffi::{OsStr, OsString};
 
+use crate::domain::ContentHash;
+
 /// slug's own keys, by name; `SLUG_*` comes on top.
 const OWN_KEYS: [&str; 4] =
     ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "SERPER_API_KEY"];
@@ -60,6 +62,18 @@ impl ChildEnvironment {
             .chain(fixed)
             .collect();
         Self { variables }
+    }
+
+    /// Stands for all of them.
+    pub fn hash(&self) -> ContentHash {
+        let mut bytes = Vec::new();
+        for (name, value) in &self.variables {
+            for part in [name, value] {
+                bytes.extend_from_slice(part.as_encoded_bytes());
+                bytes.push(0);
+            }
+        }
+        ContentHash::of(&bytes)
     }
 
     /// The variables, each name once.

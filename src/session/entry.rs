@@ -170,6 +170,9 @@ pub struct PermissionEntry {
     pub call: CallId,
     /// The tool.
     pub tool: String,
+    /// Its command, or what it was to touch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
     /// What came out.
     pub decision: Outcome,
     /// The answer's name: once, session, always, never, edited, deny; or rule, mode, headless.

@@ -102,6 +102,7 @@ pub(super) fn every_kind() -> Vec<Entry> {
         Entry::Permission(PermissionEntry {
             call: CallId::new("c1"),
             tool: "Read".into(),
+            about: Some("src/main.rs".into()),
             decision: Outcome::Allow,
             answer: "rule".into(),
             rule: Some(RuleSource {

@@ -79,6 +79,11 @@ pub enum FileError {
 /// Runs shell scripts.
 #[async_trait]
 pub trait Processes: Send + Sync {
+    /// Stands for the variables that scripts get: an approval is bound to them.
+    fn environment(&self) -> ContentHash {
+        ContentHash::of(b"")
+    }
+
     /// Runs `script` to its end, with no terminal and nothing on standard input, in a session of
     /// its own. Standard output and standard error arrive together in `output` as they come.
     ///
