@@ -48,6 +48,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "context",
             "domain",
             "hooks",
+            "permissions",
             "platform",
             "providers",
             "session",
@@ -147,6 +148,34 @@ fn only_the_gate_runs_tools() {
         }
     }
     assert_eq!(callers, BTreeSet::from([PathBuf::from("src/agent/gate.rs")]));
+}
+
+/// Where programs are started, and which.
+const STARTERS: &[(&str, &str)] = &[
+    ("src/context/git.rs", "git, hardened, in a trusted folder"),
+    ("src/platform/child.rs", "what passed the gate, below a supervisor"),
+    ("src/platform/clipboard.rs", "the system's clipboard programs"),
+    ("src/platform/editor.rs", "the person's editor and pager"),
+    ("src/platform/own_command.rs", "the person's commands for keys and for the first line"),
+    ("src/platform/signals.rs", "slug itself, to raise a signal"),
+];
+
+/// Every way out to a program is known, so that none goes past the gate.
+#[test]
+fn programs_are_started_in_the_files_that_are_listed() {
+    // Below a folder of tests, and the judge of a property test.
+    let is_of_tests = |file: &PathBuf| file.iter().any(|part| part == "tests");
+    let starts = |line: &str| {
+        line.match_indices("Command::new(")
+            .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+    };
+    let found: BTreeSet<PathBuf> = sources(Path::new("src"))
+        .into_iter()
+        .filter(|file| !file.ends_with("permissions/oracle.rs") && !is_of_tests(file))
+        .filter(|file| code_lines(file).any(|(_, line)| starts(&line)))
+        .collect();
+    let listed = STARTERS.iter().map(|(file, _)| PathBuf::from(file)).collect();
+    assert_eq!(found, listed);
 }
 
 #[test]

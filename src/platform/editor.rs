@@ -69,7 +69,7 @@ fn run(program: &OsStr, file: &Path) -> io::Result<ExitStatus> {
     // The shell splits the program's arguments, as it does for git.
     let mut line = program.to_owned();
     line.push(" \"$@\"");
-    Command::new("sh").arg("-c").arg(line).arg("program").arg(file).status()
+    Command::new("/bin/sh").arg("-c").arg(line).arg("program").arg(file).status()
 }
 
 /// Runs `editor` on `text` and waits for it. The file lies in `folder` (private), for as long.

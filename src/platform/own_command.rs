@@ -67,7 +67,7 @@ pub enum OwnCommandError {
 pub async fn run(run: Run<'_>) -> Result<Printed, OwnCommandError> {
     let mut command = match run.line {
         Line::Shell(line) => {
-            let mut command = Command::new("sh");
+            let mut command = Command::new("/bin/sh");
             command.arg("-c").arg(line);
             command
         }
