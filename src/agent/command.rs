@@ -1,6 +1,7 @@
 //! What a front end can ask of an agent. Stopping a turn is not here: that is a token, which
 //! waits behind no queue.
 
+use super::RuleOrder;
 use crate::domain::{Answer, ApprovalId, Effort, EntryId, Mode, ModelName, SessionId, Typed};
 
 /// Something wanted.
@@ -64,6 +65,8 @@ pub enum Command {
     SetEffort(Option<Effort>),
     /// Gives the open session a title.
     SetTitle(String),
+    /// Shows the rules, changes one, or tries a call on them.
+    Rules(RuleOrder),
 }
 
 /// Names a steering message until it has gone in.

@@ -460,7 +460,10 @@ impl Agent {
                     self.take(running, Input::Unsteered).await;
                 }
             }
-            Command::Answer { .. } | Command::SetMode(_) | Command::SetTitle(_) => {
+            Command::Answer { .. }
+            | Command::SetMode(_)
+            | Command::SetTitle(_)
+            | Command::Rules(_) => {
                 self.command_at_any_time(command).await;
             }
             Command::Send { .. }

@@ -184,7 +184,8 @@ impl Agent {
             Command::Answer { .. }
             | Command::Unsteer { .. }
             | Command::SetMode(_)
-            | Command::SetTitle(_) => self.command_at_any_time(command).await,
+            | Command::SetTitle(_)
+            | Command::Rules(_) => self.command_at_any_time(command).await,
         }
     }
 
@@ -194,6 +195,7 @@ impl Agent {
             Command::Answer { id, answer } => self.asks.answer(id, answer),
             Command::SetMode(mode) => self.set_mode(mode).await,
             Command::SetTitle(title) => self.set_title(title).await,
+            Command::Rules(order) => self.rules(order).await,
             // A message that has gone in already cannot be taken back.
             Command::Unsteer { .. } => {}
             Command::Send { .. }
@@ -336,7 +338,6 @@ impl Agent {
             registry: self.setup.registry.clone(),
             context,
             workspace: self.setup.workspace.clone(),
-            outside: self.setup.outside.clone(),
             powers: self.powers.clone(),
             asks: self.asks.clone(),
             repeats: Repeats::default(),
@@ -393,11 +394,6 @@ impl Agent {
     }
 
     async fn set_mode(&mut self, mode: Mode) {
-        if mode == Mode::Sandbox && self.setup.outside.is_none() {
-            return self
-                .error("No sandbox is in force: `slug --sandbox DIR` begins with one.")
-                .await;
-        }
         self.powers.set_mode(mode);
         self.open.note(Entry::Mode { mode }).await;
         self.events.tell(Event::ModeChanged(mode)).await;

@@ -11,7 +11,7 @@ use crate::providers::retry::Again;
 use crate::providers::{Held, ModelInfo, Prefill};
 use crate::session::{Record, Spending, TurnOutcome};
 
-use super::SteerId;
+use super::{RuleNews, SteerId};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -209,6 +209,8 @@ pub enum Event {
         /// Why.
         reason: String,
     },
+    /// What came of a `Rules` command.
+    Rules(Box<RuleNews>),
     /// Entries cannot be saved. Told once, until saving works again.
     NotSaved {
         /// What the system said, and what slug does now.

@@ -1,13 +1,16 @@
 //! What an agent may do right now: its rules and its mode, and the news that they changed.
+//!
+//! The project's settings files hold as they were when the person trusted them: what changes in
+//! them while slug runs is asked about at its next start.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
 use crate::domain::{Mode, RuleFile, RuleKind};
-use crate::permissions::store::{ProjectFiles, SaveError, load, rule_file, save_rule};
-use crate::permissions::{Decision, Query, RuleError, RuleSet, Workspace, decide};
+use crate::permissions::store::{ProjectFiles, RuleEdit, SaveError, Settings, rule_file};
+use crate::permissions::{Decision, ListReport, Query, RuleError, RuleSet, Workspace, decide};
 use crate::trust::{TrustError, TrustStore};
 
 /// Rules and mode, shared by the driver and its running calls.
@@ -17,7 +20,7 @@ pub(super) struct Powers {
     project: ProjectFiles,
     inner: Mutex<Inner>,
     /// Held while a settings file is read, changed and written.
-    saving: Mutex<()>,
+    settings: Mutex<Settings>,
     version: watch::Sender<u64>,
 }
 
@@ -33,8 +36,10 @@ struct Inner {
 pub(super) enum PowerError {
     #[error(transparent)]
     Rule(#[from] RuleError),
-    #[error("{0} The rule holds until slug ends.")]
+    #[error(transparent)]
     Save(#[from] SaveError),
+    #[error("{0} The rule holds until slug ends.")]
+    OnlyNow(SaveError),
     #[error("The rule is saved, but this folder's trust is not: {0}")]
     Trust(#[from] TrustError),
     #[error("The rule may not be saved: {0}.")]
@@ -44,9 +49,11 @@ pub(super) enum PowerError {
 impl Powers {
     /// The rules of the settings files that count.
     pub(super) fn new(workspace: Arc<Workspace>, project: ProjectFiles, mode: Mode) -> Self {
-        let rules = load(&workspace, project);
+        let settings = Settings::read(&workspace, project);
+        let rules = settings.rules(&workspace);
         let inner = Mutex::new(Inner { rules, of_session: Vec::new(), mode });
-        Self { workspace, project, inner, saving: Mutex::new(()), version: watch::channel(0).0 }
+        let settings = Mutex::new(settings);
+        Self { workspace, project, inner, settings, version: watch::channel(0).0 }
     }
 
     /// What is wrong with the settings files, in sentences.
@@ -111,21 +118,72 @@ impl Powers {
             RuleSet::check(rule, kind, &self.workspace)?;
         }
         let file = self.rule_file();
-        // Two answers at once must not overwrite each other's rule.
-        let _saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
         for rule in rules {
-            if let Err(error) = save_rule(&file, kind, rule) {
-                self.add_for_session(kind, rules)?;
-                return Err(error.into());
+            let edit = RuleEdit::Add((kind, rule.clone()));
+            match self.change_file(&file.0, &edit) {
+                Ok(()) => {}
+                Err(PowerError::Save(error)) => {
+                    self.add_for_session(kind, rules)?;
+                    return Err(PowerError::OnlyNow(error));
+                }
+                Err(error) => return Err(error),
             }
         }
-        // The rule holds from here on, whatever comes of the trust.
-        self.reload()?;
-        self.keep_trust(&file)
+        Ok(())
     }
 
-    fn reload(&self) -> Result<(), RuleError> {
-        let mut fresh = load(&self.workspace, self.project);
+    /// Changes a rule of a file, or without one a rule that holds until slug ends.
+    pub(super) async fn change(
+        self: &Arc<Self>,
+        file: Option<PathBuf>,
+        edit: RuleEdit,
+    ) -> Result<(), PowerError> {
+        let powers = self.clone();
+        tokio::task::spawn_blocking(move || powers.change_now(file.as_deref(), edit)).await?
+    }
+
+    fn change_now(&self, file: Option<&Path>, edit: RuleEdit) -> Result<(), PowerError> {
+        if let RuleEdit::Add((kind, rule)) | RuleEdit::Replace { to: (kind, rule), .. } = &edit {
+            RuleSet::check(rule, *kind, &self.workspace)?;
+        }
+        match file {
+            Some(file) => self.change_file(file, &edit),
+            None => {
+                let (from, to) = match edit {
+                    RuleEdit::Add(to) => (None, Some(to)),
+                    RuleEdit::Remove(from) => (Some(from), None),
+                    RuleEdit::Replace { from, to } => (Some(from), Some(to)),
+                };
+                {
+                    let mut inner = self.lock();
+                    inner.of_session.retain(|rule| Some(rule) != from.as_ref());
+                    inner.of_session.extend(to);
+                }
+                Ok(self.take_over(&self.settings())?)
+            }
+        }
+    }
+
+    /// All rules that hold, and the files that they can be kept in.
+    pub(super) fn list(&self) -> (ListReport, Vec<PathBuf>) {
+        let report = ListReport::from(&self.lock().rules);
+        let files = self.settings().files().map(Path::to_owned).collect();
+        (report, files)
+    }
+
+    fn change_file(&self, file: &Path, edit: &RuleEdit) -> Result<(), PowerError> {
+        // Two answers at once must not overwrite each other's rule.
+        let mut settings = self.settings();
+        settings.refresh();
+        let text = settings.change(file, edit, |text| self.is_trusted(file, text))?.to_owned();
+        // The rule holds from here on, whatever comes of the trust.
+        self.take_over(&settings)?;
+        self.keep_trust(file, &text)
+    }
+
+    /// The rules of the files and those of the session hold from now on.
+    fn take_over(&self, settings: &Settings) -> Result<(), RuleError> {
+        let mut fresh = settings.rules(&self.workspace);
         let mut inner = self.lock();
         for (kind, rule) in &inner.of_session {
             fresh.add_session(*kind, rule, &self.workspace)?;
@@ -135,22 +193,32 @@ impl Powers {
         Ok(())
     }
 
-    /// A rule that slug itself has just written into a trusted folder is no change to ask about.
-    fn keep_trust(&self, file: &RuleFile) -> Result<(), PowerError> {
+    /// Whether the person's word covers this content of a project's file: another slug may have
+    /// written it on that word since.
+    fn is_trusted(&self, file: &Path, text: &str) -> bool {
         let folder = self.workspace.root();
-        let Ok(inside) = file.0.strip_prefix(folder) else { return Ok(()) };
-        let content = std::fs::read(&file.0).map_err(|source| TrustError::Io {
-            doing: "read",
-            path: file.0.clone(),
-            source,
-        })?;
+        let inside = file.strip_prefix(folder).ok();
+        let trust = TrustStore::open(self.workspace.slug_home(), self.workspace.home());
+        inside
+            .zip(trust.ok())
+            .is_some_and(|(inside, trust)| trust.knows(folder, inside, text.as_bytes()))
+    }
+
+    /// A rule that slug itself has just written into a trusted folder is no change to ask about.
+    fn keep_trust(&self, file: &Path, text: &str) -> Result<(), PowerError> {
+        let folder = self.workspace.root();
+        let Ok(inside) = file.strip_prefix(folder) else { return Ok(()) };
         let mut trust = TrustStore::open(self.workspace.slug_home(), self.workspace.home())?;
-        Ok(trust.keep_own_change(folder, inside, &content)?)
+        Ok(trust.keep_own_change(folder, inside, text.as_bytes())?)
     }
 
     /// Wakes the open questions, under the lock: who decides afterwards has seen the change.
     fn changed(&self, _inner: &Inner) {
         self.version.send_modify(|version| *version += 1);
+    }
+
+    fn settings(&self) -> MutexGuard<'_, Settings> {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -62,7 +62,8 @@ impl Agent {
                     command @ (Command::Answer { .. }
                     | Command::Unsteer { .. }
                     | Command::SetMode(_)
-                    | Command::SetTitle(_)),
+                    | Command::SetTitle(_)
+                    | Command::Rules(_)),
                 ) => self.command_at_any_time(command).await,
                 Some(
                     command @ (Command::Send { .. }

@@ -20,6 +20,8 @@ pub enum SlashCommand {
     Model(Option<String>),
     /// Changes the mode, or asks which.
     Mode(Option<Mode>),
+    /// Shows the permission rules.
+    Permissions,
     /// Has the model think harder or less, or lists how hard it can.
     Effort(Option<Thinking>),
     /// Makes the conversation that is sent shorter.
@@ -189,7 +191,7 @@ pub enum ParseError {
 }
 
 /// All commands, in the order that lists show them.
-pub const TABLE: [Spec; 19] = [
+pub const TABLE: [Spec; 20] = [
     Spec { name: "help", argument: Argument::None, help: "keys and commands" },
     Spec { name: "new", argument: Argument::None, help: "begin an empty session" },
     Spec { name: "sessions", argument: Argument::Session, help: "open a past session" },
@@ -202,6 +204,11 @@ pub const TABLE: [Spec; 19] = [
     },
     Spec { name: "mode", argument: Argument::Mode, help: "change how much is asked" },
     Spec { name: "compact", argument: Argument::None, help: "send less of the older conversation" },
+    Spec {
+        name: "permissions",
+        argument: Argument::None,
+        help: "rules: see, change and test them",
+    },
     Spec { name: "clear", argument: Argument::None, help: "start over; this session is kept" },
     Spec { name: "copy", argument: Argument::Copied, help: "copy the last answer, code, or all" },
     Spec { name: "diff", argument: Argument::File, help: "what this session changed" },
@@ -299,6 +306,7 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "model" => SlashCommand::Model(given.map(model).transpose()?),
         "effort" => SlashCommand::Effort(given.map(thinking)),
         "mode" => SlashCommand::Mode(given.map(str::parse).transpose()?),
+        "permissions" => SlashCommand::Permissions,
         "compact" => SlashCommand::Compact,
         "clear" => SlashCommand::Clear,
         "copy" => SlashCommand::Copy(given.map_or(Ok(Copied::Answer), str::parse)?),

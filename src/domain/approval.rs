@@ -61,8 +61,6 @@ pub struct ApprovalRequest {
 pub enum Matter {
     /// Whether the call may run.
     Permission,
-    /// Whether a command that failed in the sandbox may run again outside of it.
-    Outside,
     /// Whether the model may go on with a call that leads nowhere; a no ends the turn.
     Repeats,
     /// Whether a turn may overdraw its budget or the session's; a no ends it.
@@ -103,6 +101,31 @@ pub enum RuleKind {
     Ask,
     /// Allows.
     Allow,
+}
+
+impl RuleKind {
+    /// All of them, in the order in which they are asked.
+    pub const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
+
+    /// Its list in a settings file.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+        }
+    }
+}
+
+impl Outcome {
+    /// What it is called.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
 }
 
 /// A settings file that a rule can be saved to.

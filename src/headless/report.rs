@@ -145,6 +145,7 @@ impl Report {
             | Event::ApprovalAsked(_)
             | Event::ApprovalWithdrawn(_)
             | Event::TodosChanged(_)
+            | Event::Rules(_)
             | Event::Forked { .. } => Vec::new(),
         }
     }
@@ -379,6 +380,25 @@ mod tests {
         let result: Value = serde_json::from_str(&out[0]).unwrap();
         assert_eq!(result["exit"], 4);
         assert_eq!(result["refused"][0]["call"]["input"]["command"], "rm x");
+    }
+
+    #[test]
+    fn refused_calls_are_told_in_every_format() {
+        for format in [OutputFormat::Text, OutputFormat::Json, OutputFormat::StreamJson] {
+            let call = ToolCall {
+                id: CallId::new("c"),
+                name: "Bash".into(),
+                input: CallInput::Valid(json!({"command": "rm x"})),
+            };
+            let refused =
+                Event::CallRefused { call, reason: "The rule Bash(rm *) refuses it.".into() };
+            let (_, out, err) = play(format, &[refused, ended(TurnOutcome::Answered)]);
+            assert_eq!(err, ["Refused Bash: The rule Bash(rm *) refuses it."]);
+            if format != OutputFormat::Text {
+                let result: Value = serde_json::from_str(out.last().unwrap()).unwrap();
+                assert_eq!(result["refused"][0]["reason"], "The rule Bash(rm *) refuses it.");
+            }
+        }
     }
 
     #[test]

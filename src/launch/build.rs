@@ -23,7 +23,6 @@ use crate::providers::demo::{self, Demo, Script, Tempo};
 use crate::session::{LastModels, Store};
 use crate::tools::{Place, Registry};
 
-use super::boundary::{self, Sandboxed};
 use super::ground::Ground;
 use super::servers::{self, Servers};
 
@@ -60,7 +59,6 @@ pub(super) fn parts(
     let rules = EnvironmentRules { own_keys, ..EnvironmentRules::default() };
     let environment = ChildEnvironment::from_variables(std::env::vars_os(), &rules);
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
-    let sandboxed = boundary::establish(ground, config, &processes)?;
     let (git, instruction_folders) = match project {
         ProjectFiles::Trusted => {
             let folders: Vec<PathBuf> =
@@ -92,14 +90,6 @@ pub(super) fn parts(
     {
         (model, effort) = (Some(last.name.model.clone()), last.effort);
     }
-    let (inside, outside, notice) = match sandboxed {
-        Some(Sandboxed { inside, outside, notice }) => (inside, Some(outside), notice),
-        None => (processes.clone(), None, None),
-    };
-    let workspace = match &outside {
-        Some(outside) => ground.workspace().with_sandbox(&outside.boundary.dir),
-        None => ground.workspace(),
-    };
     let setup = Setup {
         model,
         services,
@@ -116,11 +106,10 @@ pub(super) fn parts(
         max_tool_rounds: config.max_tool_rounds.value,
         system_prompt: config.system_prompt.as_ref().map(|prompt| prompt.value.clone()),
         place: Place { cwd: ground.cwd.clone(), home: ground.user_home.clone() },
-        workspace: Arc::new(workspace),
+        workspace: Arc::new(ground.workspace()),
         registry: Arc::new(Registry::standard()),
         files: Arc::new(DiskFiles::default()),
-        processes: inside,
-        outside,
+        processes: processes.clone(),
         project,
         mode: config.mode.value,
         person,
@@ -130,7 +119,7 @@ pub(super) fn parts(
         instruction_folders,
         contexts,
         debug,
-        notices: ground.notices.iter().chain(&config.warnings).chain(&notice).cloned().collect(),
+        notices: ground.notices.iter().chain(&config.warnings).cloned().collect(),
     };
     Ok(Parts { setup, processes })
 }

@@ -3,7 +3,6 @@
 //! Nothing is decided here that a room could decide; this is where what they need is put together
 //! and handed over.
 
-mod boundary;
 mod build;
 mod candidates;
 mod first_model;
@@ -26,7 +25,6 @@ use std::process::ExitCode;
 use crate::cli::{self, Cli, Exit};
 use crate::platform::{child, terminal};
 
-use boundary::NoSandbox;
 use ground::Ground;
 
 /// Runs slug as its arguments say.
@@ -47,7 +45,7 @@ pub fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) => {
             print::complain(&format!("{error:#}"));
-            if error.is::<NoSandbox>() { Exit::NoSandbox } else { Exit::Failed }.into()
+            Exit::Failed.into()
         }
     }
 }

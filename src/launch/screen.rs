@@ -192,7 +192,6 @@ impl Chat<'_> {
         let clipboard = front.clipboard(ground);
         let outside = Outside::new(cli, ground, project, services, store, command, clipboard);
         let shutdown = CancellationToken::new();
-        let boundary = setup.outside.as_ref().map(|outside| outside.boundary.clone());
         let AgentHandle { commands, events, stop, task } =
             agent::spawn(setup, once::start(cli, ground)?);
         let watch = io::stdin().is_terminal().then(|| HangupWatch::start(shutdown.clone()));
@@ -201,8 +200,7 @@ impl Chat<'_> {
         }
         let handles = handles(commands, &stop, outside.clone());
 
-        let settings = Settings { boundary, ..settings(ground, &config, keys) };
-        let status = status(ground, &config);
+        let (settings, status) = (settings(ground, &config, keys), status(ground, &config));
         let history = outside.last_sent();
         let (left, signal) = match front {
             Front::Full { screen, looks } => {
@@ -297,13 +295,13 @@ fn settings(ground: &Ground, config: &Config, keys: Keymap) -> Settings {
         wheel: wheel(config),
         typing: typing(config),
         canvas: canvas(config),
+        clock: chrono::Local::now().offset().local_minus_utc(),
         notify_after: Duration::from_secs(config.notify_after.value.into()),
         status_items: config.status.value.clone(),
         status_command: match config.status_command {
             Some(_) => StatusCommand::Given,
             None => StatusCommand::None,
         },
-        boundary: None,
     }
 }
 
@@ -420,7 +418,7 @@ async fn until_left(
 
 pub(super) fn wrong(errors: &[ConfigError]) -> Exit {
     print::config_errors(errors);
-    Exit::Usage
+    Exit::of_config(errors)
 }
 
 fn raise(screen: Screen, signal: Signal) -> anyhow::Result<Exit> {

@@ -11,13 +11,13 @@
 mod approved;
 mod bash;
 mod check;
+mod meaning;
 pub mod paths;
 mod pattern;
 mod query;
 mod readonly;
 mod report;
 mod rules;
-pub mod sandbox;
 pub mod shell;
 pub mod store;
 mod words;
@@ -30,6 +30,7 @@ mod oracle;
 
 pub use approved::{Approved, Decision};
 pub use check::decide;
+pub use meaning::meaning;
 pub use paths::{Protected, ResolvedPath, Workspace, Zone};
 pub use query::{Query, ResolvedAccess};
 pub use report::{ListReport, TestReport};

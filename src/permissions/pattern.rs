@@ -39,6 +39,17 @@ pub struct BashPattern {
     words: Vec<PatternWord>,
 }
 
+/// What the wildcards of a pattern stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Open<'a> {
+    /// There are none.
+    Nothing,
+    /// For arguments of this program.
+    Arguments(&'a str),
+    /// For the program itself.
+    Program,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PatternWord {
     /// These characters.
@@ -52,8 +63,16 @@ enum PatternWord {
 /// The pattern of a rule on paths.
 #[derive(Debug, Clone)]
 pub struct PathPattern {
-    matchers: Vec<GlobMatcher>,
+    matchers: Vec<Matcher>,
     purpose: Purpose,
+}
+
+/// A glob, and what each path that it fits begins with: hundreds of rules are told apart by that
+/// alone, before a glob is tried.
+#[derive(Debug, Clone)]
+struct Matcher {
+    start: String,
+    glob: GlobMatcher,
 }
 
 impl BashPattern {
@@ -89,6 +108,18 @@ impl BashPattern {
             PatternWord::Glued(pieces) => Some(pieces.join("*")),
             PatternWord::Exact(_) | PatternWord::Any => None,
         })
+    }
+
+    /// What its wildcards leave open.
+    pub fn leaves_open(&self) -> Open<'_> {
+        let wild = |word: &PatternWord| !matches!(word, PatternWord::Exact(_));
+        match self.words.split_first() {
+            Some((PatternWord::Exact(name), rest)) if rest.iter().any(wild) => {
+                Open::Arguments(base_name(name))
+            }
+            Some((PatternWord::Exact(_), _)) | None => Open::Nothing,
+            Some((PatternWord::Glued(_) | PatternWord::Any, _)) => Open::Program,
+        }
     }
 
     /// Whether the pattern fits a simple command.
@@ -311,27 +342,46 @@ impl PathPattern {
         // `src/**` is the folder itself, too: it can be searched.
         let folders = globs.iter().filter_map(|glob| glob.strip_suffix("/**").map(str::to_owned));
         let folders: Vec<String> = folders.filter(|folder| !folder.is_empty()).collect();
-        let matchers =
-            globs.iter().chain(&folders).map(|glob| compile(glob)).collect::<Result<_, _>>()?;
+        let matchers = globs
+            .iter()
+            .chain(&folders)
+            .map(|glob| Matcher::new(glob))
+            .collect::<Result<_, _>>()?;
         Ok(Self { matchers, purpose })
     }
 
     /// Whether the pattern fits a path. To restrict, one of its two names or a folder above is
     /// enough; to allow, both names have to fit.
     pub fn fits(&self, path: &ResolvedPath) -> bool {
+        let (one, other) = (path.path.as_path(), path.real.as_path());
         match self.purpose {
-            Purpose::Restrict => self.covers(&path.path) || self.covers(&path.real),
-            Purpose::Allow => self.is_match(&path.path) && self.is_match(&path.real),
+            Purpose::Restrict => self.covers(one) || (one != other && self.covers(other)),
+            Purpose::Allow => self.is_match(one) && (one == other || self.is_match(other)),
         }
     }
 
     /// Whether the pattern fits a path or a folder above it, by this name alone.
     pub fn covers(&self, path: &Path) -> bool {
-        path.ancestors().any(|path| self.is_match(path))
+        // A folder above begins as the path does.
+        self.matchers.iter().filter(|matcher| matcher.may_fit(path)).any(|matcher| {
+            path.ancestors().any(|path| matcher.may_fit(path) && matcher.glob.is_match(path))
+        })
     }
 
     fn is_match(&self, path: &Path) -> bool {
-        self.matchers.iter().any(|matcher| matcher.is_match(path))
+        let mut likely = self.matchers.iter().filter(|matcher| matcher.may_fit(path));
+        likely.any(|matcher| matcher.glob.is_match(path))
+    }
+}
+
+impl Matcher {
+    fn new(glob: &str) -> Result<Self, String> {
+        let end = glob.find(['*', '?', '[', '{', '\\']).unwrap_or(glob.len());
+        Ok(Self { start: glob[..end].to_owned(), glob: compile(glob)? })
+    }
+
+    fn may_fit(&self, path: &Path) -> bool {
+        path.as_os_str().as_encoded_bytes().starts_with(self.start.as_bytes())
     }
 }
 

@@ -21,7 +21,7 @@ pub struct TestReport {
 }
 
 /// All rules that hold, and what was wrong in their files.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ListReport {
     /// `{"rule","kind","file","line"}` each, in the order of the files.
     pub rules: Vec<RuleSource>,

@@ -1,8 +1,8 @@
-//! Settings files: which there are, reading their rules, and adding one.
+//! Settings files: which there are, reading their rules, and changing them.
 //!
 //! Order: `~/.slug/settings.json`, `.slug/settings.json`, `.slug/settings.local.json`; the project's
-//! two only when the person trusts the project. A rule is added to the file as it is on disk at that
-//! moment: its other keys and their order stay, and the file is replaced in one step.
+//! two only when the person trusts the project. A rule is changed in the file as it is on disk at
+//! that moment: its other keys and their order stay, and the file is replaced in one step.
 
 use std::path::{Path, PathBuf};
 
@@ -37,6 +37,28 @@ pub enum SaveError {
         /// What is wrong with it.
         why: String,
     },
+    /// Somebody else has changed a file of the project.
+    #[error(
+        "{file} has changed since slug read it, so it was left alone. Start slug again to see what is new in it."
+    )]
+    Changed {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The rule is no longer there.
+    #[error("{rule} is not in {file} any more.")]
+    Gone {
+        /// The file.
+        file: PathBuf,
+        /// The rule.
+        rule: String,
+    },
+    /// No rule of this file would hold.
+    #[error("{file} is not read here: the folder is not trusted.")]
+    NotCounted {
+        /// The file.
+        file: PathBuf,
+    },
     /// The operating system says no.
     #[error("cannot save the rule in {file}: {source}")]
     Io {
@@ -49,7 +71,7 @@ pub enum SaveError {
 
 /// The settings files that count, in order, whether they exist or not.
 pub fn files(workspace: &Workspace, project: ProjectFiles) -> Vec<PathBuf> {
-    let mut files = vec![workspace.slug_home().join("settings.json")];
+    let mut files = vec![own_file(workspace)];
     if project == ProjectFiles::Trusted {
         let folder = workspace.root().join(".slug");
         files.extend([folder.join("settings.json"), folder.join("settings.local.json")]);
@@ -61,23 +83,119 @@ pub fn files(workspace: &Workspace, project: ProjectFiles) -> Vec<PathBuf> {
 pub fn rule_file(workspace: &Workspace, project: ProjectFiles) -> RuleFile {
     RuleFile(match project {
         ProjectFiles::Trusted => workspace.root().join(".slug/settings.local.json"),
-        ProjectFiles::Untrusted => workspace.slug_home().join("settings.json"),
+        ProjectFiles::Untrusted => own_file(workspace),
     })
+}
+
+fn own_file(workspace: &Workspace) -> PathBuf {
+    workspace.slug_home().join("settings.json")
+}
+
+/// The settings files that count, each as it was when slug read or wrote it.
+///
+/// The project's are read once: what somebody else changes in them later has to be asked about
+/// before it holds, so it never comes in by the way when a rule is saved.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    own: PathBuf,
+    files: Vec<(PathBuf, Result<Option<String>, String>)>,
+}
+
+/// A rule and the list that it is in.
+pub type Listed = (RuleKind, String);
+
+/// What is to become of the rules of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RuleEdit {
+    /// This one comes in. One that is there already stays as it is.
+    Add(Listed),
+    /// This one goes.
+    Remove(Listed),
+    /// One takes the place of another.
+    Replace {
+        /// The one that goes.
+        from: Listed,
+        /// The one that comes in.
+        to: Listed,
+    },
+}
+
+impl Settings {
+    /// Reads all of them.
+    pub fn read(workspace: &Workspace, project: ProjectFiles) -> Self {
+        let own = own_file(workspace);
+        let files = files(workspace, project).into_iter().map(|file| {
+            let text = read(&file).map_err(|error| error.to_string());
+            (file, text)
+        });
+        Self { files: files.collect(), own }
+    }
+
+    /// The files, whether they exist or not.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|(file, _)| file.as_path())
+    }
+
+    /// All their rules.
+    pub fn rules(&self, workspace: &Workspace) -> RuleSet {
+        let mut rules = RuleSet::new();
+        for (file, text) in &self.files {
+            add(&mut rules, file, text.as_ref().map(Option::as_deref), workspace);
+        }
+        rules
+    }
+
+    /// Reads the person's own file again: it needs no trust.
+    pub fn refresh(&mut self) {
+        for (file, text) in self.files.iter_mut().filter(|(file, _)| *file == self.own) {
+            *text = read(file).map_err(|error| error.to_string());
+        }
+    }
+
+    /// Changes the rules of one of the files, which is made when it is not there, and returns its
+    /// new text. A file of the project that somebody else has changed since it was read is left
+    /// alone, unless `is_known` says that its content may hold.
+    pub fn change(
+        &mut self,
+        file: &Path,
+        edit: &RuleEdit,
+        is_known: impl Fn(&str) -> bool,
+    ) -> Result<&str, SaveError> {
+        let is_own = file == self.own;
+        let missing = || SaveError::NotCounted { file: file.to_owned() };
+        let (_, known) = self.files.iter_mut().find(|(it, _)| it == file).ok_or_else(missing)?;
+        let io = |source| SaveError::Io { file: file.to_owned(), source };
+        let text = read(file).map_err(io)?;
+        let is_as_read = known.as_ref().is_ok_and(|known| *known == text);
+        if !is_own && !is_as_read && !text.as_deref().is_some_and(is_known) {
+            return Err(SaveError::Changed { file: file.to_owned() });
+        }
+        let text = edited(file, text.as_deref(), edit)?;
+        replace_private(file, text.as_bytes()).map_err(io)?;
+        *known = Ok(Some(text));
+        Ok(known.as_ref().ok().and_then(Option::as_deref).unwrap_or_default())
+    }
 }
 
 /// The rules of all files that count.
 pub fn load(workspace: &Workspace, project: ProjectFiles) -> RuleSet {
-    let mut rules = RuleSet::new();
-    for file in files(workspace, project) {
-        load_file(&mut rules, &file, workspace);
-    }
-    rules
+    Settings::read(workspace, project).rules(workspace)
 }
 
 /// Adds the rules of one file. A missing one is no fault.
 pub fn load_file(rules: &mut RuleSet, file: &Path, workspace: &Workspace) {
-    match read(file) {
-        Ok(Some(text)) => rules.add_settings(&text, file, workspace),
+    let text = read(file).map_err(|error| error.to_string());
+    add(rules, file, text.as_ref().map(Option::as_deref), workspace);
+}
+
+fn add(
+    rules: &mut RuleSet,
+    file: &Path,
+    text: Result<Option<&str>, &String>,
+    workspace: &Workspace,
+) {
+    match text {
+        Ok(Some(text)) => rules.add_settings(text, file, workspace),
         Ok(None) => {}
         Err(error) => rules.add_warning(Warning {
             file: file.to_owned(),
@@ -87,39 +205,51 @@ pub fn load_file(rules: &mut RuleSet, file: &Path, workspace: &Workspace) {
     }
 }
 
-/// Adds a rule to a settings file, which is made when it is not there. Load the rules again after.
-pub fn save_rule(file: &RuleFile, kind: RuleKind, rule: &str) -> Result<(), SaveError> {
-    let file = &file.0;
-    let io = |source| SaveError::Io { file: file.clone(), source };
-    let mut settings = match read(file).map_err(io)? {
-        Some(text) => serde_json::from_str(&text).map_err(|error| SaveError::NotSettings {
-            file: file.clone(),
-            why: error.to_string(),
-        })?,
+/// The text of a settings file with its rules changed; all else in it stays, in its order.
+fn edited(file: &Path, text: Option<&str>, edit: &RuleEdit) -> Result<String, SaveError> {
+    let fail = |why: String| SaveError::NotSettings { file: file.to_owned(), why };
+    let mut settings = match text {
+        Some(text) => serde_json::from_str(text).map_err(|error| fail(error.to_string()))?,
         None => json!({}),
     };
-    let list = list_of(&mut settings, kind)
-        .map_err(|why| SaveError::NotSettings { file: file.clone(), why: why.into() })?;
-    let rule = Value::String(rule.trim().to_owned());
-    if list.contains(&rule) {
-        return Ok(());
+    let add = |settings: &mut Value, (kind, rule): &Listed| {
+        let list = list_of(settings, *kind).map_err(|why| fail(why.into()))?;
+        let rule = Value::String(rule.trim().to_owned());
+        if !list.contains(&rule) {
+            list.push(rule);
+        }
+        Ok(())
+    };
+    let place = |settings: &mut Value, (kind, rule): &Listed| {
+        let list = list_of(settings, *kind).map_err(|why| fail(why.into()))?;
+        let at = list.iter().position(|it| it.as_str().is_some_and(|it| it.trim() == rule));
+        at.ok_or_else(|| SaveError::Gone { file: file.to_owned(), rule: rule.clone() })
+    };
+    match edit {
+        RuleEdit::Add(rule) => add(&mut settings, rule)?,
+        RuleEdit::Remove(rule) => {
+            let at = place(&mut settings, rule)?;
+            list_of(&mut settings, rule.0).map_err(|why| fail(why.into()))?.remove(at);
+        }
+        RuleEdit::Replace { from, to } => {
+            let at = place(&mut settings, from)?;
+            let list = list_of(&mut settings, from.0).map_err(|why| fail(why.into()))?;
+            if from.0 == to.0 {
+                list[at] = Value::String(to.1.trim().to_owned());
+            } else {
+                list.remove(at);
+                add(&mut settings, to)?;
+            }
+        }
     }
-    list.push(rule);
-    let mut text = format!("{settings:#}");
-    text.push('\n');
-    replace_private(file, text.as_bytes()).map_err(io)
+    Ok(format!("{settings:#}\n"))
 }
 
 fn list_of(settings: &mut Value, kind: RuleKind) -> Result<&mut Vec<Value>, &'static str> {
-    let key = match kind {
-        RuleKind::Deny => "deny",
-        RuleKind::Ask => "ask",
-        RuleKind::Allow => "allow",
-    };
     let settings = settings.as_object_mut().ok_or("it is not an object")?;
     let permissions = settings.entry("permissions").or_insert_with(|| Value::Object(Map::new()));
     let permissions = permissions.as_object_mut().ok_or("`permissions` is not an object")?;
-    let list = permissions.entry(key).or_insert_with(|| Value::Array(Vec::new()));
+    let list = permissions.entry(kind.word()).or_insert_with(|| Value::Array(Vec::new()));
     list.as_array_mut().ok_or("its list of rules is not a list")
 }
 

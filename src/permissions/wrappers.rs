@@ -274,6 +274,12 @@ pub fn needs_exact_rule(words: &[Word]) -> bool {
         })
 }
 
+/// Whether the program runs the code of a file that it is given.
+pub fn runs_files(name: &str) -> bool {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    SHELLS.contains(&name) || INTERPRETERS.iter().any(|(known, _)| *known == stem)
+}
+
 /// Whether the command is one whose arguments name further commands: `git push`, `npm run`. A rule
 /// that refuses such a command names the subcommand, too.
 pub fn has_subcommands(name: &str) -> bool {

@@ -5,7 +5,6 @@ mod models;
 mod permissions;
 mod sessions;
 mod tools;
-mod trials;
 
 use std::io::stdout;
 
@@ -68,7 +67,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, command: &Command) -> anyhow
 /// Says what is wrong with the configuration.
 fn wrong(errors: &[ConfigError]) -> Exit {
     print::config_errors(errors);
-    Exit::Usage
+    Exit::of_config(errors)
 }
 
 async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit> {
@@ -94,7 +93,6 @@ async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit>
         user_home: ground.user_home.as_deref(),
         git: git.as_ref(),
         terminal: &Terminal::read(|name| std::env::var_os(name)),
-        sandboxes: &trials::run(ground).await,
     })
     .await;
     if json {

@@ -2,10 +2,11 @@
 
 use std::io::{Write, stdout};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::agent::accesses_of;
 use crate::cli::{Cli, Exit, PermissionsCommand, PermissionsTest};
-use crate::domain::{Access, Mode};
+use crate::domain::{RuleKind, RuleSource};
 use crate::launch::ground::Ground;
 use crate::launch::print;
 use crate::permissions::{self, ListReport, Query, RuleSet, TestReport, store};
@@ -22,14 +23,18 @@ pub(super) fn run(
             let report = ListReport::from(&rules);
             let mut out = stdout().lock();
             if format.json {
-                writeln!(out, "{}", json!(report))?;
+                let mut report = json!(report);
+                for rule in report["rules"].as_array_mut().into_iter().flatten() {
+                    explain(rule);
+                }
+                writeln!(out, "{report}")?;
                 return Ok(Exit::Answered);
             }
             for rule in &report.rules {
-                let file = rule.file.as_ref().map(|file| file.display().to_string());
-                let file = file.unwrap_or_default();
-                let kind = json!(rule.kind);
-                writeln!(out, "{:5}  {}  {file}", kind.as_str().unwrap_or_default(), rule.rule)?;
+                writeln!(out, "{:5}  {}  {}", rule.kind.word(), rule.rule, stands_in(rule))?;
+                if let Some(means) = means(rule) {
+                    writeln!(out, "       it {means}")?;
+                }
             }
             for warning in &report.warnings {
                 print::complain(&warning.to_string());
@@ -63,40 +68,51 @@ fn try_out(cli: &Cli, ground: &Ground, test: &PermissionsTest) -> anyhow::Result
             Err(errors) => return Ok(super::wrong(&errors)),
         },
     };
-    let workspace = match mode {
-        // As if it were in force around the working folder.
-        Mode::Sandbox => workspace.with_sandbox(&ground.cwd),
-        Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Yolo => workspace,
-    };
     let place = Place { cwd: ground.cwd.clone(), home: ground.user_home.clone() };
-    let query = Query::resolve(&test.tool, &accesses(test, &place)?, &workspace);
+    let accesses = accesses_of(&Registry::standard(), &test.tool, &test.input, &place)
+        .map_err(anyhow::Error::msg)?;
+    let query = Query::resolve(&test.tool, &accesses, &workspace);
     let report = TestReport::from(&permissions::decide(&query, &rules, mode, &workspace));
     let mut out = stdout().lock();
     if test.format.json {
-        writeln!(out, "{}", json!(report))?;
+        let mut report = json!(report);
+        explain(&mut report["rule"]);
+        for part in report["commands"].as_array_mut().into_iter().flatten() {
+            explain(&mut part["rule"]);
+        }
+        writeln!(out, "{report}")?;
         return Ok(Exit::Answered);
     }
-    writeln!(out, "{}: {}", json!(report.decision).as_str().unwrap_or_default(), report.reason)?;
+    writeln!(out, "{}: {}", report.decision.word(), report.reason)?;
     for part in &report.commands {
-        let rule = part.rule.as_ref().map_or_else(|| "no rule".to_owned(), |it| it.rule.clone());
-        let decision = json!(part.decision);
-        writeln!(out, "  {:5}  {}  {rule}", decision.as_str().unwrap_or_default(), part.text)?;
+        let rule = part.rule.as_ref().map_or_else(
+            || "no rule".to_owned(),
+            |rule| format!("{}  {}", rule.rule, stands_in(rule)),
+        );
+        writeln!(out, "  {:5}  {}  {rule}", part.decision.word(), part.text)?;
+        if let Some(means) = part.rule.as_ref().and_then(means) {
+            writeln!(out, "         {} {means}", part.rule.as_ref().map_or("", |rule| &rule.rule))?;
+        }
     }
     Ok(Exit::Answered)
 }
 
-/// What a call with this command or path would touch, as its tool says.
-fn accesses(test: &PermissionsTest, place: &Place) -> anyhow::Result<Vec<Access>> {
-    let tool = Registry::standard().get(&test.tool)?;
-    let input = json!({
-        "command": test.input,
-        "file_path": test.input,
-        "path": test.input,
-        "pattern": "*",
-        "content": "",
-        "old_string": "a",
-        "new_string": "b",
-        "todos": [],
-    });
-    Ok(tool.access(&input, place)?)
+/// The file and the line of a rule.
+fn stands_in(rule: &RuleSource) -> String {
+    let file = rule.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    rule.line.map_or(file.clone(), |line| format!("{file}:{line}"))
+}
+
+/// What an allow rule lets run besides what it names.
+fn means(rule: &RuleSource) -> Option<&'static str> {
+    (rule.kind == RuleKind::Allow).then(|| permissions::meaning(&rule.rule)).flatten()
+}
+
+/// Adds to a rule in JSON what it means.
+fn explain(rule: &mut Value) {
+    let means =
+        rule["rule"].as_str().filter(|_| rule["kind"] == "allow").and_then(permissions::meaning);
+    if let Some(means) = means {
+        rule["means"] = means.into();
+    }
 }

@@ -405,7 +405,11 @@ fn copied(model: &mut Model, text: String, what: &'static str) -> Vec<Effect> {
 fn page_of(model: &mut Model) -> Option<&mut ChangesPage> {
     model.overlays.iter_mut().find_map(|overlay| match overlay {
         Overlay::Changes(page) => Some(&mut **page),
-        Overlay::Approval(_) | Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Pager(_) => None,
+        Overlay::Approval(_)
+        | Overlay::Picker(_)
+        | Overlay::Reading(_)
+        | Overlay::Pager(_)
+        | Overlay::Rules(_) => None,
     })
 }
 

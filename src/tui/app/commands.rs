@@ -23,6 +23,7 @@ use super::overlay::{Overlay, Page, Reading};
 use super::pager::{self, document::Document};
 use super::picker::{Choice, Item, Picker};
 use super::queue::Goes;
+use super::rules;
 use super::sidebar;
 use super::source;
 use super::transcript::{BlockId, Origin};
@@ -169,8 +170,7 @@ pub fn next_mode(model: &mut Model) -> Vec<Effect> {
     let next = match model.status.mode {
         Mode::Plan => Mode::Ask,
         Mode::Ask => Mode::AllowEdits,
-        Mode::AllowEdits if model.settings.boundary.is_some() => Mode::Sandbox,
-        Mode::AllowEdits | Mode::Sandbox | Mode::Yolo => Mode::Plan,
+        Mode::AllowEdits | Mode::Yolo => Mode::Plan,
     };
     vec![Effect::Agent(agent::Command::SetMode(next))]
 }
@@ -286,13 +286,13 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
         }
         SlashCommand::Mode(Some(mode)) => vec![Effect::Agent(agent::Command::SetMode(mode))],
         SlashCommand::Mode(None) => {
-            let mut picker = Picker::ready("Modes", complete::modes(model).collect());
-            let is_now = |item: &Item| item.choice == Choice::Mode(model.status.mode);
-            let now = complete::modes(model).position(|item| is_now(&item));
+            let mut picker = Picker::ready("Modes", complete::modes().collect());
+            let now = Mode::ALL.iter().position(|mode| *mode == model.status.mode);
             picker.list.select(now.unwrap_or_default());
             model.overlays.push(Overlay::Picker(Box::new(picker)));
             Vec::new()
         }
+        SlashCommand::Permissions => rules::open(model),
         SlashCommand::Compact => when_idle(model, agent::Command::Compact),
         SlashCommand::Copy(what) => copy(model, what),
         SlashCommand::Diff(path) => changes::open(model, path),

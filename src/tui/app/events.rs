@@ -22,6 +22,7 @@ use super::pager;
 use super::pages;
 use super::picker::Picker;
 use super::queue::Queue;
+use super::rules;
 use super::sidebar;
 use super::status::Host;
 use super::transcript::Ended;
@@ -34,6 +35,7 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
         Event::SessionOpened { session, records } => return open(model, session, &records),
         Event::SessionRead { session, earlier } => {
             if model.status.session == Some(session) {
+                rules::note_earlier(model, &earlier);
                 let older = model.transcript.older(&earlier, earlier.len());
                 return older.map(|older| fold_older(model, older)).into_iter().collect();
             }
@@ -145,6 +147,7 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
         Event::CallRefused { call, reason } => {
             model.transcript.notice(NoticeLevel::Warning, format!("{}: {reason}", call.name));
         }
+        Event::Rules(news) => rules::told(model, *news),
         Event::NotSaved { reason } => model.transcript.notice(NoticeLevel::Error, reason),
         Event::Forked { .. } => {
             model.toast(NoticeLevel::Info, "This is a fork; the session it came from is kept.");
@@ -165,6 +168,7 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Ve
     model.turn = Turn::Idle;
     model.todos = Vec::new();
     model.changes = Changes::default();
+    model.refused.clear();
     model.questions.clear();
     let of_session = |overlay: &Overlay| {
         matches!(overlay, Overlay::Approval(_) | Overlay::Pager(_) | Overlay::Changes(_))
@@ -188,6 +192,7 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Ve
 
 /// What a line of the log says beside the transcript.
 fn note(model: &mut Model, record: &Record) {
+    rules::note(model, record);
     match &record.entry {
         Entry::Message(message) => {
             if let Some(usage) = message.usage {

@@ -33,6 +33,7 @@ use super::pager;
 use super::picker::Choice;
 use super::queue::Goes;
 use super::recall;
+use super::rules;
 use super::scroll::Anchor;
 use super::search;
 use super::sidebar;
@@ -85,6 +86,10 @@ pub fn contexts(model: &Model) -> &'static [Context] {
             None => &[Context::Pager, Context::Always],
         },
         Some(Overlay::Changes(_)) => &[Context::Changes, Context::Always],
+        Some(Overlay::Rules(page)) => match page.stage {
+            rules::Stage::Choosing | rules::Stage::Removing => &[Context::Rules, Context::Always],
+            rules::Stage::Typing(_) => &[Context::Field, Context::Editing, Context::Always],
+        },
         None if search::is_typed(model) => &[Context::Search, Context::Editing, Context::Always],
         None => match model.focus {
             Focus::Pane(_) if model.search.is_some() => {
@@ -113,6 +118,11 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
         None if searches => search::paste(model, text),
         None if model.focus == Focus::Sidebar => sidebar::paste(model, text),
         Some(Overlay::Pager(_)) => return pager::paste(model, text),
+        Some(Overlay::Rules(page)) => {
+            if let Some(field) = page.field() {
+                field.paste(text);
+            }
+        }
         Some(Overlay::Approval(_) | Overlay::Reading(_) | Overlay::Changes(_)) | None => {
             model.focus = Focus::Input;
             let home = model.settings.home.as_deref();
@@ -204,7 +214,11 @@ fn always_key(model: &mut Model, key: AlwaysKey) -> Vec<Effect> {
         AlwaysKey::Suspend => vec![Effect::Suspend],
         AlwaysKey::Cancel => match model.overlays.last() {
             Some(
-                Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_),
+                Overlay::Picker(_)
+                | Overlay::Reading(_)
+                | Overlay::Pager(_)
+                | Overlay::Changes(_)
+                | Overlay::Rules(_),
             ) => {
                 model.overlays.pop();
                 Vec::new()
@@ -278,7 +292,8 @@ fn overlay_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
         | Overlay::Picker(_)
         | Overlay::Reading(_)
         | Overlay::Pager(_)
-        | Overlay::Changes(_) => None,
+        | Overlay::Changes(_)
+        | Overlay::Rules(_) => None,
     };
     let depth = match below {
         None => 1,
@@ -292,6 +307,7 @@ fn overlay_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
         Overlay::Reading(reading) => reading.key(key, extent),
         Overlay::Pager(_) => return Some(pager::key(model, at, key)),
         Overlay::Changes(_) => return Some(changes::key(model, at, key)),
+        Overlay::Rules(_) => return Some(rules::key(model, at, key)),
     };
     Some(take(model, at, step))
 }

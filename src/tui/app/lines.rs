@@ -42,7 +42,10 @@ pub fn awaits(model: &Model) -> Awaits {
             Loading::Failed(_) => Awaits::Message,
         },
         Some(Overlay::Changes(page)) if page.asked.is_some() => Awaits::Nothing,
-        Some(Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_)) => Awaits::Message,
+        Some(Overlay::Rules(page)) if page.list.is_none() => Awaits::Nothing,
+        Some(Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_)) => {
+            Awaits::Message
+        }
         None if listed(model) => Awaits::Row,
         None if is_listing(model) => Awaits::Nothing,
         None => Awaits::Message,
@@ -54,7 +57,7 @@ pub fn line(model: &mut Model, text: &str) -> Vec<Effect> {
     model.leaving = None;
     // What is read is read once it was read out.
     model.overlays.retain(|overlay| match overlay {
-        Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) => false,
+        Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_) => false,
         Overlay::Picker(picker) => !matches!(picker.state, Loading::Failed(_)),
         Overlay::Approval(_) => true,
     });
@@ -72,7 +75,9 @@ pub fn line(model: &mut Model, text: &str) -> Vec<Effect> {
         Overlay::Approval(approval) if !approval.is_armed(now) => Err(Misheard::TooSoon),
         Overlay::Approval(approval) => approval.line(text),
         Overlay::Picker(picker) => row(picker, text).ok_or(Misheard::NoRow),
-        Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) => Ok(Step::Close),
+        Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_) => {
+            Ok(Step::Close)
+        }
     };
     match heard {
         Ok(step) => keys::take(model, at, step),

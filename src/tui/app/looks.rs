@@ -107,9 +107,11 @@ impl Looks {
 pub fn shown(model: &Model) -> &str {
     let tried_on = model.overlays.iter().rev().find_map(|overlay| match overlay {
         Overlay::Picker(picker) => picker.list.chosen().and_then(Choice::theme),
-        Overlay::Approval(_) | Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) => {
-            None
-        }
+        Overlay::Approval(_)
+        | Overlay::Reading(_)
+        | Overlay::Pager(_)
+        | Overlay::Changes(_)
+        | Overlay::Rules(_) => None,
     });
     model.looks.name(tried_on.unwrap_or(&model.looks.choice))
 }

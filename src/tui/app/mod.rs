@@ -38,6 +38,7 @@ pub mod pictures;
 pub mod queue;
 pub mod reach;
 mod recall;
+pub mod rules;
 pub mod scroll;
 pub mod search;
 pub mod select;

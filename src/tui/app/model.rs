@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::StatusItems;
-use crate::domain::{ApprovalRequest, Boundary, NoticeLevel, Todo};
+use crate::domain::{ApprovalRequest, NoticeLevel, Todo};
 use crate::platform::graphics::Canvas;
 
 use super::attention::Attention;
@@ -23,6 +23,7 @@ use super::msg::ModelRow;
 use super::overlay::Overlay;
 use super::pictures::Pictures;
 use super::queue::Queue;
+use super::rules::Refused;
 use super::scroll::Scroll;
 use super::search::Search;
 use super::select::{Clicks, Selection};
@@ -85,6 +86,8 @@ pub struct Model {
     pub sidebar: Sidebar,
     /// Which files the session changed.
     pub changes: Changes,
+    /// The calls that were refused in the session.
+    pub refused: Vec<Refused>,
     /// The plan.
     pub todos: Vec<Todo>,
     /// What lies over the chat, the topmost last.
@@ -140,10 +143,10 @@ pub struct Settings {
     pub status_command: StatusCommand,
     /// How texts are typed.
     pub typing: Typing,
+    /// Seconds by which the person's clock is ahead of UTC.
+    pub clock: i32,
     /// What pictures are painted on, and the number of the first; `None` where there are none.
     pub canvas: Option<(Canvas, u32)>,
-    /// The sandbox that is in force.
-    pub boundary: Option<Boundary>,
 }
 
 /// Whether there is a command whose output the first line shows.
@@ -265,6 +268,7 @@ impl Model {
             queue: Queue::default(),
             turn: Turn::Idle,
             changes: Changes::default(),
+            refused: Vec::new(),
             todos: Vec::new(),
             overlays: Vec::new(),
             questions: VecDeque::new(),
@@ -296,9 +300,11 @@ impl Model {
     pub fn question(&self) -> Option<&ApprovalRequest> {
         self.overlays.iter().find_map(|overlay| match overlay {
             Overlay::Approval(approval) => Some(&approval.request),
-            Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) => {
-                None
-            }
+            Overlay::Picker(_)
+            | Overlay::Reading(_)
+            | Overlay::Pager(_)
+            | Overlay::Changes(_)
+            | Overlay::Rules(_) => None,
         })
     }
 

@@ -122,6 +122,7 @@ fn wheel(model: &mut Model, rows: i32) {
         Some(Overlay::Reading(reading)) => reading.scroll = scroll(reading.scroll),
         Some(Overlay::Pager(pager)) => pager::wheel(pager, rows, model.geometry.page.as_ref()),
         Some(Overlay::Changes(page)) => page.reach.by(isize::try_from(rows).unwrap_or(0)),
+        Some(Overlay::Rules(page)) => page.step(rows.signum() as isize, &model.refused),
         None => {
             model.scroll.by(rows, model.transcript.lines());
             // Text that is being selected goes on under the mouse.
@@ -149,7 +150,7 @@ fn down(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         Some(Overlay::Pager(_)) => pager::drag(model, event.column, event.row, Drag::Down),
         Some(Overlay::Changes(_)) => changes::click(model, event.column, event.row),
         Some(Overlay::Approval(_)) => return answer(model, event.column, event.row),
-        Some(Overlay::Picker(_) | Overlay::Reading(_)) | None => {}
+        Some(Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Rules(_)) | None => {}
     }
     if !model.overlays.is_empty() {
         return Vec::new();
@@ -194,7 +195,8 @@ fn answer(model: &mut Model, column: u16, row: u16) -> Vec<Effect> {
             | Overlay::Picker(_)
             | Overlay::Reading(_)
             | Overlay::Pager(_)
-            | Overlay::Changes(_),
+            | Overlay::Changes(_)
+            | Overlay::Rules(_),
         )
         | None => Step::Stay,
     };

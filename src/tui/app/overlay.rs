@@ -11,6 +11,7 @@ use super::geometry::Extent;
 use super::keymap::{self, Press, ReadingKey, Scrolling};
 use super::pager::Pager;
 use super::picker::{Choice, Picker};
+use super::rules::RulesPage;
 
 /// Something over the chat.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +26,8 @@ pub enum Overlay {
     Pager(Box<Pager>),
     /// What the session changed.
     Changes(Box<ChangesPage>),
+    /// The permission rules.
+    Rules(Box<RulesPage>),
 }
 
 /// What a key in an overlay comes to.

@@ -472,8 +472,10 @@ impl Pager {
 fn pagers(model: &mut Model) -> impl Iterator<Item = &mut Pager> {
     model.overlays.iter_mut().filter_map(|overlay| match overlay {
         Overlay::Pager(pager) => Some(&mut **pager),
-        Overlay::Approval(_) | Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Changes(_) => {
-            None
-        }
+        Overlay::Approval(_)
+        | Overlay::Picker(_)
+        | Overlay::Reading(_)
+        | Overlay::Changes(_)
+        | Overlay::Rules(_) => None,
     })
 }

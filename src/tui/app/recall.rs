@@ -65,7 +65,8 @@ fn list(model: &mut Model) -> Option<&mut List> {
         | Overlay::Approval(_)
         | Overlay::Reading(_)
         | Overlay::Pager(_)
-        | Overlay::Changes(_) => None,
+        | Overlay::Changes(_)
+        | Overlay::Rules(_) => None,
     })
 }
 

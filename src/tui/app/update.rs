@@ -143,7 +143,11 @@ pub fn wake_at(model: &Model) -> Option<Duration> {
 pub fn due_at(model: &Model) -> Option<Duration> {
     let armed = model.overlays.iter().filter_map(|overlay| match overlay {
         Overlay::Approval(approval) => Some(approval.quiet_since + approval::GUARD),
-        Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) => None,
+        Overlay::Picker(_)
+        | Overlay::Reading(_)
+        | Overlay::Pager(_)
+        | Overlay::Changes(_)
+        | Overlay::Rules(_) => None,
     });
     let armed = armed.filter(|at| *at > model.now);
     let again = (model.restless || search::is_looking(model)).then_some(model.now);
@@ -198,7 +202,10 @@ fn drawn(model: &mut Model, geometry: Geometry) -> Vec<Effect> {
             match overlay {
                 Overlay::Pager(pager) => pager.drawn(page),
                 Overlay::Changes(changes) => changes.drawn(page),
-                Overlay::Approval(_) | Overlay::Picker(_) | Overlay::Reading(_) => {}
+                Overlay::Approval(_)
+                | Overlay::Picker(_)
+                | Overlay::Reading(_)
+                | Overlay::Rules(_) => {}
             }
         }
     }

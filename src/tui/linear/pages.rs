@@ -1,7 +1,5 @@
 //! What the panes, dialogs and lists of the screen are in lines.
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use crate::commands;
@@ -12,12 +10,13 @@ use crate::tui::app::approval::{Approval, Asked, Stage};
 use crate::tui::app::block::{Block, Fold, Origin, Shows, Tool, ToolState};
 use crate::tui::app::changes::{Content, Net, Since, patch};
 use crate::tui::app::diff_text;
-use crate::tui::app::model::Focus;
+use crate::tui::app::model::{Focus, Settings};
 use crate::tui::app::overlay::{Overlay, Page};
 use crate::tui::app::picker::{Loading, Picker};
+use crate::tui::app::rules::{self, RulesPage, stands_in};
 use crate::tui::app::sidebar::{Presence, Sidebar, age};
 use crate::tui::app::status_page::{self, Row, Sums};
-use crate::tui::app::title::home_path;
+use crate::tui::app::title::{first_line, home_path};
 use crate::tui::layout::Span;
 use crate::tui::layout::ansi::{self, Keep};
 use crate::tui::view::heads;
@@ -97,11 +96,36 @@ pub(super) fn open(model: &Model) -> Option<Open> {
             let files = page.files.as_ref()?;
             Some(Open { key: format!("changes {}", page.version), lines: changes(files) })
         }
+        Some(Overlay::Rules(page)) => {
+            let list = page.list.as_ref()?;
+            Some(Open { key: "rules".to_owned(), lines: rule_list(model, page, list.rules.len()) })
+        }
         // Only a key opens it.
         Some(Overlay::Pager(_)) => None,
         None if model.focus == Focus::Sidebar => sessions(model, &model.sidebar),
         None => None,
     }
+}
+
+/// The rules, and what was refused. `slug permissions` tests them.
+fn rule_list(model: &Model, page: &RulesPage, count: usize) -> Vec<Said> {
+    let heading = if count == 1 { "1 rule:".to_owned() } else { format!("{count} rules:") };
+    let mut said = vec![Said::new(Who::Note, heading)];
+    said.extend(page.rows(&model.refused).into_iter().map(|row| {
+        let text = match row {
+            rules::Row::Heading(text) => format!("{text}:"),
+            rules::Row::Rule(rule) => {
+                format!("  {}, {}", rule.rule, stands_in(rule, &model.settings))
+            }
+            rules::Row::Warning(warning) => format!("  {warning}"),
+            rules::Row::Refused(refused) => {
+                let about = refused.entry.about.as_deref().unwrap_or_default();
+                format!("  {}: {}", refused.entry.tool, first_line(about))
+            }
+        };
+        Said::new(Who::Same, line(&text))
+    }));
+    said
 }
 
 fn question(model: &Model, approval: &Approval) -> Open {
@@ -146,9 +170,6 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
         (None, Some(command)) => {
             let asks = match request.matter {
                 Matter::Permission => format!("may {tool} run this?{more}"),
-                Matter::Outside => {
-                    format!("may {tool} run this again, outside the sandbox?{more}")
-                }
                 Matter::Repeats => format!("shall {tool} run this again?{more}"),
                 Matter::Budget => format!("shall the turn go on?{more}"),
             };
@@ -159,7 +180,6 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
         (None, None) => {
             let asks = match request.matter {
                 Matter::Permission => format!("may {tool} do this?{more}"),
-                Matter::Outside => format!("may {tool} do this outside the sandbox?{more}"),
                 Matter::Repeats => format!("shall {tool} do this again?{more}"),
                 Matter::Budget => format!("shall the turn go on?{more}"),
             };
@@ -167,7 +187,7 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
             said.extend(lines(Who::Same, &indented(&arguments(&request.input))));
         }
     }
-    said.extend(request.parts.iter().map(|it| same(part(it, home))));
+    said.extend(request.parts.iter().map(|it| same(part(it, &model.settings))));
     if !request.reason.is_empty() {
         said.extend(lines(Who::Same, &request.reason));
     }
@@ -182,9 +202,6 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
 fn answers(model: &Model, approval: &Approval) -> String {
     let mut answers = match approval.request.matter {
         Matter::Permission => vec!["y yes, once".to_owned(), "n no".to_owned()],
-        Matter::Outside => {
-            vec!["y run it outside the sandbox".to_owned(), "n leave it at that".to_owned()]
-        }
         Matter::Repeats => vec!["y go on with it".to_owned(), "n stop the turn".to_owned()],
         Matter::Budget => vec![
             "y one more request".to_owned(),
@@ -206,7 +223,7 @@ fn answers(model: &Model, approval: &Approval) -> String {
         answers.push("e edit the command".to_owned());
     }
     match approval.request.matter {
-        Matter::Permission | Matter::Outside | Matter::Repeats => {
+        Matter::Permission | Matter::Repeats => {
             answers.push("t no, and tell it what to do instead".to_owned());
         }
         Matter::Budget => {}
@@ -214,7 +231,7 @@ fn answers(model: &Model, approval: &Approval) -> String {
     format!("Answers: {}.", answers.join("; "))
 }
 
-fn part(part: &Part, home: Option<&Path>) -> String {
+fn part(part: &Part, settings: &Settings) -> String {
     let word = match part.decision {
         Outcome::Allow => "allowed",
         Outcome::Ask => "no rule",
@@ -223,9 +240,7 @@ fn part(part: &Part, home: Option<&Path>) -> String {
     let mut text = format!("  {word}: {}", line(&part.text));
     if let Some(source) = &part.rule {
         text.push_str(&format!(", by {}", line(&source.rule)));
-        if let Some(file) = &source.file {
-            text.push_str(&format!(" in {}", line(&home_path(file, home))));
-        }
+        text.push_str(&format!(" in {}", line(&stands_in(source, settings))));
     }
     text
 }

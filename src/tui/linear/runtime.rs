@@ -193,7 +193,11 @@ impl<W: Write> Talk<W> {
         match self.model.overlays.last() {
             Some(Overlay::Approval(approval)) => approval.is_armed(self.model.now),
             Some(
-                Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_),
+                Overlay::Picker(_)
+                | Overlay::Reading(_)
+                | Overlay::Pager(_)
+                | Overlay::Changes(_)
+                | Overlay::Rules(_),
             )
             | None => true,
         }

@@ -184,35 +184,6 @@ fn the_dialog_on_the_smallest_screen() {
     insta::assert_snapshot!(scene.text());
 }
 
-/// A command that failed in the sandbox.
-fn outside() -> Event {
-    let Event::ApprovalAsked(request) = question(1, "touch /srv/x && npm i") else {
-        unreachable!()
-    };
-    Event::ApprovalAsked(Box::new(ApprovalRequest {
-        matter: Matter::Outside,
-        reason: "It failed in the sandbox (bwrap around /home/me/src/webshop, no network): touch: \
-                 cannot touch '/srv/x': Read-only file system. Outside the sandbox it can change \
-                 what you can change, and reach what you can reach."
-            .into(),
-        parts: Vec::new(),
-        allow_rules: Vec::new(),
-        deny_rule: None,
-        ..*request
-    }))
-}
-
-#[test]
-fn s118_a_command_is_asked_for_again_outside_the_sandbox() {
-    for (width, height) in [(80, 24), (120, 40)] {
-        let scene = screen(width, height).event(outside()).after(400);
-        insta::assert_snapshot!(format!("outside_{width}x{height}"), scene.text());
-    }
-    screen(80, 24).event(outside()).after(400).key("y").asks(&answered(Answer::Once));
-    let no = Answer::Deny { instruction: None };
-    screen(80, 24).event(outside()).after(400).key("n").asks(&answered(no));
-}
-
 /// A call that has led nowhere twice.
 fn repeats() -> Event {
     let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
@@ -240,4 +211,16 @@ fn a_call_that_leads_nowhere_goes_on_or_stops() {
 #[test]
 fn a_call_that_leads_nowhere_is_asked_about_on_small_screens() {
     screen(60, 15).event(repeats()).after(400).shows("go on").shows("stop the turn");
+}
+
+#[test]
+fn s36_what_a_wide_rule_means_is_said_before_it_is_saved() {
+    let scene = asked().hides("scripts run anything").key("tab").key("ctrl+u");
+    let scene = scene.types("Bash(npm *)").shows("scripts run anything");
+    scene.key("enter").shows("scripts run anything").shows("yes, always for  Bash(npm *)");
+}
+
+#[test]
+fn a_rule_is_shown_with_its_file_and_line() {
+    asked().shows("allowed by Bash(git status)   ~/.slug/settings.json:3");
 }

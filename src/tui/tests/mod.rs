@@ -15,6 +15,7 @@ mod pager;
 mod picking;
 mod reading;
 mod resting;
+mod rules;
 mod scrolling;
 mod searching;
 mod selecting;

@@ -12,6 +12,7 @@ use crate::tui::app::keymap::{
 use crate::tui::app::model::Focus;
 use crate::tui::app::overlay::Overlay;
 use crate::tui::app::picker::Choice;
+use crate::tui::app::rules::Stage;
 use crate::tui::app::{Model, contexts};
 use crate::tui::layout::{Role, Span};
 
@@ -136,6 +137,10 @@ fn hints(model: &Model) -> (Hints, Hints) {
         }
         Some(Overlay::Pager(_)) => (keys.hints(Context::Pager).collect(), Vec::new()),
         Some(Overlay::Changes(_)) => (keys.hints(Context::Changes).collect(), Vec::new()),
+        Some(Overlay::Rules(page)) => match page.stage {
+            Stage::Choosing | Stage::Removing => (keys.hints(Context::Rules).collect(), Vec::new()),
+            Stage::Typing(_) => (keys.hints(Context::Field).collect(), Vec::new()),
+        },
         None => chat_hints(model),
     }
 }

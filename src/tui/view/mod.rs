@@ -19,6 +19,7 @@ pub mod paint;
 pub mod picker;
 pub mod queue;
 pub mod reading;
+pub mod rules;
 pub mod search;
 pub mod select;
 pub mod sidebar;
@@ -113,6 +114,9 @@ pub fn view(
             Overlay::Changes(page) => {
                 changes::draw(page, layouts, styles, above(area), buffer, &mut geometry);
                 None
+            }
+            Overlay::Rules(page) => {
+                rules::draw(model, page, styles, above(area), buffer, &mut geometry)
             }
             Overlay::Reading(reading) => {
                 reading::draw(model, reading, styles, area, buffer, &mut geometry);

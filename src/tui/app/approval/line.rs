@@ -1,6 +1,7 @@
 //! The permission question answered by a line, with the letters of the dialog.
 
 use crate::domain::Matter;
+use crate::permissions::meaning;
 use crate::tui::app::editor::{Editor, Lines};
 use crate::tui::app::geometry::Extent;
 use crate::tui::app::keymap::ApprovalKey;
@@ -24,6 +25,9 @@ pub enum Misheard {
     /// A rule is named where there are several.
     #[error("This call needs several rules, which cannot be replaced by one. Answer s or a alone.")]
     SeveralRules,
+    /// The rule lets more run than its words show.
+    #[error("That rule {0}. Answer s or a alone to have it all the same.")]
+    Wide(&'static str),
     /// No row of the list has that number or name.
     #[error("No row has that number. Type one of the numbers, or an empty line to go back.")]
     NoRow,
@@ -101,6 +105,9 @@ impl Approval {
             ApprovalKey::Session | ApprovalKey::Always if !rest.is_empty() => {
                 let [rule] = &mut self.allow_rules[..] else { return Err(Misheard::SeveralRules) };
                 rest.clone_into(rule);
+                if let Some(means) = meaning(rest) {
+                    return Err(Misheard::Wide(means));
+                }
             }
             ApprovalKey::Never if !rest.is_empty() => self.deny_rule = Some(rest.to_owned()),
             ApprovalKey::Once

@@ -333,6 +333,33 @@ pub enum SidebarKey {
     Close,
 }
 
+/// Keys of the permission rules, while nothing is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RulesKey {
+    /// The row above.
+    Previous,
+    /// The row below.
+    Next,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// The first row.
+    First,
+    /// The last row.
+    Last,
+    /// Adds a rule.
+    Add,
+    /// Edits the rule.
+    Edit,
+    /// Removes the rule, the second time.
+    Remove,
+    /// Tries a call on the rules.
+    Try,
+    /// Closes the page.
+    Back,
+}
+
 /// Keys of something to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReadingKey {

@@ -4,12 +4,12 @@ use std::fmt::Debug;
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, FoundKey, InputKey, ListKey, ModelKey, PagerKey, PaneKey, ReadingKey, SearchKey,
-    SidebarKey,
+    FindKey, FoundKey, InputKey, ListKey, ModelKey, PagerKey, PaneKey, ReadingKey, RulesKey,
+    SearchKey, SidebarKey,
 };
 use super::tables::{
     ALWAYS, APPROVAL, Binding, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND,
-    FOUND, INPUT, LIST, MODELS, PAGER, PANES, READING, SEARCH, SIDEBAR,
+    FOUND, INPUT, LIST, MODELS, PAGER, PANES, READING, RULES, SEARCH, SIDEBAR,
 };
 use crate::tui::app::editor::Edit;
 
@@ -54,6 +54,8 @@ pub enum Context {
     Find,
     /// In what the session changed.
     Changes,
+    /// In the permission rules.
+    Rules,
 }
 
 /// What a key can do in one context.
@@ -71,7 +73,7 @@ pub trait Action: Copy + PartialEq + Debug + 'static {
 
 impl Context {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Chat,
         Self::Input,
         Self::EmptyInput,
@@ -85,6 +87,7 @@ impl Context {
         Self::Pager,
         Self::Find,
         Self::Changes,
+        Self::Rules,
         Self::Approval,
         Self::Field,
         Self::List,
@@ -113,6 +116,7 @@ impl Context {
         ("the pager", &[Self::Always, Self::Pager]),
         ("the pager's search", &[Self::Always, Self::Find, Self::Editing]),
         ("the changes", &[Self::Always, Self::Changes]),
+        ("the rules", &[Self::Always, Self::Rules]),
     ];
 
     /// Its table in `keys.toml`.
@@ -137,6 +141,7 @@ impl Context {
             Self::Pager => "pager",
             Self::Find => "find",
             Self::Changes => "changes",
+            Self::Rules => "rules",
         }
     }
 
@@ -162,6 +167,7 @@ impl Context {
             Self::Pager => "The whole of a pane",
             Self::Find => "Search in the whole of a pane",
             Self::Changes => "Changes of the session",
+            Self::Rules => "Permission rules",
         }
     }
 
@@ -276,4 +282,9 @@ impl Action for FindKey {
 impl Action for ChangesKey {
     const CONTEXT: Context = Context::Changes;
     const TABLE: &'static [Binding<Self>] = CHANGES;
+}
+
+impl Action for RulesKey {
+    const CONTEXT: Context = Context::Rules;
+    const TABLE: &'static [Binding<Self>] = RULES;
 }

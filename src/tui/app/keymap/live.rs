@@ -5,8 +5,8 @@
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, FoundKey, InputKey, ListKey, ModelKey, PagerKey, PaneKey, ReadingKey, SearchKey,
-    SidebarKey,
+    FindKey, FoundKey, InputKey, ListKey, ModelKey, PagerKey, PaneKey, ReadingKey, RulesKey,
+    SearchKey, SidebarKey,
 };
 use super::chord::Sequence;
 use super::conflicts::{self, Conflict};
@@ -181,6 +181,7 @@ fn built_in(context: Context) -> Vec<Row> {
         Context::Pager => rows::<PagerKey>(),
         Context::Find => rows::<FindKey>(),
         Context::Changes => rows::<ChangesKey>(),
+        Context::Rules => rows::<RulesKey>(),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::tui::app::moving::Jump;
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
     FindKey, FoundKey, InputKey, ListKey, ModelKey, Motion, PagerKey, PaneKey, ReadingKey,
-    Scrolling, SearchKey, SidebarKey,
+    RulesKey, Scrolling, SearchKey, SidebarKey,
 };
 use super::chord::Chord;
 
@@ -403,6 +403,26 @@ pub const SIDEBAR: &[Binding<SidebarKey>] = &[
     row(&[char('?')], SidebarKey::Help, "these keys"),
     row(&[key(KeyCode::Tab)], SidebarKey::Leave, "back to the input; the list stays"),
     row(&[key(KeyCode::Esc)], SidebarKey::Close, "close the list"),
+];
+
+/// In the permission rules.
+pub const RULES: &[Binding<RulesKey>] = &[
+    row(&[key(KeyCode::Up), char('k')], RulesKey::Previous, "the row above"),
+    row(&[key(KeyCode::Down), char('j')], RulesKey::Next, "the row below"),
+    row(&[key(KeyCode::PageUp)], RulesKey::PageUp, "a page up"),
+    row(&[key(KeyCode::PageDown)], RulesKey::PageDown, "a page down"),
+    row(&[key(KeyCode::Home), char('g')], RulesKey::First, "the first row"),
+    row(&[key(KeyCode::End), char('G')], RulesKey::Last, "the last row"),
+    hinted(&[char('a')], RulesKey::Add, "add a rule", "add"),
+    hinted(&[char('e'), key(KeyCode::Enter)], RulesKey::Edit, "edit the rule", "edit"),
+    hinted(
+        &[char('d'), key(KeyCode::Delete)],
+        RulesKey::Remove,
+        "remove the rule; once more does it",
+        "remove",
+    ),
+    hinted(&[char('t')], RulesKey::Try, "test a command or a path on the rules", "test"),
+    hinted(&[key(KeyCode::Esc), char('q')], RulesKey::Back, "close", "close"),
 ];
 
 /// In something to read.

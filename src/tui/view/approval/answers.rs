@@ -2,6 +2,7 @@
 //! something is typed, the field for it.
 
 use crate::domain::Matter;
+use crate::permissions::meaning;
 use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, Asked, Slot, Stage};
 use crate::tui::app::editor::Editor;
@@ -54,7 +55,11 @@ pub(super) fn answers(model: &Model, approval: &Approval, width: u16, height: u1
             };
             let next = model.settings.keys.key(FieldKey::Next);
             let words = format!("The rule that {words} it from now on. {next}: the next rule.");
-            field(&words, editor, width)
+            let mut answers = field(&words, editor, width);
+            if let Slot::Allow(_) = slot {
+                answers.rows.extend(meant(&editor.text(), width));
+            }
+            answers
         }
         Stage::Command(editor) => {
             field("The command to run instead. It is checked again before it runs.", editor, width)
@@ -109,7 +114,6 @@ fn with_guard(model: &Model, approval: &Approval, mut rows: Vec<Row>) -> Vec<Row
 fn no(approval: &Approval) -> &'static str {
     match approval.request.matter {
         Matter::Permission => "no",
-        Matter::Outside => "no",
         Matter::Repeats | Matter::Budget => "stop the turn",
     }
 }
@@ -118,7 +122,6 @@ fn no(approval: &Approval) -> &'static str {
 fn once(approval: &Approval) -> String {
     match approval.request.matter {
         Matter::Permission => {}
-        Matter::Outside => return "run it outside the sandbox".into(),
         Matter::Repeats => return "go on with it".into(),
         Matter::Budget => return "one more request".into(),
     }
@@ -159,6 +162,7 @@ fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Row> {
     let mut rows = vec![first.answer(keys, ApprovalKey::No, no(approval), 0, Role::Error), second];
     if approval.offers_rules() {
         rows.extend(always(model, approval, width, and_save));
+        rows.extend(approval.allow_rules.iter().flat_map(|rule| meant(rule, width)));
     }
     let last = match &approval.picks {
         Some(_) => Row::default().answer(
@@ -203,12 +207,18 @@ fn always(model: &Model, approval: &Approval, width: u16, role: Role) -> [Row; 2
     [row, Row::default().text(truncate(&format!("   {below}"), width), Role::Muted)]
 }
 
+/// What a rule lets run besides what it names, before it is saved.
+fn meant(rule: &str, width: u16) -> Vec<Row> {
+    let text = meaning(rule).map(|means| format!("! {} {means}.", harmless(rule)));
+    let lines = text.map(|text| plain::render(&text, Role::Warning, width));
+    lines.into_iter().flatten().map(|line| Row { spans: line.spans, ..Row::default() }).collect()
+}
+
 /// The answers in as few rows as can be, for small screens.
 fn short(keys: &Keymap, approval: &Approval, width: u16) -> Vec<Row> {
     let yes = match approval.picks.as_ref() {
         None if approval.request.matter == Matter::Repeats => "go on".into(),
         None if approval.request.matter == Matter::Budget => "once more".into(),
-        None if approval.request.matter == Matter::Outside => "outside".into(),
         None => "yes".into(),
         Some(picks) => format!("yes, {} of {}", picks.taken(), picks.count),
     };
@@ -230,9 +240,7 @@ fn short(keys: &Keymap, approval: &Approval, width: u16) -> Vec<Row> {
         answers.push((ApprovalKey::EditCommand, "edit"));
     }
     match approval.request.matter {
-        Matter::Permission | Matter::Outside | Matter::Repeats => {
-            answers.push((ApprovalKey::Instruct, "tell"));
-        }
+        Matter::Permission | Matter::Repeats => answers.push((ApprovalKey::Instruct, "tell")),
         Matter::Budget => answers.push((ApprovalKey::Session, TWICE)),
     }
     let mut rows = Vec::new();
@@ -253,6 +261,7 @@ fn short(keys: &Keymap, approval: &Approval, width: u16) -> Vec<Row> {
         let text = truncate(&format!("{always}, {session}: {}", harmless(rule)), width);
         rows.push(Row::default().text(text, Role::Muted));
     }
+    rows.extend(approval.allow_rules.iter().flat_map(|rule| meant(rule, width)));
     rows
 }
 

@@ -9,14 +9,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::Value;
 
-use crate::domain::{Outcome, Part};
 use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, Asked, Picks};
 use crate::tui::app::title::home_path;
 use crate::tui::layout::{Line, Role, plain};
 use crate::tui::view::blocks::harmless;
 use crate::tui::view::layouts::Layouts;
-use crate::tui::view::paint::{self, Styles, line, span, truncate};
+use crate::tui::view::paint::{self, Styles, line, span};
+use crate::tui::view::rules::of_part;
 
 /// Columns before a diff that say which changes are taken.
 pub(super) const MARGIN: u16 = 5;
@@ -124,36 +124,12 @@ fn rules(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
     }
     let widest = request.parts.iter().map(|part| paint::width(&harmless(&part.text))).max();
     let column = widest.unwrap_or(0).min(width / 2);
-    lines.extend(request.parts.iter().map(|part| of_part(part, column, width, home)));
+    let settings = &model.settings;
+    lines.extend(request.parts.iter().map(|part| of_part(part, column, width, settings)));
     if !request.reason.is_empty() {
         lines.extend(plain::render(&request.reason, Role::Muted, width));
     }
     lines
-}
-
-fn of_part(part: &Part, column: u16, width: u16, home: Option<&std::path::Path>) -> Line {
-    let (mark, role, word) = match part.decision {
-        Outcome::Allow => ("✓", Role::Success, "allowed"),
-        Outcome::Ask => ("?", Role::Warning, "no rule"),
-        Outcome::Deny => ("✗", Role::Error, "denied"),
-    };
-    let text = truncate(&harmless(&part.text), column);
-    let pad = usize::from(column.saturating_sub(paint::width(&text))) + 6;
-    let mut why = match &part.rule {
-        Some(source) if part.decision == Outcome::Ask => format!("asked for by {}", source.rule),
-        Some(source) => format!("{word} by {}", source.rule),
-        None => word.to_owned(),
-    };
-    if let Some(file) = part.rule.as_ref().and_then(|source| source.file.as_ref()) {
-        why = format!("{why}     {}", home_path(file, home));
-    }
-    let room = width.saturating_sub(column + 8);
-    line(vec![
-        span(format!("{mark} "), role),
-        span(text, Role::Text),
-        span(" ".repeat(pad), Role::Text),
-        span(truncate(&harmless(&why), room), Role::Muted),
-    ])
 }
 
 /// The arguments of a call that is neither a command nor an edit, a row each.

@@ -1,0 +1,425 @@
+//! Commands: what a rule allows of them, what it refuses, and what is always asked.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::*;
+
+#[test]
+fn s1_every_simple_command_of_a_chain_needs_a_rule() {
+    let asks = allow(["Bash(ls *)"]);
+    let denies = allow(["Bash(ls *)"]).deny("Bash(rm *)");
+    for operator in ["&&", "||", ";", "|", "|&", "&", "\n"] {
+        let command = format!("ls -l {operator} rm -rf x");
+        let decision = asks.bash(&command);
+        assert_eq!(decision.outcome(), Ask, "{command}");
+        assert_eq!(texts(&decision), ["ls -l", "rm -rf x"], "{command}");
+        assert_eq!(decision.parts()[0].decision, Allow);
+        assert_eq!(decision.allow_rules(), ["Bash(rm -rf x)"]);
+        denies.all(Deny, &[&command]);
+    }
+    asks.all(Allow, &["ls -l && ls", "ls", "ls | ls & ls"]);
+}
+
+#[test]
+fn s3_a_line_end_and_a_backslash_begin_a_second_command() {
+    let decision = allow(["Bash(ls *)"]).bash("ls -l\n\\rm -rf x");
+    assert_eq!(decision.outcome(), Ask);
+    assert_eq!(texts(&decision), ["ls -l", "rm -rf x"]);
+}
+
+#[test]
+fn s4_unreadable_characters_are_asked() {
+    let scene = allow(["Bash(ls *)", "Bash(ls)", "Bash"]);
+    for c in [
+        '\r',
+        '\u{b}',
+        '\u{c}',
+        '\u{a0}',
+        '\u{1b}',
+        '\u{85}',
+        '\u{2028}',
+        '\u{202e}',
+        '\u{200b}',
+        '\u{e0041}',
+        '\u{7f}',
+        '\u{feff}',
+    ] {
+        scene.all(Ask, &[&format!("ls{c}rm"), &format!("ls '{c}'")]);
+    }
+    deny(["Bash(rm *)"]).all(Deny, &["ls\rrm x", "ls\u{a0}rm"]);
+    scene.all(Allow, &["ls\t-l", "ls 'naïve 日本語'"]);
+}
+
+#[test]
+fn s6_expansions_and_evaluating_builtins_are_asked() {
+    let scene = allow([
+        "Bash(echo *)",
+        "Bash(printf *)",
+        "Bash(ls *)",
+        "Bash(test *)",
+        "Bash(read *)",
+        "Bash(unset *)",
+        "Bash(let *)",
+        "Bash(declare *)",
+        "Bash([[ *)",
+        "Bash([ *)",
+        "Bash(*)",
+        "Bash(printf -v 'a[$(id)]' x)",
+        "Bash(unset 'a[$(id)]')",
+    ]);
+    scene.all(
+        Ask,
+        &[
+            "echo $((a[$(id)]))",
+            "[[ -v a[$(id)] ]]",
+            "printf -v 'a[$(id)]' x",
+            "printf -vx y",
+            "ls ${A:-$(id)}",
+            "x='$(id)'; ls ${x@P}",
+            "ls \"$@\"",
+            "read 'a[$(id)]'",
+            "test -v 'a[$(id)]'",
+            "[ -v 'a[$(id)]' ]",
+            "unset 'a[$(id)]'",
+            "let 'a[$(id)]=1'",
+            "declare 'a=1'",
+            "[[ 'a[$(id)]' -eq 1 ]]",
+            "export A=1",
+            "readonly A=1",
+            "typeset A=1",
+            "set -x",
+            "shopt -s extglob",
+            "alias a=b",
+            "hash ls",
+            "enable ls",
+            "echo \"a$b\"",
+            "ls *.rs",
+            "ls {a,b}",
+            "ls ~",
+            "mapfile -C x a",
+            "wait -p 'a[0]'",
+        ],
+    );
+    scene.all(Allow, &["printf '%s' -v", "test -f x", "[ -f x ]"]);
+}
+
+#[test]
+fn s7_ifs_is_an_expansion() {
+    allow(["Bash(ls *)", "Bash(cat *)"])
+        .all(Ask, &["ls$IFS-l", "ls${IFS}-l", "cat$IFS/etc/passwd"]);
+}
+
+#[test]
+fn s9_deny_rules_match_words_without_quotes() {
+    let scene = deny(["Bash(rm *)"]);
+    scene.all(
+        Deny,
+        &[
+            "'rm' -rf /",
+            "r'm' -rf /",
+            "\\rm -rf \\/",
+            "rm -r'f' '/'",
+            "rm",
+            "/bin/rm x",
+            "$'\\x72m' x",
+            "$\"rm\" x",
+            "\"rm\" x",
+        ],
+    );
+    scene.all(Ask, &["$'\\xzz' x", "$rm x"]);
+}
+
+#[test]
+fn s10_line_continuations_are_no_word_ends() {
+    deny(["Bash(rm *)"]).all(Deny, &["r\\\nm -rf x"]);
+    let decision = allow(["Bash(echo *)"]).bash("echo 'a'\"b\"\\c");
+    assert_eq!(decision.outcome(), Allow);
+    assert_eq!(texts(&decision), ["echo abc"]);
+}
+
+#[test]
+fn s12_here_documents_are_asked_and_looked_into() {
+    let commands =
+        ["cat <<E\n$(id)\nE", "cat <<E\nx\nE\nrm y", "cat <<'E'\n$(id)\nE", "cat <<<$(id)"];
+    allow(["Bash(cat *)"]).all(Ask, &commands);
+    deny(["Bash(id)"]).all(Deny, &[commands[0], commands[3]]);
+    deny(["Bash(rm *)"]).all(Deny, &[commands[1]]);
+}
+
+#[test]
+fn s13_an_assignment_in_front_needs_a_rule_that_spells_it() {
+    let scene =
+        allow(["Bash(git diff *)", "Bash(ls *)", "Bash(*)", "Bash(RUST_LOG=debug cargo test *)"]);
+    scene.all(
+        Ask,
+        &[
+            "GIT_EXTERNAL_DIFF=./x git diff",
+            "LD_PRELOAD=./x.so ls",
+            "PATH=.:$PATH ls",
+            "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.fsmonitor GIT_CONFIG_VALUE_0=./x git status",
+            "RUST_LOG=trace cargo test",
+            "RUST_LOG=debug LD_PRELOAD=x cargo test",
+            "A=1",
+        ],
+    );
+    scene.all(Allow, &["RUST_LOG=debug cargo test --lib"]);
+    deny(["Bash(rm *)"]).all(Deny, &["A=1 rm x"]);
+    let wrapped = allow(["Bash(env *)", "Bash(git diff *)"]);
+    wrapped.all(Ask, &["env GIT_EXTERNAL_DIFF=./x git diff"]);
+    wrapped.all(Allow, &["env -i git diff"]);
+}
+
+#[test]
+fn s15_what_a_wrapper_runs_needs_a_rule_too() {
+    let rules = [
+        "Bash(timeout *)",
+        "Bash(env *)",
+        "Bash(command *)",
+        "Bash(time *)",
+        "Bash(nice *)",
+        "Bash(nohup *)",
+        "Bash(xargs *)",
+        "Bash(sudo *)",
+        "Bash(stdbuf *)",
+        "Bash(find *)",
+    ];
+    let commands = [
+        "timeout 2 rm x",
+        "env rm x",
+        "nice rm",
+        "nohup rm",
+        "command rm",
+        "xargs rm",
+        "time rm x",
+        "! rm x",
+        "coproc rm x",
+        "sudo -u root rm x",
+        "stdbuf -oL rm",
+        "env A=1 nice timeout 3 nohup rm x",
+        "find . -exec rm x ';'",
+        "timeout --strange 2 rm x",
+        "env -S 'rm x'",
+        "watch rm x",
+    ];
+    allow(rules).all(Ask, &commands);
+    allow(rules).deny("Bash(rm *)").all(Deny, &commands);
+    allow(["Bash(timeout *)", "Bash(npm test *)"])
+        .all(Allow, &["timeout 60 npm test", "time npm test"]);
+    allow(["Bash(timeout 2 rm x)"]).all(Allow, &["timeout 2 rm x"]);
+    allow(["Bash(xargs *)", "Bash(rm *)"]).all(Ask, &["xargs rm"]);
+}
+
+#[test]
+fn s16_code_in_arguments_is_never_allowed_by_a_wildcard() {
+    let commands = [
+        "eval rm",
+        "exec rm",
+        "builtin eval rm",
+        "trap 'rm x' EXIT",
+        "sh -c 'rm x'",
+        "bash -lc 'rm x'",
+        "ssh h rm",
+    ];
+    let others = [
+        ". ./x",
+        "source x",
+        "python -c 'x'",
+        "bash",
+        "ssh h cmd",
+        "python3 -c x",
+        "node -e x",
+        "perl -e x",
+    ];
+    let every = allow([
+        "Bash(*)",
+        "Bash(eval *)",
+        "Bash(exec *)",
+        "Bash(builtin *)",
+        "Bash(trap *)",
+        "Bash(sh *)",
+        "Bash(bash *)",
+        "Bash(python *)",
+        "Bash(ssh *)",
+        "Bash(rm *)",
+        "Bash(. *)",
+        "Bash(source *)",
+    ]);
+    every.all(Ask, &commands);
+    every.all(Ask, &others);
+    deny(["Bash(rm *)"]).all(Deny, &commands);
+    allow(["Bash(sh -c 'ls -l')"]).all(Allow, &["sh -c 'ls -l'"]);
+    allow(["Bash(eval ls)"]).all(Ask, &["eval ls"]);
+}
+
+#[test]
+fn s18_commands_inside_control_flow_are_seen() {
+    let commands = [
+        "if true; then rm x; fi",
+        "for i in a; do rm x; done",
+        "while true; do rm x; done",
+        "case a in a) rm x;; esac",
+        "( rm x )",
+        "{ rm x; }",
+        "[[ -f a ]] && rm x",
+        "f() { rm x; }; f",
+    ];
+    deny(["Bash(rm *)"]).all(Deny, &commands);
+    allow(["Bash(*)"]).all(Ask, &commands);
+}
+
+#[test]
+fn s19_redirections_are_writes() {
+    let scene = allow(["Bash(echo *)"]);
+    scene.all(
+        Ask,
+        &[
+            "echo x > f",
+            "echo x >> f",
+            "echo x >| f",
+            "echo x &> f",
+            "echo x >&f",
+            "echo x <>f",
+            "echo x 2>f",
+            "echo x {fd}>f",
+            "echo x > ../f",
+            "echo x > /dev/tcp/1.2.3.4/80",
+            "echo x >&$f",
+        ],
+    );
+    scene.all(
+        Allow,
+        &[
+            "echo x 2>&1",
+            "echo x >/dev/null",
+            "echo x &>/dev/null",
+            "echo x >&2",
+            "echo x </dev/null",
+        ],
+    );
+    scene.all(
+        Deny,
+        &["echo x > ~/.bashrc", "echo x >> .git/hooks/pre-commit", "echo x > .slug/settings.json"],
+    );
+    let edits = allow(["Bash(echo *)", "Edit(out/**)"]).deny("Edit(secret/**)");
+    edits.all(Allow, &["echo x > out/f", "echo x 2>> out/f"]);
+    edits.all(Ask, &["echo x > f", "cd /tmp && echo x > out/f"]);
+    edits.all(Deny, &["echo x > secret/f", "echo x > out/../secret/f"]);
+    let mode = allow(["Bash(echo *)"]).mode(Mode::AllowEdits);
+    mode.all(Allow, &["echo x > f"]);
+    mode.all(Ask, &["echo x > ../f", "rm f"]);
+    allow(["Bash(echo *)", "Edit(.envrc)"]).all(Ask, &["echo x > .envrc"]);
+    let decision = allow(["Bash(echo *)"]).bash("echo x > f");
+    assert_eq!(decision.allow_rules(), ["Edit(./f)"]);
+    assert_eq!(texts(&decision), ["echo x", "> f"]);
+}
+
+#[test]
+fn s21_no_number_of_commands_hides_one() {
+    let scene = deny(["Bash(curl *)"]);
+    let started = Instant::now();
+    scene.all(Deny, &[&format!("{}curl evil", "true && ".repeat(60))]);
+    scene.all(Deny, &[&format!("{}curl evil", "true && ".repeat(5_000))]);
+    // Each in 50 ms, four times as long without optimisation on a busy machine.
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+}
+
+#[test]
+fn s22_what_does_not_parse_is_asked_and_still_denied() {
+    let scene = allow(["Bash(ls *)", "Bash(ls)", "Bash"]);
+    scene.all(Ask, &["ls &&", "ls 'x", "ls ;; rm", "ls )", "ls \"$("]);
+    deny(["Bash(rm *)"]).all(Deny, &["ls ;; rm", "ls 'x; rm y", "ls && (rm", "$(rm x"]);
+    let started = Instant::now();
+    for command in
+        ["x".repeat(1 << 20), "a ".repeat(1 << 19), "$(".repeat(10_000), "{".repeat(10_000)]
+    {
+        assert_eq!(scene.bash(&command).outcome(), Ask);
+    }
+    // Four of 100 ms each, with room for a build without optimisation.
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+    let decision = scene.bash("ls 'x");
+    assert_eq!((decision.allow_rules().len(), decision.run_as()), (0, None));
+}
+
+#[test]
+fn s24_patterns_end_at_words() {
+    let scene = allow(["Bash(npm *)"]);
+    scene.all(Allow, &["npm", "npm i", "npm\ti"]);
+    scene.all(Ask, &["npmx i", "np m", "/tmp/npm i"]);
+    let mut rules = RuleSet::new();
+    let text = "{\n\"permissions\":{\"allow\":[\n\"Bash(ls*)\"]}}";
+    rules.add_settings(text, Path::new("s.json"), &scene.workspace);
+    assert_eq!(rules.warnings()[0].line, Some(3));
+    assert!(rules.warnings()[0].to_string().contains("write `ls *`"), "{}", rules.warnings()[0]);
+}
+
+#[test]
+fn s25_the_rule_that_is_offered_is_the_narrowest() {
+    let scene = scene();
+    assert_eq!(scene.bash("git status").allow_rules(), ["Bash(git status)"]);
+    assert_eq!(
+        scene.bash("git add a && git push").allow_rules(),
+        ["Bash(git add a)", "Bash(git push)"]
+    );
+    assert_eq!(scene.bash("python x.py").allow_rules(), ["Bash(python x.py)"]);
+    assert_eq!(scene.bash("ls $x").allow_rules(), Vec::<String>::new());
+    assert_eq!(scene.bash("git push origin").deny_rule(), Some("Bash(git push *)"));
+    assert_eq!(scene.bash("rm -rf build/").deny_rule(), Some("Bash(rm *)"));
+    assert_eq!(scene.bash("timeout 5 git push").deny_rule(), Some("Bash(git push *)"));
+    let known = allow(["Bash(git add *)"]);
+    assert_eq!(known.bash("git add a && git push").allow_rules(), ["Bash(git push)"]);
+}
+
+#[test]
+fn s27_what_was_checked_is_what_runs() {
+    let scene = allow(["Bash(ls *)", "Bash(pwd)"]);
+    let decision = scene.bash("ls \\-l && pwd # and more");
+    assert_eq!(decision.run_as(), Some("'ls' '-l' && 'pwd'"));
+    let input = json!({"command": "ls \\-l && pwd # and more", "timeout": 5});
+    let approved = decision.approve(&call("Bash", input)).unwrap();
+    assert_eq!(approved.input(), &json!({"command": "'ls' '-l' && 'pwd'", "timeout": 5}));
+    let cwd = scene.workspace.root().to_owned();
+    let again = Access::Run { command: "'ls' '-l' && 'pwd'".into(), cwd };
+    assert!(approved.still_holds(&scene.query("Bash", &[again])));
+}
+
+#[test]
+fn a_bare_bash_matches_every_call_that_can_be_read() {
+    let scene = allow(["Bash"]);
+    scene.all(Allow, &["ls $x", "for i in a; do rm x; done", "eval ls", "sh -c ls", "A=1 ls"]);
+    scene.all(Ask, &["ls 'x"]);
+    scene.all(Deny, &["echo $x > .git/config"]);
+}
+
+#[test]
+fn bash_patterns_match_word_by_word() {
+    for (pattern, command, fits) in [
+        ("git status", "git status", true),
+        ("git status", "git status -s", false),
+        ("git status", "git", false),
+        ("git *", "git", true),
+        ("git * main", "git push origin main", true),
+        ("git * main", "git main", true),
+        ("git * main", "git push main x", false),
+        ("npm run test:*", "npm run test", true),
+        ("npm run test:*", "npm run test -- x", true),
+        ("npm run test:*", "npm run tests", false),
+        ("*", "anything at all", true),
+        ("ls*", "lsof", true),
+        ("ls*", "ls x", false),
+        ("cat src/*.rs", "cat src/a.rs", true),
+        ("cat src/*.rs", "cat src/../a.rs", false),
+        ("cat src/*.rs", "cat src/a/b.rs", false),
+        ("echo 'a  b'", "echo 'a  b'", true),
+        ("echo 'a  b'", "echo a b", false),
+        ("echo '*'", "echo '*'", true),
+        ("echo '*'", "echo x", false),
+        ("echo a\\ b", "echo 'a b'", true),
+        ("git commit -m *", "git commit -m 'rm -rf x; y'", true),
+    ] {
+        let outcome = allow([&*format!("Bash({pattern})")]).bash(command).outcome();
+        assert_eq!(outcome, if fits { Allow } else { Ask }, "{pattern} / {command}");
+    }
+}

@@ -1,0 +1,50 @@
+//! What holds for any command: an offered rule allows exactly its own, and a deny rule never loosens.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn word() -> impl Strategy<Value = String> {
+    prop::sample::select(vec![
+        "ls", "rm", "git", "push", "-f", "x y", "it's", "*", "a(b)", "\\", "\"", "", "é", "env",
+        "A=1", "sh", "-c",
+    ])
+    .prop_map(str::to_owned)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn an_offered_rule_allows_exactly_its_command(words in prop::collection::vec(word(), 1..5)) {
+        let command: Vec<String> = words.iter().map(|word| crate::permissions::words::quote(word)).collect();
+        let mut scene = scene();
+        let decision = scene.bash(&command.join(" "));
+        prop_assert_eq!(decision.outcome(), Ask);
+        if let [rule] = decision.allow_rules() {
+            scene.rules.add_session(RuleKind::Allow, rule, &scene.workspace).unwrap();
+            prop_assert_eq!(scene.bash(&command.join(" ")).outcome(), Allow, "{}", rule);
+            let longer = format!("{} more", command.join(" "));
+            prop_assert_eq!(scene.bash(&longer).outcome(), Ask, "{}", rule);
+        }
+    }
+
+    #[test]
+    fn a_deny_rule_never_loosens(
+        command in prop::collection::vec(
+            prop::sample::select(vec![
+                "ls", "rm x", "git push", " && ", " ; ", " | ", "$(", ")", "env ", "sh -c 'ls'", "> f", "\n", "'",
+            ]),
+            1..8,
+        ),
+        rule in prop::sample::select(vec!["Bash(rm *)", "Bash(ls)", "Bash", "Edit(f)", "Read(**)", "Bash(*)"]),
+        mode in prop::sample::select(Mode::ALL.to_vec()),
+    ) {
+        let command = command.concat();
+        let before = allow(["Bash(ls *)", "Bash(git *)", "Edit(**)"]).mode(mode);
+        let severity = |outcome| match outcome { Allow => 0, Ask => 1, Deny => 2 };
+        let loose = severity(before.bash(&command).outcome());
+        let strict = severity(before.deny(rule).bash(&command).outcome());
+        prop_assert!(strict >= loose);
+    }
+}

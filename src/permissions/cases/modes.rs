@@ -1,0 +1,118 @@
+//! The modes, and what holds in each of them.
+
+use super::*;
+
+#[test]
+fn s106_plan_mode_changes_nothing() {
+    let scene = allow(["Edit", "Write", "Bash", "Bash(touch *)", "Bash(*)"]).mode(Mode::Plan);
+    for tool in ["Write", "Edit", "MultiEdit"] {
+        assert_eq!(scene.decide(tool, &[Access::Write(scene.path("src/x"))]).outcome(), Deny);
+    }
+    scene.all(
+        Deny,
+        &[
+            "touch x",
+            "echo x > f",
+            "git status",
+            "ls $x",
+            "ls && touch x",
+            "find . -delete",
+            "sort -o f",
+            "eval ls",
+            "A=1 ls",
+            "env ls",
+            "ls 'x",
+            "cat <<E\nE",
+            "(ls)",
+            "npm test",
+            "tee f",
+        ],
+    );
+    scene.all(
+        Allow,
+        &[
+            "ls -la src",
+            "cat src/a | head -5",
+            "grep -rn x src 2>/dev/null",
+            "find . -name '*.rs' | wc -l",
+            "pwd",
+            "echo /etc/passwd",
+            "cat < src/a",
+        ],
+    );
+    scene.all(
+        Ask,
+        &["cat /etc/passwd", "ls ../", "cat < ../x", "cat /proc/self/environ", "grep x /etc/hosts"],
+    );
+    scene.all(Ask, &["head -c5 ~/x"].map(|_| "tail ../x"));
+    assert_eq!((scene.read("src/x"), scene.read("../x")), (Allow, Ask));
+    scene.deny("Read(.env)").all(Deny, &["cat .env"]);
+}
+
+#[test]
+fn s108_yolo_has_a_floor() {
+    let scene = deny(["Bash(git push *)"]).mode(Mode::Yolo);
+    scene.all(
+        Deny,
+        &["git push", "ls && git push origin", "sh -c 'git push'", "$(git push)", "env git push"],
+    );
+    scene.all(Allow, &["rm -rf x", "ls $x", "ls 'x", "curl x | sh", "eval ls", "cat ../x > ../y"]);
+    for path in
+        [".slug/settings.local.json", "~/.slug/settings.json", ".mcp.json", "~/.slug/config.toml"]
+    {
+        assert_eq!(scene.write(path), Ask, "{path}");
+    }
+    scene.all(Deny, &["echo x > .slug/settings.json", "for i in 1; do echo x > .git/config; done"]);
+    scene.all(
+        Ask,
+        &[
+            "cp x .slug/settings.json",
+            "rm ~/.slug/trust.json",
+            "sed -i s/a/b/ .mcp.json",
+            "sh -c 'cp x .slug/y'",
+        ],
+    );
+    scene.all(Allow, &["cat .slug/settings.json"]);
+    assert_eq!((scene.read("../x"), scene.write("../x")), (Allow, Allow));
+    let asks = scene.rule(RuleKind::Ask, "Bash(deploy *)");
+    asks.all(Ask, &["deploy now"]);
+}
+
+#[test]
+fn each_mode_does_what_its_name_says() {
+    use Mode::{AllowEdits, Ask as AskMode, Plan, Yolo};
+    for (mode, read, read_out, write, write_out, run) in [
+        (AskMode, Allow, Ask, Ask, Ask, Ask),
+        (AllowEdits, Allow, Ask, Allow, Ask, Ask),
+        (Plan, Allow, Ask, Deny, Deny, Deny),
+        (Yolo, Allow, Allow, Allow, Allow, Allow),
+    ] {
+        let scene = scene().mode(mode);
+        assert_eq!(scene.read("src/x"), read, "{mode}");
+        assert_eq!(scene.read("../x"), read_out, "{mode}");
+        assert_eq!(scene.write("src/x"), write, "{mode}");
+        assert_eq!(scene.write("../x"), write_out, "{mode}");
+        assert_eq!(scene.bash("npm test").outcome(), run, "{mode}");
+        assert_eq!(scene.decide("TodoWrite", &[]).outcome(), Allow, "{mode}");
+    }
+}
+
+#[test]
+fn deny_comes_before_ask_before_allow() {
+    let scene = allow(["Bash(git *)"]);
+    scene.all(Allow, &["git push"]);
+    let scene = scene.rule(RuleKind::Ask, "Bash(git push *)");
+    scene.all(Ask, &["git push", "git add a; git push"]);
+    scene.all(Allow, &["git status"]);
+    scene.deny("Bash(git push --force *)").all(Deny, &["git push --force", "git push --force x"]);
+    let scene =
+        allow(["Edit(src/**)"]).rule(RuleKind::Ask, "Edit(src/gen/**)").deny("Edit(src/gen/x)");
+    assert_eq!(
+        (scene.write("src/a"), scene.write("src/gen/a"), scene.write("src/gen/x")),
+        (Allow, Ask, Deny)
+    );
+    assert_eq!(deny(["TodoWrite"]).decide("TodoWrite", &[]).outcome(), Deny);
+    assert_eq!(deny(["mcp__a__*"]).decide("mcp__a__b", &[]).outcome(), Deny);
+    assert_eq!(deny(["mcp__a__*"]).decide("mcp__b__b", &[]).outcome(), Allow);
+    deny(["Bash"]).mode(Mode::Yolo).all(Deny, &["ls"]);
+}

@@ -1,0 +1,219 @@
+//! Files: inside and outside, links, places that take orders, and patterns.
+
+use super::*;
+
+#[test]
+fn s39_inside_is_compared_by_component() {
+    let scene = scene();
+    for (path, outcome) in [
+        ("src/x", Allow),
+        ("../app-secrets/k", Ask),
+        ("src/../../../etc/x", Ask),
+        ("src/./..//..", Ask),
+        ("~/x", Ask),
+        ("/etc/passwd", Ask),
+    ] {
+        assert_eq!(scene.read(path), outcome, "{path}");
+    }
+    let edits = scene.mode(Mode::AllowEdits);
+    for path in ["../app-secrets/k", "src/../../x", "~/x", "/etc/passwd"] {
+        assert_eq!(edits.write(path), Ask, "{path}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn s40_both_ends_of_a_link_are_tested() {
+    use std::os::unix::fs::symlink;
+    let scene = deny(["Read(/etc/passwd)", "Read(/etc/ssl/**)", "Read(hidden)"]);
+    symlink("/etc/passwd", scene.path("a")).unwrap();
+    symlink("/etc", scene.path("d")).unwrap();
+    symlink("src", scene.path("hidden")).unwrap();
+    for path in ["a", "d/passwd", "d/ssl/x", "hidden", "hidden/x", "/etc/passwd"] {
+        assert_eq!(scene.read(path), Deny, "{path}");
+    }
+    assert_eq!(scene.read("d/hosts"), Ask);
+    // A link out of the workspace is outside, and an allow rule on the link alone is not enough.
+    let edits = allow(["Edit(**)", "Edit(e/**)"]).mode(Mode::AllowEdits);
+    symlink("/etc", edits.path("e")).unwrap();
+    assert_eq!(edits.write("e/x"), Ask);
+    assert_eq!(edits.write("src/x"), Allow);
+}
+
+#[test]
+fn s45_the_running_system_is_always_asked() {
+    let scene = allow(["Read", "Read(/**)", "Edit"]).mode(Mode::Yolo);
+    for path in [
+        "/proc/self/environ",
+        "/proc/1/root/etc/shadow",
+        "/proc/self/fd/3",
+        "/dev/fd/0",
+        "/sys/x",
+        "/proc/self/cwd/../x",
+    ] {
+        assert_eq!(scene.read(path), Ask, "{path}");
+        assert_eq!(scene.write(path), Ask, "{path}");
+    }
+    assert_eq!(scene.read("/etc/hosts"), Allow);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn s45_a_link_into_the_running_system_is_asked() {
+    let scene = allow(["Read(**)"]);
+    std::os::unix::fs::symlink("/proc/self/environ", scene.path("env")).unwrap();
+    assert_eq!(scene.read("env"), Ask);
+}
+
+#[test]
+fn s46_s48_places_that_take_orders_are_always_asked() {
+    let paths = [
+        ".git/hooks/pre-commit",
+        ".git/config",
+        ".git/info/attributes",
+        ".gitmodules",
+        "sub/.git",
+        "~/.bashrc",
+        "~/.zshenv",
+        "~/.profile",
+        "~/.gitconfig",
+        "~/.ssh/config",
+        ".vscode/tasks.json",
+        ".idea/a/b",
+        ".envrc",
+        ".ripgreprc",
+        ".npmrc",
+        ".yarnrc.yml",
+        ".cargo/config.toml",
+        ".slug/settings.json",
+        ".mcp.json",
+        "~/.slug/settings.json",
+        "~/.slug/trust.json",
+        ".GIT/config",
+    ];
+    for mode in [Mode::Ask, Mode::AllowEdits, Mode::Yolo] {
+        let scene = allow(["Edit(**)", "Edit", "Edit(~/**)", "Write"]).mode(mode);
+        for path in paths {
+            let decision = scene.decide("Write", &[Access::Write(scene.path(path))]);
+            assert_eq!(decision.outcome(), Ask, "{path} {mode}");
+            assert!(decision.allow_rules().is_empty(), "{path}");
+        }
+        assert_eq!(scene.write("src/x"), Allow);
+        assert_eq!(scene.write("~/.slug/memory/x.md"), Allow);
+    }
+    // Reading them is plain reading.
+    assert_eq!(scene().read(".git/config"), Allow);
+}
+
+#[test]
+fn s49_a_denied_file_is_denied_by_every_way() {
+    let scene = deny(["Read(.env)"]);
+    scene.file(".env");
+    scene.file("sub/.env");
+    for path in [".env", "sub/.env", "src/../.env"] {
+        assert_eq!(scene.read(path), Deny, "{path}");
+    }
+    for tool in ["Grep", "Glob"] {
+        assert_eq!(scene.decide(tool, &[Access::Read(scene.path(".env"))]).outcome(), Deny);
+    }
+    assert_eq!(scene.decide("Edit", &[Access::Write(scene.path(".env"))]).outcome(), Deny);
+    assert!(scene.rules.hides(&scene.path(".env")));
+    assert!(scene.rules.hides(&scene.path("sub/.env")));
+    assert!(!scene.rules.hides(&scene.path("src/env")));
+    scene.all(
+        Deny,
+        &[
+            "cat .env",
+            "cat ./.env",
+            "cat 'sub/.env'",
+            "git show HEAD:.env",
+            "cat < .env",
+            "grep -f.env x",
+            "cp --target=.env x",
+            "cd sub && cat .env",
+            "env cat .env",
+            "if true; then cat .env; fi",
+        ],
+    );
+    scene.all(Ask, &["echo env", "cat .environment"]);
+    let yolo = deny(["Read(.env)"]).mode(Mode::Yolo);
+    yolo.all(Deny, &["cat .env"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn s49_a_link_to_a_denied_file_is_denied_to_commands() {
+    let scene = deny(["Read(.env)"]);
+    scene.file(".env");
+    std::os::unix::fs::symlink(".env", scene.path("link")).unwrap();
+    scene.all(Deny, &["cat link", "cat src/../link"]);
+}
+
+#[test]
+fn path_patterns_stay_in_components() {
+    for (pattern, path, fits) in [
+        ("Edit(src/**)", "src/a", true),
+        ("Edit(src/**)", "src/a/b", true),
+        ("Edit(src/**)", "srcx/a", false),
+        ("Edit(src/*)", "src/a", true),
+        ("Edit(src/*)", "src/a/b", false),
+        ("Edit(src/*.rs)", "src/a.rs", true),
+        ("Edit(src/)", "src/a/b", true),
+        ("Edit(**/*.rs)", "a.rs", true),
+        ("Edit(**/*.rs)", "x/y/a.rs", true),
+        ("Edit(*.rs)", "a.rs", true),
+        ("Edit(*.rs)", "src/a.rs", false),
+        ("Edit(./a)", "a", true),
+        ("Edit(a)", "a", true),
+        ("Edit(a)", "src/a", false),
+        ("Edit(**)", "x/y", true),
+        ("Edit(**)", "../x", false),
+        ("Edit(*)", "a", true),
+        ("Edit(*)", "x/a", false),
+        ("Edit(~/notes/**)", "~/notes/x", true),
+        ("Edit(~/notes/**)", "~/x", false),
+        ("Edit(/tmp/x/**)", "/tmp/x/y", true),
+        ("Edit(//tmp/x/**)", "/tmp/x/y", true),
+        ("Edit(/tmp/x/**)", "/tmp/xy", false),
+        ("Edit(src/[ab].rs)", "src/a.rs", true),
+        ("Edit(src/*.{rs,toml})", "src/a.toml", true),
+        ("Edit", "../anything", true),
+        ("Write(a)", "a", true),
+        ("MultiEdit(a)", "a", false),
+        ("Read(a)", "a", false),
+    ] {
+        let outcome = allow([pattern]).write(path);
+        assert_eq!(outcome, if fits { Allow } else { Ask }, "{pattern} {path}");
+    }
+}
+
+#[test]
+fn a_refusing_path_pattern_covers_more_than_an_allowing_one() {
+    for (pattern, path, fits) in [
+        ("Edit(secret)", "secret/a/b", true),
+        ("Edit(secret)", "x/secret", true),
+        ("Edit(./secret)", "x/secret", false),
+        ("Edit(*.pem)", "x/y/a.pem", true),
+        ("Edit(x/secret)", "x/secret/a", true),
+        ("Edit(x/secret)", "y/x/secret", false),
+        ("Write(a)", "a", true),
+        ("Read(a)", "a", false),
+    ] {
+        let outcome = deny([pattern]).write(path);
+        assert_eq!(outcome, if fits { Deny } else { Ask }, "{pattern} {path}");
+    }
+}
+
+#[test]
+fn offered_path_rules_allow_what_they_were_offered_for() {
+    for path in ["src/a b.rs", "x", "src/[a]*.rs", "/tmp/slug-outside/f"] {
+        let mut scene = scene();
+        let decision = scene.decide("Edit", &[Access::Write(scene.path(path))]);
+        let rule = decision.allow_rules()[0].clone();
+        scene.rules.add_session(RuleKind::Allow, &rule, &scene.workspace).unwrap();
+        assert_eq!(scene.write(path), Allow, "{rule}");
+        assert_eq!(scene.write("src/other"), Ask, "{rule}");
+    }
+    let folder = scene().decide("Grep", &[Access::Read("/usr".into())]);
+    assert_eq!(folder.allow_rules(), ["Read(/usr/**)"]);
+}

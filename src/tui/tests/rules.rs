@@ -1,0 +1,180 @@
+//! The permission rules as a page.
+
+use std::path::PathBuf;
+
+use crate::agent::{Command, Event, RuleNews, RuleOrder};
+use crate::domain::{CallId, Mode, Outcome, Part, RuleKind, RuleSource};
+use crate::permissions::store::RuleEdit;
+use crate::permissions::{ListReport, TestReport, Warning};
+use crate::session::{Entry, PermissionEntry};
+use crate::tui::app::Effect;
+use crate::tui::scene::{Scene, record, recorded, screen};
+
+const OWN: &str = "/home/me/.slug/settings.json";
+const PROJECT: &str = "/home/me/src/webshop/.slug/settings.json";
+const LOCAL: &str = "/home/me/src/webshop/.slug/settings.local.json";
+
+fn rule(kind: RuleKind, rule: &str, file: Option<&str>, line: usize) -> RuleSource {
+    let line = file.map(|_| line);
+    RuleSource { rule: rule.into(), kind, file: file.map(PathBuf::from), line }
+}
+
+fn listed(failed: Option<&str>) -> Event {
+    let rules = vec![
+        rule(RuleKind::Allow, "Bash(git status)", Some(OWN), 4),
+        rule(RuleKind::Deny, "Bash(git push *)", Some(OWN), 7),
+        rule(RuleKind::Allow, "Bash(npm *)", Some(PROJECT), 3),
+        rule(RuleKind::Ask, "Bash(npm publish *)", Some(PROJECT), 5),
+        rule(RuleKind::Allow, "Edit(src/**)", None, 0),
+    ];
+    let warnings = vec![Warning {
+        file: PROJECT.into(),
+        line: Some(9),
+        text: "the `*` in `ls*` stands for the rest of that one word. For `ls` with any \
+               arguments write `ls *`"
+            .into(),
+    }];
+    let files = [OWN, PROJECT, LOCAL].map(PathBuf::from).to_vec();
+    let list = ListReport { rules, warnings };
+    Event::Rules(Box::new(RuleNews::Listed { list, files, failed: failed.map(str::to_owned) }))
+}
+
+fn refused(about: &str, answer: &str, rule: Option<RuleSource>) -> Event {
+    recorded(&record(Entry::Permission(PermissionEntry {
+        call: CallId::new("c1"),
+        tool: "Bash".into(),
+        about: Some(about.into()),
+        decision: Outcome::Deny,
+        answer: answer.into(),
+        rule,
+    })))
+}
+
+fn page(width: u16, height: u16) -> Scene {
+    let push = rule(RuleKind::Deny, "Bash(git push *)", Some(OWN), 7);
+    screen(width, height)
+        .event(refused("git push origin main", "rule", Some(push)))
+        .event(refused("rm -rf build/", "deny", None))
+        .types("/permissions")
+        .key("enter")
+        .event(listed(None))
+        // What is typed is kept as a draft once the hand rests.
+        .after(5_000)
+        .after(5_000)
+        .quietly()
+}
+
+fn changes(file: Option<&str>, edit: RuleEdit) -> [Effect; 1] {
+    let file = file.map(PathBuf::from);
+    [Effect::Agent(Command::Rules(RuleOrder::Change { file, edit }))]
+}
+
+#[test]
+fn the_page_at_80x24() {
+    insta::assert_snapshot!(page(80, 24).key("down").key("down").key("down").text());
+}
+
+#[test]
+fn the_page_at_120x40() {
+    insta::assert_snapshot!(page(120, 40).key("end").text());
+}
+
+#[test]
+fn the_page_at_40x12() {
+    insta::assert_snapshot!(page(40, 12).key("down").text());
+}
+
+#[test]
+fn opening_it_asks_for_the_rules() {
+    let order = Effect::Agent(Command::Rules(RuleOrder::List));
+    let scene = screen(80, 24).types("/permissions").quietly().key("enter");
+    assert!(scene.effects.contains(&order));
+    scene.shows("One moment");
+}
+
+#[test]
+fn a_rule_is_added_to_the_file_that_is_named() {
+    let add = |rule: &str| RuleEdit::Add((RuleKind::Allow, rule.into()));
+    let typed = page(80, 24).key("a").shows("settings.local.json").types("Bash(ls)");
+    typed.key("enter").asks(&changes(Some(LOCAL), add("Bash(ls)")));
+    let session = page(80, 24).key("a").key("tab").shows("holds until slug ends");
+    session.types("Bash(ls)").key("enter").asks(&changes(None, add("Bash(ls)")));
+    let own = page(80, 24).key("a").key("tab").key("tab").shows("~/.slug/settings.json");
+    own.types("Bash(ls)").key("enter").asks(&changes(Some(OWN), add("Bash(ls)")));
+}
+
+#[test]
+fn s36_what_a_wide_rule_means_is_said_before_it_is_saved() {
+    let scene = page(80, 24).key("a").types("Bash(npm run build)").hides("scripts run anything");
+    scene.key("ctrl+u").types("allow Bash(python *)").shows("lets any script file run");
+    page(80, 24).key("a").key("ctrl+u").types("deny Bash(npm *)").hides("scripts run anything");
+}
+
+#[test]
+fn a_rule_needs_its_list() {
+    let scene = page(80, 24).key("a").key("ctrl+u").types("Bash(ls)").key("enter");
+    scene.asks(&[]).shows("Begin with deny, ask or allow");
+}
+
+#[test]
+fn a_rule_is_edited_in_its_own_file() {
+    let scene = page(80, 24).key("down").key("e").shows("git may track it");
+    let from = (RuleKind::Ask, "Bash(npm publish *)".to_owned());
+    let to = (RuleKind::Deny, "Bash(npm publish *)".to_owned());
+    let scene = scene.key("home").key("ctrl+k").types("deny Bash(npm publish *)").key("enter");
+    scene.asks(&changes(Some(PROJECT), RuleEdit::Replace { from, to }));
+}
+
+#[test]
+fn what_was_typed_stays_where_it_could_not_be_saved() {
+    let scene = page(80, 24).key("a").types("Bash(x").key("enter");
+    let scene = scene.event(listed(Some("its bracket is not closed")));
+    let scene = scene.shows("its bracket is not closed").shows("allow Bash(x");
+    scene.event(listed(None)).hides("its bracket").hides("Bash(x");
+}
+
+#[test]
+fn a_rule_is_removed_with_the_same_key_twice() {
+    let gone = RuleEdit::Remove((RuleKind::Deny, "Bash(git push *)".into()));
+    let scene = page(80, 24).key("d").shows("again removes it").asks(&[]);
+    let scene = scene.key("down").hides("again removes it").key("up").key("d").asks(&[]);
+    scene.key("d").asks(&changes(Some(OWN), gone));
+    let gone = RuleEdit::Remove((RuleKind::Allow, "Edit(src/**)".into()));
+    let session = page(80, 24).key("down").key("down").key("down").key("down");
+    session.shows("this session").key("d").key("d").asks(&changes(None, gone));
+}
+
+#[test]
+fn a_refusal_is_no_rule_that_could_be_removed() {
+    page(80, 24).key("end").key("d").key("d").key("e").asks(&[]);
+}
+
+#[test]
+fn a_call_is_tested_and_each_part_has_its_rule_and_line() {
+    let scene = page(80, 24).key("t").types("npm test && rm x").key("enter");
+    let typed = "npm test && rm x".to_owned();
+    let scene = scene.asks(&[Effect::Agent(Command::Rules(RuleOrder::Try(typed.clone())))]);
+    let npm = rule(RuleKind::Allow, "Bash(npm *)", Some(PROJECT), 3);
+    let report = TestReport {
+        decision: Outcome::Ask,
+        reason: "No rule allows this command.".into(),
+        rule: None,
+        commands: vec![
+            Part { text: "npm test".into(), decision: Outcome::Allow, rule: Some(npm) },
+            Part { text: "rm x".into(), decision: Outcome::Ask, rule: None },
+        ],
+    };
+    let news = RuleNews::Tried { typed, mode: Mode::Ask, report: Ok(report) };
+    let scene = scene.event(Event::Rules(Box::new(news)));
+    let scene = scene.shows("allowed by Bash(npm *)   .slug/settings.json:3").shows("? rm x");
+    insta::assert_snapshot!(scene.text());
+}
+
+#[test]
+fn refusals_belong_to_their_session() {
+    let scene = page(80, 24).key("end").shows("rm -rf build/").key("esc");
+    let session = crate::tui::scene::session();
+    let records = std::sync::Arc::default();
+    let scene = scene.event(Event::SessionOpened { session, records });
+    scene.types("/permissions").key("enter").event(listed(None)).hides("rm -rf build/");
+}

@@ -1,0 +1,338 @@
+//! The permission rules, over the whole screen: the rows above, and beneath them all there is to say
+//! of the selected one, or what is typed.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use crate::domain::{Outcome, Part, RuleKind, RuleSource};
+use crate::permissions::meaning;
+use crate::tui::app::Model;
+use crate::tui::app::geometry::Geometry;
+use crate::tui::app::keymap::{FieldKey, RulesKey};
+use crate::tui::app::model::Settings;
+use crate::tui::app::rules::{
+    Refused, Row, RulesPage, Stage, Tried, Typing, What, listed, short, stands_in,
+};
+use crate::tui::layout::{Line, Role, Span, plain};
+
+use super::blocks::harmless;
+use super::paint::{self, Styles, line, span, spans_width, truncate};
+use super::sidebar::draw_field;
+
+/// Rows beneath the list while nothing is typed.
+const BENEATH: u16 = 4;
+
+/// Draws the page on all of `area`, and returns the caret's cell while something is typed.
+pub fn draw(
+    model: &Model,
+    page: &RulesPage,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+    geometry: &mut Geometry,
+) -> Option<Position> {
+    paint::clear(area, styles, buffer);
+    let width = area.width.saturating_sub(2);
+    let inner = Rect { x: area.x + 1, width, ..area };
+    let rows = page.rows(&model.refused);
+    heading(model, page, styles, Rect { height: area.height.min(1), ..inner }, buffer);
+    let rule = Rect { y: area.y + 1, height: u16::from(area.height > 1), ..area };
+    paint::rule(rule, styles, buffer);
+
+    let (typed, said) = beneath(model, page, width);
+    let said_rows = u16::try_from(said.len()).unwrap_or(u16::MAX);
+    let wanted = said_rows.max(BENEATH) + u16::from(typed.is_some());
+    let rest = area.height.saturating_sub(3);
+    let height = wanted.min(rest.saturating_sub(3).max(rest / 2));
+    let list = Rect { y: area.y + 2, height: rest - height, ..inner };
+    draw_rows(model, page, &rows, styles, list, buffer);
+    geometry.list = Some(list.into());
+
+    let rule = Rect { y: list.y + list.height, height: 1, ..area };
+    paint::rule(rule.intersection(area), styles, buffer);
+    let mut place = Rect { y: rule.y + 1, height: 1, ..inner };
+    let end = area.y + area.height;
+    let mut caret = None;
+    if let Some(typing) = typed
+        && place.y < end
+    {
+        paint::spans(&[span("❯ ", Role::User)], styles, place, buffer);
+        let field = Rect { x: place.x + 2, width: place.width.saturating_sub(2), ..place };
+        caret = Some(draw_field(&typing.editor, styles, field, buffer));
+        place.y += 1;
+    }
+    for (y, line) in (place.y..end).zip(&said) {
+        paint::spans(&line.spans, styles, Rect { y, ..place }, buffer);
+    }
+    caret
+}
+
+fn heading(model: &Model, page: &RulesPage, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+    let count = page.list.as_ref().map_or(0, |list| list.rules.len());
+    let words = match count {
+        1 => "1 rule".to_owned(),
+        count => format!("{count} rules"),
+    };
+    let left = [span("Permissions", Role::Strong), span(format!("   {words}"), Role::Muted)];
+    let right = [span(format!("mode {}", model.status.mode), Role::Muted)];
+    paint::both_edges(&left, &right, styles, area, buffer);
+}
+
+fn draw_rows(
+    model: &Model,
+    page: &RulesPage,
+    rows: &[Row<'_>],
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    if rows.is_empty() {
+        let add = model.settings.keys.key(RulesKey::Add);
+        let text = match page.list {
+            Some(_) => format!("No rules yet: the mode alone decides. {add} adds one."),
+            None => "One moment …".to_owned(),
+        };
+        for (y, line) in
+            (area.y..area.y + area.height).zip(plain::render(&text, Role::Muted, area.width))
+        {
+            paint::spans(&line.spans, styles, Rect { y, height: 1, ..area }, buffer);
+        }
+        return;
+    }
+    let choosable = rows.iter().enumerate().filter(|(_, row)| !row.is_heading());
+    let selected = choosable.map(|(at, _)| at).nth(page.selected).unwrap_or(0);
+    let height = usize::from(area.height.max(1));
+    // With its heading in sight, where there is room.
+    let first = (selected + 1).saturating_sub(height).min(selected.saturating_sub(1));
+    for (y, (at, row)) in (area.y..area.y + area.height).zip(rows.iter().enumerate().skip(first)) {
+        let place = Rect { y, height: 1, ..area };
+        let is_selected = at == selected;
+        if is_selected {
+            paint::selected(place, styles, buffer);
+        }
+        let mark = span(if is_selected { "❯ " } else { "  " }, Role::User);
+        let (mut left, right) = match row {
+            Row::Heading(text) => (vec![span(*text, Role::Heading(2))], None),
+            Row::Rule(rule) => of_rule(rule, model, mark),
+            Row::Warning(warning) => {
+                let file = short(&warning.file, &model.settings);
+                let line = warning.line.map_or(String::new(), |line| format!(":{line}"));
+                let text = span(harmless(&warning.text), Role::Warning);
+                (vec![mark, text], Some(format!("{file}{line}")))
+            }
+            Row::Refused(refused) => of_refused(refused, model, mark),
+        };
+        let right = right.map(|text| span(harmless(&text), Role::Muted));
+        let right = right.as_slice();
+        let room = area.width.saturating_sub(spans_width(right) + 2);
+        left = super::picker::fit(left, room);
+        paint::both_edges(&left, right, styles, place, buffer);
+    }
+}
+
+fn of_rule(rule: &RuleSource, model: &Model, mark: Span) -> (Vec<Span>, Option<String>) {
+    let mut left = vec![mark, span(harmless(&rule.rule), Role::Text)];
+    if means(rule.kind, &rule.rule).is_some() {
+        left.push(span("  !", Role::Warning));
+    }
+    (left, Some(stands_in(rule, &model.settings)))
+}
+
+fn of_refused(refused: &Refused, model: &Model, mark: Span) -> (Vec<Span>, Option<String>) {
+    let entry = &refused.entry;
+    let time = clock(refused, model).format("%H:%M");
+    let about = entry.about.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
+    let left = vec![
+        mark,
+        span(format!("{time}  "), Role::Muted),
+        span(format!("{:<5} ", harmless(&entry.tool)), Role::Tool),
+        span(harmless(about), Role::Text),
+    ];
+    (left, Some(by(refused)))
+}
+
+/// When a call was refused, by the person's clock.
+fn clock(refused: &Refused, model: &Model) -> DateTime<Utc> {
+    refused.at + TimeDelta::seconds(model.settings.clock.into())
+}
+
+/// By whom or what a call was refused.
+fn by(refused: &Refused) -> String {
+    match (&refused.entry.rule, refused.entry.answer.as_str()) {
+        (Some(rule), "rule") => format!("by {}", rule.rule),
+        (_, "mode") => "by the mode".to_owned(),
+        (_, "headless") => "nobody to ask".to_owned(),
+        (Some(_), "never") => "by you, always".to_owned(),
+        (_, _) => "by you".to_owned(),
+    }
+}
+
+/// What an allow rule lets run besides what it names.
+fn means(kind: RuleKind, rule: &str) -> Option<&'static str> {
+    (kind == RuleKind::Allow).then(|| meaning(rule)).flatten()
+}
+
+/// What is typed, and the lines beneath the list.
+fn beneath<'a>(model: &Model, page: &'a RulesPage, width: u16) -> (Option<&'a Typing>, Vec<Line>) {
+    let keys = &model.settings.keys;
+    let mut said = Vec::new();
+    let mut say = |text: &str, role| said.extend(plain::render(text, role, width));
+    let typing = match &page.stage {
+        Stage::Typing(typing) => typing,
+        Stage::Removing => {
+            if let Some(Row::Rule(rule)) = page.chosen(&model.refused) {
+                say(&format!("{} {}", rule.kind.word(), rule.rule), Role::Text);
+                let key = keys.key(RulesKey::Remove);
+                let place = stands_in(rule, &model.settings);
+                say(&format!("{key} again removes it from {place}."), Role::Warning);
+            }
+            return (None, said);
+        }
+        Stage::Choosing => {
+            if let Some(failed) = &page.failed {
+                say(failed, Role::Error);
+            }
+            if let Some(row) = page.chosen(&model.refused) {
+                said.extend(of_row(row, model, page, width));
+            }
+            return (None, said);
+        }
+    };
+    if let Some(failed) = &page.failed {
+        say(failed, Role::Error);
+    }
+    match &typing.what {
+        What::Try => match &page.tried {
+            Some(tried) => said.extend(of_tried(tried, &model.settings, width)),
+            None => say(
+                "A command, or a tool and what it would touch: `git push`, `Edit src/main.rs`. It is not run.",
+                Role::Muted,
+            ),
+        },
+        What::Add(file) => {
+            let next = keys.key(FieldKey::Next);
+            let place = match page.files.get(*file) {
+                Some(file) => format!("kept in {}", short(file, &model.settings)),
+                None => "holds until slug ends".to_owned(),
+            };
+            say(&format!("{place}   {next}: elsewhere"), Role::Muted);
+            let file = page.files.get(*file);
+            said.extend(of_typed(typing, page, file.map(|file| &**file), width));
+        }
+        What::Edit(rule) => {
+            say(&format!("in {}", stands_in(rule, &model.settings)), Role::Muted);
+            said.extend(of_typed(typing, page, rule.file.as_deref(), width));
+        }
+    }
+    (Some(typing), said)
+}
+
+/// What is to be known of a rule before it is saved.
+fn of_typed(
+    typing: &Typing,
+    page: &RulesPage,
+    file: Option<&std::path::Path>,
+    width: u16,
+) -> Vec<Line> {
+    let mut said = shared(page, file, width);
+    if let Some((kind, rule)) = listed(&typing.editor.text())
+        && let Some(means) = means(kind, &rule)
+    {
+        said.extend(plain::render(&format!("! It {means}."), Role::Warning, width));
+    }
+    said
+}
+
+/// Said of the project's own file: it goes where the repository goes.
+fn shared(page: &RulesPage, file: Option<&std::path::Path>, width: u16) -> Vec<Line> {
+    let is_shared = file.is_some_and(|file| {
+        page.files.first().is_some_and(|own| own != file) && file.ends_with(".slug/settings.json")
+    });
+    let text = "This file is the project's: git may track it, and then others get the change, too.";
+    if is_shared { plain::render(text, Role::Warning, width) } else { Vec::new() }
+}
+
+/// All there is to say of a row.
+fn of_row(row: Row<'_>, model: &Model, page: &RulesPage, width: u16) -> Vec<Line> {
+    let mut said = Vec::new();
+    let mut say = |text: &str, role| said.extend(plain::render(text, role, width));
+    match row {
+        Row::Heading(_) => {}
+        Row::Rule(rule) => {
+            say(&format!("{} {}", rule.kind.word(), rule.rule), Role::Text);
+            say(&stands_in(rule, &model.settings), Role::Muted);
+            if let Some(means) = means(rule.kind, &rule.rule) {
+                say(&format!("! It {means}."), Role::Warning);
+            }
+            said.extend(shared(page, rule.file.as_deref(), width));
+        }
+        Row::Warning(warning) => say(&warning.to_string(), Role::Warning),
+        Row::Refused(refused) => {
+            let entry = &refused.entry;
+            let about = entry.about.as_deref().unwrap_or_default();
+            say(&format!("{}: {about}", entry.tool), Role::Text);
+            let place = entry.rule.as_ref().map(|rule| stands_in(rule, &model.settings));
+            let place = place.map_or(String::new(), |place| format!("   {place}"));
+            let when = clock(refused, model).format("%Y-%m-%d %H:%M");
+            say(&format!("Refused {}, {when}{place}", by(refused)), Role::Muted);
+        }
+    }
+    said
+}
+
+fn of_tried(tried: &Tried, settings: &Settings, width: u16) -> Vec<Line> {
+    let report = match &tried.report {
+        Ok(report) => report,
+        Err(why) => return plain::render(why, Role::Error, width),
+    };
+    let (_, role) = sign(report.decision);
+    let mut said = vec![line(vec![
+        span(report.decision.word(), role),
+        span(
+            truncate(&format!("  {}", harmless(&tried.typed)), width.saturating_sub(6)),
+            Role::Text,
+        ),
+    ])];
+    let mode = tried.mode;
+    said.extend(plain::render(&format!("{}   mode {mode}", report.reason), Role::Muted, width));
+    let widest = report.commands.iter().map(|part| paint::width(&harmless(&part.text))).max();
+    let column = widest.unwrap_or(0).min(width / 2);
+    said.extend(report.commands.iter().map(|part| of_part(part, column, width, settings)));
+    said
+}
+
+/// The sign of an outcome.
+fn sign(outcome: Outcome) -> (&'static str, Role) {
+    match outcome {
+        Outcome::Allow => ("✓", Role::Success),
+        Outcome::Ask => ("?", Role::Warning),
+        Outcome::Deny => ("✗", Role::Error),
+    }
+}
+
+/// A part of a call, what was decided for it, and the rule with its place.
+pub(super) fn of_part(part: &Part, column: u16, width: u16, settings: &Settings) -> Line {
+    let (mark, role) = sign(part.decision);
+    let text = truncate(&harmless(&part.text), column);
+    let pad = usize::from(column.saturating_sub(paint::width(&text))) + 4;
+    let word = match (part.decision, &part.rule) {
+        (Outcome::Allow, Some(_)) => "allowed by",
+        (Outcome::Allow, None) => "allowed",
+        (Outcome::Ask, Some(_)) => "asked for by",
+        (Outcome::Ask, None) => "no rule",
+        (Outcome::Deny, Some(_)) => "denied by",
+        (Outcome::Deny, None) => "denied",
+    };
+    let why = part.rule.as_ref().map_or_else(
+        || word.to_owned(),
+        |rule| format!("{word} {}   {}", rule.rule, stands_in(rule, settings)),
+    );
+    let room = width.saturating_sub(column + 6);
+    line(vec![
+        span(format!("{mark} "), role),
+        span(text, Role::Text),
+        span(" ".repeat(pad), Role::Text),
+        span(truncate(&harmless(&why), room), Role::Muted),
+    ])
+}
