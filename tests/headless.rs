@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     reason = "in a test, failing loudly is the point"
 )]
 
@@ -17,7 +18,7 @@ use std::os::unix::process::ExitStatusExt;
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
-use support::desk::{Desk, Ran};
+use support::desk::{Desk, Ran, with_server};
 use support::model_server::{Gate, ModelServer, Recorded, Reply, wait_until};
 
 fn bash(id: &str, command: &str) -> Reply {
@@ -359,10 +360,81 @@ fn a_wrong_configuration_exits_with_two_and_names_file_and_line() {
 }
 
 #[test]
-fn a_sandbox_that_is_not_there_exits_with_78() {
+fn s112_a_sandbox_that_would_hold_too_much_exits_with_78() {
     let (desk, server) = (Desk::new(), ModelServer::start());
-    desk.ask(&server, &["--sandbox", ".", "-p", "hello"]).exits(78);
+    let home = desk.home().display().to_string();
+    for (dir, words) in [
+        ("/", "the whole machine"),
+        (home.as_str(), "your home folder"),
+        ("gone", "cannot be opened"),
+        ("/usr/share", "is not in the sandbox's folder"),
+    ] {
+        let ran = desk.ask(&server, &["--sandbox", dir, "-p", "hello"]).exits(78);
+        assert!(ran.err.contains(words), "{dir}: {}", ran.told());
+    }
     assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn s117_a_machine_without_the_means_is_told_what_is_missing() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    for (method, words) in
+        [("bwrap", "install the package bubblewrap"), ("seatbelt", "another operating system")]
+    {
+        desk.write_home("config.toml", &format!("[sandbox]\nmethod = \"{method}\"\n"));
+        let endpoint = server.endpoint();
+        let arguments = with_server(&endpoint, &["--sandbox", ".", "-p", "hello"]);
+        let output = desk.command(&arguments).env("PATH", "/nowhere").output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(78), "{told}");
+        let is_mac = cfg!(target_os = "macos");
+        assert!(is_mac || told.contains(words) && told.contains(method), "{told}");
+    }
+    assert_eq!(server.requests().len(), 0);
+}
+
+/// What a command in the sandbox printed, as the model was told; none where this machine has no
+/// sandbox of that kind.
+fn in_sandbox(desk: &Desk, method: &str, command: &str) -> Option<String> {
+    let server = ModelServer::start();
+    server.reply(bash("c1", command));
+    server.reply(Reply::text("Done."));
+    desk.write_home("config.toml", &format!("[sandbox]\nmethod = \"{method}\"\n"));
+    let ran = desk.ask(&server, &["--sandbox", ".", "-p", "go"]);
+    if ran.code == Some(78) {
+        eprintln!("skipped: {}", ran.err);
+        return None;
+    }
+    assert_eq!(ran.code, Some(0), "{}", ran.told());
+    Some(result_of(&server.chats()[1], "c1"))
+}
+
+#[test]
+fn in_the_sandbox_commands_run_unasked_and_change_its_folder_alone() {
+    for method in ["bwrap", "landlock"] {
+        let desk = Desk::new();
+        desk.write("src/kept", "");
+        desk.write_home("notes", "as they were");
+        let out = desk.slug_home().join("notes").display().to_string();
+        let command =
+            format!("for i in 1 2; do echo $i >> src/made; done; cat {out}; echo x | tee {out}");
+        let Some(told) = in_sandbox(&desk, method, &command) else { continue };
+        assert_eq!(desk.read("src/made"), "1\n2\n", "{method}: {told}");
+        assert!(!told.contains("as they were"), "{method}: {told}");
+        let kept = std::fs::read_to_string(desk.slug_home().join("notes")).unwrap();
+        assert_eq!(kept, "as they were");
+    }
+}
+
+#[test]
+fn s118_what_the_sandbox_refuses_stays_refused_without_a_person() {
+    for method in ["bwrap", "landlock"] {
+        let desk = Desk::new();
+        let Some(told) = in_sandbox(&desk, method, "touch /usr/slug-was-here") else { continue };
+        assert!(told.contains("Nobody is there to let it run outside"), "{method}: {told}");
+        assert!(told.contains(&format!("in a sandbox ({method} around")), "{told}");
+        assert!(!std::path::Path::new("/usr/slug-was-here").exists());
+    }
 }
 
 #[test]

@@ -362,7 +362,7 @@ async fn ask_to_go_on(
 }
 
 /// The answer where there is none.
-const NO: Answer = Answer::Deny { instruction: None };
+pub(super) const NO: Answer = Answer::Deny { instruction: None };
 
 async fn denied_by_rule(gate: &Gate, call: &ToolCall, decision: &Decision) -> ToolOutput {
     let why = if decision.rule().is_some() { "rule" } else { "mode" };
@@ -395,7 +395,7 @@ fn about(call: &ToolCall) -> Option<String> {
     Some(text.chars().take(ABOUT).collect())
 }
 
-async fn record(
+pub(super) async fn record(
     gate: &Gate,
     call: &ToolCall,
     decision: Outcome,

@@ -338,6 +338,7 @@ impl Agent {
             registry: self.setup.registry.clone(),
             context,
             workspace: self.setup.workspace.clone(),
+            outside: self.setup.outside.clone(),
             powers: self.powers.clone(),
             asks: self.asks.clone(),
             repeats: Repeats::default(),
@@ -394,6 +395,11 @@ impl Agent {
     }
 
     async fn set_mode(&mut self, mode: Mode) {
+        if mode == Mode::Sandbox && self.setup.outside.is_none() {
+            return self
+                .error("No sandbox is in force: `slug --sandbox DIR` begins with one.")
+                .await;
+        }
         self.powers.set_mode(mode);
         self.open.note(Entry::Mode { mode }).await;
         self.events.tell(Event::ModeChanged(mode)).await;

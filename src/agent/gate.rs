@@ -29,6 +29,7 @@ use super::events::Events;
 use super::facts::Facts;
 use super::journal::Journal;
 use super::keeper::Keeper;
+use super::outside::{self, Outside};
 use super::powers::Powers;
 use super::repeats::Repeats;
 use super::words::{crashed, denied, not_json, stopped, stopped_after, with_change};
@@ -51,6 +52,7 @@ pub(super) struct Gate {
     pub(super) registry: Arc<Registry>,
     pub(super) context: ToolContext,
     pub(super) workspace: Arc<Workspace>,
+    pub(super) outside: Option<Outside>,
     pub(super) powers: Arc<Powers>,
     pub(super) asks: Arc<Asks>,
     pub(super) repeats: Repeats,
@@ -141,7 +143,8 @@ async fn attempt(gate: &Gate, call: &ToolCall, waits: Waits) -> Ended {
     let asked = Instant::now();
     match pass(gate, call, waits).await {
         Passed::Approved { approved, tool, input } => {
-            let ended = run(gate, call, &approved, &*tool).await;
+            let ended = run(gate, call, &approved, &*tool, Where::Usual).await;
+            let ended = outside::offer(gate, call, &approved, &*tool, ended).await;
             let accesses = tool.access(approved.input(), gate.place()).unwrap_or_default();
             gate.repeats.note(call, &accesses, &ended.output);
             Ended { output: with_change(ended.output, &approved, input), ..ended }
@@ -183,12 +186,27 @@ async fn attempt_for_person(gate: &Gate, call: &ToolCall) -> Result<Ended, ToolO
     let query = resolve(gate, &*tool, call, input).await?;
     let decision = permissions::decide(&query, &RuleSet::new(), Mode::Ask, &gate.workspace);
     match decision.approved_by_person(call, "typed") {
-        Ok(approved) => Ok(run(gate, call, &approved, &*tool).await),
+        Ok(approved) => Ok(run(gate, call, &approved, &*tool, Where::Outside).await),
         Err(decision) => Err(denied(decision.reason())),
     }
 }
 
-async fn run(gate: &Gate, call: &ToolCall, approved: &Approved, tool: &dyn Tool) -> Ended {
+/// Where a call runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Where {
+    /// Inside the sandbox, if there is one.
+    Usual,
+    /// Outside of it: a person said so.
+    Outside,
+}
+
+pub(super) async fn run(
+    gate: &Gate,
+    call: &ToolCall,
+    approved: &Approved,
+    tool: &dyn Tool,
+    place: Where,
+) -> Ended {
     let started = Instant::now();
     if let Err(output) = check_and_record_intent(gate, call, approved, tool).await {
         return Ended::new(output, started.elapsed());
@@ -202,7 +220,12 @@ async fn run(gate: &Gate, call: &ToolCall, approved: &Approved, tool: &dyn Tool)
 
     let facts = Arc::new(Facts::new(gate.blobs.clone()));
     let keeper = gate.keeper();
-    let context = ToolContext { effects: Arc::new(facts.teller()), ..gate.context.clone() };
+    let processes = match (place, &gate.outside) {
+        (Where::Outside, Some(outside)) => outside.processes.clone(),
+        (Where::Outside, None) | (Where::Usual, _) => gate.context.processes.clone(),
+    };
+    let effects = Arc::new(facts.teller());
+    let context = ToolContext { effects, processes, ..gate.context.clone() };
     let cancelled = gate.context.cancel.clone();
     let out_of_time = async {
         cancelled.cancelled().await;

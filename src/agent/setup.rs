@@ -14,6 +14,7 @@ use crate::session::{Blobs, Store};
 use crate::tools::{Files, Place, Processes, Registry};
 
 use super::gate::Person;
+use super::outside::Outside;
 use super::services::Services;
 
 /// Whether the model that a run begins with holds for a session that had another one.
@@ -59,8 +60,10 @@ pub struct Setup {
     pub registry: Arc<Registry>,
     /// Reads and writes files for the tools.
     pub files: Arc<dyn Files>,
-    /// Runs commands for the tools.
+    /// Runs commands for the tools; inside the sandbox, where one is in force.
     pub processes: Arc<dyn Processes>,
+    /// The sandbox that is in force, and the way around it.
+    pub outside: Option<Outside>,
     /// Whether the project's own settings files count.
     pub project: ProjectFiles,
     /// How much is asked.

@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use crate::config::ConfigError;
-
 /// An exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -23,12 +21,6 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The status of a run that ends because of these mistakes in its configuration.
-    pub fn of_config(errors: &[ConfigError]) -> Self {
-        let is_sandbox = |error: &ConfigError| matches!(error, ConfigError::NoSandbox { .. });
-        if errors.iter().any(is_sandbox) { Self::NoSandbox } else { Self::Usage }
-    }
-
     /// The number.
     pub fn code(self) -> u8 {
         self as u8

@@ -114,7 +114,8 @@ pub struct Cli {
     #[arg(long, help_heading = "Permissions")]
     pub yolo: bool,
 
-    /// Run commands in a sandbox around DIR (this version has none, and exits with 78)
+    /// Run commands in the operating system's sandbox: they change only DIR, reach no network, and
+    /// are not asked about. The folder worked in has to lie in DIR
     #[arg(long, value_name = "DIR", help_heading = "Permissions")]
     pub sandbox: Option<PathBuf>,
 
@@ -188,7 +189,7 @@ Exit status:
   0   answered, or done              1   failed
   2   the command line is wrong      3   stopped by a budget
   4   answered, but calls were refused
-  78  a sandbox was asked for, and there is none";
+  78  a sandbox was asked for, and there can be none";
 
 /// Reads a command line, the program's name first. The error knows how to print itself, and
 /// whether it is one: `--help` and `--version` arrive as errors, too.
@@ -219,8 +220,8 @@ impl Cli {
     }
 
     fn mode(&self) -> Option<(ModeChoice, &'static str)> {
-        if self.sandbox.is_some() {
-            return Some((ModeChoice::Sandbox, "--sandbox"));
+        if let Some(dir) = &self.sandbox {
+            return Some((ModeChoice::Sandbox(Some(dir.clone())), "--sandbox"));
         }
         [
             (self.yolo, Mode::Yolo, "--yolo"),

@@ -92,7 +92,7 @@ fn each_mode_has_its_flag() {
         assert_eq!(parsed(&[flag]).flags().mode, Some((ModeChoice::Mode(mode), flag)));
     }
     let sandbox = parsed(&["--sandbox", "dir"]).flags().mode;
-    assert_eq!(sandbox, Some((ModeChoice::Sandbox, "--sandbox")));
+    assert_eq!(sandbox, Some((ModeChoice::Sandbox(Some("dir".into())), "--sandbox")));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn commands_are_read_after_the_flags() {
     );
     assert!(test.format.json);
     let unknown = refusal(&["permissions", "test", "--mode", "auto", "x"]);
-    assert!(unknown.contains("use ask, allow-edits, plan or yolo"), "{unknown}");
+    assert!(unknown.contains("use ask, allow-edits, plan, sandbox or yolo"), "{unknown}");
 
     let cli = parsed(&["tools", "run", "Read", "--input", r#"{"file_path":"a"}"#]);
     let Some(Command::Tools(ToolsCommand::Run { name, input, .. })) = cli.command else {

@@ -1,6 +1,7 @@
 //! Values that are one of several: which model, which mode, which theme, which keys.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use crate::domain::Mode;
 
@@ -14,12 +15,12 @@ pub enum ModelChoice {
 }
 
 /// A permission mode as it can be asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModeChoice {
     /// One that slug has.
     Mode(Mode),
-    /// The operating system's sandbox, which this version does not have.
-    Sandbox,
+    /// The operating system's sandbox around this folder, the working folder where none is named.
+    Sandbox(Option<PathBuf>),
 }
 
 /// Which theme is used. Whether there is one of a name is the screen's to know.

@@ -15,15 +15,6 @@ pub enum ConfigError {
         /// What is wrong with it and what to write instead.
         problem: String,
     },
-    /// The sandbox was asked for, and this version has none.
-    #[error(
-        "{origin}: this version of slug has no sandbox, and does not pretend to: choose ask, \
-         allow-edits or plan, or run slug inside a container"
-    )]
-    NoSandbox {
-        /// Where it was asked for.
-        origin: Origin,
-    },
     /// The file named with `--config` is not there.
     #[error("{0} is not there: check the name after --config")]
     Missing(PathBuf),

@@ -1,6 +1,8 @@
 //! What is wrong with the values of a layer, and the checks that find it. A value that passes is
 //! typed from then on.
 
+use std::path::PathBuf;
+
 use secrecy::{ExposeSecret, SecretString};
 
 use super::raw::{At, RawMode, RawTheme};
@@ -8,7 +10,7 @@ use super::{
     ConfigError, Endpoint, KeyPreset, Leave, ModeChoice, ModelChoice, Notify, Origin, Sourced,
     StatusItems, ThemeChoice,
 };
-use crate::domain::{Budget, Dialect, Effort, Protocol};
+use crate::domain::{Budget, Dialect, Effort, Method, Protocol};
 
 /// What was found wrong while layers were made.
 #[derive(Debug, Default)]
@@ -63,11 +65,33 @@ impl Findings {
     ) -> Option<Sourced<ModeChoice>> {
         let origin = place(it.line);
         match it.value {
-            RawMode::Sandbox => Some(Sourced { value: ModeChoice::Sandbox, origin }),
+            RawMode::Sandbox { dir } => {
+                let dir = dir.map(PathBuf::from);
+                Some(Sourced { value: ModeChoice::Sandbox(dir), origin })
+            }
             RawMode::Named(name) => match name.parse() {
                 Ok(mode) => Some(Sourced { value: ModeChoice::Mode(mode), origin }),
                 Err(error) => self.error(origin, format!("{error}")),
             },
+        }
+    }
+
+    pub(super) fn method(
+        &mut self,
+        it: &At<String>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<Option<Method>>> {
+        let origin = place(it.line);
+        let named = [Method::Bubblewrap, Method::Landlock, Method::Seatbelt]
+            .into_iter()
+            .find(|method| method.name() == it.value);
+        match (named, it.value.as_str()) {
+            (Some(method), _) => Some(Sourced { value: Some(method), origin }),
+            (None, "auto") => Some(Sourced { value: None, origin }),
+            (None, _) => self.error(
+                origin,
+                "`sandbox.method` has to be auto, bwrap, landlock or seatbelt".to_owned(),
+            ),
         }
     }
 

@@ -13,7 +13,7 @@ use super::{
     ConfigError, ConfigText, Environment, Flags, KeyPreset, Leave, ModeChoice, ModelChoice, Notify,
     Origin, ServiceVariables, Sourced, StatusItems, ThemeChoice,
 };
-use crate::domain::{Budget, Protocol};
+use crate::domain::{Budget, Method, Protocol};
 
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub(super) struct Layer {
     pub notify: Option<Sourced<Notify>>,
     pub notify_after: Option<Sourced<u32>>,
     pub vi: Option<Sourced<bool>>,
+    pub sandbox_network: Option<Sourced<bool>>,
+    pub sandbox_method: Option<Sourced<Option<Method>>>,
 }
 
 /// A named provider: endpoint, key, model and all else that goes together.
@@ -168,6 +170,8 @@ impl Layer {
                 .notify_after
                 .and_then(|it| findings.count(&it, 0, "ui.notify_after", &place)),
             vi: raw.vi.map(flag),
+            sandbox_network: raw.sandbox_network.map(flag),
+            sandbox_method: raw.sandbox_method.and_then(|it| findings.method(&it, &place)),
         }
     }
 }
@@ -311,6 +315,8 @@ fn drop_powers(raw: &mut Raw) -> Vec<(&'static str, usize)> {
         ("budget.session", raw.budget_session.take().map(|it| it.line)),
         ("provider", raw.provider.take().map(|it| it.line)),
         ("permission_mode", raw.permission_mode.take().map(|it| it.line)),
+        ("sandbox.network", raw.sandbox_network.take().map(|it| it.line)),
+        ("sandbox.method", raw.sandbox_method.take().map(|it| it.line)),
         ("ui.status_command", raw.status_command.take().map(|it| it.line)),
     ]
     .into_iter()

@@ -98,6 +98,10 @@ pub struct Raw {
     pub notify_after: Option<At<i64>>,
     /// `ui.vi`
     pub vi: Option<At<bool>>,
+    /// `sandbox.network`
+    pub sandbox_network: Option<At<bool>>,
+    /// `sandbox.method`
+    pub sandbox_method: Option<At<String>>,
 }
 
 /// `permission_mode` as written.
@@ -106,7 +110,10 @@ pub enum RawMode {
     /// A mode's name.
     Named(String),
     /// `{ type = "sandbox", dir = "…" }`.
-    Sandbox,
+    Sandbox {
+        /// `dir`
+        dir: Option<String>,
+    },
 }
 
 /// `ui.theme` as written.
@@ -174,6 +181,7 @@ impl Reader<'_> {
                 "context" => self.context(value),
                 "providers" => self.providers(value),
                 "ui" => self.ui(value),
+                "sandbox" => self.sandbox(value),
                 _ if self.of_server(&mut server, name, "", value) => {}
                 _ => self.unknown(name, key.span()),
             }
@@ -188,6 +196,18 @@ impl Reader<'_> {
             match key.get_ref().as_ref() {
                 "turn" => self.parsed.raw.budget_turn = self.string(&path, value),
                 "session" => self.parsed.raw.budget_session = self.string(&path, value),
+                _ => self.unknown(&path, key.span()),
+            }
+        }
+    }
+
+    fn sandbox(&mut self, value: &Value<'_>) {
+        let Some(table) = self.table("sandbox", value) else { return };
+        for (key, value) in table {
+            let path = format!("sandbox.{}", key.get_ref());
+            match key.get_ref().as_ref() {
+                "network" => self.parsed.raw.sandbox_network = self.boolean(&path, value),
+                "method" => self.parsed.raw.sandbox_method = self.string(&path, value),
                 _ => self.unknown(&path, key.span()),
             }
         }
@@ -263,13 +283,22 @@ impl Reader<'_> {
     fn mode(&mut self, name: &str, value: &Value<'_>) -> Option<At<RawMode>> {
         let line = self.line(value.span());
         let mode = match value.get_ref() {
-            DeValue::String(text) if text == "sandbox" => RawMode::Sandbox,
+            DeValue::String(text) if text == "sandbox" => RawMode::Sandbox { dir: None },
             DeValue::String(text) => RawMode::Named(text.to_string()),
             DeValue::Table(table)
                 if table.get("type").and_then(|kind| kind.get_ref().as_str())
                     == Some("sandbox") =>
             {
-                RawMode::Sandbox
+                let mut dir = None;
+                for (key, value) in table {
+                    let path = format!("{name}.{}", key.get_ref());
+                    match key.get_ref().as_ref() {
+                        "type" => {}
+                        "dir" => dir = self.string(&path, value).map(|it| it.value),
+                        _ => self.unknown(&path, key.span()),
+                    }
+                }
+                RawMode::Sandbox { dir }
             }
             other => {
                 return self.wrong(name, "a mode's name in quotes, like \"ask\"", other, value);

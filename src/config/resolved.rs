@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 use super::findings::Findings;
 use super::inputs::{Environment, Files, Flags, Texts};
@@ -11,7 +12,7 @@ use super::services;
 use super::{
     ConfigError, KeyPreset, Leave, ModeChoice, Notify, Origin, Sourced, StatusItems, ThemeChoice,
 };
-use crate::domain::{Budget, Mode, Protocol};
+use crate::domain::{Budget, Method, Mode, Protocol};
 
 /// The whole configuration.
 #[derive(Debug, Clone)]
@@ -40,6 +41,13 @@ pub struct Config {
     pub total: Option<Sourced<u32>>,
     /// What happens to a call that no rule speaks of.
     pub mode: Sourced<Mode>,
+    /// The folder that a sandbox is asked for around, as it was written; the working folder where
+    /// none was.
+    pub sandbox: Option<Sourced<Option<PathBuf>>>,
+    /// Whether there is a network in it.
+    pub sandbox_network: Sourced<bool>,
+    /// By what; the best that there is, unless one is named.
+    pub sandbox_method: Sourced<Option<Method>>,
     /// Texts for the model, by name.
     pub statics: BTreeMap<String, Sourced<String>>,
     /// Which theme.
@@ -263,7 +271,7 @@ fn merge(
     server: Option<Server>,
     others: Vec<Server>,
     layers: [Layer; 3],
-    mut findings: Findings,
+    findings: Findings,
 ) -> Result<Config, Vec<ConfigError>> {
     let mut top = Layer::default();
     for layer in layers {
@@ -292,13 +300,21 @@ fn merge(
         top.notify = layer.notify.or(top.notify);
         top.notify_after = layer.notify_after.or(top.notify_after);
         top.vi = layer.vi.or(top.vi);
+        top.sandbox_network = layer.sandbox_network.or(top.sandbox_network);
+        top.sandbox_method = layer.sandbox_method.or(top.sandbox_method);
         top.statics.extend(layer.statics);
     }
-    let mode = match top.mode.unwrap_or(Sourced::default(ModeChoice::Mode(Mode::default()))) {
-        Sourced { value: ModeChoice::Mode(value), origin } => Sourced { value, origin },
-        Sourced { value: ModeChoice::Sandbox, origin } => {
-            findings.errors.push(ConfigError::NoSandbox { origin });
-            Sourced::default(Mode::default())
+    let asked = top.mode.unwrap_or(Sourced::default(ModeChoice::Mode(Mode::default())));
+    let (mode, sandbox) = match asked {
+        // The folder is the working folder's.
+        Sourced { value: ModeChoice::Mode(Mode::Sandbox), origin } => {
+            let sandbox = Sourced { value: None, origin: origin.clone() };
+            (Sourced { value: Mode::Sandbox, origin }, Some(sandbox))
+        }
+        Sourced { value: ModeChoice::Mode(value), origin } => (Sourced { value, origin }, None),
+        Sourced { value: ModeChoice::Sandbox(value), origin } => {
+            let sandbox = Sourced { value, origin: origin.clone() };
+            (Sourced { value: Mode::Sandbox, origin }, Some(sandbox))
         }
     };
     let Some(server) = server.filter(|_| findings.errors.is_empty()) else {
@@ -317,6 +333,9 @@ fn merge(
         idle: top.idle,
         total: top.total,
         mode,
+        sandbox,
+        sandbox_network: top.sandbox_network.unwrap_or(Sourced::default(false)),
+        sandbox_method: top.sandbox_method.unwrap_or(Sourced::default(None)),
         statics: top.statics,
         theme: top.theme.unwrap_or(Sourced::default(ThemeChoice::default())),
         keys: top.keys.unwrap_or(Sourced::default(KeyPreset::default())),

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::domain::Method;
+
 use super::{Config, Connection, HeaderText, Origin, Server, Sourced, ThemeChoice};
 
 /// One value, ready to be printed.
@@ -74,6 +76,10 @@ fn rows(config: &Config) -> Vec<Row> {
         optional("timeouts.idle", config.idle.as_ref(), |seconds| json!(seconds)),
         optional("timeouts.total", config.total.as_ref(), |seconds| json!(seconds)),
         row("permission_mode", &config.mode, |mode| json!(mode.name())),
+        row("sandbox.network", &config.sandbox_network, |flag| json!(flag)),
+        row("sandbox.method", &config.sandbox_method, |method| {
+            json!(method.map_or("auto", Method::name))
+        }),
         row("context_window", &server.context_window, |count| json!(count)),
     ];
     rows.extend(connection(server));

@@ -12,6 +12,7 @@ mod model;
 mod modes;
 mod others;
 mod report;
+mod sandbox;
 mod space;
 mod terminal;
 
@@ -19,6 +20,7 @@ use std::path::Path;
 
 use model::Known;
 pub use report::{write_json, write_text};
+pub use sandbox::{Trial, Tried};
 pub use terminal::Terminal;
 
 use crate::catalogue::Shelf;
@@ -47,6 +49,8 @@ pub struct Checkup<'a> {
     pub git: Option<&'a Git>,
     /// What the terminal says of itself.
     pub terminal: &'a Terminal,
+    /// The kinds of sandbox that there are, tried.
+    pub sandboxes: &'a [Trial],
 }
 
 /// What one check found.
@@ -93,6 +97,7 @@ pub async fn examine(checkup: &Checkup<'_>) -> Vec<Finding> {
     findings.push(git::check(checkup.git, checkup.cwd));
     findings.extend(terminal::check(checkup.terminal));
     findings.extend(modes::check(checkup.home, checkup.cwd, checkup.user_home));
+    findings.extend(sandbox::check(checkup.sandboxes));
     findings.push(space::check(checkup.home));
     findings
 }

@@ -62,6 +62,7 @@ async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> 
         user_home: None,
         git: None,
         terminal: &terminal,
+        sandboxes: &[],
     };
     examine(&checkup).await
 }
@@ -187,6 +188,7 @@ async fn a_broken_configuration_is_told_and_the_rest_still_checked() {
         user_home: None,
         git: None,
         terminal: &Terminal::default(),
+        sandboxes: &[],
     };
     let findings = examine(&checkup).await;
     assert_eq!(findings[0].state, State::Fail);

@@ -61,6 +61,8 @@ pub struct ApprovalRequest {
 pub enum Matter {
     /// Whether the call may run.
     Permission,
+    /// Whether a command that failed in the sandbox may run again outside of it.
+    Outside,
     /// Whether the model may go on with a call that leads nowhere; a no ends the turn.
     Repeats,
     /// Whether a turn may overdraw its budget or the session's; a no ends it.

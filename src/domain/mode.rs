@@ -16,18 +16,20 @@ pub enum Mode {
     AllowEdits,
     /// Nothing that changes anything runs.
     Plan,
+    /// What touches the sandbox's folder does not ask, and commands run inside the sandbox.
+    Sandbox,
     /// No questions, but deny rules and changes to slug's own powers hold.
     Yolo,
 }
 
 /// A mode's name that slug does not know.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown mode `{0}`: use ask, allow-edits, plan or yolo")]
+#[error("unknown mode `{0}`: use ask, allow-edits, plan, sandbox or yolo")]
 pub struct UnknownMode(pub String);
 
 impl Mode {
     /// All modes, from the most careful to the least.
-    pub const ALL: [Self; 4] = [Self::Plan, Self::Ask, Self::AllowEdits, Self::Yolo];
+    pub const ALL: [Self; 5] = [Self::Plan, Self::Ask, Self::AllowEdits, Self::Sandbox, Self::Yolo];
 
     /// The name as written in the configuration and shown on screen.
     pub fn name(self) -> &'static str {
@@ -35,6 +37,7 @@ impl Mode {
             Self::Ask => "ask",
             Self::AllowEdits => "allow-edits",
             Self::Plan => "plan",
+            Self::Sandbox => "sandbox",
             Self::Yolo => "yolo",
         }
     }
@@ -45,6 +48,7 @@ impl Mode {
             Self::Ask => "asks before anything is changed, run or sent",
             Self::AllowEdits => "edits files under the working folder without asking",
             Self::Plan => "reads and plans, changes nothing",
+            Self::Sandbox => "edits and runs inside the sandbox without asking",
             Self::Yolo => "asks nothing; deny rules still hold",
         }
     }

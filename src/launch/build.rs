@@ -23,6 +23,7 @@ use crate::providers::demo::{self, Demo, Script, Tempo};
 use crate::session::{LastModels, Store};
 use crate::tools::{Place, Registry};
 
+use super::boundary::{self, Sandboxed};
 use super::ground::Ground;
 use super::servers::{self, Servers};
 
@@ -59,6 +60,7 @@ pub(super) fn parts(
     let rules = EnvironmentRules { own_keys, ..EnvironmentRules::default() };
     let environment = ChildEnvironment::from_variables(std::env::vars_os(), &rules);
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
+    let sandboxed = boundary::establish(ground, config, &processes)?;
     let (git, instruction_folders) = match project {
         ProjectFiles::Trusted => {
             let folders: Vec<PathBuf> =
@@ -90,6 +92,14 @@ pub(super) fn parts(
     {
         (model, effort) = (Some(last.name.model.clone()), last.effort);
     }
+    let (inside, outside, notice) = match sandboxed {
+        Some(Sandboxed { inside, outside, notice }) => (inside, Some(outside), notice),
+        None => (processes.clone(), None, None),
+    };
+    let workspace = match &outside {
+        Some(outside) => ground.workspace().with_sandbox(&outside.boundary.dir),
+        None => ground.workspace(),
+    };
     let setup = Setup {
         model,
         services,
@@ -106,10 +116,11 @@ pub(super) fn parts(
         max_tool_rounds: config.max_tool_rounds.value,
         system_prompt: config.system_prompt.as_ref().map(|prompt| prompt.value.clone()),
         place: Place { cwd: ground.cwd.clone(), home: ground.user_home.clone() },
-        workspace: Arc::new(ground.workspace()),
+        workspace: Arc::new(workspace),
         registry: Arc::new(Registry::standard()),
         files: Arc::new(DiskFiles::default()),
-        processes: processes.clone(),
+        processes: inside,
+        outside,
         project,
         mode: config.mode.value,
         person,
@@ -119,7 +130,7 @@ pub(super) fn parts(
         instruction_folders,
         contexts,
         debug,
-        notices: ground.notices.iter().chain(&config.warnings).cloned().collect(),
+        notices: ground.notices.iter().chain(&config.warnings).chain(&notice).cloned().collect(),
     };
     Ok(Parts { setup, processes })
 }

@@ -3,6 +3,7 @@
 //! Nothing is decided here that a room could decide; this is where what they need is put together
 //! and handed over.
 
+mod boundary;
 mod build;
 mod candidates;
 mod first_model;
@@ -25,6 +26,7 @@ use std::process::ExitCode;
 use crate::cli::{self, Cli, Exit};
 use crate::platform::{child, terminal};
 
+use boundary::NoSandbox;
 use ground::Ground;
 
 /// Runs slug as its arguments say.
@@ -45,7 +47,7 @@ pub fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) => {
             print::complain(&format!("{error:#}"));
-            Exit::Failed.into()
+            if error.is::<NoSandbox>() { Exit::NoSandbox } else { Exit::Failed }.into()
         }
     }
 }

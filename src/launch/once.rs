@@ -32,7 +32,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
         Ok(config) => config,
         Err(errors) => {
             print::config_errors(&errors);
-            return Ok(Exit::of_config(&errors));
+            return Ok(Exit::Usage);
         }
     };
     let text = prompt_text(prompt)?;

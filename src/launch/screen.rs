@@ -192,6 +192,7 @@ impl Chat<'_> {
         let clipboard = front.clipboard(ground);
         let outside = Outside::new(cli, ground, project, services, store, command, clipboard);
         let shutdown = CancellationToken::new();
+        let boundary = setup.outside.as_ref().map(|outside| outside.boundary.clone());
         let AgentHandle { commands, events, stop, task } =
             agent::spawn(setup, once::start(cli, ground)?);
         let watch = io::stdin().is_terminal().then(|| HangupWatch::start(shutdown.clone()));
@@ -200,7 +201,8 @@ impl Chat<'_> {
         }
         let handles = handles(commands, &stop, outside.clone());
 
-        let (settings, status) = (settings(ground, &config, keys), status(ground, &config));
+        let settings = Settings { boundary, ..settings(ground, &config, keys) };
+        let status = status(ground, &config);
         let history = outside.last_sent();
         let (left, signal) = match front {
             Front::Full { screen, looks } => {
@@ -302,6 +304,7 @@ fn settings(ground: &Ground, config: &Config, keys: Keymap) -> Settings {
             Some(_) => StatusCommand::Given,
             None => StatusCommand::None,
         },
+        boundary: None,
     }
 }
 
@@ -418,7 +421,7 @@ async fn until_left(
 
 pub(super) fn wrong(errors: &[ConfigError]) -> Exit {
     print::config_errors(errors);
-    Exit::of_config(errors)
+    Exit::Usage
 }
 
 fn raise(screen: Screen, signal: Signal) -> anyhow::Result<Exit> {

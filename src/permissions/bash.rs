@@ -36,12 +36,22 @@ pub(super) fn decide_run(grounds: &Grounds<'_>, run: &ResolvedRun) -> Vec<Verdic
 
 /// In a folder that is not known, a redirection is asked.
 fn settle(grounds: &Grounds<'_>, run: &ResolvedRun, verdict: Verdict) -> Verdict {
-    let trusting = grounds.mode == Mode::Yolo;
+    let trusting = trusts(grounds, run);
     if run.moves && verdict.outcome == Outcome::Allow && !trusting {
         let reason = "It changes its folder, so it cannot be said where this file is.";
         return Verdict::new(verdict.text, Outcome::Ask, reason);
     }
     verdict
+}
+
+/// Whether the mode lets any command run: nothing is asked, or the sandbox holds it. One in a folder
+/// outside is none that it could hold.
+fn trusts(grounds: &Grounds<'_>, run: &ResolvedRun) -> bool {
+    match grounds.mode {
+        Mode::Yolo => true,
+        Mode::Sandbox => grounds.workspace.is_in_sandbox(&run.cwd),
+        Mode::Ask | Mode::AllowEdits | Mode::Plan => false,
+    }
 }
 
 /// What holds for the text as a whole: rules on what did not parse, and why it is asked.
@@ -74,7 +84,7 @@ fn unknown_command(grounds: &Grounds<'_>, run: &ResolvedRun) -> Verdict {
     let text = run.command.trim();
     match not_certain(run) {
         Some(_) if grounds.mode == Mode::Plan => plan_refuses(text),
-        Some(_) if grounds.mode == Mode::Yolo => grounds.by_mode(text),
+        Some(_) if trusts(grounds, run) => grounds.by_mode(text),
         Some(why) => Verdict::new(text, Outcome::Ask, why),
         None => Verdict::new(text, Outcome::Ask, "It runs no command."),
     }
@@ -169,7 +179,9 @@ impl Judge<'_> {
 
     fn answer(&self, text: String, reads_only: bool) -> Verdict {
         let grounds = self.grounds;
-        if !reads_only && self.names_own_powers() {
+        // In the sandbox they cannot be changed, whatever a command does.
+        let is_held = grounds.mode == Mode::Sandbox && trusts(grounds, self.run);
+        if !reads_only && !is_held && self.names_own_powers() {
             let what = Protected::OwnPowers.what();
             let reason = format!("It may change {what}, which is always asked.");
             return Verdict::new(text, Outcome::Ask, reason);
@@ -185,7 +197,7 @@ impl Judge<'_> {
                 Verdict::allowed_by(text, rule)
             }
             (_, Some(rule), _) if analysable => Verdict::allowed_by(text, rule),
-            _ if grounds.mode == Mode::Yolo => grounds.by_mode(text),
+            _ if trusts(grounds, self.run) => grounds.by_mode(text),
             (_, _, Some(why)) => Verdict::new(text, Outcome::Ask, why),
             (_, _, None) if self.run.cwd.zone == Zone::Outside => {
                 Verdict::new(text, Outcome::Ask, "It runs outside the workspace.")

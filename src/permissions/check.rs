@@ -151,17 +151,36 @@ impl Grounds<'_> {
         }
         let reason = match (effect, path.zone, self.mode) {
             (_, _, Mode::Yolo) => return self.by_mode(text),
-            (Effect::Read, Zone::Inside, Mode::Ask | Mode::AllowEdits | Mode::Plan) => {
+            // What a command reads and writes inside is the sandbox's to hold back.
+            (_, _, Mode::Sandbox)
+                if self.workspace.is_in_sandbox(path)
+                    || self.tool == "Bash" && self.workspace.sandbox().is_some() =>
+            {
+                return self.by_mode(text);
+            }
+            (
+                Effect::Read,
+                Zone::Inside,
+                Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Sandbox,
+            ) => {
                 return Verdict::new(text, Outcome::Allow, "Reading inside the workspace.");
             }
             (Effect::Write, Zone::Inside, Mode::AllowEdits) => return self.by_mode(text),
-            (Effect::Read, Zone::Outside, Mode::Ask | Mode::AllowEdits | Mode::Plan) => {
+            (
+                Effect::Read,
+                Zone::Outside,
+                Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Sandbox,
+            ) => {
                 format!("It reads outside the workspace: {}.", path.real.display())
             }
-            (Effect::Write, Zone::Outside, Mode::Ask | Mode::AllowEdits | Mode::Plan) => {
+            (
+                Effect::Write,
+                Zone::Outside,
+                Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Sandbox,
+            ) => {
                 format!("It writes outside the workspace: {}.", path.real.display())
             }
-            (Effect::Write, Zone::Inside, Mode::Ask | Mode::Plan) => {
+            (Effect::Write, Zone::Inside, Mode::Ask | Mode::Plan | Mode::Sandbox) => {
                 "No rule allows writing this file.".into()
             }
         };

@@ -18,6 +18,7 @@ mod query;
 mod readonly;
 mod report;
 mod rules;
+pub mod sandbox;
 pub mod shell;
 pub mod store;
 mod words;

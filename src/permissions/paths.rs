@@ -23,6 +23,7 @@ pub struct Workspace {
     real_roots: Vec<PathBuf>,
     real_home: Option<PathBuf>,
     real_slug_home: PathBuf,
+    sandbox: Option<PathBuf>,
 }
 
 /// A path and what it is.
@@ -86,7 +87,25 @@ impl Workspace {
             added,
             home,
             slug_home,
+            sandbox: None,
         }
+    }
+
+    /// The same with a sandbox in force around `dir`, which is where it really is.
+    pub fn with_sandbox(self, dir: &Path) -> Self {
+        Self { sandbox: Some(dir.to_owned()), ..self }
+    }
+
+    /// The folder of the sandbox that is in force.
+    pub fn sandbox(&self) -> Option<&Path> {
+        self.sandbox.as_deref()
+    }
+
+    /// Whether a path is in that folder, by its name and where it really is.
+    pub fn is_in_sandbox(&self, path: &ResolvedPath) -> bool {
+        let Some(dir) = &self.sandbox else { return false };
+        // The name may lead there by a link above the folder; where it really is decides then.
+        path.real.starts_with(dir) && (path.path.starts_with(dir) || path.zone == Zone::Inside)
     }
 
     /// The folder that the agent works in.
@@ -239,74 +258,100 @@ fn lower(name: &OsStr) -> String {
     name.to_string_lossy().to_ascii_lowercase()
 }
 
-/// Files and folders of the home folder that a shell, a login or ssh reads.
+/// Files of the home folder that a shell, a login or ssh reads.
+pub(super) const START_UP_FILES: [&str; 23] = [
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".inputrc",
+    ".gitconfig",
+    ".pam_environment",
+    ".xprofile",
+    ".xinitrc",
+    ".xsession",
+    ".netrc",
+    ".tmux.conf",
+    ".vimrc",
+];
+
+/// Folders of the home folder of which they read anything.
+pub(super) const START_UP_FOLDERS: [&str; 13] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".kube",
+    ".config/git",
+    ".config/fish",
+    ".config/autostart",
+    ".config/systemd",
+    ".config/environment.d",
+    ".config/nvim",
+    ".local/bin",
+    "library/launchagents",
+    "bin",
+];
+
+/// Folders that mean the same in every folder, with all that is in them.
+pub(super) const FOLDERS: [(&str, Protected); 6] = [
+    (".slug", Protected::OwnPowers),
+    (".git", Protected::Git),
+    (".husky", Protected::Git),
+    (".vscode", Protected::Tooling),
+    (".idea", Protected::Tooling),
+    (".devcontainer", Protected::Tooling),
+];
+
+/// Files that mean the same in every folder.
+pub(super) const FILES: [(&str, Protected); 12] = [
+    (".mcp.json", Protected::OwnPowers),
+    (".gitmodules", Protected::Git),
+    (".envrc", Protected::Tooling),
+    (".npmrc", Protected::Tooling),
+    (".yarnrc", Protected::Tooling),
+    (".yarnrc.yml", Protected::Tooling),
+    (".pnpmfile.cjs", Protected::Tooling),
+    (".ripgreprc", Protected::Tooling),
+    (".tool-versions", Protected::Tooling),
+    ("mise.toml", Protected::Tooling),
+    (".mise.toml", Protected::Tooling),
+    (".pre-commit-config.yaml", Protected::Tooling),
+];
+
+/// Files that do so below a folder of this name.
+pub(super) const FILES_BELOW: [(&str, &str, Protected); 2] =
+    [(".cargo", "config.toml", Protected::Tooling), (".cargo", "config", Protected::Tooling)];
+
 fn is_start_up(names: &[String]) -> bool {
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    matches!(
-        names.as_slice(),
-        [".bashrc"
-            | ".bash_profile"
-            | ".bash_login"
-            | ".bash_logout"
-            | ".bash_aliases"
-            | ".profile"
-            | ".zshrc"
-            | ".zshenv"
-            | ".zprofile"
-            | ".zlogin"
-            | ".zlogout"
-            | ".kshrc"
-            | ".cshrc"
-            | ".tcshrc"
-            | ".inputrc"
-            | ".gitconfig"
-            | ".pam_environment"
-            | ".xprofile"
-            | ".xinitrc"
-            | ".xsession"
-            | ".netrc"
-            | ".tmux.conf"
-            | ".vimrc",]
-            | [".ssh" | ".gnupg" | ".aws" | ".kube", ..]
-            | [".config", "git" | "fish" | "autostart" | "systemd" | "environment.d" | "nvim", ..]
-            | [".local", "bin", ..]
-            | ["library", "launchagents", ..]
-            | ["bin", ..]
-    )
+    let below = |folder: &&str| {
+        let mut names = names.iter();
+        folder.split('/').all(|part| names.next().is_some_and(|name| name == part))
+    };
+    matches!(names, [name] if START_UP_FILES.contains(&name.as_str()))
+        || START_UP_FOLDERS.iter().any(below)
 }
 
 /// Names that mean the same in every folder.
 fn by_name(names: &[String]) -> Option<Protected> {
     let file = names.last()?.as_str();
-    let has = |folder: &str| names.iter().any(|name| name == folder);
-    let pair = |folder: &str, file: &str| {
-        names.windows(2).any(|pair| pair[0] == folder && pair[1] == file)
+    let folder = |(folder, _): &&(&str, Protected)| names.iter().any(|name| name == folder);
+    let pair = |(folder, file, _): &&(&str, &str, Protected)| {
+        names.windows(2).any(|pair| pair[0] == *folder && pair[1] == *file)
     };
-    if has(".slug") || file == ".mcp.json" {
-        return Some(Protected::OwnPowers);
-    }
-    if has(".git") || file == ".gitmodules" || has(".husky") {
-        return Some(Protected::Git);
-    }
-    let tooling = has(".vscode")
-        || has(".idea")
-        || has(".devcontainer")
-        || pair(".cargo", "config.toml")
-        || pair(".cargo", "config")
-        || matches!(
-            file,
-            ".envrc"
-                | ".npmrc"
-                | ".yarnrc"
-                | ".yarnrc.yml"
-                | ".pnpmfile.cjs"
-                | ".ripgreprc"
-                | ".tool-versions"
-                | "mise.toml"
-                | ".mise.toml"
-                | ".pre-commit-config.yaml"
-        );
-    tooling.then_some(Protected::Tooling)
+    let in_folder = FOLDERS.iter().find(folder).map(|(_, protected)| *protected);
+    let by_file = || FILES.iter().find(|(name, _)| *name == file).map(|(_, it)| *it);
+    let by_pair = || FILES_BELOW.iter().find(pair).map(|(_, _, protected)| *protected);
+    in_folder.or_else(by_file).or_else(by_pair)
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use tokio::time::Instant;
 
 #[cfg(target_os = "linux")]
 use super::descendants;
+use super::sandbox::{self, Confinement, Words};
 
 /// The first argument that makes slug this supervisor.
 pub const COMMAND: &str = "__child";
@@ -54,10 +55,13 @@ pub(super) struct Order {
     /// On its standard input, where there is anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
+    /// What it is kept inside of, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<Confinement>,
 }
 
 /// How the direct child ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Report {
     /// It exited with this status.
@@ -66,6 +70,8 @@ pub(super) enum Report {
     Signal(i32),
     /// It could not be started; the error number.
     NotStarted(i32),
+    /// Its sandbox could not be set up; why. Nothing was started.
+    NotConfined(String),
 }
 
 /// The path of the running binary, to start supervisors with.
@@ -91,6 +97,10 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
     let (parent, bash) = match args.as_slice() {
         [raise, number] if raise == RAISE => return parse(number).map_or(USAGE.into(), die_of),
+        #[cfg(target_os = "linux")]
+        [attempts, targets] if attempts == sandbox::attempts::COMMAND => {
+            return sandbox::attempts::main(targets);
+        }
         [parent, bash] => (parse(parent), Path::new(bash)),
         _ => return USAGE.into(),
     };
@@ -145,19 +155,21 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
 
     let started = start(bash, order, inherited);
     let_go_of_output()?;
-    let direct = match started {
-        Ok(direct) => direct,
-        Err(error) => {
-            let number = error.raw_os_error().unwrap_or(rustix::io::Errno::INVAL.raw_os_error());
-            return report(&mut control, Report::NotStarted(number)).await;
-        }
+    let inside = match started {
+        Ok(inside) => inside,
+        Err(not_started) => return report(&mut control, not_started).await,
     };
 
-    let mut tree = Tree { direct, is_reaped: false };
+    let mut tree = Tree { direct: inside.direct(), is_reaped: false };
+    let mut inside = Some(inside);
     let mut ending: Option<Ending> = None;
     let mut byte = [0; 1];
     loop {
         let (status, left) = tree.reap();
+        if left == Left::Nothing {
+            // The sandbox has put its things away when slug hears of the end.
+            drop(inside.take());
+        }
         if let Some(status) = status
             && report(&mut control, status).await.is_err()
         {
@@ -306,24 +318,60 @@ async fn any(signals: &mut [tokio::signal::unix::Signal; 4]) {
     }
 }
 
-fn start(bash: &Path, order: Order, inherited: &[i32]) -> io::Result<Pid> {
-    let mut command = Command::new(bash);
-    command.arg0("bash").args(["--noprofile", "--norc", "-c"]);
-    if !inherited.is_empty() {
-        // Closing a descriptor by number is unsafe in Rust; bash does it and becomes the bash
-        // that runs the script, under the same process id.
-        let closing: Vec<String> = inherited.iter().map(|fd| format!("{fd}<&-")).collect();
-        command.arg(format!("exec {}; exec -a bash \"$0\" \"$@\"", closing.join(" ")));
-        command.arg(bash).args(["--noprofile", "--norc", "-c"]);
+/// What was started.
+enum Started {
+    Plain(Pid),
+    /// With what its sandbox needs for as long as anything runs there.
+    Confined(sandbox::Inside),
+}
+
+impl Started {
+    fn direct(&self) -> Pid {
+        match self {
+            Self::Plain(direct) => *direct,
+            Self::Confined(inside) => inside.direct,
+        }
     }
+}
+
+fn start(bash: &Path, order: Order, inherited: &[i32]) -> Result<Started, Report> {
+    // Closing a descriptor by number is unsafe in Rust; bash does it and becomes the bash that
+    // runs the script, under the same process id. A sandbox's own program cannot name it, either.
+    let own = ["--noprofile", "--norc", "-c"];
+    let closing: Vec<String> = inherited.iter().map(|fd| format!(" {fd}<&-")).collect();
+    let become_bash = format!("exec{}; exec -a bash \"$0\" \"$@\"", closing.concat());
+    let by_itself = own.map(OsString::from).into_iter().chain([order.script.into()]);
+    let renamed = || {
+        let first = own.map(OsString::from).into_iter().chain([become_bash.into(), bash.into()]);
+        first.chain(by_itself.clone()).collect()
+    };
     let stdin = if order.input.is_some() { Stdio::piped() } else { Stdio::null() };
-    let mut child = command.arg(order.script).stdin(stdin).process_group(0).spawn()?;
-    if let (Some(mut stdin), Some(input)) = (child.stdin.take(), order.input) {
+    let (started, stdin) = match &order.confinement {
+        Some(confinement) => {
+            let words = Words { bash, arguments: renamed() };
+            let (inside, stdin) = sandbox::start(confinement, &words, stdin).map_err(|error| {
+                Report::NotConfined(format!("its sandbox cannot be set up: {error}"))
+            })?;
+            (Started::Confined(inside), stdin)
+        }
+        None => {
+            let arguments: Vec<OsString> =
+                if inherited.is_empty() { by_itself.collect() } else { renamed() };
+            let mut command = Command::new(bash);
+            command.arg0("bash").args(arguments).stdin(stdin).process_group(0);
+            let mut child = command.spawn().map_err(|error| {
+                let invalid = rustix::io::Errno::INVAL.raw_os_error();
+                Report::NotStarted(error.raw_os_error().unwrap_or(invalid))
+            })?;
+            (Started::Plain(Pid::from_child(&child)), child.stdin.take())
+        }
+    };
+    if let (Some(mut stdin), Some(input)) = (stdin, order.input) {
         // A command may read as late as it likes, or never: that must hold up nothing here. The
         // thread ends with the pipe, or with the supervisor.
         std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
     }
-    Ok(Pid::from_child(&child))
+    Ok(started)
 }
 
 /// The supervisor must not hold the output's pipe: its end is how slug knows that nobody does.
@@ -380,7 +428,8 @@ mod tests {
 
     #[test]
     fn a_report_survives_the_wire() {
-        for report in [Report::Code(3), Report::Signal(9), Report::NotStarted(2)] {
+        let not_confined = Report::NotConfined("why\nnot".to_owned());
+        for report in [Report::Code(3), Report::Signal(9), Report::NotStarted(2), not_confined] {
             let line = serde_json::to_string(&report).unwrap();
             assert!(!line.contains('\n'));
             assert_eq!(serde_json::from_str::<Report>(&line).unwrap(), report);

@@ -18,6 +18,7 @@ pub mod own_command;
 pub mod paths;
 pub mod process;
 pub mod redact;
+pub mod sandbox;
 pub mod signals;
 pub mod status_command;
 pub mod terminal;

@@ -30,6 +30,7 @@ use crate::tools::{Exit, ExitCause, ProcessError, Processes, Script};
 
 use super::child::{self, GRACE, Order, Report};
 use super::environment::ChildEnvironment;
+use super::sandbox::{Keeping, Looking, Means};
 use super::which;
 
 mod piped;
@@ -74,6 +75,8 @@ pub struct ProcessHost {
     starter: mpsc::Sender<Job>,
     behind: TaskTracker,
     end_all: CancellationToken,
+    /// The sandbox that everything is kept inside of, if one is in force.
+    keeping: Option<Keeping>,
 }
 
 impl ProcessHost {
@@ -87,6 +90,7 @@ impl ProcessHost {
             starter,
             behind: TaskTracker::new(),
             end_all: CancellationToken::new(),
+            keeping: None,
         })
     }
 
@@ -99,13 +103,26 @@ impl ProcessHost {
         let _ = tokio::time::timeout(GRACE + UNKILLABLE, self.behind.wait()).await;
     }
 
+    /// The same host, behind which everything runs inside the sandbox that `looking` describes.
+    /// Whoever is handed it cannot run anything outside.
+    pub fn inside(&self, means: Means, looking: Looking) -> Self {
+        Self {
+            programs: self.programs.clone(),
+            environment: self.environment.clone(),
+            starter: self.starter.clone(),
+            behind: self.behind.clone(),
+            end_all: self.end_all.child_token(),
+            keeping: Some(Keeping::new(means, looking)),
+        }
+    }
+
     async fn start(&self, script: &Script) -> io::Result<Running> {
         let bash = self.bash()?;
         let (output, write_end) = io::pipe()?;
         let mut command = child::command(&self.programs.slug, bash);
         command.current_dir(&script.cwd).env_clear().envs(self.environment.variables());
         command.env("PWD", &script.cwd).stdout(write_end.try_clone()?).stderr(write_end);
-        self.order(command, output, Order { script: script.text.clone(), input: None }).await
+        self.order(command, output, script.text.clone(), None).await
     }
 
     fn bash(&self) -> io::Result<&Path> {
@@ -119,8 +136,14 @@ impl ProcessHost {
         &self,
         mut command: Command,
         output: PipeReader,
-        order: Order,
+        script: String,
+        input: Option<String>,
     ) -> io::Result<Running> {
+        let confinement = match &self.keeping {
+            Some(keeping) => Some(keeping.now().await?),
+            None => None,
+        };
+        let order = Order { script, input, confinement };
         let (control, theirs) = StdUnixStream::pair()?;
         control.set_nonblocking(true)?;
         let mut control = UnixStream::from_std(control)?;
@@ -211,6 +234,7 @@ impl Processes for ProcessHost {
                 Ok(exit((ExitCause::TimedOut, held)))
             }
             Over::NotStarted(number) => Err(failed(io::Error::from_raw_os_error(number))),
+            Over::NotConfined(why) => Err(failed(io::Error::other(why))),
             Over::Lost => Err(failed(io::Error::other(
                 "its supervisor was killed; what the command had begun may be half done",
             ))),
@@ -225,6 +249,8 @@ enum Over {
     /// With `Held::Yes`, KILL did not end it.
     TimedOut(Held),
     NotStarted(i32),
+    /// Its sandbox could not be set up.
+    NotConfined(String),
     /// The supervisor has gone without a word.
     Lost,
 }
@@ -278,6 +304,7 @@ impl Running {
                         Some(Report::Code(code)) => Over::Exited(ExitCause::Code(code)),
                         Some(Report::Signal(signal)) => Over::Exited(ExitCause::Signal(signal)),
                         Some(Report::NotStarted(number)) => Over::NotStarted(number),
+                        Some(Report::NotConfined(why)) => Over::NotConfined(why),
                         None => Over::Lost,
                     };
                 }

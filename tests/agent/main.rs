@@ -19,6 +19,7 @@ mod faults;
 mod images;
 mod models;
 mod modes;
+mod outside;
 mod prefix;
 mod rig;
 mod rules;

@@ -6,19 +6,20 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use slug_code::agent::{
-    AgentHandle, Command, Event, Person, Service, Services, Setup, Standing, Start, spawn,
+    AgentHandle, Command, Event, Outside, Person, Service, Services, Setup, Standing, Start, spawn,
 };
 use slug_code::catalogue::Shelf;
 use slug_code::context::ContextProvider;
 use slug_code::domain::{
-    Answer, ApprovalRequest, Budgets, CallId, Message, Mode, SessionId, ToolStatus,
+    Answer, ApprovalRequest, Boundary, Budgets, CallId, Message, Method, Mode, Network, SessionId,
+    ToolStatus,
 };
 use slug_code::permissions::Workspace;
 use slug_code::permissions::store::ProjectFiles;
 use slug_code::platform::debug_log::DebugLog;
 use slug_code::providers::Provider;
 use slug_code::session::{Conversation, Entry, MessageEntry, Record, Store, TurnOutcome};
-use slug_code::tools::{Place, Registry};
+use slug_code::tools::{Place, Processes, Registry};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -43,6 +44,8 @@ pub struct Scene {
     pub others: Vec<Service>,
     pub standing: Standing,
     pub processes: Arc<FakeProcesses>,
+    /// What runs commands inside a sandbox, where one is in force.
+    pub sandbox: Option<Arc<dyn Processes>>,
     pub files: Arc<FakeFiles>,
     pub mode: Mode,
     pub person: Person,
@@ -76,6 +79,7 @@ impl Scene {
             others: Vec::new(),
             standing: Standing::Usual,
             processes: Arc::new(FakeProcesses::new(sessions)),
+            sandbox: None,
             files: Arc::new(FakeFiles::new()),
             mode: Mode::Ask,
             person: Person::Present,
@@ -115,6 +119,14 @@ impl Scene {
 
     pub fn setup(&self, contexts: Vec<Box<dyn ContextProvider>>) -> Setup {
         let workspace = Workspace::new(self.work.clone(), Vec::new(), None, self.home.clone());
+        let (method, network) = (Method::Bubblewrap, Network::Off);
+        let boundary = Boundary { method, dir: self.work.clone(), network };
+        let around =
+            |_: &Arc<dyn Processes>| Outside { boundary, processes: self.processes.clone() };
+        let workspace = match &self.sandbox {
+            Some(_) => workspace.with_sandbox(&self.work),
+            None => workspace,
+        };
         let provider = self.provider.clone();
         Setup {
             services: Services::new(
@@ -142,7 +154,8 @@ impl Scene {
             workspace: Arc::new(workspace),
             registry: Arc::new(Registry::standard()),
             files: self.files.clone(),
-            processes: self.processes.clone(),
+            processes: self.sandbox.clone().unwrap_or_else(|| self.processes.clone()),
+            outside: self.sandbox.as_ref().map(around),
             project: self.project,
             mode: self.mode,
             person: self.person,

@@ -207,12 +207,16 @@ fn a_theme_is_a_name_or_a_pair() {
 
 #[test]
 fn both_forms_of_the_sandbox_are_understood() {
-    for text in [
-        "permission_mode = \"sandbox\"",
-        "permission_mode = { type = \"sandbox\", dir = \"/tmp\" }",
+    for (text, dir) in [
+        ("permission_mode = \"sandbox\"", None),
+        ("permission_mode = { type = \"sandbox\", dir = \"/tmp\" }", Some("/tmp")),
+        ("permission_mode = { type = \"sandbox\" }", None),
     ] {
-        assert_eq!(parse(text).raw.permission_mode.unwrap().value, RawMode::Sandbox);
+        let dir = dir.map(str::to_owned);
+        assert_eq!(parse(text).raw.permission_mode.unwrap().value, RawMode::Sandbox { dir });
     }
+    let parsed = parse("permission_mode = { type = \"sandbox\", folder = \"/tmp\" }");
+    assert!(parsed.warnings[0].text.contains("permission_mode.folder"), "{:?}", parsed.warnings);
 }
 
 proptest! {

@@ -212,12 +212,13 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
         ("context_window = 10", "`context_window` has to be from 1024"),
         ("temperature = 9", "`temperature` has to be from 0 to 2"),
         ("effort = \"hard\"", "\"none\", \"minimal\", \"low\""),
-        ("permission_mode = \"auto\"", "use ask, allow-edits, plan or yolo"),
+        ("permission_mode = \"auto\"", "use ask, allow-edits, plan, sandbox or yolo"),
         ("provider = \"nope\"", "add [providers.nope]"),
         ("model = \"\"", "the model's name is empty"),
         ("api_key = \" \"", "the key is empty"),
         ("api_key = \"a b\"", "no key has"),
         ("[ui]\ntheme = { dark = \"nord\" }", "a pair of themes names both"),
+        ("[sandbox]\nmethod = \"docker\"", "auto, bwrap, landlock or seatbelt"),
         ("[ui]\nnotify = \"loud\"", "auto, bell, osc9, osc777, osc99 or never"),
         ("[ui]\nstatus = \"model\"", "has to be a list"),
         ("[ui]\nstatus = [1]", "has to be text in quotes"),
@@ -253,15 +254,33 @@ fn an_empty_variable_is_not_set() {
 }
 
 #[test]
-fn the_sandbox_is_refused_unless_another_mode_overrides_it() {
+fn the_sandbox_has_a_folder_of_its_own_or_the_working_folder() {
+    let sandbox = |user, mode| {
+        let flags = flags(|it| it.mode = mode);
+        let found = config(&Given { user, flags, ..Given::default() });
+        (found.mode.value, found.sandbox.map(|it| it.value))
+    };
+    let here = "permission_mode = \"sandbox\"";
+    let there = "permission_mode = { type = \"sandbox\", dir = \"/w\" }";
+    assert_eq!(sandbox(here, None), (Mode::Sandbox, Some(None)));
+    assert_eq!(sandbox(there, None), (Mode::Sandbox, Some(Some("/w".into()))));
+    let plan = Some((ModeChoice::Mode(Mode::Plan), "--plan"));
+    assert_eq!(sandbox(there, plan), (Mode::Plan, None));
+    let flag = Some((ModeChoice::Sandbox(Some("d".into())), "--sandbox"));
+    assert_eq!(sandbox(there, flag), (Mode::Sandbox, Some(Some("d".into()))));
+}
+
+#[test]
+fn s118_no_project_says_anything_of_the_sandbox() {
+    let project = "permission_mode = \"ask\"\n[sandbox]\nnetwork = true\nmethod = \"landlock\"";
     let user = "permission_mode = \"sandbox\"";
-    let plan = flags(|it| it.mode = Some((ModeChoice::Mode(Mode::Plan), "--plan")));
-    assert_eq!(config(&Given { user, flags: plan, ..Given::default() }).mode.value, Mode::Plan);
-    let errors = resolved(&Given { user, ..Given::default() }).unwrap_err();
-    assert!(matches!(errors[..], [ConfigError::NoSandbox { .. }]), "{errors:?}");
-    let sandbox = flags(|it| it.mode = Some((ModeChoice::Sandbox, "--sandbox")));
-    let problem = problem(&Given { flags: sandbox, ..Given::default() });
-    assert!(problem.starts_with("--sandbox: this version of slug has no sandbox"), "{problem}");
+    let found = config(&Given { user, project, ..Given::default() });
+    assert_eq!(found.mode.value, Mode::Sandbox);
+    assert_eq!((found.sandbox_network.value, found.sandbox_method.value), (false, None));
+    for key in ["permission_mode", "sandbox.network", "sandbox.method"] {
+        let told = found.warnings.iter().any(|it| it.contains(&format!("cannot set `{key}`")));
+        assert!(told, "{key}: {:?}", found.warnings);
+    }
 }
 
 #[cfg(unix)]

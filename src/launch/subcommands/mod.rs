@@ -5,6 +5,7 @@ mod models;
 mod permissions;
 mod sessions;
 mod tools;
+mod trials;
 
 use std::io::stdout;
 
@@ -67,7 +68,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, command: &Command) -> anyhow
 /// Says what is wrong with the configuration.
 fn wrong(errors: &[ConfigError]) -> Exit {
     print::config_errors(errors);
-    Exit::of_config(errors)
+    Exit::Usage
 }
 
 async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit> {
@@ -93,6 +94,7 @@ async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit>
         user_home: ground.user_home.as_deref(),
         git: git.as_ref(),
         terminal: &Terminal::read(|name| std::env::var_os(name)),
+        sandboxes: &trials::run(ground).await,
     })
     .await;
     if json {

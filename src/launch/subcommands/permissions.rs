@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::agent::accesses_of;
 use crate::cli::{Cli, Exit, PermissionsCommand, PermissionsTest};
-use crate::domain::{RuleKind, RuleSource};
+use crate::domain::{Mode, RuleKind, RuleSource};
 use crate::launch::ground::Ground;
 use crate::launch::print;
 use crate::permissions::{self, ListReport, Query, RuleSet, TestReport, store};
@@ -67,6 +67,11 @@ fn try_out(cli: &Cli, ground: &Ground, test: &PermissionsTest) -> anyhow::Result
             Ok(config) => config.mode.value,
             Err(errors) => return Ok(super::wrong(&errors)),
         },
+    };
+    let workspace = match mode {
+        // As if it were in force around the working folder.
+        Mode::Sandbox => workspace.with_sandbox(&ground.cwd),
+        Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Yolo => workspace,
     };
     let place = Place { cwd: ground.cwd.clone(), home: ground.user_home.clone() };
     let accesses = accesses_of(&Registry::standard(), &test.tool, &test.input, &place)

@@ -80,11 +80,13 @@ fn s108_yolo_has_a_floor() {
 
 #[test]
 fn each_mode_does_what_its_name_says() {
-    use Mode::{AllowEdits, Ask as AskMode, Plan, Yolo};
+    use Mode::{AllowEdits, Ask as AskMode, Plan, Sandbox, Yolo};
     for (mode, read, read_out, write, write_out, run) in [
         (AskMode, Allow, Ask, Ask, Ask, Ask),
         (AllowEdits, Allow, Ask, Allow, Ask, Ask),
         (Plan, Allow, Ask, Deny, Deny, Deny),
+        // Until one is in force.
+        (Sandbox, Allow, Ask, Ask, Ask, Ask),
         (Yolo, Allow, Allow, Allow, Allow, Allow),
     ] {
         let scene = scene().mode(mode);
@@ -94,6 +96,51 @@ fn each_mode_does_what_its_name_says() {
         assert_eq!(scene.write("../x"), write_out, "{mode}");
         assert_eq!(scene.bash("npm test").outcome(), run, "{mode}");
         assert_eq!(scene.decide("TodoWrite", &[]).outcome(), Allow, "{mode}");
+    }
+}
+
+/// In a sandbox around the workspace.
+fn sandboxed(scene: Scene) -> Scene {
+    let root = scene.workspace.root().to_owned();
+    let workspace = scene.workspace.with_sandbox(&root);
+    Scene { workspace, mode: Mode::Sandbox, ..scene }
+}
+
+#[test]
+fn in_the_sandbox_commands_and_its_folder_are_not_asked_about() {
+    let scene = sandboxed(scene());
+    let all = (scene.read("src/x"), scene.write("src/x"), scene.read("../x"), scene.write("../x"));
+    assert_eq!(all, (Allow, Allow, Ask, Ask));
+    let commands =
+        ["npm test", "ls $(id)", "for i in a b; do rm $i; done", "echo x > ../y", "ls 'x"];
+    scene.all(Allow, &commands);
+    scene.all(Allow, &["rm -rf .slug"]);
+    assert_eq!((scene.write(".git/config"), scene.write(".slug/settings.json")), (Ask, Ask));
+    scene.all(Deny, &["echo x > .git/config"]);
+    sandboxed(deny(["Bash(rm *)"])).all(Deny, &["rm x", "ls; rm x"]);
+    sandboxed(super::scene().rule(RuleKind::Ask, "Bash(git push *)")).all(Ask, &["git push"]);
+}
+
+#[test]
+fn s111_a_command_elsewhere_is_none_that_the_sandbox_holds() {
+    let scene = sandboxed(scene());
+    let cwd = scene.workspace.home().unwrap().to_owned();
+    let run = Access::Run { command: "npm test".into(), cwd };
+    assert_eq!(scene.decide("Bash", &[run]).outcome(), Ask);
+}
+
+#[cfg(unix)]
+#[test]
+fn s114_a_link_out_of_the_sandbox_is_no_way_out_for_slug_itself() {
+    use std::os::unix::fs::symlink;
+    let scene = sandboxed(scene());
+    scene.file("~/.bashrc");
+    scene.file("~/notes");
+    symlink(scene.path("~/.bashrc"), scene.path("out")).unwrap();
+    symlink(scene.path("~/notes"), scene.path("src/out")).unwrap();
+    symlink(scene.path("~/"), scene.path("home")).unwrap();
+    for path in ["out", "src/out", "home/notes", "home/new"] {
+        assert_eq!(scene.write(path), Ask, "{path}");
     }
 }
 

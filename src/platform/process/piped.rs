@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tools::{Exit, ExitCause, ProcessError};
 
-use super::super::child::{self, Order};
+use super::super::child;
 use super::{DRAIN, Held, Over, ProcessHost, Running};
 
 /// As much of each output is kept; the rest is read and dropped.
@@ -92,6 +92,7 @@ impl ProcessHost {
             Over::Exited(cause) => cause,
             Over::Cancelled => ExitCause::Cancelled,
             Over::TimedOut(Held::Yes | Held::No) => ExitCause::TimedOut,
+            Over::NotConfined(why) => return Err(failed(io::Error::other(why))),
             Over::NotStarted(number) => return Err(failed(io::Error::from_raw_os_error(number))),
             Over::Lost => return Err(failed(io::Error::other("its supervisor was killed"))),
         };
@@ -110,8 +111,7 @@ impl ProcessHost {
         command.stdout(write_end).stderr(write_errors);
         // Not the sh of PATH, which may have the workspace's folders in it.
         let script = format!("exec /bin/sh -c '{}'", piped.line.replace('\'', r"'\''"));
-        let order = Order { script, input: Some(piped.input) };
-        Ok((self.order(command, output, order).await?, errors))
+        Ok((self.order(command, output, script, Some(piped.input)).await?, errors))
     }
 }
 

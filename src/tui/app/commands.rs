@@ -170,7 +170,8 @@ pub fn next_mode(model: &mut Model) -> Vec<Effect> {
     let next = match model.status.mode {
         Mode::Plan => Mode::Ask,
         Mode::Ask => Mode::AllowEdits,
-        Mode::AllowEdits | Mode::Yolo => Mode::Plan,
+        Mode::AllowEdits if model.settings.boundary.is_some() => Mode::Sandbox,
+        Mode::AllowEdits | Mode::Sandbox | Mode::Yolo => Mode::Plan,
     };
     vec![Effect::Agent(agent::Command::SetMode(next))]
 }
@@ -286,8 +287,9 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
         }
         SlashCommand::Mode(Some(mode)) => vec![Effect::Agent(agent::Command::SetMode(mode))],
         SlashCommand::Mode(None) => {
-            let mut picker = Picker::ready("Modes", complete::modes().collect());
-            let now = Mode::ALL.iter().position(|mode| *mode == model.status.mode);
+            let mut picker = Picker::ready("Modes", complete::modes(model).collect());
+            let is_now = |item: &Item| item.choice == Choice::Mode(model.status.mode);
+            let now = complete::modes(model).position(|item| is_now(&item));
             picker.list.select(now.unwrap_or_default());
             model.overlays.push(Overlay::Picker(Box::new(picker)));
             Vec::new()

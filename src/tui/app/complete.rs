@@ -53,7 +53,7 @@ pub fn source(trigger: &Trigger, model: &Model) -> Source {
         Trigger::FoldHow => Source::Items(words(FOLD_HOW)),
         Trigger::Argument(spec) => match spec.argument {
             Argument::None => Source::Items(Vec::new()),
-            Argument::Mode => Source::Items(modes().collect()),
+            Argument::Mode => Source::Items(modes(model).collect()),
             Argument::Copied => Source::Items(copied().collect()),
             Argument::OneOf(all) => Source::Items(words(all)),
             Argument::Fold => Source::Items(words(FOLD_KINDS)),
@@ -113,9 +113,11 @@ pub fn commands() -> impl Iterator<Item = Item> {
     })
 }
 
-/// All modes.
-pub fn modes() -> impl Iterator<Item = Item> {
-    Mode::ALL.into_iter().map(|mode| Item {
+/// All modes; that of the sandbox where one is in force.
+pub fn modes(model: &Model) -> impl Iterator<Item = Item> + use<> {
+    let has_sandbox = model.settings.boundary.is_some();
+    let modes = Mode::ALL.into_iter().filter(move |mode| *mode != Mode::Sandbox || has_sandbox);
+    modes.map(|mode| Item {
         label: mode.name().to_owned(),
         detail: mode.meaning().to_owned(),
         aside: String::new(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::StatusItems;
-use crate::domain::{ApprovalRequest, NoticeLevel, Todo};
+use crate::domain::{ApprovalRequest, Boundary, NoticeLevel, Todo};
 use crate::platform::graphics::Canvas;
 
 use super::attention::Attention;
@@ -147,6 +147,8 @@ pub struct Settings {
     pub clock: i32,
     /// What pictures are painted on, and the number of the first; `None` where there are none.
     pub canvas: Option<(Canvas, u32)>,
+    /// The sandbox that is in force.
+    pub boundary: Option<Boundary>,
 }
 
 /// Whether there is a command whose output the first line shows.

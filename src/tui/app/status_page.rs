@@ -1,7 +1,7 @@
 //! What `/status` tells: the session, the model, and what was taken by which model. The page on
 //! the screen and the one in lines are made from the same rows.
 
-use crate::domain::{Money, SessionId, Window};
+use crate::domain::{Boundary, Money, SessionId, Window};
 use crate::session::Spent;
 
 use super::model::Model;
@@ -86,6 +86,7 @@ fn about(model: &Model) -> Vec<Row> {
         ("model", (!status.model.is_empty()).then(|| status.model.clone())),
         ("window", status.window.map(window)),
         ("mode", Some(status.mode.name().to_owned())),
+        ("sandbox", model.settings.boundary.as_ref().map(Boundary::meaning)),
     ];
     rows.extend(pairs.into_iter().filter_map(|(name, value)| Some(Row::Pair(name, value?))));
     rows

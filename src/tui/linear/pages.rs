@@ -170,6 +170,9 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
         (None, Some(command)) => {
             let asks = match request.matter {
                 Matter::Permission => format!("may {tool} run this?{more}"),
+                Matter::Outside => {
+                    format!("may {tool} run this again, outside the sandbox?{more}")
+                }
                 Matter::Repeats => format!("shall {tool} run this again?{more}"),
                 Matter::Budget => format!("shall the turn go on?{more}"),
             };
@@ -180,6 +183,7 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
         (None, None) => {
             let asks = match request.matter {
                 Matter::Permission => format!("may {tool} do this?{more}"),
+                Matter::Outside => format!("may {tool} do this outside the sandbox?{more}"),
                 Matter::Repeats => format!("shall {tool} do this again?{more}"),
                 Matter::Budget => format!("shall the turn go on?{more}"),
             };
@@ -202,6 +206,9 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
 fn answers(model: &Model, approval: &Approval) -> String {
     let mut answers = match approval.request.matter {
         Matter::Permission => vec!["y yes, once".to_owned(), "n no".to_owned()],
+        Matter::Outside => {
+            vec!["y run it outside the sandbox".to_owned(), "n leave it at that".to_owned()]
+        }
         Matter::Repeats => vec!["y go on with it".to_owned(), "n stop the turn".to_owned()],
         Matter::Budget => vec![
             "y one more request".to_owned(),
@@ -223,7 +230,7 @@ fn answers(model: &Model, approval: &Approval) -> String {
         answers.push("e edit the command".to_owned());
     }
     match approval.request.matter {
-        Matter::Permission | Matter::Repeats => {
+        Matter::Permission | Matter::Outside | Matter::Repeats => {
             answers.push("t no, and tell it what to do instead".to_owned());
         }
         Matter::Budget => {}

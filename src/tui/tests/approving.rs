@@ -184,6 +184,35 @@ fn the_dialog_on_the_smallest_screen() {
     insta::assert_snapshot!(scene.text());
 }
 
+/// A command that failed in the sandbox.
+fn outside() -> Event {
+    let Event::ApprovalAsked(request) = question(1, "touch /srv/x && npm i") else {
+        unreachable!()
+    };
+    Event::ApprovalAsked(Box::new(ApprovalRequest {
+        matter: Matter::Outside,
+        reason: "It failed in the sandbox (bwrap around /home/me/src/webshop, no network): touch: \
+                 cannot touch '/srv/x': Read-only file system. Outside the sandbox it can change \
+                 what you can change, and reach what you can reach."
+            .into(),
+        parts: Vec::new(),
+        allow_rules: Vec::new(),
+        deny_rule: None,
+        ..*request
+    }))
+}
+
+#[test]
+fn s118_a_command_is_asked_for_again_outside_the_sandbox() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let scene = screen(width, height).event(outside()).after(400);
+        insta::assert_snapshot!(format!("outside_{width}x{height}"), scene.text());
+    }
+    screen(80, 24).event(outside()).after(400).key("y").asks(&answered(Answer::Once));
+    let no = Answer::Deny { instruction: None };
+    screen(80, 24).event(outside()).after(400).key("n").asks(&answered(no));
+}
+
 /// A call that has led nowhere twice.
 fn repeats() -> Event {
     let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };

@@ -9,6 +9,7 @@ mod what;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use crate::domain::Matter;
 use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, End, Stage};
 use crate::tui::app::geometry::{Extent, Geometry};
@@ -50,7 +51,12 @@ pub fn draw(
     let outer = paint::centred(outer, width, height);
     let waiting = model.questions.len();
     let count = if waiting > 0 { format!("1 of {}", waiting + 1) } else { String::new() };
-    let inner = paint::frame(&harmless(&approval.request.tool), &count, styles, outer, buffer);
+    let tool = harmless(&approval.request.tool);
+    let title = match approval.request.matter {
+        Matter::Outside => format!("{tool}, outside the sandbox"),
+        Matter::Permission | Matter::Repeats | Matter::Budget => tool,
+    };
+    let inner = paint::frame(&title, &count, styles, outer, buffer);
 
     let shown = usize::from(inner.height.saturating_sub(fixed - 2)).max(1);
     let scroll = approval.scroll.min(what.len().saturating_sub(shown));

@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::config::StatusItem;
-use crate::domain::Window;
+use crate::domain::{Mode, Window};
 use crate::tui::app::Model;
 use crate::tui::app::status::{Git, Host, Status, tokens};
 use crate::tui::app::status_page;
@@ -111,10 +111,22 @@ fn shown(model: &Model, item: StatusItem, width: u16) -> Option<Vec<Span>> {
             said.extend(status.effort.map(|effort| span(format!(" {effort}"), Role::Muted)));
             Some(said)
         }
-        StatusItem::Mode => one(status.mode.name().to_owned(), Role::System),
+        StatusItem::Mode => one(mode(model), Role::System),
         StatusItem::Context => one(meter(status)?, Role::Text),
         StatusItem::Cached => one(cached(status)?, Role::Muted),
         StatusItem::Cost => one(status_page::cost(&status.spending.total())?, Role::Text),
+    }
+}
+
+/// The mode, with what keeps commands inside.
+fn mode(model: &Model) -> String {
+    let mode = model.status.mode;
+    match (&model.settings.boundary, mode) {
+        (None, _) => mode.name().to_owned(),
+        (Some(boundary), Mode::Sandbox) => format!("sandbox {}", boundary.method),
+        (Some(boundary), Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Yolo) => {
+            format!("{mode} in {}", boundary.method)
+        }
     }
 }
 

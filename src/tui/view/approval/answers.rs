@@ -114,6 +114,7 @@ fn with_guard(model: &Model, approval: &Approval, mut rows: Vec<Row>) -> Vec<Row
 fn no(approval: &Approval) -> &'static str {
     match approval.request.matter {
         Matter::Permission => "no",
+        Matter::Outside => "no",
         Matter::Repeats | Matter::Budget => "stop the turn",
     }
 }
@@ -122,6 +123,7 @@ fn no(approval: &Approval) -> &'static str {
 fn once(approval: &Approval) -> String {
     match approval.request.matter {
         Matter::Permission => {}
+        Matter::Outside => return "run it outside the sandbox".into(),
         Matter::Repeats => return "go on with it".into(),
         Matter::Budget => return "one more request".into(),
     }
@@ -219,6 +221,7 @@ fn short(keys: &Keymap, approval: &Approval, width: u16) -> Vec<Row> {
     let yes = match approval.picks.as_ref() {
         None if approval.request.matter == Matter::Repeats => "go on".into(),
         None if approval.request.matter == Matter::Budget => "once more".into(),
+        None if approval.request.matter == Matter::Outside => "outside".into(),
         None => "yes".into(),
         Some(picks) => format!("yes, {} of {}", picks.taken(), picks.count),
     };
@@ -240,7 +243,9 @@ fn short(keys: &Keymap, approval: &Approval, width: u16) -> Vec<Row> {
         answers.push((ApprovalKey::EditCommand, "edit"));
     }
     match approval.request.matter {
-        Matter::Permission | Matter::Repeats => answers.push((ApprovalKey::Instruct, "tell")),
+        Matter::Permission | Matter::Outside | Matter::Repeats => {
+            answers.push((ApprovalKey::Instruct, "tell"));
+        }
         Matter::Budget => answers.push((ApprovalKey::Session, TWICE)),
     }
     let mut rows = Vec::new();

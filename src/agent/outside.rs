@@ -1,0 +1,163 @@
+//! A command that failed for the sandbox can be run again outside of it: where a person is there,
+//! they are asked, with the exact command; else it stays as it is.
+//!
+//! The model has no say in it: there is nothing that it could set or ask for. Deny rules hold for
+//! the second run as for the first, and what runs is bound to what was shown.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use crate::domain::{
+    Access, Answer, ApprovalId, ApprovalRequest, Boundary, CallInput, Matter, Outcome, ToolCall,
+    ToolOutput, ToolStatus,
+};
+use crate::permissions::Approved;
+use crate::platform::sandbox::mark_in;
+use crate::tools::{Processes, Tool};
+
+use super::Event;
+use super::decide::{NO, record, resolve};
+use super::gate::{Ended, Gate, Person, Where, run};
+
+/// The answer's name on record.
+const ANSWER: &str = "outside the sandbox";
+
+/// The sandbox that is in force, and the way around it for what a person says yes to.
+#[derive(Clone)]
+pub struct Outside {
+    /// What the sandbox is.
+    pub boundary: Boundary,
+    /// Runs commands outside of it.
+    pub processes: Arc<dyn Processes>,
+}
+
+impl fmt::Debug for Outside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outside").field("boundary", &self.boundary).finish_non_exhaustive()
+    }
+}
+
+/// Offers to run a call again outside, where it failed and the sandbox may be why.
+pub(super) async fn offer(
+    gate: &Gate,
+    call: &ToolCall,
+    approved: &Approved,
+    tool: &dyn Tool,
+    ended: Ended,
+) -> Ended {
+    let Some(outside) = &gate.outside else { return ended };
+    let accesses = tool.access(approved.input(), gate.place()).unwrap_or_default();
+    let runs = accesses.iter().any(|access| matches!(access, Access::Run { .. }));
+    if !runs || ended.output.status != ToolStatus::Failed {
+        return ended;
+    }
+    let Some(mark) = mark_in(&ended.output.observation, &outside.boundary) else { return ended };
+    let boundary = outside.boundary.meaning();
+    let dir = outside.boundary.dir.display();
+    let why = format!("It ran in a sandbox ({boundary}): only files in {dir} can be changed");
+    if gate.person == Person::Absent {
+        return noted(ended, &format!("{why}. Nobody is there to let it run outside."));
+    }
+    match ask(gate, call, approved.input(), &boundary, &mark).await {
+        Some(Reply::Yes(input)) => {
+            let asked = ToolCall { input: CallInput::Valid(input.clone()), ..call.clone() };
+            match outside_ticket(gate, tool, &asked, &input).await {
+                Ok(approved) => {
+                    record(gate, call, Outcome::Allow, ANSWER, None).await;
+                    let again = run(gate, &asked, &approved, tool, Where::Outside).await;
+                    let note = format!(
+                        "In the sandbox it failed ({mark}); the user let it run again outside"
+                    );
+                    noted(again, &note)
+                }
+                Err(reason) => noted(ended, &format!("{why}. Outside it is refused: {reason}")),
+            }
+        }
+        Some(Reply::No(instruction)) => {
+            record(gate, call, Outcome::Deny, ANSWER, None).await;
+            let instead = instruction.map(|it| format!(" They say instead: {it}"));
+            let instead = instead.unwrap_or_default();
+            noted(ended, &format!("{why}. The user does not want it run outside.{instead}"))
+        }
+        // The turn was stopped; what came of the first run stands.
+        None => ended,
+    }
+}
+
+/// What the person said.
+enum Reply {
+    Yes(Value),
+    No(Option<String>),
+}
+
+async fn ask(
+    gate: &Gate,
+    call: &ToolCall,
+    input: &Value,
+    boundary: &str,
+    mark: &str,
+) -> Option<Reply> {
+    let (id, answer) = gate.asks.open();
+    let request = ApprovalRequest {
+        id,
+        turn: gate.turn,
+        call: call.id.clone(),
+        tool: call.name.clone(),
+        input: input.clone(),
+        cwd: gate.place().cwd.clone(),
+        matter: Matter::Outside,
+        reason: format!(
+            "It failed in the sandbox ({boundary}): {mark}. Outside the sandbox it can change what \
+             you can change, and reach what you can reach."
+        ),
+        parts: Vec::new(),
+        allow_rules: Vec::new(),
+        deny_rule: None,
+        rule_file: gate.powers.rule_file(),
+        preview: None,
+    };
+    gate.events.tell(Event::ApprovalAsked(Box::new(request))).await;
+    match answered(gate, id, answer).await? {
+        Answer::Once | Answer::Part { .. } | Answer::Session { .. } | Answer::Always { .. } => {
+            Some(Reply::Yes(input.clone()))
+        }
+        Answer::Edited { input } => Some(Reply::Yes(input)),
+        Answer::Deny { instruction } => Some(Reply::No(instruction)),
+        Answer::Never { .. } => Some(Reply::No(None)),
+    }
+}
+
+async fn answered(
+    gate: &Gate,
+    id: ApprovalId,
+    answer: oneshot::Receiver<Answer>,
+) -> Option<Answer> {
+    tokio::select! {
+        biased;
+        () = gate.context.cancel.cancelled() => {
+            gate.events.tell(Event::ApprovalWithdrawn(id)).await;
+            None
+        }
+        answer = answer => Some(answer.unwrap_or(NO)),
+    }
+}
+
+/// The ticket for a run that the person said yes to. Rules may have been added meanwhile.
+async fn outside_ticket(
+    gate: &Gate,
+    tool: &dyn Tool,
+    asked: &ToolCall,
+    input: &Value,
+) -> Result<Approved, String> {
+    let query = resolve(gate, tool, asked, input).await.map_err(|output| output.observation)?;
+    let (decision, _) = gate.powers.decide(&query);
+    decision.approved_by_person(asked, ANSWER).map_err(|decision| decision.reason().to_owned())
+}
+
+fn noted(ended: Ended, note: &str) -> Ended {
+    let observation = format!("{}\n[{note}]", ended.output.observation);
+    Ended { output: ToolOutput { observation, ..ended.output }, ..ended }
+}

@@ -1,0 +1,108 @@
+//! What a confined command sees of the machine, as a plain value: made by `permissions::sandbox`
+//! from the folder that the person named, carried out by `platform::sandbox`.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// What a command sees. All paths are absolute and without links.
+///
+/// What nothing here speaks of can be read and not be changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    /// The folder that can be changed.
+    pub dir: PathBuf,
+    /// What exists in it and can only be read.
+    pub fixed: Vec<PathBuf>,
+    /// Folders in it that have something fixed or absent in them and have to stay where they are.
+    pub held: Vec<PathBuf>,
+    /// What is not there and must not come into being.
+    pub absent: Vec<Spot>,
+    /// What exists and cannot be read.
+    pub covered: Vec<Spot>,
+    /// Folders for all programs, each of which gets one of its own or none: `/tmp`, `/run`.
+    pub private: Vec<PathBuf>,
+    /// What can be read though it lies in one of those.
+    pub kept: Vec<PathBuf>,
+    /// Whether there is a network.
+    pub network: Network,
+}
+
+/// A path and what is, or would be, there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Spot {
+    /// Where.
+    pub path: PathBuf,
+    /// What.
+    pub kind: SpotKind,
+}
+
+/// What is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum SpotKind {
+    /// Anything but a folder.
+    File,
+    /// A folder.
+    Folder,
+}
+
+/// Whether confined commands reach a network.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Network {
+    /// None at all.
+    #[default]
+    Off,
+    /// All that slug itself reaches.
+    On,
+}
+
+/// What keeps a command inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// bubblewrap: a view of its own of files, processes and network.
+    Bubblewrap,
+    /// Landlock with seccomp: the kernel refuses.
+    Landlock,
+    /// macOS's `sandbox-exec`.
+    Seatbelt,
+}
+
+impl Method {
+    /// The name in the configuration and on screen.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bubblewrap => "bwrap",
+            Self::Landlock => "landlock",
+            Self::Seatbelt => "seatbelt",
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The sandbox that is in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Boundary {
+    /// What keeps commands inside.
+    pub method: Method,
+    /// The folder that they can change.
+    pub dir: PathBuf,
+    /// Whether they reach a network.
+    pub network: Network,
+}
+
+impl Boundary {
+    /// What it does, as a phrase.
+    pub fn meaning(&self) -> String {
+        let network = match self.network {
+            Network::Off => "no network",
+            Network::On => "with the network",
+        };
+        format!("{} around {}, {network}", self.method, self.dir.display())
+    }
+}

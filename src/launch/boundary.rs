@@ -1,0 +1,99 @@
+//! The sandbox of a run: around which folder, by what means, or why there is none.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::agent::Outside;
+use crate::config::{Config, Origin};
+use crate::domain::{Boundary, Network};
+use crate::permissions::sandbox::{Disk, Sandbox, SandboxError};
+use crate::platform::process::ProcessHost;
+use crate::platform::sandbox::{self, Unavailable};
+
+use super::ground::Ground;
+
+/// A sandbox in force.
+pub(super) struct Sandboxed {
+    /// Runs scripts inside: for whatever is executed from the workspace.
+    pub(super) inside: Arc<ProcessHost>,
+    /// What it is, and the way around it.
+    pub(super) outside: Outside,
+    /// What the person should know of it.
+    pub(super) notice: Option<String>,
+}
+
+/// A sandbox was asked for and there is none. slug does not start without.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoSandbox {
+    /// Not around this folder.
+    #[error("{origin}: {source}")]
+    Folder {
+        /// Where it was asked for.
+        origin: Origin,
+        /// Why.
+        source: SandboxError,
+    },
+    /// slug would work outside of it.
+    #[error(
+        "{origin}: slug works in {cwd}, which is not in the sandbox's folder {dir}. Add \
+         --directory {dir}, or name another folder"
+    )]
+    Elsewhere {
+        /// Where it was asked for.
+        origin: Origin,
+        /// The working folder.
+        cwd: PathBuf,
+        /// The sandbox's.
+        dir: PathBuf,
+    },
+    /// Not on this machine.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+/// Sets up the sandbox that the configuration asks for.
+pub(super) fn establish(
+    ground: &Ground,
+    config: &Config,
+    host: &Arc<ProcessHost>,
+) -> Result<Option<Sandboxed>, NoSandbox> {
+    let Some(asked) = &config.sandbox else { return Ok(None) };
+    let network = if config.sandbox_network.value { Network::On } else { Network::Off };
+    let given = match &asked.value {
+        Some(dir) => whole(dir, ground, &asked.origin),
+        None => ground.cwd.clone(),
+    };
+    let origin = || asked.origin.clone();
+    let sandbox = Sandbox::around(&given, ground.user_home.as_deref(), ground.home.root(), network)
+        .map_err(|source| NoSandbox::Folder { origin: origin(), source })?;
+    let dir = sandbox.dir().to_owned();
+    if !ground.cwd.starts_with(&dir) {
+        return Err(NoSandbox::Elsewhere { origin: origin(), cwd: ground.cwd.clone(), dir });
+    }
+    // What cannot be held in place is said before anything runs.
+    sandbox.view(&Disk).map_err(|source| NoSandbox::Folder { origin: origin(), source })?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let means = sandbox::find(config.sandbox_method.value, &path, &dir)?;
+    let boundary = Boundary { method: means.method(), dir, network };
+    let notice = (given != boundary.dir).then(|| {
+        let (given, real) = (given.display(), boundary.dir.display());
+        format!("{given} leads to {real}, which is what the sandbox is around.")
+    });
+    let looking = move || sandbox.view(&Disk).map_err(|error| error.to_string());
+    let inside = Arc::new(host.inside(means, Arc::new(looking)));
+    let outside = Outside { boundary, processes: host.clone() };
+    Ok(Some(Sandboxed { inside, outside, notice }))
+}
+
+/// A folder on the command line is meant from where slug was started, one in the configuration
+/// from where it works.
+fn whole(dir: &Path, ground: &Ground, origin: &Origin) -> PathBuf {
+    let from = match origin {
+        Origin::Flag(_) => std::env::current_dir().unwrap_or_else(|_| ground.cwd.clone()),
+        Origin::Default | Origin::File { .. } | Origin::Environment(_) => ground.cwd.clone(),
+    };
+    match (dir.strip_prefix("~"), &ground.user_home) {
+        (Ok(below), Some(home)) => home.join(below),
+        (Ok(_), None) | (Err(_), _) => from.join(dir).components().collect(),
+    }
+}

@@ -1,0 +1,208 @@
+//! The policy as tables, over a disk that is a list of names.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+/// A disk with these paths; those that end in `/` are folders, those with `@` at the end links.
+struct Fake(BTreeMap<PathBuf, Found>);
+
+impl Fake {
+    fn with(paths: &[&str]) -> Self {
+        let mut all = BTreeMap::new();
+        for path in paths {
+            let (path, found) = match (path.strip_suffix('/'), path.strip_suffix('@')) {
+                (Some(folder), _) => (folder, Found::Folder),
+                (None, Some(link)) => (link, Found::Link),
+                (None, None) => (*path, Found::File),
+            };
+            for above in Path::new(path).ancestors().skip(1) {
+                all.insert(above.to_owned(), Found::Folder);
+            }
+            all.insert(PathBuf::from(path), found);
+        }
+        Self(all)
+    }
+}
+
+impl Look for Fake {
+    fn at(&self, path: &Path) -> Found {
+        self.0.get(path).copied().unwrap_or(Found::Nothing)
+    }
+
+    fn list(&self, folder: &Path) -> Vec<(OsString, Found)> {
+        let inside = self.0.iter().filter(|(path, _)| path.parent() == Some(folder));
+        inside.map(|(path, found)| (path.file_name().unwrap().to_owned(), *found)).collect()
+    }
+
+    fn real(&self, path: &Path) -> Option<PathBuf> {
+        self.0.contains_key(path).then(|| path.to_owned())
+    }
+}
+
+fn around(dir: &str) -> Sandbox {
+    Sandbox {
+        dir: dir.into(),
+        home: Some("/home/u".into()),
+        slug_home: "/home/u/.slug".into(),
+        network: Network::Off,
+    }
+}
+
+fn view(paths: &[&str]) -> View {
+    around("/home/u/app").view(&Fake::with(paths)).unwrap()
+}
+
+fn shown(paths: impl IntoIterator<Item = PathBuf>) -> Vec<String> {
+    paths.into_iter().map(|path| path.display().to_string()).collect()
+}
+
+#[test]
+fn what_takes_orders_is_fixed_where_it_is_and_kept_free_where_it_is_not() {
+    let view = view(&["/home/u/app/.git/config", "/home/u/app/.npmrc", "/home/u/app/src/main.rs"]);
+    assert_eq!(shown(view.fixed), ["/home/u/app/.git", "/home/u/app/.npmrc"]);
+    let absent: Vec<String> = shown(view.absent.iter().map(|spot| spot.path.clone()));
+    for name in [".slug", ".mcp.json", ".vscode", ".gitmodules", ".envrc", ".cargo", ".husky"] {
+        assert!(absent.contains(&format!("/home/u/app/{name}")), "{name}: {absent:?}");
+    }
+    assert!(!absent.iter().any(|path| path.ends_with(".git")), "{absent:?}");
+    let kind = |name: &str| view.absent.iter().find(|it| it.path.ends_with(name)).unwrap().kind;
+    assert_eq!((kind(".vscode"), kind(".envrc")), (SpotKind::Folder, SpotKind::File));
+}
+
+#[test]
+fn a_folder_with_something_to_protect_stays_where_it_is() {
+    let view = view(&["/home/u/app/.cargo/config.toml", "/home/u/app/.cargo/bin/x"]);
+    assert_eq!(shown(view.held), ["/home/u/app/.cargo"]);
+    assert_eq!(shown(view.fixed), ["/home/u/app/.cargo/config.toml"]);
+    assert!(view.absent.iter().any(|spot| spot.path.ends_with(".cargo/config")));
+}
+
+#[test]
+fn what_takes_orders_further_down_is_fixed_too() {
+    let view = view(&[
+        "/home/u/app/a/.git/config",
+        "/home/u/app/a/b/.vscode/tasks.json",
+        "/home/u/app/a/b/.cargo/config.toml",
+        "/home/u/app/a/b/c/.envrc",
+        "/home/u/app/a/b/c/d/.envrc",
+        "/home/u/app/a/linked/.envrc@",
+        "/home/u/app/node_modules/x/.npmrc",
+    ]);
+    assert_eq!(
+        shown(view.fixed),
+        [
+            "/home/u/app/a/.git",
+            "/home/u/app/a/b/.cargo/config.toml",
+            "/home/u/app/a/b/.vscode",
+            "/home/u/app/a/b/c/.envrc",
+        ]
+    );
+}
+
+#[test]
+fn keys_and_slugs_own_state_are_covered() {
+    let view = view(&[
+        "/home/u/.ssh/id_ed25519",
+        "/home/u/.slug/settings.json",
+        "/home/u/.netrc",
+        "/home/u/.bashrc",
+        "/tmp/",
+        "/run/user/",
+    ]);
+    let covered = shown(view.covered.iter().map(|spot| spot.path.clone()));
+    assert_eq!(covered, ["/home/u/.netrc", "/home/u/.slug", "/home/u/.ssh"]);
+    assert_eq!(shown(view.private), ["/tmp", "/run"]);
+}
+
+#[test]
+fn s112_slugs_state_in_the_folder_is_covered_there() {
+    let state = Sandbox { slug_home: "/home/u/app/state".into(), ..around("/home/u/app") };
+    state.check().unwrap();
+    let view = state.view(&Fake::with(&["/home/u/app/state/trust.json"])).unwrap();
+    assert_eq!(shown(view.covered.into_iter().map(|spot| spot.path)), ["/home/u/app/state"]);
+}
+
+#[test]
+fn s112_too_much_and_what_takes_orders_is_refused() {
+    for (dir, words) in [
+        ("/", "the whole machine"),
+        ("/home/u", "your home folder"),
+        ("/home", "your home folder"),
+        ("/etc", "belongs to the system"),
+        ("/tmp", "all programs share"),
+        ("/var", "belongs to the system"),
+        ("/run", "belongs to the system"),
+        ("/home/u/.ssh", "take orders"),
+        ("/home/u/.ssh/keys", "take orders"),
+        ("/home/u/.slug/sessions", "take orders"),
+        ("/home/u/bin", "take orders"),
+        ("/home/u/app/.git", "take orders"),
+        ("/home/u/app/.GIT/hooks", "take orders"),
+        ("/proc/self", "take orders"),
+    ] {
+        let error = around(dir).check().unwrap_err().to_string();
+        assert!(error.contains(words), "{dir}: {error}");
+    }
+    for dir in ["/home/u/app", "/w/app", "/work", "/tmp/x", "/usr/src/app", "/home/u/binary"] {
+        around(dir).check().unwrap();
+    }
+}
+
+#[test]
+fn s112_a_link_is_followed_once_and_what_is_missing_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path().canonicalize().unwrap();
+    let (app, link) = (root.join("app"), root.join("link"));
+    fs::create_dir(&app).unwrap();
+    std::os::unix::fs::symlink(&app, &link).unwrap();
+    let around = |dir: &Path| Sandbox::around(dir, None, &root.join("slug"), Network::Off);
+    let sandbox = around(&link).unwrap();
+    assert_eq!(sandbox.dir(), app);
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("/", &link).unwrap();
+    assert_eq!(sandbox.view(&Disk).unwrap().dir, app);
+    let missing = around(&root.join("gone")).unwrap_err();
+    assert!(matches!(missing, SandboxError::Unreachable { .. }), "{missing}");
+    fs::write(root.join("file"), "").unwrap();
+    let file = around(&root.join("file")).unwrap_err();
+    assert!(matches!(file, SandboxError::NotFolder(_)), "{file}");
+}
+
+#[test]
+fn a_link_in_the_place_of_what_takes_orders_is_refused() {
+    let disk = Fake::with(&["/home/u/app/.git@"]);
+    let error = around("/home/u/app").view(&disk).unwrap_err();
+    assert!(matches!(&error, SandboxError::Link(path) if path.ends_with(".git")), "{error}");
+}
+
+#[test]
+fn start_up_files_are_fixed_where_the_folder_holds_some() {
+    let disk = Fake::with(&["/home/u/.config/fish/config.fish", "/home/u/.config/app/x"]);
+    let view = around("/home/u/.config").view(&disk).unwrap();
+    assert_eq!(shown(view.fixed), ["/home/u/.config/fish"]);
+    assert!(view.absent.iter().any(|spot| spot.path == Path::new("/home/u/.config/git")));
+}
+
+#[test]
+fn with_the_network_names_can_be_looked_up() {
+    let sandbox = Sandbox { network: Network::On, ..around("/w") };
+    let disk = Fake::with(&["/run/x", "/etc/resolv.conf", "/w/a"]);
+    assert!(sandbox.view(&disk).unwrap().kept.is_empty());
+    struct Linked(Fake);
+    impl Look for Linked {
+        fn at(&self, path: &Path) -> Found {
+            self.0.at(path)
+        }
+        fn list(&self, folder: &Path) -> Vec<(OsString, Found)> {
+            self.0.list(folder)
+        }
+        fn real(&self, path: &Path) -> Option<PathBuf> {
+            (path == Path::new("/etc/resolv.conf")).then(|| "/run/resolve/resolv.conf".into())
+        }
+    }
+    assert_eq!(
+        sandbox.view(&Linked(disk)).unwrap().kept,
+        [PathBuf::from("/run/resolve/resolv.conf")]
+    );
+}

@@ -1,0 +1,261 @@
+//! Ways out of a sandbox, tried: `slug doctor` sends the running binary inside, where it does what
+//! a command must not be able to do, and looks from outside what came of it.
+//!
+//! Nothing of the person's is touched: the folder, the key and the sockets are made for it.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr as UnixAddress, UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::net::{AddressFamily, SocketType};
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use super::Means;
+use crate::domain::View;
+use crate::platform::child;
+use crate::platform::process::ProcessHost;
+use crate::tools::{Processes, Script};
+
+/// The argument behind [`child::COMMAND`] that makes slug try.
+pub(in crate::platform) const COMMAND: &str = "attempts";
+
+const CANARY: &str = "a key that nobody reads";
+/// How long all of it may take.
+const LIMIT: Duration = Duration::from_secs(20);
+/// How long a connection may.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A way out, and whether it led out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attempt {
+    /// What was tried, as a phrase.
+    pub what: &'static str,
+    /// What came of it.
+    pub came_to: CameTo,
+}
+
+/// What came of trying to get out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CameTo {
+    /// It was refused.
+    Nothing,
+    /// It got through.
+    Escape,
+}
+
+/// What is there to be reached.
+#[derive(Debug, Serialize, Deserialize)]
+struct Targets {
+    root: PathBuf,
+    tcp: u16,
+    udp: u16,
+    name: String,
+    process: u32,
+}
+
+/// A way out, and what takes it.
+type Way = (&'static str, fn(&Targets) -> bool);
+
+/// Each way out, and what takes it. True when it led out as far as can be seen from inside.
+const WAYS: [Way; 14] = [
+    ("writing outside of the folder", |it| write(&it.outside().join("new"))),
+    ("changing what git runs", |it| write(&it.dir().join(".git/config"))),
+    ("moving .git away", |it| {
+        fs::rename(it.dir().join(".git"), it.dir().join("src/moved")).is_ok()
+    }),
+    ("making a .mcp.json", |it| write(&it.dir().join(".mcp.json"))),
+    ("reading a key in .ssh", |it| {
+        fs::read_to_string(it.key()).is_ok_and(|text| text.contains(CANARY))
+    }),
+    ("a TCP connection", |it| {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, it.tcp));
+        TcpStream::connect_timeout(&address, PATIENCE).is_ok()
+    }),
+    ("a UDP datagram", |it| {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
+        // It is sent either way; its receiver says whether it arrived.
+        let _ = socket.and_then(|own| own.send_to(b"out", (Ipv4Addr::LOCALHOST, it.udp)));
+        false
+    }),
+    ("a Unix socket", |it| UnixStream::connect(it.socket()).is_ok()),
+    ("an abstract Unix socket", |it| {
+        let address = UnixAddress::from_abstract_name(&it.name);
+        address.and_then(|address| UnixStream::connect_addr(&address)).is_ok()
+    }),
+    ("a netlink socket", |_| makes(AddressFamily::NETLINK, SocketType::RAW)),
+    ("a VSOCK socket", |_| makes(AddressFamily::from_raw(40), SocketType::STREAM)),
+    ("the terminal", |_| fs::File::open("/dev/tty").is_ok()),
+    ("the environment of slug", |it| {
+        fs::read(format!("/proc/{}/environ", it.process)).is_ok_and(|text| !text.is_empty())
+    }),
+    ("an inherited descriptor", |_| inherits()),
+];
+
+impl Targets {
+    fn dir(&self) -> PathBuf {
+        self.root.join("app")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    fn key(&self) -> PathBuf {
+        self.home().join(".ssh/id")
+    }
+
+    fn outside(&self) -> PathBuf {
+        self.root.join("outside")
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.outside().join("s")
+    }
+}
+
+/// Tries each way out of the sandbox that this process is in, and prints what came of it.
+pub(in crate::platform) fn main(targets: &OsStr) -> ExitCode {
+    let parsed = targets.to_str().and_then(|text| serde_json::from_str::<Targets>(text).ok());
+    let Some(targets) = parsed else { return ExitCode::from(2) };
+    let seems: Vec<bool> = WAYS.iter().map(|(_, way)| way(&targets)).collect();
+    let line = serde_json::to_string(&seems).unwrap_or_default();
+    match writeln!(io::stdout(), "{line}") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn write(path: &Path) -> bool {
+    fs::write(path, "out").is_ok()
+}
+
+fn makes(family: AddressFamily, kind: SocketType) -> bool {
+    rustix::net::socket(family, kind, None).is_ok()
+}
+
+fn inherits() -> bool {
+    let open: BTreeSet<i32> = fs::read_dir("/dev/fd")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect();
+    // The listing has one of its own, which is closed by now.
+    open.iter().filter(|fd| fs::read_link(format!("/dev/fd/{fd}")).is_ok()).any(|fd| *fd > 2)
+}
+
+/// Tries each way out of a sandbox by `means`. Folders for it are made in `base`; `looking` says
+/// what is seen from a folder, with a home and slug's own folder. Why it cannot be tried is a
+/// sentence.
+pub async fn trial(
+    host: &ProcessHost,
+    means: &Means,
+    base: &Path,
+    looking: &(dyn Fn(&Path, &Path, &Path) -> Result<View, String> + Sync),
+) -> Result<Vec<Attempt>, String> {
+    let failed = |error: io::Error| error.to_string();
+    let root = tempfile::Builder::new().prefix(".slug-doctor-").tempdir_in(base);
+    let root = root.map_err(failed)?;
+    let at = root.path().canonicalize().map_err(failed)?;
+    let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
+    let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
+    tcp.set_nonblocking(true).and_then(|()| udp.set_nonblocking(true)).map_err(failed)?;
+    let targets = Targets {
+        tcp: tcp.local_addr().map_err(failed)?.port(),
+        udp: udp.local_addr().map_err(failed)?.port(),
+        name: format!("slug-doctor-{}", std::process::id()),
+        process: std::process::id(),
+        root: at,
+    };
+    make(&targets).map_err(failed)?;
+    let _socket = UnixListener::bind(targets.socket()).map_err(failed)?;
+    let address = UnixAddress::from_abstract_name(&targets.name).map_err(failed)?;
+    let _named = UnixListener::bind_addr(&address).map_err(failed)?;
+
+    let program = std::env::current_exe().map_err(failed)?;
+    let mut view = looking(&targets.dir(), &targets.home(), &targets.home().join(".slug"))?;
+    view.kept.push(program.clone());
+    let words = serde_json::to_string(&targets).map_err(|error| error.to_string())?;
+    let program = program.to_str().ok_or("the path of slug is no text")?;
+    let text = format!("exec {} {} {COMMAND} {}", quoted(program), child::COMMAND, quoted(&words));
+    let script = Script { text, cwd: targets.dir(), timeout: LIMIT };
+    let port = host.inside(means.clone(), Arc::new(move || Ok(view.clone())));
+    let mut printed = Vec::new();
+    let take = &mut |bytes: &[u8]| printed.extend(bytes);
+    let ran = port.run(script, take, CancellationToken::new()).await;
+    ran.map_err(|error| error.to_string())?;
+    let seems: Vec<bool> = serde_json::from_slice(&printed)
+        .map_err(|_| format!("what was sent in said: {}", String::from_utf8_lossy(&printed)))?;
+    let is_out = |what: &str| match what {
+        "writing outside of the folder" => targets.outside().join("new").exists(),
+        "a TCP connection" => tcp.accept().is_ok(),
+        "a UDP datagram" => udp.recv(&mut [0; 8]).is_ok(),
+        "changing what git runs" => {
+            fs::metadata(targets.dir().join(".git/config")).is_ok_and(|found| found.len() > 0)
+        }
+        _ => false,
+    };
+    let attempts = WAYS.iter().zip(seems).map(|((what, _), seems)| {
+        let came_to = if seems || is_out(what) { CameTo::Escape } else { CameTo::Nothing };
+        Attempt { what, came_to }
+    });
+    Ok(attempts.collect())
+}
+
+fn make(targets: &Targets) -> io::Result<()> {
+    for folder in [".git", "src"] {
+        fs::create_dir_all(targets.dir().join(folder))?;
+    }
+    fs::write(targets.dir().join(".git/config"), "")?;
+    for folder in [".ssh", ".slug"] {
+        fs::create_dir_all(targets.home().join(folder))?;
+    }
+    fs::write(targets.key(), CANARY)?;
+    fs::create_dir(targets.outside())
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_sandbox_the_ways_lead_out() {
+        let root = tempfile::tempdir().unwrap();
+        let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let targets = Targets {
+            root: root.path().canonicalize().unwrap(),
+            tcp: tcp.local_addr().unwrap().port(),
+            udp: 0,
+            name: format!("slug-test-{}", std::process::id()),
+            process: std::process::id(),
+        };
+        make(&targets).unwrap();
+        let _socket = UnixListener::bind(targets.socket()).unwrap();
+        let address = UnixAddress::from_abstract_name(&targets.name).unwrap();
+        let _named = UnixListener::bind_addr(&address).unwrap();
+        // Whether there is a VSOCK, a terminal or a descriptor too many is the machine's to say,
+        // and a datagram's way is told by its receiver.
+        let unsure =
+            ["a UDP datagram", "a VSOCK socket", "the terminal", "an inherited descriptor"];
+        for (what, way) in WAYS.iter().filter(|(what, _)| !unsure.contains(what)) {
+            assert!(way(&targets), "{what} would be refused anyway");
+        }
+    }
+
+    #[test]
+    fn what_is_sent_in_survives_the_shell() {
+        assert_eq!(quoted("it's {\"a\": 1}"), "'it'\\''s {\"a\": 1}'");
+    }
+}

@@ -1,0 +1,303 @@
+//! The system calls that nothing inside a sandbox may make, as a seccomp program.
+//!
+//! All calls are allowed but those listed: what changes the machine, looks into other processes,
+//! makes namespaces of its own in which all this could be undone, types into a terminal, or opens
+//! a socket that the network's or the file system's view does not hold back. A call in the
+//! numbering of another processor ends the process, since it would pass under another number.
+//!
+//! Written out instruction by instruction: the program is a list of comparisons, and this way it
+//! can be run by the tests without a kernel.
+
+use libc::c_long;
+use seccompiler::sock_filter;
+
+/// Which sockets may be made. Those of the Unix kind never: behind their paths and names wait
+/// programs outside, such as Docker, the ssh agent and the desktop. Pairs of them are allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sockets {
+    /// Internet sockets: the network that can be seen has nobody in it but what is inside, or is
+    /// allowed.
+    Loopback,
+    /// None: the network that can be seen is the machine's.
+    None,
+}
+
+const LOAD: u16 = 0x20;
+const JUMP_EQUAL: u16 = 0x15;
+const JUMP_GREATER_OR_EQUAL: u16 = 0x35;
+const JUMP_ANY_BIT: u16 = 0x45;
+const RETURN: u16 = 0x06;
+
+/// Where in the kernel's `seccomp_data` things are.
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+/// The lower half of an argument, which is all that the kernel looks at in what is compared here.
+const fn argument(at: u32) -> u32 {
+    16 + 8 * at
+}
+
+const ALLOW: u32 = 0x7fff_0000;
+const KILL: u32 = 0x8000_0000;
+const ERROR: u32 = 0x0005_0000;
+
+#[cfg(target_arch = "x86_64")]
+const OWN_ARCHITECTURE: Option<u32> = Some(0xc000_003e);
+#[cfg(target_arch = "aarch64")]
+const OWN_ARCHITECTURE: Option<u32> = Some(0xc000_00b7);
+#[cfg(target_arch = "riscv64")]
+const OWN_ARCHITECTURE: Option<u32> = Some(0xc000_00f3);
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+const OWN_ARCHITECTURE: Option<u32> = None;
+
+/// Numbers from here on are those of the 32-bit kind of x86-64 calls.
+#[cfg(target_arch = "x86_64")]
+const FOREIGN_NUMBERS: Option<u32> = Some(0x4000_0000);
+#[cfg(not(target_arch = "x86_64"))]
+const FOREIGN_NUMBERS: Option<u32> = None;
+
+const REFUSED: [c_long; 45] = [
+    // Other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_kcmp,
+    libc::SYS_pidfd_getfd,
+    // Keys that the kernel keeps for the person.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // Mounts and namespaces.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    // Files by number instead of by name.
+    libc::SYS_open_by_handle_at,
+    // Ways into the kernel that seccomp or Landlock do not look into.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // The machine.
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_syslog,
+];
+
+/// The flags of `clone` that make namespaces.
+const NAMESPACES: u32 = (libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET) as u32;
+
+/// What types into a terminal or takes it over.
+const TYPING: [u32; 3] = [0x5412, 0x541c, 0x541d];
+
+/// The program; none for a processor whose calls are not known here.
+pub(super) fn filter(sockets: Sockets) -> Option<Vec<sock_filter>> {
+    let mut program =
+        vec![load(ARCHITECTURE), unless(JUMP_EQUAL, OWN_ARCHITECTURE?), give(KILL), load(NUMBER)];
+    if let Some(first) = FOREIGN_NUMBERS {
+        program.extend([when(JUMP_GREATER_OR_EQUAL, first), give(KILL)]);
+    }
+    for call in REFUSED {
+        program.extend([when(JUMP_EQUAL, number(call)), refuse(libc::EPERM)]);
+    }
+    // Its flags lie in memory, where they cannot be looked at; programs then use `clone`.
+    program.extend([when(JUMP_EQUAL, number(libc::SYS_clone3)), refuse(libc::ENOSYS)]);
+
+    let mut only = |call: c_long, checks: Vec<sock_filter>, otherwise: sock_filter| {
+        let over = u8::try_from(checks.len() + 1).unwrap_or(u8::MAX);
+        program.push(sock_filter { code: JUMP_EQUAL, jt: 0, jf: over, k: number(call) });
+        program.extend(checks);
+        program.push(otherwise);
+    };
+    let clone = vec![load(argument(0)), when(JUMP_ANY_BIT, NAMESPACES), refuse(libc::EPERM)];
+    only(libc::SYS_clone, clone, give(ALLOW));
+    let mut ioctl = vec![load(argument(1))];
+    ioctl.extend(TYPING.iter().flat_map(|it| [when(JUMP_EQUAL, *it), refuse(libc::EPERM)]));
+    only(libc::SYS_ioctl, ioctl, give(ALLOW));
+    let families: &[i32] = match sockets {
+        Sockets::Loopback => &[libc::AF_INET, libc::AF_INET6],
+        Sockets::None => &[],
+    };
+    let mut socket = vec![load(argument(0))];
+    socket.extend(families.iter().flat_map(|it| [when(JUMP_EQUAL, *it as u32), give(ALLOW)]));
+    only(libc::SYS_socket, socket, refuse(libc::EPERM));
+    program.push(give(ALLOW));
+    Some(program)
+}
+
+/// The program as bubblewrap reads it.
+pub(super) fn bytes(program: &[sock_filter]) -> Vec<u8> {
+    let one = |it: &sock_filter| {
+        let [a, b] = it.code.to_ne_bytes();
+        let [c, d, e, f] = it.k.to_ne_bytes();
+        [a, b, it.jt, it.jf, c, d, e, f]
+    };
+    program.iter().flat_map(one).collect()
+}
+
+fn number(call: c_long) -> u32 {
+    u32::try_from(call).unwrap_or(u32::MAX)
+}
+
+fn load(offset: u32) -> sock_filter {
+    sock_filter { code: LOAD, jt: 0, jf: 0, k: offset }
+}
+
+/// Does the next instruction when it holds.
+fn when(code: u16, k: u32) -> sock_filter {
+    sock_filter { code, jt: 0, jf: 1, k }
+}
+
+/// Does the next instruction when it does not.
+fn unless(code: u16, k: u32) -> sock_filter {
+    sock_filter { code, jt: 1, jf: 0, k }
+}
+
+fn give(k: u32) -> sock_filter {
+    sock_filter { code: RETURN, jt: 0, jf: 0, k }
+}
+
+fn refuse(error: i32) -> sock_filter {
+    give(ERROR | error as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the kernel would do with a call.
+    fn run(program: &[sock_filter], architecture: u32, number: u32, arguments: [u64; 2]) -> u32 {
+        let (mut at, mut value) = (0, 0);
+        loop {
+            let it = &program[at];
+            at += 1;
+            let jump = |holds: bool| usize::from(if holds { it.jt } else { it.jf });
+            match it.code {
+                LOAD => {
+                    value = match it.k {
+                        NUMBER => number,
+                        ARCHITECTURE => architecture,
+                        k if k == argument(0) => arguments[0] as u32,
+                        k if k == argument(1) => arguments[1] as u32,
+                        k => panic!("loads {k}"),
+                    }
+                }
+                JUMP_EQUAL => at += jump(value == it.k),
+                JUMP_GREATER_OR_EQUAL => at += jump(value >= it.k),
+                JUMP_ANY_BIT => at += jump(value & it.k != 0),
+                RETURN => return it.k,
+                code => panic!("unknown instruction {code}"),
+            }
+        }
+    }
+
+    fn outcome(sockets: Sockets, call: c_long, arguments: [u64; 2]) -> u32 {
+        let program = filter(sockets).unwrap();
+        run(&program, OWN_ARCHITECTURE.unwrap(), number(call), arguments)
+    }
+
+    const EPERM: u32 = ERROR | 1;
+
+    #[test]
+    fn what_is_listed_is_refused_and_all_else_allowed() {
+        for call in REFUSED {
+            assert_eq!(outcome(Sockets::Loopback, call, [0; 2]), EPERM, "{call}");
+        }
+        for call in [libc::SYS_read, libc::SYS_openat, libc::SYS_execve, libc::SYS_socketpair] {
+            assert_eq!(outcome(Sockets::None, call, [0; 2]), ALLOW, "{call}");
+        }
+        assert_eq!(outcome(Sockets::None, libc::SYS_clone3, [0; 2]), ERROR | 38);
+    }
+
+    #[test]
+    fn s90_sockets_are_told_by_their_family() {
+        let (inet, inet6, unix, netlink, packet, vsock) = (2, 10, 1, 16, 17, 40);
+        for (sockets, family, allowed) in [
+            (Sockets::Loopback, inet, true),
+            (Sockets::Loopback, inet6, true),
+            (Sockets::Loopback, unix, false),
+            (Sockets::Loopback, netlink, false),
+            (Sockets::Loopback, packet, false),
+            (Sockets::Loopback, vsock, false),
+            (Sockets::None, inet, false),
+            (Sockets::None, inet6, false),
+            (Sockets::None, unix, false),
+            // The kernel takes the lower half alone, whatever stands in the upper one.
+            (Sockets::Loopback, unix | 1 << 40, false),
+            (Sockets::Loopback, inet | 1 << 40, true),
+        ] {
+            let wanted = if allowed { ALLOW } else { EPERM };
+            assert_eq!(
+                outcome(sockets, libc::SYS_socket, [family, 0]),
+                wanted,
+                "{sockets:?} {family}"
+            );
+        }
+    }
+
+    #[test]
+    fn s75_nothing_types_into_a_terminal() {
+        let ioctl = |request| outcome(Sockets::Loopback, libc::SYS_ioctl, [0, request]);
+        assert_eq!([ioctl(0x5412), ioctl(0x5412 | 1 << 32), ioctl(0x541c)], [EPERM; 3]);
+        assert_eq!(ioctl(0x5401), ALLOW);
+    }
+
+    #[test]
+    fn threads_are_made_and_namespaces_are_not() {
+        let clone = |flags: i32| outcome(Sockets::None, libc::SYS_clone, [flags as u32 as u64, 0]);
+        assert_eq!(clone(libc::CLONE_VM | libc::CLONE_THREAD | libc::CLONE_FS), ALLOW);
+        for flag in [libc::CLONE_NEWUSER, libc::CLONE_NEWNS, libc::CLONE_NEWNET] {
+            assert_eq!(clone(flag | libc::CLONE_VM), EPERM);
+        }
+    }
+
+    #[test]
+    fn calls_under_other_numbers_end_the_process() {
+        let program = filter(Sockets::Loopback).unwrap();
+        let i386 = 0x4000_0003;
+        assert_eq!(run(&program, i386, 1, [0; 2]), KILL);
+        if let Some(first) = FOREIGN_NUMBERS {
+            let own = OWN_ARCHITECTURE.unwrap();
+            assert_eq!(run(&program, own, first + 41, [1, 0]), KILL);
+        }
+    }
+
+    #[test]
+    fn each_instruction_is_eight_bytes() {
+        let program = filter(Sockets::None).unwrap();
+        let bytes = bytes(&program);
+        assert_eq!(bytes.len(), program.len() * 8);
+        assert_eq!(bytes[..8], [0x20, 0, 0, 0, 4, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,279 @@
+//! Landlock: the kernel refuses a thread, and all that it starts, what is not granted.
+//!
+//! Grants go to a folder with all below it and cannot be taken back further down. So where
+//! something must not be changed or read, its neighbours are granted one by one, and not the
+//! folder they lie in: directly in it nothing can be made, renamed or removed. That holds for the
+//! sandbox's own folder in any case, since names in it have to be kept free.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus,
+    PathBeneath, PathFd, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    RulesetStatus, Scope,
+};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+
+use super::filter::{self, Sockets};
+use crate::domain::{Network, View};
+
+/// The first version that holds back truncation: Linux 6.2.
+const OLDEST: ABI = ABI::V3;
+
+/// What of `/dev` commands get.
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+/// What is granted on a path and all below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grant {
+    /// Reading and running.
+    Read,
+    /// That, and all changes.
+    Change,
+}
+
+/// What is granted. `list` gives what is in a folder, without links.
+pub(super) fn grants(
+    view: &View,
+    scratch: &Path,
+    list: &dyn Fn(&Path) -> Vec<PathBuf>,
+) -> Vec<(PathBuf, Grant)> {
+    let covered: Vec<&Path> = view.covered.iter().map(|spot| spot.path.as_path()).collect();
+    let mut hidden = covered.clone();
+    hidden.extend(view.private.iter().map(PathBuf::as_path));
+    hidden.push(Path::new("/dev"));
+    let mut closed = covered.clone();
+    closed.extend(view.fixed.iter().map(PathBuf::as_path));
+    closed.extend(view.absent.iter().map(|spot| spot.path.as_path()));
+
+    let mut grants = Vec::new();
+    open(Path::new("/"), &hidden, Grant::Read, list, &mut grants);
+    // It may lie in a folder for all programs.
+    open(&view.dir, &covered, Grant::Read, list, &mut grants);
+    open(&view.dir, &closed, Grant::Change, list, &mut grants);
+    grants.extend(view.kept.iter().map(|path| (path.clone(), Grant::Read)));
+    grants.extend(DEVICES.map(|path| (PathBuf::from(path), Grant::Change)));
+    grants.push((scratch.to_owned(), Grant::Change));
+    grants
+}
+
+fn open(
+    path: &Path,
+    closed: &[&Path],
+    grant: Grant,
+    list: &dyn Fn(&Path) -> Vec<PathBuf>,
+    grants: &mut Vec<(PathBuf, Grant)>,
+) {
+    if closed.iter().any(|closed| path.starts_with(closed)) {
+        return;
+    }
+    if !closed.iter().any(|closed| closed.starts_with(path)) {
+        return grants.push((path.to_owned(), grant));
+    }
+    for child in list(path) {
+        open(&child, closed, grant, list, grants);
+    }
+}
+
+/// What is in a folder, without links: what they lead to is granted where it lies, or is not.
+pub(super) fn list(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let entries = entries.filter_map(Result::ok);
+    entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// Why this thread could not be confined.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LandlockError {
+    #[error("Landlock refuses: {0}")]
+    Refused(#[from] RulesetError),
+    #[error("only a part of it is enforced: {0:?}")]
+    InPart(RestrictionStatus),
+    #[error("{0}")]
+    TooOld(String),
+    #[error("the capabilities of root cannot be given up: {0}")]
+    Capabilities(rustix::io::Errno),
+    #[error("seccomp refuses: {0}")]
+    Seccomp(#[from] seccompiler::Error),
+    #[error("slug has no seccomp filter for this kind of processor")]
+    Processor,
+}
+
+/// Confines the calling thread, for good, with all that it starts from here on.
+pub(super) fn confine_thread(view: &View, scratch: &Path) -> Result<(), LandlockError> {
+    let abi = version()?;
+    let files = AccessFs::from_all(abi);
+    let mut rules =
+        Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(files)?;
+    if abi >= ABI::V4 && view.network == Network::Off {
+        rules = rules.handle_access(AccessNet::from_all(abi))?;
+    }
+    if abi >= ABI::V6 {
+        rules = rules.scope(Scope::from_all(abi))?;
+    }
+    let mut rules = rules.create()?;
+    for (path, grant) in grants(view, scratch, &list) {
+        let access = match grant {
+            Grant::Read => AccessFs::from_read(abi),
+            Grant::Change => files,
+        };
+        // What has gone meanwhile, or cannot be opened, is simply not granted.
+        if let Ok(open) = PathFd::new(&path) {
+            let access = access & right_for(&path, abi);
+            rules = rules.add_rule(PathBeneath::new(open, access))?;
+        }
+    }
+    let status = rules.restrict_self()?;
+    if status.ruleset != RulesetStatus::FullyEnforced || !status.no_new_privs {
+        return Err(LandlockError::InPart(status));
+    }
+    // Some checks are passed over for who has them, and slug may have been started by root.
+    let none = CapabilitySet::empty();
+    let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    set_capabilities(None, none).map_err(LandlockError::Capabilities)?;
+    let sockets = match view.network {
+        Network::Off => Sockets::None,
+        Network::On => Sockets::Loopback,
+    };
+    let filter = filter::filter(sockets).ok_or(LandlockError::Processor)?;
+    Ok(seccompiler::apply_filter(&filter)?)
+}
+
+/// What can be granted on a path: rights on folders mean nothing on a file.
+fn right_for(path: &Path, abi: ABI) -> BitFlags<AccessFs> {
+    let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    if is_folder { AccessFs::from_all(abi) } else { AccessFs::from_file(abi) }
+}
+
+/// The version that this kernel has.
+fn version() -> Result<ABI, LandlockError> {
+    // Only a ruleset in force says what it is enforced by, and a thread that has nothing more to
+    // do can bear any.
+    let asked = thread::spawn(|| -> Result<RestrictionStatus, RulesetError> {
+        Ruleset::default()
+            .set_compatibility(CompatLevel::BestEffort)
+            .handle_access(AccessFs::from_all(OLDEST))?
+            .create()?
+            .restrict_self()
+    });
+    let status = match asked.join() {
+        Ok(status) => status?,
+        Err(_) => return Err(LandlockError::TooOld("the kernel cannot be asked".to_owned())),
+    };
+    let abi = match status.landlock {
+        LandlockStatus::NotEnabled => {
+            let why = "it is switched off: add `landlock` to the kernel's `lsm=` parameter";
+            return Err(LandlockError::TooOld(why.to_owned()));
+        }
+        LandlockStatus::NotImplemented => {
+            return Err(LandlockError::TooOld("this kernel does not have it".to_owned()));
+        }
+        LandlockStatus::Available { effective_abi, .. } => effective_abi,
+    };
+    if abi < OLDEST {
+        let (have, need) = (abi as i32, OLDEST as i32);
+        return Err(LandlockError::TooOld(format!(
+            "this kernel has version {have} of it, and version {need} is needed (Linux 6.2)"
+        )));
+    }
+    Ok(abi)
+}
+
+/// Confines a thread around a folder and tries to leave it. Why it does not hold is a phrase.
+pub(super) fn try_out() -> Result<(), String> {
+    let inside = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let outside = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let view = View {
+        dir: inside.path().to_owned(),
+        fixed: Vec::new(),
+        held: Vec::new(),
+        absent: Vec::new(),
+        covered: Vec::new(),
+        private: Vec::new(),
+        kept: Vec::new(),
+        network: Network::Off,
+    };
+    let (scratch, target) = (inside.path().to_owned(), outside.path().join("out"));
+    let tried = thread::spawn(move || {
+        confine_thread(&view, &scratch).map_err(|error| error.to_string())?;
+        let stays = fs::write(&target, "out").is_err();
+        let works = fs::write(scratch.join("in"), "in").is_ok();
+        if stays && works { Ok(()) } else { Err("it does not hold what it promises".to_owned()) }
+    });
+    tried.join().unwrap_or_else(|_| Err("trying it failed".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use crate::domain::{Spot, SpotKind};
+
+    use super::*;
+
+    /// A small machine: each folder with what is in it.
+    fn machine() -> BTreeMap<&'static str, Vec<&'static str>> {
+        BTreeMap::from([
+            ("/", vec!["/usr", "/home", "/tmp", "/dev"]),
+            ("/home", vec!["/home/u", "/home/v"]),
+            ("/home/u", vec!["/home/u/.ssh", "/home/u/app", "/home/u/notes"]),
+            ("/home/u/app", vec!["/home/u/app/.git", "/home/u/app/src", "/home/u/app/pkg"]),
+            ("/home/u/app/pkg", vec!["/home/u/app/pkg/.npmrc", "/home/u/app/pkg/lib"]),
+        ])
+    }
+
+    fn of(view: &View, wanted: Grant) -> Vec<String> {
+        let machine = machine();
+        let list = |folder: &Path| {
+            let children = machine.get(folder.to_str().unwrap()).cloned().unwrap_or_default();
+            children.into_iter().map(PathBuf::from).collect()
+        };
+        let granted = grants(view, Path::new("/tmp/scratch"), &list);
+        let paths = granted.into_iter().filter(|(_, grant)| *grant == wanted);
+        paths
+            .map(|(path, _)| path.display().to_string())
+            .filter(|it| !it.starts_with("/dev"))
+            .collect()
+    }
+
+    fn view() -> View {
+        View {
+            dir: "/home/u/app".into(),
+            fixed: vec!["/home/u/app/.git".into(), "/home/u/app/pkg/.npmrc".into()],
+            held: Vec::new(),
+            absent: vec![Spot { path: "/home/u/app/.slug".into(), kind: SpotKind::Folder }],
+            covered: vec![Spot { path: "/home/u/.ssh".into(), kind: SpotKind::Folder }],
+            private: vec!["/tmp".into()],
+            kept: Vec::new(),
+            network: Network::Off,
+        }
+    }
+
+    #[test]
+    fn neighbours_of_what_is_hidden_are_granted_one_by_one() {
+        assert_eq!(
+            of(&view(), Grant::Read),
+            ["/usr", "/home/u/app", "/home/u/notes", "/home/v", "/home/u/app"]
+        );
+    }
+
+    #[test]
+    fn nothing_above_what_is_fixed_can_be_changed() {
+        assert_eq!(
+            of(&view(), Grant::Change),
+            ["/home/u/app/src", "/home/u/app/pkg/lib", "/tmp/scratch"]
+        );
+    }
+
+    #[test]
+    fn a_folder_among_the_shared_ones_is_granted_all_the_same() {
+        let view = View { dir: "/tmp/w".into(), fixed: Vec::new(), absent: Vec::new(), ..view() };
+        assert!(of(&view, Grant::Change).contains(&"/tmp/w".to_owned()));
+        assert!(of(&view, Grant::Read).contains(&"/tmp/w".to_owned()));
+    }
+}

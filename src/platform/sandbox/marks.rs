@@ -1,0 +1,89 @@
+//! What a failed command prints when it is a sandbox that was in its way.
+
+use crate::domain::{Boundary, Method, Network};
+
+/// Where it is looked for: the end of what was printed.
+const LOOKED_AT: usize = 16 << 10;
+
+/// The longest that is repeated of a line.
+const LONGEST: usize = 200;
+
+/// In any sandbox, in lower case.
+const MARKS: [&str; 4] =
+    ["read-only file system", "operation not permitted", "erofs", "outside of the sandbox"];
+
+/// Without a network.
+const OF_NETWORK: [&str; 9] = [
+    "network is unreachable",
+    "network unreachable",
+    "temporary failure in name resolution",
+    "could not resolve host",
+    "name or service not known",
+    "nodename nor servname",
+    "connection refused",
+    "eai_again",
+    "enetunreach",
+];
+
+/// Where the kernel refuses what can still be seen.
+const OF_REFUSAL: [&str; 2] = ["permission denied", "eacces"];
+
+/// The line by which a command that failed shows that the sandbox may be why; none where nothing
+/// speaks for it.
+pub fn mark_in(printed: &str, boundary: &Boundary) -> Option<String> {
+    let from = printed.ceil_char_boundary(printed.len().saturating_sub(LOOKED_AT));
+    let is_mark = |line: &str| {
+        let line = line.to_ascii_lowercase();
+        let has = |marks: &[&str]| marks.iter().any(|mark| line.contains(mark));
+        has(&MARKS)
+            || (boundary.network == Network::Off && has(&OF_NETWORK))
+            || (boundary.method != Method::Bubblewrap && has(&OF_REFUSAL))
+    };
+    let line = printed[from..].lines().rev().find(|line| is_mark(line))?.trim();
+    Some(match line.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_told_from_any_other_failure() {
+        let at = |method, network| Boundary { method, dir: "/w".into(), network };
+        let bwrap = at(Method::Bubblewrap, Network::Off);
+        let landlock = at(Method::Landlock, Network::Off);
+        let open = at(Method::Bubblewrap, Network::On);
+        let rofs = "touch: cannot touch '/etc/x': Read-only file system";
+        let denied = "bash: /etc/x: Permission denied";
+        let dns = "curl: (6) Could not resolve host: example.com";
+        for (boundary, printed, found) in [
+            (&bwrap, rofs, true),
+            (&landlock, rofs, true),
+            (&bwrap, denied, false),
+            (&landlock, denied, true),
+            (&bwrap, dns, true),
+            (&open, dns, false),
+            (&bwrap, "error[E0308]: mismatched types", false),
+            (&bwrap, "", false),
+        ] {
+            let text = format!("one\n{printed}\nlast");
+            let mark = mark_in(&text, boundary);
+            assert_eq!(mark.as_deref(), found.then_some(printed), "{boundary:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_line_is_cut_and_only_the_end_counts() {
+        let boundary =
+            Boundary { method: Method::Bubblewrap, dir: "/w".into(), network: Network::Off };
+        let line = format!("{} Operation not permitted", "ä".repeat(9));
+        assert_eq!(mark_in(&line, &boundary), Some(line.clone()));
+        let long = format!("EPERM: Operation not permitted {}", "ä".repeat(500));
+        assert_eq!(mark_in(&long, &boundary).unwrap().chars().count(), LONGEST + 1);
+        let early = format!("{line}\n{}", "ä".repeat(LOOKED_AT));
+        assert_eq!(mark_in(&early, &boundary), None);
+    }
+}

@@ -1,0 +1,174 @@
+//! Keeps commands inside what a [`View`] says, by the means that this machine has: bubblewrap,
+//! else Landlock with seccomp; on macOS `sandbox-exec`.
+//!
+//! Whether a means works is found out by using it, once, before the first command. Where none
+//! does there is no sandbox, and [`Unavailable`] says what is missing: nothing is ever run with
+//! less than was asked for. A host that keeps what it runs inside (`ProcessHost::inside`) is a host
+//! like any other, so whoever runs something from the workspace (a tool, a hook, a formatter, a
+//! language server) is handed that one and knows nothing of sandboxes.
+//!
+//! The supervisor of each command ([`super::child`]) sets the sandbox up; it stays outside, so
+//! that it can end all that is inside.
+
+mod keeping;
+mod marks;
+mod placeholder;
+
+#[cfg(target_os = "linux")]
+pub(super) mod attempts;
+#[cfg(target_os = "linux")]
+mod bubblewrap;
+#[cfg(target_os = "linux")]
+mod filter;
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
+#[cfg(target_os = "linux")]
+mod start;
+#[cfg(target_os = "linux")]
+mod stubs;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Method, View};
+
+#[cfg(target_os = "linux")]
+pub use attempts::{Attempt, CameTo, trial};
+pub use keeping::Looking;
+pub use marks::mark_in;
+pub use placeholder::is_placeholder;
+
+pub(super) use keeping::Keeping;
+#[cfg(target_os = "linux")]
+pub(super) use start::{Inside, start};
+
+/// What keeps commands inside, found to work here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Means {
+    /// This `bwrap`.
+    Bubblewrap(PathBuf),
+    /// The kernel's Landlock, with seccomp.
+    Landlock,
+    /// macOS's `sandbox-exec`.
+    Seatbelt,
+}
+
+/// A command's sandbox, as its supervisor is told of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confinement {
+    /// By what.
+    pub means: Means,
+    /// What it sees.
+    pub view: View,
+}
+
+/// Why there is no sandbox here: what each of the means that were tried lacks.
+#[derive(Debug, thiserror::Error)]
+#[error("There is no sandbox on this machine, and slug does not pretend to one.{}", lacks(.0))]
+pub struct Unavailable(pub Vec<(Method, String)>);
+
+fn lacks(tried: &[(Method, String)]) -> String {
+    tried.iter().map(|(method, why)| format!("\n  {method}: {why}")).collect()
+}
+
+impl Means {
+    /// Its name.
+    pub fn method(&self) -> Method {
+        match self {
+            Self::Bubblewrap(_) => Method::Bubblewrap,
+            Self::Landlock => Method::Landlock,
+            Self::Seatbelt => Method::Seatbelt,
+        }
+    }
+}
+
+/// Which means are tried: all, or one alone.
+pub fn find(only: Option<Method>, path: &OsStr, workspace: &Path) -> Result<Means, Unavailable> {
+    let mut lacks = Vec::new();
+    for method in methods().iter().filter(|method| only.is_none_or(|only| only == **method)) {
+        match try_out(*method, path, workspace) {
+            Ok(means) => return Ok(means),
+            Err(why) => lacks.push((*method, why)),
+        }
+    }
+    if let (Some(only), true) = (only, lacks.is_empty()) {
+        lacks.push((only, "it belongs to another operating system".to_owned()));
+    }
+    Err(Unavailable(lacks))
+}
+
+/// The means of this operating system, the best first.
+pub fn methods() -> &'static [Method] {
+    if cfg!(target_os = "linux") {
+        &[Method::Bubblewrap, Method::Landlock]
+    } else if cfg!(target_os = "macos") {
+        &[Method::Seatbelt]
+    } else {
+        &[]
+    }
+}
+
+/// Uses a means for a command that does nothing. Why it does not work is a phrase.
+#[cfg(target_os = "linux")]
+fn try_out(method: Method, path: &OsStr, workspace: &Path) -> Result<Means, String> {
+    if filter::filter(filter::Sockets::Loopback).is_none() {
+        return Err("slug has no seccomp filter for this kind of processor".to_owned());
+    }
+    match method {
+        Method::Bubblewrap => bubblewrap::try_out(path, workspace).map(Means::Bubblewrap),
+        Method::Landlock => landlock::try_out().map(|()| Means::Landlock),
+        Method::Seatbelt => Err("it belongs to macOS".to_owned()),
+    }
+}
+
+#[cfg(target_os = "macos")]
+fn try_out(method: Method, _path: &OsStr, _workspace: &Path) -> Result<Means, String> {
+    match method {
+        Method::Seatbelt => seatbelt::try_out().map(|()| Means::Seatbelt),
+        Method::Bubblewrap | Method::Landlock => Err("it belongs to Linux".to_owned()),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn try_out(_method: Method, _path: &OsStr, _workspace: &Path) -> Result<Means, String> {
+    Err("slug has no sandbox for this operating system".to_owned())
+}
+
+/// The words that a bash is started with, so that a sandbox's own program can start it.
+pub(super) struct Words<'a> {
+    pub bash: &'a Path,
+    pub arguments: Vec<std::ffi::OsString>,
+}
+
+/// Elsewhere than on Linux a supervisor only starts a program.
+#[cfg(not(target_os = "linux"))]
+pub(super) struct Inside {
+    /// The first process in it.
+    pub direct: rustix::process::Pid,
+}
+
+#[cfg(target_os = "macos")]
+pub(super) fn start(
+    confinement: &Confinement,
+    words: &Words<'_>,
+    stdin: std::process::Stdio,
+) -> std::io::Result<(Inside, Option<std::process::ChildStdin>)> {
+    use std::os::unix::process::CommandExt;
+
+    let mut command = seatbelt::command(&confinement.view, words);
+    let mut child = command.stdin(stdin).process_group(0).spawn()?;
+    Ok((Inside { direct: rustix::process::Pid::from_child(&child) }, child.stdin.take()))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub(super) fn start(
+    _confinement: &Confinement,
+    _words: &Words<'_>,
+    _stdin: std::process::Stdio,
+) -> std::io::Result<(Inside, Option<std::process::ChildStdin>)> {
+    Err(std::io::Error::from(std::io::ErrorKind::Unsupported))
+}

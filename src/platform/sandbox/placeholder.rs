@@ -1,0 +1,28 @@
+//! What stands for a while at a name that must not come into being. To everybody but the sandbox it
+//! is as if nothing were there.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::domain::SpotKind;
+
+/// The mode of a file; nobody else makes an empty one so.
+pub(super) const FILE: u32 = 0o400;
+
+/// The mode of a folder.
+pub(super) const FOLDER: u32 = 0o500;
+
+/// Whether what is at `path` is one.
+pub fn is_placeholder(path: &Path, kind: SpotKind) -> bool {
+    let Ok(found) = fs::symlink_metadata(path) else { return false };
+    let mode = found.permissions().mode() & 0o7777;
+    match kind {
+        SpotKind::File => found.is_file() && found.len() == 0 && mode == FILE,
+        SpotKind::Folder => {
+            found.is_dir()
+                && mode == FOLDER
+                && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+        }
+    }
+}

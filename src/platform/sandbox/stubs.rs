@@ -1,0 +1,165 @@
+//! Keeps names free while a sandbox is open.
+//!
+//! A view can only cover a name that is there. So something empty is put there for as long as a
+//! command runs, marked by its mode, and covered. Each holder has a lock on it, and the last one
+//! takes it away; what a killed slug has left behind is taken over and away by the next command.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+
+use super::placeholder::{FILE, FOLDER, is_placeholder};
+use crate::domain::{Spot, SpotKind};
+
+/// Names that are held.
+#[derive(Debug, Default)]
+pub(super) struct Stubs(Vec<Stub>);
+
+#[derive(Debug)]
+struct Stub {
+    path: PathBuf,
+    kind: SpotKind,
+    lock: File,
+}
+
+/// What was found at a name that was free a moment ago.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    /// It is held.
+    Free,
+    /// Who runs the command could not make it, either.
+    OutOfReach,
+}
+
+impl Stubs {
+    /// Holds the names, and returns those that are covered for it. A name at which something else
+    /// has appeared is an error: the view is out of date.
+    pub(super) fn hold(absent: &[Spot]) -> io::Result<(Self, Vec<Spot>)> {
+        let (mut stubs, mut held) = (Self::default(), Vec::new());
+        for spot in absent {
+            match stubs.hold_one(spot)? {
+                Held::Free => held.push(spot.clone()),
+                Held::OutOfReach => {}
+            }
+        }
+        Ok((stubs, held))
+    }
+
+    fn hold_one(&mut self, spot: &Spot) -> io::Result<Held> {
+        let Spot { path, kind } = spot;
+        // Another slug may take its own away between the look and the lock.
+        for _ in 0..16 {
+            match make(path, *kind) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+                    ) =>
+                {
+                    return Ok(Held::OutOfReach);
+                }
+                Err(error) => return Err(error),
+            }
+            let flags = OFlags::NOFOLLOW.bits() as i32;
+            let lock = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+                Ok(lock) => lock,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            flock(&lock, FlockOperation::LockShared)?;
+            if !is_same(&lock, path) {
+                continue;
+            }
+            if !is_placeholder(path, *kind) {
+                return Err(io::Error::other(format!(
+                    "{} has just been made: try again",
+                    path.display()
+                )));
+            }
+            self.0.push(Stub { path: path.clone(), kind: *kind, lock });
+            return Ok(Held::Free);
+        }
+        Err(io::Error::other(format!("{} cannot be kept free", path.display())))
+    }
+}
+
+fn make(path: &Path, kind: SpotKind) -> io::Result<()> {
+    match kind {
+        SpotKind::File => {
+            OpenOptions::new().write(true).create_new(true).mode(FILE).open(path).map(drop)
+        }
+        SpotKind::Folder => DirBuilder::new().mode(FOLDER).create(path),
+    }
+}
+
+fn is_same(open: &File, path: &Path) -> bool {
+    let (Ok(open), Ok(there)) = (open.metadata(), fs::symlink_metadata(path)) else { return false };
+    (open.dev(), open.ino()) == (there.dev(), there.ino())
+}
+
+impl Drop for Stubs {
+    fn drop(&mut self) {
+        for Stub { path, kind, lock } in self.0.drain(..) {
+            // Whoever else holds it takes it away later.
+            let is_last = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+            if is_last && is_placeholder(&path, kind) {
+                // What cannot be taken away now is by the next command.
+                let _ = match kind {
+                    SpotKind::File => fs::remove_file(&path),
+                    SpotKind::Folder => fs::remove_dir(&path),
+                };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spots(folder: &Path) -> Vec<Spot> {
+        vec![
+            Spot { path: folder.join(".mcp.json"), kind: SpotKind::File },
+            Spot { path: folder.join(".slug"), kind: SpotKind::Folder },
+        ]
+    }
+
+    #[test]
+    fn the_last_holder_takes_them_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let spots = spots(folder.path());
+        let (first, held) = Stubs::hold(&spots).unwrap();
+        assert_eq!(held, spots);
+        let (second, _) = Stubs::hold(&spots).unwrap();
+        drop(first);
+        assert!(spots.iter().all(|spot| is_placeholder(&spot.path, spot.kind)));
+        drop(second);
+        assert!(spots.iter().all(|spot| !spot.path.exists()));
+    }
+
+    #[test]
+    fn what_a_killed_slug_left_is_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let spots = spots(folder.path());
+        for spot in &spots {
+            make(&spot.path, spot.kind).unwrap();
+        }
+        drop(Stubs::hold(&spots).unwrap());
+        assert!(spots.iter().all(|spot| !spot.path.exists()));
+    }
+
+    #[test]
+    fn what_is_somebodys_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let spots = spots(folder.path());
+        fs::write(&spots[0].path, "").unwrap();
+        let error = Stubs::hold(&spots).unwrap_err();
+        assert!(error.to_string().contains("has just been made"), "{error}");
+        assert!(spots[0].path.exists());
+    }
+}

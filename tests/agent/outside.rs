@@ -1,0 +1,146 @@
+//! Commands that fail in a sandbox, and the question whether they may run outside of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::json;
+use slug_code::agent::{Command, Event, Person, Start};
+use slug_code::domain::{Answer, Matter, Mode, ToolStatus};
+use slug_code::session::{Entry, TurnOutcome};
+use slug_code::tools::{Exit, ExitCause, ProcessError, Processes, Script};
+use tokio_util::sync::CancellationToken;
+
+use super::fakes::{calls, words};
+use super::rig::{Rig, Scene, play};
+
+/// A sandbox in which each command prints this and fails.
+struct Failing(&'static str);
+
+#[async_trait]
+impl Processes for Failing {
+    async fn run(
+        &self,
+        _script: Script,
+        output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
+        _cancel: CancellationToken,
+    ) -> Result<Exit, ProcessError> {
+        output(self.0.as_bytes());
+        let (cause, elapsed) = (ExitCause::Code(1), Duration::ZERO);
+        Ok(Exit { cause, elapsed, left_running: false })
+    }
+}
+
+const MARK: &str = "touch: cannot touch '/x': Read-only file system";
+
+fn scene(printed: &'static str) -> Scene {
+    Scene { sandbox: Some(Arc::new(Failing(printed))), ..Scene::in_mode(Mode::Sandbox) }
+}
+
+/// The agent in the middle of a turn in which it runs `touch /x`.
+async fn running(scene: &Scene) -> Rig {
+    let rig = scene.open(Start::New).await;
+    play(scene, [calls(&[("c", "Bash", json!({"command": "touch /x"}))]), words("done")]);
+    rig.send("go").await;
+    rig
+}
+
+fn approvals(rig: &Rig) -> Vec<String> {
+    let approved = rig.records().into_iter().filter_map(|record| match record.entry {
+        Entry::ToolStarted { approved_by, .. } => Some(approved_by),
+        _ => None,
+    });
+    approved.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s118_a_command_that_failed_inside_runs_outside_once_a_person_says_so() {
+    let scene = scene(MARK);
+    let mut rig = running(&scene).await;
+    let question = rig.asked().await;
+    assert_eq!(question.matter, Matter::Outside);
+    assert_eq!(question.input["command"], "'touch' '/x'");
+    assert!(question.reason.contains(MARK) && question.reason.contains("bwrap around"));
+    assert!(question.allow_rules.is_empty() && question.deny_rule.is_none());
+    assert!(scene.processes.happened().is_empty(), "nothing runs outside before the answer");
+    rig.answer(&question, Answer::Once).await;
+    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    assert_eq!(scene.processes.happened(), ["begin touch /x", "end touch /x"]);
+    let (told, status) = rig.result("c");
+    assert_eq!(status, ToolStatus::Done);
+    assert!(told.starts_with("touch /x says hello") && told.contains("outside"), "{told}");
+    assert_eq!(approvals(&rig)[1..], ["person (outside the sandbox)"]);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s118_a_no_leaves_it_as_it_is() {
+    let scene = scene(MARK);
+    let mut rig = running(&scene).await;
+    let question = rig.asked().await;
+    let instruction = Some("write to src instead".to_owned());
+    rig.answer(&question, Answer::Deny { instruction }).await;
+    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    let (told, status) = rig.result("c");
+    assert_eq!(status, ToolStatus::Failed);
+    assert!(told.contains(MARK) && told.contains("write to src instead"), "{told}");
+    assert!(scene.processes.happened().is_empty());
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s118_without_a_person_nothing_runs_outside() {
+    let scene = Scene { person: Person::Absent, ..scene(MARK) };
+    let mut rig = running(&scene).await;
+    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    assert_eq!(rig.questions(), 0);
+    let (told, _) = rig.result("c");
+    assert!(told.contains("Nobody is there to let it run outside"), "{told}");
+    assert!(scene.processes.happened().is_empty());
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_of_its_own_is_not_asked_about() {
+    let scene = scene("error: 2 tests failed");
+    let mut rig = running(&scene).await;
+    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    assert_eq!((rig.questions(), approvals(&rig).len()), (0, 1));
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_withdraws_the_question() {
+    let scene = scene(MARK);
+    let mut rig = running(&scene).await;
+    let question = rig.asked().await;
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    let withdrawn =
+        |event: &Event| matches!(event, Event::ApprovalWithdrawn(id) if *id == question.id);
+    assert!(rig.heard.iter().any(withdrawn), "{:#?}", rig.heard);
+    assert!(scene.processes.happened().is_empty());
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_of_the_persons_own_runs_outside() {
+    let scene = scene(MARK);
+    let mut rig = scene.open(Start::New).await;
+    rig.tell(Command::Shell { command: "make install".into() }).await;
+    rig.until("its end", |event| matches!(event, Event::ToolEnded { .. })).await;
+    assert_eq!(rig.questions(), 0);
+    assert_eq!(scene.processes.happened(), ["begin make install", "end make install"]);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_mode_of_the_sandbox_needs_one() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    rig.tell(Command::SetMode(Mode::Sandbox)).await;
+    rig.until("a notice", |event| matches!(event, Event::Notice { .. })).await;
+    assert!(rig.notices()[0].contains("--sandbox DIR"), "{:?}", rig.notices());
+    let changed = |event: &&Event| matches!(event, Event::ModeChanged(Mode::Sandbox));
+    assert_eq!(rig.heard.iter().filter(changed).count(), 0);
+    rig.close().await;
+}

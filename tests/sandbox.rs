@@ -1,0 +1,476 @@
+//! Commands inside each kind of sandbox that this machine can have, run by the real binary's
+//! supervisor. A kind that it cannot have is named on standard error and passed over.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "what helps a test may fail and tell")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{TcpListener, UdpSocket};
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use slug_code::domain::{Method, Network};
+use slug_code::permissions::sandbox::{Disk, Sandbox};
+use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
+use slug_code::platform::process::{Piped, ProcessHost, Programs};
+use slug_code::platform::sandbox::{self, Means};
+use slug_code::tools::{Exit, ExitCause, ProcessError, Processes, Script};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// A folder with a sandbox around it, a home with secrets, and a place outside.
+struct Scene {
+    _root: TempDir,
+    dir: PathBuf,
+    home: PathBuf,
+    outside: PathBuf,
+    host: ProcessHost,
+    means: Means,
+    network: Network,
+}
+
+/// What came of a script.
+struct Ran {
+    exit: Result<Exit, ProcessError>,
+    printed: String,
+    means: Means,
+}
+
+impl Ran {
+    fn works(&self) -> bool {
+        self.exit.as_ref().is_ok_and(|exit| exit.cause == ExitCause::Code(0))
+    }
+
+    fn holds(self, what: &str) {
+        assert!(!self.works(), "{what} got through {:?}: {}", self.means, self.printed);
+    }
+
+    fn passes(self, what: &str) {
+        assert!(self.works(), "{what} {:?}: {:?} {}", self.means, self.exit, self.printed);
+    }
+}
+
+/// What works here, each with its name.
+fn each() -> Vec<Means> {
+    let path = std::env::var_os("PATH").unwrap();
+    let mut found = Vec::new();
+    for method in [Method::Bubblewrap, Method::Landlock] {
+        match sandbox::find(Some(method), &path, Path::new("/nowhere")) {
+            Ok(means) => found.push(means),
+            Err(why) => eprintln!("skipped: {why}"),
+        }
+    }
+    found
+}
+
+fn scenes() -> Vec<Scene> {
+    each().into_iter().map(Scene::with).collect()
+}
+
+impl Scene {
+    fn with(means: Means) -> Self {
+        let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let at = root.path().canonicalize().unwrap();
+        let (dir, home, outside) = (at.join("app"), at.join("home"), at.join("outside"));
+        for folder in [&dir.join("src"), &dir.join(".git/hooks"), &home.join(".ssh"), &outside] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        fs::create_dir_all(home.join(".slug")).unwrap();
+        fs::write(dir.join(".git/config"), "[core]\n").unwrap();
+        fs::write(home.join(".ssh/id"), "CANARY").unwrap();
+        fs::write(home.join(".slug/trust.json"), "CANARY").unwrap();
+        fs::write(outside.join("kept"), "as it was").unwrap();
+        let path = std::env::var_os("PATH").unwrap();
+        let programs = Programs {
+            slug: PathBuf::from(env!("CARGO_BIN_EXE_slug")),
+            ..Programs::find(&path, Path::new("/nowhere")).unwrap()
+        };
+        let environment =
+            ChildEnvironment::from_variables(std::env::vars_os(), &EnvironmentRules::default());
+        let host = ProcessHost::new(programs, environment).unwrap();
+        Self { _root: root, dir, home, outside, host, means, network: Network::Off }
+    }
+
+    fn port(&self) -> ProcessHost {
+        let slug_home = self.home.join(".slug");
+        let sandbox = Sandbox::around(&self.dir, Some(&self.home), &slug_home, self.network);
+        let sandbox = sandbox.unwrap();
+        let looking = move || sandbox.view(&Disk).map_err(|error| error.to_string());
+        self.host.inside(self.means.clone(), Arc::new(looking))
+    }
+
+    async fn run(&self, text: &str) -> Ran {
+        self.run_in(text, &self.dir).await
+    }
+
+    async fn run_in(&self, text: &str, cwd: &Path) -> Ran {
+        let timeout = Duration::from_secs(60);
+        let script = Script { text: text.to_owned(), cwd: cwd.to_owned(), timeout };
+        let mut printed = Vec::new();
+        let take = &mut |bytes: &[u8]| printed.extend(bytes);
+        let exit = self.port().run(script, take, CancellationToken::new()).await;
+        let means = self.means.clone();
+        Ran { exit, printed: String::from_utf8_lossy(&printed).into_owned(), means }
+    }
+
+    fn is_bubblewrap(&self) -> bool {
+        matches!(self.means, Means::Bubblewrap(_))
+    }
+
+    /// Nothing stays behind of what kept names free, once the last supervisor has ended.
+    fn is_tidy(&self) {
+        let by = Instant::now() + Duration::from_secs(60);
+        loop {
+            let left = fs::read_dir(&self.dir).unwrap().map(|it| it.unwrap().file_name());
+            let left: BTreeSet<_> = left.collect();
+            if left == BTreeSet::from([".git".into(), "src".into()]) {
+                return;
+            }
+            assert!(Instant::now() < by, "{:?} leaves {left:?}", self.means);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn outside(&self, name: &str) -> String {
+        self.outside.join(name).display().to_string()
+    }
+}
+
+#[tokio::test]
+async fn inside_a_folder_of_the_sandbox_work_goes_on() {
+    for scene in scenes() {
+        scene.run("echo new > src/new && mkdir src/a && mv src/new src/a/moved").await.passes("a");
+        assert_eq!(fs::read_to_string(scene.dir.join("src/a/moved")).unwrap(), "new\n");
+        scene.run("cat /etc/passwd > /dev/null && ls /usr/bin > /dev/null").await.passes("reads");
+        scene.run("f=$(mktemp) && echo x > $f && cat $f").await.passes("temporary files");
+        scene.run("rm src/a/moved && rmdir src/a").await.passes("removing");
+        assert!(!scene.dir.join("src/a").exists());
+        let ran = scene.run("exit 7").await;
+        assert_eq!(ran.exit.unwrap().cause, ExitCause::Code(7));
+    }
+}
+
+#[tokio::test]
+async fn new_files_beside_the_protected_ones_need_a_view_of_ones_own() {
+    for scene in scenes() {
+        let ran = scene.run("echo x > new").await;
+        // Landlock cannot let names be made in a folder and keep some of them free.
+        assert_eq!(ran.works(), scene.is_bubblewrap(), "{:?}: {}", scene.means, ran.printed);
+        assert_eq!(scene.dir.join("new").exists(), scene.is_bubblewrap());
+    }
+}
+
+#[tokio::test]
+async fn nothing_outside_can_be_changed() {
+    for scene in scenes() {
+        let target = scene.outside("kept");
+        for command in [
+            format!("echo x > {target}"),
+            format!("rm {target}"),
+            format!("mv {target} src/"),
+            format!("ln {target} src/hard && echo x > src/hard"),
+            format!("chmod 777 {target}"),
+            format!("truncate -s 0 {target}"),
+            format!("echo x > {}", scene.outside("new")),
+            format!("mkdir {}", scene.outside("folder")),
+            "echo x > /etc/slug-was-here".to_owned(),
+        ] {
+            // Landlock does not hold back a change of modes.
+            if !scene.is_bubblewrap() && command.starts_with("chmod") {
+                continue;
+            }
+            scene.run(&command).await.holds(&command);
+        }
+        assert_eq!(fs::read_to_string(scene.outside.join("kept")).unwrap(), "as it was");
+        assert_eq!(fs::read_dir(&scene.outside).unwrap().count(), 1);
+        assert!(!Path::new("/etc/slug-was-here").exists());
+    }
+}
+
+#[tokio::test]
+async fn s46_what_takes_orders_can_be_read_and_not_changed() {
+    for scene in scenes() {
+        fs::create_dir_all(scene.dir.join("sub/.git/hooks")).unwrap();
+        fs::create_dir(scene.dir.join(".cargo")).unwrap();
+        scene.run("cat .git/config").await.passes("reading it");
+        for command in [
+            "echo x > .git/hooks/pre-commit",
+            "echo x >> .git/config",
+            "mkdir .git/info && echo x > .git/info/attributes",
+            "mv .git g && mkdir .git",
+            "rm -r .git",
+            "echo x > .gitmodules",
+            "echo x > sub/.git/hooks/pre-commit",
+            "echo x > .cargo/config.toml",
+            "mv .cargo c && mkdir .cargo && echo x > .cargo/config.toml",
+        ] {
+            scene.run(command).await.holds(command);
+        }
+        assert_eq!(fs::read_to_string(scene.dir.join(".git/config")).unwrap(), "[core]\n");
+        assert_eq!(fs::read_dir(scene.dir.join(".git/hooks")).unwrap().count(), 0);
+    }
+}
+
+#[tokio::test]
+async fn s48_names_that_take_orders_cannot_come_into_being() {
+    for scene in scenes() {
+        for command in [
+            "echo '{}' > .mcp.json",
+            "mkdir .vscode && echo '{}' > .vscode/tasks.json",
+            "echo '{}' > .vscode/tasks.json",
+            "mkdir .idea",
+            "echo x > .envrc",
+            "echo x > src/x && mv src/x .npmrc",
+            "ln -s src .slug",
+            "mkdir .cargo && echo x > .cargo/config.toml",
+        ] {
+            scene.run(command).await.holds(command);
+        }
+        scene.is_tidy();
+    }
+}
+
+#[tokio::test]
+async fn secrets_and_slugs_own_state_cannot_be_read() {
+    for scene in scenes() {
+        for file in [".ssh/id", ".slug/trust.json"] {
+            let path = scene.home.join(file);
+            let ran = scene.run(&format!("cat {0}; cp {0} src/stolen", path.display())).await;
+            assert!(!ran.printed.contains("CANARY"), "{file}: {}", ran.printed);
+            let stolen = fs::read_to_string(scene.dir.join("src/stolen")).unwrap_or_default();
+            assert!(!stolen.contains("CANARY"), "{file}");
+        }
+        let into = format!("ln -s {} src/link; cat src/link/id", scene.home.join(".ssh").display());
+        let ran = scene.run(&into).await;
+        assert!(!ran.printed.contains("CANARY"), "{}", ran.printed);
+        // S112: whatever its folder, the state is never writable.
+        let state = format!("echo x > {}", scene.home.join(".slug/new").display());
+        scene.run(&state).await.holds("slug's state");
+    }
+}
+
+#[tokio::test]
+async fn s90_an_empty_list_means_no_network() {
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    tcp.set_nonblocking(true).unwrap();
+    udp.set_nonblocking(true).unwrap();
+    let (tcp_port, udp_port) = (tcp.local_addr().unwrap().port(), udp.local_addr().unwrap().port());
+    for scene in scenes() {
+        for command in [
+            format!("exec 3<>/dev/tcp/127.0.0.1/{tcp_port}"),
+            format!(
+                "unset http_proxy https_proxy HTTPS_PROXY ALL_PROXY; exec 3<>/dev/tcp/127.0.0.1/{tcp_port}"
+            ),
+            "exec 3<>/dev/tcp/1.1.1.1/443".to_owned(),
+            "exec 3<>/dev/tcp/::1/53".to_owned(),
+            "getent hosts example.com".to_owned(),
+            "getent ahosts example.com".to_owned(),
+        ] {
+            scene.run(&command).await.holds(&command);
+        }
+        scene.run(&format!("echo x > /dev/udp/127.0.0.1/{udp_port}")).await;
+        assert!(tcp.accept().is_err(), "{:?}", scene.means);
+        assert!(udp.recv(&mut [0; 8]).is_err(), "{:?}", scene.means);
+        scene.run("command -v curl || exit 1; curl -m 5 -s http://1.1.1.1").await.holds("curl");
+    }
+}
+
+/// Tries what no shell can, where there is a Perl.
+async fn perl(scene: &Scene, script: &str) -> Option<Ran> {
+    let has = scene.run("perl -e 1").await.works();
+    if !has {
+        eprintln!("skipped: there is no perl");
+        return None;
+    }
+    fs::write(scene.dir.join("src/try.pl"), script).unwrap();
+    Some(scene.run("perl src/try.pl").await)
+}
+
+#[tokio::test]
+async fn s90_other_families_are_refused_by_the_kernel() {
+    let families =
+        [("AF_VSOCK", 40, 1), ("AF_NETLINK", 16, 3), ("AF_PACKET", 17, 3), ("AF_UNIX", 1, 1)];
+    for scene in scenes() {
+        for (name, family, kind) in families {
+            let script =
+                format!("socket(my $s, {family}, {kind}, 0) or die \"$!\\n\"; print 'made';");
+            let Some(ran) = perl(&scene, &script).await else { return };
+            assert!(ran.printed.contains("not permitted"), "{name}: {}", ran.printed);
+        }
+        // io_uring_setup has this number on every processor.
+        let script = "$! = 0; syscall(425, 1, my $p = \"\\0\" x 120); die \"$!\\n\" if $!;";
+        let Some(ran) = perl(&scene, script).await else { return };
+        assert!(ran.printed.contains("not permitted"), "{}", ran.printed);
+    }
+}
+
+#[tokio::test]
+async fn s91_no_socket_outside_is_reached_and_no_descriptor_inherited() {
+    for scene in scenes() {
+        let beside = scene.outside.join("sock");
+        let _beside = UnixListener::bind(&beside).unwrap();
+        // A path of a socket has room for a hundred bytes or so.
+        let inside = UnixListener::bind(scene.dir.join("src/s"));
+        for path in [&beside, &scene.dir.join("src/s")] {
+            let script = format!(
+                "use Socket; socket(my $s, AF_UNIX, SOCK_STREAM, 0) or die \"$!\\n\"; \
+                 connect($s, pack_sockaddr_un('{}')) or die \"$!\\n\";",
+                path.display()
+            );
+            let Some(ran) = perl(&scene, &script).await else { return };
+            ran.holds("a socket outside");
+        }
+        drop(inside);
+        let ran = scene.run("ls /proc/self/fd | tr '\\n' ' '").await;
+        // The fourth is the listing's own.
+        assert_eq!(ran.printed.trim(), "0 1 2 3", "{:?}", scene.means);
+        for place in ["/run/docker.sock", "/var/run/docker.sock", "/run/user"] {
+            scene.run(&format!("cat {place} || ls {place}/*")).await.holds(place);
+        }
+    }
+}
+
+#[tokio::test]
+async fn s75_there_is_no_terminal_to_type_into() {
+    for scene in scenes() {
+        scene.run("exec 3<>/dev/tty").await.holds("the terminal");
+        let script = "my $c = 'x'; open(my $t, '<', '/dev/null'); \
+                      ioctl($t, 0x5412, $c) or die \"$!\\n\";";
+        let Some(ran) = perl(&scene, script).await else { return };
+        assert!(ran.printed.contains("not permitted"), "{}", ran.printed);
+    }
+}
+
+#[tokio::test]
+async fn other_processes_and_new_namespaces_are_out_of_reach() {
+    let me = std::process::id();
+    for scene in scenes() {
+        for command in [
+            format!("cat /proc/{me}/environ"),
+            format!("cat /proc/{me}/cwd/Cargo.toml"),
+            "unshare -Ur true".to_owned(),
+            "mount -t tmpfs none src".to_owned(),
+            "umount /proc".to_owned(),
+            "chroot /".to_owned(),
+        ] {
+            scene.run(&command).await.holds(&command);
+        }
+        if scene.is_bubblewrap() {
+            scene.run(&format!("kill -0 {me}")).await.holds("a signal");
+        }
+    }
+}
+
+#[tokio::test]
+async fn s111_a_folder_outside_is_an_error_and_not_a_wider_sandbox() {
+    for scene in scenes() {
+        symlink(&scene.outside, scene.dir.join("src/link")).unwrap();
+        let parent = scene.dir.parent().unwrap().to_owned();
+        let link = scene.dir.join("src/link");
+        for cwd in [PathBuf::from("/"), parent, scene.dir.join(".."), link] {
+            let ran = scene.run_in("touch here", &cwd).await;
+            let error = ran.exit.unwrap_err().to_string();
+            assert!(error.contains("outside of the sandbox"), "{}: {error}", cwd.display());
+        }
+        scene.run_in("touch here", &scene.dir.join("src")).await.passes("a folder inside");
+    }
+}
+
+#[tokio::test]
+async fn s114_a_link_that_leads_out_leads_nowhere() {
+    for scene in scenes() {
+        let target = scene.outside("kept");
+        scene.run(&format!("ln -s {target} src/out && echo x > src/out")).await.holds("the link");
+        assert_eq!(fs::read_to_string(scene.outside.join("kept")).unwrap(), "as it was");
+    }
+}
+
+#[tokio::test]
+async fn s115_what_was_written_inside_runs_inside() {
+    for scene in scenes() {
+        let target = scene.outside("kept");
+        let program = format!(
+            "mkdir -p src/.venv/bin && printf '#!/bin/sh\\necho x > {target}\\n' > \
+             src/.venv/bin/python && chmod +x src/.venv/bin/python"
+        );
+        scene.run(&program).await.passes("writing the program");
+        // Whoever runs it later has the same port.
+        scene.run("src/.venv/bin/python").await.holds("the program");
+        assert_eq!(fs::read_to_string(scene.outside.join("kept")).unwrap(), "as it was");
+    }
+}
+
+#[tokio::test]
+async fn s115_a_hook_runs_inside_with_its_input() {
+    for scene in scenes() {
+        let piped = |line: String| Piped {
+            line,
+            cwd: scene.dir.clone(),
+            timeout: Duration::from_secs(60),
+            input: "told".to_owned(),
+            variables: Vec::new(),
+        };
+        let none = CancellationToken::new();
+        let said = scene.port().run_piped(piped("cat; echo no >&2; exit 2".into()), &none).await;
+        let said = said.unwrap();
+        let all = (said.exit.cause, said.output.as_str(), said.complaint.as_str());
+        assert_eq!(all, (ExitCause::Code(2), "told", "no\n"), "{:?}", scene.means);
+        let line = format!("echo x > {}", scene.outside("kept"));
+        let said = scene.port().run_piped(piped(line), &none).await.unwrap();
+        assert_ne!(said.exit.cause, ExitCause::Code(0));
+        assert_eq!(fs::read_to_string(scene.outside.join("kept")).unwrap(), "as it was");
+    }
+}
+
+#[tokio::test]
+async fn what_runs_in_the_background_goes_on_and_ends_with_slug() {
+    for scene in scenes() {
+        let ran = scene.run("sleep 987 & echo $!; exit 0").await;
+        assert!(ran.exit.as_ref().unwrap().left_running, "{:?} {:?}", scene.means, ran.exit);
+        let runs = || {
+            let all = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+            let lines = all.filter_map(|it| fs::read(it.path().join("cmdline")).ok());
+            lines.filter(|line| line.starts_with(b"sleep\0987")).count()
+        };
+        assert!(runs() > 0);
+        scene.host.end_all().await;
+        scene.is_tidy();
+    }
+}
+
+#[tokio::test]
+async fn a_command_in_the_sandbox_is_stopped_and_timed_out_like_any() {
+    for scene in scenes() {
+        let cancel = CancellationToken::new();
+        let script = |text: &str, seconds| Script {
+            text: text.to_owned(),
+            cwd: scene.dir.clone(),
+            timeout: Duration::from_secs(seconds),
+        };
+        let port = scene.port();
+        let stop = cancel.clone();
+        let mut started = move |_: &[u8]| stop.cancel();
+        let exit = port.run(script("echo on; sleep 986", 60), &mut started, cancel).await;
+        assert_eq!(exit.unwrap().cause, ExitCause::Cancelled);
+        let exit = port.run(script("sleep 985", 1), &mut |_| {}, CancellationToken::new()).await;
+        assert_eq!(exit.unwrap().cause, ExitCause::TimedOut);
+    }
+}
+
+#[tokio::test]
+async fn two_commands_at_once_keep_the_same_names_free() {
+    for scene in scenes() {
+        let script = "for i in 1 2 3 4 5 6 7 8; do echo x > .mcp.json && exit 9; sleep 0.02; done";
+        let short = "echo x > .mcp.json && exit 9; true";
+        let (first, _, _, last) =
+            tokio::join!(scene.run(script), scene.run(short), scene.run(short), scene.run(script));
+        for ran in [first, last] {
+            assert_ne!(ran.exit.unwrap().cause, ExitCause::Code(9), "{}", ran.printed);
+        }
+        scene.is_tidy();
+    }
+}
