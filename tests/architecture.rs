@@ -157,6 +157,9 @@ const STARTERS: &[(&str, &str)] = &[
     ("src/platform/clipboard.rs", "the system's clipboard programs"),
     ("src/platform/editor.rs", "the person's editor and pager"),
     ("src/platform/own_command.rs", "the person's commands for keys and for the first line"),
+    ("src/platform/sandbox/bubblewrap.rs", "bubblewrap, to see whether it works"),
+    ("src/platform/sandbox/seatbelt.rs", "sandbox-exec, around what passed the gate"),
+    ("src/platform/sandbox/start.rs", "bubblewrap or bash, around what passed the gate"),
     ("src/platform/signals.rs", "slug itself, to raise a signal"),
 ];
 
