@@ -37,6 +37,9 @@ pub(super) fn decide_run(grounds: &Grounds<'_>, run: &ResolvedRun) -> Vec<Verdic
 /// In a folder that is not known, a redirection is asked.
 fn settle(grounds: &Grounds<'_>, run: &ResolvedRun, verdict: Verdict) -> Verdict {
     let trusting = trusts(grounds, run);
+    if run.crowded && verdict.outcome == Outcome::Allow && !is_held(grounds, run) {
+        return Verdict::new(verdict.text, Outcome::Ask, CROWDED);
+    }
     if run.moves && verdict.outcome == Outcome::Allow && !trusting {
         let reason = "It changes its folder, so it cannot be said where this file is.";
         return Verdict::new(verdict.text, Outcome::Ask, reason);
@@ -54,6 +57,12 @@ fn trusts(grounds: &Grounds<'_>, run: &ResolvedRun) -> bool {
     }
 }
 
+/// Whether it runs in the sandbox, where what slug takes its powers from cannot be changed, whatever
+/// a command does.
+fn is_held(grounds: &Grounds<'_>, run: &ResolvedRun) -> bool {
+    grounds.mode == Mode::Sandbox && trusts(grounds, run)
+}
+
 /// What holds for the text as a whole: rules on what did not parse, and why it is asked.
 fn on_the_whole(grounds: &Grounds<'_>, run: &ResolvedRun, no_parts: bool) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
@@ -68,7 +77,7 @@ fn on_the_whole(grounds: &Grounds<'_>, run: &ResolvedRun, no_parts: bool) -> Vec
             .flat_map(RoughCommand::candidates)
             .find_map(|words| grounds.rules.on_rough(kind, words).map(|rule| (words, rule)));
         if let Some((words, rule)) = found {
-            let shown: Vec<String> = words.iter().take(12).map(|word| show(word)).collect();
+            let shown: Vec<String> = words.iter().take(12).map(|word| show(&word.text)).collect();
             verdicts.push(make(shown.join(" "), rule));
             break;
         }
@@ -84,6 +93,11 @@ fn unknown_command(grounds: &Grounds<'_>, run: &ResolvedRun) -> Verdict {
     let text = run.command.trim();
     match not_certain(run) {
         Some(_) if grounds.mode == Mode::Plan => plan_refuses(text),
+        Some(_) if !is_held(grounds, run) && grounds.spells_own_powers(text) => {
+            let what = Protected::OwnPowers.what();
+            let reason = format!("It may change {what}, which is always asked.");
+            Verdict::new(text, Outcome::Ask, reason)
+        }
         Some(_) if trusts(grounds, run) => grounds.by_mode(text),
         Some(why) => Verdict::new(text, Outcome::Ask, why),
         None => Verdict::new(text, Outcome::Ask, "It runs no command."),
@@ -96,6 +110,51 @@ fn not_certain(run: &ResolvedRun) -> Option<String> {
         Kind::Static { .. } => None,
         Kind::NotStatic { why } => Some(format!("What it runs cannot be said for certain: {why}.")),
         Kind::NotAnalysable { why } => Some(format!("The command cannot be analysed: {why}.")),
+    }
+}
+
+const CROWDED: &str = "It names more files than are looked up.";
+
+/// Whether it is slug itself, other than to list or explain.
+fn runs_slug(words: &[Word]) -> bool {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    let Some((name, arguments)) = texts.split_first() else { return false };
+    let only_tells = |word: &str| {
+        matches!(
+            word,
+            "--help"
+                | "--version"
+                | "-h"
+                | "-V"
+                | "completions"
+                | "config"
+                | "doctor"
+                | "keys"
+                | "man"
+                | "models"
+                | "permissions"
+                | "prompt"
+                | "sessions"
+        )
+    };
+    base_name(name) == "slug" && !arguments.first().copied().is_some_and(only_tells)
+}
+
+/// Whether it is one of the common programs that make, change or remove the files they are given.
+fn writes_arguments(words: &[Word]) -> bool {
+    let name = words.first().and_then(Word::known).map(base_name);
+    match name {
+        Some(
+            "chmod" | "chown" | "cp" | "dd" | "install" | "ln" | "mv" | "patch" | "rm" | "rsync"
+            | "shred" | "tee" | "touch" | "truncate" | "unlink",
+        ) => true,
+        Some("sed" | "perl") => words.iter().any(|word| {
+            word.text.starts_with("--in-place")
+                || (word.text.starts_with('-')
+                    && !word.text.starts_with("--")
+                    && word.text.contains('i'))
+        }),
+        Some(_) | None => false,
     }
 }
 
@@ -160,9 +219,14 @@ impl Judge<'_> {
         if let Some(rule) = self.asking_rule() {
             return Verdict::asked_by(text, rule);
         }
+        if self.run.crowded {
+            return Verdict::new(text, Outcome::Ask, CROWDED);
+        }
+        let follows = readonly::follows_links_below(self.command);
         let beyond = self.files.iter().flat_map(|files| &files.arguments).any(|argument| {
             paths.contains(&argument.text.as_str())
                 && (argument.path.zone == Zone::Outside
+                    || (follows && argument.path.folder)
                     || argument.path.protected == Some(Protected::System))
         });
         if beyond || self.run.cwd.zone == Zone::Outside {
@@ -179,12 +243,14 @@ impl Judge<'_> {
 
     fn answer(&self, text: String, reads_only: bool) -> Verdict {
         let grounds = self.grounds;
-        // In the sandbox they cannot be changed, whatever a command does.
-        let is_held = grounds.mode == Mode::Sandbox && trusts(grounds, self.run);
-        if !reads_only && !is_held && self.names_own_powers() {
-            let what = Protected::OwnPowers.what();
+        let is_held = is_held(grounds, self.run);
+        if let Some(protected) = self.changes_protected().filter(|_| !reads_only && !is_held) {
+            let what = protected.what();
             let reason = format!("It may change {what}, which is always asked.");
             return Verdict::new(text, Outcome::Ask, reason);
+        }
+        if self.run.crowded && !is_held {
+            return Verdict::new(text, Outcome::Ask, CROWDED);
         }
         if let Some(rule) = self.asking_rule() {
             return Verdict::asked_by(text, rule);
@@ -237,12 +303,21 @@ impl Judge<'_> {
         wraps_allowed.then_some(rule.source)
     }
 
-    /// Whether an argument is a file from which slug takes its powers.
-    fn names_own_powers(&self) -> bool {
-        self.files
-            .iter()
-            .flat_map(|files| &files.arguments)
-            .any(|argument| argument.path.protected == Some(Protected::OwnPowers))
+    /// What it may change of what is always asked, if anything.
+    fn changes_protected(&self) -> Option<Protected> {
+        let arguments = || self.files.iter().flat_map(|files| &files.arguments);
+        let names = |kind| arguments().any(|argument| argument.path.protected == Some(kind));
+        let own = |one: &&SimpleCommand| {
+            runs_slug(&one.words)
+                || one.words.iter().any(|word| self.grounds.spells_own_powers(&word.text))
+        };
+        if names(Protected::OwnPowers) || self.flat.iter().any(own) {
+            return Some(Protected::OwnPowers);
+        }
+        let writes = self.flat.iter().any(|one| writes_arguments(&one.words));
+        [Protected::Git, Protected::StartUp, Protected::Tooling]
+            .into_iter()
+            .find(|kind| writes && names(*kind))
     }
 }
 

@@ -213,6 +213,20 @@ impl Grounds<'_> {
         Verdict::new(text, Outcome::Ask, reason).refusable(deny_rule)
     }
 
+    /// Whether a text has the name of a file in it from which slug takes its powers, as a script
+    /// in an argument may.
+    pub(super) fn spells_own_powers(&self, text: &str) -> bool {
+        if !text.contains('.') {
+            return false;
+        }
+        // The workspace may itself lie in a folder called `.slug`.
+        let text = text.replace(&*self.workspace.root().to_string_lossy(), "").to_ascii_lowercase();
+        let settings = text
+            .match_indices(".slug/")
+            .any(|(at, found)| !text[at + found.len()..].starts_with("memory/"));
+        settings || text.contains(".mcp.json")
+    }
+
     pub(super) fn by_mode(&self, text: impl Into<String>) -> Verdict {
         Verdict::new(text, Outcome::Allow, format!("Allowed by the mode {}.", self.mode))
     }

@@ -11,6 +11,7 @@
 mod approved;
 mod bash;
 mod check;
+mod launchers;
 mod meaning;
 pub mod paths;
 mod pattern;
@@ -24,6 +25,8 @@ pub mod store;
 mod words;
 mod wrappers;
 
+#[cfg(test)]
+mod adversary;
 #[cfg(test)]
 mod cases;
 #[cfg(test)]

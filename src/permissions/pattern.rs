@@ -12,7 +12,10 @@ use globset::{GlobBuilder, GlobMatcher};
 use super::paths::{ResolvedPath, Workspace};
 use super::shell::{SimpleCommand, Word};
 use super::words::show;
-use super::wrappers::base_name;
+use super::wrappers::{base_name, has_subcommands};
+
+/// Deeper paths than this are no one's.
+pub const MAX_DEPTH: usize = 128;
 
 /// What a match is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,7 +136,9 @@ impl BashPattern {
             Purpose::Allow => assigned,
             Purpose::Restrict => assigned || self.assignments.is_empty(),
         };
-        if !assignments_fit || !self.words_fit(&command.words, purpose) {
+        let words_fit = self.words_fit(&command.words, purpose)
+            || (purpose == Purpose::Restrict && self.fits_behind_options(&command.words));
+        if !assignments_fit || !words_fit {
             return None;
         }
         let exact =
@@ -142,17 +147,39 @@ impl BashPattern {
     }
 
     /// Whether a restricting pattern fits words from text that did not parse.
-    pub fn fits_rough(&self, words: &[String]) -> bool {
-        // Most words differ in the first place; looking at it spares the copies.
-        let first = match (self.words.first(), words.first()) {
-            (Some(PatternWord::Exact(name)), Some(word)) => name == word || name == base_name(word),
-            (Some(_), Some(_)) => true,
-            (None, _) | (_, None) => false,
+    pub fn fits_rough(&self, words: &[Word]) -> bool {
+        self.words_fit(words, Purpose::Restrict) || self.fits_behind_options(words)
+    }
+
+    /// Whether the pattern names a subcommand that stands behind options: `git push *` is meant for
+    /// `git -C folder push`, too.
+    fn fits_behind_options(&self, words: &[Word]) -> bool {
+        let [PatternWord::Exact(name), PatternWord::Exact(subcommand), ..] = &self.words[..] else {
+            return false;
         };
-        first && {
-            let words: Vec<Word> = words.iter().map(Word::literal).collect();
-            self.words_fit(&words, Purpose::Restrict)
+        let is_option = |word: &Word| word.text.starts_with(['-', '+']);
+        let [first, second, ..] = words else { return false };
+        if !is_option(second)
+            || subcommand.starts_with('-')
+            || !has_subcommands(name)
+            || !first.known().is_some_and(|text| base_name(text) == name)
+        {
+            return false;
         }
+        for at in 2..words.len() {
+            if !is_option(&words[at]) {
+                if words[at].known() == Some(subcommand.as_str()) {
+                    let rest: Vec<Word> =
+                        std::iter::once(first).chain(&words[at..]).cloned().collect();
+                    return self.words_fit(&rest, Purpose::Restrict);
+                }
+                // A word behind an option may be its value; the next one is the subcommand.
+                if !is_option(&words[at - 1]) {
+                    return false;
+                }
+            }
+        }
+        false
     }
 
     /// Wildcard matching over words: on a mismatch the last `*` takes one word more.
@@ -217,7 +244,13 @@ fn one_fits(pattern: &PatternWord, word: &Word, is_name: bool, purpose: Purpose)
     };
     let Some(text) = known else { return false };
     pattern.fits(text, purpose)
-        || (purpose == Purpose::Restrict && is_name && pattern.fits(base_name(text), purpose))
+        || (purpose == Purpose::Restrict && is_name && {
+            let name = base_name(text);
+            // Some file systems take `RM` for `rm`.
+            pattern.fits(name, purpose)
+                || (name.bytes().any(|byte| byte.is_ascii_uppercase())
+                    && pattern.fits(&name.to_ascii_lowercase(), purpose))
+        })
 }
 
 /// Pieces in order with anything between. In an allow rule what is between stays in one component
@@ -362,9 +395,21 @@ impl PathPattern {
 
     /// Whether the pattern fits a path or a folder above it, by this name alone.
     pub fn covers(&self, path: &Path) -> bool {
+        // Of an absurdly deep path only the folders at its two ends are looked at, since the work
+        // grows with its square; a command that names one is asked in any case.
+        let folders: Vec<&Path> = path.ancestors().collect();
+        let half = MAX_DEPTH / 2;
+        let middle = match folders.len() > MAX_DEPTH {
+            true => half..folders.len() - half,
+            false => 0..0,
+        };
+        let looked_at = || {
+            let all = folders.iter().enumerate();
+            all.filter(|(at, _)| !middle.contains(at)).map(|(_, path)| *path)
+        };
         // A folder above begins as the path does.
         self.matchers.iter().filter(|matcher| matcher.may_fit(path)).any(|matcher| {
-            path.ancestors().any(|path| matcher.may_fit(path) && matcher.glob.is_match(path))
+            looked_at().any(|path| matcher.may_fit(path) && matcher.glob.is_match(path))
         })
     }
 

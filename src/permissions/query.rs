@@ -5,13 +5,17 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::{Access, ContentHash};
+use crate::domain::{Access, ContentHash, clean_path};
 
-use super::paths::{ResolvedPath, Workspace};
+use super::paths::{ResolvedPath, Workspace, Zone};
+use super::pattern::MAX_DEPTH;
 use super::shell::{self, Analysis, Direction, Kind, SimpleCommand, Word};
+use super::wrappers::base_name;
 
-/// More arguments than this are not looked up on the disk.
-const MAX_ARGUMENTS: usize = 512;
+/// More paths than this are not looked up on the disk: they are compared as they are written.
+const MAX_LOOKUPS: usize = 2048;
+/// More folders than this that a command may be in are not followed.
+const MAX_FOLDERS: usize = 8;
 
 /// A call, ready to be decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +53,8 @@ pub struct ResolvedRun {
     /// Whether it changes its folder in a way that cannot be followed, so that relative paths may
     /// lead elsewhere.
     pub moves: bool,
+    /// Whether it names more than is looked up on the disk, or something absurdly deep.
+    pub crowded: bool,
 }
 
 /// The files that can be seen in a simple command. A relative path has one entry for each folder
@@ -115,10 +121,11 @@ impl ResolvedRun {
         let folder = workspace.resolve(cwd, Path::new("/"));
         let flat: Vec<&SimpleCommand> =
             analysis.commands.iter().flat_map(SimpleCommand::flatten).collect();
-        let (folders, moves) = folders(&flat, &folder.real);
-        let mut budget = MAX_ARGUMENTS;
-        let files = flat.iter().map(|one| files(one, &folders, workspace, &mut budget)).collect();
-        Self { command: command.to_owned(), cwd: folder, analysis, files, moves }
+        let (folders, moves) = folders(&flat, &folder.real, workspace.home());
+        let mut lookup = Lookup { workspace, folders: &folders, left: MAX_LOOKUPS, crowded: false };
+        let files = flat.iter().map(|one| lookup.files(one)).collect();
+        let crowded = lookup.crowded;
+        Self { command: command.to_owned(), cwd: folder, analysis, files, moves, crowded }
     }
 
     /// The same for a static command and for its canonical text, which is what runs.
@@ -138,100 +145,229 @@ impl ResolvedRun {
     }
 }
 
-/// Every folder that the commands may be in, and whether there may be others.
-fn folders(commands: &[&SimpleCommand], start: &Path) -> (Vec<PathBuf>, bool) {
+/// Every folder that the commands may be in, and whether there may be others. A `cd` may fail, so
+/// that each leads on from all folders before it.
+fn folders(commands: &[&SimpleCommand], start: &Path, home: Option<&Path>) -> (Vec<PathBuf>, bool) {
     let mut folders = vec![start.to_owned()];
-    let mut here = start.to_owned();
     let mut moves = false;
     for command in commands {
-        let name = command.words.first().and_then(Word::known);
-        let flags_move = command.words.iter().any(|word| {
-            matches!(word.text.as_str(), "-C" | "--chdir") || word.text.starts_with("--chdir=")
-        });
-        match name {
+        let Some((name, arguments)) = command.words.split_first() else { continue };
+        let targets: Vec<Option<PathBuf>> = match name.known().map(base_name) {
             Some("cd" | "pushd") => {
-                let target = command.words[1..].iter().find(|word| !word.text.starts_with('-'));
-                match target.and_then(Word::known) {
-                    Some(target) => {
-                        here.push(target);
-                        folders.push(here.clone());
-                    }
-                    None => moves = true,
+                let target = arguments.iter().find(|word| !word.text.starts_with('-'));
+                let bare = arguments.is_empty().then(|| home.map(Path::to_owned)).flatten();
+                vec![target.and_then(|word| spelled(word, home)).or(bare)]
+            }
+            Some("popd") => vec![None],
+            Some(name) => started_in(name, arguments, home),
+            None => Vec::new(),
+        };
+        for target in targets {
+            let Some(target) = target else {
+                moves = true;
+                continue;
+            };
+            let from = folders.clone();
+            for folder in from.iter().map(|folder| folder.join(&target)) {
+                if folders.len() == MAX_FOLDERS {
+                    moves = true;
+                } else if !folders.contains(&folder) {
+                    folders.push(folder);
                 }
             }
-            Some("popd") => moves = true,
-            Some("env" | "sudo" | "make" | "git" | "tar") if flags_move => moves = true,
-            Some(_) | None => {}
         }
-    }
-    if folders.len() > 4 {
-        folders.truncate(4);
-        moves = true;
     }
     (folders, moves)
 }
 
-fn files(
-    command: &SimpleCommand,
-    folders: &[PathBuf],
-    workspace: &Workspace,
-    budget: &mut usize,
-) -> CommandFiles {
-    let everywhere = |text: &str| -> Vec<ResolvedPath> {
-        let path = match (text.strip_prefix("~/"), workspace.home()) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => PathBuf::from(text),
-        };
-        let folders = if path.is_absolute() { &folders[..1] } else { folders };
-        folders.iter().map(|folder| workspace.resolve(&path, folder)).collect()
-    };
-    let mut files = CommandFiles::default();
-    for redirect in &command.redirects {
-        // `~/x` is dynamic, and still says where it leads.
-        let text = match redirect.target.known() {
-            Some(text) => text,
-            None if redirect.target.text.starts_with("~/") => redirect.target.text.as_str(),
-            None => continue,
-        };
-        match redirect.direction {
-            Direction::Read => files.reads.extend(everywhere(text)),
-            Direction::Write => files.writes.extend(everywhere(text)),
+/// The folders that options such as `-C` make a program start in; `None` for one that is not known.
+fn started_in(name: &str, arguments: &[Word], home: Option<&Path>) -> Vec<Option<PathBuf>> {
+    let takes = matches!(
+        name,
+        "bsdtar"
+            | "cargo"
+            | "cmake"
+            | "env"
+            | "git"
+            | "gmake"
+            | "go"
+            | "make"
+            | "meson"
+            | "ninja"
+            | "npm"
+            | "pnpm"
+            | "sudo"
+            | "tar"
+            | "yarn"
+    );
+    if !takes {
+        return Vec::new();
+    }
+    let mut folders = Vec::new();
+    for (at, word) in arguments.iter().enumerate() {
+        let text = word.text.as_str();
+        let glued = ["--chdir=", "--directory=", "--cwd=", "--prefix="]
+            .iter()
+            .find_map(|option| text.strip_prefix(option))
+            .or_else(|| text.strip_prefix("-C").filter(|folder| !folder.is_empty()));
+        if let Some(folder) = glued {
+            let word = Word { text: folder.to_owned(), kind: word.kind };
+            folders.push(spelled(&word, home));
+        } else if matches!(text, "-C" | "-D" | "--chdir" | "--directory" | "--cwd" | "--prefix") {
+            folders.push(arguments.get(at + 1).and_then(|word| spelled(word, home)));
         }
     }
-    for word in command.words.iter().skip(1) {
-        let text = match word.known() {
-            Some(text) => text,
-            None if word.text.starts_with("~/") => word.text.as_str(),
-            None => continue,
-        };
-        for candidate in path_candidates(text) {
-            if *budget == 0 {
-                return files;
-            }
-            *budget -= 1;
-            let text = candidate.to_owned();
-            let found = everywhere(candidate).into_iter();
-            files.arguments.extend(found.map(|path| Argument { text: text.clone(), path }));
-        }
-    }
-    files
+    folders
 }
 
-/// What in an argument may be a path: all of it, what follows `=` or `:`, and what is glued to a
-/// short option.
-fn path_candidates(text: &str) -> Vec<&str> {
-    let mut candidates = Vec::new();
-    match text.strip_prefix('-') {
-        Some(option) if !option.starts_with('-') => {
-            let mut letters = option.chars();
-            letters.next();
-            candidates.push(letters.as_str());
-        }
-        Some(_) => {}
-        None => candidates.push(text),
+/// The path that a word is: its text, or what it says where only the home folder or the working
+/// folder in it is an expansion. Good enough to refuse by, or to ask.
+fn spelled(word: &Word, home: Option<&Path>) -> Option<PathBuf> {
+    let text = match word.known() {
+        Some(text) => return Some(PathBuf::from(text)),
+        None => word.text.replace(['"', '\'', '\\'], ""),
+    };
+    let starts = [("~", true), ("$HOME", true), ("${HOME}", true)].into_iter().chain([
+        ("~+", false),
+        ("$PWD", false),
+        ("${PWD}", false),
+    ]);
+    for (start, at_home) in starts {
+        let Some(rest) =
+            text.strip_prefix(start).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+        else {
+            continue;
+        };
+        let rest = Path::new(rest.trim_start_matches('/'));
+        let fixed = !has_expansion(&rest.to_string_lossy());
+        return match at_home {
+            true => home.filter(|_| fixed).map(|home| home.join(rest)),
+            false => fixed.then(|| rest.to_owned()),
+        };
     }
-    candidates.extend(text.split_once('=').map(|(_, value)| value));
-    candidates.extend(text.split_once(':').map(|(_, path)| path));
+    None
+}
+
+fn has_expansion(text: &str) -> bool {
+    text.contains(['$', '`', '*', '?', '[', '{', '(', '<', '>', '~'])
+}
+
+/// The components at the end of a dynamic word that stand there as they are: `.slug/x` of
+/// `$DIR/.slug/x`. What is above them is not known.
+fn known_end(word: &Word) -> Option<PathBuf> {
+    let text = word.text.replace(['"', '\'', '\\'], "");
+    let parts: Vec<&str> = text.split('/').collect();
+    let known = parts.iter().rev().take_while(|part| !has_expansion(part)).count();
+    let end = parts[parts.len() - known..].join("/");
+    (!end.is_empty() && known < parts.len()).then(|| PathBuf::from(end))
+}
+
+/// Looks up paths, up to a number.
+struct Lookup<'a> {
+    workspace: &'a Workspace,
+    folders: &'a [PathBuf],
+    left: usize,
+    crowded: bool,
+}
+
+impl Lookup<'_> {
+    fn files(&mut self, command: &SimpleCommand) -> CommandFiles {
+        let home = self.workspace.home();
+        let mut files = CommandFiles::default();
+        for redirect in &command.redirects {
+            let Some(path) = spelled(&redirect.target, home) else {
+                // Where it leads is not known, but what takes orders has the same name everywhere.
+                let end = known_end(&redirect.target);
+                let found = end.map(|end| self.everywhere(&end)).unwrap_or_default();
+                match redirect.direction {
+                    Direction::Read => files.reads.extend(protected(found)),
+                    Direction::Write => files.writes.extend(protected(found)),
+                }
+                continue;
+            };
+            let found = self.everywhere(&path);
+            match redirect.direction {
+                Direction::Read => files.reads.extend(found),
+                Direction::Write => files.writes.extend(found),
+            }
+        }
+        for word in command.words.iter().skip(1) {
+            match word.known() {
+                Some(text) => {
+                    for candidate in path_candidates(text) {
+                        let path = spelled(&Word::literal(candidate), home);
+                        self.argument(path, candidate, &mut files);
+                        // A program may read the `~` that the shell left.
+                        let home = candidate.strip_prefix("~/").zip(home);
+                        self.argument(
+                            home.map(|(rest, home)| home.join(rest)),
+                            candidate,
+                            &mut files,
+                        );
+                    }
+                }
+                None => {
+                    let path = spelled(word, home).or_else(|| known_end(word));
+                    self.argument(path, &word.text, &mut files);
+                }
+            }
+        }
+        files
+    }
+
+    fn argument(&mut self, path: Option<PathBuf>, text: &str, files: &mut CommandFiles) {
+        let found = path.map(|path| self.everywhere(&path)).unwrap_or_default();
+        let arguments = found.into_iter().map(|path| Argument { text: text.to_owned(), path });
+        files.arguments.extend(arguments);
+    }
+
+    /// The path from each folder that the command may be in.
+    fn everywhere(&mut self, path: &Path) -> Vec<ResolvedPath> {
+        let folders = if path.is_absolute() { &self.folders[..1] } else { self.folders };
+        let deep = path.components().count() > MAX_DEPTH;
+        let look = !deep && self.left >= folders.len();
+        self.crowded |= !look;
+        self.left = self.left.saturating_sub(folders.len());
+        let resolve = |folder: &PathBuf| match look {
+            true => self.workspace.resolve(path, folder),
+            false => as_written(&folder.join(path)),
+        };
+        folders.iter().map(resolve).collect()
+    }
+}
+
+fn protected(paths: Vec<ResolvedPath>) -> impl Iterator<Item = ResolvedPath> {
+    paths.into_iter().filter(|path| path.protected.is_some())
+}
+
+/// A path that is not looked up.
+fn as_written(path: &Path) -> ResolvedPath {
+    let path = clean_path(path);
+    ResolvedPath {
+        real: path.clone(),
+        path,
+        zone: Zone::Outside,
+        protected: None,
+        folder: false,
+        exists: true,
+    }
+}
+
+/// What in an argument may be a path: all of it, what follows `=`, `:`, `,` or `@`, and what is
+/// glued to short options.
+fn path_candidates(text: &str) -> Vec<&str> {
+    let mut candidates = vec![text];
+    if let Some(option) = text.strip_prefix('-').filter(|option| !option.starts_with('-')) {
+        // `-f.env`, `-hf.env`.
+        let letters = option.char_indices().take_while(|(_, c)| c.is_ascii_alphabetic()).take(4);
+        candidates.extend(letters.map(|(at, _)| &option[at + 1..]));
+    }
+    for mark in ['=', ':', ',', '@'] {
+        candidates.extend(text.split_once(mark).map(|(_, rest)| rest));
+    }
+    // `a=@file`.
+    candidates.extend(text.split_once("=@").map(|(_, rest)| rest));
     candidates.retain(|candidate| !candidate.is_empty());
+    candidates.dedup();
     candidates
 }

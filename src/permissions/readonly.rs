@@ -206,6 +206,11 @@ pub fn paths_read(command: &SimpleCommand) -> Option<Vec<&str>> {
     READERS.iter().find(|reader| reader.name == *name)?.paths(arguments)
 }
 
+/// Whether a command of the set, given a folder, reads where the links in it lead.
+pub fn follows_links_below(command: &SimpleCommand) -> bool {
+    command.words.first().is_some_and(|name| name.text == "diff")
+}
+
 impl Reader {
     fn paths<'a>(&self, arguments: &[&'a str]) -> Option<Vec<&'a str>> {
         let operands = self.operands_of(arguments)?;

@@ -22,7 +22,7 @@ use crate::domain::{RuleKind, RuleSource};
 
 use super::paths::{ResolvedPath, Workspace};
 use super::pattern::{BashPattern, Fit, PathPattern, Purpose};
-use super::shell::SimpleCommand;
+use super::shell::{SimpleCommand, Word};
 
 /// All rules that hold, in the order of their files.
 #[derive(Debug, Clone, Default)]
@@ -264,7 +264,7 @@ impl RuleSet {
     }
 
     /// The deny or ask rule on words that did not parse.
-    pub(super) fn on_rough(&self, kind: RuleKind, words: &[String]) -> Option<RuleSource> {
+    pub(super) fn on_rough(&self, kind: RuleKind, words: &[Word]) -> Option<RuleSource> {
         self.first(kind, |covers| match covers {
             Covers::Commands(pattern) => pattern.fits_rough(words),
             Covers::Tool { .. } | Covers::Tools { .. } | Covers::Files { .. } => false,

@@ -17,7 +17,10 @@ use brush_parser::ast::{
 };
 use brush_parser::{ParserOptions, Token, TokenizerOptions};
 
-use super::words::{RoughCommand, is_unreadable, quote, rough_commands, show, substitutions};
+use super::launchers;
+use super::words::{
+    RoughCommand, is_unreadable, quote, rough_commands, show, substitutions, without_variables,
+};
 pub use super::words::{Word, WordKind};
 use super::wrappers::{self, Runs};
 
@@ -251,16 +254,38 @@ struct Walker {
     rough: Vec<RoughCommand>,
     canonical: String,
     why: Option<String>,
+    /// The texts of here-documents and here-strings.
+    fed: Vec<String>,
 }
 
 impl Walker {
-    fn finish(self) -> Analysis {
+    fn finish(mut self) -> Analysis {
+        self.read_what_is_fed();
         let kind = match self.why {
             Some(why) => Kind::NotStatic { why },
             None if self.commands.is_empty() => Kind::NotStatic { why: "it is empty".into() },
             None => Kind::Static { canonical: self.canonical },
         };
         Analysis { kind, commands: self.commands, rough: self.rough }
+    }
+
+    /// Where a shell reads its script from somewhere, what this text feeds or prints may be it.
+    fn read_what_is_fed(&mut self) {
+        let all = || self.commands.iter().flat_map(SimpleCommand::flatten);
+        if !all().any(|command| wrappers::reads_script(&command.words)) {
+            return;
+        }
+        let mut found: Vec<RoughCommand> =
+            self.fed.iter().flat_map(|text| rough_commands(text)).collect();
+        for command in all() {
+            let name = command.words.first().and_then(Word::known).map(wrappers::base_name);
+            if matches!(name, Some("echo" | "printf")) {
+                found.extend(rough_words(&command.words));
+            }
+            let values = command.assignments.iter();
+            found.extend(values.flat_map(|(_, value)| rough_commands(&value.text)));
+        }
+        self.rough.extend(found);
     }
 
     /// The first thing that makes it not static is the one that is told.
@@ -445,6 +470,12 @@ impl Walker {
         text.extend(command.words.iter().map(|word| quote(&word.text)));
         text.extend(after);
         self.canonical.push_str(&text.join(" "));
+        if wrappers::never_allowed(&command.words).is_some() {
+            // It may evaluate what stands in quotes.
+            for word in command.words.iter().filter(|word| word.known().is_some()) {
+                self.nested_in(&word.text);
+            }
+        }
         self.follow(&mut command);
         self.commands.push(command);
     }
@@ -531,6 +562,7 @@ impl Walker {
             }
             IoRedirect::HereDocument(_, document) => {
                 self.not_static("it holds a here-document");
+                self.fed.push(document.doc.value.clone());
                 if document.requires_expansion {
                     self.nested_in(&document.doc.value);
                 }
@@ -538,7 +570,8 @@ impl Walker {
             }
             IoRedirect::HereString(_, word) => {
                 self.not_static("it holds a here-string");
-                self.word(&word.value);
+                let word = self.word(&word.value);
+                self.fed.push(word.text);
                 None
             }
         }
@@ -587,6 +620,14 @@ impl Walker {
 
     /// Looks into what a wrapper runs. That it is a wrapper does not make the command less static.
     fn follow(&mut self, command: &mut SimpleCommand) {
+        if let Some(name) = command.words.first().filter(|name| name.known().is_none()) {
+            // It may come to nothing, and then the next word is the command; or be several words.
+            self.rough.extend(rough_commands(&without_variables(&name.text)));
+            self.rough.extend(rough_words(&command.words));
+        }
+        if let Some(words) = launchers::run_by_runner(&command.words) {
+            self.rough.extend(rough_words(words));
+        }
         if self.depth >= MAX_DEPTH {
             command.inner = match wrappers::runs(&command.words) {
                 Runs::Nothing => Inner::Nothing,
@@ -630,7 +671,13 @@ impl Walker {
 
 /// Every word after the first may be the command, or a script.
 fn rough_words(words: &[Word]) -> Vec<RoughCommand> {
-    let scripts = words.iter().skip(1).flat_map(|word| rough_commands(&word.text));
+    let scripts = words.iter().skip(1).flat_map(|word| {
+        let text = word.text.as_str();
+        let value = text.split_once('=').map(|(_, value)| value);
+        // `-S'rm x'`.
+        let glued = text.strip_prefix('-').and_then(|option| option.get(1..));
+        [Some(text), value, glued].into_iter().flatten().flat_map(rough_commands)
+    });
     std::iter::once(RoughCommand::anywhere_in(words)).chain(scripts).collect()
 }
 

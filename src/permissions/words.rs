@@ -73,7 +73,7 @@ pub fn show(text: &str) -> String {
 /// Words of text that did not parse, and where in them a command may begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoughCommand {
-    words: Vec<String>,
+    words: Vec<Word>,
     starts: Vec<usize>,
 }
 
@@ -83,12 +83,12 @@ impl RoughCommand {
 
     /// Words of which all but the first may be a command.
     pub fn anywhere_in(words: &[Word]) -> Self {
-        let words: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
+        let words: Vec<Word> = words.iter().map(|word| Word::literal(&*word.text)).collect();
         Self { starts: (1..words.len()).collect(), words }
     }
 
     /// The words from each place where a command may begin.
-    pub fn candidates(&self) -> impl Iterator<Item = &[String]> {
+    pub fn candidates(&self) -> impl Iterator<Item = &[Word]> {
         self.starts.iter().map(|start| {
             let end = self.words.len().min(start + Self::MAX_WORDS);
             &self.words[*start..end]
@@ -122,6 +122,34 @@ pub fn rough_commands(text: &str) -> Vec<RoughCommand> {
     end_word(&mut word, &mut words);
     end_command(&mut words, &mut commands);
     commands
+}
+
+/// A dynamic word without the names of its variables, their places and those of braces left empty:
+/// `rm$IFS-rf` and `{rm,-rf}` both say `rm -rf`. What stands in for an unset variable stays.
+pub fn without_variables(source: &str) -> String {
+    let mut text = String::new();
+    let mut rest = source;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '$' => {
+                text.push(' ');
+                let name = rest.strip_prefix('{').unwrap_or(rest);
+                let after =
+                    name.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+                rest = match (name.len() < rest.len(), after.len() < name.len()) {
+                    (true, _) => after.trim_start_matches([':', '-', '=', '+', '?']),
+                    (false, true) => after,
+                    (false, false) => {
+                        after.strip_prefix(['@', '*', '#', '?', '!']).unwrap_or(after)
+                    }
+                };
+            }
+            '{' | '}' | ',' => text.push(' '),
+            _ => text.push(c),
+        }
+    }
+    text
 }
 
 /// Whether a character in a command keeps slug from saying what the command is: it may look like
@@ -179,8 +207,11 @@ fn end_command(words: &mut Vec<String>, commands: &mut Vec<RoughCommand>) {
         return;
     }
     let leading = words.iter().take_while(|word| wrappers::may_lead(word)).count();
-    let starts = (0..words.len().min(leading + 1)).collect();
-    commands.push(RoughCommand { words, starts });
+    // Behind a wrapper the values of its options are not told from the command.
+    let wraps = words[..leading].iter().any(|word| wrappers::is_wrapper(word));
+    let count = if wraps { words.len() } else { words.len().min(leading + 1) };
+    let words = words.into_iter().map(Word::literal).collect();
+    commands.push(RoughCommand { words, starts: (0..count).collect() });
 }
 
 /// Up to the parenthesis that closes, or all of it. Parentheses in quotes and comments are counted,
@@ -404,7 +435,7 @@ mod tests {
             rough_commands(text)
                 .iter()
                 .flat_map(RoughCommand::candidates)
-                .any(|words| words[0] == name)
+                .any(|words| words[0].text == name)
         };
         for text in [
             "ls 'x; rm y",
@@ -420,6 +451,7 @@ mod tests {
             "r\\\nm x",
             "ls\rrm x",
             "timeout 5 rm",
+            "sudo -u bob rm x\n'",
         ] {
             assert!(found(text, "rm"), "{text}");
         }

@@ -4,6 +4,7 @@
 //! The tables name what slug knows. A wrapper whose options are not all known is taken as running
 //! something unknown, which no wildcard rule allows and in which every word may be a command.
 
+use super::launchers;
 use super::words::Word;
 
 /// What a command runs besides itself.
@@ -52,13 +53,20 @@ const NEVER_ALLOWED: &[&str] = &[
     "wait",
 ];
 
-const SHELLS: &[&str] =
-    &["ash", "bash", "busybox", "csh", "dash", "fish", "ksh", "mksh", "sh", "tcsh", "zsh"];
+/// Without the digits that some systems add: `bash-5`, `ksh93`.
+const SHELLS: &[&str] = &[
+    "ash", "bash", "csh", "dash", "elvish", "fish", "hush", "ksh", "lksh", "mksh", "nu", "oksh",
+    "pdksh", "posh", "rbash", "rksh", "rzsh", "sash", "sh", "tcsh", "xonsh", "yash", "zsh",
+];
 
 /// Interpreters and the flags that make them run an argument.
 const INTERPRETERS: &[(&str, &[&str])] = &[
     ("bun", &["-e", "--eval", "-p", "--print", "eval"]),
     ("deno", &["eval"]),
+    ("elixir", &["-e", "--eval"]),
+    ("ghc", &["-e"]),
+    ("ipython", &["-c"]),
+    ("julia", &["-e", "-E", "--eval", "--print"]),
     ("lua", &["-e"]),
     ("node", &["-e", "--eval", "-p", "--print", "-pe"]),
     ("nodejs", &["-e", "--eval", "-p", "--print", "-pe"]),
@@ -66,8 +74,15 @@ const INTERPRETERS: &[(&str, &[&str])] = &[
     ("perl", &["-e", "-E"]),
     ("php", &["-r", "-B", "-R", "-E"]),
     ("pwsh", &["-c", "-Command", "-EncodedCommand"]),
+    ("pypy", &["-c"]),
     ("python", &["-c"]),
+    ("R", &["-e"]),
+    ("Rscript", &["-e"]),
     ("ruby", &["-e"]),
+    ("scala", &["-e"]),
+    ("tclsh", &[]),
+    ("ts-node", &["-e", "--eval", "-p", "--print", "-pe"]),
+    ("tsx", &["-e", "--eval", "-p", "--print"]),
 ];
 
 struct Wrapper {
@@ -129,28 +144,64 @@ const WRAPPERS: &[Wrapper] = &[
     ),
 ];
 
-/// Programs that run a command of their arguments in ways that are not read here.
+/// Programs and builtins that run a command of their arguments in ways that are not read here.
 const OPAQUE: &[&str] = &[
+    "bind",
+    "capsh",
+    "choom",
     "chroot",
     "chrt",
+    "compgen",
+    "complete",
     "coproc",
+    "cpulimit",
+    "dbus-run-session",
+    "eatmydata",
+    "entr",
+    "faketime",
     "flock",
     "gdb",
+    "gosu",
+    "hyperfine",
+    "jobs",
+    "linux32",
+    "linux64",
+    "mapfile",
     "nsenter",
+    "numactl",
     "parallel",
+    "perf",
+    "pkexec",
+    "prlimit",
     "proxychains",
+    "readarray",
+    "rlwrap",
+    "run-one",
+    "runcon",
     "runuser",
+    "screen",
     "script",
+    "sem",
+    "setarch",
+    "setpriv",
+    "sg",
+    "ssh-agent",
+    "start-stop-daemon",
     "strace",
     "ltrace",
     "su",
+    "su-exec",
     "systemd-run",
     "taskset",
-    "toybox",
+    "tmux",
+    "torify",
+    "torsocks",
     "unbuffer",
     "unshare",
     "valgrind",
     "watch",
+    "xterm",
+    "xvfb-run",
     "caffeinate",
     "chronic",
     "expect",
@@ -182,19 +233,25 @@ pub fn runs(words: &[Word]) -> Runs {
         return Runs::Nothing;
     };
     let arguments = &words[1..];
-    if SHELLS.contains(&name) {
+    if is_shell(name) {
         return shell_script(arguments);
     }
     if OPAQUE.contains(&name) {
         return Runs::Unknown;
     }
     match name {
-        "eval" => joined(arguments),
-        "trap" if arguments.len() > 1 => match arguments[0].known() {
-            Some(script) => Runs::Script(script.to_owned()),
-            None => Runs::Unknown,
+        "eval" => joined(past_dashes(arguments)),
+        "trap" => match past_dashes(arguments) {
+            [script, _, ..] => match script.known() {
+                Some(script) => Runs::Script(script.to_owned()),
+                None => Runs::Unknown,
+            },
+            _ => Runs::Nothing,
         },
+        "busybox" | "toybox" if !arguments.is_empty() => Runs::Commands(vec![arguments.to_vec()]),
         "find" => find_commands(arguments),
+        "fd" | "fdfind" => launchers::fd_command(arguments),
+        "git" => launchers::git_scripts(arguments),
         "ssh" => ssh_command(arguments),
         "command"
             if arguments
@@ -236,14 +293,14 @@ pub fn never_allowed(words: &[Word]) -> Option<&'static str> {
 pub fn needs_exact_rule(words: &[Word]) -> bool {
     let Some(name) = words.first().and_then(Word::known).map(base_name) else { return true };
     let arguments = &words[1..];
-    if SHELLS.contains(&name) {
+    if is_shell(name) {
         // A script file is the person's own choice; `-c`, `-s` and standard input are not.
-        return match arguments.first() {
-            Some(first) => first.text.starts_with(['-', '+']) || name == "busybox",
-            None => true,
-        };
+        return arguments.first().is_none_or(|first| first.text.starts_with(['-', '+']));
     }
-    if matches!(name, "ssh" | "exec") || OPAQUE.contains(&name) {
+    if matches!(name, "ssh" | "exec" | "busybox" | "toybox") || OPAQUE.contains(&name) {
+        return true;
+    }
+    if name == "git" && launchers::sets_what_git_runs(arguments) {
         return true;
     }
     // A variable can make any program run another one.
@@ -251,11 +308,14 @@ pub fn needs_exact_rule(words: &[Word]) -> bool {
         let assigns = |word: &Word| !word.text.starts_with('-') && word.text.contains('=');
         return arguments.iter().any(assigns);
     }
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let Some((_, flags)) = INTERPRETERS.iter().find(|(known, _)| *known == stem) else {
+    let Some((_, flags)) = INTERPRETERS.iter().find(|(known, _)| *known == stem(name)) else {
         return false;
     };
-    arguments.is_empty()
+    let asks_version =
+        |word: &Word| matches!(word.text.as_str(), "--version" | "-V" | "-v" | "--help" | "-h");
+    // Without a script it reads one from its input.
+    let no_script = arguments.iter().all(|word| word.text.starts_with('-'));
+    (no_script && !arguments.iter().any(asks_version))
         || arguments.iter().any(|word| {
             let text = word.text.as_str();
             text == "-"
@@ -276,8 +336,49 @@ pub fn needs_exact_rule(words: &[Word]) -> bool {
 
 /// Whether the program runs the code of a file that it is given.
 pub fn runs_files(name: &str) -> bool {
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    SHELLS.contains(&name) || INTERPRETERS.iter().any(|(known, _)| *known == stem)
+    is_shell(name) || INTERPRETERS.iter().any(|(known, _)| *known == stem(name))
+}
+
+/// Whether the command takes what it runs from its input, a file that is made as it runs, or an
+/// expansion.
+pub fn reads_script(words: &[Word]) -> bool {
+    let Some(first) = words.first() else { return false };
+    let Some(name) = first.known().map(base_name) else { return true };
+    let arguments = &words[1..];
+    let unknown = arguments
+        .iter()
+        .any(|word| word.known().is_none_or(|text| text == "-" || text.starts_with("/dev/")));
+    if is_shell(name) {
+        let is_option = |word: &Word| word.text.starts_with(['-', '+']);
+        let has = |c: char| {
+            let short = |word: &&Word| is_option(word) && !word.text.starts_with("--");
+            arguments.iter().filter(short).any(|word| word.text.contains(c))
+        };
+        return unknown || (!has('c') && (has('s') || arguments.iter().all(is_option)));
+    }
+    match name {
+        "eval" | "." | "source" => unknown,
+        "at" | "batch" | "parallel" | "ssh" | "su" => true,
+        _ => false,
+    }
+}
+
+/// Whether the command is a shell by its name.
+fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&stem(name))
+}
+
+/// A program's name without its version.
+fn stem(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'))
+}
+
+/// The arguments of a builtin that takes no options.
+fn past_dashes(arguments: &[Word]) -> &[Word] {
+    match arguments.split_first() {
+        Some((first, rest)) if first.known() == Some("--") => rest,
+        Some(_) | None => arguments,
+    }
 }
 
 /// Whether the command is one whose arguments name further commands: `git push`, `npm run`. A rule
@@ -328,15 +429,20 @@ pub fn has_subcommands(name: &str) -> bool {
 /// Whether a word can stand before a command: a keyword, a wrapper, an option, an assignment or a
 /// number. For text that does not parse.
 pub fn may_lead(word: &str) -> bool {
-    let name = base_name(word);
     KEYWORDS.contains(&word)
-        || WRAPPERS.iter().any(|wrapper| wrapper.name == name)
-        || OPAQUE.contains(&name)
-        || SHELLS.contains(&name)
-        || matches!(name, "eval" | "trap")
+        || is_wrapper(word)
         || word.starts_with('-')
         || word.contains('=')
         || word.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Whether a word names a command that runs another.
+pub fn is_wrapper(word: &str) -> bool {
+    let name = base_name(word);
+    WRAPPERS.iter().any(|wrapper| wrapper.name == name)
+        || OPAQUE.contains(&name)
+        || is_shell(name)
+        || matches!(name, "busybox" | "eval" | "find" | "ssh" | "toybox" | "trap")
 }
 
 fn wrapped(wrapper: &Wrapper, arguments: &[Word]) -> Runs {
@@ -347,7 +453,8 @@ fn wrapped(wrapper: &Wrapper, arguments: &[Word]) -> Runs {
             at += 1;
             break;
         }
-        if wrapper.name == "env" && !text.starts_with('-') && text.contains('=') {
+        let assigns = matches!(wrapper.name, "env" | "sudo");
+        if assigns && !text.starts_with('-') && text.contains('=') {
             at += 1;
         } else if !text.starts_with('-') {
             break;
@@ -414,13 +521,17 @@ fn shell_script(arguments: &[Word]) -> Runs {
         if !text.starts_with(['-', '+']) || text == "-" || text == "--" {
             break;
         }
-        if !text.starts_with("--") {
-            takes_script |= text.contains('c');
-            if text.ends_with('o') || text.ends_with('O') {
-                at += 1;
+        at += 1;
+        match text.strip_prefix("--") {
+            // fish and nu.
+            Some("command" | "commands" | "init-command" | "execute") => takes_script = true,
+            Some("rcfile" | "init-file") => at += 1,
+            Some(_) => {}
+            None => {
+                takes_script |= text.contains('c');
+                at += text.matches(['o', 'O']).count();
             }
         }
-        at += 1;
     }
     if arguments.get(at).and_then(Word::known) == Some("--") {
         at += 1;
@@ -448,14 +559,16 @@ fn find_commands(arguments: &[Word]) -> Runs {
         if !matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
             continue;
         }
-        let command: Vec<Word> =
-            words
-                .by_ref()
-                .take_while(|word| !matches!(word.text.as_str(), ";" | "+"))
-                .map(|word| {
-                    if word.text.contains("{}") { Word::dynamic(&*word.text) } else { word.clone() }
-                })
-                .collect();
+        let mut command: Vec<Word> = Vec::new();
+        for word in words.by_ref() {
+            // A `+` ends it only after `{}`.
+            let after_braces = command.last().is_some_and(|last| last.text == "{}");
+            if word.text == ";" || (word.text == "+" && after_braces) {
+                break;
+            }
+            let filled_in = word.text.contains("{}");
+            command.push(if filled_in { Word::dynamic(&*word.text) } else { word.clone() });
+        }
         if !command.is_empty() {
             commands.push(command);
         }
