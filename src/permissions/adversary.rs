@@ -73,6 +73,9 @@ fn s7_s9_an_expansion_in_the_name_does_not_hide_the_word() {
             "$(echo rm) x",
             "RM x",
             "${x:-rm} x",
+            "rm* x",
+            ">f rm x\n'",
+            ">& f nice rm x\n'",
         ],
     );
     denied("Bash(rm *)")

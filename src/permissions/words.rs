@@ -102,6 +102,8 @@ pub fn rough_commands(text: &str) -> Vec<RoughCommand> {
     let mut commands = Vec::new();
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();
+    // Behind `<` or `>` a file may come before the command.
+    let mut redirected = false;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
@@ -114,13 +116,14 @@ pub fn rough_commands(text: &str) -> Vec<RoughCommand> {
             ' ' | '\t' => end_word(&mut word, &mut words),
             _ if ";&|()<>{}`\n".contains(c) || is_unreadable(c) => {
                 end_word(&mut word, &mut words);
-                end_command(&mut words, &mut commands);
+                end_command(&mut words, redirected, &mut commands);
+                redirected = matches!(c, '<' | '>') || (c == '&' && redirected);
             }
             _ => word.push(c),
         }
     }
     end_word(&mut word, &mut words);
-    end_command(&mut words, &mut commands);
+    end_command(&mut words, redirected, &mut commands);
     commands
 }
 
@@ -146,6 +149,8 @@ pub fn without_variables(source: &str) -> String {
                 };
             }
             '{' | '}' | ',' => text.push(' '),
+            // What a pattern stands for may be nothing.
+            '*' => {}
             _ => text.push(c),
         }
     }
@@ -201,12 +206,14 @@ fn end_word(word: &mut String, words: &mut Vec<String>) {
     word.clear();
 }
 
-fn end_command(words: &mut Vec<String>, commands: &mut Vec<RoughCommand>) {
+fn end_command(words: &mut Vec<String>, redirected: bool, commands: &mut Vec<RoughCommand>) {
     let words = std::mem::take(words);
     if words.is_empty() {
         return;
     }
-    let leading = words.iter().take_while(|word| wrappers::may_lead(word)).count();
+    let target = usize::from(redirected);
+    let leads = words.iter().skip(target).take_while(|word| wrappers::may_lead(word)).count();
+    let leading = words.len().min(target + leads);
     // Behind a wrapper the values of its options are not told from the command.
     let wraps = words[..leading].iter().any(|word| wrappers::is_wrapper(word));
     let count = if wraps { words.len() } else { words.len().min(leading + 1) };
