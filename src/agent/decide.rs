@@ -149,7 +149,8 @@ async fn decide(
             }
             Outcome::Ask => question.turn().await,
         }
-        let preview = match tool.preview(&gate.context, &input).await {
+        let context = gate.context_for(&query);
+        let preview = match tool.preview(&context, &input).await {
             Ok(preview) => preview,
             // A question about a call that cannot succeed would be for nothing.
             Err(error) if may_be_told(gate, &query).await => {
@@ -160,7 +161,7 @@ async fn decide(
         match ask(gate, &asked, question, &decision, changed, preview.clone()).await {
             Asked::Changed => {}
             Asked::Answered(Answer::Part { left_out }) => {
-                let part = in_part(&gate.context, &*tool, &input, preview.as_ref(), &left_out);
+                let part = in_part(&context, &*tool, &input, preview.as_ref(), &left_out);
                 match part.await {
                     Ok((part, taken)) => {
                         record(gate, call, Outcome::Allow, "part", None).await;

@@ -17,10 +17,10 @@ use tracing::Instrument;
 use crate::domain::{
     Block, CallInput, ContentHash, Message, Mode, Role, ToolCall, ToolOutput, TurnId,
 };
-use crate::permissions::{self, Approved, RuleSet, Workspace};
+use crate::permissions::{self, Approved, Query, ResolvedAccess, RuleSet, Workspace};
 use crate::platform::debug_log::DebugLog;
 use crate::session::{Blobs, Entry, MessageEntry, ResultInfo};
-use crate::tools::{Place, Registry, Tool, ToolContext};
+use crate::tools::{Granted, May, Place, Reach, Registry, Tool, ToolContext};
 
 use super::Event;
 use super::asks::{Asks, Order};
@@ -66,6 +66,29 @@ pub(super) struct Gate {
 impl Gate {
     pub(super) fn place(&self) -> &Place {
         &self.context.place
+    }
+
+    /// What the call that `query` is about gets to work with: of the files, those that it names, at
+    /// the places where they are.
+    pub(super) fn context_for(&self, query: &Query) -> ToolContext {
+        let granted = query.accesses.iter().filter_map(|access| {
+            let (path, may) = match access {
+                ResolvedAccess::Read(path) => (path, May::Read),
+                ResolvedAccess::Write(path) => (path, May::Write),
+                ResolvedAccess::Run(_) => return None,
+            };
+            Some(Granted { named: path.path.clone(), real: path.real.clone(), may })
+        });
+        let reach = Arc::new(Reach::new(self.context.files.clone(), granted));
+        let (is_hidden, places) = (self.context.is_hidden.clone(), reach.clone());
+        ToolContext {
+            files: reach,
+            // A rule may name a file by another path than the search does.
+            is_hidden: Arc::new(move |path| {
+                is_hidden(path) || places.real(path).is_some_and(|real| is_hidden(&real))
+            }),
+            ..self.context.clone()
+        }
     }
 
     fn keeper(&self) -> Keeper {
@@ -208,9 +231,10 @@ pub(super) async fn run(
     place: Where,
 ) -> Ended {
     let started = Instant::now();
-    if let Err(output) = check_and_record_intent(gate, call, approved, tool).await {
-        return Ended::new(output, started.elapsed());
-    }
+    let query = match check_and_record_intent(gate, call, approved, tool).await {
+        Ok(query) => query,
+        Err(output) => return Ended::new(output, started.elapsed()),
+    };
     if gate.context.cancel.is_cancelled() {
         return Ended::new(stopped(), started.elapsed());
     }
@@ -225,7 +249,7 @@ pub(super) async fn run(
         (Where::Outside, None) | (Where::Usual, _) => gate.context.processes.clone(),
     };
     let effects = Arc::new(facts.teller());
-    let context = ToolContext { effects, processes, ..gate.context.clone() };
+    let context = ToolContext { effects, processes, ..gate.context_for(&query) };
     let cancelled = gate.context.cancel.clone();
     let out_of_time = async {
         cancelled.cancelled().await;
@@ -252,13 +276,13 @@ pub(super) async fn run(
 }
 
 /// The last look before a call acts: what was approved is still what is there, and the log says
-/// that it is about to run.
+/// that it is about to run. Gives what it touches, which is all that it gets to open.
 async fn check_and_record_intent(
     gate: &Gate,
     call: &ToolCall,
     approved: &Approved,
     tool: &dyn Tool,
-) -> Result<(), ToolOutput> {
+) -> Result<Query, ToolOutput> {
     let now = resolve(gate, tool, call, approved.input()).await?;
     if !approved.still_holds(&now) {
         return Err(ToolOutput::failed(
@@ -273,7 +297,8 @@ async fn check_and_record_intent(
     };
     gate.journal.intent(gate.turn, intent).await.map_err(|error| {
         ToolOutput::failed(format!("Not run, since nothing runs that is not on record. {error}"))
-    })
+    })?;
+    Ok(now)
 }
 
 /// Writes the result to the log and tells the front end.

@@ -65,9 +65,9 @@ impl Agent {
         let place = &self.setup.place;
         let whole = place.resolve(path);
         let shown = place.show(&whole);
-        let look = self.look(whole.clone()).await;
+        let (look, real) = self.look(whole).await;
         let limit = if look == Look::Inside { COUNTED } else { 0 };
-        let found = match self.setup.files.read(&whole, limit).await {
+        let found = match self.setup.files.read(&real, limit).await {
             Ok(found) => found,
             Err(error) => {
                 tracing::debug!(%error, "a file that was named cannot be looked at");
@@ -96,19 +96,22 @@ impl Agent {
         })
     }
 
-    /// Whether a path may be read for the note: links are followed, so that none leads out.
-    async fn look(&self, path: PathBuf) -> Look {
+    /// Whether a path may be read for the note, and where it really is: links are followed here and
+    /// nowhere else, so that none leads out.
+    async fn look(&self, path: PathBuf) -> (Look, PathBuf) {
         let (workspace, powers) = (self.setup.workspace.clone(), self.powers.clone());
         let cwd = self.setup.place.cwd.clone();
+        let named = path.clone();
         let looked = tokio::task::spawn_blocking(move || {
             let resolved = workspace.resolve(&path, &cwd);
-            match resolved.zone {
+            let look = match resolved.zone {
                 _ if powers.hides(&resolved.path) || powers.hides(&resolved.real) => Look::Denied,
                 Zone::Inside => Look::Inside,
                 Zone::Outside => Look::Outside,
-            }
+            };
+            (look, resolved.real)
         });
-        looked.await.unwrap_or(Look::Denied)
+        looked.await.unwrap_or((Look::Denied, named))
     }
 
     async fn session(&self, session: SessionId) -> Option<String> {

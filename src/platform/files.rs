@@ -1,25 +1,34 @@
 //! The [`Files`] port on the real file system.
 //!
+//! A path given here is a real one: no symbolic link is followed, on the way or at its end, so that
+//! what is opened is the very place that a person or a rule said yes to (see `handles`).
+//!
 //! Nothing here can hang on a FIFO or a device: what is at a path is looked at before and after it
 //! is opened, and it is opened without blocking. A file is replaced in one step by a temporary
 //! file beside it, so that a reader sees the old bytes or the new ones, never a part; other names
-//! of a hard-linked file keep the old content. A symbolic link stays, its target is replaced.
+//! of a hard-linked file keep the old content.
 //!
 //! Which paths may be touched is not decided here.
 
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
-use rustix::fs::{Access, Gid, OFlags, Uid, XattrFlags};
+use rustix::fs::{
+    Access, AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Uid, XattrFlags,
+};
 use rustix::io::Errno;
+use uuid::Uuid;
 
 use crate::domain::ContentHash;
-use crate::tools::{FileError, FileState, Files};
+use crate::tools::{FileError, FileState, Files, Written};
+
+use super::handles::{self, Missing, Spot};
 
 /// Files on this machine. All agents of a process share one.
 #[derive(Debug, Clone, Default)]
@@ -44,9 +53,24 @@ impl Files for DiskFiles {
         path: &Path,
         bytes: &[u8],
         expected: Option<Option<ContentHash>>,
-    ) -> Result<(), FileError> {
+    ) -> Result<Written, FileError> {
         let (bytes, replacing) = (bytes.to_owned(), self.replacing.clone());
         off_thread("write", path, move |path| write(path, &bytes, expected, &replacing)).await
+    }
+
+    fn open(&self, path: &Path) -> Result<Option<File>, FileError> {
+        match find(path).map_err(failed("read", path))? {
+            Found::Regular(file, _) => Ok(Some(file)),
+            Found::Missing | Found::Folder | Found::Special => Ok(None),
+        }
+    }
+
+    fn modified(&self, path: &Path) -> Option<SystemTime> {
+        let spot = handles::spot(path, Missing::Leave).ok()??;
+        let stat = look(&spot).ok()??;
+        let seconds = Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or(0));
+        let part = Duration::from_nanos(u64::try_from(stat.st_mtime_nsec).unwrap_or(0));
+        SystemTime::UNIX_EPOCH.checked_add(seconds + part)
     }
 }
 
@@ -72,24 +96,32 @@ enum Found {
     Special,
 }
 
+fn find(path: &Path) -> io::Result<Found> {
+    match handles::spot(path, Missing::Leave) {
+        Ok(Some(spot)) => find_at(&spot),
+        Ok(None) => Ok(Found::Folder),
+        Err(error) if is_missing(&error) => Ok(Found::Missing),
+        Err(error) => Err(error),
+    }
+}
+
 /// Looks before it opens, because opening a FIFO wakes its writer, and again at what was opened,
 /// because something else may have been put there in between.
-fn find(path: &Path) -> io::Result<Found> {
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => return Ok(Found::Folder),
-        Ok(metadata) if !metadata.is_file() => return Ok(Found::Special),
-        Ok(_) => {}
-        Err(error) if is_missing(&error) => return Ok(Found::Missing),
-        Err(error) => return Err(error),
+fn find_at(spot: &Spot) -> io::Result<Found> {
+    let Some(stat) = look(spot)? else { return Ok(Found::Missing) };
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => {}
+        FileType::Directory => return Ok(Found::Folder),
+        FileType::Symlink => return Err(Errno::LOOP.into()),
+        _ => return Ok(Found::Special),
     }
-    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits();
-    let file = match OpenOptions::new().read(true).custom_flags(flags as i32).open(path) {
-        Ok(file) => file,
-        Err(error) if is_missing(&error) => return Ok(Found::Missing),
-        Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
-            return Ok(Found::Special);
-        }
-        Err(error) => return Err(error),
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match rustix::fs::openat(&spot.folder, &spot.name, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT) => return Ok(Found::Missing),
+        Err(Errno::NXIO) => return Ok(Found::Special),
+        Err(errno) => return Err(errno.into()),
     };
     let metadata = file.metadata()?;
     Ok(if metadata.is_dir() {
@@ -101,12 +133,24 @@ fn find(path: &Path) -> io::Result<Found> {
     })
 }
 
+fn look(spot: &Spot) -> io::Result<Option<Stat>> {
+    match rustix::fs::statat(&spot.folder, &spot.name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn read(path: &Path, limit: u64) -> Result<FileState, FileError> {
-    let (file, metadata) = match find(path).map_err(failed("read", path))? {
+    state(find(path).map_err(failed("read", path))?, limit).map_err(failed("read", path))
+}
+
+fn state(found: Found, limit: u64) -> io::Result<FileState> {
+    let (file, metadata) = match found {
         Found::Regular(file, metadata) => (file, metadata),
         Found::Missing => return Ok(FileState::Missing),
         Found::Folder => return Ok(FileState::Folder),
@@ -117,7 +161,7 @@ fn read(path: &Path, limit: u64) -> Result<FileState, FileError> {
     }
     // The length is only a hint: files under /proc say 0, and a log may grow meanwhile.
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed("read", path))?;
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     let length = bytes.len() as u64;
     Ok(if length > limit { FileState::TooBig(length) } else { FileState::File(bytes) })
 }
@@ -138,14 +182,13 @@ fn write(
     bytes: &[u8],
     expected: Option<Option<ContentHash>>,
     replacing: &Mutex<()>,
-) -> Result<(), FileError> {
-    let target = link_target(path).map_err(failed("write", path))?;
-    let folder = target.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(folder).map_err(failed("make the folder of", path))?;
-    let replaced = match find(&target).map_err(failed("write", path))? {
+) -> Result<Written, FileError> {
+    let spot = handles::spot(path, Missing::Make).map_err(failed("make the folder of", path))?;
+    let Some(spot) = spot else { return Err(failed("write", path)(Errno::ISDIR.into())) };
+    let replaced = match find_at(&spot).map_err(failed("write", path))? {
         Found::Regular(file, metadata) => {
             // The rename would not ask whether the file itself may be written.
-            rustix::fs::access(&target, Access::WRITE_OK)
+            rustix::fs::accessat(&spot.folder, &spot.name, Access::WRITE_OK, AtFlags::empty())
                 .map_err(|errno| failed("write", path)(errno.into()))?;
             Some((file, metadata))
         }
@@ -155,66 +198,91 @@ fn write(
             return Err(failed("write", path)(io::Error::other("it is not a regular file")));
         }
     };
-    // From here on, dropping `temporary` removes it.
-    let temporary = temporary_file(folder, replaced.as_ref(), bytes)
+    let temporary = Temporary::filled(&spot, replaced.as_ref(), bytes)
         .map_err(failed("write a temporary file beside", path))?;
     let guard = replacing.lock().unwrap_or_else(PoisonError::into_inner);
     match expected {
-        Some(None) => {
-            temporary.persist_noclobber(&target).map_err(|failure| match failure.error.kind() {
-                io::ErrorKind::AlreadyExists => FileError::Changed(path.to_owned()),
-                _ => failed("write", path)(failure.error),
-            })?;
-        }
+        Some(None) => match temporary.put_where_nothing_is() {
+            Ok(()) => {}
+            Err(Errno::EXIST) => return Err(FileError::Changed(path.to_owned())),
+            Err(errno) => return Err(failed("write", path)(errno.into())),
+        },
         Some(Some(hash)) => {
-            ensure_unchanged(path, &target, &hash)?;
-            temporary.persist(&target).map_err(|failure| failed("write", path)(failure.error))?;
+            ensure_unchanged(path, &spot, &hash)?;
+            temporary.put().map_err(|errno| failed("write", path)(errno.into()))?;
         }
-        None => {
-            temporary.persist(&target).map_err(|failure| failed("write", path)(failure.error))?;
-        }
+        None => temporary.put().map_err(|errno| failed("write", path)(errno.into()))?,
     }
     drop(guard);
-    // The rename itself is durable only once the folder is.
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed("sync", folder))
+    sync(&spot).map_err(failed("sync the folder of", path))?;
+    let names = replaced.map_or(1, |(_, metadata)| metadata.nlink());
+    Ok(Written { other_names: names.saturating_sub(1) })
 }
 
-/// Where a write through `path` lands: the end of a chain of links, which may not exist yet.
-fn link_target(path: &Path) -> io::Result<PathBuf> {
-    let mut target = path.to_owned();
-    // As many as Linux follows.
-    for _ in 0..40 {
-        match fs::read_link(&target) {
-            Ok(link) => target = target.parent().unwrap_or(Path::new("/")).join(link),
-            Err(error) if is_missing(&error) || error.kind() == io::ErrorKind::InvalidInput => {
-                return Ok(target);
+/// The rename itself is durable only once the folder is.
+fn sync(spot: &Spot) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match rustix::fs::openat(&spot.folder, ".", flags, Mode::empty()) {
+        Ok(folder) => File::from(folder).sync_all(),
+        // A folder may be written and not read: then there is no way to ask for it.
+        Err(Errno::ACCESS) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// A file beside the one that it is going to replace. Gone when it is dropped, unless it was put in
+/// its place.
+struct Temporary<'a> {
+    spot: &'a Spot,
+    name: String,
+    file: File,
+}
+
+impl<'a> Temporary<'a> {
+    fn filled(
+        spot: &'a Spot,
+        replaced: Option<&(File, Metadata)>,
+        bytes: &[u8],
+    ) -> io::Result<Self> {
+        // A new file gets what the umask leaves. A replacement is private until it has the old
+        // file's mode, so that a secret is never readable by others in between.
+        let mode = Mode::from_raw_mode(if replaced.is_some() { 0o600 } else { 0o666 });
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let name = format!(".slug-{}.tmp", Uuid::new_v4().simple());
+        let file = rustix::fs::openat(&spot.folder, &name, flags, mode)?;
+        let mut temporary = Self { spot, name, file: File::from(file) };
+        if let Some((old, metadata)) = replaced {
+            take_over(old, metadata, &temporary.file)?;
+        }
+        temporary.file.write_all(bytes)?;
+        // With its metadata: a crash must not bring back the temporary file's mode.
+        temporary.file.sync_all()?;
+        Ok(temporary)
+    }
+
+    fn put(&self) -> Result<(), Errno> {
+        let Spot { folder, name } = self.spot;
+        rustix::fs::renameat(folder, &self.name, folder, name)
+    }
+
+    fn put_where_nothing_is(&self) -> Result<(), Errno> {
+        let Spot { folder, name } = self.spot;
+        match rustix::fs::renameat_with(folder, &self.name, folder, name, RenameFlags::NOREPLACE) {
+            // Not every file system knows it; most of these know hard links.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                rustix::fs::linkat(folder, &self.name, folder, name, AtFlags::empty())
             }
-            Err(error) => return Err(error),
+            renamed => renamed,
         }
     }
-    Err(Errno::LOOP.into())
 }
 
-fn temporary_file(
-    folder: &Path,
-    replaced: Option<&(File, Metadata)>,
-    bytes: &[u8],
-) -> io::Result<tempfile::NamedTempFile> {
-    // A new file gets what the umask leaves. A replacement is private until it has the old
-    // file's mode, so that a secret is never readable by others in between.
-    let mode = if replaced.is_some() { 0o600 } else { 0o666 };
-    let mut temporary = tempfile::Builder::new()
-        .prefix(".slug-")
-        .suffix(".tmp")
-        .permissions(Permissions::from_mode(mode))
-        .tempfile_in(folder)?;
-    if let Some((old, metadata)) = replaced {
-        take_over(old, metadata, temporary.as_file())?;
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        // Where it has been renamed, there is nothing of this name.
+        let _ = rustix::fs::unlinkat(&self.spot.folder, &self.name, AtFlags::empty());
     }
-    temporary.write_all(bytes)?;
-    // With its metadata: a crash must not bring back the temporary file's mode.
-    temporary.as_file().sync_all()?;
-    Ok(temporary)
 }
 
 /// Gives the new file the owner, extended attributes and mode of the old one.
@@ -254,8 +322,9 @@ fn copy_attributes(old: &File, new: &File) {
     }
 }
 
-fn ensure_unchanged(path: &Path, target: &Path, expected: &ContentHash) -> Result<(), FileError> {
-    match read(target, u64::MAX)? {
+fn ensure_unchanged(path: &Path, spot: &Spot, expected: &ContentHash) -> Result<(), FileError> {
+    let found = find_at(spot).and_then(|found| state(found, u64::MAX));
+    match found.map_err(failed("read", path))? {
         FileState::File(bytes) if ContentHash::of(&bytes) == *expected => Ok(()),
         FileState::File(_)
         | FileState::TooBig(_)
@@ -267,192 +336,11 @@ fn ensure_unchanged(path: &Path, target: &Path, expected: &ContentHash) -> Resul
 
 fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
     let path = path.to_owned();
-    move |source| FileError::Io { doing, path, source }
+    move |source| match source.raw_os_error() {
+        Some(code) if code == Errno::LOOP.raw_os_error() => FileError::Linked(path),
+        Some(_) | None => FileError::Io { doing, path, source },
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::fs::symlink;
-    use std::os::unix::net::UnixListener;
-
-    use tempfile::TempDir;
-
-    use super::*;
-
-    fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort();
-        names
-    }
-
-    #[tokio::test]
-    async fn r49_special_files_are_told_apart_without_blocking() {
-        let dir = TempDir::new().unwrap();
-        let at = |name: &str| dir.path().join(name);
-        let mode = rustix::fs::Mode::from_raw_mode(0o600);
-        rustix::fs::mknodat(rustix::fs::CWD, at("fifo"), rustix::fs::FileType::Fifo, mode, 0)
-            .unwrap();
-        let _listener = UnixListener::bind(at("socket")).unwrap();
-        symlink(at("fifo"), at("link")).unwrap();
-        fs::write(at("file"), "x").unwrap();
-        let cases = [
-            (at("fifo"), FileState::Special),
-            (at("link"), FileState::Special),
-            (at("socket"), FileState::Special),
-            ("/dev/zero".into(), FileState::Special),
-            (dir.path().to_owned(), FileState::Folder),
-            (at("none"), FileState::Missing),
-            (at("file/none"), FileState::Missing),
-            (at("file"), FileState::File(b"x".to_vec())),
-        ];
-        for (path, expected) in cases {
-            assert_eq!(DiskFiles::default().read(&path, 10).await.unwrap(), expected, "{path:?}");
-        }
-        assert!(DiskFiles::default().write(&at("fifo"), b"", None).await.is_err());
-        assert!(DiskFiles::default().write(dir.path(), b"", None).await.is_err());
-    }
-
-    #[tokio::test]
-    async fn more_than_the_limit_is_not_read() {
-        let dir = TempDir::new().unwrap();
-        let path = dir.path().join("f");
-        fs::write(&path, "12345").unwrap();
-        assert_eq!(
-            DiskFiles::default().read(&path, 5).await.unwrap(),
-            FileState::File(b"12345".to_vec())
-        );
-        assert_eq!(DiskFiles::default().read(&path, 4).await.unwrap(), FileState::TooBig(5));
-        assert_eq!(DiskFiles::default().read_at(&path, 1, 3).await.unwrap(), b"234");
-        assert_eq!(DiskFiles::default().read_at(&path, 9, 3).await.unwrap(), b"");
-    }
-
-    #[tokio::test]
-    async fn a_write_makes_folders_and_leaves_nothing_else() {
-        let dir = TempDir::new().unwrap();
-        let path = dir.path().join("a/b/f");
-        DiskFiles::default().write(&path, b"new", Some(None)).await.unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"new");
-        assert_eq!(names(&dir.path().join("a/b")), ["f"]);
-    }
-
-    #[tokio::test]
-    async fn a_new_file_has_the_mode_that_any_program_would_give_it() {
-        let dir = TempDir::new().unwrap();
-        fs::write(dir.path().join("plain"), "").unwrap();
-        DiskFiles::default().write(&dir.path().join("ours"), b"", None).await.unwrap();
-        let mode = |name: &str| fs::metadata(dir.path().join(name)).unwrap().mode();
-        assert_eq!(mode("ours"), mode("plain"));
-    }
-
-    #[tokio::test]
-    async fn r15_a_replaced_file_keeps_its_mode() {
-        let dir = TempDir::new().unwrap();
-        let path = dir.path().join("run.sh");
-        fs::write(&path, "old").unwrap();
-        for mode in [0o755, 0o600, 0o664] {
-            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-            DiskFiles::default().write(&path, b"new", None).await.unwrap();
-            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode);
-        }
-    }
-
-    #[tokio::test]
-    async fn a_file_that_may_not_be_written_is_not_replaced() {
-        // Root may write all files.
-        if rustix::process::geteuid().is_root() {
-            return;
-        }
-        let dir = TempDir::new().unwrap();
-        let path = dir.path().join("f");
-        fs::write(&path, "old").unwrap();
-        fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
-        assert!(DiskFiles::default().write(&path, b"new", None).await.is_err());
-        assert_eq!(fs::read(&path).unwrap(), b"old");
-    }
-
-    #[tokio::test]
-    async fn r15_a_link_stays_and_its_target_is_written() {
-        let dir = TempDir::new().unwrap();
-        fs::create_dir(dir.path().join("sub")).unwrap();
-        let (target, link) = (dir.path().join("sub/target"), dir.path().join("link"));
-        symlink("sub/target", &link).unwrap();
-        for content in [b"new".as_slice(), b"newer"] {
-            DiskFiles::default().write(&link, content, None).await.unwrap();
-            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-            assert_eq!(fs::read(&target).unwrap(), content);
-        }
-        symlink("loop", dir.path().join("loop")).unwrap();
-        assert!(DiskFiles::default().write(&dir.path().join("loop"), b"", None).await.is_err());
-    }
-
-    #[tokio::test]
-    async fn s43_the_other_name_of_a_hard_link_is_not_changed() {
-        let dir = TempDir::new().unwrap();
-        let (ours, theirs) = (dir.path().join("x"), dir.path().join("bashrc"));
-        fs::write(&theirs, "old").unwrap();
-        fs::hard_link(&theirs, &ours).unwrap();
-        DiskFiles::default().write(&ours, b"new", None).await.unwrap();
-        assert_eq!(
-            (fs::read(&ours).unwrap(), fs::read(&theirs).unwrap()),
-            (b"new".to_vec(), b"old".to_vec())
-        );
-    }
-
-    #[tokio::test]
-    async fn s51_other_content_than_expected_is_left_alone() {
-        let dir = TempDir::new().unwrap();
-        let path = dir.path().join("f");
-        fs::write(&path, "theirs").unwrap();
-        for expected in [None, Some(ContentHash::of(b"mine"))] {
-            let result = DiskFiles::default().write(&path, b"new", Some(expected)).await;
-            assert!(matches!(result, Err(FileError::Changed(_))));
-        }
-        let gone = dir.path().join("gone");
-        let result =
-            DiskFiles::default().write(&gone, b"new", Some(Some(ContentHash::of(b"mine")))).await;
-        assert!(matches!(result, Err(FileError::Changed(_))));
-        assert_eq!(fs::read(&path).unwrap(), b"theirs");
-        assert_eq!(names(dir.path()), ["f"], "no temporary file stays behind");
-
-        let hash = ContentHash::of(b"theirs");
-        DiskFiles::default().write(&path, b"new", Some(Some(hash))).await.unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"new");
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn r16_of_many_writers_one_wins() {
-        let dir = TempDir::new().unwrap();
-        let path = dir.path().join("f");
-        fs::write(&path, "old").unwrap();
-        let files = DiskFiles::default();
-        let writers = (0..16_u8).map(|number| {
-            let (files, path) = (files.clone(), path.clone());
-            let expected = Some(Some(ContentHash::of(b"old")));
-            tokio::spawn(async move { files.write(&path, &[number], expected).await.is_ok() })
-        });
-        let mut winners = 0;
-        for writer in writers.collect::<Vec<_>>() {
-            winners += usize::from(writer.await.unwrap());
-        }
-        assert_eq!(winners, 1);
-    }
-
-    #[tokio::test]
-    async fn extended_attributes_are_kept_where_there_are_any() {
-        let dir = TempDir::new().unwrap();
-        let path = dir.path().join("f");
-        fs::write(&path, "old").unwrap();
-        let file = File::open(&path).unwrap();
-        let name = "user.slug-test";
-        if rustix::fs::fsetxattr(&file, name, b"yes", XattrFlags::empty()).is_err() {
-            return;
-        }
-        DiskFiles::default().write(&path, b"new", None).await.unwrap();
-        let mut value = [0; 3];
-        rustix::fs::fgetxattr(File::open(&path).unwrap(), name, &mut value).unwrap();
-        assert_eq!(&value, b"yes");
-    }
-}
+mod tests;

@@ -27,3 +27,4 @@ pub mod which;
 
 #[cfg(target_os = "linux")]
 mod descendants;
+mod handles;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::text::{self, Encoding, WHOLE_FILE};
-use super::{FileChange, FileState, ToolContext, ToolError, cut, off_thread};
+use super::{FileChange, FileState, ToolContext, ToolError, Written, cut, off_thread};
 use crate::domain::{ContentHash, Diff, Display, LeftOut, ToolOutput};
 
 /// What is at the path that is to be written.
@@ -110,25 +110,31 @@ impl Change {
         // recorded, so that it can be undone. It ends with the write.
         let (writer, change) = (context.clone(), self);
         let written = tokio::spawn(async move {
-            writer.files.write(&change.path, &change.after, Some(expected)).await?;
+            let written = writer.files.write(&change.path, &change.after, Some(expected)).await?;
             writer.reads.record(&change.path, &change.after);
             let Change { path, before, after, .. } = change;
             writer.effects.file_changed(FileChange { path, before, after });
-            Ok::<(), ToolError>(())
+            Ok::<Written, ToolError>(written)
         });
-        written
+        let written = written
             .await
             .map_err(|stopped| ToolError(format!("cannot write {shown}: {stopped}")))??;
         let Some(diff) = diff else {
             return Ok(ToolOutput::text(format!("Wrote {shown}.")));
         };
-        let (observation, summary) = if is_new {
+        let (mut observation, mut summary) = if is_new {
             let lines = cut::counted(diff.added as u64, "line");
             (format!("Made {shown} with {lines}."), format!("new file, {lines}"))
         } else {
             let counts = format!("+{} -{}", diff.added, diff.removed);
             (format!("Changed {shown} ({counts})."), counts)
         };
+        if written.other_names > 0 {
+            let names = cut::counted(written.other_names, "other name");
+            observation
+                .push_str(&format!(" It had {names} (hard links), which keep the old content."));
+            summary.push_str(&format!(", {names} left as before"));
+        }
         let output = json!({
             "path": diff.path, "added": diff.added, "removed": diff.removed, "new": is_new,
         });

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::input::{Input, Shape};
 use super::ports::lock;
 use super::walk::{self, Root, Walk};
-use super::{Place, Tool, ToolContext, ToolError, cut, off_thread, stopped};
+use super::{Files, Place, Tool, ToolContext, ToolError, cut, off_thread, stopped};
 use crate::domain::{Access, ToolOutput, ToolSpec};
 
 /// The Glob tool.
@@ -70,7 +70,9 @@ impl Tool for Glob {
         }
         let mut walk = Walk::new(context, root.clone());
         walk.levels = Some(LEVELS);
-        match off_thread(&context.cancel, move || found(walk, &root, &matcher)).await? {
+        let files = context.files.clone();
+        let work = move || found(walk, &root, &matcher, &*files);
+        match off_thread(&context.cancel, work).await? {
             Some(found) => Ok(listed(found, &pattern, context)),
             None => Ok(stopped()),
         }
@@ -118,14 +120,16 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, ToolError> {
     Ok(glob.compile_matcher())
 }
 
-fn found(walk: Walk, root: &Path, matcher: &GlobMatcher) -> Found {
+/// Names what a walk finds, unless it is gone again, or was never there: where a folder is swapped for
+/// a link meanwhile, the walk sees what the link leads to.
+fn found(walk: Walk, root: &Path, matcher: &GlobMatcher, disk: &dyn Files) -> Found {
     let files = Mutex::new(Vec::new());
     let unreadable = walk.each(|entry| {
         let path = entry.path();
-        if matcher.is_match(path.strip_prefix(root).unwrap_or(path)) {
-            let modified = entry.metadata().ok().and_then(|metadata| metadata.modified().ok());
-            let age = Reverse(modified.unwrap_or(SystemTime::UNIX_EPOCH));
-            lock(&files).push((age, entry.into_path()));
+        if matcher.is_match(path.strip_prefix(root).unwrap_or(path))
+            && let Some(modified) = disk.modified(path)
+        {
+            lock(&files).push((Reverse(modified), entry.into_path()));
         }
     });
     let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);

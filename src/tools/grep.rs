@@ -127,6 +127,7 @@ impl Tool for Grep {
             after: wanted.after,
             is_multi_line: wanted.lines != Lines::One,
             limit: wanted.limit,
+            files: context.files.clone(),
         };
         let Some(kind) = walk::root(context, &wanted.root).await? else { return Ok(stopped()) };
         let Wanted { root, names, types, .. } = wanted;

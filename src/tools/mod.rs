@@ -14,6 +14,7 @@ mod input;
 mod likeness;
 mod paths;
 mod ports;
+mod reach;
 mod read;
 mod registry;
 #[cfg(test)]
@@ -36,7 +37,9 @@ use crate::domain::{
 
 pub use ports::{
     Exit, ExitCause, FileError, FileState, Files, ProcessError, Processes, ReadLedger, Script,
+    Written,
 };
+pub use reach::{Granted, May, Reach};
 pub use registry::Registry;
 
 /// Something the model can do.
@@ -89,7 +92,7 @@ pub struct Place {
 pub struct ToolContext {
     /// Where it works.
     pub place: Place,
-    /// Reads and writes files.
+    /// Reads and writes the files that the call said it would touch.
     pub files: Arc<dyn Files>,
     /// Runs commands.
     pub processes: Arc<dyn Processes>,
@@ -160,7 +163,10 @@ impl From<FileError> for ToolError {
             FileError::Changed(_) => {
                 Self(format!("{error}. Nothing was written. Read it again, then repeat the call."))
             }
-            FileError::Io { .. } => Self(format!("{error}.")),
+            FileError::Linked(_) => Self(format!(
+                "{error}. It was left alone. Look at what is there, then repeat the call."
+            )),
+            FileError::NotApproved(_) | FileError::Io { .. } => Self(format!("{error}.")),
         }
     }
 }

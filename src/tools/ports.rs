@@ -1,20 +1,22 @@
 //! What tools need from the machine, as traits that `platform` implements and tests can replace.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::ContentHash;
 
-/// Reads and writes whole files.
+/// Reads and writes whole files. A running call has one that opens what the call was approved for,
+/// at the place where that was then, and nothing else.
 #[async_trait]
 pub trait Files: Send + Sync {
-    /// What is at `path`, following symbolic links. Never blocks on a FIFO or a device: it looks
-    /// at what was opened before it reads.
+    /// What is at `path`. Never blocks on a FIFO or a device: it looks at what was opened before it
+    /// reads.
     async fn read(&self, path: &Path, limit: u64) -> Result<FileState, FileError>;
 
     /// Up to `length` bytes of the regular file at `path` from `offset` on, for files too big to
@@ -33,14 +35,29 @@ pub trait Files: Send + Sync {
     }
 
     /// Puts `bytes` at `path`: a temporary file beside it, synced, then renamed, with the mode of
-    /// the file it replaces. Missing folders are made. With `expected`, the content that is there
+    /// the file it replaces. Missing folders are made. Other names of a hard-linked file keep the
+    /// old content. With `expected`, the content that is there
     /// must still have that hash (`Some(None)`: there must be no file).
     async fn write(
         &self,
         path: &Path,
         bytes: &[u8],
         expected: Option<Option<ContentHash>>,
-    ) -> Result<(), FileError>;
+    ) -> Result<Written, FileError>;
+
+    /// The regular file at `path`, to be read; `None` where there is something else. Blocks: for
+    /// searches, off the asynchronous threads.
+    fn open(&self, path: &Path) -> Result<Option<File>, FileError>;
+
+    /// When the file or link at `path` was last changed; `None` where there is none. Blocks.
+    fn modified(&self, path: &Path) -> Option<SystemTime>;
+}
+
+/// What a write came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Written {
+    /// How many other names (hard links) the replaced file had. They keep the old content.
+    pub other_names: u64,
 }
 
 /// What was found at a path.
@@ -64,6 +81,14 @@ pub enum FileError {
     /// The content is not the one that was expected.
     #[error("{0} has changed on disk since it was read")]
     Changed(PathBuf),
+    /// A symbolic link is on the way, where none was when the call was looked at.
+    #[error(
+        "the way to {0} has a symbolic link on it that was not there before, or that leads in a circle"
+    )]
+    Linked(PathBuf),
+    /// The call did not say that it would touch this.
+    #[error("{0} is nothing that this call was approved for")]
+    NotApproved(PathBuf),
     /// The operating system says no.
     #[error("cannot {doing} {path}: {source}")]
     Io {
@@ -74,6 +99,19 @@ pub enum FileError {
         /// What the system said.
         source: std::io::Error,
     },
+}
+
+impl FileError {
+    /// The same of a file that goes by the name of `path`.
+    pub fn at(self, path: &Path) -> Self {
+        let path = path.to_owned();
+        match self {
+            Self::Changed(_) => Self::Changed(path),
+            Self::Linked(_) => Self::Linked(path),
+            Self::NotApproved(_) => Self::NotApproved(path),
+            Self::Io { doing, source, .. } => Self::Io { doing, path, source },
+        }
+    }
 }
 
 /// Runs shell scripts.

@@ -11,15 +11,16 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Exit, ExitCause, FileChange, Place, ProcessError, Processes, ReadLedger, Script, Tool,
-    ToolContext, ToolEffects, ToolError,
+    Exit, ExitCause, FileChange, Granted, May, Place, ProcessError, Processes, Reach, ReadLedger,
+    Script, Tool, ToolContext, ToolEffects, ToolError,
 };
-use crate::domain::{ContentHash, Todo, ToolOutput};
+use crate::domain::{Access, ContentHash, Todo, ToolOutput};
 use crate::platform::files::DiskFiles;
 
 /// A workspace with a context over it.
 pub(crate) struct Bench {
-    dir: TempDir,
+    _dir: TempDir,
+    root: PathBuf,
     /// What tools get.
     pub context: ToolContext,
     /// What tools said.
@@ -32,10 +33,11 @@ impl Bench {
     /// An empty workspace; paths with `secret` in them are hidden.
     pub fn new() -> Self {
         let dir = TempDir::new().unwrap();
+        let root = dir.path().canonicalize().unwrap();
         let effects = Arc::new(Recorder::default());
         let processes = Arc::new(FakeProcesses::default());
         let context = ToolContext {
-            place: Place { cwd: dir.path().to_owned(), home: None },
+            place: Place { cwd: root.clone(), home: None },
             files: Arc::new(DiskFiles::default()),
             processes: processes.clone(),
             reads: Arc::new(ReadLedger::default()),
@@ -43,12 +45,12 @@ impl Bench {
             effects: effects.clone(),
             cancel: CancellationToken::new(),
         };
-        Self { dir, context, effects, processes }
+        Self { _dir: dir, root, context, effects, processes }
     }
 
     /// A path in the workspace.
     pub fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
+        self.root.join(name)
     }
 
     /// Puts a file there, with its folders, behind the tools' back.
@@ -77,8 +79,23 @@ impl Bench {
 
     /// Runs a tool as the gate would.
     pub async fn run(&self, tool: &dyn Tool, input: Value) -> Result<ToolOutput, ToolError> {
-        tool.access(&input, &self.context.place)?;
-        tool.run(&self.context, input).await
+        tool.run(&self.context_for(tool, &input)?, input).await
+    }
+
+    /// What the gate would give a call.
+    pub fn context_for(&self, tool: &dyn Tool, input: &Value) -> Result<ToolContext, ToolError> {
+        let accesses = tool.access(input, &self.context.place)?;
+        let granted = accesses.into_iter().filter_map(|access| {
+            let (named, may) = match access {
+                Access::Read(path) => (path, May::Read),
+                Access::Write(path) => (path, May::Write),
+                Access::Run { .. } => return None,
+            };
+            let real = named.canonicalize().unwrap_or_else(|_| named.clone());
+            Some(Granted { named, real, may })
+        });
+        let reach = Reach::new(self.context.files.clone(), granted);
+        Ok(ToolContext { files: Arc::new(reach), ..self.context.clone() })
     }
 }
 

@@ -183,7 +183,11 @@ mod tests {
     async fn s51_a_file_that_appears_after_the_preview_stays() {
         let bench = Bench::new();
         let input = input("f", "new\n");
-        let diff = Write.preview(&bench.context, &input).await.unwrap().unwrap();
+        let diff = Write
+            .preview(&bench.context_for(&Write, &input).unwrap(), &input)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!((diff.added, diff.removed), (1, 0));
         assert!(!bench.path("f").exists(), "a preview writes nothing");
         bench.put("f", "theirs\n");
@@ -199,9 +203,16 @@ mod tests {
         bench.put("f", "a\r\nb\r\nc\r\n");
         bench.seen("f");
         let whole = input("f", "A\nb\nC\n");
-        let shown = Write.preview(&bench.context, &whole).await.unwrap().unwrap();
+        let shown = Write
+            .preview(&bench.context_for(&Write, &whole).unwrap(), &whole)
+            .await
+            .unwrap()
+            .unwrap();
         let left_out = [0].into_iter().collect();
-        let part = Write.narrowed(&bench.context, &whole, &shown, &left_out).await.unwrap();
+        let part = Write
+            .narrowed(&bench.context_for(&Write, &whole).unwrap(), &whole, &shown, &left_out)
+            .await
+            .unwrap();
         bench.run(&Write, part).await.unwrap();
         assert_eq!(bench.bytes("f"), b"a\r\nb\r\nC\r\n");
     }

@@ -1,9 +1,10 @@
 //! What an agent is given in place of the outside world: a model, commands, files and notes.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
@@ -14,7 +15,7 @@ use slug_code::domain::{CallId, ContentHash, StopReason};
 use slug_code::platform::files::DiskFiles;
 use slug_code::providers::{ModelInfo, Provider, ProviderError, Recovery, Request, StreamEvent};
 use slug_code::tools::{
-    Exit, ExitCause, FileError, FileState, Files, ProcessError, Processes, Script,
+    Exit, ExitCause, FileError, FileState, Files, ProcessError, Processes, Script, Written,
 };
 use tokio::sync::{Barrier, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -272,12 +273,20 @@ impl Files for FakeFiles {
         path: &Path,
         bytes: &[u8],
         expected: Option<Option<ContentHash>>,
-    ) -> Result<(), FileError> {
+    ) -> Result<Written, FileError> {
         if is_named(path, "slow") {
             self.writing.add_permits(1);
             self.slow.acquire().await.unwrap().forget();
         }
         self.disk.write(path, bytes, expected).await
+    }
+
+    fn open(&self, path: &Path) -> Result<Option<File>, FileError> {
+        self.disk.open(path)
+    }
+
+    fn modified(&self, path: &Path) -> Option<SystemTime> {
+        self.disk.modified(path)
     }
 }
 

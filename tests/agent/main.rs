@@ -20,6 +20,7 @@ mod images;
 mod models;
 mod modes;
 mod outside;
+mod places;
 mod prefix;
 mod rig;
 mod rules;

@@ -97,7 +97,11 @@ async fn s51_a_change_between_approval_and_write_is_not_overwritten() {
     let bench = Bench::new();
     bench.put("f", "a\n");
     bench.seen("f");
-    let diff = Edit.preview(&bench.context, &input("a", "b")).await.unwrap().unwrap();
+    let diff = Edit
+        .preview(&bench.context_for(&Edit, &input("a", "b")).unwrap(), &input("a", "b"))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!((diff.added, diff.removed), (1, 1));
     assert_eq!(bench.bytes("f"), b"a\n", "a preview writes nothing");
     bench.put("f", "a theirs\n");
@@ -270,9 +274,16 @@ async fn a_part_of_an_edit_is_an_edit_of_its_own() {
         let bench = Bench::new();
         bench.put("f", before);
         bench.seen("f");
-        let shown = Edit.preview(&bench.context, &whole).await.unwrap().unwrap();
+        let shown = Edit
+            .preview(&bench.context_for(&Edit, &whole).unwrap(), &whole)
+            .await
+            .unwrap()
+            .unwrap();
         let left_out = [left_out].into_iter().collect();
-        let part = Edit.narrowed(&bench.context, &whole, &shown, &left_out).await.unwrap();
+        let part = Edit
+            .narrowed(&bench.context_for(&Edit, &whole).unwrap(), &whole, &shown, &left_out)
+            .await
+            .unwrap();
         bench.run(&Edit, part).await.unwrap();
         assert_eq!(String::from_utf8(bench.bytes("f")).unwrap(), after, "{before:?}");
     }
@@ -286,14 +297,22 @@ async fn s51_a_part_holds_for_the_content_that_was_shown() {
     let bench = Bench::new();
     bench.put("f", "a\nx\na\n");
     bench.seen("f");
-    let shown = Edit.preview(&bench.context, &whole).await.unwrap().unwrap();
+    let shown =
+        Edit.preview(&bench.context_for(&Edit, &whole).unwrap(), &whole).await.unwrap().unwrap();
     let left_out = [0].into_iter().collect();
     bench.put("f", "a\nx\na\ntheirs\n");
     bench.seen("f");
-    let error = Edit.narrowed(&bench.context, &whole, &shown, &left_out).await.unwrap_err();
+    let error = Edit
+        .narrowed(&bench.context_for(&Edit, &whole).unwrap(), &whole, &shown, &left_out)
+        .await
+        .unwrap_err();
     assert!(error.0.starts_with("f has changed since the change was approved."), "{error}");
-    let shown = Edit.preview(&bench.context, &whole).await.unwrap().unwrap();
-    let part = Edit.narrowed(&bench.context, &whole, &shown, &left_out).await.unwrap();
+    let shown =
+        Edit.preview(&bench.context_for(&Edit, &whole).unwrap(), &whole).await.unwrap().unwrap();
+    let part = Edit
+        .narrowed(&bench.context_for(&Edit, &whole).unwrap(), &whole, &shown, &left_out)
+        .await
+        .unwrap();
     bench.put("f", "again\na\nx\na\ntheirs\n");
     bench.seen("f");
     let error = bench.run(&Edit, part).await.unwrap_err();
@@ -306,7 +325,23 @@ async fn a_preview_fails_as_the_edit_would() {
     let bench = Bench::new();
     bench.put("f", "a\n");
     bench.seen("f");
-    let error = Edit.preview(&bench.context, &input("nowhere", "b")).await.unwrap_err();
+    let error = Edit
+        .preview(&bench.context_for(&Edit, &input("nowhere", "b")).unwrap(), &input("nowhere", "b"))
+        .await
+        .unwrap_err();
     let run = bench.run(&Edit, input("nowhere", "b")).await.unwrap_err();
     assert_eq!(error, run);
+}
+
+#[tokio::test]
+async fn s43_other_names_of_a_file_are_told_and_keep_the_old_content() {
+    let bench = Bench::new();
+    bench.put("x", "a\n");
+    std::fs::hard_link(bench.path("x"), bench.path("bashrc")).unwrap();
+    bench.seen("x");
+    let edit = json!({"file_path": "x", "old_string": "a", "new_string": "b"});
+    let output = bench.run(&Edit, edit).await.unwrap();
+    assert_eq!((bench.bytes("x"), bench.bytes("bashrc")), (b"b\n".to_vec(), b"a\n".to_vec()));
+    assert!(output.observation.ends_with("1 other name (hard links), which keep the old content."));
+    assert_eq!(output.summary.as_deref(), Some("+1 -1, 1 other name left as before"));
 }

@@ -1,23 +1,21 @@
 //! The search itself. Blocks; ends soon after the call is cancelled.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::RegexMatcher;
 use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch,
 };
-use rustix::fs::OFlags;
 use tokio_util::sync::CancellationToken;
 
 use crate::tools::ports::lock;
 use crate::tools::walk::Walk;
-use crate::tools::{cut, text};
+use crate::tools::{Files, cut, text};
 
 /// Characters of a line that are shown.
 const LINE_CHARS: usize = 500;
@@ -35,6 +33,7 @@ pub(super) struct Query {
     pub is_multi_line: bool,
     /// Rows that will be shown.
     pub limit: usize,
+    pub files: Arc<dyn Files>,
 }
 
 /// What is told of each file.
@@ -78,10 +77,10 @@ pub(super) struct Outcome {
     kept: u64,
 }
 
-/// Searches one file, following links.
+/// Searches one file.
 pub(super) fn file(query: &Query, path: &Path, cancel: &CancellationToken) -> Outcome {
     let mut outcome = Outcome::default();
-    match query.searched(&mut query.searcher(), path, OFlags::empty(), cancel) {
+    match query.searched(&mut query.searcher(), path, cancel) {
         Ok(hits) => outcome.add(path.to_owned(), hits, query.limit),
         Err(_) => outcome.unreadable += 1,
     }
@@ -103,7 +102,7 @@ pub(super) fn folder(
             return;
         }
         let mut searcher = lock(&searchers).pop().unwrap_or_else(|| query.searcher());
-        match query.searched(&mut searcher, entry.path(), OFlags::NOFOLLOW, cancel) {
+        match query.searched(&mut searcher, entry.path(), cancel) {
             Ok(hits) => lock(&outcome).add(entry.into_path(), hits, query.limit),
             Err(_) => lock(&outcome).unreadable += 1,
         }
@@ -154,14 +153,11 @@ impl Query {
         &self,
         searcher: &mut Searcher,
         path: &Path,
-        flags: OFlags,
         cancel: &CancellationToken,
     ) -> io::Result<Hits> {
-        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY | flags).bits() as i32;
-        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-        if !file.metadata()?.is_file() {
+        let Some(file) = self.files.open(path).map_err(io::Error::other)? else {
             return Ok(Hits::default());
-        }
+        };
         let mut rows = Rows { query: self, hits: Hits::default() };
         let reader = Stoppable { file, cancel };
         searcher.search_reader(&self.matcher, reader, &mut rows)?;

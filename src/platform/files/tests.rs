@@ -1,0 +1,300 @@
+//! The port on real folders: what is kept of a file, and what no swap of a path may do.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tempfile::TempDir;
+
+use super::*;
+
+/// A temporary folder by its real path.
+struct Dir {
+    _held: TempDir,
+    path: PathBuf,
+}
+
+impl Dir {
+    fn new() -> Self {
+        let held = TempDir::new().unwrap();
+        let path = held.path().canonicalize().unwrap();
+        Self { _held: held, path }
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn r49_special_files_are_told_apart_without_blocking() {
+    let dir = Dir::new();
+    let at = |name: &str| dir.path().join(name);
+    let mode = Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, at("fifo"), FileType::Fifo, mode, 0).unwrap();
+    let _listener = UnixListener::bind(at("socket")).unwrap();
+    symlink(at("fifo"), at("link")).unwrap();
+    fs::write(at("file"), "x").unwrap();
+    let cases = [
+        (at("fifo"), FileState::Special),
+        (at("socket"), FileState::Special),
+        ("/dev/zero".into(), FileState::Special),
+        (dir.path().to_owned(), FileState::Folder),
+        (at("none"), FileState::Missing),
+        (at("file/none"), FileState::Missing),
+        (at("file"), FileState::File(b"x".to_vec())),
+    ];
+    for (path, expected) in cases {
+        assert_eq!(DiskFiles::default().read(&path, 10).await.unwrap(), expected, "{path:?}");
+    }
+    assert!(DiskFiles::default().write(&at("fifo"), b"", None).await.is_err());
+    assert!(DiskFiles::default().write(dir.path(), b"", None).await.is_err());
+}
+
+#[tokio::test]
+async fn more_than_the_limit_is_not_read() {
+    let dir = Dir::new();
+    let path = dir.path().join("f");
+    fs::write(&path, "12345").unwrap();
+    assert_eq!(
+        DiskFiles::default().read(&path, 5).await.unwrap(),
+        FileState::File(b"12345".to_vec())
+    );
+    assert_eq!(DiskFiles::default().read(&path, 4).await.unwrap(), FileState::TooBig(5));
+    assert_eq!(DiskFiles::default().read_at(&path, 1, 3).await.unwrap(), b"234");
+    assert_eq!(DiskFiles::default().read_at(&path, 9, 3).await.unwrap(), b"");
+}
+
+#[tokio::test]
+async fn a_write_makes_folders_and_leaves_nothing_else() {
+    let dir = Dir::new();
+    let path = dir.path().join("a/b/f");
+    DiskFiles::default().write(&path, b"new", Some(None)).await.unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"new");
+    assert_eq!(names(&dir.path().join("a/b")), ["f"]);
+}
+
+#[tokio::test]
+async fn a_new_file_has_the_mode_that_any_program_would_give_it() {
+    let dir = Dir::new();
+    fs::write(dir.path().join("plain"), "").unwrap();
+    DiskFiles::default().write(&dir.path().join("ours"), b"", None).await.unwrap();
+    let mode = |name: &str| fs::metadata(dir.path().join(name)).unwrap().mode();
+    assert_eq!(mode("ours"), mode("plain"));
+}
+
+#[tokio::test]
+async fn r15_a_replaced_file_keeps_its_mode() {
+    let dir = Dir::new();
+    let path = dir.path().join("run.sh");
+    fs::write(&path, "old").unwrap();
+    for mode in [0o755, 0o600, 0o664] {
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        DiskFiles::default().write(&path, b"new", None).await.unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode);
+    }
+}
+
+#[tokio::test]
+async fn a_replaced_file_keeps_its_owner_and_group() {
+    // Nobody else can give files away.
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let dir = Dir::new();
+    let path = dir.path().join("f");
+    fs::write(&path, "old").unwrap();
+    std::os::unix::fs::chown(&path, Some(1234), Some(4321)).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o6750)).unwrap();
+    DiskFiles::default().write(&path, b"new", None).await.unwrap();
+    let now = fs::metadata(&path).unwrap();
+    assert_eq!((now.uid(), now.gid(), now.mode() & 0o7777), (1234, 4321, 0o6750));
+}
+
+#[tokio::test]
+async fn a_file_that_may_not_be_written_is_not_replaced() {
+    // Root may write all files.
+    if rustix::process::geteuid().is_root() {
+        return;
+    }
+    let dir = Dir::new();
+    let path = dir.path().join("f");
+    fs::write(&path, "old").unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
+    assert!(DiskFiles::default().write(&path, b"new", None).await.is_err());
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+}
+
+#[tokio::test]
+async fn s42_no_link_is_followed_on_the_way_or_at_the_end() {
+    let dir = Dir::new();
+    let at = |name: &str| dir.path().join(name);
+    fs::create_dir(at("sub")).unwrap();
+    fs::write(at("sub/target"), "old").unwrap();
+    for (target, link) in [("sub", "way"), ("sub/target", "end"), ("loop", "loop"), ("none", "new")]
+    {
+        symlink(target, at(link)).unwrap();
+    }
+    let files = DiskFiles::default();
+    for path in ["way/target", "way/new/file", "end", "loop", "new"] {
+        let path = at(path);
+        let linked = |error| matches!(error, FileError::Linked(at) if at == path);
+        assert!(files.read(&path, 10).await.is_err_and(linked), "{path:?}");
+        assert!(files.read_at(&path, 0, 3).await.is_err_and(linked), "{path:?}");
+        assert!(files.open(&path).is_err_and(linked), "{path:?}");
+        assert!(files.write(&path, b"new", None).await.is_err_and(linked), "{path:?}");
+    }
+    assert!(files.modified(&at("way/target")).is_none());
+    assert!(files.modified(&at("end")).is_some(), "a link itself is there");
+    assert_eq!(fs::read(at("sub/target")).unwrap(), b"old");
+    assert_eq!(names(dir.path()), ["end", "loop", "new", "sub", "way"]);
+}
+
+/// Runs `act` while a thread swaps the folder `d` of `root` for a link to `elsewhere`, over and over
+/// and as fast as it can.
+fn while_swapping(root: &Path, elsewhere: &Path, act: impl FnOnce()) {
+    let (folder, aside, link) = (root.join("d"), root.join("aside"), root.join("link"));
+    fs::create_dir_all(&folder).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                symlink(elsewhere, &link).unwrap();
+                fs::rename(&folder, &aside).unwrap();
+                fs::rename(&link, &folder).unwrap();
+                fs::remove_file(&folder).unwrap();
+                fs::rename(&aside, &folder).unwrap();
+            }
+        });
+        act();
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn s42_no_write_lands_where_a_swapped_folder_points() {
+    // Where there is one, a file system in memory: each write is synced.
+    let dir = TempDir::new_in("/dev/shm").unwrap_or_else(|_| TempDir::new().unwrap());
+    let root = dir.path().canonicalize().unwrap();
+    // Inside the workspace, which keeping within a root would not notice.
+    let hooks = root.join(".git/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    let (path, lock) = (root.join("d/pre-commit"), Mutex::new(()));
+    let (mut written, mut refused) = (0, 0);
+    while_swapping(&root, &hooks, || {
+        for number in 0..2000_u32 {
+            match write(&path, number.to_string().as_bytes(), None, &lock) {
+                Ok(_) => written += 1,
+                Err(_) => refused += 1,
+            }
+        }
+    });
+    assert_eq!(names(&hooks), [] as [&str; 0]);
+    assert!(written > 0 && refused > 0, "{written} written, {refused} refused");
+}
+
+#[test]
+fn s42_no_read_gives_what_a_swapped_folder_points_to() {
+    let dir = Dir::new();
+    let outside = dir.path().join("outside");
+    let root = dir.path().join("root");
+    fs::create_dir_all(&outside).unwrap();
+    fs::create_dir_all(root.join("d")).unwrap();
+    fs::write(outside.join("f"), "theirs").unwrap();
+    fs::write(root.join("d/f"), "ours").unwrap();
+    let path = root.join("d/f");
+    let files = DiskFiles::default();
+    let mut ours = 0;
+    while_swapping(&root, &outside, || {
+        for _ in 0..20_000 {
+            if let Ok(FileState::File(bytes)) = read(&path, 100) {
+                assert_eq!(bytes, b"ours");
+                ours += 1;
+            }
+            if let Ok(Some(file)) = files.open(&path) {
+                assert_eq!(io::read_to_string(file).unwrap(), "ours");
+            }
+        }
+    });
+    assert!(ours > 0);
+}
+
+#[tokio::test]
+async fn s43_the_other_name_of_a_hard_link_is_not_changed() {
+    let dir = Dir::new();
+    let (ours, theirs) = (dir.path().join("x"), dir.path().join("bashrc"));
+    fs::write(&theirs, "old").unwrap();
+    fs::hard_link(&theirs, &ours).unwrap();
+    let written = DiskFiles::default().write(&ours, b"new", None).await.unwrap();
+    assert_eq!(written, Written { other_names: 1 });
+    assert_eq!(
+        (fs::read(&ours).unwrap(), fs::read(&theirs).unwrap()),
+        (b"new".to_vec(), b"old".to_vec())
+    );
+}
+
+#[tokio::test]
+async fn s51_other_content_than_expected_is_left_alone() {
+    let dir = Dir::new();
+    let path = dir.path().join("f");
+    fs::write(&path, "theirs").unwrap();
+    for expected in [None, Some(ContentHash::of(b"mine"))] {
+        let result = DiskFiles::default().write(&path, b"new", Some(expected)).await;
+        assert!(matches!(result, Err(FileError::Changed(_))));
+    }
+    let gone = dir.path().join("gone");
+    let result =
+        DiskFiles::default().write(&gone, b"new", Some(Some(ContentHash::of(b"mine")))).await;
+    assert!(matches!(result, Err(FileError::Changed(_))));
+    assert_eq!(fs::read(&path).unwrap(), b"theirs");
+    assert_eq!(names(dir.path()), ["f"], "no temporary file stays behind");
+
+    let hash = ContentHash::of(b"theirs");
+    DiskFiles::default().write(&path, b"new", Some(Some(hash))).await.unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"new");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r16_of_many_writers_one_wins() {
+    let dir = Dir::new();
+    let path = dir.path().join("f");
+    fs::write(&path, "old").unwrap();
+    let files = DiskFiles::default();
+    let writers = (0..16_u8).map(|number| {
+        let (files, path) = (files.clone(), path.clone());
+        let expected = Some(Some(ContentHash::of(b"old")));
+        tokio::spawn(async move { files.write(&path, &[number], expected).await.is_ok() })
+    });
+    let mut winners = 0;
+    for writer in writers.collect::<Vec<_>>() {
+        winners += usize::from(writer.await.unwrap());
+    }
+    assert_eq!(winners, 1);
+}
+
+#[tokio::test]
+async fn extended_attributes_are_kept_where_there_are_any() {
+    let dir = Dir::new();
+    let path = dir.path().join("f");
+    fs::write(&path, "old").unwrap();
+    let file = File::open(&path).unwrap();
+    let name = "user.slug-test";
+    if rustix::fs::fsetxattr(&file, name, b"yes", XattrFlags::empty()).is_err() {
+        return;
+    }
+    DiskFiles::default().write(&path, b"new", None).await.unwrap();
+    let mut value = [0; 3];
+    rustix::fs::fgetxattr(File::open(&path).unwrap(), name, &mut value).unwrap();
+    assert_eq!(&value, b"yes");
+}

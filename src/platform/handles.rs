@@ -1,0 +1,162 @@
+//! Opens the folder of a file by its real path, without following a single symbolic link.
+//!
+//! A yes to a call is for a place, which was found by following the links of the path that the call
+//! names. What is opened then has to be that place, also where somebody puts a link in its way
+//! meanwhile. So the way is gone from the root, name by name below a handle, and a link anywhere on
+//! it is an error. Linux does that in one call, `openat2`; where that is missing (before 5.6, in some
+//! containers, on macOS) it is done in steps.
+//!
+//! This is narrower than keeping within a root, as `RESOLVE_BENEATH` and cap-std do: there, a folder
+//! that is swapped for a link could still move a write to another place of the same root, such as
+//! `.git/hooks`.
+//!
+//! Not covered: a folder that is moved while its handle is held is still that folder, so that what
+//! is written goes with it.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+/// Where something is or will be: a folder that is held, and a name in it.
+#[derive(Debug)]
+pub(super) struct Spot {
+    pub(super) folder: OwnedFd,
+    pub(super) name: OsString,
+}
+
+/// What becomes of folders that are not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// They are an error.
+    Leave,
+    /// They are made.
+    Make,
+}
+
+/// A folder that is only gone through.
+#[cfg(target_os = "linux")]
+const STEP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+#[cfg(not(target_os = "linux"))]
+const STEP: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Holds the folder of `path`; `None` for the root, which is in no folder. A symbolic link on the
+/// way gives `ELOOP`.
+pub(super) fn spot(path: &Path, missing: Missing) -> io::Result<Option<Spot>> {
+    let plain = |part: &Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
+    if !path.is_absolute() || !path.components().all(|part| plain(&part)) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a real path"));
+    }
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+    let folder = folder(parent, missing)?;
+    Ok(Some(Spot { folder, name: name.to_owned() }))
+}
+
+fn folder(path: &Path, missing: Missing) -> io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    {
+        let only = rustix::fs::ResolveFlags::NO_SYMLINKS;
+        match rustix::fs::openat2(CWD, path, STEP, Mode::empty(), only) {
+            Ok(folder) => return Ok(folder),
+            Err(Errno::NOENT) if missing == Missing::Make => {}
+            // Not known here, or forbidden by a container that does not know it.
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    in_steps(path, missing)
+}
+
+fn in_steps(path: &Path, missing: Missing) -> io::Result<OwnedFd> {
+    let mut here = rustix::fs::openat(CWD, "/", STEP, Mode::empty())?;
+    for part in path.components() {
+        if let Component::Normal(name) = part {
+            here = step(&here, name, missing)?;
+        }
+    }
+    Ok(here)
+}
+
+fn step(here: &OwnedFd, name: &OsStr, missing: Missing) -> io::Result<OwnedFd> {
+    let open = || rustix::fs::openat(here, name, STEP | OFlags::NOFOLLOW, Mode::empty());
+    let mut opened = open();
+    if opened.as_ref().is_err_and(|errno| *errno == Errno::NOENT) && missing == Missing::Make {
+        match rustix::fs::mkdirat(here, name, Mode::from_raw_mode(0o777)) {
+            // Somebody else may have made it meanwhile.
+            Ok(()) | Err(Errno::EXIST) => opened = open(),
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    // Which error a link gives depends on the system.
+    opened.map_err(|errno| if is_link(here, name) { Errno::LOOP.into() } else { errno.into() })
+}
+
+fn is_link(folder: impl AsFd, name: &OsStr) -> bool {
+    rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// The path as a handle shows it.
+    fn opened(path: &Path, way: fn(&Path, Missing) -> io::Result<OwnedFd>) -> io::Result<bool> {
+        let handle = fs::File::from(way(path, Missing::Leave)?).metadata()?;
+        let meant = fs::symlink_metadata(path)?;
+        use std::os::unix::fs::MetadataExt;
+        Ok((handle.dev(), handle.ino()) == (meant.dev(), meant.ino()))
+    }
+
+    #[test]
+    fn both_ways_open_the_same_and_follow_no_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("a/b/c")).unwrap();
+        fs::write(root.join("file"), "").unwrap();
+        symlink("a", root.join("link")).unwrap();
+        symlink("b", root.join("a/last")).unwrap();
+        let is = |error: Errno| Err(error.raw_os_error());
+        let cases = [
+            ("a/b/c", Ok(true)),
+            ("a", Ok(true)),
+            ("", Ok(true)),
+            ("link/b", is(Errno::LOOP)),
+            ("a/last", is(Errno::LOOP)),
+            ("a/none/c", is(Errno::NOENT)),
+            ("file/c", is(Errno::NOTDIR)),
+        ];
+        for way in [folder, in_steps] {
+            for (path, expected) in &cases {
+                let found = opened(&root.join(path), way);
+                let found = found.map_err(|error| error.raw_os_error().unwrap());
+                assert_eq!(found, *expected, "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn missing_folders_are_made_below_folders_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir(root.join("elsewhere")).unwrap();
+        symlink("elsewhere", root.join("link")).unwrap();
+        spot(&root.join("x/y/z/file"), Missing::Make).unwrap();
+        assert!(root.join("x/y/z").is_dir());
+        assert!(spot(&root.join("link/y/file"), Missing::Make).is_err());
+        assert_eq!(fs::read_dir(root.join("elsewhere")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn only_real_paths_are_taken() {
+        assert!(spot(Path::new("relative/x"), Missing::Leave).is_err());
+        assert!(spot(Path::new("/tmp/../etc/x"), Missing::Leave).is_err());
+        assert!(spot(Path::new("/"), Missing::Leave).unwrap().is_none());
+    }
+}
