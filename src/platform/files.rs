@@ -69,7 +69,7 @@ impl Files for DiskFiles {
         let spot = handles::spot(path, Missing::Leave).ok()??;
         let stat = look(&spot).ok()??;
         let seconds = Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or(0));
-        let part = Duration::from_nanos(u64::try_from(stat.st_mtime_nsec).unwrap_or(0));
+        let part = Duration::from_nanos(u32::try_from(stat.st_mtime_nsec).unwrap_or(0).into());
         SystemTime::UNIX_EPOCH.checked_add(seconds + part)
     }
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use tempfile::TempDir;
 
@@ -161,24 +162,33 @@ async fn s42_no_link_is_followed_on_the_way_or_at_the_end() {
     assert_eq!(names(dir.path()), ["end", "loop", "new", "sub", "way"]);
 }
 
-/// Runs `act` while a thread swaps the folder `d` of `root` for a link to `elsewhere`, over and over
-/// and as fast as it can.
+/// Says that it is over when it is dropped.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Runs `act` while a thread swaps the folder `d` of `root` for a link to `elsewhere` and back, over
+/// and over and as fast as it can. There is one of the two at every moment.
 fn while_swapping(root: &Path, elsewhere: &Path, act: impl FnOnce()) {
-    let (folder, aside, link) = (root.join("d"), root.join("aside"), root.join("link"));
+    let (folder, link) = (root.join("d"), root.join("link"));
     fs::create_dir_all(&folder).unwrap();
+    symlink(elsewhere, &link).unwrap();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
-                symlink(elsewhere, &link).unwrap();
-                fs::rename(&folder, &aside).unwrap();
-                fs::rename(&link, &folder).unwrap();
-                fs::remove_file(&folder).unwrap();
-                fs::rename(&aside, &folder).unwrap();
+                let here = rustix::fs::CWD;
+                rustix::fs::renameat_with(here, &folder, here, &link, RenameFlags::EXCHANGE)
+                    .unwrap();
             }
         });
+        // Also where a check in `act` fails, or the other thread would go on for ever.
+        let _end = End(&done);
         act();
-        done.store(true, Ordering::Relaxed);
     });
 }
 
@@ -193,7 +203,13 @@ fn s42_no_write_lands_where_a_swapped_folder_points() {
     let (path, lock) = (root.join("d/pre-commit"), Mutex::new(()));
     let (mut written, mut refused) = (0, 0);
     while_swapping(&root, &hooks, || {
-        for number in 0..2000_u32 {
+        let began = Instant::now();
+        let mut number = 0_u32;
+        // A busy machine may leave the swapping thread waiting for a while.
+        while number < 2000
+            || (written == 0 || refused == 0) && began.elapsed() < Duration::from_secs(60)
+        {
+            number += 1;
             match write(&path, number.to_string().as_bytes(), None, &lock) {
                 Ok(_) => written += 1,
                 Err(_) => refused += 1,
@@ -215,19 +231,26 @@ fn s42_no_read_gives_what_a_swapped_folder_points_to() {
     fs::write(root.join("d/f"), "ours").unwrap();
     let path = root.join("d/f");
     let files = DiskFiles::default();
-    let mut ours = 0;
+    let (mut ours, mut refused, mut count) = (0, 0, 0);
     while_swapping(&root, &outside, || {
-        for _ in 0..20_000 {
-            if let Ok(FileState::File(bytes)) = read(&path, 100) {
-                assert_eq!(bytes, b"ours");
-                ours += 1;
+        let began = Instant::now();
+        while count < 20_000
+            || (ours == 0 || refused == 0) && began.elapsed() < Duration::from_secs(60)
+        {
+            count += 1;
+            match read(&path, 100) {
+                Ok(FileState::File(bytes)) => {
+                    assert_eq!(bytes, b"ours");
+                    ours += 1;
+                }
+                Ok(_) | Err(_) => refused += 1,
             }
             if let Ok(Some(file)) = files.open(&path) {
                 assert_eq!(io::read_to_string(file).unwrap(), "ours");
             }
         }
     });
-    assert!(ours > 0);
+    assert!(ours > 0 && refused > 0, "{ours} read, {refused} refused");
 }
 
 #[tokio::test]
