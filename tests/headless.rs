@@ -13,6 +13,8 @@ mod support;
 
 #[path = "headless/connecting.rs"]
 mod connecting;
+#[path = "headless/security.rs"]
+mod security;
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -495,7 +497,7 @@ fn instructions_are_never_stored_in_the_session() {
 }
 
 #[test]
-fn the_key_reaches_its_server_and_no_child_or_log() {
+fn s100_s102_the_key_reaches_its_server_and_no_child_or_log() {
     let (desk, server) = (Desk::new(), ModelServer::start());
     desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
     server.reply(bash("c1", "env"));
@@ -530,7 +532,7 @@ fn assert_nowhere(desk: &Desk, secret: &str) {
 
 /// The real key stands only in what the command reads; the debug log learns it when it is printed.
 #[test]
-fn a_key_from_anywhere_reaches_its_server_and_no_child_or_log() {
+fn s100_s102_a_key_from_anywhere_reaches_its_server_and_no_child_or_log() {
     use std::os::unix::fs::PermissionsExt;
     let key = "CANARY-0123456789".to_owned();
     for way in [

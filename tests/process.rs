@@ -319,7 +319,7 @@ async fn a_dropped_run_ends_its_command() {
 }
 
 #[tokio::test]
-async fn secrets_stay_out_of_the_environment() {
+async fn s100_secrets_stay_out_of_the_environment() {
     let folder = tempfile::tempdir().unwrap();
     let variables = [
         ("ANTHROPIC_API_KEY", "CANARY"),
@@ -413,7 +413,7 @@ fn nothing_outlives_a_killed_slug() {
 }
 
 #[test]
-fn a_command_has_no_terminal_even_where_slug_has_one() {
+fn s75_s76_a_command_has_no_terminal_even_where_slug_has_one() {
     let folder = tempfile::tempdir().unwrap();
     let text = "printf '\\e[2JSPOOF' > /dev/tty; echo open: $?; \
                 printf 'protocol=https\\nhost=example.invalid\\n\\n' | \

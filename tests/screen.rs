@@ -18,6 +18,8 @@ mod approving;
 mod chatting;
 #[path = "screen/demo.rs"]
 mod demo;
+#[path = "screen/foreign.rs"]
+mod foreign;
 #[path = "screen/images.rs"]
 mod images;
 #[path = "screen/leaving.rs"]

@@ -347,6 +347,7 @@ impl Agent {
             blobs: self.setup.blobs.clone(),
             events: self.events.clone(),
             debug: self.setup.debug.clone(),
+            redactor: self.setup.redactor.clone(),
         }))
     }
 

@@ -19,6 +19,7 @@ use crate::domain::{
 };
 use crate::permissions::{self, Approved, Query, ResolvedAccess, RuleSet, Workspace};
 use crate::platform::debug_log::DebugLog;
+use crate::platform::redact::Redactor;
 use crate::session::{Blobs, Entry, MessageEntry, ResultInfo};
 use crate::tools::{Granted, May, Place, Reach, Registry, Tool, ToolContext};
 
@@ -29,6 +30,7 @@ use super::events::Events;
 use super::facts::Facts;
 use super::journal::Journal;
 use super::keeper::Keeper;
+use super::keyless::{Keyless, without_keys};
 use super::outside::{self, Outside};
 use super::powers::Powers;
 use super::repeats::Repeats;
@@ -61,6 +63,7 @@ pub(super) struct Gate {
     pub(super) blobs: Blobs,
     pub(super) events: Events,
     pub(super) debug: DebugLog,
+    pub(super) redactor: Redactor,
 }
 
 impl Gate {
@@ -249,6 +252,7 @@ pub(super) async fn run(
         (Where::Outside, None) | (Where::Usual, _) => gate.context.processes.clone(),
     };
     let effects = Arc::new(facts.teller());
+    let processes = Arc::new(Keyless { processes, redactor: gate.redactor.clone() });
     let context = ToolContext { effects, processes, ..gate.context_for(&query) };
     let cancelled = gate.context.cancel.clone();
     let out_of_time = async {
@@ -271,6 +275,7 @@ pub(super) async fn run(
     };
     keeper.pass_on(&call.id, &facts).await;
     let output = output.unwrap_or_else(|error| ToolOutput::failed(error.to_string()));
+    let output = without_keys(&gate.redactor, output);
     gate.debug.tool_result(logged, &json!({"status": output.status, "text": output.observation}));
     Ended { output, kept: facts.kept(), elapsed: started.elapsed() }
 }

@@ -16,6 +16,7 @@ mod facts;
 mod gate;
 mod journal;
 mod keeper;
+mod keyless;
 mod known;
 mod mentions;
 mod models;

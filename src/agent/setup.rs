@@ -10,6 +10,7 @@ use crate::domain::{Budgets, Effort, Mode};
 use crate::permissions::Workspace;
 use crate::permissions::store::ProjectFiles;
 use crate::platform::debug_log::DebugLog;
+use crate::platform::redact::Redactor;
 use crate::session::{Blobs, Store};
 use crate::tools::{Files, Place, Processes, Registry};
 
@@ -82,6 +83,8 @@ pub struct Setup {
     pub contexts: Vec<Box<dyn ContextProvider>>,
     /// Numbered files of every request and call, where that was asked for.
     pub debug: DebugLog,
+    /// Knows slug's own keys, which no tool's output may hold.
+    pub redactor: Redactor,
     /// What the person should know from the start.
     pub notices: Vec<String>,
 }

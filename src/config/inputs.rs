@@ -1,6 +1,7 @@
 //! What a configuration is resolved from: file texts, the environment and flags, as plain values.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
@@ -28,12 +29,19 @@ pub enum UserFile<'a> {
 }
 
 /// A configuration file's path and text.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ConfigText {
     /// Where it was read.
     pub path: PathBuf,
     /// All of it.
     pub text: String,
+}
+
+/// Keys stand in the text.
+impl fmt::Debug for ConfigText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConfigText").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 /// The files that were found.

@@ -38,6 +38,7 @@ pub(super) struct Layer {
     pub first_byte: Option<Sourced<u32>>,
     pub idle: Option<Sourced<u32>>,
     pub total: Option<Sourced<u32>>,
+    pub bash_environment: Option<Sourced<Vec<String>>>,
     pub mode: Option<Sourced<ModeChoice>>,
     pub statics: BTreeMap<String, Sourced<String>>,
     pub providers: BTreeMap<String, Named>,
@@ -135,6 +136,10 @@ impl Layer {
             max_tool_rounds: raw
                 .max_tool_rounds
                 .and_then(|it| findings.count(&it, 1, "max_tool_rounds", &place)),
+            bash_environment: raw.bash_environment.map(|it| Sourced {
+                value: it.value.into_iter().map(|name| name.value).collect(),
+                origin: place(it.line),
+            }),
             mode: raw.permission_mode.and_then(|it| findings.mode(it, &place)),
             fallback_model: raw.fallback_model.map(text).filter(|it| !it.value.trim().is_empty()),
             budget_turn: raw.budget_turn.and_then(|it| findings.budget(&it, &place)),
@@ -314,6 +319,7 @@ fn drop_powers(raw: &mut Raw) -> Vec<(&'static str, usize)> {
         ("budget.turn", raw.budget_turn.take().map(|it| it.line)),
         ("budget.session", raw.budget_session.take().map(|it| it.line)),
         ("provider", raw.provider.take().map(|it| it.line)),
+        ("bash.environment", raw.bash_environment.take().map(|it| it.line)),
         ("permission_mode", raw.permission_mode.take().map(|it| it.line)),
         ("sandbox.network", raw.sandbox_network.take().map(|it| it.line)),
         ("sandbox.method", raw.sandbox_method.take().map(|it| it.line)),

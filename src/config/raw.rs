@@ -62,6 +62,8 @@ pub struct Raw {
     pub idle: Option<At<i64>>,
     /// `timeouts.total`
     pub total: Option<At<i64>>,
+    /// `bash.environment`
+    pub bash_environment: Option<At<Vec<At<String>>>>,
     /// `permission_mode`
     pub permission_mode: Option<At<RawMode>>,
     /// `[context.static]`
@@ -178,6 +180,7 @@ impl Reader<'_> {
                 "fallback_model" => self.parsed.raw.fallback_model = self.string(name, value),
                 "budget" => self.budget(value),
                 "timeouts" => self.timeouts(value),
+                "bash" => self.bash(value),
                 "context" => self.context(value),
                 "providers" => self.providers(value),
                 "ui" => self.ui(value),
@@ -221,6 +224,17 @@ impl Reader<'_> {
                 "first_byte" => self.parsed.raw.first_byte = self.integer(&path, value),
                 "idle" => self.parsed.raw.idle = self.integer(&path, value),
                 "total" => self.parsed.raw.total = self.integer(&path, value),
+                _ => self.unknown(&path, key.span()),
+            }
+        }
+    }
+
+    fn bash(&mut self, value: &Value<'_>) {
+        let Some(table) = self.table("bash", value) else { return };
+        for (key, value) in table {
+            let path = format!("bash.{}", key.get_ref());
+            match key.get_ref().as_ref() {
+                "environment" => self.parsed.raw.bash_environment = self.strings(&path, value),
                 _ => self.unknown(&path, key.span()),
             }
         }
@@ -337,7 +351,7 @@ impl Reader<'_> {
 
     fn strings(&mut self, name: &str, value: &Value<'_>) -> Option<At<Vec<At<String>>>> {
         let DeValue::Array(items) = value.get_ref() else {
-            return self.wrong(name, "a list, like [\"model\", \"mode\"]", value.get_ref(), value);
+            return self.wrong(name, "a list of texts in quotes", value.get_ref(), value);
         };
         let texts = items.iter().filter_map(|item| self.string(name, item)).collect();
         Some(At { value: texts, line: self.line(value.span()) })

@@ -39,6 +39,8 @@ pub struct Config {
     pub idle: Option<Sourced<u32>>,
     /// Seconds for all of it.
     pub total: Option<Sourced<u32>>,
+    /// Variables that commands get although their names look like secrets.
+    pub bash_environment: Option<Sourced<Vec<String>>>,
     /// What happens to a call that no rule speaks of.
     pub mode: Sourced<Mode>,
     /// The folder that a sandbox is asked for around, as it was written; the working folder where
@@ -284,6 +286,7 @@ fn merge(
         top.first_byte = layer.first_byte.or(top.first_byte);
         top.idle = layer.idle.or(top.idle);
         top.total = layer.total.or(top.total);
+        top.bash_environment = layer.bash_environment.or(top.bash_environment);
         top.mode = layer.mode.or(top.mode);
         top.theme = layer.theme.or(top.theme);
         top.keys = layer.keys.or(top.keys);
@@ -332,6 +335,7 @@ fn merge(
         first_byte: top.first_byte,
         idle: top.idle,
         total: top.total,
+        bash_environment: top.bash_environment,
         mode,
         sandbox,
         sandbox_network: top.sandbox_network.unwrap_or(Sourced::default(false)),

@@ -75,6 +75,7 @@ fn rows(config: &Config) -> Vec<Row> {
         optional("timeouts.first_byte", config.first_byte.as_ref(), |seconds| json!(seconds)),
         optional("timeouts.idle", config.idle.as_ref(), |seconds| json!(seconds)),
         optional("timeouts.total", config.total.as_ref(), |seconds| json!(seconds)),
+        optional("bash.environment", config.bash_environment.as_ref(), |names| json!(names)),
         row("permission_mode", &config.mode, |mode| json!(mode.name())),
         row("sandbox.network", &config.sandbox_network, |flag| json!(flag)),
         row("sandbox.method", &config.sandbox_method, |method| {

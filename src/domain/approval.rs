@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{CallId, Diff, LeftOut, TurnId};
+use super::lookalike::{Lookalike, lookalikes};
+use super::{CallId, Diff, LeftOut, LineTag, TurnId};
 
 /// Names one question. Made by the agent; an answer with another id is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -67,6 +68,40 @@ pub enum Matter {
     Repeats,
     /// Whether a turn may overdraw its budget or the session's; a no ends it.
     Budget,
+}
+
+impl ApprovalRequest {
+    /// What in it looks like something else, a sentence each.
+    pub fn lookalikes(&self) -> Vec<String> {
+        let mut text = String::new();
+        gather(&self.input, &mut text);
+        if let Some(diff) = &self.preview {
+            let added = diff.lines().filter(|(_, line)| line.tag == LineTag::Added);
+            let added = added.map(|(_, line)| line.text.as_str());
+            text = std::iter::once(diff.path.to_string_lossy().as_ref())
+                .chain(added)
+                .collect::<Vec<_>>()
+                .join("\n");
+        }
+        let told = lookalikes(&text).into_iter().map(|Lookalike { word, letter }| {
+            let code = u32::from(letter);
+            format!("Look twice: the {letter} in {word} is U+{code:04X} and no Latin letter.")
+        });
+        told.collect()
+    }
+}
+
+/// All texts of a value, apart from each other.
+fn gather(value: &Value, into: &mut String) {
+    match value {
+        Value::String(text) => {
+            into.push_str(text);
+            into.push('\n');
+        }
+        Value::Array(items) => items.iter().for_each(|item| gather(item, into)),
+        Value::Object(fields) => fields.values().for_each(|field| gather(field, into)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// One simple command, or one path, of a call.

@@ -12,6 +12,7 @@ mod ids;
 mod image;
 pub mod json_lines;
 pub mod lenient;
+pub mod lookalike;
 pub mod mention;
 mod message;
 mod mode;

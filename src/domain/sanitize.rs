@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_do_harm_is_made_visible() {
+    fn s73_s79_what_could_do_harm_is_made_visible() {
         let table = [
             ("plain text\n\twith tabs", "plain text\n\twith tabs"),
             ("a\u{1b}[2Jb", "a␛[2Jb"),
@@ -422,7 +422,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_control_character_is_left_and_twice_is_once(text in nasty()) {
+        fn s73_no_control_character_is_left_and_twice_is_once(text in nasty()) {
             let once = sanitize(&text).into_owned();
             prop_assert!(once.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control()));
             let twice = sanitize(&once);

@@ -57,7 +57,8 @@ pub(super) fn parts(
     let path = std::env::var_os("PATH").unwrap_or_default();
     let programs = Programs::find(&path, &ground.cwd)?;
     let own_keys = servers::variables(config);
-    let rules = EnvironmentRules { own_keys, ..EnvironmentRules::default() };
+    let passed = config.bash_environment.as_ref().map(|it| it.value.clone()).unwrap_or_default();
+    let rules = EnvironmentRules { own_keys, passed };
     let environment = ChildEnvironment::from_variables(std::env::vars_os(), &rules);
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
     let sandboxed = boundary::establish(ground, config, &processes)?;
@@ -130,6 +131,7 @@ pub(super) fn parts(
         instruction_folders,
         contexts,
         debug,
+        redactor: redactor.clone(),
         notices: ground.notices.iter().chain(&config.warnings).chain(&notice).cloned().collect(),
     };
     Ok(Parts { setup, processes })

@@ -35,6 +35,7 @@ pub fn main() -> ExitCode {
     if arguments.get(1).is_some_and(|first| first == child::COMMAND) {
         return child::main(arguments.into_iter().skip(2));
     }
+    terminal::tame_panics();
     let cli = match cli::parse(arguments) {
         Ok(cli) => cli,
         Err(error) => {

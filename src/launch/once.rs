@@ -54,7 +54,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
     let mut signals = Signals::listen()?;
     let AgentHandle { commands, mut events, stop, task } = agent::spawn(setup, start);
 
-    let mut streams = (std::io::stdout(), std::io::stderr());
+    let mut streams = (print::Words::new(std::io::stdout()), print::Words::new(std::io::stderr()));
     let mut signal: Option<Signal> = None;
     let report = {
         let streams: (&mut dyn std::io::Write, &mut dyn std::io::Write) =

@@ -1,7 +1,8 @@
-//! Words on standard error. What is printed comes from configuration and servers, too: it is made
-//! harmless first.
+//! Words on standard output and standard error. What is printed comes from models, configuration and
+//! servers, too: where a terminal would obey it, it is made harmless first. A program that reads it
+//! gets it as it is.
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 
 use crate::config::ConfigError;
 use crate::domain::sanitize::sanitize;
@@ -11,10 +12,52 @@ use crate::tui::runtime::Left;
 use super::build;
 use super::ground::Ground;
 
+/// A stream of words.
+pub(super) struct Words<W> {
+    to: W,
+    reader: Reader,
+}
+
+/// Who reads a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    Terminal,
+    Program,
+}
+
+impl<W: Write + IsTerminal> Words<W> {
+    pub(super) fn new(to: W) -> Self {
+        let reader = if to.is_terminal() { Reader::Terminal } else { Reader::Program };
+        Self { to, reader }
+    }
+}
+
+/// Standard output, for what comes from elsewhere.
+pub(super) fn out() -> Words<io::StdoutLock<'static>> {
+    Words::new(io::stdout().lock())
+}
+
+/// Takes whole pieces of text, as the macros write them.
+impl<W: Write> Write for Words<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.reader {
+            Reader::Terminal => {
+                self.to.write_all(sanitize(&String::from_utf8_lossy(bytes)).as_bytes())?;
+            }
+            Reader::Program => self.to.write_all(bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
 /// One line on standard error.
 pub(super) fn complain(text: &str) {
     // With standard error closed there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "slug: {}", sanitize(text));
+    let _ = writeln!(io::stderr(), "slug: {}", sanitize(text));
 }
 
 /// What is wrong with the configuration, a line each.
@@ -39,5 +82,22 @@ pub(super) fn farewell(ground: &Ground, left: &Left) {
         text.push_str(&format!("To go on with this session: slug --resume {session}\n"));
     }
     // With standard output closed there is nobody to tell.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    let _ = io::stdout().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s73_a_terminal_gets_no_sequences_and_a_program_gets_what_there_is() {
+        let text = "a\u{1b}[2Jb\u{9b}c\u{202e}\n";
+        for (reader, expected) in
+            [(Reader::Terminal, "a␛[2Jb\\u{9b}c‹U+202E›\n"), (Reader::Program, text)]
+        {
+            let mut words = Words { to: Vec::new(), reader };
+            writeln!(words, "{}", text.trim_end()).unwrap();
+            assert_eq!(String::from_utf8(words.to).unwrap(), expected);
+        }
+    }
 }

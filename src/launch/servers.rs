@@ -168,12 +168,12 @@ impl<'a> Servers<'a> {
         let source = match server.api_key.as_ref().map(|key| &key.value) {
             None => return Key::None,
             Some(config::KeySource::Value(key)) => {
-                self.redactor.learn(key);
+                self.redactor.learn_key(server.name.value.as_str(), key);
                 return Key::Given(key.clone());
             }
             Some(config::KeySource::Variable(name)) => match variable(name) {
                 Some(key) => {
-                    self.redactor.learn(&key);
+                    self.redactor.learn_key(server.name.value.as_str(), &key);
                     return Key::Given(key);
                 }
                 None => return Key::Fetched(Arc::new(MissingVariable(name.clone()))),
@@ -193,6 +193,7 @@ impl<'a> Servers<'a> {
             folder: self.ground.home.root().to_owned(),
             hidden: self.hidden.clone(),
             redactor: self.redactor.clone(),
+            server: server.name.value.as_str().to_owned(),
         }))
     }
 
@@ -241,6 +242,7 @@ struct Asked {
     folder: PathBuf,
     hidden: Vec<String>,
     redactor: Redactor,
+    server: String,
 }
 
 #[async_trait]
@@ -249,7 +251,7 @@ impl KeySource for Asked {
         let Self { path, workspace, folder, hidden, .. } = self;
         let place = Place { path, workspace, folder, hidden };
         let key = key_command::fetch(&self.source, place).await.map_err(|it| it.to_string())?;
-        self.redactor.learn(&key);
+        self.redactor.learn_key(&self.server, &key);
         Ok(key)
     }
 }

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_and_meaning_changers_stay_out() {
+    fn s100_secrets_and_meaning_changers_stay_out() {
         let given = [
             "ANTHROPIC_API_KEY",
             "SLUG_ENDPOINT",
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listed_name_passes_unless_it_is_a_key_of_slugs() {
+    fn s100_a_listed_name_passes_unless_it_is_a_key_of_slugs() {
         let rules = EnvironmentRules {
             own_keys: vec!["MY_LLM".to_owned()],
             passed: ["GITHUB_TOKEN", "OPENAI_API_KEY", "MY_LLM", "SLUG_API_KEY"]

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_for_the_person_alone() {
+    fn s103_everything_is_for_the_person_alone() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::find(Some(&folder.path().join("a/slug")), Path::new("/nowhere")).unwrap();
         assert_eq!(home.ensure().unwrap(), []);
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn wider_ones_are_narrowed_and_named() {
+    fn s103_wider_ones_are_narrowed_and_named() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::find(Some(&folder.path().join("slug")), Path::new("/nowhere")).unwrap();
         home.ensure().unwrap();
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_not_written_through() {
+    fn s52_a_link_is_not_written_through() {
         let folder = tempfile::tempdir().unwrap();
         let (target, link) = (folder.path().join("target"), folder.path().join("link"));
         fs::write(&target, "").unwrap();

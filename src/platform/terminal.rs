@@ -18,6 +18,7 @@ mod diversion;
 mod keys;
 pub mod output;
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::panic;
 use std::sync::Mutex;
@@ -30,6 +31,7 @@ pub use keys::Keys;
 use rustix::termios::{self, InputModes, LocalModes, OptionalActions, OutputModes};
 
 use super::announce;
+use crate::domain::sanitize::sanitize;
 
 /// Alternate screen; then, for that screen alone, paste brackets, focus reports, unambiguous keys
 /// (kitty's protocol, level 1) and a bar for a cursor.
@@ -142,7 +144,7 @@ pub enum Suspended {
 impl Screen {
     /// Takes the terminal. To be called on the thread that draws, whose panics give it back.
     pub fn enter(mouse: Mouse) -> io::Result<Self> {
-        install_panic_hook();
+        tame_panics();
         if let Err(error) = abort::prepare() {
             tracing::warn!(%error, "an abort would leave the terminal as it is");
         }
@@ -263,7 +265,10 @@ fn give_back() -> io::Result<()> {
 /// On the thread that draws, a panic ends slug: the terminal is given back first, so that the
 /// message can be read. On any other thread somebody waits for its result and decides; while the
 /// screen is ours, the message goes to the log and not across the picture.
-fn install_panic_hook() {
+///
+/// Some messages of the standard library quote the text that was at fault, which may be anybody's: one
+/// that a terminal would obey is printed harmless, without a backtrace.
+pub fn tame_panics() {
     static INSTALLED: AtomicBool = AtomicBool::new(false);
     if INSTALLED.swap(true, Ordering::SeqCst) {
         return;
@@ -279,7 +284,11 @@ fn install_panic_hook() {
         match give_back() {
             // Printing would wait for the terminal for ever.
             Err(error) if error.kind() == io::ErrorKind::TimedOut => tracing::error!("{info}"),
-            Ok(()) | Err(_) => print(info),
+            Ok(()) | Err(_) => match sanitize(&info.to_string()) {
+                Cow::Borrowed(_) => print(info),
+                // With standard error closed there is nobody to tell.
+                Cow::Owned(harmless) => drop(writeln!(io::stderr(), "\n{harmless}")),
+            },
         }
     }));
 }

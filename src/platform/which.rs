@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn skips_relative_and_workspace_entries() {
+    fn s64_relative_and_workspace_entries_are_skipped() {
         let (_root, workspace, outside) = scene();
         let path = join_paths([
             Path::new("."),
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn skips_links_into_the_workspace() {
+    fn s64_links_into_the_workspace_are_skipped() {
         let (root, workspace, outside) = scene();
         let links = root.path().join("links");
         fs::create_dir(&links).unwrap();

@@ -17,6 +17,7 @@ use slug_code::domain::{
 use slug_code::permissions::Workspace;
 use slug_code::permissions::store::ProjectFiles;
 use slug_code::platform::debug_log::DebugLog;
+use slug_code::platform::redact::Redactor;
 use slug_code::providers::Provider;
 use slug_code::session::{Conversation, Entry, MessageEntry, Record, Store, TurnOutcome};
 use slug_code::tools::{Place, Processes, Registry};
@@ -55,6 +56,7 @@ pub struct Scene {
     pub budgets: Budgets,
     pub fallback: Option<&'static str>,
     pub debug: DebugLog,
+    pub redactor: Redactor,
 }
 
 impl Scene {
@@ -89,6 +91,7 @@ impl Scene {
             budgets: Budgets::default(),
             fallback: None,
             debug: DebugLog::off(),
+            redactor: Redactor::default(),
             work,
             home,
         }
@@ -165,6 +168,7 @@ impl Scene {
             instruction_folders: vec![self.work.clone()],
             contexts,
             debug: self.debug.clone(),
+            redactor: self.redactor.clone(),
             notices: Vec::new(),
         }
     }

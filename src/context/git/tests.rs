@@ -104,7 +104,7 @@ async fn outside_a_repository_nothing_is_told() {
 }
 
 #[tokio::test]
-async fn a_repository_cannot_have_a_program_run() {
+async fn s57_a_repository_cannot_have_a_program_run() {
     let scene = Scene::new();
     let trap = scene.trap();
     scene.write(".gitattributes", "*.txt filter=x=y diff=x\n");
@@ -161,7 +161,7 @@ async fn more_filters_than_can_be_listed_end_the_asking() {
 }
 
 #[tokio::test]
-async fn a_bare_repository_inside_is_not_used() {
+async fn s58_a_bare_repository_inside_is_not_used() {
     let scene = Scene::new();
     let trap = scene.trap();
     let bare = scene.path("repo/inner");
@@ -180,7 +180,7 @@ async fn a_bare_repository_inside_is_not_used() {
 }
 
 #[test]
-fn git_is_not_taken_from_the_workspace() {
+fn s64_git_is_not_taken_from_the_workspace() {
     let scene = Scene::new();
     let bin = scene.path("repo/bin");
     fs::create_dir(&bin).unwrap();

@@ -1,18 +1,19 @@
 //! `slug keys`: every action that can be bound, its keys, and where they were bound.
 
-use std::io::{Write, stdout};
+use std::io::Write;
 
 use serde_json::{Value, json};
 
 use crate::cli::{Exit, Format};
 use crate::config::Config;
 use crate::launch::ground::Ground;
+use crate::launch::print;
 use crate::tui::app::keymap::{Context, Keymap, Origin, Row};
 
 pub(super) fn run(ground: &Ground, config: &Config, format: Format) -> anyhow::Result<Exit> {
     let (map, warnings) = ground.keys(config);
     let file = ground.home.root().join("keys.toml").display().to_string();
-    let mut out = stdout().lock();
+    let mut out = print::out();
     if format.json {
         let keys: Vec<Value> = rows(&map).map(|row| as_json(row, &file)).collect();
         let preset = map.preset().name();

@@ -7,8 +7,6 @@ mod sessions;
 mod tools;
 mod trials;
 
-use std::io::stdout;
-
 use crate::catalogue::Shelf;
 use crate::cli::{Cli, Command, Exit, ModelsCommand};
 use crate::config::{self, ConfigError};
@@ -31,9 +29,9 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, command: &Command) -> anyhow
             };
             config.warnings.extend(ground.keys(&config).1);
             if format.json {
-                config::write_json(&config, &mut stdout())?;
+                config::write_json(&config, &mut print::out())?;
             } else {
-                config::write_text(&config, &mut stdout())?;
+                config::write_text(&config, &mut print::out())?;
             }
             Ok(Exit::Answered)
         }
@@ -53,9 +51,9 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, command: &Command) -> anyhow
             let tools = Registry::standard().specs();
             let report = PromptReport { prompt: FIXED_PROMPT, tools: &tools };
             if format.json {
-                report.write_json(&mut stdout())?;
+                report.write_json(&mut print::out())?;
             } else {
-                report.write_text(&mut stdout())?;
+                report.write_text(&mut print::out())?;
             }
             Ok(Exit::Answered)
         }
@@ -98,9 +96,9 @@ async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit>
     })
     .await;
     if json {
-        doctor::write_json(&findings, &mut stdout())?;
+        doctor::write_json(&findings, &mut print::out())?;
     } else {
-        doctor::write_text(&findings, &mut stdout())?;
+        doctor::write_text(&findings, &mut print::out())?;
     }
     Ok(match doctor::worst(&findings) {
         State::Ok | State::Warn => Exit::Answered,

@@ -1,7 +1,7 @@
 //! `slug models`: what can be asked, how much it reads, and what it costs.
 
 use std::fmt::Write as _;
-use std::io::{Write, stdout};
+use std::io::Write;
 
 use anyhow::Context;
 use chrono::Utc;
@@ -79,7 +79,7 @@ pub(super) async fn list(cli: &Cli, ground: &Ground, list: &ModelsList) -> anyho
     if list.filter.is_some() || list.format.json {
         rows.extend(known(catalogue).filter(|row| wanted(&format!("{}/{}", row.provider, row.id))));
     }
-    let mut out = stdout().lock();
+    let mut out = print::out();
     if list.format.json {
         let rows: Vec<Value> = rows.iter().map(Row::json).collect();
         writeln!(out, "{}", Value::from(rows))?;
@@ -103,7 +103,7 @@ pub(super) async fn refresh(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> 
     replace_private(&path, fetched.text()?.as_bytes())
         .with_context(|| format!("Cannot write {}", path.display()))?;
     let (count, from, path) = (fetched.len(), catalogue::SOURCE, path.display());
-    writeln!(stdout(), "{count} models of {from} are kept in {path}.")?;
+    writeln!(print::out(), "{count} models of {from} are kept in {path}.")?;
     Ok(Exit::Answered)
 }
 

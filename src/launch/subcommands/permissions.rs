@@ -1,6 +1,6 @@
 //! `slug permissions`: the rules that hold, and what they say of a call.
 
-use std::io::{Write, stdout};
+use std::io::Write;
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub(super) fn run(
         PermissionsCommand::List { format } => {
             let rules = store::load(&ground.workspace(), ground.project(cli)?);
             let report = ListReport::from(&rules);
-            let mut out = stdout().lock();
+            let mut out = print::out();
             if format.json {
                 let mut report = json!(report);
                 for rule in report["rules"].as_array_mut().into_iter().flatten() {
@@ -78,7 +78,7 @@ fn try_out(cli: &Cli, ground: &Ground, test: &PermissionsTest) -> anyhow::Result
         .map_err(anyhow::Error::msg)?;
     let query = Query::resolve(&test.tool, &accesses, &workspace);
     let report = TestReport::from(&permissions::decide(&query, &rules, mode, &workspace));
-    let mut out = stdout().lock();
+    let mut out = print::out();
     if test.format.json {
         let mut report = json!(report);
         explain(&mut report["rule"]);

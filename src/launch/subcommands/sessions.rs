@@ -1,6 +1,6 @@
 //! `slug sessions`: the store, without a screen.
 
-use std::io::{Write, stdout};
+use std::io::Write;
 
 use chrono::Local;
 use serde_json::json;
@@ -10,11 +10,12 @@ use crate::domain::sanitize::sanitize;
 use crate::domain::{Block, Role, Usage};
 use crate::launch::build;
 use crate::launch::ground::Ground;
+use crate::launch::print;
 use crate::session::{Conversation, Entry, Meta, Record, Spending, Spent};
 
 pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<Exit> {
     let store = build::store(ground);
-    let mut out = stdout().lock();
+    let mut out = print::out();
     match command {
         SessionsCommand::List { format } => {
             let sessions = store.list()?;

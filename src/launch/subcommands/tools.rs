@@ -1,6 +1,6 @@
 //! `slug tools`: the registry, and one call through the gate.
 
-use std::io::{Write, stdout};
+use std::io::Write;
 
 use serde_json::json;
 
@@ -22,7 +22,7 @@ pub(super) async fn run(
     match command {
         ToolsCommand::List { format } => {
             let tools = Registry::standard().specs();
-            let mut out = stdout().lock();
+            let mut out = print::out();
             if format.json {
                 writeln!(out, "{}", json!(&*tools))?;
             } else {
@@ -69,12 +69,12 @@ async fn call_one(cli: &Cli, ground: &Ground, call: ToolCall, json: bool) -> any
     if json {
         let status = output.status;
         writeln!(
-            stdout(),
+            print::out(),
             "{}",
             json!({"status": status, "output": output.output, "text": output.observation})
         )?;
     } else {
-        writeln!(stdout(), "{}", output.observation)?;
+        writeln!(print::out(), "{}", output.observation)?;
     }
     Ok(match output.status {
         ToolStatus::Done => Exit::Answered,

@@ -35,6 +35,8 @@ pub struct Approval {
     pub allow_rules: Vec<String>,
     /// The rule a "never" saves, as offered or edited.
     pub deny_rule: Option<String>,
+    /// What in it looks like something else, a sentence each.
+    pub lookalikes: Vec<String>,
     /// What the keys mean now.
     pub stage: Stage,
     /// The changes of an edit, where they can be taken one by one.
@@ -97,6 +99,7 @@ impl Approval {
             allow_rules: request.allow_rules.clone(),
             deny_rule: request.deny_rule.clone(),
             picks: Picks::of(&request),
+            lookalikes: request.lookalikes(),
             request,
             stage: Stage::Choosing,
             scroll: 0,

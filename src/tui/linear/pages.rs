@@ -192,6 +192,7 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
         }
     }
     said.extend(request.parts.iter().map(|it| same(part(it, &model.settings))));
+    said.extend(approval.lookalikes.iter().map(|told| same(line(told))));
     if !request.reason.is_empty() {
         said.extend(lines(Who::Same, &request.reason));
     }

@@ -116,6 +116,9 @@ fn rules(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
     let request = &approval.request;
     let home = model.settings.home.as_deref();
     let mut lines = vec![Line::default()];
+    for told in &approval.lookalikes {
+        lines.extend(plain::render(told, Role::Warning, width));
+    }
     if request.command().is_some() {
         lines.push(line(vec![
             span("in  ", Role::Muted),

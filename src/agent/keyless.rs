@@ -1,0 +1,96 @@
+//! Keeps slug's own keys out of what calls give, before the model, the log or the screen has it.
+//!
+//! A command that prints slug's configuration prints the key in it. What is looked for are the very
+//! values that slug holds; a key in another form (base64, in two pieces) is not known here. Output of
+//! commands is cleaned as it comes, everything else when the call has ended. Contents of files that
+//! a call changed are kept as they are, for undo.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::{Display, ToolOutput};
+use crate::platform::redact::Redactor;
+use crate::tools::{Exit, ProcessError, Processes, Script};
+
+/// Runs commands and takes slug's keys out of what they print.
+pub(super) struct Keyless {
+    pub(super) processes: Arc<dyn Processes>,
+    pub(super) redactor: Redactor,
+}
+
+#[async_trait]
+impl Processes for Keyless {
+    async fn run(
+        &self,
+        script: Script,
+        output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
+        cancel: CancellationToken,
+    ) -> Result<Exit, ProcessError> {
+        let mut stream = self.redactor.stream();
+        let mut clean = |bytes: &[u8]| stream.push(bytes, output);
+        let exit = self.processes.run(script, &mut clean, cancel).await;
+        stream.end(output);
+        exit
+    }
+}
+
+/// The same output without slug's keys.
+pub(super) fn without_keys(redactor: &Redactor, output: ToolOutput) -> ToolOutput {
+    if redactor.knows_nothing() {
+        return output;
+    }
+    let clean = |text: String| redactor.own(&text).into_owned();
+    ToolOutput {
+        output: redactor.own_json(output.output),
+        observation: clean(output.observation),
+        display: output.display.map(|display| shown(redactor, display)),
+        summary: output.summary.map(clean),
+        status: output.status,
+    }
+}
+
+fn shown(redactor: &Redactor, display: Display) -> Display {
+    match display {
+        Display::Terminal { text } => Display::Terminal { text: redactor.own(&text).into_owned() },
+        Display::Diff(mut diff) => {
+            for line in diff.hunks.iter_mut().flat_map(|hunk| &mut hunk.lines) {
+                if let Cow::Owned(clean) = redactor.own(&line.text) {
+                    line.text = clean;
+                }
+            }
+            Display::Diff(diff)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::SecretString;
+    use serde_json::json;
+
+    use super::*;
+    use crate::domain::Diff;
+
+    #[test]
+    fn s100_every_part_of_an_output_is_cleaned() {
+        let redactor = Redactor::default();
+        let output = ToolOutput {
+            display: Some(Display::Diff(Diff::between("f", "", "key=CANARY-123\n"))),
+            ..ToolOutput::text("it is CANARY-123")
+                .with_output(json!({"lines": ["CANARY-123"], "CANARY-123": 1}))
+                .with_summary("CANARY-123")
+        };
+        assert_eq!(without_keys(&redactor, output.clone()), output);
+        redactor.learn_key("work", &SecretString::from("CANARY-123"));
+        let clean = without_keys(&redactor, output);
+        assert_eq!(clean.observation, "it is [redacted: slug's key for work]");
+        assert!(!format!("{clean:?}").contains("CANARY"), "{clean:?}");
+        let text = "CANARY-123".to_owned();
+        let terminal = shown(&redactor, Display::Terminal { text });
+        let text = "[redacted: slug's key for work]".to_owned();
+        assert_eq!(terminal, Display::Terminal { text });
+    }
+}

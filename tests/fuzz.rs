@@ -1,0 +1,258 @@
+//! Readers of other people's bytes, fed with damaged ones: what is read may be wrong, but nothing
+//! panics, hangs or breaks the law of its reader.
+//!
+//! Each run has a fixed number of cases and starts from `tests/corpora`, so that it costs the same
+//! each time. Readers with a law that needs their insides are tested beside their code: shell
+//! commands against bash itself, the decoders of the protocols, edits, patches, keys and themes.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "in a test, failing loudly is the point"
+)]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use slug_code::config::{ConfigText, Environment, Flags, Texts};
+use slug_code::domain::RuleKind;
+use slug_code::domain::sanitize::{sanitize, strip_ansi};
+use slug_code::permissions::{RuleSet, Workspace, Zone};
+use slug_code::tui::layout::ansi::{self, Keep};
+use slug_code::tui::layout::{Highlighter, Line, Role, markdown, plain};
+
+/// Cases of each law.
+const CASES: u32 = 200;
+
+/// The files of a corpus.
+fn corpus(name: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpora").join(name);
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.iter().map(|file| fs::read(file).unwrap()).collect()
+}
+
+/// One damage to a text; places are parts of its length.
+#[derive(Debug, Clone)]
+enum Damage {
+    Cut(f64),
+    Drop(f64, usize),
+    Double(f64, usize),
+    Put(f64, &'static str),
+    Byte(f64, u8),
+    Splice(f64, usize),
+}
+
+/// Pieces that mean something to one reader or another.
+const PIECES: [&str; 28] = [
+    "\u{1b}",
+    "\u{1b}[",
+    "\u{1b}]0;",
+    "\u{7}",
+    "\u{9b}",
+    "\u{202e}",
+    "\u{200d}",
+    "\u{e0041}",
+    "\r",
+    "\n",
+    "\0",
+    "\"",
+    "'",
+    "\\",
+    "{",
+    "}",
+    "[[",
+    "]",
+    "(",
+    ")",
+    "*",
+    "**/",
+    "../",
+    "~",
+    "```",
+    "\n> ",
+    "| ",
+    "é",
+];
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let at = || 0.0..=1.0_f64;
+    prop_oneof![
+        at().prop_map(Damage::Cut),
+        (at(), 1..40_usize).prop_map(|(at, length)| Damage::Drop(at, length)),
+        (at(), 1..40_usize).prop_map(|(at, length)| Damage::Double(at, length)),
+        (at(), prop::sample::select(PIECES.to_vec())).prop_map(|(at, it)| Damage::Put(at, it)),
+        (at(), any::<u8>()).prop_map(|(at, byte)| Damage::Byte(at, byte)),
+        (at(), any::<usize>()).prop_map(|(at, other)| Damage::Splice(at, other)),
+    ]
+}
+
+/// Damaged files of a corpus.
+fn damaged(name: &'static str) -> impl Strategy<Value = Vec<u8>> {
+    let files = corpus(name);
+    (prop::sample::select(files.clone()), prop::collection::vec(damage(), 0..8)).prop_map(
+        move |(mut bytes, damages)| {
+            for damage in damages {
+                apply(&mut bytes, &damage, &files);
+            }
+            bytes
+        },
+    )
+}
+
+fn apply(bytes: &mut Vec<u8>, damage: &Damage, files: &[Vec<u8>]) {
+    let place = |at: &f64| ((bytes.len() as f64 * at) as usize).min(bytes.len());
+    match damage {
+        Damage::Cut(at) => bytes.truncate(place(at)),
+        Damage::Drop(at, length) => {
+            let at = place(at);
+            bytes.drain(at..(at + length).min(bytes.len()));
+        }
+        Damage::Double(at, length) => {
+            let at = place(at);
+            let piece = bytes[at..(at + length).min(bytes.len())].to_vec();
+            bytes.splice(at..at, piece);
+        }
+        Damage::Put(at, piece) => {
+            let at = place(at);
+            bytes.splice(at..at, piece.bytes());
+        }
+        Damage::Byte(at, byte) => {
+            let at = place(at);
+            if let Some(place) = bytes.get_mut(at) {
+                *place = *byte;
+            }
+        }
+        Damage::Splice(at, other) => {
+            let at = place(at);
+            let other = &files[other % files.len()];
+            bytes.truncate(at);
+            bytes.extend(&other[at.min(other.len())..]);
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Nothing that a terminal would obey or a reader not see is in what is drawn.
+fn assert_harmless(lines: &[Line]) {
+    for span in lines.iter().flat_map(|line| &line.spans) {
+        assert!(!span.text.chars().any(char::is_control), "{span:?}");
+        assert_eq!(sanitize(&span.text), span.text, "{span:?}");
+    }
+}
+
+/// A workspace that nothing is written to.
+static WORKSPACE: LazyLock<(tempfile::TempDir, Workspace)> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap();
+    let workspace =
+        Workspace::new(home.join("app"), Vec::new(), Some(home.clone()), home.join("slug"));
+    (folder, workspace)
+});
+
+/// Names of which paths and links are made.
+fn way() -> impl Strategy<Value = String> {
+    let name = prop::sample::select(vec!["a", "b", "c", "d", "..", ".", "a/b", "/"]);
+    prop::collection::vec(name, 1..5).prop_map(|names| names.join("/"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(CASES) })]
+
+    #[test]
+    fn s73_what_is_drawn_of_any_output_is_harmless(bytes in damaged("terminal"), width in 1..60_u16) {
+        let text = text(&bytes);
+        let clean = sanitize(&text);
+        prop_assert!(clean.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control()));
+        prop_assert!(strip_ansi(&text).chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control()));
+        assert_harmless(&plain::render(&text, Role::Text, width));
+        assert_harmless(&ansi::render(&text, Keep::All, width));
+        assert_harmless(&ansi::render(&text, Keep::Ends { head: 1, tail: 1 }, width));
+    }
+
+    #[test]
+    fn s73_what_is_drawn_of_any_answer_is_harmless(
+        answer in prop_oneof![damaged("markdown"), damaged("terminal")],
+        width in 1..60_u16,
+    ) {
+        assert_harmless(&markdown::render(&text(&answer), width, &Highlighter::off()).lines);
+    }
+
+    #[test]
+    fn any_log_opens_and_opens_the_same_once_it_is_mended(bytes in damaged("session")) {
+        let loaded = slug_code::session::load(&bytes);
+        prop_assert!(loaded.good_len <= bytes.len());
+        let mended = slug_code::session::load(&bytes[..loaded.good_len]);
+        prop_assert_eq!(mended.records, loaded.records);
+    }
+
+    #[test]
+    fn s102_no_mistake_in_a_configuration_repeats_its_keys(bytes in damaged("config")) {
+        let text = text(&bytes);
+        let file = ConfigText { path: "/home/u/.slug/config.toml".into(), text };
+        prop_assert!(!format!("{file:?}").contains("CANARY"));
+        let read = |user, project| {
+            let texts = Texts { user, project };
+            match slug_code::config::resolve(&texts, &Environment::default(), &Flags::default()) {
+                // A header's name and the like may be shown; a value that is a key never is.
+                Ok(config) => config.warnings,
+                Err(errors) => errors.iter().map(ToString::to_string).collect(),
+            }
+        };
+        let mut told = read(Some(file.clone()), None);
+        told.extend(read(None, Some(file)));
+        prop_assert!(!told.join("\n").contains("CANARY-"), "{told:?}");
+    }
+
+    #[test]
+    fn any_settings_are_read_rule_by_rule(bytes in damaged("settings")) {
+        let workspace = &WORKSPACE.1;
+        let mut rules = RuleSet::new();
+        rules.add_settings(&text(&bytes), Path::new("/w/settings.json"), workspace);
+        for source in rules.sources() {
+            prop_assert!(RuleSet::check(&source.rule, source.kind, workspace).is_ok(), "{source:?}");
+        }
+    }
+
+    #[test]
+    fn any_text_is_a_rule_or_an_error(bytes in damaged("rules")) {
+        let workspace = &WORKSPACE.1;
+        for line in text(&bytes).lines() {
+            for kind in [RuleKind::Allow, RuleKind::Ask, RuleKind::Deny] {
+                let checked = RuleSet::check(line, kind, workspace);
+                let added = RuleSet::new().add_session(kind, line, workspace);
+                prop_assert_eq!(checked.is_ok(), added.is_ok(), "{}", line);
+            }
+        }
+    }
+
+    #[test]
+    fn s39_s40_a_path_leads_where_the_system_says(
+        links in prop::collection::vec((prop::sample::select(vec!["b", "d", "a/d", "a/b/d"]), way()), 0..5),
+        path in way(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("a/b/c")).unwrap();
+        fs::create_dir_all(root.join("c/a")).unwrap();
+        for (name, target) in links {
+            // A name that is taken stays what it is.
+            let _ = symlink(target.trim_start_matches('/'), root.join(name));
+        }
+        let workspace = Workspace::new(&root, Vec::new(), None, root.join("slug"));
+        let path = path.trim_start_matches('/');
+        let resolved = workspace.resolve(Path::new(path), &root);
+        if let Ok(real) = root.join(path).canonicalize() {
+            prop_assert_eq!(&resolved.real, &real);
+            prop_assert!(resolved.zone == Zone::Outside || real.starts_with(&root));
+        }
+    }
+}

