@@ -198,7 +198,8 @@ proptest! {
     fn s102_no_mistake_in_a_configuration_repeats_its_keys(bytes in damaged("config")) {
         let text = text(&bytes);
         let file = ConfigText { path: "/home/u/.slug/config.toml".into(), text };
-        prop_assert!(!format!("{file:?}").contains("CANARY"));
+        let shown = format!("{file:?}");
+        prop_assert!(!shown.contains("CANARY"), "{}", shown);
         let read = |user, project| {
             let texts = Texts { user, project };
             match slug_code::config::resolve(&texts, &Environment::default(), &Flags::default()) {

@@ -87,6 +87,38 @@ fn s102_a_refusal_that_repeats_the_key_leaves_it_nowhere() {
 }
 
 #[test]
+fn s105_secrets_of_others_stay_in_the_session_alone() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
+    let theirs = [
+        "AKIAIOSFODNN7EXAMPLE".to_owned(),
+        format!("ghp_{}", "a1".repeat(18)),
+        format!("sk-ant-{}", "b2".repeat(20)),
+        "MIIBVgIBADANBgkqhkiG".to_owned(),
+    ];
+    desk.write(
+        "secrets",
+        &format!(
+            "{}\n{}\n{}\n-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n",
+            theirs[0], theirs[1], theirs[2], theirs[3]
+        ),
+    );
+    server.reply(bash("c1", "cat secrets"));
+    server.reply(Reply::text("Done."));
+    let output = with_key(&desk, &server, &["-p", "go"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let sessions = below(&desk.slug_home().join("sessions"));
+    for secret in &theirs {
+        assert!(result_of(&server.chats()[1], "c1").contains(secret), "{secret}");
+        for folder in ["debug", "logs"] {
+            assert_nowhere(&desk.slug_home().join(folder), secret);
+        }
+        let has = |path: &PathBuf| fs::read_to_string(path).is_ok_and(|it| it.contains(secret));
+        assert!(sessions.iter().any(has), "{secret} is in the session");
+    }
+}
+
+#[test]
 fn s103_what_slug_writes_is_for_the_person_alone_whatever_the_umask() {
     for umask in ["000", "022"] {
         let (desk, server) = (Desk::new(), ModelServer::start());

@@ -1,7 +1,9 @@
 //! Text of others never reaches the terminal as anything but text, wherever it comes from.
 
 use std::fs;
+use std::path::Path;
 
+use rustix::process::Signal;
 use serde_json::json;
 
 use crate::bash;
@@ -162,4 +164,40 @@ fn s82_nothing_is_fetched_for_what_an_answer_names() {
     slug.wait_for("?q=SECRET");
     slug.quit();
     assert_eq!(evil.connections(), 0);
+}
+
+#[test]
+fn s103_a_conversation_is_kept_for_the_person_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("Done."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("hello");
+    slug.answer("touch made", "a");
+    slug.wait_for("Done.");
+    slug.keys("/copy\r");
+    slug.keys("/theme dracula\r");
+    slug.keys("/fork\r");
+    slug.keys(&format!("\u{1b}[200~{}\u{1b}[201~", "a long paste\n".repeat(50)));
+    slug.keys("a draft that is not sent");
+    slug.wait_for("a draft that is not sent");
+    slug.signal(Signal::TERM);
+    slug.wait();
+    let mut folders = vec![desk.slug_home()];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        let mode = |path: &Path| path.symlink_metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&folder), 0o700, "{}", folder.display());
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files += 1;
+                assert_eq!(mode(&path), 0o600, "{}", path.display());
+            }
+        }
+    }
+    assert!(files > 4, "{files} files");
 }

@@ -35,6 +35,18 @@ fn each_key_is_its_answer() {
 }
 
 #[test]
+fn s78_a_question_shows_what_would_run_and_not_what_the_model_calls_it() {
+    let Event::ApprovalAsked(mut request) = question(1, "rm -rf build/") else { panic!() };
+    request.input["description"] = "list the files".into();
+    screen(80, 24)
+        .event(Event::TurnStarted { turn: TURN })
+        .event(Event::ApprovalAsked(request))
+        .quietly()
+        .shows("rm -rf build/")
+        .hides("list the files");
+}
+
+#[test]
 fn a_typing_hand_never_answers() {
     let scene = asked().quick("y").after(200).quick("y").asks(&[]).shows("❯ yy");
     scene.key("y").asks(&answered(Answer::Once)).shows("❯ yy");

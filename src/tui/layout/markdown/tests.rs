@@ -158,7 +158,7 @@ fn tables_become_records_where_nothing_else_fits() {
 }
 
 #[test]
-fn links_and_images_show_the_whole_address() {
+fn s82_links_and_images_show_the_whole_address() {
     let source = "[docs](https://evil.example/?q=1) <https://a.example> [m@a.b](mailto:m@a.b) [a][r] ![pic](http://i/x.png) ![](y)\n\n[r]: /local 'title'";
     insta::assert_snapshot!(shown(source, 120), @"docs (https://evil.example/?q=1) https://a.example m@a.b a (/local) [image: pic] http://i/x.png [image] y");
 }
@@ -192,7 +192,7 @@ fn only_what_leads_to_the_web_can_be_clicked() {
 }
 
 #[test]
-fn no_text_hides_where_it_leads() {
+fn s82_no_text_hides_where_it_leads() {
     assert_eq!(
         shown("[https://bank.example](https://evil.example/login)", 80),
         "https://bank.example (https://evil.example/login)\n"
