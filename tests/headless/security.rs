@@ -331,7 +331,7 @@ fn s64_a_workspace_in_the_path_gives_slug_no_program() {
 
 #[test]
 fn s67_the_value_of_a_flag_is_never_read_as_a_flag() {
-    for text in ["--yolo", "--settings=/tmp/e.json", "slug://open?--yolo"] {
+    for text in ["--settings=/tmp/e.json", "slug://open?--yolo", "-x --yolo"] {
         let (desk, server) = (Desk::new(), ModelServer::start());
         server.reply(bash("c1", "touch made"));
         server.reply(Reply::text("Good."));
@@ -340,7 +340,10 @@ fn s67_the_value_of_a_flag_is_never_read_as_a_flag() {
         let asked = server.chats()[0].body.to_string();
         assert!(asked.contains(text), "{asked}");
         assert!(!desk.path("made").exists(), "{text}");
-        desk.ask(&server, &["--", text]).exits(2);
+        // One of slug's own is refused as a text, and is no flag.
+        let ran = desk.ask(&server, &["-p=--yolo"]).exits(2);
+        assert!(ran.err.contains("--prompt takes the next argument as its text"), "{}", ran.err);
+        desk.ask(&server, &["--", "--yolo"]).exits(2);
     }
 }
 

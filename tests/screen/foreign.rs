@@ -101,18 +101,18 @@ fn s73_headless_answers_are_harmless_on_a_terminal() {
     let (desk, server) = (Desk::new(), ModelServer::start());
     let endpoint = server.endpoint();
     server.reply(Reply::text(&format!("said {EVIL}")));
-    let run = |arguments: &[&str]| {
+    let run = |arguments: &[&str], shown: &str| {
         let arguments = with_server(&endpoint, arguments);
         let mut slug = Slug::at(&desk, 100, 30).args(&arguments).open();
         slug.wait();
+        slug.wait_for_raw(shown, |raw| raw.contains(shown));
         assert_harmless(&slug);
-        slug.raw()
     };
-    assert!(run(&["-p", "speak"]).contains("said ␛]0;PWN␇"));
-    assert!(run(&["sessions", "list"]).contains("speak"));
+    run(&["-p", "speak"], "said ␛]0;PWN␇");
+    run(&["sessions", "list"], "speak");
     let session = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();
-    assert!(run(&["sessions", "show", &session]).contains("said ␛]0;PWN␇"));
-    run(&["sessions", "show", &session, "--json"]);
+    run(&["sessions", "show", &session], "said ␛]0;PWN␇");
+    run(&["sessions", "show", &session, "--json"], "said \\u001b]0;PWN");
     // A program gets what the model said.
     server.reply(Reply::text(&format!("said {EVIL}")));
     assert!(desk.ask(&server, &["-p", "speak"]).out.contains(EVIL));
