@@ -232,8 +232,8 @@ proptest! {
     #[test]
     fn any_text_is_a_rule_or_an_error(bytes in damaged("rules")) {
         let workspace = &WORKSPACE.1;
-        for line in text(&bytes).lines() {
-            for kind in [RuleKind::Allow, RuleKind::Ask, RuleKind::Deny] {
+        for line in text(&bytes).lines().take(5) {
+            for kind in [RuleKind::Allow, RuleKind::Deny] {
                 let checked = RuleSet::check(line, kind, workspace);
                 let added = RuleSet::new().add_session(kind, line, workspace);
                 prop_assert_eq!(checked.is_ok(), added.is_ok(), "{}", line);
