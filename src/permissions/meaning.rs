@@ -148,6 +148,7 @@ mod tests {
             ("Bash(npm test)", None),
             ("Bash(git status)", None),
             ("Bash(ls *)", None),
+            ("Bash(ls*)", None),
             ("Bash(timeout *)", None),
             ("Edit(src/**)", None),
             ("Bash(", None),

@@ -120,8 +120,9 @@ impl BashPattern {
             Some((PatternWord::Exact(name), rest)) if rest.iter().any(wild) => {
                 Open::Arguments(base_name(name))
             }
-            Some((PatternWord::Exact(_), _)) | None => Open::Nothing,
-            Some((PatternWord::Glued(_) | PatternWord::Any, _)) => Open::Program,
+            // A glued `*` is the rest of one name, which is warned about by itself.
+            Some((PatternWord::Exact(_) | PatternWord::Glued(_), _)) | None => Open::Nothing,
+            Some((PatternWord::Any, _)) => Open::Program,
         }
     }
 
