@@ -163,7 +163,7 @@ impl BashPattern {
         if !is_option(second)
             || subcommand.starts_with('-')
             || !has_subcommands(name)
-            || !first.known().is_some_and(|text| base_name(text) == name)
+            || first.known().is_none_or(|text| base_name(text) != name)
         {
             return false;
         }
