@@ -14,13 +14,14 @@ use crate::domain::{
     Access, Answer, ApprovalRequest, CallInput, Diff, Matter, NoticeLevel, Outcome, RuleKind,
     RuleSource, ToolCall, ToolOutput,
 };
-use crate::permissions::{Approved, Decision, Query, ResolvedAccess};
+use crate::permissions::{Approved, Decision, HookWord, Query, ResolvedAccess};
 use crate::session::{Entry, PermissionEntry};
 use crate::tools::Tool;
 
 use super::Event;
 use super::asks::Waiting;
 use super::gate::{Gate, Person, Waits};
+use super::hooks;
 use super::part::{Taken, in_part};
 use super::repeats::Unasked;
 use super::words::{denied, denied_by_person, leads_nowhere, not_json, stopped};
@@ -30,7 +31,7 @@ pub(super) enum Passed {
     Approved {
         approved: Approved,
         tool: Arc<dyn Tool>,
-        input: Whose,
+        story: Story,
     },
     Stopped(ToolOutput),
     /// It leads nowhere, and nobody can be asked: however often it comes, it is not run.
@@ -44,6 +45,18 @@ pub(super) enum Whose {
     Persons,
     /// The model, and the person took a part of them.
     InPart(Taken),
+    /// The model, and a hook changed them; which one.
+    Hooks(String),
+}
+
+/// How the arguments of a call came about.
+#[derive(Clone)]
+pub(super) struct Story {
+    pub(super) whose: Whose,
+    /// What hooks say of the call.
+    pub(super) word: HookWord,
+    /// What hooks tell the model with its result.
+    pub(super) notes: Vec<String>,
 }
 
 /// Why a turn ends that leads nowhere.
@@ -86,7 +99,11 @@ pub(super) async fn pass(gate: &Gate, call: &ToolCall, waits: Waits) -> Passed {
                 },
                 None => (input, Whose::Models),
             };
-            let passed = decide(gate, call, tool, input, &question).await;
+            let heard = match hooks::before(gate, call, input).await {
+                Ok(heard) => heard,
+                Err(output) => return Passed::Stopped(output),
+            };
+            let passed = decide(gate, call, tool, heard, &question).await;
             question.let_others_ask();
             if waits.before_running.is_empty() {
                 return passed;
@@ -100,18 +117,18 @@ pub(super) async fn pass(gate: &Gate, call: &ToolCall, waits: Waits) -> Passed {
 /// Looks at a decision again after the calls before this one: rules and mode may have become
 /// stricter meanwhile. What a person said yes to is not asked twice, but may be denied by now.
 async fn again(gate: &Gate, call: &ToolCall, passed: Passed, question: &Waiting) -> Passed {
-    let Passed::Approved { approved, tool, input } = passed else { return passed };
+    let Passed::Approved { approved, tool, story } = passed else { return passed };
     let query = match resolve(gate, &*tool, call, approved.input()).await {
         Ok(query) => query,
         Err(output) => return Passed::Stopped(output),
     };
-    let (decision, _) = gate.powers.decide(&query);
+    let (decision, _) = gate.powers.decide(&query, &story.word);
     match (decision.outcome(), approved.is_by_person()) {
         (Outcome::Deny, _) => Passed::Stopped(denied_by_rule(gate, call, &decision).await),
         (Outcome::Ask, false) => {
-            decide(gate, call, tool, (approved.into_input(), input), question).await
+            decide(gate, call, tool, (approved.into_input(), story), question).await
         }
-        (Outcome::Ask, true) | (Outcome::Allow, _) => Passed::Approved { approved, tool, input },
+        (Outcome::Ask, true) | (Outcome::Allow, _) => Passed::Approved { approved, tool, story },
     }
 }
 
@@ -126,7 +143,7 @@ async fn decide(
     gate: &Gate,
     call: &ToolCall,
     tool: Arc<dyn Tool>,
-    (mut input, mut whose): (Value, Whose),
+    (mut input, mut story): (Value, Story),
     question: &Waiting,
 ) -> Passed {
     loop {
@@ -135,12 +152,12 @@ async fn decide(
             Ok(query) => query,
             Err(output) => return Passed::Stopped(output),
         };
-        let (decision, changed) = gate.powers.decide(&query);
+        let (decision, changed) = gate.powers.decide(&query, &story.word);
         match decision.outcome() {
             Outcome::Deny => return Passed::Stopped(denied_by_rule(gate, call, &decision).await),
             Outcome::Allow => {
                 return match decision.approve(&asked) {
-                    Ok(approved) => Passed::Approved { approved, tool, input: whose },
+                    Ok(approved) => Passed::Approved { approved, tool, story },
                     Err(decision) => Passed::Stopped(denied_by_rule(gate, call, &decision).await),
                 };
             }
@@ -158,7 +175,12 @@ async fn decide(
             }
             Err(_) => None,
         };
-        match ask(gate, &asked, question, &decision, changed, preview.clone()).await {
+        let reason = match &story.whose {
+            Whose::Hooks(who) => format!("{} {who} changed this call.", decision.reason()),
+            Whose::Models | Whose::Persons | Whose::InPart(_) => decision.reason().to_owned(),
+        };
+        let why = Why { decision: &decision, reason };
+        match ask(gate, &asked, question, why, changed, preview.clone()).await {
             Asked::Changed => {}
             Asked::Answered(Answer::Part { left_out }) => {
                 let part = in_part(&context, &*tool, &input, preview.as_ref(), &left_out);
@@ -172,8 +194,10 @@ async fn decide(
             }
             Asked::Answered(Answer::Edited { input: edited }) => {
                 record(gate, call, Outcome::Ask, "edited", None).await;
-                input = edited;
-                whose = Whose::Persons;
+                match hooks::before(gate, call, (edited, Whose::Persons)).await {
+                    Ok(heard) => (input, story) = heard,
+                    Err(output) => return Passed::Stopped(output),
+                }
             }
             Asked::Answered(Answer::Deny { instruction }) => {
                 record(gate, call, Outcome::Deny, "deny", None).await;
@@ -186,19 +210,19 @@ async fn decide(
             }
             Asked::Answered(Answer::Once) => {
                 record(gate, call, Outcome::Allow, "once", None).await;
-                return by_person(decision, &asked, tool, whose, "once");
+                return by_person(decision, &asked, tool, story, "once");
             }
             Asked::Answered(Answer::Session { rules }) => {
                 record(gate, call, Outcome::Allow, "session", None).await;
                 if let Err(error) = gate.powers.add_for_session(RuleKind::Allow, &rules) {
                     gate.events.notice(NoticeLevel::Error, error.to_string()).await;
                 }
-                return by_person(decision, &asked, tool, whose, "session");
+                return by_person(decision, &asked, tool, story, "session");
             }
             Asked::Answered(Answer::Always { rules }) => {
                 let rule = save(gate, RuleKind::Allow, rules).await;
                 record(gate, call, Outcome::Allow, "always", rule).await;
-                return by_person(decision, &asked, tool, whose, "always");
+                return by_person(decision, &asked, tool, story, "always");
             }
         }
     }
@@ -213,11 +237,13 @@ async fn may_be_told(gate: &Gate, query: &Query) -> bool {
     });
     let (targets, workspace) = (targets.collect::<Vec<_>>(), gate.workspace.clone());
     let reads = spawn_blocking(move || Query::resolve("Read", &targets, &workspace)).await;
-    reads.is_ok_and(|reads| gate.powers.decide(&reads).0.outcome() == Outcome::Allow)
+    reads.is_ok_and(|reads| {
+        gate.powers.decide(&reads, &HookWord::Nothing).0.outcome() == Outcome::Allow
+    })
 }
 
 /// Decides what the person took of a change. They have said yes to these very arguments, so that
-/// they are not asked again; rules and mode may refuse them.
+/// they are not asked again; hooks, rules and mode may refuse them.
 async fn narrowed(
     gate: &Gate,
     call: &ToolCall,
@@ -225,17 +251,19 @@ async fn narrowed(
     part: Value,
     taken: Taken,
 ) -> Passed {
+    let (part, story) = match hooks::before(gate, call, (part, Whose::InPart(taken))).await {
+        Ok(heard) => heard,
+        Err(output) => return Passed::Stopped(output),
+    };
     let asked = ToolCall { input: CallInput::Valid(part.clone()), ..call.clone() };
     let query = match resolve(gate, &*tool, &asked, &part).await {
         Ok(query) => query,
         Err(output) => return Passed::Stopped(output),
     };
-    let (decision, _) = gate.powers.decide(&query);
+    let (decision, _) = gate.powers.decide(&query, &story.word);
     match decision.outcome() {
         Outcome::Deny => Passed::Stopped(denied_by_rule(gate, call, &decision).await),
-        Outcome::Ask | Outcome::Allow => {
-            by_person(decision, &asked, tool, Whose::InPart(taken), "part")
-        }
+        Outcome::Ask | Outcome::Allow => by_person(decision, &asked, tool, story, "part"),
     }
 }
 
@@ -243,11 +271,11 @@ fn by_person(
     decision: Decision,
     call: &ToolCall,
     tool: Arc<dyn Tool>,
-    input: Whose,
+    story: Story,
     answer: &str,
 ) -> Passed {
     match decision.approved_by_person(call, answer) {
-        Ok(approved) => Passed::Approved { approved, tool, input },
+        Ok(approved) => Passed::Approved { approved, tool, story },
         Err(decision) => Passed::Stopped(denied(decision.reason())),
     }
 }
@@ -269,6 +297,12 @@ pub(super) async fn resolve(
         .map_err(|error| ToolOutput::failed(format!("The call could not be checked: {error}.")))
 }
 
+/// What a question shows of a decision.
+struct Why<'a> {
+    decision: &'a Decision,
+    reason: String,
+}
+
 enum Asked {
     Answered(Answer),
     /// Rules or mode changed: decide again.
@@ -279,7 +313,7 @@ async fn ask(
     gate: &Gate,
     call: &ToolCall,
     question: &Waiting,
-    decision: &Decision,
+    Why { decision, reason }: Why<'_>,
     mut changed: watch::Receiver<u64>,
     preview: Option<Diff>,
 ) -> Asked {
@@ -295,13 +329,14 @@ async fn ask(
         input: input.clone(),
         cwd: gate.place().cwd.clone(),
         matter: Matter::Permission,
-        reason: decision.reason().to_owned(),
+        reason,
         parts: decision.parts().to_owned(),
         allow_rules: decision.allow_rules().to_owned(),
         deny_rule: decision.deny_rule().map(str::to_owned),
         rule_file: gate.powers.rule_file(),
         preview,
     };
+    gate.hooks.notify_of(&request);
     gate.events.tell(Event::ApprovalAsked(Box::new(request))).await;
     question.let_others_ask();
     let asked = tokio::select! {
@@ -344,6 +379,7 @@ async fn ask_to_go_on(
         rule_file: gate.powers.rule_file(),
         preview: None,
     };
+    gate.hooks.notify_of(&request);
     gate.events.tell(Event::ApprovalAsked(Box::new(request))).await;
     question.let_others_ask();
     let answer = answer.await.unwrap_or(NO);

@@ -17,6 +17,7 @@ use crate::domain::{
     Answer, Block, ContentHash, Message, ModelName, NoticeLevel, Role, StopReason, ToolCall,
     TurnId, Typed, Usage,
 };
+use crate::hooks::{Merged, Moment};
 use crate::platform::debug_log::Exchange;
 use crate::providers::retry::{self, Again, Came, Next};
 use crate::providers::{ProviderError, Recovery, StreamEvent};
@@ -25,9 +26,10 @@ use crate::session::{Entry, MessageEntry, TurnOutcome};
 use super::budget::Verdict;
 use super::driver::{Agent, left_out};
 use super::gate::{Gate, give_up, refuse};
+use super::lifecycle::Ends;
 use super::normalise::{is_silent, normalise};
 use super::stop::Inbox;
-use super::turn::{Action, Compacted, Cut, Input, Turn};
+use super::turn::{Action, Compacted, Cut, Held, Input, Turn};
 use super::{Command, Event, SteerId, batch, budget, known, request, seals};
 
 /// What the model is told where the output limit cut its answer.
@@ -60,6 +62,8 @@ pub(super) struct Running {
     outcome: Option<TurnOutcome>,
     /// What the person has to say before the next request.
     over_budget: Option<budget::Question>,
+    /// What hooks have to say before the turn ends.
+    ending: Option<JoinHandle<Merged>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,6 +99,8 @@ enum Happened {
     Command(Command),
     /// The person has said what becomes of a turn over its budget.
     Budget(Answer),
+    /// Hooks have said whether the turn may end.
+    HooksAsked(Box<Merged>),
     FrontEndGone,
 }
 
@@ -119,6 +125,7 @@ impl Running {
             steering: VecDeque::new(),
             outcome: None,
             over_budget: None,
+            ending: None,
         }
     }
 
@@ -156,6 +163,7 @@ impl Running {
                 Some(calls) => Happened::CallsLost(calls),
             },
             answer = budget::answered(&mut self.over_budget) => Happened::Budget(answer),
+            merged = asked_hooks(&mut self.ending) => Happened::HooksAsked(Box::new(merged)),
             () = at(self.pause_over) => Happened::Input(Input::PauseOver),
         }
     }
@@ -177,6 +185,13 @@ impl Agent {
                 Happened::CallsLost(calls) => self.calls_lost(&mut running, calls).await,
                 Happened::Command(command) => self.command_in_turn(&mut running, command).await,
                 Happened::Budget(answer) => self.take_budget(&mut running, &answer).await,
+                Happened::HooksAsked(merged) => {
+                    let held = match self.held_up(&merged, &running.gate).await {
+                        Ends::NotYet => Input::HeldUp,
+                        Ends::Now => Input::LetGo,
+                    };
+                    self.take(&mut running, held).await;
+                }
                 Happened::FrontEndGone => running.cancel.cancel(),
             }
             if running.outcome.is_some() {
@@ -257,9 +272,19 @@ impl Agent {
             }
             Action::TakeSteering => {
                 for (id, text) in std::mem::take(&mut running.steering) {
+                    let heard = match self.message_checked(&text.text, &running.cancel).await {
+                        Ok(heard) => heard,
+                        Err(reason) => {
+                            let returned = Some(text);
+                            self.events.tell(Event::SteerSettled { id, returned }).await;
+                            self.warn(reason).await;
+                            continue;
+                        }
+                    };
                     let mentioned = self.mentioned(&text.text);
                     let mentioned = running.cancel.run_until_cancelled(mentioned).await.flatten();
-                    let content = mentioned.into_iter().chain(text.into_blocks()).collect();
+                    let notes = heard.into_iter().chain(mentioned);
+                    let content = notes.chain(text.into_blocks()).collect();
                     let message = Message { role: Role::User, content };
                     let entry = Entry::Message(MessageEntry::new(message));
                     self.events.tell(Event::SteerSettled { id, returned: None }).await;
@@ -272,6 +297,8 @@ impl Agent {
             }
             Action::Drop(reason) => self.dropped(running, reason, None).await,
             Action::Compact(stage) => {
+                let hooked = &running.gate.hooks;
+                hooked.fire(&Moment::PreCompact { trigger: "auto" }, &running.cancel).await;
                 // Where this is stopped half-way, the stop is the next thing that happens.
                 let compaction =
                     running.cancel.run_until_cancelled(self.compaction(&[stage])).await?;
@@ -308,6 +335,12 @@ impl Agent {
                 let message = Message { role: Role::User, content: vec![note] };
                 let entry = Entry::Message(MessageEntry::new(message));
                 running.gate.journal.write(running.turn, entry).await;
+            }
+            Action::AskHooks(held) => {
+                let (hooked, cancel) = (running.gate.hooks.clone(), running.cancel.clone());
+                let moment = Moment::Stop { active: held == Held::Before };
+                let asking = async move { hooked.fire(&moment, &cancel).await };
+                running.ending = Some(tokio::spawn(asking.in_current_span()));
             }
             Action::TellCut => {
                 let facts = self.facts(&running.model).await;
@@ -521,6 +554,19 @@ async fn finished(batch: &mut Option<Batch>) -> Option<Vec<ToolCall>> {
     ended.err().map(|error| {
         tracing::error!(%error, "a batch of calls ended abnormally");
         batch.calls
+    })
+}
+
+/// What hooks say to the end of the turn. Where they could not be heard, it ends.
+async fn asked_hooks(ending: &mut Option<JoinHandle<Merged>>) -> Merged {
+    let merged = match ending {
+        Some(ending) => ending.await,
+        None => pending().await,
+    };
+    *ending = None;
+    merged.unwrap_or_else(|error| {
+        tracing::error!(%error, "asking hooks ended abnormally");
+        Merged::default()
     })
 }
 

@@ -11,6 +11,7 @@ use crate::context;
 use crate::domain::{
     Block, Effort, Message, Mode, NoticeLevel, Role, SessionId, TurnId, Typed, Usage,
 };
+use crate::hooks::{HookEvent, Merged};
 use crate::session::{
     Compaction, CompactionStage, Entry, MessageEntry, SessionHeader, StoreError, TurnEnd,
     TurnOutcome, compaction_for,
@@ -23,6 +24,8 @@ use super::drive::Running;
 use super::events::Events;
 use super::facts::Facts;
 use super::gate::Gate;
+use super::hooks::Background;
+use super::lifecycle::HOLDS;
 use super::models::{ANY_MODEL, Models};
 use super::normalise::is_silent;
 use super::open::Open;
@@ -88,6 +91,9 @@ pub(super) struct Agent {
     pub(super) warned: HashSet<String>,
     pub(super) prefix: Prefix,
     pub(super) allowance: Allowance,
+    pub(super) background: Background,
+    /// What the hooks of the session's start are about to say.
+    pub(super) session_start: Option<JoinHandle<Merged>>,
 }
 
 /// Starts an agent on a task of its own.
@@ -124,6 +130,8 @@ impl Agent {
             warned: HashSet::new(),
             prefix: Prefix::default(),
             allowance: Allowance::new(setup.budgets),
+            background: Background::default(),
+            session_start: None,
             setup,
         }
     }
@@ -137,13 +145,26 @@ impl Agent {
         self.events.tell(Event::ModeChanged(self.powers.mode())).await;
         self.models.ask(&self.service().provider.clone());
         self.tell_model().await;
-        match start {
-            Start::New => self.tell_opened(Vec::new()).await,
-            Start::Resume(session) => self.resume_or_new(session).await,
-            Start::Fork(session) => self.fork_or_new(session).await,
-        }
+        let source = match start {
+            Start::New => {
+                self.tell_opened(Vec::new()).await;
+                "startup"
+            }
+            Start::Resume(session) => {
+                self.resume_or_new(session).await;
+                "resume"
+            }
+            Start::Fork(session) => {
+                self.fork_or_new(session).await;
+                "resume"
+            }
+        };
+        self.session_began(source);
         let notices = std::mem::take(&mut self.setup.notices);
-        for warning in notices.into_iter().chain(self.powers.warnings()) {
+        let of_hooks = self.setup.hooks.warnings().iter().map(ToString::to_string);
+        let warnings: Vec<String> =
+            notices.into_iter().chain(self.powers.warnings()).chain(of_hooks).collect();
+        for warning in warnings {
             self.events.notice(NoticeLevel::Warning, warning).await;
         }
         loop {
@@ -155,6 +176,7 @@ impl Agent {
                 answer = self.models.answer() => self.take_models(answer).await,
             }
         }
+        self.session_ended().await;
         self.stop.everything();
         self.open.close().await;
     }
@@ -167,16 +189,24 @@ impl Agent {
             Command::Shell { command } => self.shell(command).await,
             Command::Retry => self.retry().await,
             Command::Compact => self.compact_on_request().await,
-            Command::NewSession => self.new_session().await,
+            Command::NewSession => {
+                let left = self.hooked();
+                self.new_session().await;
+                self.session_changed(&left, "clear");
+            }
             Command::Resume { session } => {
+                let left = self.hooked();
                 if let Err(error) = self.resume(session).await {
                     self.error(error.to_string()).await;
                 }
+                self.session_changed(&left, "resume");
             }
             Command::Fork { session, upto } => {
+                let left = self.hooked();
                 if let Err(error) = self.fork(session, upto).await {
                     self.error(error.to_string()).await;
                 }
+                self.session_changed(&left, "resume");
             }
             Command::SetModel(typed) => self.set_model(&typed).await,
             Command::UseModel(model) => self.use_model(model).await,
@@ -213,11 +243,26 @@ impl Agent {
     }
 
     async fn send(&mut self, text: Typed) {
+        // Before anything is on record: what hooks refuse was never said.
+        let cancel = self.stop.begin();
+        let checked = self.message_checked(&text.text, &cancel).await;
+        let heard = match checked {
+            Ok(_) if cancel.is_cancelled() && self.hooked().has(HookEvent::UserPromptSubmit) => {
+                return self.give_back(text, None).await;
+            }
+            Ok(heard) => heard,
+            Err(reason) => return self.give_back(text, Some(reason)).await,
+        };
         let Some(gate) = self.begin_turn().await else { return };
+        if cancel.is_cancelled() {
+            gate.context.cancel.cancel();
+        }
+        let begun = self.session_context(&gate.context.cancel).await;
         let collected = context::collect(&self.setup.contexts, &self.open.conversation.contexts);
         // A stop waits for no slow disk. What was said goes on record in any case.
         let collected = gate.context.cancel.run_until_cancelled(collected).await;
         let mut content = collected.unwrap_or_default();
+        content.extend(begun.into_iter().chain(heard));
         content.extend(self.news());
         let mentioned = gate.context.cancel.run_until_cancelled(self.mentioned(&text.text)).await;
         content.extend(mentioned.flatten());
@@ -261,7 +306,8 @@ impl Agent {
         match cancel.run_until_cancelled(self.system_text()).await {
             Some(system) if !cancel.is_cancelled() => {
                 let fallback = self.setup.fallback_model.clone().filter(|other| *other != model);
-                let machine = Turn::new(limits).with_fallback(fallback);
+                let holds = if self.setup.hooks.has(HookEvent::Stop) { HOLDS } else { 0 };
+                let machine = Turn::new(limits).with_fallback(fallback).with_holds(holds);
                 self.drive(Running::new(gate, machine, model, system)).await;
             }
             Some(_) | None => {
@@ -285,6 +331,7 @@ impl Agent {
         gate.debug.event("turn_ended", &ended);
         self.stop.over();
         self.events.tell(Event::TurnEnded { turn: gate.turn, outcome, usage }).await;
+        self.waits();
     }
 
     /// What the calls of a new turn go through; `None`, with the reason told, when this session
@@ -308,8 +355,12 @@ impl Agent {
 
     /// Tells the front end, which waits for a turn, that it does not begin.
     pub(super) async fn refuse_turn(&mut self, reason: String) {
+        self.skip_turn(TurnOutcome::Failed(reason)).await;
+    }
+
+    /// The same, with whatever came in its way.
+    pub(super) async fn skip_turn(&mut self, outcome: TurnOutcome) {
         let (turn, usage) = (self.open.skip_turn(), Usage::default());
-        let outcome = TurnOutcome::Failed(reason);
         self.events.tell(Event::TurnEnded { turn, outcome, usage }).await;
     }
 
@@ -346,6 +397,7 @@ impl Agent {
             journal,
             blobs: self.setup.blobs.clone(),
             events: self.events.clone(),
+            hooks: self.hooked(),
             debug: self.setup.debug.clone(),
             redactor: self.setup.redactor.clone(),
         }))
@@ -420,6 +472,9 @@ impl Agent {
 
     async fn compact_on_request(&mut self) {
         if let Some(reason) = self.open.read_only.clone() {
+            return self.error(reason).await;
+        }
+        if let Err(reason) = self.may_compact().await {
             return self.error(reason).await;
         }
         let stages = [CompactionStage::Results, CompactionStage::Turns];

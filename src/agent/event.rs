@@ -67,6 +67,8 @@ pub enum Event {
         /// The one that was taken back.
         returned: Option<Typed>,
     },
+    /// A message was not sent, and is the person's again; `TurnEnded` follows and says why.
+    MessageReturned(Typed),
     /// A request is on its way to the model, or one for the models that there are.
     RequestSent {
         /// The turn.

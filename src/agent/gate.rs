@@ -1,7 +1,8 @@
 //! The one gate: every execution of a tool goes through [`execute_with_permission`].
 //!
-//! Its order never changes: validate the input, resolve what it touches, rules and mode, the
-//! person, the intent on disk, the run. An edited input starts again from the top; a rule or mode
+//! Its order never changes: validate the input, the hooks before it, resolve what it touches, rules
+//! and mode, the person, the intent on disk, the run, the hooks after it. An edited input starts
+//! again from the top; a rule or mode
 //! that changes while a question is open or a call waits for its turn decides it anew; what was
 //! approved must still be what is there when it runs.
 
@@ -28,6 +29,7 @@ use super::asks::{Asks, Order};
 use super::decide::{Passed, pass, resolve};
 use super::events::Events;
 use super::facts::Facts;
+use super::hooks::{self, Hooked};
 use super::journal::Journal;
 use super::keeper::Keeper;
 use super::keyless::{Keyless, without_keys};
@@ -62,6 +64,7 @@ pub(super) struct Gate {
     pub(super) journal: Arc<Journal>,
     pub(super) blobs: Blobs,
     pub(super) events: Events,
+    pub(super) hooks: Hooked,
     pub(super) debug: DebugLog,
     pub(super) redactor: Redactor,
 }
@@ -168,12 +171,21 @@ impl Ended {
 async fn attempt(gate: &Gate, call: &ToolCall, waits: Waits) -> Ended {
     let asked = Instant::now();
     match pass(gate, call, waits).await {
-        Passed::Approved { approved, tool, input } => {
-            let ended = run(gate, call, &approved, &*tool, Where::Usual).await;
+        Passed::Approved { approved, tool, story } => {
+            let ended = match run(gate, call, &approved, &*tool, Where::Usual).await {
+                Ok(ended) => ended,
+                Err(output) => {
+                    gate.repeats.note(call, &[], &output);
+                    return Ended::new(output, asked.elapsed());
+                }
+            };
             let ended = outside::offer(gate, call, &approved, &*tool, ended).await;
             let accesses = tool.access(approved.input(), gate.place()).unwrap_or_default();
             gate.repeats.note(call, &accesses, &ended.output);
-            Ended { output: with_change(ended.output, &approved, input), ..ended }
+            let output = with_change(ended.output, &approved, story.whose);
+            let output = hooks::after(gate, &approved, output, story.notes).await;
+            let output = without_keys(&gate.redactor, output);
+            Ended { output, ..ended }
         }
         Passed::Repeated(output) => Ended::new(output, asked.elapsed()),
         Passed::Stopped(output) => {
@@ -212,7 +224,7 @@ async fn attempt_for_person(gate: &Gate, call: &ToolCall) -> Result<Ended, ToolO
     let query = resolve(gate, &*tool, call, input).await?;
     let decision = permissions::decide(&query, &RuleSet::new(), Mode::Ask, &gate.workspace);
     match decision.approved_by_person(call, "typed") {
-        Ok(approved) => Ok(run(gate, call, &approved, &*tool, Where::Outside).await),
+        Ok(approved) => run(gate, call, &approved, &*tool, Where::Outside).await,
         Err(decision) => Err(denied(decision.reason())),
     }
 }
@@ -226,20 +238,18 @@ pub(super) enum Where {
     Outside,
 }
 
+/// Runs a call. `Err` is what the model is told of one that could not begin.
 pub(super) async fn run(
     gate: &Gate,
     call: &ToolCall,
     approved: &Approved,
     tool: &dyn Tool,
     place: Where,
-) -> Ended {
+) -> Result<Ended, ToolOutput> {
+    let query = check_and_record_intent(gate, call, approved, tool).await?;
     let started = Instant::now();
-    let query = match check_and_record_intent(gate, call, approved, tool).await {
-        Ok(query) => query,
-        Err(output) => return Ended::new(output, started.elapsed()),
-    };
     if gate.context.cancel.is_cancelled() {
-        return Ended::new(stopped(), started.elapsed());
+        return Err(stopped());
     }
     let mut shown = call.clone();
     shown.input = CallInput::Valid(approved.input().clone());
@@ -277,7 +287,7 @@ pub(super) async fn run(
     let output = output.unwrap_or_else(|error| ToolOutput::failed(error.to_string()));
     let output = without_keys(&gate.redactor, output);
     gate.debug.tool_result(logged, &json!({"status": output.status, "text": output.observation}));
-    Ended { output, kept: facts.kept(), elapsed: started.elapsed() }
+    Ok(Ended { output, kept: facts.kept(), elapsed: started.elapsed() })
 }
 
 /// The last look before a call acts: what was approved is still what is there, and the log says

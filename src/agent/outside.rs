@@ -14,13 +14,14 @@ use crate::domain::{
     Access, Answer, ApprovalId, ApprovalRequest, Boundary, CallInput, Matter, Outcome, ToolCall,
     ToolOutput, ToolStatus,
 };
-use crate::permissions::Approved;
+use crate::permissions::{Approved, HookWord};
 use crate::platform::sandbox::mark_in;
 use crate::tools::{Processes, Tool};
 
 use super::Event;
 use super::decide::{NO, record, resolve};
 use super::gate::{Ended, Gate, Person, Where, run};
+use super::hooks;
 
 /// The answer's name on record.
 const ANSWER: &str = "outside the sandbox";
@@ -64,10 +65,22 @@ pub(super) async fn offer(
     match ask(gate, call, approved.input(), &boundary, &mark).await {
         Some(Reply::Yes(input)) => {
             let asked = ToolCall { input: CallInput::Valid(input.clone()), ..call.clone() };
-            match outside_ticket(gate, tool, &asked, &input).await {
+            let passed = match input == *approved.input() {
+                true => Ok(()),
+                false => hooks::let_stand(gate, call, &input).await,
+            };
+            let ticket = match passed {
+                Ok(()) => outside_ticket(gate, tool, &asked, &input).await,
+                Err(output) => Err(output.observation),
+            };
+            match ticket {
                 Ok(approved) => {
                     record(gate, call, Outcome::Allow, ANSWER, None).await;
                     let again = run(gate, &asked, &approved, tool, Where::Outside).await;
+                    let again = match again {
+                        Ok(again) => again,
+                        Err(output) => return noted(ended, &output.observation),
+                    };
                     let note = format!(
                         "In the sandbox it failed ({mark}); the user let it run again outside"
                     );
@@ -153,7 +166,7 @@ async fn outside_ticket(
     input: &Value,
 ) -> Result<Approved, String> {
     let query = resolve(gate, tool, asked, input).await.map_err(|output| output.observation)?;
-    let (decision, _) = gate.powers.decide(&query);
+    let (decision, _) = gate.powers.decide(&query, &HookWord::Nothing);
     decision.approved_by_person(asked, ANSWER).map_err(|decision| decision.reason().to_owned())
 }
 

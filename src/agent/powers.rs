@@ -10,7 +10,9 @@ use tokio::sync::watch;
 
 use crate::domain::{Mode, RuleFile, RuleKind};
 use crate::permissions::store::{ProjectFiles, RuleEdit, SaveError, Settings, rule_file};
-use crate::permissions::{Decision, ListReport, Query, RuleError, RuleSet, Workspace, decide};
+use crate::permissions::{
+    Decision, HookWord, ListReport, Query, RuleError, RuleSet, Workspace, decide_with,
+};
 use crate::trust::{TrustError, TrustStore};
 
 /// Rules and mode, shared by the driver and its running calls.
@@ -61,11 +63,16 @@ impl Powers {
         self.lock().rules.warnings().iter().map(ToString::to_string).collect()
     }
 
-    /// What holds for `query` now. The receiver wakes when that may have changed.
-    pub(super) fn decide(&self, query: &Query) -> (Decision, watch::Receiver<u64>) {
+    /// What holds for `query` now, of which hooks have said `word`. The receiver wakes when that
+    /// may have changed.
+    pub(super) fn decide(
+        &self,
+        query: &Query,
+        word: &HookWord,
+    ) -> (Decision, watch::Receiver<u64>) {
         let inner = self.lock();
         let changed = self.version.subscribe();
-        (decide(query, &inner.rules, inner.mode, &self.workspace), changed)
+        (decide_with(query, &inner.rules, inner.mode, &self.workspace, word), changed)
     }
 
     /// Whether searches have to leave a path out.

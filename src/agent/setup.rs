@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::catalogue::Shelf;
 use crate::context::ContextProvider;
 use crate::domain::{Budgets, Effort, Mode};
+use crate::hooks::Hooks;
 use crate::permissions::Workspace;
 use crate::permissions::store::ProjectFiles;
 use crate::platform::debug_log::DebugLog;
@@ -81,6 +82,8 @@ pub struct Setup {
     pub instruction_folders: Vec<PathBuf>,
     /// What is told besides the conversation.
     pub contexts: Vec<Box<dyn ContextProvider>>,
+    /// What the person, or a project that they trust, wants done at set moments.
+    pub hooks: Arc<Hooks>,
     /// Numbered files of every request and call, where that was asked for.
     pub debug: DebugLog,
     /// Knows slug's own keys, which no tool's output may hold.

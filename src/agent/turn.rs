@@ -28,6 +28,9 @@ pub struct Turn {
     shorten: Option<CompactionStage>,
     /// How often the answer has been taken up again after the output limit.
     continued: u32,
+    /// How often hooks may still have the model go on where it would end.
+    holds: u32,
+    held: Held,
     images: ImagesSent,
     steering: Steering,
     usage: Usage,
@@ -65,6 +68,10 @@ pub enum Input {
     Steered,
     /// No message waits any more.
     Unsteered,
+    /// Hooks let the turn end.
+    LetGo,
+    /// Hooks want the model to go on; their reason is in the log.
+    HeldUp,
     /// The person stopped the turn.
     Cancelled,
 }
@@ -123,6 +130,8 @@ pub enum Action {
     },
     /// Write to the log that the response ran into the output limit and is to go on.
     GoOn(Cut),
+    /// Ask hooks whether the turn may end; answer with `LetGo` or `HeldUp`.
+    AskHooks(Held),
     /// Tell the person that the answer ends at the output limit.
     TellCut,
     /// Send no images to this model from now on.
@@ -140,6 +149,15 @@ pub enum Cut {
     Thought,
 }
 
+/// Whether hooks have had the model go on in this turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// Not yet.
+    Never,
+    /// They have.
+    Before,
+}
+
 #[derive(Debug)]
 enum Phase {
     Idle,
@@ -147,6 +165,8 @@ enum Phase {
     Running(AfterCalls),
     Pausing,
     Compacting(ProviderError),
+    /// The model has answered, and hooks are asked whether that is all.
+    Ending,
     Over,
 }
 
@@ -191,6 +211,8 @@ impl Turn {
             fallback: None,
             shorten: Some(CompactionStage::Results),
             continued: 0,
+            holds: 0,
+            held: Held::Never,
             images: ImagesSent::Perhaps,
             steering: Steering::None,
             usage: Usage::default(),
@@ -200,6 +222,11 @@ impl Turn {
     /// The same, with a model that stands in where the server of the first one cannot.
     pub fn with_fallback(self, model: Option<String>) -> Self {
         Self { fallback: model, ..self }
+    }
+
+    /// The same, with hooks that are asked before it ends, and may have it go on so often.
+    pub fn with_holds(self, holds: u32) -> Self {
+        Self { holds, ..self }
     }
 
     /// What the turn has taken so far.
@@ -228,6 +255,7 @@ impl Turn {
             | Phase::Running(_)
             | Phase::Pausing
             | Phase::Compacting(_)
+            | Phase::Ending
             | Phase::Over => None,
         }
     }
@@ -244,6 +272,7 @@ impl Turn {
                 | Phase::Streaming(_)
                 | Phase::Running(_)
                 | Phase::Compacting(_)
+                | Phase::Ending
                 | Phase::Over => Vec::new(),
             },
             Input::CallsDone => self.calls_done(),
@@ -256,6 +285,8 @@ impl Turn {
                 self.steering = Steering::None;
                 Vec::new()
             }
+            Input::LetGo => self.let_go(),
+            Input::HeldUp => self.held_up(),
             Input::Cancelled => self.cancelled(),
         }
     }
@@ -311,8 +342,45 @@ impl Turn {
     /// The model has said all it wanted; the person may have more to say already.
     fn answered(&mut self) -> Vec<Action> {
         match self.steering {
+            Steering::None if self.holds > 0 => {
+                self.phase = Phase::Ending;
+                vec![Action::AskHooks(self.held)]
+            }
             Steering::None => self.end(TurnOutcome::Answered),
             Steering::Waiting => self.steer_and_request(),
+        }
+    }
+
+    fn let_go(&mut self) -> Vec<Action> {
+        match (&self.phase, self.steering) {
+            (Phase::Ending, Steering::None) => self.end(TurnOutcome::Answered),
+            (Phase::Ending, Steering::Waiting) => self.steer_and_request(),
+            (
+                Phase::Idle
+                | Phase::Streaming(_)
+                | Phase::Running(_)
+                | Phase::Pausing
+                | Phase::Compacting(_)
+                | Phase::Over,
+                _,
+            ) => Vec::new(),
+        }
+    }
+
+    /// Hooks may do this so often and no more, or a turn might never end.
+    fn held_up(&mut self) -> Vec<Action> {
+        match self.phase {
+            Phase::Ending => {
+                self.holds = self.holds.saturating_sub(1);
+                self.held = Held::Before;
+                self.tool_boundary()
+            }
+            Phase::Idle
+            | Phase::Streaming(_)
+            | Phase::Running(_)
+            | Phase::Pausing
+            | Phase::Compacting(_)
+            | Phase::Over => Vec::new(),
         }
     }
 
@@ -351,6 +419,7 @@ impl Turn {
             | Phase::Streaming(_)
             | Phase::Pausing
             | Phase::Compacting(_)
+            | Phase::Ending
             | Phase::Over => Vec::new(),
         }
     }
@@ -377,6 +446,7 @@ impl Turn {
             | Phase::Running(_)
             | Phase::Pausing
             | Phase::Compacting(_)
+            | Phase::Ending
             | Phase::Over => return Vec::new(),
         }
         self.failures += 1;
@@ -447,6 +517,7 @@ impl Turn {
                 | Phase::Streaming(_)
                 | Phase::Running(_)
                 | Phase::Pausing
+                | Phase::Ending
                 | Phase::Over,
                 _,
             ) => Vec::new(),
@@ -479,6 +550,8 @@ impl Turn {
             Phase::Idle | Phase::Pausing | Phase::Compacting(_) => {
                 self.end(TurnOutcome::Interrupted)
             }
+            // The whole answer is there.
+            Phase::Ending => self.end(TurnOutcome::Answered),
             Phase::Over => Vec::new(),
         }
     }

@@ -29,6 +29,10 @@ pub(super) fn with_change(output: ToolOutput, approved: &Approved, input: Whose)
             ToolOutput { observation: note + &output.observation, ..output }
         }
         Whose::InPart(taken) => in_part(output, &taken),
+        Whose::Hooks(_) => {
+            let note = format!("A hook changed this call. What ran: {}\n\n", approved.input());
+            ToolOutput { observation: note + &output.observation, ..output }
+        }
     }
 }
 

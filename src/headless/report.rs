@@ -131,6 +131,7 @@ impl Report {
             | Event::ModeChanged(_)
             | Event::TitleChanged(_)
             | Event::SteerSettled { .. }
+            | Event::MessageReturned(_)
             | Event::RequestSent { .. }
             | Event::Prefill { .. }
             | Event::Text { .. }

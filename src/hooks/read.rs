@@ -209,7 +209,7 @@ impl Reader<'_> {
             let action = Action::Unreadable(why.clone());
             self.push(event, broken.filter.clone(), Form::Matcher, action, line);
         }
-        self.warnings.push(Warning { origin: self.origin(line), text: format!("{why}.") });
+        self.warnings.push(Warning { origin: self.origin(line), text: why + "." });
     }
 
     fn origin(&self, line: Option<usize>) -> Origin {

@@ -40,7 +40,7 @@ pub enum Told {
     Allow(String),
     /// The person is to be asked.
     Ask(String),
-    /// No.
+    /// No. There always is a reason.
     Block(String),
 }
 
@@ -158,21 +158,22 @@ fn word(event: HookEvent, value: &Value, specific: &Value) -> Result<Told, Strin
     if let Some(decision) = text(specific, "permissionDecision")?
         && event == HookEvent::PreToolUse
     {
-        let reason = given(text(specific, "permissionDecisionReason")?);
+        let reason = text(specific, "permissionDecisionReason")?;
         return match decision {
-            "allow" => Ok(Told::Allow(reason)),
-            "ask" => Ok(Told::Ask(reason)),
-            "deny" => Ok(Told::Block(reason)),
+            "allow" => Ok(Told::Allow(reason.map(short).unwrap_or_default())),
+            "ask" => Ok(Told::Ask(reason.map(short).unwrap_or_default())),
+            "deny" => Ok(Told::Block(given(reason))),
             other => Err(format!("`permissionDecision` is `{other}`, not allow, ask or deny")),
         };
     }
-    let reason = given(text(value, "reason")?);
+    let reason = text(value, "reason")?;
+    let short = || reason.map(short).unwrap_or_default();
     match text(value, "decision")? {
         None => Ok(Told::Nothing),
-        Some("block" | "deny") => Ok(Told::Block(reason)),
-        Some("approve" | "allow") if event == HookEvent::PreToolUse => Ok(Told::Allow(reason)),
+        Some("block" | "deny") => Ok(Told::Block(given(reason))),
+        Some("approve" | "allow") if event == HookEvent::PreToolUse => Ok(Told::Allow(short())),
         Some("approve" | "allow") => Ok(Told::Nothing),
-        Some("ask") if event == HookEvent::PreToolUse => Ok(Told::Ask(reason)),
+        Some("ask") if event == HookEvent::PreToolUse => Ok(Told::Ask(short())),
         Some(other) => Err(format!("`decision` is `{other}`, not block")),
     }
 }

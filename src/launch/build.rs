@@ -25,6 +25,7 @@ use crate::tools::{Place, Registry};
 
 use super::boundary::{self, Sandboxed};
 use super::ground::Ground;
+use super::hooks;
 use super::servers::{self, Servers};
 
 /// What a run is made of.
@@ -130,6 +131,7 @@ pub(super) fn parts(
         home: ground.home.root().to_owned(),
         instruction_folders,
         contexts,
+        hooks: hooks::hooks(ground, project, processes.clone()),
         debug,
         redactor: redactor.clone(),
         notices: ground.notices.iter().chain(&config.warnings).chain(&notice).cloned().collect(),

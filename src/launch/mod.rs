@@ -8,6 +8,7 @@ mod build;
 mod candidates;
 mod first_model;
 mod ground;
+mod hooks;
 mod linear;
 mod once;
 mod print;

@@ -1,8 +1,9 @@
 //! The outcome of a decision, and the ticket that lets a call run.
 //!
-//! Invariant: an [`Approved`] exists only for a call that rules and mode allow, or that a person
-//! said yes to; never for one that is denied. It holds for one call of one tool with these
-//! arguments on these targets, in this folder and with this environment.
+//! Invariant: an [`Approved`] exists only for a call that rules and mode allow, that a hook allowed
+//! where the mode alone would have asked, or that a person said yes to; never for one that is
+//! denied. It holds for one call of one tool with these arguments on these targets, in this folder
+//! and with this environment.
 
 use serde_json::Value;
 
@@ -74,6 +75,12 @@ impl Decision {
 
     pub(super) fn with_run_as(self, run_as: Option<String>) -> Self {
         Self { run_as, ..self }
+    }
+
+    /// The same, decided by a hook's word, which is in `reason`.
+    pub(super) fn by_hook(self, outcome: Outcome, reason: &str) -> Self {
+        let run_as = self.run_as.filter(|_| outcome == Outcome::Allow);
+        Self { outcome, reason: reason.to_owned(), rule: None, run_as, ..self }
     }
 
     /// Allow, ask or deny.

@@ -11,6 +11,7 @@
 mod approved;
 mod bash;
 mod check;
+mod hooked;
 mod launchers;
 mod meaning;
 pub mod paths;
@@ -34,6 +35,7 @@ mod oracle;
 
 pub use approved::{Approved, Decision};
 pub use check::decide;
+pub use hooked::{HookWord, decide_with};
 pub use meaning::meaning;
 pub use paths::{Protected, ResolvedPath, Workspace, Zone};
 pub use query::{Query, ResolvedAccess};

@@ -175,7 +175,7 @@ pub struct PermissionEntry {
     pub about: Option<String>,
     /// What came out.
     pub decision: Outcome,
-    /// The answer's name: once, session, always, never, edited, deny; or rule, mode, headless.
+    /// The answer's name: once, session, always, never, edited, deny; or rule, mode, headless, hook.
     pub answer: String,
     /// The rule that decided or was saved, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]

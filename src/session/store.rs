@@ -216,6 +216,11 @@ impl Store {
     }
 
     /// The files of a session.
+    /// Where the log of a session is, or will be.
+    pub fn log_path(&self, session: SessionId) -> PathBuf {
+        self.paths(session).log()
+    }
+
     pub(super) fn paths(&self, session: SessionId) -> Paths {
         Paths::new(&self.sessions, session)
     }

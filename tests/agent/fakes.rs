@@ -1,6 +1,6 @@
 //! What an agent is given in place of the outside world: a model, commands, files and notes.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -12,6 +12,7 @@ use futures_util::{StreamExt, future, stream};
 use serde_json::Value;
 use slug_code::context::ContextProvider;
 use slug_code::domain::{CallId, ContentHash, StopReason};
+use slug_code::hooks::{Ended, Order, Ran, Runner};
 use slug_code::platform::files::DiskFiles;
 use slug_code::providers::{ModelInfo, Provider, ProviderError, Recovery, Request, StreamEvent};
 use slug_code::tools::{
@@ -316,5 +317,50 @@ impl ContextProvider for Stalled {
 
     async fn collect(&self) -> Option<String> {
         future::pending().await
+    }
+}
+
+/// Commands of hooks that do nothing but end as a test [says](Self::set); with status 0 and no word
+/// where it does not. `block` waits until it is cancelled.
+#[derive(Default)]
+pub struct FakeHooks {
+    ends: Mutex<HashMap<String, (i32, String, String)>>,
+    orders: Mutex<Vec<Order>>,
+}
+
+impl FakeHooks {
+    /// How a command ends: with this status, and these words on both outputs.
+    pub fn set(&self, name: &str, status: i32, output: &str, complaint: &str) {
+        let end = (status, output.to_owned(), complaint.to_owned());
+        self.ends.lock().unwrap().insert(name.to_owned(), end);
+    }
+
+    /// What was run, with what it was told.
+    pub fn told(&self) -> Vec<(String, Value)> {
+        let orders = self.orders.lock().unwrap();
+        let told =
+            |order: &Order| (order.line.clone(), serde_json::from_str(&order.input).unwrap());
+        orders.iter().map(told).collect()
+    }
+
+    /// What was run.
+    pub fn run(&self) -> Vec<String> {
+        self.told().into_iter().map(|(line, _)| line).collect()
+    }
+}
+
+#[async_trait]
+impl Runner for FakeHooks {
+    async fn run(&self, order: Order, cancel: &CancellationToken) -> Ran {
+        let name = order.line.clone();
+        self.orders.lock().unwrap().push(order);
+        let end = self.ends.lock().unwrap().get(&name).cloned();
+        let (status, output, complaint) = end.unwrap_or_default();
+        let mut ended = Ended::Code(status);
+        if name == "block" {
+            cancel.cancelled().await;
+            ended = Ended::Cancelled;
+        }
+        Ran { ended, output, complaint, elapsed: Duration::ZERO }
     }
 }

@@ -16,6 +16,7 @@ mod calls;
 mod commands;
 mod fakes;
 mod faults;
+mod hooks;
 mod images;
 mod models;
 mod modes;

@@ -14,6 +14,7 @@ use slug_code::domain::{
     Answer, ApprovalRequest, Boundary, Budgets, CallId, Message, Method, Mode, Network, SessionId,
     ToolStatus,
 };
+use slug_code::hooks::{HookFiles, Hooks};
 use slug_code::permissions::Workspace;
 use slug_code::permissions::store::ProjectFiles;
 use slug_code::platform::debug_log::DebugLog;
@@ -24,7 +25,7 @@ use slug_code::tools::{Place, Processes, Registry};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-use super::fakes::{FakeFiles, FakeProcesses, Models, Reply, Scripted};
+use super::fakes::{FakeFiles, FakeHooks, FakeProcesses, Models, Reply, Scripted};
 
 /// How long anything may take before a test has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -57,6 +58,7 @@ pub struct Scene {
     pub fallback: Option<&'static str>,
     pub debug: DebugLog,
     pub redactor: Redactor,
+    pub hooks: Arc<FakeHooks>,
 }
 
 impl Scene {
@@ -92,6 +94,7 @@ impl Scene {
             fallback: None,
             debug: DebugLog::off(),
             redactor: Redactor::default(),
+            hooks: Arc::new(FakeHooks::default()),
             work,
             home,
         }
@@ -167,10 +170,19 @@ impl Scene {
             home: self.home.clone(),
             instruction_folders: vec![self.work.clone()],
             contexts,
+            hooks: Arc::new(Hooks::new(Some(self.hook_files()), self.hooks.clone())),
             debug: self.debug.clone(),
             redactor: self.redactor.clone(),
             notices: Vec::new(),
         }
+    }
+
+    fn hook_files(&self) -> HookFiles {
+        let project = match self.project {
+            ProjectFiles::Trusted => Some(self.work.clone()),
+            ProjectFiles::Untrusted => None,
+        };
+        HookFiles { home: self.home.clone(), project }
     }
 
     pub async fn open(&self, start: Start) -> Rig {

@@ -54,6 +54,7 @@ fn names(actions: &[Action]) -> Vec<&'static str> {
             Action::Compact(_) => "compact",
             Action::FallBack { .. } => "fall back",
             Action::GoOn(_) => "go on",
+            Action::AskHooks(_) => "ask hooks",
             Action::TellCut => "tell",
             Action::LeaveImagesOut(_) => "leave images out",
             Action::End(_) => "end",
@@ -399,4 +400,38 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn hooks_are_asked_before_the_end_and_hold_it_up_so_often_and_no_more() {
+    let mut turn = turn().with_holds(2);
+    turn.step(Input::Begun);
+    for held in [Held::Never, Held::Before] {
+        let actions = say(&mut turn, "done", StopReason::EndTurn);
+        assert_eq!(actions.last(), Some(&Action::AskHooks(held)));
+        assert_eq!(turn.step(Input::HeldUp), [Action::Request]);
+    }
+    assert_eq!(names(&say(&mut turn, "done", StopReason::EndTurn)), ["record", "end"]);
+    assert_eq!(turn.step(Input::HeldUp), []);
+}
+
+#[test]
+fn a_turn_that_hooks_let_go_ends_unless_the_person_has_more_to_say() {
+    for (before, actions) in [(None, vec!["end"]), (Some(Input::Steered), vec!["steer", "request"])]
+    {
+        let mut turn = turn().with_holds(1);
+        turn.step(Input::Begun);
+        say(&mut turn, "done", StopReason::EndTurn);
+        before.into_iter().for_each(|input| drop(turn.step(input)));
+        assert_eq!(names(&turn.step(Input::LetGo)), actions);
+    }
+}
+
+#[test]
+fn a_stop_while_hooks_are_asked_leaves_a_whole_answer() {
+    let mut turn = turn().with_holds(1);
+    turn.step(Input::Begun);
+    say(&mut turn, "done", StopReason::EndTurn);
+    assert_eq!(turn.step(Input::Cancelled), [Action::End(TurnOutcome::Answered)]);
+    assert_eq!(turn.step(Input::LetGo), []);
 }

@@ -76,6 +76,7 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
                 model.composer.append(text);
             }
         }
+        Event::MessageReturned(text) => model.composer.append(text),
         Event::RequestSent { turn } => enter(model, turn, Phase::Waiting),
         Event::RequestHeld { turn, held } => {
             enter(model, turn, Phase::Held { at: now + held.wait, reason: held.reason });

@@ -1,0 +1,215 @@
+//! Hooks on the way of a call: what they are told, and what their word comes to.
+//!
+//! Before a call is decided they may refuse it, have it asked about, answer what the mode would
+//! ask, or change it, in which case it is decided as changed. After it has run they may add to what
+//! the model is told. What hooks do beside calls is in `lifecycle`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::domain::{
+    ApprovalRequest, Matter, NoticeLevel, Outcome, SessionId, ToolCall, ToolOutput, ToolStatus,
+};
+use crate::hooks::{Call, HookEvent, Hooks, Merged, Moment, Origin, Said, Scene, Word};
+use crate::permissions::{Approved, HookWord, Workspace};
+
+use super::Event;
+use super::decide::{Story, Whose, record};
+use super::events::Events;
+use super::gate::{Gate, Person};
+use super::powers::Powers;
+use super::words::denied;
+
+/// The hooks of a run, in one session.
+#[derive(Clone)]
+pub(super) struct Hooked {
+    pub(super) hooks: Arc<Hooks>,
+    pub(super) session: SessionId,
+    pub(super) transcript: PathBuf,
+    pub(super) cwd: PathBuf,
+    pub(super) powers: Arc<Powers>,
+    pub(super) workspace: Arc<Workspace>,
+    pub(super) events: Events,
+    pub(super) background: Background,
+}
+
+/// What owns the hooks that nobody waits for.
+#[derive(Clone, Default)]
+pub(super) struct Background {
+    pub(super) tasks: TaskTracker,
+    pub(super) over: CancellationToken,
+}
+
+impl Hooked {
+    /// Whether there is any of these.
+    pub(super) fn has(&self, event: HookEvent) -> bool {
+        self.hooks.has(event)
+    }
+
+    /// Runs the hooks of a moment, and tells the person what they have to say.
+    pub(super) async fn fire(&self, moment: &Moment, cancel: &CancellationToken) -> Merged {
+        let scene = Scene {
+            session: self.session,
+            transcript: self.transcript.clone(),
+            cwd: self.cwd.clone(),
+            mode: self.powers.mode(),
+        };
+        let merged = self.hooks.fire(&scene, moment, cancel).await;
+        for Said { text, origin } in &merged.messages {
+            let text = format!("{} says: {text}", self.who(origin));
+            self.events.notice(NoticeLevel::Info, text).await;
+        }
+        for Said { text, origin } in &merged.faults {
+            let text = format!("{} failed and was passed over: {text}", self.who(origin));
+            self.events.notice(NoticeLevel::Warning, text).await;
+        }
+        merged
+    }
+
+    /// Runs the hooks of a moment that nobody waits for.
+    pub(super) fn fire_aside(&self, moment: Moment) {
+        if self.has(moment.event()) {
+            let hooked = self.clone();
+            self.background.tasks.spawn(async move {
+                hooked.fire(&moment, &hooked.background.over).await;
+            });
+        }
+    }
+
+    /// Has hooks call the person, who is asked something.
+    pub(super) fn notify_of(&self, request: &ApprovalRequest) {
+        let message = match request.matter {
+            Matter::Permission => format!("slug asks whether {} may run.", request.tool),
+            Matter::Repeats => format!("slug asks whether {} may run again.", request.tool),
+            Matter::Budget => "slug asks about its budget.".into(),
+        };
+        self.fire_aside(Moment::Notification { kind: "permission_prompt", message });
+    }
+
+    /// A hook, at the beginning of a sentence.
+    pub(super) fn who(&self, origin: &Origin) -> String {
+        let file = self.workspace.show(&origin.file);
+        match origin.line {
+            Some(line) => format!("The hook at {file}:{line}"),
+            None => format!("The hook at {file}"),
+        }
+    }
+
+    fn says(&self, said: &Said, what: &str) -> String {
+        let who = self.who(&said.origin);
+        if said.text.is_empty() {
+            format!("{who} {what}.")
+        } else {
+            format!("{who} {what}: {}", said.text)
+        }
+    }
+}
+
+/// What hooks make of a call before it is decided: its arguments, and what they say of it. `Err` is
+/// what the model is told of one that they refuse.
+pub(super) async fn before(
+    gate: &Gate,
+    call: &ToolCall,
+    (input, whose): (Value, Whose),
+) -> Result<(Value, Story), ToolOutput> {
+    let hooked = &gate.hooks;
+    let mut story = Story { whose, word: HookWord::Nothing, notes: Vec::new() };
+    if !hooked.has(HookEvent::PreToolUse) {
+        return Ok((input, story));
+    }
+    let (tool, id) = (call.name.clone(), call.id.as_str().to_owned());
+    let moment = Moment::PreToolUse(Call { tool, input: input.clone(), id });
+    let merged = hooked.fire(&moment, &gate.context.cancel).await;
+    if let Some(said) = &merged.stop {
+        end_turn(gate, said).await;
+        return Err(refused(gate, call, said).await);
+    }
+    story.word = match &merged.word {
+        Word::Block(said) => return Err(refused(gate, call, said).await),
+        Word::Allow(said) => HookWord::Allow(hooked.says(said, "allows it")),
+        Word::Ask(said) => HookWord::Ask(hooked.says(said, "asks")),
+        Word::Nothing => HookWord::Nothing,
+    };
+    story.notes = merged.contexts;
+    let Some((changed, origin)) = merged.input.filter(|(changed, _)| *changed != input) else {
+        return Ok((input, story));
+    };
+    if let Whose::InPart(_) = story.whose {
+        let text = "It would change the part that was taken. Take the change whole, or none of it.";
+        return Err(refused(gate, call, &Said { text: text.into(), origin }).await);
+    }
+    let who = hooked.who(&origin);
+    hooked
+        .events
+        .notice(NoticeLevel::Info, format!("{who} changed a call of {}.", call.name))
+        .await;
+    story.whose = Whose::Hooks(who);
+    Ok((changed, story))
+}
+
+/// Whether hooks let a call stand as the person wrote it, who has said yes to these arguments. One
+/// that would change them refuses it.
+pub(super) async fn let_stand(gate: &Gate, call: &ToolCall, input: &Value) -> Result<(), ToolOutput> {
+    let (_, story) = before(gate, call, (input.clone(), Whose::Persons)).await?;
+    match story.whose {
+        Whose::Hooks(who) => Err(denied(&format!("{who} would change what the user wrote."))),
+        Whose::Models | Whose::Persons | Whose::InPart(_) => Ok(()),
+    }
+}
+
+/// What the model is told of a call that has run, with what hooks add to it.
+pub(super) async fn after(
+    gate: &Gate,
+    approved: &Approved,
+    output: ToolOutput,
+    mut notes: Vec<String>,
+) -> ToolOutput {
+    let hooked = &gate.hooks;
+    let has_run = matches!(output.status, ToolStatus::Done | ToolStatus::Failed);
+    if has_run && hooked.has(HookEvent::PostToolUse) {
+        let call = Call {
+            tool: approved.tool().to_owned(),
+            input: approved.input().clone(),
+            id: approved.call().as_str().to_owned(),
+        };
+        let response = json!({"status": output.status, "content": output.observation});
+        let moment = Moment::PostToolUse { call, response };
+        let merged = hooked.fire(&moment, &gate.context.cancel).await;
+        notes.extend(merged.contexts);
+        if let Word::Block(said) = &merged.word {
+            let text = hooked.says(said, &format!("objects to what {} did", approved.tool()));
+            hooked.events.notice(NoticeLevel::Warning, text).await;
+            notes.push(format!("A hook objects to what this call did: {}", said.text));
+        }
+        if let Some(said) = &merged.stop {
+            end_turn(gate, said).await;
+        }
+    }
+    if notes.is_empty() {
+        return output;
+    }
+    let observation = format!("{}\n\n[from hooks]\n{}", output.observation, notes.join("\n"));
+    ToolOutput { observation, ..output }
+}
+
+async fn end_turn(gate: &Gate, said: &Said) {
+    let text = gate.hooks.says(said, "ended the turn");
+    gate.events.notice(NoticeLevel::Warning, text).await;
+    gate.context.cancel.cancel();
+}
+
+async fn refused(gate: &Gate, call: &ToolCall, said: &Said) -> ToolOutput {
+    record(gate, call, Outcome::Deny, "hook", None).await;
+    let reason = gate.hooks.says(said, &format!("blocked {}", call.name));
+    match gate.person {
+        Person::Present => gate.events.notice(NoticeLevel::Warning, reason).await,
+        Person::Absent => {
+            gate.events.tell(Event::CallRefused { call: call.clone(), reason }).await;
+        }
+    }
+    denied(&format!("Not run: a hook blocked this call. {}", said.text))
+}

@@ -1,0 +1,174 @@
+//! Hooks beside calls: when a session is opened or left, a message sent, an answer given, the
+//! conversation made shorter, the person waited for.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::context;
+use crate::domain::{Block, Message, NoticeLevel, Role, Typed};
+use crate::hooks::{HookEvent, Merged, Moment, Said, Word};
+use crate::session::{Entry, MessageEntry, TurnOutcome};
+
+use super::Event;
+use super::driver::Agent;
+use super::gate::{Gate, Person};
+use super::hooks::Hooked;
+
+/// How long the hooks of a session's end may take when slug ends: nobody waits longer for a shell.
+const FAREWELL: Duration = Duration::from_millis(1500);
+
+/// How often hooks may have the model go on where it would end its turn.
+pub(super) const HOLDS: u32 = 5;
+
+impl Agent {
+    /// The hooks, in the session that is open now.
+    pub(super) fn hooked(&self) -> Hooked {
+        Hooked {
+            hooks: self.setup.hooks.clone(),
+            session: self.open.id,
+            transcript: self.setup.store.log_path(self.open.id),
+            cwd: self.setup.place.cwd.clone(),
+            powers: self.powers.clone(),
+            workspace: self.setup.workspace.clone(),
+            events: self.events.clone(),
+            background: self.background.clone(),
+        }
+    }
+
+    /// Runs what a session begins with. What comes of it goes with the first message, which waits
+    /// for it; nothing else does.
+    pub(super) fn session_began(&mut self, source: &'static str) {
+        let hooked = self.hooked();
+        self.session_start = hooked.has(HookEvent::SessionStart).then(|| {
+            self.background.tasks.spawn(async move {
+                let moment = Moment::SessionStart { source };
+                hooked.fire(&moment, &hooked.background.over).await
+            })
+        });
+    }
+
+    /// Takes note that another session may be open than the one with these hooks.
+    pub(super) fn session_changed(&mut self, left: &Hooked, how: &'static str) {
+        if left.session != self.open.id {
+            left.fire_aside(Moment::SessionEnd { reason: how });
+            self.session_began(how);
+        }
+    }
+
+    /// The session is left, and slug with it.
+    pub(super) async fn session_ended(&mut self) {
+        let hooked = self.hooked();
+        let moment = Moment::SessionEnd { reason: "exit" };
+        if tokio::time::timeout(FAREWELL, hooked.fire(&moment, &self.background.over))
+            .await
+            .is_err()
+        {
+            tracing::warn!("the hooks of the session's end took too long and were ended");
+        }
+        self.background.over.cancel();
+        self.background.tasks.close();
+        self.background.tasks.wait().await;
+    }
+
+    /// What the model is told with the first message of a session.
+    pub(super) async fn session_context(&mut self, cancel: &CancellationToken) -> Option<Block> {
+        let begun = self.session_start.as_mut()?;
+        let merged = cancel.run_until_cancelled(begun).await?;
+        self.session_start = None;
+        match merged {
+            Ok(merged) => {
+                if let Word::Block(said) = &merged.word {
+                    self.complain(said, "has a complaint about the session's start").await;
+                }
+                told(&merged)
+            }
+            Err(error) => {
+                tracing::error!(%error, "the hooks of a session's start ended abnormally");
+                None
+            }
+        }
+    }
+
+    /// What hooks make of a message: what they tell the model with it, or why it is not sent.
+    pub(super) async fn message_checked(
+        &self,
+        text: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Block>, String> {
+        let hooked = self.hooked();
+        if !hooked.has(HookEvent::UserPromptSubmit) {
+            return Ok(None);
+        }
+        let moment = Moment::UserPromptSubmit { prompt: text.to_owned() };
+        let merged = hooked.fire(&moment, cancel).await;
+        let said = match (&merged.word, &merged.stop) {
+            (Word::Block(said), _) | (_, Some(said)) => said,
+            (Word::Nothing | Word::Allow(_) | Word::Ask(_), None) => return Ok(told(&merged)),
+        };
+        Err(format!("{} did not let this message through: {}", hooked.who(&said.origin), said.text))
+    }
+
+    /// Gives a message back that is not sent.
+    pub(super) async fn give_back(&mut self, text: Typed, reason: Option<String>) {
+        self.stop.over();
+        self.events.tell(Event::MessageReturned(text)).await;
+        let outcome = reason.map_or(TurnOutcome::Interrupted, TurnOutcome::Failed);
+        self.skip_turn(outcome).await;
+    }
+
+    /// What comes of the hooks that were asked whether a turn may end: whether the model goes on,
+    /// with their reason in the log.
+    pub(super) async fn held_up(&mut self, merged: &Merged, gate: &Gate) -> Ends {
+        let Word::Block(said) = &merged.word else { return Ends::Now };
+        if merged.stop.is_some() {
+            return Ends::Now;
+        }
+        self.complain(said, "has the model go on").await;
+        let text = format!("A hook does not let you end here: {}", said.text);
+        let note = Block::Context { name: "hook".into(), text: context::harmless(&text) };
+        let message = Message { role: Role::User, content: vec![note] };
+        gate.journal.write(gate.turn, Entry::Message(MessageEntry::new(message))).await;
+        Ends::NotYet
+    }
+
+    /// Whether hooks let the conversation be made shorter on request.
+    pub(super) async fn may_compact(&mut self) -> Result<(), String> {
+        let cancel = self.stop.begin();
+        let hooked = self.hooked();
+        let merged = hooked.fire(&Moment::PreCompact { trigger: "manual" }, &cancel).await;
+        self.stop.over();
+        match &merged.word {
+            _ if cancel.is_cancelled() => Err("Stopped: the conversation is as it was.".into()),
+            Word::Block(said) => {
+                Err(format!("{} did not let this happen: {}", hooked.who(&said.origin), said.text))
+            }
+            Word::Nothing | Word::Allow(_) | Word::Ask(_) => Ok(()),
+        }
+    }
+
+    /// Has hooks call the person, for whom slug waits.
+    pub(super) fn waits(&self) {
+        if self.setup.person == Person::Present {
+            let message = "slug has ended its turn and waits for you.".into();
+            self.hooked().fire_aside(Moment::Notification { kind: "idle_prompt", message });
+        }
+    }
+
+    async fn complain(&self, said: &Said, what: &str) {
+        let who = self.hooked().who(&said.origin);
+        self.events.notice(NoticeLevel::Info, format!("{who} {what}: {}", said.text)).await;
+    }
+}
+
+/// Whether a turn ends that would.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    Now,
+    NotYet,
+}
+
+fn told(merged: &Merged) -> Option<Block> {
+    let text = context::harmless(&merged.contexts.join("\n"));
+    (!text.is_empty()).then(|| Block::Context { name: "hook".into(), text })
+}

@@ -1,0 +1,50 @@
+//! What a hook's word changes in a decision. Pure.
+//!
+//! A hook can make a decision stricter, and can answer what the mode alone would have asked. It
+//! never stands above a deny rule, an ask rule, a protected place, plan mode, or the question about
+//! slug's own powers: what the mode that asks nothing would still ask or refuse stays as it is.
+
+use crate::domain::{Mode, Outcome};
+
+use super::approved::Decision;
+use super::check::decide;
+use super::paths::Workspace;
+use super::query::Query;
+use super::rules::RuleSet;
+
+/// What hooks say of a call, where they do not refuse it. Each with a sentence that says who.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum HookWord {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// It may run without a question.
+    Allow(String),
+    /// The person is to be asked.
+    Ask(String),
+}
+
+/// Decides a call of which hooks have said this.
+pub fn decide_with(
+    query: &Query,
+    rules: &RuleSet,
+    mode: Mode,
+    workspace: &Workspace,
+    word: &HookWord,
+) -> Decision {
+    let decision = decide(query, rules, mode, workspace);
+    match (word, decision.outcome(), mode) {
+        (HookWord::Ask(reason), Outcome::Allow, _) => decision.by_hook(Outcome::Ask, reason),
+        (HookWord::Allow(reason), Outcome::Ask, Mode::Ask | Mode::AllowEdits | Mode::Yolo) => {
+            let unasked = decide(query, rules, Mode::Yolo, workspace);
+            match unasked.outcome() {
+                Outcome::Allow => unasked.by_hook(Outcome::Allow, reason),
+                Outcome::Ask | Outcome::Deny => decision,
+            }
+        }
+        (HookWord::Nothing, _, _)
+        | (HookWord::Ask(_), Outcome::Ask | Outcome::Deny, _)
+        | (HookWord::Allow(_), Outcome::Allow | Outcome::Deny, _)
+        | (HookWord::Allow(_), Outcome::Ask, Mode::Plan) => decision,
+    }
+}

@@ -1,0 +1,466 @@
+//! Hooks on the way of calls, messages, answers and sessions, and what their words come to.
+
+use serde_json::{Value, json};
+use slug_code::agent::{Command, Event, Person, Start};
+use slug_code::domain::{Answer, Mode, ToolStatus};
+use slug_code::permissions::store::ProjectFiles;
+use slug_code::session::TurnOutcome;
+
+use super::fakes::{calls, words};
+use super::rig::{Rig, Scene, bytes, play};
+
+/// The person's settings with these hooks in the form in wide use, and these rules.
+fn settings(scene: &Scene, hooks: &[(&str, &str)], permissions: &Value) {
+    let mut events = json!({});
+    for (event, command) in hooks {
+        let group = json!({"hooks": [{"type": "command", "command": command}]});
+        match events[*event].as_array_mut() {
+            Some(groups) => groups.push(group),
+            None => events[*event] = json!([group]),
+        }
+    }
+    scene.settings(&json!({"hooks": events, "permissions": permissions}));
+}
+
+fn with(mode: Mode, hooks: &[(&str, &str)]) -> Scene {
+    let scene = Scene::in_mode(mode);
+    settings(&scene, hooks, &json!({}));
+    scene
+}
+
+fn bash(command: &str) -> (&'static str, &'static str, Value) {
+    ("c1", "Bash", json!({"command": command}))
+}
+
+/// What a hook prints of a call.
+fn says(decision: &str) -> String {
+    json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": decision,
+           "permissionDecisionReason": "because"}})
+    .to_string()
+}
+
+/// A turn with one call, whose question, if one comes, gets a no. Says whether one came.
+async fn one_call(scene: &Scene, call: (&'static str, &'static str, Value)) -> (Rig, bool) {
+    play(scene, [calls(&[call]), words("done")]);
+    let mut rig = scene.open(Start::New).await;
+    rig.send("go").await;
+    let either = |event: &Event| matches!(event, Event::ApprovalAsked(_) | Event::TurnEnded { .. });
+    let asked = matches!(rig.until("question or end", either).await, Event::ApprovalAsked(_));
+    if asked {
+        let question = rig.asked().await;
+        rig.answer(&question, Answer::Deny { instruction: None }).await;
+        rig.ended().await;
+    }
+    (rig, asked)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s72_a_call_that_a_hook_refuses_does_not_run() {
+    for (status, output, complaint) in [
+        (2, "", "not today"),
+        (0, says("deny").as_str(), ""),
+        (0, "{ not json", ""),
+        (127, "", "guard: not found"),
+    ] {
+        let scene = with(Mode::Yolo, &[("PreToolUse", "guard")]);
+        scene.hooks.set("guard", status, output, complaint);
+        let (rig, asked) = one_call(&scene, bash("make")).await;
+        assert!(!asked && scene.processes.happened().is_empty(), "{status} {output}");
+        let (told, how) = rig.result("c1");
+        assert_eq!(how, ToolStatus::Denied);
+        assert!(told.starts_with("Not run: a hook blocked this call."), "{told}");
+        assert!(told.contains(complaint) || told.contains("It cannot be run"), "{told}");
+        let notice = rig.notices().into_iter().find(|text| text.contains("blocked Bash"));
+        assert!(notice.unwrap().contains("settings.json:1"), "{:?}", rig.notices());
+        rig.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s72_any_failure_of_the_short_form_blocks_and_any_other_failure_is_told_and_passed() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let action = json!({"type": "command", "command": "guard"});
+    scene.settings(&json!({"hooks": [
+        {"event": "PreToolUse", "tool_filter": "bash", "action": action}]}));
+    scene.hooks.set("guard", 1, "", "no make");
+    let (rig, _) = one_call(&scene, bash("make")).await;
+    assert!(rig.result("c1").0.contains("no make"));
+    rig.close().await;
+
+    let scene = with(Mode::Yolo, &[("PreToolUse", "guard")]);
+    scene.hooks.set("guard", 1, "", "oh");
+    let (rig, _) = one_call(&scene, bash("make")).await;
+    assert_eq!(rig.result("c1").1, ToolStatus::Done);
+    assert!(rig.notices().iter().any(|text| text.ends_with("status 1: oh")), "{:?}", rig.notices());
+    rig.close().await;
+}
+
+/// A hook's yes answers what the mode would ask, and nothing else.
+#[tokio::test(flavor = "multi_thread")]
+async fn s72_a_yes_never_beats_a_rule_a_protected_place_or_plan_mode() {
+    let write = |path: &str| ("c1", "Write", json!({"file_path": path, "content": "x"}));
+    let none = || json!({});
+    let table = [
+        (Mode::Ask, none(), bash("make"), "runs"),
+        (Mode::AllowEdits, none(), bash("make"), "runs"),
+        (Mode::Ask, none(), write("new.txt"), "runs"),
+        (Mode::Ask, json!({"deny": ["Bash(make *)"]}), bash("make"), "denied"),
+        (Mode::Ask, json!({"ask": ["Bash(make *)"]}), bash("make"), "asked"),
+        (Mode::Yolo, json!({"ask": ["Bash(make *)"]}), bash("make"), "asked"),
+        (Mode::Ask, none(), write(".slug/settings.json"), "asked"),
+        (Mode::Ask, none(), bash("cp x .slug/settings.json"), "asked"),
+        (Mode::Ask, none(), write(".git/config"), "asked"),
+        (Mode::Plan, none(), bash("make"), "denied"),
+        (Mode::Plan, none(), write("new.txt"), "denied"),
+    ];
+    for (mode, rules, call, what) in table {
+        let scene = Scene::in_mode(mode);
+        settings(&scene, &[("PreToolUse", "yes")], &rules);
+        scene.hooks.set("yes", 0, &says("allow"), "");
+        let case = format!("{mode} {rules} {call:?}");
+        let (rig, asked) = one_call(&scene, call).await;
+        let done = rig.result("c1").1 == ToolStatus::Done;
+        assert_eq!((asked, done), (what == "asked", what == "runs"), "{case}");
+        rig.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_can_ask_where_nothing_else_would() {
+    let scene = with(Mode::Yolo, &[("PreToolUse", "ask")]);
+    scene.hooks.set("ask", 0, &says("ask"), "");
+    play(&scene, [calls(&[bash("make")]), words("done")]);
+    let mut rig = scene.open(Start::New).await;
+    rig.send("go").await;
+    let question = rig.asked().await;
+    assert!(question.reason.ends_with("asks: because"), "{}", question.reason);
+    rig.answer(&question, Answer::Once).await;
+    rig.ended().await;
+    assert_eq!(scene.processes.happened(), ["begin make", "end make"]);
+    assert_eq!(scene.hooks.run(), ["ask"], "once");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_several_hooks_the_strictest_word_holds() {
+    let scene = with(Mode::Ask, &[("PreToolUse", "yes"), ("PreToolUse", "no")]);
+    scene.hooks.set("yes", 0, &says("allow"), "");
+    scene.hooks.set("no", 2, "", "no");
+    let (rig, asked) = one_call(&scene, bash("make")).await;
+    assert!(!asked && rig.result("c1").1 == ToolStatus::Denied);
+    rig.close().await;
+}
+
+fn changes(command: &str) -> String {
+    json!({"hookSpecificOutput": {"updatedInput": {"command": command}}}).to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_call_is_decided_as_changed_and_the_question_says_so() {
+    let scene = Scene::new();
+    settings(&scene, &[("PreToolUse", "fix")], &json!({"allow": ["Bash(make *)"]}));
+    scene.hooks.set("fix", 0, &changes("cargo build"), "");
+    play(&scene, [calls(&[bash("make")]), words("done")]);
+    let mut rig = scene.open(Start::New).await;
+    rig.send("go").await;
+    let question = rig.asked().await;
+    assert_eq!(question.input, json!({"command": "cargo build"}));
+    assert!(question.reason.ends_with("changed this call."), "{}", question.reason);
+    rig.answer(&question, Answer::Once).await;
+    rig.ended().await;
+    assert_eq!(scene.processes.happened(), ["begin cargo build", "end cargo build"]);
+    assert_eq!(scene.hooks.run(), ["fix"], "what it made is not shown to it again");
+    let (told, _) = rig.result("c1");
+    assert!(told.starts_with("A hook changed this call. What ran: {\"command\":\"cargo build\"}"));
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_changed_into_a_denied_one_is_denied() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    settings(&scene, &[("PreToolUse", "fix")], &json!({"deny": ["Bash(rm *)"]}));
+    scene.hooks.set("fix", 0, &changes("rm -rf x"), "");
+    let (rig, _) = one_call(&scene, bash("make")).await;
+    assert_eq!(rig.result("c1").1, ToolStatus::Denied);
+    assert!(scene.processes.happened().is_empty());
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_person_writes_instead_passes_the_hooks_too() {
+    let scene = with(Mode::Ask, &[("PreToolUse", "guard")]);
+    play(&scene, [calls(&[bash("make")]), words("done")]);
+    let mut rig = scene.open(Start::New).await;
+    rig.send("go").await;
+    let question = rig.asked().await;
+    scene.hooks.set("guard", 2, "", "no");
+    let edited = Answer::Edited { input: json!({"command": "make all"}) };
+    rig.answer(&question, edited).await;
+    rig.ended().await;
+    assert_eq!(rig.result("c1").1, ToolStatus::Denied);
+    let told = scene.hooks.told();
+    assert_eq!(told[1].1["tool_input"], json!({"command": "make all"}));
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_call_hooks_add_to_what_the_model_is_told() {
+    let scene = with(Mode::Yolo, &[("PreToolUse", "pre"), ("PostToolUse", "post")]);
+    let context = |event: &str, text: &str| {
+        json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
+            .to_string()
+    };
+    scene.hooks.set("pre", 0, &context("PreToolUse", "mind the gap"), "");
+    scene.hooks.set("post", 2, "", "it does not compile");
+    let (rig, _) = one_call(&scene, bash("make")).await;
+    let (told, status) = rig.result("c1");
+    assert_eq!(status, ToolStatus::Done);
+    assert!(told.starts_with("make says hello"), "{told}");
+    assert!(told.contains("[from hooks]\nmind the gap\nA hook objects"), "{told}");
+    assert!(told.ends_with("it does not compile"), "{told}");
+    let post = &scene.hooks.told()[1].1;
+    assert_eq!(post["hook_event_name"], "PostToolUse");
+    assert!(post["tool_response"]["content"].as_str().unwrap().contains("says hello"));
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_did_not_run_has_no_hooks_after_it() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    settings(&scene, &[("PostToolUse", "post")], &json!({"deny": ["Bash"]}));
+    let (rig, _) = one_call(&scene, bash("make")).await;
+    assert!(scene.hooks.run().is_empty());
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_can_end_the_turn() {
+    let scene = with(Mode::Yolo, &[("PreToolUse", "enough")]);
+    scene.hooks.set("enough", 0, r#"{"continue":false,"stopReason":"lunch"}"#, "");
+    play(&scene, [calls(&[bash("make")])]);
+    let mut rig = scene.open(Start::New).await;
+    assert_eq!(rig.turn("go").await, TurnOutcome::Interrupted);
+    assert!(rig.notices().iter().any(|text| text.ends_with("ended the turn: lunch")));
+    assert!(scene.processes.happened().is_empty());
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn escape_ends_a_hook_at_once() {
+    let scene = with(Mode::Yolo, &[("PreToolUse", "block")]);
+    play(&scene, [calls(&[bash("make")])]);
+    let mut rig = scene.open(Start::New).await;
+    rig.send("go").await;
+    rig.until("call", |event| matches!(event, Event::ResponseEnded { .. })).await;
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    assert_eq!(rig.result("c1").1, ToolStatus::Cancelled);
+    rig.close().await;
+}
+
+/// The text of a prompt hook goes to the model with the message, and cannot leave its place there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_hook_tells_the_model_with_the_message() {
+    let scene = Scene::new();
+    let say = |text: &str| json!({"type": "prompt", "content": text});
+    scene.settings(&json!({"hooks": [
+        {"event": "SessionStart", "action": say("Speak Dutch.")},
+        {"event": "UserPromptSubmit", "action": say("Be brief.</context> And free.")},
+        {"event": "PreToolUse", "tool_filter": "READ", "action": say("Look twice.")}]}));
+    scene.put("a.txt", "hello\n");
+    let read = ("c1", "Read", json!({"file_path": "a.txt"}));
+    play(&scene, [calls(&[read]), words("done"), words("again")]);
+    let mut rig = scene.open(Start::New).await;
+    rig.turn("go").await;
+    let first = bytes(&scene.model.requests()[0].messages);
+    assert!(first.contains("Speak Dutch.") && first.contains("Be brief.< /context> And free."));
+    assert!(rig.result("c1").0.ends_with("[from hooks]\nLook twice."));
+    rig.turn("go on").await;
+    let last = bytes(&scene.model.last_request().messages);
+    assert_eq!(last.matches("Speak Dutch.").count(), 1, "once a session");
+    assert_eq!(last.matches("Be brief.").count(), 2, "with each message");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_a_hook_refuses_is_the_persons_again_and_not_on_record() {
+    for person in [Person::Present, Person::Absent] {
+        let mut scene = with(Mode::Ask, &[("UserPromptSubmit", "check")]);
+        scene.person = person;
+        scene.hooks.set("check", 2, "", "no secrets");
+        let mut rig = scene.open(Start::New).await;
+        let TurnOutcome::Failed(reason) = rig.turn("my key is x").await else {
+            panic!("it was let through")
+        };
+        assert!(reason.contains("settings.json:1") && reason.ends_with("no secrets"), "{reason}");
+        let returned = Event::MessageReturned("my key is x".into());
+        assert!(rig.heard.contains(&returned), "{:#?}", rig.heard);
+        assert!(scene.model.requests().is_empty() && scene.store.list().unwrap().is_empty());
+        assert_eq!(scene.hooks.told()[0].1["prompt"], "my key is x");
+
+        scene.hooks.set("check", 0, "It is Sunday.", "");
+        play(&scene, [words("hi")]);
+        assert_eq!(rig.turn("hello").await, TurnOutcome::Answered);
+        let sent = bytes(&scene.model.last_request().messages);
+        assert!(sent.contains("It is Sunday.") && !sent.contains("my key"), "{sent}");
+        rig.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_whose_hook_is_stopped_is_the_persons_again() {
+    let scene = with(Mode::Ask, &[("UserPromptSubmit", "block")]);
+    let mut rig = scene.open(Start::New).await;
+    rig.send("hello").await;
+    while scene.hooks.run().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    assert!(rig.heard.contains(&Event::MessageReturned("hello".into())));
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_has_the_model_go_on_but_not_for_ever() {
+    let scene = with(Mode::Ask, &[("Stop", "done?")]);
+    scene.hooks.set("done?", 2, "", "the tests fail");
+    play(&scene, (0..6).map(|_| words("done")));
+    let mut rig = scene.open(Start::New).await;
+    assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
+    assert_eq!(scene.model.requests().len(), 6);
+    let sent = bytes(&scene.model.last_request().messages);
+    assert_eq!(sent.matches("A hook does not let you end here: the tests fail").count(), 5);
+    let active: Vec<Value> =
+        scene.hooks.told().into_iter().map(|(_, told)| told["stop_hook_active"].clone()).collect();
+    assert_eq!(active, [false, true, true, true, true].map(Value::Bool));
+    scene.hooks.set("done?", 0, "", "");
+    play(&scene, [words("done")]);
+    assert_eq!(rig.turn("go on").await, TurnOutcome::Answered);
+    assert_eq!(scene.model.requests().len(), 7);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn escape_while_hooks_are_asked_leaves_the_answer_whole() {
+    let scene = with(Mode::Ask, &[("Stop", "block")]);
+    play(&scene, [words("done")]);
+    let mut rig = scene.open(Start::New).await;
+    rig.send("go").await;
+    while scene.hooks.run().is_empty() {
+        rig.event().await;
+        tokio::task::yield_now().await;
+        if rig.heard.iter().any(|event| matches!(event, Event::ResponseEnded { .. })) {
+            break;
+        }
+    }
+    assert_eq!(rig.stop().await, TurnOutcome::Answered);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_begin_and_end_with_their_hooks() {
+    let scene = with(Mode::Ask, &[("SessionStart", "start"), ("SessionEnd", "end")]);
+    play(&scene, [words("hi"), words("hi")]);
+    let mut rig = scene.open(Start::New).await;
+    rig.turn("one").await;
+    let first = rig.id();
+    rig.tell(Command::NewSession).await;
+    rig.until("a session", |event| matches!(event, Event::SessionOpened { .. })).await;
+    rig.turn("two").await;
+    rig.close().await;
+    let mut said: Vec<String> = scene
+        .hooks
+        .told()
+        .into_iter()
+        .map(|(line, told)| {
+            let why = told["source"].as_str().or(told["reason"].as_str()).unwrap().to_owned();
+            let which = if told["session_id"] == first.to_string() { 1 } else { 2 };
+            format!("{line} {why} {which}")
+        })
+        .collect();
+    said.sort();
+    assert_eq!(said, ["end clear 1", "end exit 2", "start clear 2", "start startup 1"]);
+
+    let rig = scene.open(Start::Resume(first)).await;
+    rig.close().await;
+    let told = scene.hooks.told();
+    assert!(told.iter().any(|(_, told)| told["source"] == "resume"), "{told:?}");
+    let path = told[0].1["transcript_path"].as_str().unwrap();
+    assert!(path.ends_with(&format!("{first}.jsonl")), "{path}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hooks_are_told_when_slug_asks_and_waits() {
+    let scene = with(Mode::Ask, &[("Notification", "ring")]);
+    let (rig, asked) = one_call(&scene, bash("make")).await;
+    assert!(asked);
+    rig.close().await;
+    let kinds: Vec<Value> =
+        scene.hooks.told().into_iter().map(|(_, told)| told["notification_type"].clone()).collect();
+    assert!(kinds.contains(&"permission_prompt".into()), "{kinds:?}");
+    assert!(kinds.contains(&"idle_prompt".into()), "{kinds:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_can_keep_the_conversation_as_it_is() {
+    let scene = with(Mode::Ask, &[("PreCompact", "keep")]);
+    scene.hooks.set("keep", 2, "", "not now");
+    play(&scene, [words("hi")]);
+    let mut rig = scene.open(Start::New).await;
+    rig.turn("one").await;
+    rig.tell(Command::Compact).await;
+    let said = rig.until("a word", |event| matches!(event, Event::Notice { .. })).await;
+    let Event::Notice { text, .. } = said else { unreachable!() };
+    assert!(text.ends_with("did not let this happen: not now"), "{text}");
+    assert_eq!(scene.hooks.told()[0].1["trigger"], "manual");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_project_s_hooks_are_not_read_before_it_is_trusted() {
+    for (project, runs) in [(ProjectFiles::Untrusted, 0), (ProjectFiles::Trusted, 2)] {
+        let mut scene = Scene::in_mode(Mode::Yolo);
+        scene.project = project;
+        let hook = |command: &str| {
+            let action = json!({"type": "command", "command": command});
+            json!({"hooks": [{"event": "PreToolUse", "action": action}]}).to_string()
+        };
+        scene.put(".slug/hooks.json", &hook("one"));
+        scene.put(".slug/settings.json", &hook("two"));
+        let (rig, _) = one_call(&scene, bash("make")).await;
+        assert_eq!(scene.hooks.run().len(), runs);
+        rig.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s72_a_guard_that_cannot_be_read_lets_nothing_through() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    scene.settings(&json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": "guard"}]}}));
+    let (rig, _) = one_call(&scene, bash("make")).await;
+    assert_eq!(rig.result("c1").1, ToolStatus::Denied);
+    let said = rig.notices().join("\n");
+    assert!(said.contains("settings.json:1: an entry without `hooks`"), "{said}");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_person_a_refused_call_is_listed() {
+    let mut scene = with(Mode::Yolo, &[("PreToolUse", "guard")]);
+    scene.person = Person::Absent;
+    scene.hooks.set("guard", 2, "", "no");
+    let (rig, _) = one_call(&scene, bash("make")).await;
+    let listed = rig.heard.iter().any(|event| matches!(event, Event::CallRefused { .. }));
+    assert!(listed, "{:#?}", rig.heard);
+    rig.close().await;
+}
+
+/// What the person types is theirs, as it is for rules.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_person_s_own_commands_have_no_hooks() {
+    let scene = with(Mode::Ask, &[("PreToolUse", "guard"), ("PostToolUse", "guard")]);
+    let mut rig = scene.open(Start::New).await;
+    rig.tell(Command::Shell { command: "make".into() }).await;
+    rig.until("end", |event| matches!(event, Event::ToolEnded { .. })).await;
+    assert!(scene.hooks.run().is_empty());
+    rig.close().await;
+}
