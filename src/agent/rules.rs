@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::domain::{Access, Mode};
 use crate::permissions::store::RuleEdit;
-use crate::permissions::{ListReport, Query, TestReport};
+use crate::permissions::{HookWord, ListReport, Query, TestReport};
 use crate::tools::{Place, Registry};
 
 use super::Event;
@@ -105,6 +105,6 @@ impl Agent {
         let workspace = self.setup.workspace.clone();
         let resolve = move || Query::resolve(&tool, &accesses, &workspace);
         let query = tokio::task::spawn_blocking(resolve).await.map_err(|it| it.to_string())?;
-        Ok(TestReport::from(&self.powers.decide(&query).0))
+        Ok(TestReport::from(&self.powers.decide(&query, &HookWord::Nothing).0))
     }
 }

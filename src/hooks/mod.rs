@@ -17,6 +17,7 @@ mod merged;
 mod moment;
 mod read;
 mod run;
+mod scripts;
 mod shelf;
 mod verdict;
 
@@ -38,5 +39,6 @@ pub use merged::{Merged, Said, Word};
 pub use moment::{Call, Moment, Scene};
 pub use read::{Warning, read};
 pub use run::{Confine, Ended, Hooks, Order, Ran, Row, Runner, Trial};
+pub use scripts::script;
 pub use shelf::{HookFiles, SwitchError};
 pub use verdict::{Told, Verdict, verdict};

@@ -13,13 +13,14 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::Mode;
+use crate::domain::{ContentHash, Mode};
 
 use super::event::HookEvent;
 use super::hook::{Action, Hook, HookId, Origin};
 use super::merged::Merged;
 use super::moment::{Moment, Scene};
 use super::read::Warning;
+use super::scripts;
 use super::shelf::{HookFiles, SwitchError};
 use super::verdict::{Told, Verdict, verdict};
 
@@ -122,6 +123,8 @@ pub struct Hooks {
 struct Shelf {
     hooks: Vec<Hook>,
     warnings: Vec<Warning>,
+    /// The files of a trusted folder that commands run, as they were when this was read.
+    scripts: BTreeMap<HookId, (PathBuf, ContentHash)>,
     state: Mutex<State>,
 }
 
@@ -213,9 +216,7 @@ impl Hooks {
             }
             Action::Command { line, limit } => (line, *limit),
         };
-        if let Some(file) = not_executable(line, &scene.cwd).await {
-            let file = file.display();
-            let why = format!("It cannot be run: {file} is not executable. Run: chmod +x {file}");
+        if let Some(why) = self.cannot_run(hook, line, &scene.cwd).await {
             return (Verdict::failed(hook.event, why), None);
         }
         let confine = if scene.mode == Mode::Plan { Confine::ReadOnly } else { Confine::Usual };
@@ -225,22 +226,56 @@ impl Hooks {
         (verdict, Some(ran))
     }
 
+    /// Why a command must not or cannot be run, where that is known before.
+    async fn cannot_run(&self, hook: &Hook, line: &str, cwd: &Path) -> Option<String> {
+        let before = self.shelf().scripts.get(&hook.id).cloned();
+        let (line, cwd) = (line.to_owned(), cwd.to_owned());
+        let looked = tokio::task::spawn_blocking(move || {
+            if let Some((file, hash)) = before
+                && scripts::hash(&file).as_ref() != Some(&hash)
+            {
+                let file = file.display();
+                return Some(format!(
+                    "It is not run: {file} has changed since slug began. Look at it, then start \
+                     slug anew."
+                ));
+            }
+            let file = scripts::not_executable(&line, &cwd)?;
+            let file = file.display();
+            Some(format!("It cannot be run: {file} is not executable. Run: chmod +x {file}"))
+        });
+        looked.await.unwrap_or_else(|error| Some(format!("It cannot be looked at: {error}.")))
+    }
+
     fn shelf(&self) -> &Shelf {
         self.shelf.get_or_init(|| {
             let Some(files) = &self.files else {
-                return Shelf::new(Vec::new(), Vec::new(), BTreeSet::new());
+                return Shelf::new(Vec::new(), Vec::new(), BTreeSet::new(), None);
             };
             let (hooks, mut warnings) = files.load();
             let (off, wrong) = files.off();
             warnings.extend(wrong);
-            Shelf::new(hooks, warnings, off)
+            Shelf::new(hooks, warnings, off, files.project.as_deref())
         })
     }
 }
 
 impl Shelf {
-    fn new(hooks: Vec<Hook>, warnings: Vec<Warning>, off: BTreeSet<HookId>) -> Self {
-        Self { hooks, warnings, state: Mutex::new(State { off, last: BTreeMap::new() }) }
+    fn new(
+        hooks: Vec<Hook>,
+        warnings: Vec<Warning>,
+        off: BTreeSet<HookId>,
+        project: Option<&Path>,
+    ) -> Self {
+        let of = |hook: &Hook| match &hook.action {
+            Action::Command { line, .. } => {
+                let (file, hash) = scripts::script(line, project?)?;
+                Some((hook.id.clone(), (project?.join(file), hash)))
+            }
+            Action::Prompt(_) | Action::Unreadable(_) => None,
+        };
+        let scripts = hooks.iter().filter_map(of).collect();
+        Self { hooks, warnings, scripts, state: Mutex::new(State { off, last: BTreeMap::new() }) }
     }
 
     /// Those that are on and fit, in their order; the same command once.
@@ -289,41 +324,4 @@ pub(super) fn outcome(verdict: &Verdict) -> String {
             (None, None) => "passed".into(),
         },
     }
-}
-
-/// The program that a line begins with, where that is a file without the right to be run.
-async fn not_executable(line: &str, cwd: &Path) -> Option<PathBuf> {
-    use std::os::unix::fs::PermissionsExt;
-    let program = cwd.join(program(line, cwd)?);
-    let metadata = tokio::fs::metadata(&program).await.ok()?;
-    let is_it = metadata.is_file() && metadata.permissions().mode() & 0o111 == 0;
-    is_it.then_some(program)
-}
-
-/// The path that a line begins with, as the shell would read it. `None` for anything that is more
-/// than a plain word, or found by PATH: there the shell says itself what is wrong.
-pub(super) fn program(line: &str, cwd: &Path) -> Option<PathBuf> {
-    let word = match line.trim_start().strip_prefix('"') {
-        Some(rest) => {
-            let (quoted, rest) = rest.split_once('"')?;
-            let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-            format!("{quoted}{}", &rest[..end])
-        }
-        None => line.split_whitespace().next()?.trim_matches('\'').to_owned(),
-    };
-    let cwd = cwd.to_string_lossy();
-    let home = std::env::var("HOME").unwrap_or_default();
-    let word = match word.strip_prefix("~/") {
-        Some(rest) => format!("{home}/{rest}"),
-        None => super::VARIABLES
-            .into_iter()
-            .map(|name| (name, cwd.as_ref()))
-            .chain([("HOME", home.as_str())])
-            .fold(word, |word, (name, value)| {
-                word.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value)
-            }),
-    };
-    let is_plain = word.contains('/')
-        && !word.contains(['$', '`', '"', '\'', ';', '&', '|', '<', '>', '(', '*', '?']);
-    is_plain.then(|| PathBuf::from(word))
 }

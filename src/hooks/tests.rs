@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::merged::{Merged, Said, Word};
-use super::run::{outcome, program};
+use super::run::outcome;
 use super::verdict::LONGEST;
 use super::*;
 use crate::domain::{Mode, SessionId};
@@ -175,8 +175,8 @@ fn filters_say_which_tools() {
     }
 }
 
-fn told(event: HookEvent, form: Form, ended: Ended, output: &str, complaint: &str) -> String {
-    outcome(&verdict(event, form, &ended, output, complaint))
+fn told(event: HookEvent, form: Form, ended: &Ended, output: &str, complaint: &str) -> String {
+    outcome(&verdict(event, form, ended, output, complaint))
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn s72_each_end_of_a_command_means_one_thing() {
     ];
     for (event, form, ended, output, complaint, means) in table {
         let case = format!("{event:?} {form:?} {ended:?} {output}");
-        assert_eq!(told(event, form, ended, output, complaint), means, "{case}");
+        assert_eq!(told(event, form, &ended, output, complaint), means, "{case}");
     }
 }
 
@@ -257,7 +257,7 @@ fn json_on_standard_output_decides() {
         (HookEvent::Stop, json!({"decision": "approve"}).to_string(), "passed"),
     ];
     for (event, output, means) in table {
-        assert_eq!(told(event, Form::Matcher, Ended::Code(0), &output, ""), means, "{output}");
+        assert_eq!(told(event, Form::Matcher, &Ended::Code(0), &output, ""), means, "{output}");
     }
     let said = json!({"continue": false, "stopReason": "enough", "systemMessage": "look"});
     let verdict = verdict(pre, Form::Short, &Ended::Code(0), &said.to_string(), "");
@@ -281,10 +281,10 @@ fn s72_garbage_where_json_was_begun_blocks_a_guard() {
         specific("{\"updatedInput\":\"ls\"}"),
     ] {
         for form in [Form::Short, Form::Matcher] {
-            let word = told(HookEvent::PreToolUse, form, Ended::Code(0), &output, "");
+            let word = told(HookEvent::PreToolUse, form, &Ended::Code(0), &output, "");
             assert!(word.starts_with("blocked: What it printed"), "{output}: {word}");
         }
-        let word = told(HookEvent::PostToolUse, Form::Matcher, Ended::Code(0), &output, "");
+        let word = told(HookEvent::PostToolUse, Form::Matcher, &Ended::Code(0), &output, "");
         assert!(!word.starts_with("blocked"), "{output}: {word}");
     }
 }
@@ -361,22 +361,6 @@ fn hooks_that_change_a_call_in_different_ways_block_it() {
     assert_eq!((same.word, same.contexts), (Word::Nothing, vec!["ls".into(), "ls".into()]));
     let Word::Block(said) = merged([change("ls"), change("rm")]).word else { panic!("it passed") };
     assert!(said.text.contains("different ways") && said.origin == origin(2), "{said:?}");
-}
-
-#[test]
-fn the_program_of_a_line_is_found_where_it_is_a_path() {
-    let table = [
-        ("./check.sh --fast", Some("./check.sh")),
-        ("\"$CLAUDE_PROJECT_DIR\"/.slug/x.sh a", Some("/w/.slug/x.sh")),
-        ("${SLUG_PROJECT_DIR}/x.sh", Some("/w/x.sh")),
-        ("'/opt/x'", Some("/opt/x")),
-        ("jq -r .a", None),
-        ("$(pick) a/b", None),
-        ("", None),
-    ];
-    for (line, path) in table {
-        assert_eq!(program(line, Path::new("/w")), path.map(PathBuf::from), "{line}");
-    }
 }
 
 /// Keeps its orders, and ends as the line says: a number is a status, `late` and `stuck` are not.
@@ -484,6 +468,29 @@ async fn s72_a_missing_run_bit_blocks_and_says_what_to_do() {
     let Word::Block(said) = merged.word else { panic!("it passed") };
     assert!(said.text.ends_with(&format!("Run: chmod +x {}", script.display())), "{}", said.text);
     assert!(runner.0.lock().unwrap().is_empty());
+}
+
+/// A script that the model has changed meanwhile is not what the person trusted.
+#[tokio::test]
+async fn a_script_of_the_project_that_changes_is_not_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().canonicalize().unwrap();
+    std::fs::create_dir(project.join(".slug")).unwrap();
+    std::fs::write(project.join("guard.sh"), "exit 0").unwrap();
+    let text =
+        r#"{"hooks":[{"event":"PreToolUse","action":{"type":"command","command":"sh guard.sh"}}]}"#;
+    std::fs::write(project.join(".slug/hooks.json"), text).unwrap();
+    let files = HookFiles { home: project.join("home"), project: Some(project.clone()) };
+    let runner = Arc::new(Fake::default());
+    let hooks = Hooks::new(Some(files), runner.clone());
+    let (scene, cancel) = (scene(Mode::Ask), CancellationToken::new());
+    assert_eq!(hooks.fire(&scene, &call("Read", "a"), &cancel).await, Merged::default());
+    std::fs::write(project.join("guard.sh"), "rm -rf /").unwrap();
+    let Word::Block(said) = hooks.fire(&scene, &call("Read", "a"), &cancel).await.word else {
+        panic!("it passed")
+    };
+    assert!(said.text.contains("guard.sh has changed since slug began"), "{}", said.text);
+    assert_eq!(runner.0.lock().unwrap().len(), 1);
 }
 
 #[test]

@@ -106,11 +106,19 @@ impl Desk {
         for item in asked.items() {
             question.push_str(&format!("  It has {}.\n", item.path.display()));
             for (mark, line) in &item.lines {
-                let line = line.replace(['\n', '\t'], " ");
+                let line = line.replace(['
+', '	'], " ");
                 match mark {
+                    // What would run is shown, however often it was seen.
+                    trust::Mark::Same if item.kind == trust::ItemKind::Hooks => {
+                        question.push_str(&format!("    {line}
+"));
+                    }
                     trust::Mark::Same => {}
-                    trust::Mark::New => question.push_str(&format!("    New: {line}\n")),
-                    trust::Mark::Gone => question.push_str(&format!("    Gone: {line}\n")),
+                    trust::Mark::New => question.push_str(&format!("    New: {line}
+")),
+                    trust::Mark::Gone => question.push_str(&format!("    Gone: {line}
+")),
                 }
             }
         }

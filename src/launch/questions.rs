@@ -81,6 +81,7 @@ fn item(item: &trust::Asked) -> Item {
         path: item.path.display().to_string(),
         kind: match item.kind {
             trust::ItemKind::Settings => ItemKind::Permissions,
+            trust::ItemKind::Hooks => ItemKind::Programs,
             trust::ItemKind::Configuration => ItemKind::Configuration,
             trust::ItemKind::Instructions => ItemKind::Instructions,
         },

@@ -7,12 +7,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::ContentHash;
+use crate::hooks::{self, Action, Hook};
 
 /// More than this of a file is not looked at.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Files that give a folder powers.
-const POWERS: [(&str, ItemKind); 3] = [
+const POWERS: [(&str, ItemKind); 4] = [
+    (".slug/hooks.json", ItemKind::Hooks),
     (".slug/settings.json", ItemKind::Settings),
     (".slug/settings.local.json", ItemKind::Settings),
     (".slug/config.toml", ItemKind::Configuration),
@@ -35,6 +37,8 @@ pub struct Item {
 pub enum ItemKind {
     /// Permission rules.
     Settings,
+    /// Commands that are run at set moments, and texts for the model.
+    Hooks,
     /// Keys of the configuration.
     Configuration,
     /// Text for the model.
@@ -43,22 +47,42 @@ pub enum ItemKind {
 
 /// What is in `folder` that slug would read, in the order in which it would be read.
 pub fn inventory(folder: &Path) -> Vec<Item> {
-    let powers = POWERS.into_iter().filter_map(|(name, kind)| item(folder, name.into(), kind));
+    let powers = POWERS.into_iter().flat_map(|(name, kind)| {
+        let hooks =
+            (kind == ItemKind::Settings).then(|| item(folder, name.into(), ItemKind::Hooks));
+        item(folder, name.into(), kind).into_iter().chain(hooks.flatten())
+    });
     let texts = instructions(folder)
         .into_iter()
         .filter_map(|path| item(folder, path, ItemKind::Instructions));
-    powers.chain(texts).collect()
+    powers.chain(scripts(folder)).chain(texts).collect()
 }
 
-/// The files that give powers and are there, each with the hash of its content.
+/// The files of the folder that hooks run.
+fn scripts(folder: &Path) -> impl Iterator<Item = Item> {
+    let is_script = |path: &PathBuf| !POWERS.iter().any(|(name, _)| path == Path::new(name));
+    let paths = self::powers(folder).into_iter().map(|(path, _)| path).filter(is_script);
+    let lines = || vec!["run by a hook".to_owned()];
+    paths.map(move |path| Item { path, kind: ItemKind::Hooks, lines: lines() })
+}
+
+/// The files that give powers and are there, each with the hash of its content; the scripts that
+/// hooks run are among them.
 pub fn powers(folder: &Path) -> Vec<(PathBuf, ContentHash)> {
-    POWERS
-        .into_iter()
-        .filter_map(|(name, _)| {
-            let bytes = content(&folder.join(name))?;
-            Some((PathBuf::from(name), ContentHash::of(&bytes)))
-        })
-        .collect()
+    let mut powers = Vec::new();
+    for (name, kind) in POWERS {
+        let Some(bytes) = content(&folder.join(name)) else { continue };
+        powers.push((PathBuf::from(name), ContentHash::of(&bytes)));
+        if kind == ItemKind::Configuration {
+            continue;
+        }
+        let (hooks, _) = hooks::read(&String::from_utf8_lossy(&bytes), Path::new(name));
+        powers.extend(hooks.iter().filter_map(|hook| match &hook.action {
+            Action::Command { line, .. } => hooks::script(line, folder),
+            Action::Prompt(_) | Action::Unreadable(_) => None,
+        }));
+    }
+    powers
 }
 
 /// The instruction files by name; that one of SLUG.md, AGENTS.md and CLAUDE.md that is read.
@@ -88,13 +112,28 @@ fn item(folder: &Path, path: PathBuf, kind: ItemKind) -> Option<Item> {
     let text = String::from_utf8_lossy(&bytes);
     let lines = match kind {
         ItemKind::Settings => rules(&text),
+        ItemKind::Hooks => hook_lines(&text, &path),
         ItemKind::Configuration => keys(&text),
         ItemKind::Instructions => {
             let count = text.lines().count();
             vec![format!("{count} line{} of instructions", if count == 1 { "" } else { "s" })]
         }
     };
-    Some(Item { path, kind, lines })
+    let nothing = kind == ItemKind::Hooks && lines.is_empty();
+    (!nothing).then_some(Item { path, kind, lines })
+}
+
+fn hook_lines(text: &str, path: &Path) -> Vec<String> {
+    let (hooks, _) = hooks::read(text, path);
+    let line = |hook: &Hook| {
+        let when = format!("{} {}", hook.event.name(), hook.filter.text());
+        match &hook.action {
+            Action::Command { line, .. } => format!("on {} runs {line}", when.trim_end()),
+            Action::Prompt(text) => format!("on {} tells the model: {text}", when.trim_end()),
+            Action::Unreadable(why) => format!("on {} not readable: {why}", when.trim_end()),
+        }
+    };
+    hooks.iter().map(line).collect()
 }
 
 fn rules(text: &str) -> Vec<String> {

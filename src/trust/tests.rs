@@ -154,6 +154,45 @@ fn the_question_names_every_rule_key_and_instruction_file() {
     assert_eq!(items[3].lines, ["2 lines of instructions"]);
 }
 
+#[test]
+fn the_question_shows_each_line_of_a_hook_and_is_asked_again_for_its_script() {
+    let scene = scene();
+    let mut store = scene.store();
+    let short = r#"{"hooks":[{"event":"Stop","action":{"type":"command","command":"sh done.sh"}},
+        {"event":"SessionStart","action":{"type":"prompt","content":"Be brief."}}]}"#;
+    let wide = r#"{"permissions":{"allow":["Read"]},"hooks":{"PreToolUse":[
+        {"matcher":"Bash","hooks":[{"type":"command","command":"a | b"},{"type":"x"}]}]}}"#;
+    scene.write(".slug/hooks.json", short);
+    scene.write(".slug/settings.json", wide);
+    scene.write("done.sh", "exit 0");
+    let items = inventory(&scene.project);
+    let found: Vec<(&str, ItemKind)> =
+        items.iter().map(|item| (item.path.to_str().unwrap(), item.kind)).collect();
+    let settings = ".slug/settings.json";
+    let hooks = ItemKind::Hooks;
+    assert_eq!(
+        found,
+        [
+            (".slug/hooks.json", hooks),
+            (settings, ItemKind::Settings),
+            (settings, hooks),
+            ("done.sh", hooks),
+        ]
+    );
+    let lines = ["on Stop runs sh done.sh", "on SessionStart tells the model: Be brief."];
+    assert_eq!(items[0].lines, lines);
+    assert_eq!(items[2].lines[0], "on PreToolUse Bash runs a | b");
+    assert!(items[2].lines[1].starts_with("on PreToolUse Bash not readable"), "{items:?}");
+
+    store.grant(&scene.project).unwrap();
+    assert_eq!(store.status(&scene.project), Status::Trusted);
+    scene.write("done.sh", "exit 1");
+    assert_eq!(store.status(&scene.project), Status::Changed(vec!["done.sh".into()]));
+    store.grant(&scene.project).unwrap();
+    scene.write(".slug/hooks.json", &short.replace("done", "gone"));
+    assert_eq!(store.status(&scene.project), Status::Changed(vec![".slug/hooks.json".into()]));
+}
+
 #[cfg(unix)]
 #[test]
 fn s57_looking_at_a_folder_runs_nothing_and_never_blocks() {
