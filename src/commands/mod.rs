@@ -24,6 +24,8 @@ pub enum SlashCommand {
     Permissions,
     /// Has the model think harder or less, or lists how hard it can.
     Effort(Option<Thinking>),
+    /// Lists the hooks.
+    Hooks,
     /// Makes the conversation that is sent shorter.
     Compact,
     /// Starts over with nothing in the conversation.
@@ -191,7 +193,7 @@ pub enum ParseError {
 }
 
 /// All commands, in the order that lists show them.
-pub const TABLE: [Spec; 20] = [
+pub const TABLE: [Spec; 21] = [
     Spec { name: "help", argument: Argument::None, help: "keys and commands" },
     Spec { name: "new", argument: Argument::None, help: "begin an empty session" },
     Spec { name: "sessions", argument: Argument::Session, help: "open a past session" },
@@ -209,6 +211,7 @@ pub const TABLE: [Spec; 20] = [
         argument: Argument::None,
         help: "rules: see, change and test them",
     },
+    Spec { name: "hooks", argument: Argument::None, help: "list, switch and try hooks" },
     Spec { name: "clear", argument: Argument::None, help: "start over; this session is kept" },
     Spec { name: "copy", argument: Argument::Copied, help: "copy the last answer, code, or all" },
     Spec { name: "diff", argument: Argument::File, help: "what this session changed" },
@@ -307,6 +310,7 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "effort" => SlashCommand::Effort(given.map(thinking)),
         "mode" => SlashCommand::Mode(given.map(str::parse).transpose()?),
         "permissions" => SlashCommand::Permissions,
+        "hooks" => SlashCommand::Hooks,
         "compact" => SlashCommand::Compact,
         "clear" => SlashCommand::Clear,
         "copy" => SlashCommand::Copy(given.map_or(Ok(Copied::Answer), str::parse)?),

@@ -188,9 +188,9 @@ impl Chat<'_> {
         let command = config.status_command.as_ref();
         let command = command
             .map(|it| status_command::StatusCommand::new(&it.value, servers::variables(&config)));
-        let store = setup.store.clone();
+        let kept = (setup.store.clone(), setup.hooks.clone());
         let clipboard = front.clipboard(ground);
-        let outside = Outside::new(cli, ground, project, services, store, command, clipboard);
+        let outside = Outside::new(cli, ground, project, services, kept, command, clipboard);
         let shutdown = CancellationToken::new();
         let boundary = setup.outside.as_ref().map(|outside| outside.boundary.clone());
         let AgentHandle { commands, events, stop, task } =

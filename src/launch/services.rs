@@ -7,12 +7,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::{BoxFuture, join_all};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use crate::agent;
 use crate::cli::Cli;
 use crate::config::{self, Change, ThemeChoice};
 use crate::context::{self, GitStatus, Head, git_head};
-use crate::domain::{Image, ModelName, SessionId, Typed};
+use crate::domain::{Image, Mode, ModelName, SessionId, Typed};
+use crate::hooks::{self, Hooks};
 use crate::permissions::store::ProjectFiles;
 use crate::platform::clipboard::{self, Clipboard, Kept, Pasted};
 use crate::platform::graphics::{Canvas, Cells};
@@ -25,6 +27,7 @@ use crate::session::{
     Draft, Drafts, Favourites, History, HistoryPage, KindFolds, SessionFolds, Store,
 };
 use crate::tools::Place;
+use crate::tui::app::hooks::{HookAnswer, HookJob};
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::msg::{Mark, ModelRow};
 use crate::tui::app::pages::{PageAnswer, PageJob};
@@ -56,6 +59,7 @@ pub(super) struct Outside {
     user_home: Option<PathBuf>,
     services: agent::Services,
     store: Store,
+    hooks: Arc<Hooks>,
     drafts: Arc<Drafts>,
     /// What this run's draft is kept under.
     draft: SessionId,
@@ -79,7 +83,7 @@ impl Outside {
         ground: &Ground,
         project: ProjectFiles,
         services: agent::Services,
-        store: Store,
+        (store, hooks): (Store, Arc<Hooks>),
         status_command: Option<StatusCommand>,
         clipboard: Clipboard,
     ) -> Arc<Self> {
@@ -96,6 +100,7 @@ impl Outside {
             user_home: ground.user_home.clone(),
             services,
             store,
+            hooks,
             drafts: Arc::new(Drafts::new(ground.home.drafts())),
             draft: SessionId::generate(),
             history: History::new(ground.home.history()),
@@ -149,6 +154,30 @@ impl Services for Outside {
     async fn pages(&self, job: PageJob) -> Result<PageAnswer, String> {
         let (store, folds) = (self.store.clone(), self.folds.clone());
         blocking(move || page_jobs::run(&store, &folds, &job)).await?
+    }
+
+    async fn hooks(&self, job: HookJob) -> Result<HookAnswer, String> {
+        match job {
+            HookJob::List => {}
+            HookJob::Switch(id) => {
+                let hooks = self.hooks.clone();
+                let switched = blocking(move || hooks.switch(&id)).await?;
+                switched.map_err(|error| error.to_string())?;
+            }
+            HookJob::Try(id) => {
+                let scene = hooks::Scene {
+                    session: self.draft,
+                    transcript: self.store.log_path(self.draft),
+                    cwd: self.cwd.clone(),
+                    mode: Mode::Ask,
+                };
+                let trial = self.hooks.try_out(&id, &scene, &CancellationToken::new()).await;
+                let trial = trial.ok_or("This hook is gone: open the list anew.")?;
+                return Ok(HookAnswer::Tried(Box::new(trial)));
+            }
+        }
+        let hooks = self.hooks.clone();
+        Ok(HookAnswer::Listed(blocking(move || hooks.rows()).await?))
     }
 
     async fn keep_folds(&self, session: SessionId, folds: SessionFolds) -> Result<(), String> {

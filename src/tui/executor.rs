@@ -18,6 +18,7 @@ use crate::domain::{Image, ModelName, NoticeLevel, SessionId, Typed};
 use crate::platform::graphics::{Canvas, Cells};
 use crate::session::{HistoryPage, KindFolds, SessionFolds};
 
+use super::app::hooks::{HookAnswer, HookJob};
 use super::app::images::{ImageSource, Taken};
 use super::app::msg::ModelRow;
 use super::app::pager::document::Document;
@@ -48,6 +49,8 @@ pub trait Services: Send + Sync + 'static {
     async fn sessions(&self, job: SessionJob) -> Result<SessionAnswer, String>;
     /// Reads for a page, as `page_jobs::run` does on a thread that may block.
     async fn pages(&self, job: PageJob) -> Result<PageAnswer, String>;
+    /// Lists, switches or tries hooks.
+    async fn hooks(&self, job: HookJob) -> Result<HookAnswer, String>;
     /// Keeps how the panes of a session are folded.
     async fn keep_folds(&self, session: SessionId, folds: SessionFolds) -> Result<(), String>;
     /// Keeps how kinds of panes are folded.
@@ -180,6 +183,9 @@ impl Executor {
                 .answer(async move { Msg::Sessions { id, answer: services.sessions(job).await } }),
             Effect::Pages { id, job } => {
                 self.answer(async move { Msg::Pages { id, answer: services.pages(job).await } });
+            }
+            Effect::Hooks { id, job } => {
+                self.answer(async move { Msg::Hooks { id, answer: services.hooks(job).await } });
             }
             Effect::Find { id, document, query } => self.answer(async move {
                 let searched = document.len();
@@ -371,6 +377,9 @@ mod tests {
             Ok(SessionAnswer::Changed)
         }
         async fn pages(&self, _: PageJob) -> Result<PageAnswer, String> {
+            Err("not in this test".into())
+        }
+        async fn hooks(&self, _: HookJob) -> Result<HookAnswer, String> {
             Err("not in this test".into())
         }
         async fn keep_folds(&self, _: SessionId, _: SessionFolds) -> Result<(), String> {

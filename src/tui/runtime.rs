@@ -382,6 +382,7 @@ impl<S: Surface> Ui<S> {
             | Msg::OlderFolded { .. }
             | Msg::Sessions { .. }
             | Msg::Pages { .. }
+            | Msg::Hooks { .. }
             | Msg::Found { .. }
             | Msg::LinesRead { .. }
             | Msg::PagerClosed(_)

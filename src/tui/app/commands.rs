@@ -15,6 +15,7 @@ use super::composer::Typing;
 use super::effect::Effect;
 use super::folds::{self, PaneKind};
 use super::history::Worth;
+use super::hooks;
 use super::keymap::{ChatKey, Keymap, Row};
 use super::keys;
 use super::looks;
@@ -111,6 +112,7 @@ pub fn choose(model: &mut Model, choice: Choice) -> Vec<Effect> {
         Choice::Copied(what) => copy(model, what),
         Choice::Theme(choice) => looks::change(model, choice),
         Choice::Session(session) => run(model, SlashCommand::Sessions(Some(session))),
+        Choice::Hook(choice) => hooks::choose(model, choice),
         Choice::Text(text) => {
             model.composer.load(text);
             Vec::new()
@@ -295,6 +297,7 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
             Vec::new()
         }
         SlashCommand::Permissions => rules::open(model),
+        SlashCommand::Hooks => hooks::open(model),
         SlashCommand::Compact => when_idle(model, agent::Command::Compact),
         SlashCommand::Copy(what) => copy(model, what),
         SlashCommand::Diff(path) => changes::open(model, path),

@@ -335,7 +335,14 @@ fn word(choice: Choice, trigger: &Trigger, then: Then) -> Option<Word> {
         }
         (Choice::Text(word), Trigger::Argument(_) | Trigger::FoldHow) => complete(word),
         (Choice::Text(path), trigger) => Some(path_word(&path, trigger, then)),
-        (Choice::Key(_) | Choice::Command(_) | Choice::Sent(_) | Choice::Thinking(_), _) => None,
+        (
+            Choice::Key(_)
+            | Choice::Command(_)
+            | Choice::Sent(_)
+            | Choice::Thinking(_)
+            | Choice::Hook(_),
+            _,
+        ) => None,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::platform::graphics::{Canvas, Cells};
 use crate::session::{KindFolds, SessionFolds};
 
 use super::find::Query;
+use super::hooks::HookJob;
 use super::images::ImageSource;
 use super::older::Older;
 use super::pager::document::Document;
@@ -80,6 +81,13 @@ pub enum Effect {
         id: RequestId,
         /// What is wanted.
         job: PageJob,
+    },
+    /// Lists, switches or tries hooks.
+    Hooks {
+        /// Which request.
+        id: RequestId,
+        /// What is wanted.
+        job: HookJob,
     },
     /// Searches a long text, off the UI task.
     Find {

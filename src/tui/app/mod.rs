@@ -19,6 +19,7 @@ pub mod find;
 pub mod folds;
 pub mod geometry;
 pub mod history;
+pub mod hooks;
 pub mod images;
 pub mod keymap;
 mod keys;

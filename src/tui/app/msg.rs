@@ -15,6 +15,7 @@ use crate::tui::theme::Library;
 use super::attention::Presence;
 use super::effect::RequestId;
 use super::geometry::Geometry;
+use super::hooks::HookAnswer;
 use super::images::Taken;
 use super::older::Folded;
 use super::pager::search::Hit;
@@ -116,6 +117,13 @@ pub enum Msg {
         id: RequestId,
         /// What it came to, or why not.
         answer: Result<PageAnswer, String>,
+    },
+    /// Answer to `Hooks`.
+    Hooks {
+        /// Which request.
+        id: RequestId,
+        /// What it came to, or why not.
+        answer: Result<HookAnswer, String>,
     },
     /// Answer to `FoldOlder`.
     OlderFolded {

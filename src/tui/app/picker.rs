@@ -17,6 +17,7 @@ use crate::domain::{Mode, ModelName, SessionId, Typed};
 
 use super::editor::{Editor, Lines};
 use super::effect::RequestId;
+use super::hooks::HookChoice;
 use super::keymap::{self, ActionId, ListKey, ModelKey, Press};
 use super::overlay::Step;
 use super::paths;
@@ -44,6 +45,8 @@ pub enum Choice {
     Text(String),
     /// Puts what was sent before into the input.
     Sent(Typed),
+    /// Does something with a hook.
+    Hook(HookChoice),
 }
 
 /// A row.
@@ -116,7 +119,7 @@ pub struct Picker {
 pub enum Beneath {
     /// Nothing.
     Nothing,
-    /// The text that it puts in.
+    /// The text that it puts in, or all there is to know of it.
     Whole,
 }
 
@@ -383,6 +386,11 @@ impl Picker {
     /// A list that was asked for.
     pub fn waiting(title: &'static str, id: RequestId) -> Self {
         Self { state: Loading::Waiting(id), ..Self::ready(title, Vec::new()) }
+    }
+
+    /// Whether its rows were asked for by this.
+    pub fn waits_for(&self, id: RequestId) -> bool {
+        self.state == Loading::Waiting(id)
     }
 
     /// The answer to a request, and the row that holds now. An answer to another one is stale.

@@ -13,8 +13,8 @@ use super::overlay::Overlay;
 use super::picker::Choice;
 use super::turn::Turn;
 use super::{
-    approval, attention, caret, changes, commands, complete, completing, events, images, keys,
-    lines, looks, mouse, older, pager, pages, pictures, recall, search, sidebar, status_line,
+    approval, attention, caret, changes, commands, complete, completing, events, hooks, images,
+    keys, lines, looks, mouse, older, pager, pages, pictures, recall, search, sidebar, status_line,
 };
 
 /// Takes a message in; what it returns is to happen.
@@ -79,6 +79,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Pages { id, answer } => pages::answered(model, id, answer),
+        Msg::Hooks { id, answer } => hooks::answered(model, id, answer),
         Msg::OlderFolded { id, folded } => older::folded(model, id, folded),
         Msg::ModelsListed { id, models } => {
             let mut effects = Vec::new();

@@ -19,6 +19,7 @@ use crate::platform::graphics::{Canvas, Cells};
 use crate::providers::Held;
 use crate::providers::retry::Again;
 use crate::session::{KindFolds, ResultInfo, SessionFolds, TurnOutcome};
+use crate::tui::app::hooks::{HookAnswer, HookJob};
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::model::Settings;
 use crate::tui::app::msg::{Mark, ModelRow};
@@ -44,6 +45,9 @@ impl Services for Desk {
     async fn pages(&self, _: PageJob) -> Result<PageAnswer, String> {
         // The answer is no part of what is tested here.
         std::future::pending().await
+    }
+    async fn hooks(&self, _: HookJob) -> Result<HookAnswer, String> {
+        Err("not in this test".into())
     }
     async fn keep_folds(&self, _: SessionId, _: SessionFolds) -> Result<(), String> {
         Ok(())

@@ -15,6 +15,7 @@ use crate::config::ThemeChoice;
 use crate::domain::{Image, ModelName, TurnId};
 use crate::platform::graphics::{Canvas, Cells};
 use crate::session::{KindFolds, SessionFolds};
+use crate::tui::app::hooks::{HookAnswer, HookJob};
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::msg::ModelRow;
 use crate::tui::app::pages::{PageAnswer, PageJob};
@@ -36,6 +37,9 @@ impl Services for Desk {
         Ok(SessionAnswer::Changed)
     }
     async fn pages(&self, _: PageJob) -> Result<PageAnswer, String> {
+        Err("not in this test".into())
+    }
+    async fn hooks(&self, _: HookJob) -> Result<HookAnswer, String> {
         Err("not in this test".into())
     }
     async fn keep_folds(&self, _: SessionId, _: SessionFolds) -> Result<(), String> {

@@ -7,6 +7,7 @@ mod chat;
 mod completing;
 mod folding;
 mod folds;
+mod hooks;
 mod images;
 mod keys;
 mod looks;

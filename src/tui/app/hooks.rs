@@ -1,0 +1,236 @@
+//! `/hooks`: a list of the hooks there are, and what can be done with one of them: switching it off
+//! or on, and trying it out, which is chosen with its whole command in sight.
+
+use std::sync::Arc;
+
+use crate::domain::NoticeLevel;
+use crate::hooks::{Action, Ended, HookEvent, HookId, Row, Told, Trial};
+
+use super::effect::{Effect, RequestId};
+use super::model::Model;
+use super::overlay::Overlay;
+use super::pager::{Pager, document::Document};
+use super::picker::{Beneath, Choice, Item, Picker};
+
+/// What is asked of the hooks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookJob {
+    /// Which there are.
+    List,
+    /// That one be switched off, or on again; then which there are.
+    Switch(HookId),
+    /// That one be run with a made-up moment.
+    Try(HookId),
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HookAnswer {
+    /// The hooks.
+    Listed(Vec<Row>),
+    /// What the hook did.
+    Tried(Box<Trial>),
+}
+
+/// A row of these lists.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HookChoice {
+    /// What choosing it does.
+    pub does: HookDoes,
+    /// The hook.
+    pub hook: Arc<Row>,
+}
+
+/// What choosing a row does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookDoes {
+    /// Shows what can be done with the hook.
+    Open,
+    /// Switches it off, or on again.
+    Switch,
+    /// Tries it out.
+    Try,
+}
+
+/// Opens the list.
+pub fn open(model: &mut Model) -> Vec<Effect> {
+    ask(model, "Hooks", HookJob::List)
+}
+
+/// Does what a row says.
+pub fn choose(model: &mut Model, HookChoice { does, hook }: HookChoice) -> Vec<Effect> {
+    match does {
+        HookDoes::Open => {
+            let mut picker = Picker::ready("Hook", actions(&hook));
+            picker.beneath = Beneath::Whole;
+            model.overlays.push(Overlay::Picker(Box::new(picker)));
+            Vec::new()
+        }
+        HookDoes::Switch => ask(model, "Hooks", HookJob::Switch(hook.id.clone())),
+        HookDoes::Try => ask(model, "Trying the hook", HookJob::Try(hook.id.clone())),
+    }
+}
+
+/// Takes an answer in. Nobody waits for it where its list was closed.
+pub fn answered(
+    model: &mut Model,
+    id: RequestId,
+    answer: Result<HookAnswer, String>,
+) -> Vec<Effect> {
+    let waits = |overlay: &Overlay| match overlay {
+        Overlay::Picker(picker) => picker.waits_for(id),
+        Overlay::Approval(_) | Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) => {
+            false
+        }
+    };
+    let Some(at) = model.overlays.iter().position(waits) else { return Vec::new() };
+    match answer {
+        Ok(HookAnswer::Listed(rows)) if rows.is_empty() => {
+            model.overlays.remove(at);
+            let text = "There are no hooks. They stand in ~/.slug/settings.json, or in \
+                        .slug/settings.json and .slug/hooks.json of a project.";
+            model.toast(NoticeLevel::Info, text);
+        }
+        Ok(HookAnswer::Listed(rows)) => {
+            if let Some(Overlay::Picker(picker)) = model.overlays.get_mut(at) {
+                picker.fill(id, Ok(rows.into_iter().map(listed).collect()), 0);
+                picker.beneath = Beneath::Whole;
+            }
+        }
+        Ok(HookAnswer::Tried(trial)) => {
+            let document = Document::new(model.requests.issue().0, &told(&trial));
+            let title = format!("{} tried out", name(&trial.hook));
+            if let Some(overlay) = model.overlays.get_mut(at) {
+                *overlay = Overlay::Pager(Box::new(Pager::new(title, Arc::new(document))));
+            }
+        }
+        Err(reason) => {
+            model.overlays.remove(at);
+            model.toast(NoticeLevel::Error, reason);
+        }
+    }
+    Vec::new()
+}
+
+fn ask(model: &mut Model, title: &'static str, job: HookJob) -> Vec<Effect> {
+    let id = model.requests.issue();
+    model.overlays.push(Overlay::Picker(Box::new(Picker::waiting(title, id))));
+    vec![Effect::Hooks { id, job }]
+}
+
+fn listed(row: Row) -> Item {
+    let state = match (&row.action, row.is_on, row.event, &row.last) {
+        (_, false, _, _) => "off",
+        (Action::Unreadable(_), true, _, _) => "unreadable",
+        (_, true, HookEvent::SubagentStop, _) => "no subagents yet",
+        (_, true, _, Some(last)) => last.split(':').next().unwrap_or_default(),
+        (_, true, _, None) => "on",
+    };
+    Item {
+        label: name(&row),
+        detail: one_line(row.action.text()),
+        aside: state.to_owned(),
+        choice: Choice::Hook(HookChoice { does: HookDoes::Open, hook: Arc::new(row) }),
+    }
+}
+
+fn actions(hook: &Arc<Row>) -> Vec<Item> {
+    let item = |label: &str, detail: &str, does| Item {
+        label: label.to_owned(),
+        detail: detail.to_owned(),
+        aside: String::new(),
+        choice: Choice::Hook(HookChoice { does, hook: hook.clone() }),
+    };
+    let switch = match hook.is_on {
+        true => item("Switch off", "until it changes, or is switched on again", HookDoes::Switch),
+        false => item("Switch on", "", HookDoes::Switch),
+    };
+    let tries = match &hook.action {
+        Action::Command { .. } => {
+            Some(item("Try it", "runs the command below, with a made-up input", HookDoes::Try))
+        }
+        Action::Prompt(_) | Action::Unreadable(_) => None,
+    };
+    std::iter::once(switch).chain(tries).collect()
+}
+
+fn name(row: &Row) -> String {
+    format!("{} {}", row.event.name(), row.filter).trim_end().to_owned()
+}
+
+fn one_line(text: &str) -> String {
+    text.lines().collect::<Vec<_>>().join(" ")
+}
+
+/// All there is to know of a hook.
+pub fn about(row: &Row) -> String {
+    let mut text = match &row.action {
+        Action::Command { line, limit } => {
+            format!("{line}\n\nA command, for at most {} s", limit.as_secs_f64())
+        }
+        Action::Prompt(text) => format!("{text}\n\nA text for the model"),
+        Action::Unreadable(why) => format!("It cannot be read: {why}.\n\nUnreadable"),
+    };
+    text.push_str(&format!(", from {}", row.origin));
+    if row.event == HookEvent::SubagentStop {
+        text.push_str("\nslug has no subagents yet, so this never comes.");
+    }
+    if let Some(last) = &row.last {
+        text.push_str(&format!("\nThe last time it {last}"));
+    }
+    text
+}
+
+/// What a trial came to.
+fn told(trial: &Trial) -> String {
+    let verdict = &trial.verdict;
+    let mut text = format!("{}\n\nIt {}", about_command(&trial.hook), verdict_words(trial));
+    if let Some(ran) = &trial.ran {
+        let took = ran.elapsed.as_millis();
+        let ended = match &ran.ended {
+            Ended::Code(code) => format!("It ended with status {code} after {took} ms."),
+            Ended::Signal(signal) => format!("Signal {signal} ended it after {took} ms."),
+            Ended::TimedOut(_) => format!("It was ended after {took} ms."),
+            Ended::NotStarted(_) => "It was not run.".to_owned(),
+            Ended::Cancelled => "It was stopped.".to_owned(),
+        };
+        text.push_str(&format!("\n{ended}\n"));
+        for (what, said) in [("output", &ran.output), ("error", &ran.complaint)] {
+            if !said.trim().is_empty() {
+                text.push_str(&format!("\nStandard {what}:\n{}\n", said.trim_end()));
+            }
+        }
+    }
+    for (what, said) in [
+        ("The model would be told", &verdict.context),
+        ("You would be told", &verdict.message),
+        ("The turn would end", &verdict.stop),
+    ] {
+        if let Some(said) = said {
+            text.push_str(&format!("\n{what}:\n{said}\n"));
+        }
+    }
+    if let Some(input) = &verdict.input {
+        text.push_str(&format!("\nThe call would become:\n{input:#}\n"));
+    }
+    text
+}
+
+fn about_command(row: &Row) -> String {
+    format!("{}\n{}\n\n{}", name(row), row.origin, row.action.text())
+}
+
+fn verdict_words(trial: &Trial) -> String {
+    match &trial.verdict.word {
+        Told::Block(_) if trial.hook.event == HookEvent::PostToolUse => {
+            "would tell the model that the call was wrong.".to_owned()
+        }
+        Told::Block(reason) => format!("blocks: {reason}"),
+        Told::Ask(reason) => format!("asks {reason}").trim_end().to_owned(),
+        Told::Allow(reason) => format!("allows {reason}").trim_end().to_owned(),
+        Told::Nothing => match &trial.verdict.fault {
+            Some(fault) => format!("fails, and is passed over: {fault}"),
+            None => "lets it pass.".to_owned(),
+        },
+    }
+}

@@ -1,0 +1,130 @@
+//! `/hooks`: the list, switching one off, and trying one out.
+
+use std::time::Duration;
+
+use crate::domain::ContentHash;
+use crate::hooks::{Action, Ended, HookEvent, HookId, Origin, Ran, Row, Told, Trial, Verdict};
+use crate::tui::app::hooks::{HookAnswer, HookJob};
+use crate::tui::app::{Effect, Msg};
+use crate::tui::scene::{Scene, screen};
+
+fn row(event: HookEvent, filter: &str, line: &str, at: usize) -> Row {
+    Row {
+        id: HookId(ContentHash::of(line.as_bytes())),
+        event,
+        filter: filter.into(),
+        action: Action::Command { line: line.into(), limit: Duration::from_secs(30) },
+        origin: Origin { file: "/home/me/src/webshop/.slug/settings.json".into(), line: Some(at) },
+        is_on: true,
+        last: None,
+    }
+}
+
+fn rows() -> Vec<Row> {
+    let guard = row(HookEvent::PreToolUse, "Bash|Edit", "./.slug/guard.sh --strict", 4);
+    let text = Action::Prompt("Prefer small commits.".into());
+    vec![
+        Row { last: Some("blocked: not on main".into()), ..guard },
+        row(HookEvent::PostToolUse, "Edit|Write", "cargo fmt 2>&1 | tail -n 5", 9),
+        Row { action: text, ..row(HookEvent::SessionStart, "", "a", 14) },
+        Row { is_on: false, ..row(HookEvent::Stop, "", "cargo test -q", 18) },
+        row(HookEvent::SubagentStop, "", "./count.sh", 22),
+        Row {
+            action: Action::Unreadable("a command hook without `command`".into()),
+            ..row(HookEvent::PreToolUse, "Read", "b", 27)
+        },
+    ]
+}
+
+/// What was asked of the hooks last.
+fn job(scene: &Scene) -> Option<HookJob> {
+    scene.effects.iter().rev().find_map(|effect| match effect {
+        Effect::Hooks { job, .. } => Some(job.clone()),
+        _ => None,
+    })
+}
+
+fn answer(scene: Scene, answer: Result<HookAnswer, String>) -> Scene {
+    let id = scene.effects.iter().rev().find_map(|effect| match effect {
+        Effect::Hooks { id, .. } => Some(*id),
+        _ => None,
+    });
+    scene.msg(Msg::Hooks { id: id.expect("nothing was asked"), answer })
+}
+
+fn listed(width: u16, height: u16, rows: Vec<Row>) -> Scene {
+    let scene = screen(width, height).types("/hooks").key("enter");
+    assert_eq!(job(&scene), Some(HookJob::List));
+    answer(scene, Ok(HookAnswer::Listed(rows)))
+}
+
+#[test]
+fn the_list_at_80_columns() {
+    insta::assert_snapshot!(listed(80, 24, rows()).text());
+}
+
+#[test]
+fn the_list_at_120_columns() {
+    insta::assert_snapshot!(listed(120, 40, rows()).text());
+}
+
+#[test]
+fn one_of_them_at_80_columns() {
+    insta::assert_snapshot!(listed(80, 24, rows()).key("enter").text());
+}
+
+#[test]
+fn without_any_there_is_a_word_on_where_they_go() {
+    listed(80, 24, Vec::new()).shows("There are no hooks");
+}
+
+#[test]
+fn one_is_switched_off_and_the_list_comes_again() {
+    let scene = listed(80, 24, rows()).key("enter").key("enter");
+    let first = rows().remove(0);
+    assert_eq!(job(&scene), Some(HookJob::Switch(first.id.clone())));
+    let after = std::iter::once(Row { is_on: false, ..first }).chain(rows().into_iter().skip(1));
+    answer(scene, Ok(HookAnswer::Listed(after.collect()))).shows("Hooks");
+}
+
+#[test]
+fn what_cannot_be_done_is_told() {
+    let scene = listed(80, 24, rows()).key("enter").key("enter");
+    answer(scene, Err("cannot write it".into())).shows("cannot write it");
+}
+
+/// The command stands there in full before it is run.
+#[test]
+fn one_is_tried_out_with_its_command_in_sight() {
+    let scene = listed(80, 24, rows()).key("enter").key("down");
+    let scene = scene.shows("./.slug/guard.sh --strict").shows("settings.json:4").key("enter");
+    let hook = rows().remove(0);
+    assert_eq!(job(&scene), Some(HookJob::Try(hook.id.clone())));
+    let trial = Trial {
+        hook,
+        ran: Some(Ran {
+            ended: Ended::Code(2),
+            output: "looking\n".into(),
+            complaint: "not on main\u{1b}[2J\n".into(),
+            elapsed: Duration::from_millis(41),
+        }),
+        verdict: Verdict { word: Told::Block("not on main".into()), ..Verdict::default() },
+    };
+    let scene = answer(scene, Ok(HookAnswer::Tried(Box::new(trial))));
+    insta::assert_snapshot!(scene.text());
+}
+
+#[test]
+fn a_trial_that_nobody_waits_for_any_more_shows_nothing() {
+    let scene = listed(80, 24, rows()).key("enter").key("down").key("enter").key("esc");
+    let overlays = scene.model.overlays.len();
+    let scene = answer(scene, Err("too late".into()));
+    assert_eq!(scene.model.overlays.len(), overlays);
+    scene.hides("too late");
+}
+
+/// The lists have their keys; there is nothing to switch in a hook that only cannot be read but off.
+#[test]
+fn only_a_command_can_be_tried() {
+    listed(80, 24, rows()).key("down").key("down").key("enter").shows("Switch off").hides("Try it");
+}
