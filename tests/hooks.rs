@@ -159,5 +159,6 @@ fn a_hook_starts_no_hooks() {
     assert_eq!(ran.out, "Outer.\n", "{}", ran.told());
     assert_eq!(desk.read("count"), "x\n");
     let outer = server.chats().pop().unwrap();
-    assert!(outer.body.contains("Inner."), "what it printed is context: {}", outer.body);
+    let sent = outer.body.to_string();
+    assert!(sent.contains("Inner."), "what it printed is context: {sent}");
 }

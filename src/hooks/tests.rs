@@ -426,8 +426,9 @@ async fn the_same_command_runs_once_and_plan_mode_confines_it() {
         hooks.fire(&scene(Mode::Plan), &call("Read", "a"), &CancellationToken::new()).await;
     assert!(matches!(merged.word, Word::Block(_)), "{merged:?}");
     let orders = runner.0.lock().unwrap();
-    let lines: Vec<(&str, Confine)> =
+    let mut lines: Vec<(&str, Confine)> =
         orders.iter().map(|order| (order.line.as_str(), order.confine)).collect();
+    lines.sort_unstable_by_key(|(line, _)| *line);
     assert_eq!(lines, [("0", Confine::ReadOnly), ("2", Confine::ReadOnly)]);
     let last: Vec<Option<String>> = hooks.rows().into_iter().map(|row| row.last).collect();
     assert_eq!(last, [Some("passed".into()), Some("blocked: said no".into()), None]);

@@ -100,8 +100,11 @@ pub(super) fn open(model: &Model) -> Option<Open> {
             let list = page.list.as_ref()?;
             Some(Open { key: "rules".to_owned(), lines: rule_list(model, page, list.rules.len()) })
         }
-        // Only a key opens it.
-        Some(Overlay::Pager(_)) => None,
+        Some(Overlay::Pager(pager)) => {
+            let text = pager.document.read(0..pager.document.len());
+            let key = format!("pager {}", pager.document.id());
+            Some(Open { key, lines: lines(Who::Note, &text) })
+        }
         None if model.focus == Focus::Sidebar => sessions(model, &model.sidebar),
         None => None,
     }
