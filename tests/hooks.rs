@@ -12,6 +12,7 @@ mod support;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
+use slug_code::platform::sandbox;
 use support::desk::{Desk, Ran};
 use support::model_server::{ModelServer, Reply};
 
@@ -105,26 +106,50 @@ fn s72_a_deny_rule_stands_above_a_hook_s_yes() {
     }
 }
 
-/// Plan mode changes nothing, whoever wants it.
+/// Whether this machine has a sandbox.
+fn has_sandbox(desk: &Desk) -> bool {
+    let path = std::env::var_os("PATH").unwrap();
+    sandbox::find(None, &path, &desk.workspace()).is_ok()
+}
+
+/// Plan mode changes nothing, whoever wants it. In a sandbox a hook can still look; without one it
+/// is not run, and a guard that is not run lets nothing through.
 #[test]
 fn s106_a_hook_that_writes_is_refused_in_plan_mode() {
     let desk = Desk::new();
     desk.write("a.txt", "alpha\n");
     desk.write("note.txt", "mind the gap\n");
-    let read = json!({"file_path": "a.txt"});
-    hook(&desk, "PreToolUse", "Read", "touch made", 30.0);
-    let (told, ran) = one_call(&desk, "Read", &read, &["--plan"]);
-    assert!(told.contains("It is not run in plan mode"), "{told}");
-    ran.exits(4);
-    hook(&desk, "PostToolUse", "Read", "touch made", 30.0);
-    let (told, ran) = one_call(&desk, "Read", &read, &["--plan"]);
-    assert!(told.contains("alpha"), "{told}");
-    assert!(ran.err.contains("not run in plan mode"), "{}", ran.told());
-    ran.exits(0);
-    assert!(!desk.path("made").exists());
+    let (read, plan) = (json!({"file_path": "a.txt"}), ["--plan"]);
+    let sandboxed = has_sandbox(&desk);
+    for event in ["PreToolUse", "PostToolUse"] {
+        hook(&desk, event, "Read", "touch made && echo written", 30.0);
+        let (told, ran) = one_call(&desk, "Read", &read, &plan);
+        assert!(!desk.path("made").exists() && !told.contains("written"), "{told}");
+        assert_eq!(told.contains("alpha"), sandboxed || event == "PostToolUse", "{told}");
+        assert!(ran.err.contains("settings.json:1"), "{}", ran.told());
+    }
     hook(&desk, "PreToolUse", "Read", "cat note.txt", 30.0);
-    let (told, _) = one_call(&desk, "Read", &read, &["--plan"]);
-    assert!(told.contains("alpha") && told.contains("mind the gap"), "{told}");
+    let (told, ran) = one_call(&desk, "Read", &read, &plan);
+    assert!(told.contains("alpha") && told.contains("mind the gap"), "{told}\n{}", ran.told());
+    if sandboxed {
+        hook(&desk, "PreToolUse", "Read", "grep -q alpha a.txt && exit 2", 30.0);
+        let (told, _) = one_call(&desk, "Read", &read, &plan);
+        assert!(!told.contains("alpha"), "a guard stands guard there, too: {told}");
+    }
+}
+
+#[test]
+fn s115_a_hook_runs_inside_the_sandbox_that_is_in_force() {
+    let desk = Desk::new();
+    if !has_sandbox(&desk) {
+        return;
+    }
+    desk.write("a.txt", "alpha\n");
+    hook(&desk, "PreToolUse", "Read", "touch inside; touch ../escaped; true", 30.0);
+    let read = json!({"file_path": "a.txt"});
+    let (told, ran) = one_call(&desk, "Read", &read, &["--sandbox", "."]);
+    assert!(told.contains("alpha"), "{told}\n{}", ran.told());
+    assert!(desk.path("inside").exists() && !desk.path("../escaped").exists());
 }
 
 #[test]

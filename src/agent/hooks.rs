@@ -85,6 +85,9 @@ impl Hooked {
         let message = match request.matter {
             Matter::Permission => format!("slug asks whether {} may run.", request.tool),
             Matter::Repeats => format!("slug asks whether {} may run again.", request.tool),
+            Matter::Outside => {
+                format!("slug asks whether {} may run outside the sandbox.", request.tool)
+            }
             Matter::Budget => "slug asks about its budget.".into(),
         };
         self.fire_aside(Moment::Notification { kind: "permission_prompt", message });
@@ -153,7 +156,11 @@ pub(super) async fn before(
 
 /// Whether hooks let a call stand as the person wrote it, who has said yes to these arguments. One
 /// that would change them refuses it.
-pub(super) async fn let_stand(gate: &Gate, call: &ToolCall, input: &Value) -> Result<(), ToolOutput> {
+pub(super) async fn let_stand(
+    gate: &Gate,
+    call: &ToolCall,
+    input: &Value,
+) -> Result<(), ToolOutput> {
     let (_, story) = before(gate, call, (input.clone(), Whose::Persons)).await?;
     match story.whose {
         Whose::Hooks(who) => Err(denied(&format!("{who} would change what the user wrote."))),

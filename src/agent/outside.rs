@@ -132,6 +132,7 @@ async fn ask(
         rule_file: gate.powers.rule_file(),
         preview: None,
     };
+    gate.hooks.notify_of(&request);
     gate.events.tell(Event::ApprovalAsked(Box::new(request))).await;
     match answered(gate, id, answer).await? {
         Answer::Once | Answer::Part { .. } | Answer::Session { .. } | Answer::Always { .. } => {

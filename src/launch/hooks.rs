@@ -1,20 +1,25 @@
 //! How the commands of hooks are run: below a supervisor, as the model's own commands are, with the
 //! same environment and a few names more.
 //!
-//! In plan mode nothing may be changed, and what a program does cannot be told from its name: a
-//! hook's command is run there only where the same analysis that decides commands in plan mode
-//! knows it to read.
+//! Where a sandbox is in force they run inside it. In plan mode nothing may be changed, and what a
+//! program does cannot be told from its name: there they run in a sandbox in which only a folder of
+//! their own can be written. Where this machine has none, a command is run only if the analysis
+//! that decides commands in plan mode knows it to read.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use tempfile::TempDir;
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{Access, Mode, Outcome};
+use crate::domain::{Access, Mode, Network, Outcome, View};
 use crate::hooks::{Confine, Ended, HookFiles, Hooks, IN_HOOK, Order, Ran, Runner, VARIABLES};
 use crate::permissions::store::ProjectFiles;
 use crate::permissions::{Query, RuleSet, Workspace, decide};
 use crate::platform::process::{Piped, ProcessHost};
+use crate::platform::sandbox;
 use crate::tools::ExitCause;
 
 use super::ground::Ground;
@@ -23,7 +28,8 @@ use super::ground::Ground;
 pub(super) fn hooks(
     ground: &Ground,
     project: ProjectFiles,
-    processes: Arc<ProcessHost>,
+    inside: Arc<ProcessHost>,
+    host: Arc<ProcessHost>,
 ) -> Arc<Hooks> {
     let project = match project {
         ProjectFiles::Trusted => Some(ground.cwd.clone()),
@@ -32,34 +38,51 @@ pub(super) fn hooks(
     let files = HookFiles { home: ground.home.root().to_owned(), project };
     // A hook that runs slug must not be run by that again.
     let files = std::env::var_os(IN_HOOK).is_none().then_some(files);
-    let workspace = ground.workspace();
-    Arc::new(Hooks::new(files, Arc::new(Commands { processes, workspace })))
+    let (workspace, read_only) = (ground.workspace(), OnceCell::new());
+    Arc::new(Hooks::new(files, Arc::new(Commands { inside, host, workspace, read_only })))
 }
 
 struct Commands {
-    processes: Arc<ProcessHost>,
+    /// Inside the sandbox that is in force, if one is.
+    inside: Arc<ProcessHost>,
+    host: Arc<ProcessHost>,
     workspace: Workspace,
+    /// For plan mode; made when it is first needed.
+    read_only: OnceCell<Option<ReadOnly>>,
+}
+
+/// A sandbox in which nothing can be changed but a folder of its own.
+struct ReadOnly {
+    host: ProcessHost,
+    scratch: TempDir,
 }
 
 #[async_trait]
 impl Runner for Commands {
     async fn run(&self, order: Order, cancel: &CancellationToken) -> Ran {
-        if order.confine == Confine::ReadOnly && !self.only_reads(&order) {
+        let read_only = match order.confine {
+            Confine::Usual => None,
+            Confine::ReadOnly => self.read_only().await,
+        };
+        if order.confine == Confine::ReadOnly && read_only.is_none() && !self.only_reads(&order) {
             return not_run(
-                "It is not run in plan mode, since it might change something. Leave plan mode, or \
-                 switch the hook off with /hooks.",
+                "It is not run in plan mode: it might change something, and there is no sandbox \
+                 here that would keep it from that. Leave plan mode, or switch it off with /hooks.",
             );
         }
         let here = order.cwd.as_os_str().to_owned();
-        let variables = VARIABLES.map(|name| (name, here.clone()));
+        let mut variables: Vec<_> = VARIABLES.map(|name| (name, here.clone())).into();
+        variables.push((IN_HOOK, "1".into()));
+        variables.extend(read_only.map(|it| ("TMPDIR", it.scratch.path().as_os_str().to_owned())));
         let piped = Piped {
             line: order.line,
             cwd: order.cwd,
             timeout: order.limit,
             input: order.input,
-            variables: variables.into_iter().chain([(IN_HOOK, "1".into())]).collect(),
+            variables,
         };
-        match self.processes.run_piped(piped, cancel).await {
+        let processes = read_only.map_or(&*self.inside, |it| &it.host);
+        match processes.run_piped(piped, cancel).await {
             Ok(said) => Ran {
                 ended: match said.exit.cause {
                     ExitCause::Code(code) => Ended::Code(code),
@@ -77,10 +100,40 @@ impl Runner for Commands {
 }
 
 impl Commands {
+    async fn read_only(&self) -> Option<&ReadOnly> {
+        let found = self.read_only.get_or_init(|| async {
+            let (host, root) = (self.host.clone(), self.workspace.root().to_owned());
+            let made = tokio::task::spawn_blocking(move || ReadOnly::make(&host, &root));
+            made.await.ok().flatten()
+        });
+        found.await.as_ref()
+    }
+
     fn only_reads(&self, order: &Order) -> bool {
         let access = Access::Run { command: order.line.clone(), cwd: order.cwd.clone() };
         let query = Query::resolve("Bash", &[access], &self.workspace);
         decide(&query, &RuleSet::new(), Mode::Plan, &self.workspace).outcome() == Outcome::Allow
+    }
+}
+
+impl ReadOnly {
+    /// `None` where this machine has no sandbox.
+    fn make(host: &ProcessHost, workspace: &Path) -> Option<Self> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let means = sandbox::find(None, &path, workspace).ok()?;
+        let scratch = tempfile::tempdir().ok()?;
+        let view = View {
+            dir: scratch.path().canonicalize().ok()?,
+            fixed: Vec::new(),
+            held: Vec::new(),
+            absent: Vec::new(),
+            covered: Vec::new(),
+            private: Vec::new(),
+            kept: Vec::new(),
+            network: Network::On,
+        };
+        let host = host.inside(means, Arc::new(move || Ok(view.clone())));
+        Some(Self { host, scratch })
     }
 }
 

@@ -35,7 +35,11 @@ pub fn decide_with(
     let decision = decide(query, rules, mode, workspace);
     match (word, decision.outcome(), mode) {
         (HookWord::Ask(reason), Outcome::Allow, _) => decision.by_hook(Outcome::Ask, reason),
-        (HookWord::Allow(reason), Outcome::Ask, Mode::Ask | Mode::AllowEdits | Mode::Yolo) => {
+        (
+            HookWord::Allow(reason),
+            Outcome::Ask,
+            Mode::Ask | Mode::AllowEdits | Mode::Sandbox | Mode::Yolo,
+        ) => {
             let unasked = decide(query, rules, Mode::Yolo, workspace);
             match unasked.outcome() {
                 Outcome::Allow => unasked.by_hook(Outcome::Allow, reason),
