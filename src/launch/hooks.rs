@@ -74,13 +74,15 @@ impl Runner for Commands {
         let mut variables: Vec<_> = VARIABLES.map(|name| (name, here.clone())).into();
         variables.push((IN_HOOK, "1".into()));
         variables.extend(read_only.map(|it| ("TMPDIR", it.scratch.path().as_os_str().to_owned())));
-        let piped = Piped {
-            line: order.line,
-            cwd: order.cwd,
-            timeout: order.limit,
-            input: order.input,
-            variables,
+        let (line, cwd) = match read_only {
+            None => (order.line, order.cwd),
+            // A sandbox begins in its own folder.
+            Some(it) => {
+                let to = order.cwd.to_string_lossy().replace('\'', r"'\''");
+                (format!("cd '{to}' || exit 127\n{}", order.line), it.scratch.path().to_owned())
+            }
         };
+        let piped = Piped { line, cwd, timeout: order.limit, input: order.input, variables };
         let processes = read_only.map_or(&*self.inside, |it| &it.host);
         match processes.run_piped(piped, cancel).await {
             Ok(said) => Ran {
