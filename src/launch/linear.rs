@@ -106,19 +106,15 @@ impl Desk {
         for item in asked.items() {
             question.push_str(&format!("  It has {}.\n", item.path.display()));
             for (mark, line) in &item.lines {
-                let line = line.replace(['
-', '	'], " ");
+                let line = line.replace(['\n', '\t'], " ");
                 match mark {
                     // What would run is shown, however often it was seen.
                     trust::Mark::Same if item.kind == trust::ItemKind::Hooks => {
-                        question.push_str(&format!("    {line}
-"));
+                        question.push_str(&format!("    {line}\n"));
                     }
                     trust::Mark::Same => {}
-                    trust::Mark::New => question.push_str(&format!("    New: {line}
-")),
-                    trust::Mark::Gone => question.push_str(&format!("    Gone: {line}
-")),
+                    trust::Mark::New => question.push_str(&format!("    New: {line}\n")),
+                    trust::Mark::Gone => question.push_str(&format!("    Gone: {line}\n")),
                 }
             }
         }

@@ -61,7 +61,7 @@ pub fn inventory(folder: &Path) -> Vec<Item> {
 /// The files of the folder that hooks run.
 fn scripts(folder: &Path) -> impl Iterator<Item = Item> {
     let is_script = |path: &PathBuf| !POWERS.iter().any(|(name, _)| path == Path::new(name));
-    let paths = self::powers(folder).into_iter().map(|(path, _)| path).filter(is_script);
+    let paths = powers(folder).into_iter().map(|(path, _)| path).filter(is_script);
     let lines = || vec!["run by a hook".to_owned()];
     paths.map(move |path| Item { path, kind: ItemKind::Hooks, lines: lines() })
 }

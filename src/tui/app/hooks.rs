@@ -79,9 +79,11 @@ pub fn answered(
 ) -> Vec<Effect> {
     let waits = |overlay: &Overlay| match overlay {
         Overlay::Picker(picker) => picker.waits_for(id),
-        Overlay::Approval(_) | Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) => {
-            false
-        }
+        Overlay::Approval(_)
+        | Overlay::Reading(_)
+        | Overlay::Pager(_)
+        | Overlay::Changes(_)
+        | Overlay::Rules(_) => false,
     };
     let Some(at) = model.overlays.iter().position(waits) else { return Vec::new() };
     match answer {
