@@ -199,6 +199,14 @@ fn s16_no_wildcard_allows_code_for_a_shell_or_an_interpreter() {
 }
 
 #[test]
+fn s19_a_descriptor_that_may_not_be_open_is_not_static() {
+    let every = Attack::new(Mode::Ask).allow("Bash(*)");
+    // bash reads the descriptor 12 here, and runs nothing when there is none.
+    every.all(Ask, &["ls 2>&12>&1 && ls x", "ls >&3", "ls <&3", "ls 2>&3-", "ls >&01"]);
+    every.all(Allow, &["ls 2>&1>/dev/null", "ls 3>&1", "ls 3>&-", "ls >&2", "ls <&0"]);
+}
+
+#[test]
 fn s21_options_in_front_do_not_hide_a_subcommand() {
     denied("Bash(git push *)").all(
         Deny,

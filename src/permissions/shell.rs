@@ -594,7 +594,10 @@ impl Walker {
             IoFileRedirectKind::DuplicateOutput => (">&", Direction::Write),
         };
         match target {
-            IoFileRedirectTarget::Fd(target) => Some(format!("{fd}{operator}{target}")),
+            IoFileRedirectTarget::Fd(target) => {
+                self.copied_from(&target.to_string());
+                Some(format!("{fd}{operator}{target}"))
+            }
             IoFileRedirectTarget::Filename(word) => {
                 let word = self.word(&word.value);
                 let text = format!("{fd}{operator}{}", quote(&word.text));
@@ -605,6 +608,7 @@ impl Walker {
                 let word = self.word(&word.value);
                 let number = word.text.strip_suffix('-').unwrap_or(&word.text);
                 if word.is_literal() && number.chars().all(|c| c.is_ascii_digit()) {
+                    self.copied_from(number);
                     return Some(format!("{fd}{operator}{}", word.text));
                 }
                 let text = format!("{fd}{operator}{}", quote(&word.text));
@@ -615,6 +619,14 @@ impl Walker {
                 self.process_substitution(script);
                 None
             }
+        }
+    }
+
+    /// A command whose redirection fails does not run, and above 2 it is not known what is open.
+    /// Nothing is copied where a descriptor is closed.
+    fn copied_from(&mut self, number: &str) {
+        if !matches!(number, "" | "0" | "1" | "2") {
+            self.not_static("it copies a descriptor that it may not have");
         }
     }
 
