@@ -51,11 +51,11 @@ pub(super) fn shown(items: &[Item]) -> Shown {
 }
 
 /// The items with the files that `changed`, each against what was shown of it before.
-pub(super) fn asked(items: Vec<Item>, before: &Shown, changed: &[PathBuf]) -> Vec<Asked> {
-    let now = shown(&items);
+pub(super) fn asked(items: &[Item], before: &Shown, changed: &[PathBuf]) -> Vec<Asked> {
+    let now = shown(items);
     let mut told: Vec<&PathBuf> = Vec::new();
     let mut all = Vec::new();
-    for item in &items {
+    for item in items {
         let is_changed = changed.contains(&item.path);
         let (then, is_first) = (before.get(&item.path), !told.contains(&&item.path));
         told.push(&item.path);

@@ -127,7 +127,7 @@ impl TrustStore {
         let then = self.answers.folders.iter().find(|then| then.is_same(&now));
         let changed = then.map(|then| now.changed_since(then)).unwrap_or_default();
         let before = then.map_or_else(Shown::new, |then| then.shown.clone());
-        Ok(Question { items: since::asked(items, &before, &changed), folder: now })
+        Ok(Question { items: since::asked(&items, &before, &changed), folder: now })
     }
 
     /// Keeps a yes for a folder with what is in it now.

@@ -55,9 +55,9 @@ fn settings_are_read_in_order_and_the_projects_only_when_trusted() {
 }
 
 /// Changes a rule of one of the files that count in a trusted project.
-fn change(scene: &Scene, file: &Path, edit: RuleEdit) -> Result<(), store::SaveError> {
+fn change(scene: &Scene, file: &Path, edit: &RuleEdit) -> Result<(), store::SaveError> {
     let mut settings = Settings::read(&scene.workspace, ProjectFiles::Trusted);
-    settings.change(file, &edit, |_| false).map(|_| ())
+    settings.change(file, edit, |_| false).map(|_| ())
 }
 
 fn rule(text: &str) -> store::Listed {
@@ -82,7 +82,7 @@ fn saving_a_rule_keeps_the_rest_of_the_file() {
     let before = r#"{"z":1,"permissions":{"deny":["Bash(rm *)"],"x":2},"hooks":{"b":1,"a":2}}"#;
     let file = with_text(&scene, before);
     for _ in 0..2 {
-        change(&scene, &file, RuleEdit::Add(rule("Bash(ls)"))).unwrap();
+        change(&scene, &file, &RuleEdit::Add(rule("Bash(ls)"))).unwrap();
     }
     assert_eq!(
         flat(&file),
@@ -96,16 +96,16 @@ fn a_rule_is_removed_and_replaced_where_it_stands() {
     let before =
         r#"{"permissions":{"allow":["Bash(a)","Bash(b)","Bash(c)"],"deny":["Bash(d)"]},"z":1}"#;
     let file = with_text(&scene, before);
-    change(&scene, &file, RuleEdit::Remove(rule("Bash(a)"))).unwrap();
+    change(&scene, &file, &RuleEdit::Remove(rule("Bash(a)"))).unwrap();
     let to = rule("Bash(b *)");
-    change(&scene, &file, RuleEdit::Replace { from: rule("Bash(b)"), to }).unwrap();
+    change(&scene, &file, &RuleEdit::Replace { from: rule("Bash(b)"), to }).unwrap();
     let to = (RuleKind::Deny, "Bash(c)".to_owned());
-    change(&scene, &file, RuleEdit::Replace { from: rule("Bash(c)"), to }).unwrap();
+    change(&scene, &file, &RuleEdit::Replace { from: rule("Bash(c)"), to }).unwrap();
     assert_eq!(
         flat(&file),
         r#"{"permissions":{"allow":["Bash(b*)"],"deny":["Bash(d)","Bash(c)"]},"z":1}"#
     );
-    let error = change(&scene, &file, RuleEdit::Remove(rule("Bash(a)"))).unwrap_err();
+    let error = change(&scene, &file, &RuleEdit::Remove(rule("Bash(a)"))).unwrap_err();
     assert!(error.to_string().contains("any more"), "{error}");
 }
 
@@ -114,7 +114,7 @@ fn only_the_files_that_count_are_changed() {
     let scene = scene();
     let file = scene.path("package.json");
     std::fs::write(&file, "{}").unwrap();
-    assert!(change(&scene, &file, RuleEdit::Add(rule("Bash(a)"))).is_err());
+    assert!(change(&scene, &file, &RuleEdit::Add(rule("Bash(a)"))).is_err());
     assert_eq!(flat(&file), "{}");
 }
 
@@ -145,10 +145,10 @@ fn a_saved_file_is_private_and_a_broken_one_is_left_alone() {
     let scene = scene();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let file = store::rule_file(&scene.workspace, ProjectFiles::Untrusted).0;
-    change(&scene, &file, RuleEdit::Add(rule("Bash(a)"))).unwrap();
+    change(&scene, &file, &RuleEdit::Add(rule("Bash(a)"))).unwrap();
     assert_eq!((mode(&file), mode(scene.workspace.slug_home())), (0o600, 0o700));
     std::fs::write(&file, "{").unwrap();
-    let error = change(&scene, &file, RuleEdit::Add(rule("Bash(b)"))).unwrap_err();
+    let error = change(&scene, &file, &RuleEdit::Add(rule("Bash(b)"))).unwrap_err();
     assert!(error.to_string().contains("Repair it"), "{error}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{");
 }

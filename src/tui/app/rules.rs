@@ -56,7 +56,7 @@ pub enum Stage {
     /// The selected rule goes with the same key again.
     Removing,
     /// They are typed.
-    Typing(Typing),
+    Typing(Box<Typing>),
 }
 
 /// What is typed.
@@ -152,7 +152,8 @@ impl RulesPage {
 
     fn type_in(&mut self, what: What, text: &str) {
         self.failed = None;
-        self.stage = Stage::Typing(Typing { what, editor: Editor::with_text(Lines::One, text) });
+        let editor = Editor::with_text(Lines::One, text);
+        self.stage = Stage::Typing(Box::new(Typing { what, editor }));
     }
 
     fn choose(&mut self, key: RulesKey, page: isize, refused: &[Refused]) -> Then {
