@@ -121,7 +121,7 @@ pub(super) fn parts(
         workspace: Arc::new(workspace),
         registry: Arc::new(Registry::standard()),
         files: Arc::new(DiskFiles::default()),
-        hooks: hooks::hooks(ground, project, inside.clone(), processes.clone()),
+        hooks: hooks::hooks(ground, project, inside.clone(), processes.clone(), redactor),
         processes: inside,
         outside,
         project,

@@ -19,6 +19,7 @@ use crate::hooks::{Confine, Ended, HookFiles, Hooks, IN_HOOK, Order, Ran, Runner
 use crate::permissions::store::ProjectFiles;
 use crate::permissions::{Query, RuleSet, Workspace, decide};
 use crate::platform::process::{Piped, ProcessHost};
+use crate::platform::redact::Redactor;
 use crate::platform::sandbox;
 use crate::tools::ExitCause;
 
@@ -30,6 +31,7 @@ pub(super) fn hooks(
     project: ProjectFiles,
     inside: Arc<ProcessHost>,
     host: Arc<ProcessHost>,
+    redactor: &Redactor,
 ) -> Arc<Hooks> {
     let project = match project {
         ProjectFiles::Trusted => Some(ground.cwd.clone()),
@@ -39,7 +41,9 @@ pub(super) fn hooks(
     // A hook that runs slug must not be run by that again.
     let files = std::env::var_os(IN_HOOK).is_none().then_some(files);
     let (workspace, read_only) = (ground.workspace(), OnceCell::new());
-    Arc::new(Hooks::new(files, Arc::new(Commands { inside, host, workspace, read_only })))
+    let redactor = redactor.clone();
+    let commands = Commands { inside, host, workspace, redactor, read_only };
+    Arc::new(Hooks::new(files, Arc::new(commands)))
 }
 
 struct Commands {
@@ -47,6 +51,8 @@ struct Commands {
     inside: Arc<ProcessHost>,
     host: Arc<ProcessHost>,
     workspace: Workspace,
+    /// What a hook prints may go to the model and the log.
+    redactor: Redactor,
     /// For plan mode; made when it is first needed.
     read_only: OnceCell<Option<ReadOnly>>,
 }
@@ -92,8 +98,8 @@ impl Runner for Commands {
                     ExitCause::TimedOut => Ended::TimedOut(order.limit),
                     ExitCause::Cancelled => Ended::Cancelled,
                 },
-                output: said.output,
-                complaint: said.complaint,
+                output: self.redactor.own(&said.output).into_owned(),
+                complaint: self.redactor.own(&said.complaint).into_owned(),
                 elapsed: said.exit.elapsed,
             },
             Err(error) => not_run(&format!("It cannot be run: {error}.")),

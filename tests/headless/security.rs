@@ -71,6 +71,26 @@ fn s100_slugs_own_key_in_a_result_is_gone_before_the_model_has_it() {
 }
 
 #[test]
+fn s100_slugs_own_key_in_what_a_hook_prints_is_gone_before_the_model_has_it() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write("notes", &format!("the key is {KEY}!\n"));
+    let run = |command: &str| json!([{"hooks": [{"type": "command", "command": command}]}]);
+    let hooks = json!({
+        "UserPromptSubmit": run("cat notes"),
+        "PostToolUse": run("cat notes >&2; exit 2"),
+    });
+    desk.write_home("settings.json", &json!({"hooks": hooks}).to_string());
+    server.reply(Reply::calls("", &[("g1", "Glob", json!({"pattern": "n*"}))]));
+    server.reply(Reply::text("Done."));
+    let output = with_key(&desk, &server, &["-p", "go"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let last = server.chats().pop().unwrap().body.to_string();
+    assert_eq!(last.matches("the key is [redacted: slug's key for ").count(), 2, "{last}");
+    assert!(!last.contains("CANARY"), "{last}");
+    assert_nowhere(&desk.slug_home(), "CANARY");
+}
+
+#[test]
 fn s102_a_refusal_that_repeats_the_key_leaves_it_nowhere() {
     let (desk, server) = (Desk::new(), ModelServer::start());
     for _ in 0..3 {
