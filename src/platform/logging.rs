@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use chrono::{Local, NaiveDate};
 use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::FmtSpan;
+use tracing_subscriber::layer::SubscriberExt;
 
 use super::paths::{private_dir, private_file};
 use super::redact::Redactor;
@@ -52,10 +53,18 @@ pub fn start(
 ) -> Result<LogGuard, LoggingError> {
     let (writer, guard) = writer(folder, redactor)
         .map_err(|source| LoggingError::Folder { folder: folder.to_owned(), source })?;
-    let filter = EnvFilter::builder().parse_lossy(filter.unwrap_or(DEFAULT_FILTER));
-    let subscriber = subscriber(writer, filter);
+    let subscriber = subscriber(writer, targets(filter.unwrap_or(DEFAULT_FILTER)));
     tracing::subscriber::set_global_default(subscriber).map_err(|_| LoggingError::Started)?;
     Ok(guard)
+}
+
+/// Levels by the modules that they hold for. What cannot be read of a list is left out; one of
+/// which nothing can be read says nothing.
+fn targets(list: &str) -> Targets {
+    let readable = |it: &&str| !it.is_empty() && it.parse::<Targets>().is_ok();
+    let list: Vec<&str> = list.split(',').map(str::trim).filter(readable).collect();
+    let list = if list.is_empty() { DEFAULT_FILTER.to_owned() } else { list.join(",") };
+    list.parse().unwrap_or_default()
 }
 
 fn writer(folder: &Path, redactor: Redactor) -> io::Result<(NonBlocking, LogGuard)> {
@@ -70,14 +79,15 @@ fn writer(folder: &Path, redactor: Redactor) -> io::Result<(NonBlocking, LogGuar
 /// line says how long it took.
 fn subscriber(
     writer: NonBlocking,
-    filter: EnvFilter,
+    filter: Targets,
 ) -> impl tracing::Subscriber + Send + Sync + 'static {
     tracing_subscriber::fmt()
         .with_writer(writer)
-        .with_env_filter(filter)
+        .with_max_level(tracing::Level::TRACE)
         .with_ansi(false)
         .with_span_events(FmtSpan::CLOSE)
         .finish()
+        .with(filter)
 }
 
 /// Takes secrets out of each line. A line arrives in one write.
@@ -155,11 +165,32 @@ mod tests {
     }
 
     #[test]
+    fn a_list_says_which_modules_tell_how_much() {
+        use tracing::Level;
+        let rows = [
+            (DEFAULT_FILTER, "slug_code::agent", Level::INFO, true),
+            (DEFAULT_FILTER, "slug_code::agent", Level::DEBUG, false),
+            (DEFAULT_FILTER, "hyper", Level::INFO, false),
+            (DEFAULT_FILTER, "hyper", Level::WARN, true),
+            ("debug", "hyper", Level::DEBUG, true),
+            ("warn,slug_code::agent=debug", "slug_code::agent::turn", Level::DEBUG, true),
+            ("warn,slug_code::agent=debug", "slug_code::tui", Level::DEBUG, false),
+            ("loud, slug_code=trace", "slug_code::tui", Level::TRACE, true),
+            ("slug_code=loud", "slug_code::tui", Level::INFO, true),
+            ("off", "slug_code::tui", Level::ERROR, false),
+            ("", "slug_code::tui", Level::INFO, true),
+        ];
+        for (list, module, level, told) in rows {
+            assert_eq!(targets(list).would_enable(module, &level), told, "{list} {module} {level}");
+        }
+    }
+
+    #[test]
     fn lines_carry_their_spans_and_no_secrets() {
         let folder = tempfile::tempdir().unwrap();
         let redactor = Redactor::default();
         let (writer, guard) = writer(folder.path(), redactor.clone()).unwrap();
-        let subscriber = subscriber(writer, EnvFilter::new("trace"));
+        let subscriber = subscriber(writer, targets("trace"));
         redactor.learn(&SecretString::from("CANARY-VALUE"));
         tracing::subscriber::with_default(subscriber, || {
             let _turn = tracing::info_span!("turn", turn = 3, model = "local").entered();
@@ -198,6 +229,6 @@ mod tests {
 
     #[test]
     fn the_default_filter_is_understood() {
-        assert!(DEFAULT_FILTER.parse::<EnvFilter>().is_ok());
+        assert!(DEFAULT_FILTER.parse::<Targets>().is_ok());
     }
 }
