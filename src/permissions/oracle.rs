@@ -11,14 +11,19 @@ use super::words::quote;
 
 /// Runs `script` with nothing but `show` on the path, and gives the arguments of each call.
 fn argv(script: &str, folder: &Path) -> Vec<Vec<String>> {
-    let output = Command::new(bash())
-        .args(["--noprofile", "--norc", "-c"])
+    let mut run = Command::new(bash());
+    run.args(["--noprofile", "--norc", "-c"])
         .arg(script)
         .env_clear()
         .env("PATH", folder)
-        .current_dir(folder)
-        .output()
-        .unwrap();
+        .current_dir(folder);
+    // A test beside this one that starts a program may hold the fresh stub open for a moment.
+    let output = loop {
+        let output = run.output().unwrap();
+        if !String::from_utf8_lossy(&output.stderr).contains("Text file busy") {
+            break output;
+        }
+    };
     let text = String::from_utf8(output.stdout).unwrap();
     let calls = text.split('\u{1}').skip(1);
     calls.map(|call| call.split_terminator('\u{2}').map(str::to_owned).collect()).collect()
