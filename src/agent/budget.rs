@@ -13,12 +13,11 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::domain::{
-    Answer, ApprovalId, ApprovalRequest, Budget, Budgets, CallId, Matter, Message, Money,
-    NoticeLevel, Price, Role, TurnId, Usage,
+    Answer, ApprovalId, Budget, Budgets, CallId, CallInput, Matter, Message, Money, NoticeLevel,
+    Price, Role, ToolCall, TurnId, Usage,
 };
 use crate::session::{Spending, Spent};
 
-use super::Event;
 use super::driver::Agent;
 use super::gate::{Gate, Person};
 
@@ -196,22 +195,14 @@ impl Agent {
 
     async fn ask_for_more(&self, gate: &Gate, overdraft: Overdraft) -> Question {
         let (id, answer) = gate.asks.open();
-        let request = ApprovalRequest {
-            id,
-            turn: gate.turn,
-            call: CallId::generate(),
-            tool: "Budget".into(),
-            input: json!({}),
-            cwd: gate.place().cwd.clone(),
-            matter: Matter::Budget,
-            reason: overdraft.to_string(),
-            parts: Vec::new(),
-            allow_rules: Vec::new(),
-            deny_rule: None,
-            rule_file: gate.powers.rule_file(),
-            preview: None,
+        let input = json!({});
+        let call = ToolCall {
+            id: CallId::generate(),
+            name: "Budget".into(),
+            input: CallInput::Valid(input.clone()),
         };
-        self.events.tell(Event::ApprovalAsked(Box::new(request))).await;
+        let why = (Matter::Budget, overdraft.to_string());
+        gate.put(gate.question(id, &call, &input, why)).await;
         Question { id, overdraft, answer }
     }
 

@@ -322,22 +322,13 @@ async fn ask(
     let (id, answer) = gate.asks.open();
     question.begin(id);
     let request = ApprovalRequest {
-        id,
-        turn: gate.turn,
-        call: call.id.clone(),
-        tool: call.name.clone(),
-        input: input.clone(),
-        cwd: gate.place().cwd.clone(),
-        matter: Matter::Permission,
-        reason,
         parts: decision.parts().to_owned(),
         allow_rules: decision.allow_rules().to_owned(),
         deny_rule: decision.deny_rule().map(str::to_owned),
-        rule_file: gate.powers.rule_file(),
         preview,
+        ..gate.question(id, call, input, (Matter::Permission, reason))
     };
-    gate.hooks.notify_of(&request);
-    gate.events.tell(Event::ApprovalAsked(Box::new(request))).await;
+    gate.put(request).await;
     question.let_others_ask();
     let asked = tokio::select! {
         answer = answer => Asked::Answered(answer.unwrap_or(NO)),
@@ -361,26 +352,11 @@ async fn ask_to_go_on(
     question.turn().await;
     let (id, answer) = gate.asks.open();
     question.begin(id);
-    let request = ApprovalRequest {
-        id,
-        turn: gate.turn,
-        call: call.id.clone(),
-        tool: call.name.clone(),
-        input: input.clone(),
-        cwd: gate.place().cwd.clone(),
-        matter: Matter::Repeats,
-        reason: format!(
-            "The model made this exact call {times} times in this turn, and the result was the \
-             same each time."
-        ),
-        parts: Vec::new(),
-        allow_rules: Vec::new(),
-        deny_rule: None,
-        rule_file: gate.powers.rule_file(),
-        preview: None,
-    };
-    gate.hooks.notify_of(&request);
-    gate.events.tell(Event::ApprovalAsked(Box::new(request))).await;
+    let reason = format!(
+        "The model made this exact call {times} times in this turn, and the result was the same \
+         each time."
+    );
+    gate.put(gate.question(id, call, &input, (Matter::Repeats, reason))).await;
     question.let_others_ask();
     let answer = answer.await.unwrap_or(NO);
     question.end();

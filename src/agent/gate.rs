@@ -2,21 +2,21 @@
 //!
 //! Its order never changes: validate the input, the hooks before it, resolve what it touches, rules
 //! and mode, the person, the intent on disk, the run, the hooks after it. An edited input starts
-//! again from the top; a rule or mode
-//! that changes while a question is open or a call waits for its turn decides it anew; what was
-//! approved must still be what is there when it runs.
+//! again from the top; a rule or mode that changes while a question is open or a call waits for its
+//! turn decides it anew; what was approved must still be what is there when it runs.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::domain::{
-    Block, CallInput, ContentHash, Message, Mode, Role, ToolCall, ToolOutput, TurnId,
+    ApprovalId, ApprovalRequest, Block, CallInput, ContentHash, Matter, Message, Mode, Role,
+    ToolCall, ToolOutput, TurnId,
 };
 use crate::permissions::{self, Approved, Query, ResolvedAccess, RuleSet, Workspace};
 use crate::platform::debug_log::DebugLog;
@@ -91,10 +91,42 @@ impl Gate {
             files: reach,
             // A rule may name a file by another path than the search does.
             is_hidden: Arc::new(move |path| {
-                is_hidden(path) || places.real(path).is_some_and(|real| is_hidden(&real))
+                let elsewhere = || places.real(path).filter(|real| real != path);
+                is_hidden(path) || elsewhere().is_some_and(|real| is_hidden(&real))
             }),
             ..self.context.clone()
         }
+    }
+
+    /// A question that offers no rules and shows no change.
+    pub(super) fn question(
+        &self,
+        id: ApprovalId,
+        call: &ToolCall,
+        input: &Value,
+        (matter, reason): (Matter, String),
+    ) -> ApprovalRequest {
+        ApprovalRequest {
+            id,
+            turn: self.turn,
+            call: call.id.clone(),
+            tool: call.name.clone(),
+            input: input.clone(),
+            cwd: self.place().cwd.clone(),
+            matter,
+            reason,
+            parts: Vec::new(),
+            allow_rules: Vec::new(),
+            deny_rule: None,
+            rule_file: self.powers.rule_file(),
+            preview: None,
+        }
+    }
+
+    /// Asks the person, and has hooks call them.
+    pub(super) async fn put(&self, question: ApprovalRequest) {
+        self.hooks.notify_of(&question);
+        self.events.tell(Event::ApprovalAsked(Box::new(question))).await;
     }
 
     fn keeper(&self) -> Keeper {
@@ -184,7 +216,6 @@ async fn attempt(gate: &Gate, call: &ToolCall, waits: Waits) -> Ended {
             gate.repeats.note(call, &accesses, &ended.output);
             let output = with_change(ended.output, &approved, story.whose);
             let output = hooks::after(gate, &approved, output, story.notes).await;
-            let output = without_keys(&gate.redactor, output);
             Ended { output, ..ended }
         }
         Passed::Repeated(output) => Ended::new(output, asked.elapsed()),
@@ -223,7 +254,7 @@ async fn attempt_for_person(gate: &Gate, call: &ToolCall) -> Result<Ended, ToolO
     let tool = gate.registry.get(&call.name).map_err(|it| ToolOutput::failed(it.to_string()))?;
     let query = resolve(gate, &*tool, call, input).await?;
     let decision = permissions::decide(&query, &RuleSet::new(), Mode::Ask, &gate.workspace);
-    match decision.approved_by_person(call, "typed") {
+    match decision.approved_by_typing(call) {
         Ok(approved) => run(gate, call, &approved, &*tool, Where::Outside).await,
         Err(decision) => Err(denied(decision.reason())),
     }

@@ -11,8 +11,8 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::domain::{
-    Access, Answer, ApprovalId, ApprovalRequest, Boundary, CallInput, Matter, Outcome, ToolCall,
-    ToolOutput, ToolStatus,
+    Access, Answer, ApprovalId, Boundary, CallInput, Matter, Outcome, ToolCall, ToolOutput,
+    ToolStatus,
 };
 use crate::permissions::{Approved, HookWord};
 use crate::platform::sandbox::mark_in;
@@ -114,26 +114,11 @@ async fn ask(
     mark: &str,
 ) -> Option<Reply> {
     let (id, answer) = gate.asks.open();
-    let request = ApprovalRequest {
-        id,
-        turn: gate.turn,
-        call: call.id.clone(),
-        tool: call.name.clone(),
-        input: input.clone(),
-        cwd: gate.place().cwd.clone(),
-        matter: Matter::Outside,
-        reason: format!(
-            "It failed in the sandbox ({boundary}): {mark}. Outside the sandbox it can change what \
-             you can change, and reach what you can reach."
-        ),
-        parts: Vec::new(),
-        allow_rules: Vec::new(),
-        deny_rule: None,
-        rule_file: gate.powers.rule_file(),
-        preview: None,
-    };
-    gate.hooks.notify_of(&request);
-    gate.events.tell(Event::ApprovalAsked(Box::new(request))).await;
+    let reason = format!(
+        "It failed in the sandbox ({boundary}): {mark}. Outside the sandbox it can change what you \
+         can change, and reach what you can reach."
+    );
+    gate.put(gate.question(id, call, input, (Matter::Outside, reason))).await;
     match answered(gate, id, answer).await? {
         Answer::Once | Answer::Part { .. } | Answer::Session { .. } | Answer::Always { .. } => {
             Some(Reply::Yes(input.clone()))

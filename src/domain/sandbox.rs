@@ -29,6 +29,22 @@ pub struct View {
     pub network: Network,
 }
 
+impl View {
+    /// One in which nothing but `dir` can be changed, and everything read.
+    pub fn around(dir: PathBuf, network: Network) -> Self {
+        Self {
+            dir,
+            fixed: Vec::new(),
+            held: Vec::new(),
+            absent: Vec::new(),
+            covered: Vec::new(),
+            private: Vec::new(),
+            kept: Vec::new(),
+            network,
+        }
+    }
+}
+
 /// A path and what is, or would be, there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Spot {

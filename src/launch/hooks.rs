@@ -130,16 +130,7 @@ impl ReadOnly {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let means = sandbox::find(None, &path, workspace).ok()?;
         let scratch = tempfile::tempdir().ok()?;
-        let view = View {
-            dir: scratch.path().canonicalize().ok()?,
-            fixed: Vec::new(),
-            held: Vec::new(),
-            absent: Vec::new(),
-            covered: Vec::new(),
-            private: Vec::new(),
-            kept: Vec::new(),
-            network: Network::On,
-        };
+        let view = View::around(scratch.path().canonicalize().ok()?, Network::On);
         let host = host.inside(means, Arc::new(move || Ok(view.clone())));
         Some(Self { host, scratch })
     }

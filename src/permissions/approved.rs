@@ -149,6 +149,12 @@ impl Decision {
         }
     }
 
+    /// The ticket for a command that the person typed: that is their yes, and what would be refused
+    /// to a model, since it shows nothing of what it changes, they have seen.
+    pub fn approved_by_typing(self, call: &ToolCall) -> Result<Approved, Box<Self>> {
+        self.ticket(call, "person (typed)".to_owned(), By::Person, None)
+    }
+
     fn ticket(
         self,
         call: &ToolCall,

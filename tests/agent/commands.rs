@@ -130,6 +130,20 @@ async fn the_mode_can_be_changed_while_a_command_of_the_persons_own_runs() {
     rig.close().await;
 }
 
+/// A model is refused this, since it shows no diff; a person has seen what they typed.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_person_types_may_write_where_orders_are_taken() {
+    let scene = Scene::new();
+    let mut rig = scene.open(Start::New).await;
+    let command = "echo x >> .git/hooks/pre-commit";
+    rig.tell(Command::Shell { command: command.into() }).await;
+    rig.until("end", |event| matches!(event, Event::ToolEnded { .. })).await;
+    let happened = scene.processes.happened();
+    assert_eq!(happened.len(), 2, "{happened:?}");
+    assert!(happened[0].contains(command), "{happened:?}");
+    rig.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commands_output_cannot_end_the_note_that_it_stands_in() {
     let scene = Scene::new();

@@ -401,6 +401,21 @@ async fn hooks_are_told_when_slug_asks_and_waits() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn hooks_are_told_when_slug_asks_about_its_budget() {
+    let mut scene = with(Mode::Ask, &[("Notification", "ring")]);
+    scene.budgets.session = "1 tokens".parse().unwrap();
+    let mut rig = scene.open(Start::New).await;
+    rig.send("go").await;
+    let question = rig.asked().await;
+    rig.answer(&question, Answer::Deny { instruction: None }).await;
+    rig.ended().await;
+    rig.close().await;
+    let told = scene.hooks.told();
+    let heard = told.iter().any(|(_, told)| told["message"] == "slug asks about its budget.");
+    assert!(heard, "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_hook_can_keep_the_conversation_as_it_is() {
     let scene = with(Mode::Ask, &[("PreCompact", "keep")]);
     scene.hooks.set("keep", 2, "", "not now");

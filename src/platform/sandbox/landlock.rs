@@ -188,16 +188,7 @@ fn version() -> Result<ABI, LandlockError> {
 pub(super) fn try_out() -> Result<(), String> {
     let inside = tempfile::tempdir().map_err(|error| error.to_string())?;
     let outside = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let view = View {
-        dir: inside.path().to_owned(),
-        fixed: Vec::new(),
-        held: Vec::new(),
-        absent: Vec::new(),
-        covered: Vec::new(),
-        private: Vec::new(),
-        kept: Vec::new(),
-        network: Network::Off,
-    };
+    let view = View::around(inside.path().to_owned(), Network::Off);
     let (scratch, target) = (inside.path().to_owned(), outside.path().join("out"));
     let tried = thread::spawn(move || {
         confine_thread(&view, &scratch).map_err(|error| error.to_string())?;
