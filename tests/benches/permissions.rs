@@ -37,6 +37,16 @@ fn decide_a_command_against_500_rules(bencher: Bencher) {
     });
 }
 
+/// The same without the analysis of the command and the look at the disk.
+#[divan::bench]
+fn decide_an_analysed_command_against_500_rules(bencher: Bencher) {
+    let workspace = workspace();
+    let rules = rules(&workspace);
+    let access = [Access::Run { command: COMMAND.into(), cwd: "/work".into() }];
+    let query = Query::resolve("Bash", &access, &workspace);
+    bencher.bench(|| decide(black_box(&query), &rules, Mode::Ask, &workspace).outcome());
+}
+
 #[divan::bench]
 fn read_500_rules(bencher: Bencher) {
     let workspace = workspace();
