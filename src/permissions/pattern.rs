@@ -398,19 +398,14 @@ impl PathPattern {
     pub fn covers(&self, path: &Path) -> bool {
         // Of an absurdly deep path only the folders at its two ends are looked at, since the work
         // grows with its square; a command that names one is asked in any case.
-        let folders: Vec<&Path> = path.ancestors().collect();
-        let half = MAX_DEPTH / 2;
-        let middle = match folders.len() > MAX_DEPTH {
-            true => half..folders.len() - half,
-            false => 0..0,
-        };
-        let looked_at = || {
-            let all = folders.iter().enumerate();
-            all.filter(|(at, _)| !middle.contains(at)).map(|(_, path)| *path)
-        };
+        let (depth, half) = (path.ancestors().count(), MAX_DEPTH / 2);
+        let is_looked_at = |at: usize| depth <= MAX_DEPTH || at < half || at >= depth - half;
         // A folder above begins as the path does.
         self.matchers.iter().filter(|matcher| matcher.may_fit(path)).any(|matcher| {
-            looked_at().any(|path| matcher.may_fit(path) && matcher.glob.is_match(path))
+            let mut folders = path.ancestors().enumerate();
+            folders.any(|(at, folder)| {
+                is_looked_at(at) && matcher.may_fit(folder) && matcher.glob.is_match(folder)
+            })
         })
     }
 

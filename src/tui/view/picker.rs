@@ -146,7 +146,7 @@ fn first(list: &List, height: u16) -> usize {
 
 fn draw_rows(list: &List, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
     let from = first(list, area.height);
-    let column = details(list);
+    let column = details(list, area.width);
     for (y, at) in (area.y..area.y + area.height).zip(from..list.len()) {
         let Some((label, detail, aside)) = list.row(at) else { break };
         let place = Rect { y, height: 1, ..area };
@@ -167,11 +167,15 @@ fn draw_rows(list: &List, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) 
     }
 }
 
-/// Where what explains the labels begins: behind the longest of them, within reason.
-fn details(list: &List) -> u16 {
+/// Where what explains the labels begins: behind the longest of them, within a third of the row.
+fn details(list: &List, width: u16) -> u16 {
     let rows = (0..list.len().min(64)).filter_map(|at| list.row(at));
     let labels = rows.filter(|(_, detail, _)| !detail.is_empty());
-    labels.map(|(label, _, _)| paint::width(label)).max().unwrap_or(0).clamp(12, 20)
+    labels
+        .map(|(label, _, _)| paint::width(label))
+        .max()
+        .unwrap_or(0)
+        .clamp(12, (width / 3).max(20))
 }
 
 /// The label with the characters that match the filter marked.
