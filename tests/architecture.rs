@@ -20,7 +20,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("platform", &["domain", "tools"]),
     ("config", &["domain", "platform"]),
     ("cli", &["config", "domain"]),
-    ("context", &["config", "domain"]),
+    ("context", &["config", "domain", "platform"]),
     (
         "agent",
         &[

@@ -17,6 +17,8 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
 use super::ContextProvider;
+use crate::domain::SpotKind;
+use crate::platform::sandbox::is_placeholder;
 
 /// A git that may be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,19 +171,29 @@ impl GitStatus {
     /// How many files differ from the last commit; `None` outside of a repository, or when git
     /// takes too long.
     pub async fn changes(&self) -> Option<Changes> {
-        super::repository_root(&self.cwd)?;
+        let root = super::repository_root(&self.cwd)?;
         let ask = async {
             let filters = self.git.filters(&self.cwd).await?;
-            self.git.run(&self.cwd, &filters, &STATUS).await?.text()
+            self.status(&root, &filters).await
         };
         let status = tokio::time::timeout(TIME_LIMIT, ask).await.ok().flatten()?;
         Some(count(&status))
     }
 
-    async fn ask(&self) -> Option<String> {
+    async fn status(&self, root: &Path, filters: &[OsString]) -> Option<String> {
+        let status = self.git.run(&self.cwd, filters, &STATUS).await?.text()?;
+        // While a sandbox is open, names in the folder are kept free by something empty.
+        let is_there = |entry: &&str| {
+            let untracked = entry.strip_prefix("?? ");
+            !untracked.is_some_and(|path| is_placeholder(&root.join(path), SpotKind::File))
+        };
+        Some(status.split('\0').filter(is_there).collect::<Vec<_>>().join("\0"))
+    }
+
+    async fn ask(&self, root: &Path) -> Option<String> {
         let filters = self.git.filters(&self.cwd).await?;
         let log = ["log", "-5", "--no-show-signature", "--format=%h %s"];
-        let status = self.git.run(&self.cwd, &filters, &STATUS).await?.text()?;
+        let status = self.status(root, &filters).await?;
         // Fails, as it should, where there is no commit yet.
         let commits = self.git.run(&self.cwd, &filters, &log).await?.text().unwrap_or_default();
         Some(describe(&status, &commits))
@@ -208,8 +220,8 @@ impl ContextProvider for GitStatus {
     }
 
     async fn collect(&self) -> Option<String> {
-        super::repository_root(&self.cwd)?;
-        tokio::time::timeout(TIME_LIMIT, self.ask()).await.ok().flatten()
+        let root = super::repository_root(&self.cwd)?;
+        tokio::time::timeout(TIME_LIMIT, self.ask(&root)).await.ok().flatten()
     }
 }
 

@@ -97,6 +97,19 @@ async fn a_long_list_is_cut_with_a_count() {
 }
 
 #[tokio::test]
+async fn what_keeps_a_name_free_for_a_sandbox_is_no_file() {
+    let scene = Scene::new();
+    for (name, mode) in [(".mcp.json", 0o400), (".envrc", 0o644)] {
+        scene.write(name, "");
+        let path = scene.path("repo").join(name);
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let status = GitStatus::new(scene.git.clone(), scene.path("repo"));
+    assert_eq!(status.changes().await.unwrap().added, 1);
+    assert!(status.collect().await.unwrap().ends_with("changed files: 1\n?? .envrc"));
+}
+
+#[tokio::test]
 async fn outside_a_repository_nothing_is_told() {
     let scene = Scene::new();
     let outside = GitStatus::new(scene.git.clone(), scene.folder.path().to_owned());
