@@ -396,22 +396,11 @@ impl PathPattern {
 
     /// Whether the pattern fits a path or a folder above it, by this name alone.
     pub fn covers(&self, path: &Path) -> bool {
-        // Of an absurdly deep path only the folders at its two ends are looked at, since the work
-        // grows with its square; a command that names one is asked in any case.
-        let (depth, half) = (path.ancestors().count(), MAX_DEPTH / 2);
-        let is_looked_at = |at: usize| depth <= MAX_DEPTH || at < half || at >= depth - half;
-        // A folder above begins as the path does.
-        self.matchers.iter().filter(|matcher| matcher.may_fit(path)).any(|matcher| {
-            let mut folders = path.ancestors().enumerate();
-            folders.any(|(at, folder)| {
-                is_looked_at(at) && matcher.may_fit(folder) && matcher.glob.is_match(folder)
-            })
-        })
+        self.matchers.iter().any(|matcher| matcher.covers(path))
     }
 
     fn is_match(&self, path: &Path) -> bool {
-        let mut likely = self.matchers.iter().filter(|matcher| matcher.may_fit(path));
-        likely.any(|matcher| matcher.glob.is_match(path))
+        self.matchers.iter().any(|matcher| matcher.fits(path))
     }
 }
 
@@ -419,6 +408,23 @@ impl Matcher {
     fn new(glob: &str) -> Result<Self, String> {
         let end = glob.find(['*', '?', '[', '{', '\\']).unwrap_or(glob.len());
         Ok(Self { start: glob[..end].to_owned(), glob: compile(glob)? })
+    }
+
+    fn fits(&self, path: &Path) -> bool {
+        self.may_fit(path) && self.glob.is_match(path)
+    }
+
+    /// Whether it fits a path or a folder above it. Of an absurdly deep path only the folders at its
+    /// two ends are looked at, since the work grows with its square; a command that names one is
+    /// asked in any case.
+    fn covers(&self, path: &Path) -> bool {
+        // A folder above begins as the path does.
+        if !self.may_fit(path) {
+            return false;
+        }
+        let (depth, half) = (path.ancestors().count(), MAX_DEPTH / 2);
+        let is_looked_at = |at: usize| depth <= MAX_DEPTH || at < half || at >= depth - half;
+        path.ancestors().enumerate().any(|(at, folder)| is_looked_at(at) && self.fits(folder))
     }
 
     fn may_fit(&self, path: &Path) -> bool {
