@@ -382,3 +382,87 @@ fn models_takes_what_was_fetched_before_what_is_bundled() {
     let ran = desk.run(&["-e", "http://127.0.0.1:9/v1", "models", "grok-9"]).exits(0);
     assert!(ran.out.contains("xai/grok-9") && ran.out.contains("2999-01-01"), "{}", ran.told());
 }
+
+/// A desk with two sessions, and their ids, the newer one first.
+fn with_two_sessions() -> (Desk, [String; 2]) {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let ask = |question: &str, answer: &str| {
+        server.reply(Reply::text(answer));
+        let ran = desk.ask(&server, &["-p", question, "--output-format", "json"]).exits(0);
+        ran.json()["session_id"].as_str().unwrap().to_owned()
+    };
+    let older = ask("which colour is the sky?", "Blue, as a rule.");
+    let newer = ask("and grass?", "Green.");
+    (desk, [newer, older])
+}
+
+fn ids(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|it| it["session_id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn sessions_list_is_narrowed_by_project_model_date_and_count() {
+    let (desk, [newer, older]) = with_two_sessions();
+    let cases: [(&[&str], &[&str]); 7] = [
+        (&[], &[&newer, &older]),
+        (&["--limit", "1"], &[&newer]),
+        (&["--project", "shop"], &[&newer, &older]),
+        (&["--project", "elsewhere"], &[]),
+        (&["--model", "no-such-model"], &[]),
+        (&["--since", "today"], &[&newer, &older]),
+        (&["--since", "2999-01-01"], &[]),
+    ];
+    for (flags, expected) in cases {
+        let arguments = [&["sessions", "list", "--json"], flags].concat();
+        let list = desk.run(&arguments).exits(0).json();
+        assert_eq!(ids(&list), expected, "{flags:?}");
+    }
+    let ran = desk.run(&["sessions", "list", "--since", "someday"]).exits(2);
+    assert!(ran.err.contains("`someday` is no date"), "{}", ran.told());
+}
+
+#[test]
+fn sessions_search_finds_what_was_said_with_what_stands_around_it() {
+    let (desk, [newer, older]) = with_two_sessions();
+    let found = desk.run(&["sessions", "search", "blue, as", "--json"]).exits(0).json();
+    assert_eq!(ids(&found), [older.as_str()]);
+    let place = &found[0]["places"][0];
+    assert_eq!((&place["who"], &place["found"]), (&json!("model"), &json!("Blue, as")));
+    assert_eq!((&place["before"], &place["behind"]), (&json!(""), &json!(" a rule.")));
+    let text = desk.run(&["sessions", "search", "GRASS"]).exits(0).out;
+    assert_eq!(text, "No session has this in it.\n");
+    let text = desk.run(&["sessions", "search", "project:shop grass"]).exits(0).out;
+    assert!(text.contains(&newer) && text.contains("you") && text.contains("and grass?"), "{text}");
+    desk.run(&["sessions", "search", "project:shop"]).exits(2);
+}
+
+#[test]
+fn sessions_rename_gives_a_title_and_delete_moves_to_the_trash() {
+    let (desk, [newer, older]) = with_two_sessions();
+    let renamed = desk.run(&["sessions", "rename", &older, "The sky", "--json"]).exits(0).json();
+    assert_eq!(renamed, json!({"session_id": older, "title": "The sky"}));
+    let list = desk.run(&["sessions", "list", "--json"]).exits(0).json();
+    assert_eq!(named(&list, "session_id", &older)["title"], "The sky");
+    desk.run(&["sessions", "rename", &older, "  "]).exits(2);
+    let deleted = desk.run(&["sessions", "delete", &older, &newer, "--json"]).exits(0).json();
+    assert_eq!(deleted, json!({"deleted": [older, newer]}));
+    assert_eq!(desk.run(&["sessions", "list", "--json"]).exits(0).json(), json!([]));
+    assert!(desk.slug_home().join("trash").join(format!("{older}.jsonl")).exists());
+    desk.run(&["sessions", "delete", &older]).exits(1);
+}
+
+#[test]
+fn a_session_that_is_open_is_neither_renamed_nor_deleted() {
+    let (desk, [newer, older]) = with_two_sessions();
+    // An advisory lock of this process, as another slug would hold it.
+    let path = desk.slug_home().join("sessions").join(format!("{newer}.lock"));
+    let lock = std::fs::File::create(path).unwrap();
+    lock.lock().unwrap();
+    for arguments in [&["rename", &newer, "x"][..], &["delete", &newer]] {
+        let ran = desk.run(&[&["sessions"], arguments].concat()).exits(1);
+        assert!(ran.err.contains("is open in"), "{}", ran.told());
+    }
+    let ran = desk.run(&["sessions", "delete", &newer, &older, "--json"]).exits(1);
+    assert_eq!(ran.json(), json!({"deleted": [older]}), "what can be deleted is");
+    assert_eq!(ids(&desk.run(&["sessions", "list", "--json"]).exits(0).json()), [newer]);
+}

@@ -36,7 +36,7 @@ pub enum Command {
     /// List the tools, or run one
     #[command(subcommand)]
     Tools(ToolsCommand),
-    /// List the stored sessions, or print one
+    /// List, search, print, rename or delete the stored sessions
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// List the permission rules, or try them on a call
@@ -113,10 +113,16 @@ pub enum ToolsCommand {
 }
 
 /// `slug sessions …`
-#[derive(Debug, Clone, PartialEq, Subcommand)]
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum SessionsCommand {
     /// List the sessions, newest first
     List {
+        /// Which.
+        #[command(flatten)]
+        which: SessionsFilter,
+        /// At most so many
+        #[arg(long, value_name = "COUNT")]
+        limit: Option<usize>,
         /// In which form.
         #[command(flatten)]
         format: Format,
@@ -129,6 +135,54 @@ pub enum SessionsCommand {
         #[command(flatten)]
         format: Format,
     },
+    /// Look for a text in all that was said, newest sessions first
+    Search {
+        /// The text; a capital letter makes case count. Words like project:NAME, model:NAME, after:DATE,
+        /// before:DATE and today narrow the search
+        query: String,
+        /// In which.
+        #[command(flatten)]
+        which: SessionsFilter,
+        /// At most so many sessions
+        #[arg(long, value_name = "COUNT", default_value_t = 50)]
+        limit: usize,
+        /// In which form.
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Give a session another title
+    Rename {
+        /// Which session; the beginning of its id is enough.
+        id: String,
+        /// The title
+        title: String,
+        /// In which form.
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Move sessions to the trash
+    Delete {
+        /// Which sessions; the beginnings of their ids are enough.
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+        /// In which form.
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+/// Which sessions are meant.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct SessionsFilter {
+    /// Those with this in the folder they work in
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<String>,
+    /// Those with this in the name of their model
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Those used on this day or later: 2026-11-01, 2026-11, today, 7d, 2w
+    #[arg(long, value_name = "DATE")]
+    pub since: Option<String>,
 }
 
 /// `slug permissions …`

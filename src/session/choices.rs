@@ -1,4 +1,5 @@
-//! Which model the person works with: the last one in each folder, and favourites in all of them.
+//! What the person chose last: the model in each folder and favourites in all of them, and how the
+//! list of sessions is grouped.
 //!
 //! Each in a small file of its own in slug's home. What cannot be read is as if it were not there.
 
@@ -35,6 +36,40 @@ pub struct LastModels(BTreeMap<String, LastModel>);
 /// The models that the person wants at hand, in the order in which they were marked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Favourites(pub Vec<ModelName>);
+
+/// How the list of sessions is grouped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grouping {
+    /// By project, those of this one by date; forks below their parents.
+    #[default]
+    Project,
+    /// By date, each session by itself.
+    Date,
+    /// Those that were forked, with their forks and where they part.
+    Forks,
+}
+
+impl Grouping {
+    /// Reads it from its file.
+    pub fn load(path: &Path) -> Self {
+        read(path)
+    }
+
+    /// Keeps it in its file.
+    pub fn keep(self, path: &Path) -> std::io::Result<()> {
+        write(path, &self)
+    }
+
+    /// The next one.
+    pub fn next(self) -> Self {
+        match self {
+            Self::Project => Self::Date,
+            Self::Date => Self::Forks,
+            Self::Forks => Self::Project,
+        }
+    }
+}
 
 impl LastModels {
     /// Reads them from their file.

@@ -84,9 +84,10 @@ impl DiskFile {
         Self { paths, lock: None, file: None, named: false, torn: None }
     }
 
-    /// A log that does, locked, with the bytes of its torn tail.
+    /// A log that does, locked, with the bytes of its torn tail. Its name is made to last with the
+    /// first line: that of a fork may not yet.
     pub(super) fn existing(paths: Paths, lock: Lock, torn: Option<Vec<u8>>) -> Self {
-        Self { paths, lock: Some(lock), file: None, named: true, torn }
+        Self { paths, lock: Some(lock), file: None, named: false, torn }
     }
 
     fn file(&mut self) -> io::Result<&mut File> {

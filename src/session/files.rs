@@ -38,13 +38,20 @@ pub(super) fn sync_folder(dir: &Path) -> io::Result<()> {
 /// Puts `parts`, one after another, in the place of what is at `path`: a temporary file beside it,
 /// then a rename, so that a reader finds the old content or the new one.
 pub(super) fn replace(path: &Path, parts: &[&[u8]], durability: Durability) -> io::Result<()> {
+    replace_with(path, durability, |file| parts.iter().try_for_each(|part| file.write_all(part)))
+}
+
+/// The same with what `write` writes.
+pub(super) fn replace_with(
+    path: &Path,
+    durability: Durability,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     make_folder(dir)?;
     // Temporary files have mode 0600 and are removed when anything below fails.
     let mut file = NamedTempFile::new_in(dir)?;
-    for part in parts {
-        file.write_all(part)?;
-    }
+    write(file.as_file_mut())?;
     if durability == Durability::Synced {
         file.as_file().sync_data()?;
     }

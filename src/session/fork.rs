@@ -3,15 +3,26 @@
 //! The lines are copied byte by byte, with their ids, under a first line of the fork's own, so
 //! that an entry can be counted once wherever it is found. A copy may end between a call and its
 //! result; whoever sends the conversation heals that.
+//!
+//! Of a long log only the lines are read that say where the copy ends and what the title is
+//! ([`cut`]); the rest is copied by the system. Its bytes reach the disk with the first line that
+//! is appended to the fork, which is what could be lost: the parent has the others.
+
+mod cut;
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use crate::domain::{EntryId, SessionId, TurnId};
 
-use super::files::{self, Durability};
+use super::files::{self, Durability, missing_is_none};
 use super::log::{LogError, new_line};
 use super::recover::load;
 use super::store::failed;
 use super::title::title_after;
 use super::{Entry, Record, SessionHeader, Store, StoreError};
+
+use cut::Cut;
 
 impl Store {
     /// Makes the session of `header`, whose `forked_from` is set here, from all of `parent` up to
@@ -22,9 +33,27 @@ impl Store {
         upto: Option<EntryId>,
         header: SessionHeader,
     ) -> Result<(), StoreError> {
-        let path = self.paths(header.session_id).log();
         if self.is_begun(header.session_id)? {
             return Err(StoreError::Exists(header.session_id));
+        }
+        let path = self.paths(header.session_id).log();
+        let first =
+            line(TurnId(0), Entry::Session(SessionHeader { forked_from: Some(parent), ..header }))?;
+        if let Some((file, cut)) = self.cut(parent, upto)? {
+            let last = match cut.title {
+                Some((turn, title)) => line(turn, Entry::Title { title })?,
+                None => Vec::new(),
+            };
+            let body = cut.body.end - cut.body.start;
+            let copy = |fork: &mut File| {
+                fork.write_all(&first)?;
+                (&file).seek(SeekFrom::Start(cut.body.start))?;
+                // A whole part of one file to another: the system needs no buffer of ours for it.
+                io::copy(&mut (&file).take(body), fork)?;
+                fork.write_all(&last)
+            };
+            return files::replace_with(&path, Durability::Cache, copy)
+                .map_err(failed("write", &path));
         }
         let bytes = self.bytes(parent)?;
         let loaded = load(&bytes);
@@ -34,8 +63,6 @@ impl Store {
                 loaded.upto(entry).ok_or(StoreError::NoSuchEntry { session: parent, entry })?
             }
         };
-        let first =
-            line(TurnId(0), Entry::Session(SessionHeader { forked_from: Some(parent), ..header }))?;
         let body = &bytes[part.body];
         let feed: &[u8] = if body.is_empty() || body.ends_with(b"\n") { b"" } else { b"\n" };
         let last = match missing_title(&loaded.records, part.records) {
@@ -44,6 +71,20 @@ impl Store {
         };
         files::replace(&path, &[&first, body, feed, &last], Durability::Synced)
             .map_err(failed("write", &path))
+    }
+
+    /// The part of a long log that a fork copies. `None` where the log is short, kept in another
+    /// form, or not as slug writes it: then all of it is to be read.
+    fn cut(
+        &self,
+        parent: SessionId,
+        upto: Option<EntryId>,
+    ) -> Result<Option<(File, Cut)>, StoreError> {
+        let path = self.paths(parent).log();
+        let opened = missing_is_none(File::open(&path)).map_err(failed("read", &path))?;
+        let Some(file) = opened else { return Ok(None) };
+        let found = cut::find(&file, upto).map_err(failed("read", &path))?;
+        Ok(found.map(|cut| (file, cut)))
     }
 }
 

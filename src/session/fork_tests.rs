@@ -107,3 +107,65 @@ fn a_fork_never_replaces_a_session() {
     let refused = scene.store.fork(scene.parent, None, onto);
     assert!(matches!(refused, Err(StoreError::Exists(_))), "{refused:?}");
 }
+
+/// A log longer than what is read at once, with titles before and behind a message.
+fn long() -> Vec<Record> {
+    let mut records = log(40);
+    let filler = "x".repeat(100_000);
+    records.push(record(9, Entry::Title { title: "first".into() }));
+    records.extend((0..60).map(|n| record(10, user(&format!("{n} {filler}")))));
+    records.push(record(11, Entry::Title { title: "second".into() }));
+    records.push(record(11, user("the \"type\":\"title\" is only quoted")));
+    records
+}
+
+#[test]
+fn a_long_log_is_cut_as_a_short_one_is() {
+    let records = long();
+    let bytes = lines(&records);
+    let scene = scene(&bytes);
+    let path = scene.store.paths(scene.parent).log();
+    for upto in [1, 5, 39, 40, 41, 70, 100, 101, 102] {
+        let cut = cut::find(&File::open(&path).unwrap(), Some(records[upto].id)).unwrap();
+        assert!(cut.is_some(), "{upto} is found by its bytes");
+        let (header, body) = scene.fork(Some(records[upto].id));
+        assert_eq!(header.forked_from, Some(scene.parent));
+        let kept = lines(&records[1..=upto]);
+        assert!(body.starts_with(&kept), "up to {upto}");
+        let loaded = load(&body);
+        assert_eq!(title_after(&loaded.records).as_deref(), Some("second"), "up to {upto}");
+        assert_eq!(body.len() > kept.len(), upto < 101, "a title is added where it is missing");
+    }
+    let (_, whole) = scene.fork(None);
+    assert!(whole == lines(&records[1..]));
+}
+
+#[test]
+fn a_long_log_that_is_not_as_slug_writes_it_is_read_with_patience() {
+    let records = long();
+    let mut torn = lines(&records);
+    torn.extend_from_slice(b"{\"torn");
+    let cases = [
+        ("a torn tail", torn),
+        ("no first line", lines(&records[1..])),
+        ("a byte order mark", [b"\xef\xbb\xbf", lines(&records).as_slice()].concat()),
+    ];
+    for (case, bytes) in cases {
+        let scene = scene(&bytes);
+        let file = File::open(scene.store.paths(scene.parent).log()).unwrap();
+        assert_eq!(cut::find(&file, None).unwrap(), None, "{case}");
+        let (_, body) = scene.fork(None);
+        assert_eq!(load(&body).records.last(), records.last(), "{case}");
+    }
+}
+
+#[test]
+fn an_entry_that_a_long_log_only_names_is_none() {
+    let mut records = long();
+    let other = EntryId::generate();
+    records.push(record(12, user(&format!("\"id\":\"{other}\""))));
+    let scene = scene(&lines(&records));
+    let header = header("/elsewhere");
+    let forked = scene.store.fork(scene.parent, Some(other), header);
+    assert!(matches!(forked, Err(StoreError::NoSuchEntry { entry, .. }) if entry == other));
+}

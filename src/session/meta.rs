@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Role, SessionId};
+use crate::domain::{EntryId, Role, SessionId};
 
 use super::files::{self, Durability, missing_is_none};
 use super::title::{beginning, note_title};
@@ -38,12 +38,28 @@ pub struct Meta {
     pub message_count: u64,
     /// Where its first part comes from.
     pub forked_from: Option<SessionId>,
+    /// Of a fork: the last that was said before it went its own way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parted: Option<Parted>,
     /// How much of the log all this covers.
     #[serde(default)]
     pub log_bytes: u64,
 }
 
+/// Where a fork parts from the session that it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parted {
+    /// The last message that both have.
+    pub entry: EntryId,
+    /// Who said it.
+    pub role: Role,
+    /// How it begins.
+    pub text: String,
+}
+
 const SUMMARY_WIDTH: usize = 160;
+/// Columns of the message at which a fork parts.
+const PARTED_WIDTH: usize = 80;
 
 impl Meta {
     /// What is known of a session with nothing in it yet.
@@ -59,6 +75,7 @@ impl Meta {
             summary: None,
             message_count: 0,
             forked_from: None,
+            parted: None,
             log_bytes: 0,
         }
     }
@@ -83,7 +100,10 @@ impl Meta {
         note_title(&mut self.title, &record.entry);
         match &record.entry {
             Entry::Session(header) => self.begin(header),
-            Entry::Message(said) => self.say(said),
+            Entry::Message(said) => {
+                self.say(said);
+                self.part(record, said);
+            }
             Entry::Model { model, .. } => self.model.clone_from(model),
             Entry::ToolStarted { .. }
             | Entry::Permission(_)
@@ -115,6 +135,16 @@ impl Meta {
                 let answer = beginning(&said.content, SUMMARY_WIDTH);
                 self.summary = answer.or(self.summary.take());
             }
+        }
+    }
+
+    /// A fork's copied lines are older than its first.
+    fn part(&mut self, record: &Record, said: &MessageEntry) {
+        if self.forked_from.is_none() || record.timestamp >= self.created_at || said.is_result() {
+            return;
+        }
+        if let Some(text) = beginning(&said.content, PARTED_WIDTH) {
+            self.parted = Some(Parted { entry: record.id, role: said.role, text });
         }
     }
 

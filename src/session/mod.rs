@@ -4,41 +4,48 @@
 //! provider gets, is a fold over it and can be made again.
 
 mod blobs;
+mod branches;
 mod choices;
 mod disk;
 mod drafts;
 mod entry;
 mod files;
+mod filter;
 mod fold;
 mod folds;
 mod fork;
 mod history;
+mod index;
 mod line;
 mod lock;
 mod log;
 mod meta;
 mod recover;
+mod search;
 mod spending;
 mod store;
 mod title;
 mod writer;
 
 pub use blobs::{BlobError, Blobs};
-pub use choices::{Favourites, LastModel, LastModels};
+pub use branches::{Branch, Comparison, FileDelta, SaidThere};
+pub use choices::{Favourites, Grouping, LastModel, LastModels};
 pub use drafts::{Draft, DraftError, Drafts};
 pub use entry::{
     Compaction, Entry, FileChanged, MessageEntry, PermissionEntry, Record, ResultInfo,
     SessionHeader, TurnEnd, TurnOutcome,
 };
+pub use filter::{Facts, Filter, date};
 pub use fold::{CompactionStage, Conversation, compaction_for};
 pub use folds::{KindFolds, PaneName, SessionFolds};
 pub use history::{History, HistoryPage, Prompt};
 pub use lock::Holder;
 pub use log::{LogError, LogHandle};
-pub use meta::Meta;
+pub use meta::{Meta, Parted};
 pub use recover::{Loaded, NEWEST, Notice, Tail, load};
+pub use search::{Found, MOST_PLACES, Place, SearchText, Who, without_copies};
 pub use spending::{BySource, ModelSpent, Spending, Spent};
-pub use store::{Store, StoreError};
+pub use store::{Listing, Store, StoreError};
 
 #[cfg(test)]
 mod samples;

@@ -114,7 +114,7 @@ pub fn load(bytes: &[u8]) -> Loaded {
 /// How many records are shown of a long session before all of it has been read.
 pub const NEWEST: usize = 1000;
 /// A shorter log is read at once.
-const LONG: usize = 4 << 20;
+pub(super) const LONG: usize = 4 << 20;
 /// How much of a long log is looked at for its newest records.
 const END: usize = 1 << 20;
 

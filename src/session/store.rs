@@ -3,7 +3,8 @@
 //! Everything that is listed comes from the logs; meta files only spare reading them. All calls
 //! here read or write files and return when that is done: they have no place on a UI task.
 
-use std::fs::{File, Metadata};
+use std::collections::HashSet;
+use std::fs::{DirEntry, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -15,6 +16,7 @@ use crate::domain::{EntryId, SessionId, TurnId};
 use super::blobs::Blobs;
 use super::disk::{DiskFile, Paths};
 use super::files::{self, missing_is_none};
+use super::index::{self, Index, Look};
 use super::lock::{Holder, Lock, LockError};
 use super::log::{LogError, LogHandle, SessionLog};
 use super::meta::Meta;
@@ -133,21 +135,32 @@ impl Store {
 
     /// All sessions, the one used last first.
     pub fn list(&self) -> Result<Vec<Meta>, StoreError> {
-        let mut metas = Vec::new();
-        for log in self.logs()? {
-            match self.meta(&log) {
-                Ok(meta) => metas.push(meta),
+        Ok(self.listing()?.sessions)
+    }
+
+    /// The same, with those of them that may be open somewhere.
+    pub fn listing(&self) -> Result<Listing, StoreError> {
+        let Names { logs, locked } = self.names()?;
+        let path = self.sessions.join(index::NAME);
+        let mut index = Index::read(&path);
+        let mut sessions = Vec::with_capacity(logs.len());
+        for log in logs {
+            let look = Look::new(log.len, log.modified);
+            match index.take(log.session, look).map_or_else(|| self.meta(&log), Ok) {
+                Ok(meta) => sessions.push((look, meta)),
                 // It was deleted meanwhile, or cannot be read: the others are still listed.
                 Err(error) => tracing::warn!(session = %log.session, %error, "not listed"),
             }
         }
-        metas.sort_by_key(|meta| std::cmp::Reverse((meta.last_used_at, meta.session_id)));
-        Ok(metas)
+        sessions.sort_by_key(|(_, meta)| std::cmp::Reverse((meta.last_used_at, meta.session_id)));
+        index.renew(&path, &sessions);
+        let sessions = sessions.into_iter().map(|(_, meta)| meta).collect();
+        Ok(Listing { sessions, locked })
     }
 
     /// The session of this working folder that was used last.
     pub fn newest_in(&self, folder: &Path) -> Result<Option<SessionId>, StoreError> {
-        let mut logs = self.logs()?;
+        let mut logs = self.names()?.logs;
         logs.sort_by_key(|log| std::cmp::Reverse((log.modified, log.session)));
         for log in logs {
             match self.meta(&log) {
@@ -163,7 +176,8 @@ impl Store {
     pub fn resolve(&self, prefix: &str) -> Result<SessionId, StoreError> {
         let wanted = prefix.trim().to_lowercase();
         let mut sessions: Vec<SessionId> = self
-            .logs()?
+            .names()?
+            .logs
             .into_iter()
             .map(|log| log.session)
             .filter(|session| !wanted.is_empty() && session.to_string().starts_with(&wanted))
@@ -215,14 +229,21 @@ impl Store {
         path.try_exists().map_err(failed("look at", &path))
     }
 
-    /// The files of a session.
     /// Where the log of a session is, or will be.
     pub fn log_path(&self, session: SessionId) -> PathBuf {
         self.paths(session).log()
     }
 
+    /// The files of a session.
     pub(super) fn paths(&self, session: SessionId) -> Paths {
         Paths::new(&self.sessions, session)
+    }
+
+    /// The bytes of a log, from the first one on, for whoever does not need all of them at once.
+    pub(super) fn reader(&self, session: SessionId) -> Result<Box<dyn Read + Send>, StoreError> {
+        let path = self.paths(session).log();
+        let file = missing_is_none(File::open(&path)).map_err(failed("read", &path))?;
+        Ok(Box::new(file.ok_or(StoreError::Missing(session))?))
     }
 
     /// The whole log.
@@ -266,24 +287,29 @@ impl Store {
         Ok((SessionLog::existing(writer, meta, meta_path), loaded))
     }
 
-    fn logs(&self) -> Result<Vec<LogFileInfo>, StoreError> {
+    fn names(&self) -> Result<Names, StoreError> {
         let entries = missing_is_none(std::fs::read_dir(&self.sessions))
             .map_err(failed("list", &self.sessions))?;
-        let mut logs = Vec::new();
+        let mut names = Names::default();
         for entry in entries.into_iter().flatten() {
             let entry = entry.map_err(failed("list", &self.sessions))?;
             let name = entry.file_name();
-            let stem = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
-            let Some(session) = stem.and_then(|stem| stem.parse().ok()) else { continue };
-            let metadata = std::fs::metadata(entry.path());
-            match missing_is_none(metadata).map_err(failed("look at", &entry.path()))? {
-                Some(metadata) if metadata.is_file() => {
-                    logs.push(LogFileInfo::new(session, &metadata));
+            let Some((stem, ending)) = name.to_str().and_then(|name| name.split_once('.')) else {
+                continue;
+            };
+            match (stem.parse(), ending) {
+                (Ok(session), "jsonl") => {
+                    if let Some(metadata) = look_at(&entry)?.filter(Metadata::is_file) {
+                        names.logs.push(LogFileInfo::new(session, &metadata));
+                    }
                 }
-                Some(_) | None => {}
+                (Ok(session), "lock") => {
+                    names.locked.insert(session);
+                }
+                (_, _) => {}
             }
         }
-        Ok(logs)
+        Ok(names)
     }
 
     /// From the meta file, brought up to date from what the log has more.
@@ -322,6 +348,22 @@ impl Store {
     }
 }
 
+/// All sessions at one moment.
+#[derive(Debug)]
+pub struct Listing {
+    /// The one used last first.
+    pub sessions: Vec<Meta>,
+    /// Those with a file for a lock, which [`Store::in_use`] says more of.
+    pub locked: HashSet<SessionId>,
+}
+
+/// What the folder of sessions has.
+#[derive(Default)]
+struct Names {
+    logs: Vec<LogFileInfo>,
+    locked: HashSet<SessionId>,
+}
+
 struct LogFileInfo {
     session: SessionId,
     len: u64,
@@ -341,6 +383,16 @@ pub(super) fn failed<'a>(
     path: &'a Path,
 ) -> impl Fn(io::Error) -> StoreError + use<'a> {
     move |source| StoreError::Io { doing, path: path.to_owned(), source }
+}
+
+/// What a name in a folder stands for; `None` where it has gone. Below the folder, which is much
+/// cheaper than by the whole path; a link is followed.
+fn look_at(entry: &DirEntry) -> Result<Option<Metadata>, StoreError> {
+    let metadata = match entry.metadata() {
+        Ok(metadata) if metadata.is_symlink() => std::fs::metadata(entry.path()),
+        metadata => metadata,
+    };
+    missing_is_none(metadata).map_err(failed("look at", &entry.path()))
 }
 
 fn require_log(paths: &Paths) -> Result<(), StoreError> {

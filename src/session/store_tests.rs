@@ -329,3 +329,95 @@ async fn a_session_in_a_folder_whose_name_is_no_utf8_is_saved_all_the_same() {
     let loaded = home.store.read(handle.session()).unwrap();
     assert_eq!(loaded.header.unwrap().cwd, Path::new("/home/me/\u{fffd}"));
 }
+
+#[tokio::test]
+async fn many_sessions_are_listed_from_the_index() {
+    let home = home();
+    let bytes = lines(&log(6));
+    let sessions: Vec<SessionId> = (0..40).map(|_| home.planted(&bytes)).collect();
+    let listed = home.store.list().unwrap();
+    assert_eq!(listed.len(), 40);
+    let index = home.dir.path().join("sessions/index");
+    assert_eq!(std::fs::read_to_string(&index).unwrap().lines().count(), 41);
+    assert_eq!(std::fs::metadata(&index).unwrap().permissions().mode() & 0o777, 0o600);
+    for session in &sessions {
+        std::fs::remove_file(home.store.paths(*session).meta()).unwrap();
+    }
+    assert_eq!(home.store.list().unwrap(), listed);
+    assert!(!home.store.paths(sessions[0]).meta().exists(), "it was not asked for");
+}
+
+#[tokio::test]
+async fn the_index_knows_only_what_is_so() {
+    let home = home();
+    let sessions: Vec<SessionId> = (0..40).map(|_| home.planted(&lines(&log(6)))).collect();
+    let before = home.store.list().unwrap();
+    home.store.rename(sessions[7], "The cart").unwrap();
+    std::fs::remove_file(home.store.paths(sessions[8]).log()).unwrap();
+    let new = home.planted(&lines(&log(11)));
+    let listed = home.store.list().unwrap();
+    let of = |session| listed.iter().find(|meta| meta.session_id == session);
+    assert_eq!(of(sessions[7]).unwrap().title.as_deref(), Some("The cart"));
+    assert_eq!(of(sessions[8]), None);
+    assert!(of(new).is_some());
+    assert_eq!(listed.len(), before.len());
+}
+
+#[tokio::test]
+async fn an_index_that_makes_no_sense_is_as_good_as_none() {
+    let home = home();
+    for _ in 0..40 {
+        home.planted(&lines(&log(6)));
+    }
+    let index = home.dir.path().join("sessions/index");
+    let listed = home.store.list().unwrap();
+    let whole = std::fs::read(&index).unwrap();
+    let cases: [&[u8]; 5] =
+        [b"", b"slug sessions 99\n", b"\xff\xff", &whole[..whole.len() / 2], &whole[5..]];
+    for bytes in cases {
+        std::fs::write(&index, bytes).unwrap();
+        assert_eq!(home.store.list().unwrap(), listed);
+    }
+    // Another slug has listed a session that is gone since.
+    std::fs::write(&index, &whole).unwrap();
+    std::fs::remove_file(home.store.paths(listed[0].session_id).log()).unwrap();
+    assert_eq!(home.store.list().unwrap(), listed[1..]);
+}
+
+#[tokio::test]
+async fn few_sessions_have_no_index() {
+    let home = home();
+    for _ in 0..5 {
+        home.planted(&lines(&log(6)));
+    }
+    home.store.list().unwrap();
+    assert!(!home.dir.path().join("sessions/index").exists());
+}
+
+#[tokio::test]
+async fn a_session_that_may_be_open_is_named_as_locked() {
+    let home = home();
+    let (open, closed) = (home.session(&["one"]).await, home.session(&["two"]).await);
+    let (handle, _) = home.store.open(open).unwrap();
+    let listing = home.store.listing().unwrap();
+    assert!(listing.locked.contains(&open) && !listing.locked.contains(&closed));
+    handle.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_fork_knows_where_it_parts() {
+    let home = home();
+    let parent = home.planted(&lines(&log(12)));
+    let records = home.store.read(parent).unwrap().records;
+    let fork = header("/work");
+    let id = fork.session_id;
+    home.store.fork(parent, Some(records[9].id), fork).unwrap();
+    let (handle, _) = home.store.open(id).unwrap();
+    handle.append(TurnId(3), user("my own way")).await.unwrap();
+    handle.close().await.unwrap();
+    let metas = home.store.list().unwrap();
+    let of = |session| metas.iter().find(|meta| meta.session_id == session).unwrap();
+    let parted = of(id).parted.clone().unwrap();
+    assert_eq!((parted.entry, parted.text.as_str()), (records[9].id, "an answer"));
+    assert_eq!(of(parent).parted, None);
+}

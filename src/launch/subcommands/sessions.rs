@@ -1,24 +1,31 @@
 //! `slug sessions`: the store, without a screen.
 
+use std::collections::HashMap;
 use std::io::Write;
 
-use chrono::Local;
-use serde_json::json;
+use chrono::{DateTime, Local, NaiveDate, Utc};
+use serde_json::{Value, json};
 
-use crate::cli::{Exit, SessionsCommand};
+use crate::cli::{Exit, SessionsCommand, SessionsFilter};
 use crate::domain::sanitize::sanitize;
-use crate::domain::{Block, Role, Usage};
+use crate::domain::{Block, Role, SessionId, Usage};
 use crate::launch::build;
 use crate::launch::ground::Ground;
 use crate::launch::print;
-use crate::session::{Conversation, Entry, Meta, Record, Spending, Spent};
+use crate::session::{
+    Conversation, Entry, Facts, Filter, Found, Meta, Place, Record, SearchText, Spending, Spent,
+    Store, Who, date, without_copies,
+};
 
 pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<Exit> {
     let store = build::store(ground);
     let mut out = print::out();
     match command {
-        SessionsCommand::List { format } => {
-            let sessions = store.list()?;
+        SessionsCommand::List { which, limit, format } => {
+            let Some(filter) = narrowed(Filter::default(), which) else { return Ok(Exit::Usage) };
+            let mut sessions = store.list()?;
+            sessions.retain(|session| filter.takes(facts(session)));
+            sessions.truncate(limit.unwrap_or(usize::MAX));
             if format.json {
                 writeln!(out, "{}", json!(sessions))?;
             } else {
@@ -36,8 +43,156 @@ pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<
                 took(&mut out, &Conversation::of(&loaded.records).spending)?;
             }
         }
+        SessionsCommand::Search { query, which, limit, format } => {
+            let typed = Filter::parse(query, today());
+            let Some(filter) = narrowed(typed, which) else { return Ok(Exit::Usage) };
+            let Some(text) = SearchText::new(&filter.text) else {
+                print::complain(
+                    "Say what to look for, as in `slug sessions search \"empty cart\"`.",
+                );
+                return Ok(Exit::Usage);
+            };
+            let found = search(&store, &text, &filter, *limit)?;
+            if format.json {
+                let found: Vec<Value> = found.iter().map(as_json).collect();
+                writeln!(out, "{}", json!(found))?;
+            } else {
+                tell(&mut out, &found)?;
+            }
+        }
+        SessionsCommand::Rename { id, title, format } => {
+            let (session, title) = (store.resolve(id)?, title.trim());
+            if title.is_empty() {
+                print::complain("A title has to say something.");
+                return Ok(Exit::Usage);
+            }
+            store.rename(session, title)?;
+            if format.json {
+                writeln!(out, "{}", json!({"session_id": session, "title": title}))?;
+            } else {
+                writeln!(out, "{session} is now called {}", sanitize(title))?;
+            }
+        }
+        SessionsCommand::Delete { ids, format } => {
+            // A name that means nothing is found before anything is moved.
+            let sessions: Vec<SessionId> =
+                ids.iter().map(|id| store.resolve(id)).collect::<Result<_, _>>()?;
+            return delete(&store, &sessions, format.json, &mut out);
+        }
     }
     Ok(Exit::Answered)
+}
+
+/// Moves all that can be moved; what cannot is said, and leads to a failure in the end.
+fn delete(
+    store: &Store,
+    sessions: &[SessionId],
+    as_json: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let (mut deleted, mut exit) = (Vec::new(), Exit::Answered);
+    for session in sessions {
+        match store.trash(*session) {
+            Ok(()) => deleted.push(*session),
+            Err(error) => {
+                print::complain(&error.to_string());
+                exit = Exit::Failed;
+            }
+        }
+    }
+    if as_json {
+        writeln!(out, "{}", json!({"deleted": deleted}))?;
+    } else {
+        for session in deleted {
+            writeln!(out, "{session} is in the trash now")?;
+        }
+    }
+    Ok(exit)
+}
+
+fn today() -> NaiveDate {
+    Local::now().date_naive()
+}
+
+/// What the flags narrow further. A date that cannot be read is said, and is `None`.
+fn narrowed(mut filter: Filter, which: &SessionsFilter) -> Option<Filter> {
+    which.project.iter().for_each(|name| filter.project(name));
+    which.model.iter().for_each(|name| filter.model(name));
+    let since = which.since.as_ref().map(|since| (since, date(since, today())));
+    match since {
+        Some((_, Some(day))) => filter.from(day),
+        Some((since, None)) => filter.unread.push(since.clone()),
+        None => {}
+    }
+    if let Some(word) = filter.unread.first() {
+        print::complain(&format!("`{word}` is no date. Say 2026-11-01, 2026-11, today, 7d or 2w."));
+        return None;
+    }
+    Some(filter)
+}
+
+fn facts(session: &Meta) -> Facts<'_> {
+    Facts {
+        project: &session.working_directory,
+        model: &session.model,
+        day: session.last_used_at.with_timezone(&Local).date_naive(),
+    }
+}
+
+/// The sessions that have a text, newest first, a line that several have in one of them alone.
+fn search(
+    store: &Store,
+    text: &SearchText,
+    filter: &Filter,
+    limit: usize,
+) -> anyhow::Result<Vec<(Meta, Found)>> {
+    let mut sessions = store.list()?;
+    sessions.retain(|session| filter.takes(facts(session)));
+    let ids: Vec<SessionId> = sessions.iter().map(|session| session.session_id).collect();
+    let mut found = HashMap::new();
+    store.search(text, &ids, &|| false, |one| drop(found.insert(one.session, one)));
+    let in_order = ids.iter().filter_map(|session| found.remove(session)).collect();
+    let mut metas: HashMap<SessionId, Meta> =
+        sessions.into_iter().map(|session| (session.session_id, session)).collect();
+    let found = without_copies(in_order).into_iter().take(limit);
+    Ok(found.filter_map(|found| Some((metas.remove(&found.session)?, found))).collect())
+}
+
+fn as_json((session, found): &(Meta, Found)) -> Value {
+    json!({
+        "session_id": session.session_id,
+        "title": session.title,
+        "working_directory": session.working_directory.to_string_lossy(),
+        "model": session.model,
+        "last_used_at": session.last_used_at,
+        "places": found.places,
+        "more": found.more,
+    })
+}
+
+/// Each session as it is listed, and below it the places.
+fn tell(out: &mut dyn Write, found: &[(Meta, Found)]) -> std::io::Result<()> {
+    if found.is_empty() {
+        return writeln!(out, "No session has this in it.");
+    }
+    for (session, found) in found {
+        list(out, std::slice::from_ref(session))?;
+        for Place { timestamp, who, before, found, behind, .. } in &found.places {
+            let who = match who {
+                Who::Person => "you".to_owned(),
+                Who::Model => "slug".to_owned(),
+                Who::Thinking => "thought".to_owned(),
+                Who::Call(tool) | Who::Result(Some(tool)) => sanitize(tool).into_owned(),
+                Who::Result(None) => "tool".to_owned(),
+            };
+            writeln!(out, "    {}  {who:<8}  {before}{found}{behind}", time(*timestamp))?;
+        }
+    }
+    Ok(())
+}
+
+fn time(time: DateTime<Utc>) -> String {
+    time.with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string()
 }
 
 fn list(out: &mut dyn Write, sessions: &[Meta]) -> std::io::Result<()> {
@@ -45,7 +200,7 @@ fn list(out: &mut dyn Write, sessions: &[Meta]) -> std::io::Result<()> {
         return writeln!(out, "There are no sessions yet.");
     }
     for session in sessions {
-        let used = session.last_used_at.with_timezone(&Local).format("%Y-%m-%d %H:%M");
+        let used = time(session.last_used_at);
         let title = session.title.as_deref().unwrap_or("(untitled)");
         let folder = session.working_directory.display().to_string();
         let (title, folder) = (sanitize(title), sanitize(&folder));

@@ -1,0 +1,233 @@
+//! What two branches of a session have in common, and what each said and changed by itself.
+//!
+//! A fork's lines are its parent's, ids included, up to where it parts; so what is in both logs is
+//! shared, and all else is of one of them. That holds for any two of a family, and two sessions
+//! that are not of one share nothing.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use crate::domain::{Around, ContentHash, Diff, EntryId, Role, SessionId};
+
+use super::title::title_after;
+use super::{Entry, FileChanged, Loaded, Record, Store, StoreError};
+
+/// Two branches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    /// How many messages they share.
+    pub shared: usize,
+    /// The last one of them.
+    pub parted: Option<SaidThere>,
+    /// What each has by itself.
+    pub branches: [Branch; 2],
+}
+
+/// What a session has that another one lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Branch {
+    /// Its title.
+    pub title: Option<String>,
+    /// What was said.
+    pub said: Vec<SaidThere>,
+    /// The files that were changed, in the order of their first change.
+    pub files: Vec<FileDelta>,
+}
+
+/// A message with text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SaidThere {
+    /// Who said it.
+    pub role: Role,
+    /// All of its text.
+    pub text: String,
+}
+
+/// What became of a file over a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileDelta {
+    /// Its name, from the working folder where it is below that.
+    pub name: String,
+    /// Lines added and removed; `None` where the contents are not kept, or no text.
+    pub lines: Option<(usize, usize)>,
+}
+
+impl Store {
+    /// Compares two sessions.
+    pub fn compare(&self, sessions: [SessionId; 2]) -> Result<Comparison, StoreError> {
+        let [one, two] = sessions;
+        let (one, two) = (self.read(one)?, self.read(two)?);
+        let in_two = ids(&two);
+        let shared = one.records.iter().filter(|record| in_two.contains(&record.id));
+        let shared: Vec<SaidThere> = shared.filter_map(said).collect();
+        let branches = [self.branch_of(&one, &in_two), self.branch_of(&two, &ids(&one))];
+        Ok(Comparison { shared: shared.len(), parted: shared.into_iter().last(), branches })
+    }
+
+    /// What a session has that `beside` lacks, or all of it.
+    pub fn branch(
+        &self,
+        session: SessionId,
+        beside: Option<SessionId>,
+    ) -> Result<Branch, StoreError> {
+        let known = match beside {
+            Some(beside) if self.is_begun(beside)? => ids(&self.read(beside)?),
+            Some(_) | None => HashSet::new(),
+        };
+        Ok(self.branch_of(&self.read(session)?, &known))
+    }
+
+    fn branch_of(&self, loaded: &Loaded, known: &HashSet<EntryId>) -> Branch {
+        let own = || loaded.records.iter().filter(|record| !known.contains(&record.id));
+        let mut changes: Vec<FileChanged> = Vec::new();
+        for record in own() {
+            let Entry::FileChange(change) = &record.entry else { continue };
+            match changes.iter_mut().find(|known| known.path == change.path) {
+                Some(known) => known.after.clone_from(&change.after),
+                None => changes.push(change.clone()),
+            }
+        }
+        let cwd = loaded.header.as_ref().map_or(Path::new(""), |header| &header.cwd);
+        Branch {
+            title: title_after(&loaded.records),
+            said: own().filter_map(said).collect(),
+            files: changes.iter().map(|change| self.delta(change, cwd)).collect(),
+        }
+    }
+
+    fn delta(&self, change: &FileChanged, cwd: &Path) -> FileDelta {
+        let name = change.path.strip_prefix(cwd).unwrap_or(&change.path);
+        let lines = || {
+            let before = change.before.as_ref().map_or(Some(String::new()), |it| self.text(it))?;
+            let after = self.text(&change.after)?;
+            let diff = Diff::with(PathBuf::from(name), &before, &after, Around::Lines(0));
+            Some((diff.added, diff.removed))
+        };
+        FileDelta { name: name.to_string_lossy().into_owned(), lines: lines() }
+    }
+
+    fn text(&self, hash: &ContentHash) -> Option<String> {
+        let bytes = self.blobs().get(hash).unwrap_or_else(|error| {
+            tracing::debug!(%hash, %error, "not compared");
+            None
+        })?;
+        String::from_utf8(bytes).ok()
+    }
+}
+
+fn ids(loaded: &Loaded) -> HashSet<EntryId> {
+    loaded.records.iter().map(|record| record.id).collect()
+}
+
+fn said(record: &Record) -> Option<SaidThere> {
+    let Entry::Message(message) = &record.entry else { return None };
+    let text = message.message().text();
+    let is_said = !message.is_result() && !text.trim().is_empty();
+    is_said.then_some(SaidThere { role: message.role, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{header, lines, log, record, says, user};
+    use super::super::{SessionHeader, files};
+    use super::*;
+
+    struct Home {
+        _dir: tempfile::TempDir,
+        store: Store,
+    }
+
+    fn home() -> Home {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let store = Store::new(at("sessions"), at("trash"), at("blobs"));
+        files::make_folder(&at("sessions")).unwrap();
+        Home { _dir: dir, store }
+    }
+
+    impl Home {
+        fn planted(&self, records: &[Record]) -> SessionId {
+            let session = SessionId::generate();
+            std::fs::write(self.store.paths(session).log(), lines(records)).unwrap();
+            session
+        }
+
+        /// A fork up to an entry, in which these entries follow.
+        fn fork(&self, parent: SessionId, upto: EntryId, more: Vec<Entry>) -> SessionId {
+            let header = SessionHeader { session_id: SessionId::generate(), ..header("/work") };
+            let fork = header.session_id;
+            self.store.fork(parent, Some(upto), header).unwrap();
+            let more: Vec<Record> = more.into_iter().map(|entry| record(9, entry)).collect();
+            let path = self.store.paths(fork).log();
+            let bytes = [std::fs::read(&path).unwrap(), lines(&more)].concat();
+            std::fs::write(&path, bytes).unwrap();
+            fork
+        }
+
+        fn change(&self, path: &str, before: Option<&str>, after: &str) -> Entry {
+            let keep = |text: &str| self.store.blobs().put(text.as_bytes()).unwrap();
+            Entry::FileChange(FileChanged {
+                path: path.into(),
+                before: before.map(keep),
+                after: keep(after),
+                mode: None,
+            })
+        }
+    }
+
+    fn texts(said: &[SaidThere]) -> Vec<&str> {
+        said.iter().map(|it| it.text.as_str()).collect()
+    }
+
+    #[test]
+    fn two_forks_part_at_the_last_message_that_both_have() {
+        let home = home();
+        let records = log(16);
+        let parent = home.planted(&records);
+        let one = home.fork(parent, records[9].id, vec![user("one way"), says("done")]);
+        let two = home.fork(parent, records[5].id, vec![user("another")]);
+        let compared = home.store.compare([one, two]).unwrap();
+        assert_eq!(compared.parted.unwrap().text, "an answer");
+        assert_eq!(compared.shared, 2);
+        let [one_way, another] = &compared.branches;
+        assert_eq!(texts(&one_way.said), ["question 5", "an answer", "one way", "done"]);
+        assert_eq!(texts(&another.said), ["another"]);
+        let [_, fork] = home.store.compare([parent, two]).unwrap().branches;
+        assert_eq!(texts(&fork.said), ["another"], "a fork beside its parent");
+        assert_eq!(texts(&home.store.branch(two, Some(one)).unwrap().said), ["another"]);
+        assert_eq!(home.store.branch(two, None).unwrap().said.len(), 3);
+    }
+
+    #[test]
+    fn files_are_counted_from_before_the_branch_to_its_end() {
+        let home = home();
+        let records = log(6);
+        let parent = home.planted(&records);
+        let gone = Entry::FileChange(FileChanged {
+            path: "/elsewhere/b".into(),
+            before: None,
+            after: ContentHash::of(b"not kept"),
+            mode: None,
+        });
+        let fork = home.fork(
+            parent,
+            records[4].id,
+            vec![
+                home.change("/work/src/a.rs", Some("1\n2\n"), "1\nx\n"),
+                gone,
+                home.change("/work/src/a.rs", Some("1\nx\n"), "1\nx\ny\n"),
+            ],
+        );
+        let files = home.store.branch(fork, Some(parent)).unwrap().files;
+        let files: Vec<_> = files.iter().map(|it| (it.name.as_str(), it.lines)).collect();
+        assert_eq!(files, [("src/a.rs", Some((2, 1))), ("/elsewhere/b", None)]);
+    }
+
+    #[test]
+    fn sessions_of_two_families_share_nothing() {
+        let home = home();
+        let (one, two) = (home.planted(&log(6)), home.planted(&log(6)));
+        let compared = home.store.compare([one, two]).unwrap();
+        assert_eq!((compared.shared, compared.parted), (0, None));
+    }
+}

@@ -1,0 +1,137 @@
+//! Where a fork of a long log ends, found by the bytes: an id and a title are looked for as slug
+//! writes them, and only the lines that have them are read.
+//!
+//! Whatever is not as expected (no first line of a session, a last line that is not whole, an id
+//! that is found nowhere) comes to `None`, and the log is read with patience instead.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+use memchr::memmem::Finder;
+use memchr::{memchr, memrchr};
+
+use crate::domain::{EntryId, TurnId};
+use crate::session::recover::LONG;
+use crate::session::{Entry, Record, SessionHeader};
+
+/// As much is read at a time.
+const WINDOW: usize = 1 << 20;
+
+/// The part of a log that is copied.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    /// Its bytes, without the first line.
+    pub(super) body: Range<u64>,
+    /// A title that the log gets only behind them, and the turn of their last line.
+    pub(super) title: Option<(TurnId, String)>,
+}
+
+/// What is copied up to and including `upto`, or of all.
+pub(super) fn find(file: &File, upto: Option<EntryId>) -> io::Result<Option<Cut>> {
+    let len = file.metadata()?.len();
+    if len < LONG as u64 {
+        return Ok(None);
+    }
+    let Some((header, _)) = line_at(file, 0, len)?.filter(|(_, record)| is_header(record)) else {
+        return Ok(None);
+    };
+    let Some(upto) = upto else {
+        let mut last = [0];
+        file.read_exact_at(&mut last, len - 1)?;
+        let whole = last == *b"\n";
+        return Ok(whole.then_some(Cut { body: header.end..len, title: None }));
+    };
+    let name = format!("\"id\":\"{upto}\"");
+    let is_it = |record: &Record| record.id == upto;
+    let Some((line, record)) = last_line(file, header.end..len, name.as_bytes(), is_it)? else {
+        return Ok(None);
+    };
+    let is_title = |record: &Record| matches!(record.entry, Entry::Title { .. });
+    let title_in = |part| -> io::Result<Option<String>> {
+        let found = last_line(file, part, b"\"type\":\"title\"", is_title)?;
+        Ok(found.and_then(|(_, record)| {
+            if let Entry::Title { title } = record.entry { Some(title) } else { None }
+        }))
+    };
+    let title = match title_in(line.end..len)? {
+        Some(title) if title_in(header.end..line.end)?.as_ref() != Some(&title) => {
+            Some((record.turn, title))
+        }
+        Some(_) | None => None,
+    };
+    Ok(Some(Cut { body: header.end..line.end, title }))
+}
+
+fn is_header(record: &Record) -> bool {
+    matches!(&record.entry, Entry::Session(header) if header.version <= SessionHeader::VERSION)
+}
+
+/// The last whole line in a part of the file that has these bytes in it and is the one meant.
+fn last_line(
+    file: &File,
+    part: Range<u64>,
+    bytes: &[u8],
+    is_meant: impl Fn(&Record) -> bool,
+) -> io::Result<Option<(Range<u64>, Record)>> {
+    let finder = Finder::new(bytes);
+    let mut window = vec![0; WINDOW + bytes.len()];
+    let mut end = part.end;
+    while end > part.start {
+        let start = end.saturating_sub(WINDOW as u64).max(part.start);
+        // What is looked for may lie across the border to the window behind.
+        let size = usize::try_from((end + bytes.len() as u64).min(part.end) - start);
+        let window = &mut window[..size.map_err(io::Error::other)?];
+        file.read_exact_at(window, start)?;
+        let found: Vec<usize> = finder.find_iter(window).collect();
+        for at in found.into_iter().rev() {
+            let begin = line_start(file, start + at as u64, part.start)?;
+            if let Some(found) = line_at(file, begin, part.end)?.filter(|it| is_meant(&it.1)) {
+                return Ok(Some(found));
+            }
+        }
+        end = start;
+    }
+    Ok(None)
+}
+
+/// Where the line begins that has the byte at `at`, looking back to `floor` at most.
+fn line_start(file: &File, at: u64, floor: u64) -> io::Result<u64> {
+    let mut window = vec![0; 64 * 1024];
+    let mut end = at;
+    while end > floor {
+        let start = end.saturating_sub(window.len() as u64).max(floor);
+        let window = &mut window[..usize::try_from(end - start).map_err(io::Error::other)?];
+        file.read_exact_at(window, start)?;
+        if let Some(feed) = memrchr(b'\n', window) {
+            return Ok(start + feed as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(floor)
+}
+
+/// The whole line that begins at `start`, if it is one of slug's own.
+fn line_at(file: &File, start: u64, end: u64) -> io::Result<Option<(Range<u64>, Record)>> {
+    let mut line = Vec::new();
+    let mut window = vec![0; 64 * 1024];
+    loop {
+        let at = start + line.len() as u64;
+        let size = (end - at).min(window.len() as u64);
+        let window = &mut window[..usize::try_from(size).map_err(io::Error::other)?];
+        if window.is_empty() {
+            return Ok(None);
+        }
+        file.read_exact_at(window, at)?;
+        match memchr(b'\n', window) {
+            Some(feed) => {
+                line.extend_from_slice(&window[..feed]);
+                break;
+            }
+            None => line.extend_from_slice(window),
+        }
+    }
+    let range = start..start + line.len() as u64 + 1;
+    Ok(serde_json::from_slice(&line).ok().map(|record| (range, record)))
+}

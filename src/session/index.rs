@@ -1,0 +1,92 @@
+//! What lists show of all sessions, in one file beside the logs, so that ten thousand sessions are
+//! listed without opening ten thousand files.
+//!
+//! A cache of a cache: a session is taken from here only where its log has the length and the time
+//! that are noted with it, and everything here can be made again from the meta files and the logs.
+//! The file is replaced whole, so that of two slugs that write it one wins and none is torn. A
+//! line that makes no sense is a session that is not known.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use crate::domain::SessionId;
+
+use super::Meta;
+use super::files::{self, Durability, missing_is_none};
+
+/// The file's name among the sessions.
+pub(super) const NAME: &str = "index";
+/// It is written anew when so many sessions had to be looked up elsewhere. Fewer cost less than
+/// writing it, and a store with no more sessions than this has none.
+const STALE: usize = 32;
+/// The first line. One that says something else is of another slug, and is as good as none.
+const FIRST: &str = "slug sessions 1";
+
+/// How a log looks from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Look {
+    len: u64,
+    /// Nanoseconds since 1970.
+    modified: u64,
+}
+
+/// All that is known.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    known: HashMap<SessionId, (Look, Meta)>,
+    /// How many sessions were not known, or are gone.
+    stale: usize,
+}
+
+impl Look {
+    pub(super) fn new(len: u64, modified: SystemTime) -> Self {
+        let since = modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+        Self { len, modified: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX) }
+    }
+}
+
+impl Index {
+    /// Reads the file; one that is missing or makes no sense knows nothing.
+    pub(super) fn read(path: &Path) -> Self {
+        let bytes = missing_is_none(std::fs::read(path)).unwrap_or_else(|error| {
+            tracing::debug!(path = %path.display(), %error, "index not readable");
+            None
+        });
+        let bytes = bytes.unwrap_or_default();
+        let mut lines = bytes.split(|byte| *byte == b'\n');
+        if lines.next() != Some(FIRST.as_bytes()) {
+            return Self::default();
+        }
+        let known = lines.filter_map(|line| {
+            let (len, modified, meta) = serde_json::from_slice::<(u64, u64, Meta)>(line).ok()?;
+            Some((meta.session_id, (Look { len, modified }, meta)))
+        });
+        Self { known: known.collect(), stale: 0 }
+    }
+
+    /// Takes what is known of a session whose log looks like this.
+    pub(super) fn take(&mut self, session: SessionId, look: Look) -> Option<Meta> {
+        let known = self.known.remove(&session).filter(|(then, _)| *then == look);
+        self.stale += usize::from(known.is_none());
+        known.map(|(_, meta)| meta)
+    }
+
+    /// Puts all sessions there are into the file, where enough of them were not known. What was
+    /// not taken is gone. A failure is no more than a note in the log file.
+    pub(super) fn renew(self, path: &Path, sessions: &[(Look, Meta)]) {
+        if self.stale + self.known.len() <= STALE {
+            return;
+        }
+        let mut text = format!("{FIRST}\n").into_bytes();
+        for (look, meta) in sessions {
+            if serde_json::to_writer(&mut text, &(look.len, look.modified, meta)).is_err() {
+                return;
+            }
+            text.push(b'\n');
+        }
+        if let Err(error) = files::replace(path, &[&text], Durability::Cache) {
+            tracing::debug!(path = %path.display(), %error, "index not written");
+        }
+    }
+}

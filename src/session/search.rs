@@ -1,0 +1,355 @@
+//! Looking for a text in what was said in all sessions.
+//!
+//! The bytes of the logs are searched as they are, for the text as JSON writes it; only a line
+//! with a match is read, and counts only where the text is in what a person sees: messages,
+//! thinking, and the arguments and results of calls, and not in ids, hashes, signatures or names
+//! of fields. The sessions that are named first are searched first, by several threads.
+//!
+//! Small letters match capitals, too, unless the text has a capital; a space matches any spaces
+//! and ends of lines.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use chrono::{DateTime, Utc};
+use grep_matcher::Matcher;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::domain::sanitize::sanitize;
+use crate::domain::{Block, CallId, CallInput, EntryId, Role, SessionId};
+
+use super::line::{self, Before, Line};
+use super::{Entry, MessageEntry, Record, Store};
+
+/// As many places are found in a session before the next one is searched.
+pub const MOST_PLACES: usize = 3;
+/// More threads than this wait for the disk and for each other.
+const THREADS: usize = 4;
+/// Characters that are shown before a match, and behind it.
+const BEFORE: usize = 40;
+const BEHIND: usize = 120;
+
+/// A text that is looked for.
+#[derive(Debug, Clone)]
+pub struct SearchText {
+    /// Finds it in a log.
+    written: RegexMatcher,
+    /// Finds it in what a person sees.
+    seen: RegexMatcher,
+}
+
+/// Where a session has the text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Found {
+    /// The session.
+    pub session: SessionId,
+    /// The first places, in order; at most [`MOST_PLACES`].
+    pub places: Vec<Place>,
+    /// Whether it was not looked for any further.
+    pub more: bool,
+}
+
+/// A place in a session, with what stands around it on one line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The log's line.
+    pub entry: EntryId,
+    /// The call, where it is in one or in what came of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallId>,
+    /// When it was written.
+    pub timestamp: DateTime<Utc>,
+    /// Whose words they are.
+    #[serde(flatten)]
+    pub who: Who,
+    /// What stands before it.
+    pub before: String,
+    /// The text as it is there.
+    pub found: String,
+    /// What stands behind it.
+    pub behind: String,
+}
+
+/// Whose words they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "who", content = "tool", rename_all = "snake_case")]
+pub enum Who {
+    /// The person's.
+    Person,
+    /// The model's.
+    Model,
+    /// The model's, while it was thinking.
+    Thinking,
+    /// The arguments of a call of this tool.
+    Call(String),
+    /// The result of a call of this tool; of an unknown one where the log does not say.
+    Result(Option<String>),
+}
+
+impl SearchText {
+    /// A text to look for; `None` where it is blank, or too long to be looked for.
+    pub fn new(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if words.is_empty() {
+            return None;
+        }
+        let any_case = !text.chars().any(char::is_uppercase);
+        let pattern = |space: &str, letter: &dyn Fn(char, &mut String)| {
+            let word = |word: &&str| {
+                let mut pattern = String::new();
+                word.chars().for_each(|c| letter(c, &mut pattern));
+                pattern
+            };
+            words.iter().map(word).collect::<Vec<_>>().join(space)
+        };
+        let build = |lines: Option<u8>, pattern: &str| {
+            RegexMatcherBuilder::new()
+                .case_insensitive(any_case)
+                .line_terminator(lines)
+                .build(pattern)
+                .ok()
+        };
+        Some(Self {
+            written: build(Some(b'\n'), &pattern(r"(?:[ \t]|\\[nrt])+", &written))?,
+            seen: build(None, &pattern(r"\s+", &literally))?,
+        })
+    }
+
+    /// The first match in a text.
+    fn first(&self, text: &str) -> Option<Range<usize>> {
+        // The matcher's error type has no values.
+        let found = self.seen.find(text.as_bytes()).ok()??;
+        let range = found.start()..found.end();
+        text.get(range.clone()).map(|_| range)
+    }
+
+    /// The place that a line of a log is, if a person sees the text in it.
+    fn place(&self, line: &[u8]) -> Option<Place> {
+        let Line::Record { record, .. } = line::parse(line, &mut Before::default()) else {
+            return None;
+        };
+        let Record { id: entry, timestamp, entry: Entry::Message(message), .. } = *record else {
+            return None;
+        };
+        seen(&message).find_map(|Seen { who, call, text }| {
+            let range = self.first(&text)?;
+            let [before, found, behind] = around(&text, range);
+            Some(Place { entry, call: call.cloned(), timestamp, who, before, found, behind })
+        })
+    }
+}
+
+impl Store {
+    /// Looks for a text in these sessions, in this order as far as several threads keep one, and
+    /// hands over each session that has it as soon as that is known. Ends early once `stopped`
+    /// says so. A log that cannot be read has nothing in it.
+    pub fn search(
+        &self,
+        text: &SearchText,
+        sessions: &[SessionId],
+        stopped: &(dyn Fn() -> bool + Sync),
+        mut found: impl FnMut(Found),
+    ) {
+        let next = AtomicUsize::new(0);
+        let (send, receive) = mpsc::sync_channel(64);
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            for _ in 0..threads.min(THREADS).min(sessions.len()) {
+                let (next, send) = (&next, send.clone());
+                scope.spawn(move || {
+                    let mut searcher = searcher();
+                    while !stopped()
+                        && let Some(session) = sessions.get(next.fetch_add(1, Ordering::Relaxed))
+                    {
+                        let places = self.places(&mut searcher, text, *session, stopped);
+                        // Nobody listens any more once the search was stopped.
+                        if places.is_some_and(|found| send.send(found).is_err()) {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(send);
+            for one in receive {
+                found(one);
+            }
+        });
+    }
+
+    fn places(
+        &self,
+        searcher: &mut Searcher,
+        text: &SearchText,
+        session: SessionId,
+        stopped: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Found> {
+        let mut sink = Places { text, places: Vec::new(), more: false };
+        let searched = self.reader(session).map_err(io::Error::other).and_then(|log| {
+            searcher.search_reader(&text.written, Stoppable { log, stopped }, &mut sink)
+        });
+        if let Err(error) = searched {
+            tracing::debug!(%session, %error, "not searched");
+        }
+        let Places { places, more, .. } = sink;
+        (!places.is_empty() && !stopped()).then_some(Found { session, places, more })
+    }
+}
+
+/// Drops sessions that have nothing of their own: a fork begins with a copy of its parent's lines.
+/// Of those that have a line, the one that is named first keeps it.
+pub fn without_copies(mut found: Vec<Found>) -> Vec<Found> {
+    let mut seen = HashSet::new();
+    found.retain(|found| {
+        let own = found.places.iter().filter(|place| seen.insert(place.entry)).count();
+        // There may be something of its own further on.
+        own > 0 || found.more
+    });
+    found
+}
+
+fn searcher() -> Searcher {
+    SearcherBuilder::new()
+        .line_number(false)
+        .binary_detection(BinaryDetection::none())
+        .bom_sniffing(false)
+        .build()
+}
+
+/// A log that ends where the search is stopped.
+struct Stoppable<'a> {
+    log: Box<dyn Read + Send>,
+    stopped: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if (self.stopped)() { Ok(0) } else { self.log.read(buffer) }
+    }
+}
+
+struct Places<'a> {
+    text: &'a SearchText,
+    places: Vec<Place>,
+    more: bool,
+}
+
+impl Sink for Places<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, line: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        self.places.extend(self.text.place(line.bytes()));
+        self.more = self.places.len() >= MOST_PLACES;
+        Ok(!self.more)
+    }
+}
+
+/// A letter as a log may have it: JSON escapes some, and some programs escape all but ASCII.
+fn written(c: char, pattern: &mut String) {
+    match c {
+        '"' => pattern.push_str(r#"\\""#),
+        '\\' => pattern.push_str(r"\\\\"),
+        '/' => pattern.push_str(r"\\?/"),
+        c if c.is_ascii() => literally(c, pattern),
+        c => {
+            pattern.push_str("(?:");
+            literally(c, pattern);
+            for unit in [c.to_lowercase().next(), c.to_uppercase().next()].into_iter().flatten() {
+                pattern.push('|');
+                let mut units = [0; 2];
+                for unit in unit.encode_utf16(&mut units) {
+                    pattern.push_str(&format!(r"\\u(?i:{unit:04x})"));
+                }
+            }
+            pattern.push(')');
+        }
+    }
+}
+
+fn literally(c: char, pattern: &mut String) {
+    if c.is_ascii_punctuation() {
+        pattern.push('\\');
+    }
+    pattern.push(c);
+}
+
+/// A part of a message that a person sees.
+struct Seen<'a> {
+    who: Who,
+    call: Option<&'a CallId>,
+    text: Cow<'a, str>,
+}
+
+fn seen(message: &MessageEntry) -> impl Iterator<Item = Seen<'_>> {
+    message.content.iter().filter_map(|block| match block {
+        Block::Text { text } => {
+            let who = match message.role {
+                Role::User => Who::Person,
+                Role::Assistant => Who::Model,
+            };
+            Some(Seen { who, call: None, text: text.into() })
+        }
+        Block::Thinking { thinking, .. } => {
+            Some(Seen { who: Who::Thinking, call: None, text: thinking.into() })
+        }
+        Block::ToolUse(call) => {
+            let text = match &call.input {
+                CallInput::Valid(input) => strings(input).join("\n").into(),
+                CallInput::Invalid(raw) => raw.into(),
+            };
+            Some(Seen { who: Who::Call(call.name.clone()), call: Some(&call.id), text })
+        }
+        Block::ToolResult { tool_use_id, content, .. } => {
+            let tool = message.result.as_ref().map(|info| info.name.clone());
+            Some(Seen { who: Who::Result(tool), call: Some(tool_use_id), text: content.into() })
+        }
+        Block::Context { .. } | Block::Image(_) | Block::Sealed { .. } => None,
+    })
+}
+
+/// The texts among arguments, without the names of the fields.
+fn strings(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(strings).collect(),
+        Value::Object(fields) => fields.values().flat_map(strings).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
+/// A match with what stands around it, on one line: before it no more than its own line.
+fn around(text: &str, found: Range<usize>) -> [String; 3] {
+    let head = &text[..found.start];
+    let line = head.rfind('\n').map_or(0, |feed| feed + 1);
+    let from = head[line..].char_indices().rev().take(BEFORE).last().map_or(0, |(at, _)| at);
+    let start = line + from;
+    let cut = if from > 0 { "…" } else { "" };
+    let tail = &text[found.end..];
+    let end = tail.char_indices().nth(BEHIND).map_or(tail.len(), |(at, _)| at);
+    let before = one_line(&head[start..]);
+    [format!("{cut}{before}"), one_line(&text[found]), one_line(&tail[..end]).trim_end().to_owned()]
+        .map(|text| sanitize(&text).into_owned())
+}
+
+/// Runs of spaces and line feeds become one space each.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if !c.is_whitespace() => line.push(c),
+            _ if line.ends_with(' ') => {}
+            _ => line.push(' '),
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+#[path = "search_tests.rs"]
+mod tests;

@@ -1,0 +1,198 @@
+//! Tests of looking for a text in logs on real folders.
+
+use serde_json::json;
+
+use crate::domain::{ContentHash, Message, ToolCall};
+
+use super::super::samples::{assistant, header, lines, log, record, result, says, user};
+use super::super::{SessionHeader, files};
+use super::*;
+
+struct Home {
+    dir: tempfile::TempDir,
+    store: Store,
+}
+
+fn home() -> Home {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let store = Store::new(at("sessions"), at("trash"), at("blobs"));
+    files::make_folder(&at("sessions")).unwrap();
+    Home { dir, store }
+}
+
+impl Home {
+    fn planted(&self, bytes: &[u8]) -> SessionId {
+        let session = SessionId::generate();
+        std::fs::write(self.store.paths(session).log(), bytes).unwrap();
+        session
+    }
+
+    fn session(&self, entries: Vec<Entry>) -> SessionId {
+        let records: Vec<Record> = entries.into_iter().map(|entry| record(1, entry)).collect();
+        self.planted(&lines(&records))
+    }
+
+    /// All that is found of a text, in the order of `sessions`.
+    fn search(&self, text: &str, sessions: &[SessionId]) -> Vec<Found> {
+        let mut all = Vec::new();
+        let text = SearchText::new(text).unwrap();
+        self.store.search(&text, sessions, &|| false, |found| all.push(found));
+        all.sort_by_key(|found| sessions.iter().position(|it| *it == found.session));
+        all
+    }
+
+    /// The first place of a text in a session with these entries.
+    fn place(&self, text: &str, entries: Vec<Entry>) -> Option<Place> {
+        let session = self.session(entries);
+        self.search(text, &[session]).pop()?.places.into_iter().next()
+    }
+}
+
+fn shown(place: &Place) -> String {
+    format!("{}[{}]{}", place.before, place.found, place.behind)
+}
+
+#[test]
+fn a_place_has_the_match_with_what_stands_around_it() {
+    let home = home();
+    let place = home.place("cart", vec![user("first line\nfix the empty cart\nplease")]).unwrap();
+    assert_eq!(shown(&place), "fix the empty [cart] please");
+    assert_eq!(place.who, Who::Person);
+    let long = format!("{} needle {}", "ä".repeat(100), "b".repeat(500));
+    let place = home.place("needle", vec![says(&long)]).unwrap();
+    assert_eq!(place.before, format!("…{} ", "ä".repeat(BEFORE - 1)));
+    assert_eq!(place.behind.chars().count(), BEHIND);
+}
+
+#[test]
+fn small_letters_match_capitals_and_a_capital_makes_case_count() {
+    let home = home();
+    let cases = [
+        ("cart", "The CART", true),
+        ("Cart", "the cart", false),
+        ("Cart", "the Cart", true),
+        ("größe", "Die GRÖSSE", false),
+        ("größe", "Die Größe", true),
+        ("ÄRGER", "ärger", false),
+        ("ärger", "ÄRGER", true),
+        ("a b", "a\n  b", true),
+        ("a b", "ab", false),
+        ("c:\\dir", "in c:\\dir", true),
+        ("say \"hi\"", "to say \"hi\" now", true),
+        ("a/b.c", "a/b.c", true),
+        ("a/b.c", "a/bxc", false),
+        ("(x|y)*", "take (x|y)* all", true),
+        ("日本", "漢字と日本語", true),
+    ];
+    for (text, said, is_found) in cases {
+        assert_eq!(home.place(text, vec![user(said)]).is_some(), is_found, "{text} in {said}");
+    }
+}
+
+#[test]
+fn what_another_program_escaped_is_found() {
+    let home = home();
+    let line = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+    let cases = [
+        ("naïve", "na\\u00efve"),
+        ("NAÏVE", "NA\\u00CFVE"),
+        ("naïve", "NA\\u00CFVE"),
+        ("😀", "\\ud83d\\ude00"),
+        ("a/b", "a\\/b"),
+        ("one two", "one\\ntwo"),
+    ];
+    for (text, escaped) in cases {
+        let session = home.planted(line(escaped).as_bytes());
+        assert_eq!(home.search(text, &[session]).len(), 1, "{text} in {escaped}");
+    }
+}
+
+#[test]
+fn calls_and_results_are_found_with_their_tool() {
+    let home = home();
+    let input = json!({"command": "cargo test", "needle": 1});
+    let call =
+        ToolCall { id: CallId::new("c1"), name: "Bash".into(), input: CallInput::Valid(input) };
+    let made = assistant(vec![Block::ToolUse(call)]);
+    let place = home.place("cargo test", vec![made.clone()]).unwrap();
+    assert_eq!((place.who, place.call), (Who::Call("Bash".into()), Some(CallId::new("c1"))));
+    assert_eq!(home.place("needle", vec![made]), None, "the name of a field is nothing said");
+    let place = home.place("passed", vec![result("c1", "3 tests passed")]).unwrap();
+    assert_eq!((place.who, place.call), (Who::Result(None), Some(CallId::new("c1"))));
+    let thought = Block::Thinking { thinking: "hmm, the cart".into(), signature: None };
+    let place = home.place("cart", vec![assistant(vec![thought])]).unwrap();
+    assert_eq!(place.who, Who::Thinking);
+}
+
+#[test]
+fn what_nobody_sees_is_not_found() {
+    let home = home();
+    let seal = "c2lnbmF0dXJlCg";
+    let sealed = Block::Thinking { thinking: "x".into(), signature: Some(seal.into()) };
+    let context = Block::Context { name: "git".into(), text: "on branch main".into() };
+    let mut told = MessageEntry::new(Message::user("hello"));
+    told.content.push(context);
+    let hashed = Entry::Message(MessageEntry { answered: Some(ContentHash::of(b"x")), ..told });
+    let hash = ContentHash::of(b"x").to_string();
+    let entries = vec![Entry::Session(header("/work")), hashed, assistant(vec![sealed])];
+    for text in [seal, "branch", "timestamp", "session", hash.as_str(), "/work"] {
+        assert_eq!(home.place(text, entries.clone()), None, "{text}");
+    }
+}
+
+#[test]
+fn a_session_is_left_after_a_few_places() {
+    let home = home();
+    let many = home.session((0..10).map(|n| user(&format!("word {n}"))).collect());
+    let few = home.session(vec![user("word"), says("nothing"), says("word")]);
+    let found = home.search("word", &[many, few]);
+    let counts: Vec<_> = found.iter().map(|it| (it.places.len(), it.more)).collect();
+    assert_eq!(counts, [(MOST_PLACES, true), (2, false)]);
+    assert_eq!(found[0].places[1].before, "");
+    assert_eq!(found[0].places[1].behind, " 1");
+}
+
+#[test]
+fn a_copy_is_found_once() {
+    let home = home();
+    let parent = home.session(vec![user("the word"), says("an answer")]);
+    let fork = SessionHeader { session_id: SessionId::generate(), ..header("/work") };
+    let id = fork.session_id;
+    home.store.fork(parent, None, fork).unwrap();
+    let found = home.search("word", &[id, parent]);
+    assert_eq!(found.len(), 2);
+    let kept: Vec<SessionId> = without_copies(found).iter().map(|it| it.session).collect();
+    assert_eq!(kept, [id]);
+}
+
+#[test]
+fn a_search_that_is_stopped_ends() {
+    let home = home();
+    let sessions: Vec<SessionId> = (0..20).map(|_| home.planted(&lines(&log(50)))).collect();
+    let text = SearchText::new("question").unwrap();
+    let count = AtomicUsize::new(0);
+    let stopped = || count.fetch_add(1, Ordering::Relaxed) > 0;
+    let mut found = 0;
+    home.store.search(&text, &sessions, &stopped, |_| found += 1);
+    assert_eq!(found, 0);
+    assert!(count.load(Ordering::Relaxed) < 3 * (THREADS + 1), "nobody went on");
+}
+
+#[test]
+fn a_log_that_is_damaged_or_gone_hides_no_other() {
+    let home = home();
+    let mut bytes = lines(&log(11));
+    bytes.extend_from_slice(b"\xff\xfe question { torn");
+    let damaged = home.planted(&bytes);
+    let gone = SessionId::generate();
+    let found = home.search("question", &[gone, damaged]);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].places.len(), 2, "those in whole lines");
+    drop(home.dir);
+}
+
+#[test]
+fn blank_text_is_none() {
+    assert!(SearchText::new(" \t").is_none());
+}
