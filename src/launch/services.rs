@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::{BoxFuture, join_all};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent;
@@ -24,7 +24,7 @@ use crate::platform::terminal::output::Output;
 use crate::platform::terminal_kind::Terminal;
 use crate::platform::{editor, which};
 use crate::session::{
-    Draft, Drafts, Favourites, History, HistoryPage, KindFolds, SessionFolds, Store,
+    Draft, Drafts, Favourites, Found, History, HistoryPage, KindFolds, SessionFolds, Store,
 };
 use crate::tools::Place;
 use crate::tui::app::hooks::{HookAnswer, HookJob};
@@ -64,6 +64,8 @@ pub(super) struct Outside {
     /// What this run's draft is kept under.
     draft: SessionId,
     history: History,
+    /// The file of how the list of sessions is grouped.
+    grouping: PathBuf,
     /// The file of how kinds of panes are folded.
     folds: PathBuf,
     /// The file of the models that the person marked.
@@ -104,6 +106,7 @@ impl Outside {
             drafts: Arc::new(Drafts::new(ground.home.drafts())),
             draft: SessionId::generate(),
             history: History::new(ground.home.history()),
+            grouping: ground.home.grouping(),
             folds: ground.home.folds(),
             favourites: ground.home.favourites(),
             clipboard: Mutex::new(clipboard),
@@ -147,8 +150,22 @@ impl Outside {
 #[async_trait]
 impl Services for Outside {
     async fn sessions(&self, job: SessionJob) -> Result<SessionAnswer, String> {
+        let (store, grouping) = (self.store.clone(), self.grouping.clone());
+        blocking(move || session_jobs::run(&store, &grouping, &job)).await?
+    }
+
+    async fn search_sessions(
+        &self,
+        text: String,
+        sessions: Arc<[SessionId]>,
+        found: mpsc::Sender<Found>,
+    ) {
         let store = self.store.clone();
-        blocking(move || session_jobs::run(&store, &job)).await?
+        let searched =
+            blocking(move || session_jobs::search(&store, &text, &sessions, &found)).await;
+        if let Err(error) = searched {
+            tracing::error!(%error, "the search of sessions has failed");
+        }
     }
 
     async fn pages(&self, job: PageJob) -> Result<PageAnswer, String> {

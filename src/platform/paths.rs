@@ -156,6 +156,11 @@ impl Home {
         self.root.join("favourites.json")
     }
 
+    /// How the list of sessions is grouped.
+    pub fn grouping(&self) -> PathBuf {
+        self.root.join("grouping.json")
+    }
+
     /// How kinds of panes are folded.
     pub fn folds(&self) -> PathBuf {
         self.root.join("folds.json")

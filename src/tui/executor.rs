@@ -6,18 +6,20 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
 use crate::agent::Command;
 use crate::config::ThemeChoice;
 use crate::domain::{Image, ModelName, NoticeLevel, SessionId, Typed};
 use crate::platform::graphics::{Canvas, Cells};
-use crate::session::{HistoryPage, KindFolds, SessionFolds};
+use crate::session::{Found, HistoryPage, KindFolds, SessionFolds};
 
+use super::app::effect::RequestId;
 use super::app::hooks::{HookAnswer, HookJob};
 use super::app::images::{ImageSource, Taken};
 use super::app::msg::ModelRow;
@@ -30,6 +32,10 @@ use super::app::status::Git;
 use super::app::{Effect, Msg};
 use super::gallery::Picture;
 use super::theme::Library;
+
+/// Sessions that a search hands on at once, and the least time before it does so again.
+const GATHERED: usize = 256;
+const BETWEEN: Duration = Duration::from_millis(30);
 
 /// The agent's side that the screen reaches.
 #[derive(Clone)]
@@ -47,6 +53,14 @@ pub struct Handles {
 pub trait Services: Send + Sync + 'static {
     /// Reads or changes past sessions, as `session_jobs::run` does on a thread that may block.
     async fn sessions(&self, job: SessionJob) -> Result<SessionAnswer, String>;
+    /// Looks for a text in what was said in these sessions, as `session_jobs::search` does on a thread
+    /// that may block, until nobody takes what is found any more.
+    async fn search_sessions(
+        &self,
+        text: String,
+        sessions: Arc<[SessionId]>,
+        found: mpsc::Sender<Found>,
+    );
     /// Reads for a page, as `page_jobs::run` does on a thread that may block.
     async fn pages(&self, job: PageJob) -> Result<PageAnswer, String>;
     /// Lists, switches or tries hooks.
@@ -127,6 +141,8 @@ pub struct Executor {
     waiting: VecDeque<Command>,
     /// Questions; they end with the screen.
     asking: JoinSet<()>,
+    /// The search of sessions that runs.
+    searching: Option<AbortHandle>,
     /// What has to be kept, one after another: an older draft never overwrites a newer one.
     keep: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
     keeper: JoinHandle<()>,
@@ -143,7 +159,8 @@ impl Executor {
             }
         });
         let waiting = VecDeque::new();
-        Self { handles, answers, waiting, asking: JoinSet::new(), keep, keeper }
+        let asking = JoinSet::new();
+        Self { handles, answers, waiting, asking, searching: None, keep, keeper }
     }
 
     /// Runs an effect. What only the runtime can do comes back.
@@ -181,6 +198,11 @@ impl Executor {
             }
             Effect::Sessions { id, job } => self
                 .answer(async move { Msg::Sessions { id, answer: services.sessions(job).await } }),
+            Effect::SearchSessions { id, text, sessions } => {
+                self.stop_search();
+                self.search(id, text, sessions);
+            }
+            Effect::StopSearch => self.stop_search(),
             Effect::Pages { id, job } => {
                 self.answer(async move { Msg::Pages { id, answer: services.pages(job).await } });
             }
@@ -263,6 +285,35 @@ impl Executor {
             }
         }
         None
+    }
+
+    /// Hands on what a search of sessions finds: the first at once, and then what has gathered since,
+    /// since the list is laid out anew each time. No more once the task is stopped, which ends the
+    /// search, too.
+    fn search(&mut self, id: RequestId, text: String, sessions: Arc<[SessionId]>) {
+        let (services, answers) = (Arc::clone(&self.handles.services), self.answers.clone());
+        self.searching = Some(self.asking.spawn(async move {
+            let (send, mut receive) = mpsc::channel(GATHERED);
+            let hand_on = async {
+                let mut found = Vec::new();
+                while receive.recv_many(&mut found, GATHERED).await > 0 {
+                    let found = std::mem::take(&mut found);
+                    if answers.send(Msg::SessionsFound { id, found }).await.is_err() {
+                        break;
+                    }
+                    tokio::time::sleep(BETWEEN).await;
+                }
+            };
+            tokio::join!(services.search_sessions(text, sessions, send), hand_on);
+            // Without a receiver the screen is closing, and nobody waits for the end.
+            let _ = answers.send(Msg::SessionsFound { id, found: Vec::new() }).await;
+        }));
+    }
+
+    fn stop_search(&mut self) {
+        if let Some(searching) = self.searching.take() {
+            searching.abort();
+        }
     }
 
     /// Copies a text, and says what is known of it.
@@ -364,7 +415,6 @@ mod tests {
 
     use super::*;
     use crate::domain::Mode;
-    use crate::tui::app::effect::RequestId;
 
     #[derive(Default)]
     struct Fakes {
@@ -375,6 +425,23 @@ mod tests {
     impl Services for Fakes {
         async fn sessions(&self, _: SessionJob) -> Result<SessionAnswer, String> {
             Ok(SessionAnswer::Changed)
+        }
+        async fn search_sessions(
+            &self,
+            text: String,
+            sessions: Arc<[SessionId]>,
+            found: mpsc::Sender<Found>,
+        ) {
+            for session in sessions.iter().copied() {
+                let one = Found { session, places: Vec::new(), more: false };
+                if found.send(one).await.is_err() {
+                    return;
+                }
+            }
+            if text == "endless" {
+                found.closed().await;
+                self.drafts.lock().unwrap().push("stopped".into());
+            }
         }
         async fn pages(&self, _: PageJob) -> Result<PageAnswer, String> {
             Err("not in this test".into())
@@ -514,5 +581,46 @@ mod tests {
         rig.executor.run(Effect::SaveDraft { text: "half".into() });
         rig.executor.finish().await;
         assert_eq!(*rig.fakes.drafts.lock().unwrap(), ["half"]);
+    }
+
+    fn search(id: u64, text: &str, count: usize) -> Effect {
+        let sessions = (0..count).map(|_| SessionId::generate()).collect();
+        Effect::SearchSessions { id: RequestId(id), text: text.into(), sessions }
+    }
+
+    #[tokio::test]
+    async fn what_a_search_finds_arrives_in_order_and_then_its_end() {
+        let mut rig = rig();
+        let effect = search(1, "word", 600);
+        let Effect::SearchSessions { sessions, .. } = &effect else { panic!("{effect:?}") };
+        let expected = sessions.to_vec();
+        rig.executor.run(effect);
+        let mut arrived = Vec::new();
+        loop {
+            match rig.answers.recv().await {
+                Some(Msg::SessionsFound { id: RequestId(1), found }) if found.is_empty() => break,
+                Some(Msg::SessionsFound { id: RequestId(1), found }) => {
+                    arrived.extend(found.into_iter().map(|it| it.session));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(arrived, expected);
+    }
+
+    #[tokio::test]
+    async fn a_search_ends_when_the_next_one_begins_or_it_is_stopped() {
+        let mut rig = rig();
+        let stopped = |rig: &Rig| rig.fakes.drafts.lock().unwrap().len();
+        rig.executor.run(search(1, "endless", 0));
+        tokio::task::yield_now().await;
+        rig.executor.run(search(2, "endless", 0));
+        tokio::task::yield_now().await;
+        rig.executor.run(Effect::StopSearch);
+        // An aborted task is dropped, and with it the search that it ran.
+        rig.executor.asking.join_next().await;
+        rig.executor.asking.join_next().await;
+        assert!(rig.answers.try_recv().is_err(), "neither search tells of its end");
+        assert_eq!(stopped(&rig), 0);
     }
 }

@@ -381,6 +381,7 @@ impl<S: Surface> Ui<S> {
             | Msg::PictureMade { .. }
             | Msg::OlderFolded { .. }
             | Msg::Sessions { .. }
+            | Msg::SessionsFound { .. }
             | Msg::Pages { .. }
             | Msg::Hooks { .. }
             | Msg::Found { .. }

@@ -3,28 +3,46 @@
 //!
 //! What they return has been made harmless to show, and has the person's own time.
 
-use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::{DateTime, FixedOffset, Local, Utc};
+use tokio::sync::mpsc;
 
-use crate::domain::Role;
+use crate::domain::SessionId;
 use crate::domain::sanitize::sanitize;
-use crate::session::{Entry, Meta, Record, Store, StoreError};
+use crate::session::{
+    Entry, Found, Grouping, Listing, Meta, Record, SearchText, Store, StoreError,
+};
 
+use super::app::pager::document::Document;
 use super::app::sessions::{
     Held, Preview, Said, SessionAnswer, SessionJob, SessionList, SessionRow,
 };
+use super::branch_text;
 
-/// Messages of a preview: of the beginning, and of the end.
-const FIRST: usize = 2;
-const LAST: usize = 4;
-/// Characters of each.
+/// Nobody looks through more sessions than this; a longer text finds fewer.
+const MOST_SESSIONS: usize = 500;
+/// Characters of a message in a preview.
 const LONGEST: usize = 600;
 
-/// Does a job; what goes wrong is a sentence for the person.
-pub fn run(store: &Store, job: &SessionJob) -> Result<SessionAnswer, String> {
+/// Does a job; what goes wrong is a sentence for the person. `grouping` is the file in which that
+/// is remembered.
+pub fn run(store: &Store, grouping: &Path, job: &SessionJob) -> Result<SessionAnswer, String> {
     let done = match job {
-        SessionJob::List => list(store).map(SessionAnswer::Listed),
+        SessionJob::Group(chosen) => {
+            let kept = chosen.keep(grouping).map(|()| SessionAnswer::Changed);
+            return kept.map_err(|error| format!("The grouping is not remembered: {error}."));
+        }
+        SessionJob::Compare { sessions, document } => store.compare(*sessions).map(|compared| {
+            let page = Document::new(*document, &branch_text::compared(&compared));
+            SessionAnswer::Compared(Arc::new(page))
+        }),
+        SessionJob::SumUp { session, beside } => store
+            .branch(*session, *beside)
+            .map(|branch| SessionAnswer::SummedUp(branch_text::summed_up(&branch))),
+        SessionJob::List => list(store, grouping).map(SessionAnswer::Listed),
         SessionJob::Rename { session, title } => {
             store.rename(*session, title).map(|()| SessionAnswer::Changed)
         }
@@ -37,27 +55,47 @@ pub fn run(store: &Store, job: &SessionJob) -> Result<SessionAnswer, String> {
     done.map_err(|error| error.to_string())
 }
 
-fn list(store: &Store) -> Result<SessionList, StoreError> {
-    let rows = store.list()?.into_iter().map(|meta| row(store, meta)).collect();
-    Ok(SessionList { rows, now: local(Utc::now()) })
+/// Looks for a text in what was said in these sessions, and hands over those that have it, until
+/// there are enough or nobody takes them any more.
+pub fn search(store: &Store, text: &str, sessions: &[SessionId], found: &mpsc::Sender<Found>) {
+    let Some(text) = SearchText::new(text) else { return };
+    let count = AtomicUsize::new(0);
+    let stopped = || found.is_closed() || count.load(Ordering::Relaxed) >= MOST_SESSIONS;
+    store.search(&text, sessions, &stopped, |one| {
+        count.fetch_add(1, Ordering::Relaxed);
+        // Where nobody takes it, the search ends.
+        let _ = found.blocking_send(one);
+    });
 }
 
-fn row(store: &Store, meta: Meta) -> SessionRow {
-    let ours = std::process::id();
-    let held = match store.in_use(meta.session_id) {
-        Ok(Some(holder)) if holder.pid != Some(ours) => Held::Elsewhere,
+fn list(store: &Store, grouping: &Path) -> Result<SessionList, StoreError> {
+    let Listing { sessions, locked } = store.listing()?;
+    let held =
+        |session| if locked.contains(&session) { held(store, session) } else { Held::Nowhere };
+    let rows = sessions.into_iter().map(|meta| row(held(meta.session_id), meta)).collect();
+    Ok(SessionList { rows, now: local(Utc::now()), grouping: Grouping::load(grouping) })
+}
+
+fn held(store: &Store, session: SessionId) -> Held {
+    match store.in_use(session) {
+        Ok(Some(holder)) if holder.pid != Some(std::process::id()) => Held::Elsewhere,
         Ok(_) => Held::Nowhere,
         Err(error) => {
-            tracing::debug!(session = %meta.session_id, %error, "not known who has it open");
+            tracing::debug!(%session, %error, "not known who has it open");
             Held::Nowhere
         }
-    };
+    }
+}
+
+fn row(held: Held, meta: Meta) -> SessionRow {
     SessionRow {
         id: meta.session_id,
         title: one_line(meta.title.as_deref().unwrap_or_default()),
         last_used_at: local(meta.last_used_at),
         working_directory: meta.working_directory,
+        model: meta.model,
         forked_from: meta.forked_from,
+        parted: meta.parted.map(|parted| one_line(&parted.text)),
         message_count: meta.message_count,
         held,
     }
@@ -73,22 +111,7 @@ fn one_line(text: &str) -> String {
 }
 
 fn preview(records: &[Record]) -> Preview {
-    let mut all = records.iter().filter_map(said);
-    let mut said: Vec<Said> = all.by_ref().take(FIRST).collect();
-    let mut last = VecDeque::new();
-    let mut left_out = 0;
-    for one in all {
-        if last.len() == LAST {
-            last.pop_front();
-            left_out += 1;
-        }
-        last.push_back(one);
-    }
-    if left_out > 0 {
-        said.push(Said::LeftOut(left_out));
-    }
-    said.extend(last);
-    Preview { said }
+    Preview { said: records.iter().filter_map(said).collect() }
 }
 
 fn said(record: &Record) -> Option<Said> {
@@ -101,15 +124,12 @@ fn said(record: &Record) -> Option<Said> {
     let cut = text.char_indices().nth(LONGEST).map_or(text, |(end, _)| &text[..end]);
     let mark = if cut.len() < text.len() { "…" } else { "" };
     let text = format!("{}{mark}", sanitize(cut));
-    Some(match message.role {
-        Role::User => Said::Person(text),
-        Role::Assistant => Said::Model(text),
-    })
+    Some(Said { entry: record.id, role: message.role, text })
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::{Block, Message, SessionId, TurnId};
+    use crate::domain::{Block, Message, Role, SessionId, TurnId};
     use crate::session::{MessageEntry, SessionHeader};
 
     use super::*;
@@ -159,7 +179,7 @@ mod tests {
     }
 
     fn listed(store: &Store) -> Vec<SessionRow> {
-        match run(store, &SessionJob::List) {
+        match run(store, Path::new("/none"), &SessionJob::List) {
             Ok(SessionAnswer::Listed(list)) => list.rows,
             other => panic!("{other:?}"),
         }
@@ -186,7 +206,8 @@ mod tests {
         let id = session(&home.store, 1).await;
         let _open = home.store.open(id).unwrap();
         assert_eq!(listed(&home.store)[0].held, Held::Nowhere);
-        let refused = run(&home.store, &SessionJob::Trash { session: id }).unwrap_err();
+        let refused =
+            run(&home.store, Path::new("/none"), &SessionJob::Trash { session: id }).unwrap_err();
         assert!(refused.contains("is open in process"), "{refused}");
     }
 
@@ -195,28 +216,52 @@ mod tests {
         let home = home();
         let session = session(&home.store, 1).await;
         let job = SessionJob::Rename { session, title: "The cart".into() };
-        assert_eq!(run(&home.store, &job), Ok(SessionAnswer::Changed));
+        assert_eq!(run(&home.store, Path::new("/none"), &job), Ok(SessionAnswer::Changed));
         assert_eq!(listed(&home.store)[0].title, "The cart");
-        assert_eq!(run(&home.store, &SessionJob::Trash { session }), Ok(SessionAnswer::Changed));
+        assert_eq!(
+            run(&home.store, Path::new("/none"), &SessionJob::Trash { session }),
+            Ok(SessionAnswer::Changed)
+        );
         assert!(listed(&home.store).is_empty());
         assert!(home.folder.path().join("trash").join(format!("{session}.jsonl")).exists());
-        assert_eq!(run(&home.store, &SessionJob::Restore { session }), Ok(SessionAnswer::Changed));
+        assert_eq!(
+            run(&home.store, Path::new("/none"), &SessionJob::Restore { session }),
+            Ok(SessionAnswer::Changed)
+        );
         assert_eq!(listed(&home.store)[0].title, "The cart");
     }
 
     #[tokio::test]
-    async fn a_preview_has_the_beginning_and_the_end() {
+    async fn a_preview_has_what_was_said() {
         let home = home();
-        let session = session(&home.store, 5).await;
-        let preview = match run(&home.store, &SessionJob::Preview { session }) {
+        let session = session(&home.store, 2).await;
+        let job = SessionJob::Preview { session };
+        let preview = match run(&home.store, Path::new("/none"), &job) {
             Ok(SessionAnswer::Previewed(preview)) => preview,
             other => panic!("{other:?}"),
         };
-        let person = |number: usize| Said::Person(format!("ask␛[31m {number}"));
-        let model = |number: usize| Said::Model(format!("answer {number}"));
-        let expected =
-            vec![person(0), model(0), Said::LeftOut(4), person(3), model(3), person(4), model(4)];
-        assert_eq!(preview.said, expected);
+        let said: Vec<_> = preview.said.iter().map(|it| (it.role, it.text.as_str())).collect();
+        let (person, model) = (Role::User, Role::Assistant);
+        let expected = [
+            (person, "ask␛[31m 0"),
+            (model, "answer 0"),
+            (person, "ask␛[31m 1"),
+            (model, "answer 1"),
+        ];
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn the_grouping_is_remembered() {
+        let home = home();
+        let file = home.folder.path().join("grouping.json");
+        let listed = || match run(&home.store, &file, &SessionJob::List) {
+            Ok(SessionAnswer::Listed(list)) => list.grouping,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(listed(), Grouping::Project);
+        run(&home.store, &file, &SessionJob::Group(Grouping::Forks)).unwrap();
+        assert_eq!(listed(), Grouping::Forks);
     }
 
     #[tokio::test]
@@ -227,9 +272,9 @@ mod tests {
         let log = home.store.create(header).unwrap();
         log.append(TurnId(1), message(Role::User, &"ä".repeat(10_000))).await.unwrap();
         log.close().await.unwrap();
-        match run(&home.store, &SessionJob::Preview { session: id }) {
+        match run(&home.store, Path::new("/none"), &SessionJob::Preview { session: id }) {
             Ok(SessionAnswer::Previewed(preview)) => match preview.said.as_slice() {
-                [Said::Person(text)] => assert_eq!(text.chars().count(), LONGEST + 1),
+                [Said { text, .. }] => assert_eq!(text.chars().count(), LONGEST + 1),
                 other => panic!("{other:?}"),
             },
             other => panic!("{other:?}"),

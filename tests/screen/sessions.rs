@@ -75,6 +75,31 @@ fn a_session_is_forked_from_the_sidebar() {
 }
 
 #[test]
+fn what_was_said_in_a_past_session_is_found_and_gone_to() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    past(&desk, &server, "which colour?", "Blue, of course.");
+    past(&desk, &server, "and grass?", "Green.");
+    let mut slug = Slug::chat(&desk, &server);
+    slug.keys(key::CTRL_B);
+    slug.wait_for("which colour?");
+    slug.keys("/of course");
+    slug.wait_until("the place that has it", |screen| {
+        screen.contains("Blue, of course.") && !screen.contains("and grass?")
+    });
+    slug.keys(key::ENTER);
+    slug.wait_until("the session, standing on the match", |screen| {
+        screen.contains("1 of 1") && screen.contains("which colour?")
+    });
+    slug.keys(key::ESC);
+    slug.wait_until("the list again", |screen| {
+        screen.contains("/ of course") && !screen.contains("1 of 1")
+    });
+    // Back to the input, where the word to leave is typed.
+    slug.keys("\t");
+    slug.quit();
+}
+
+#[test]
 fn after_a_kill_in_mid_answer_the_message_is_still_there() {
     let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
     server.reply(Reply::text("one two three four five").gated(&gate));

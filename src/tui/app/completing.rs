@@ -138,7 +138,12 @@ pub fn sessions_listed(
     model.requests.sessions = None;
     match answer {
         Ok(SessionAnswer::Listed(list)) => model.sessions = Some(list),
-        Ok(SessionAnswer::Changed | SessionAnswer::Previewed(_)) => {}
+        Ok(
+            SessionAnswer::Changed
+            | SessionAnswer::Previewed(_)
+            | SessionAnswer::Compared(_)
+            | SessionAnswer::SummedUp(_),
+        ) => {}
         Err(reason) => model.toast(crate::domain::NoticeLevel::Error, reason),
     }
     Ok(refill(model))

@@ -24,6 +24,17 @@ use super::sessions::SessionJob;
 pub enum Effect {
     /// Tells the agent.
     Agent(Command),
+    /// Looks for a text in what was said in these sessions; the search before it ends.
+    SearchSessions {
+        /// Which request.
+        id: RequestId,
+        /// The text.
+        text: String,
+        /// The sessions, those to be searched first before others.
+        sessions: Arc<[SessionId]>,
+    },
+    /// Ends the search of sessions.
+    StopSearch,
     /// Stops the running turn, behind no queue.
     CancelTurn,
     /// Leaves slug.

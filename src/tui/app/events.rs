@@ -13,6 +13,7 @@ use super::changes::{self, Changes};
 use super::commands;
 use super::complete;
 use super::effect::Effect;
+use super::jump::{self, Part};
 use super::keymap::InputKey;
 use super::model::{Focus, Model};
 use super::msg::{Mark, ModelRow};
@@ -37,6 +38,9 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
             if model.status.session == Some(session) {
                 rules::note_earlier(model, &earlier);
                 let older = model.transcript.older(&earlier, earlier.len());
+                if older.is_none() {
+                    jump::arrive(model, Part::Whole);
+                }
                 return older.map(|older| fold_older(model, older)).into_iter().collect();
             }
         }
@@ -186,8 +190,11 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Ve
     }
     let mut effects =
         vec![read_git(model), pages::ask_for_folds(model, session, pages::parent(records))];
+    let begins = matches!(records.first().map(|it| &it.entry), Some(Entry::Session(_)) | None);
+    let part = if older.is_none() && begins { Part::Whole } else { Part::Newest };
     effects.extend(older.map(|older| fold_older(model, older)));
     effects.extend(sidebar::session_opened(model));
+    jump::arrive(model, part);
     effects
 }
 

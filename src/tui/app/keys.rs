@@ -116,7 +116,7 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
             picker.list.set_query(&picker.filter.text());
         }
         None if searches => search::paste(model, text),
-        None if model.focus == Focus::Sidebar => sidebar::paste(model, text),
+        None if model.focus == Focus::Sidebar => return sidebar::paste(model, text),
         Some(Overlay::Pager(_)) => return pager::paste(model, text),
         Some(Overlay::Rules(page)) => {
             if let Some(field) = page.field() {

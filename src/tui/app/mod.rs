@@ -21,6 +21,7 @@ pub mod geometry;
 pub mod history;
 pub mod hooks;
 pub mod images;
+pub mod jump;
 pub mod keymap;
 mod keys;
 pub mod lines;

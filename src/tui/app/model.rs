@@ -16,6 +16,7 @@ use super::complete::Completion;
 use super::composer::{CaretShape, Composer, Typing};
 use super::effect::RequestId;
 use super::geometry::Geometry;
+use super::jump::Goal;
 use super::keymap::{Keymap, Pending};
 use super::looks::{self, Looks};
 use super::mouse::Held;
@@ -84,6 +85,8 @@ pub struct Model {
     pub turn: Turn,
     /// The list of sessions.
     pub sidebar: Sidebar,
+    /// A place in a session that is gone to once it is there.
+    pub goal: Option<Goal>,
     /// Which files the session changed.
     pub changes: Changes,
     /// The calls that were refused in the session.
@@ -249,6 +252,7 @@ impl Model {
             now: Duration::ZERO,
             transcript: Transcript::new(settings.cwd.clone()),
             sidebar: Sidebar::new(settings.cwd.clone()),
+            goal: None,
             settings,
             looks: Looks::default(),
             status,

@@ -8,7 +8,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use crate::agent;
 use crate::domain::{ModelName, NoticeLevel};
 use crate::platform::background::Background;
-use crate::session::HistoryPage;
+use crate::session::{Found, HistoryPage};
 use crate::tui::gallery::Picture;
 use crate::tui::theme::Library;
 
@@ -184,6 +184,13 @@ pub enum Msg {
         id: RequestId,
         /// What it came to.
         line: Result<String, String>,
+    },
+    /// A part of the answer to `SearchSessions`.
+    SessionsFound {
+        /// Which request.
+        id: RequestId,
+        /// The next sessions that have the text; none where no more come.
+        found: Vec<Found>,
     },
     /// Answer to `ReadThemes`.
     ThemesRead {

@@ -11,6 +11,7 @@ use crate::session::{NEWEST, Record};
 
 use super::block::Block;
 use super::effect::{Effect, RequestId};
+use super::jump::{self, Part};
 use super::model::Model;
 use super::pages;
 use super::transcript::Transcript;
@@ -62,6 +63,7 @@ pub fn folded(model: &mut Model, id: RequestId, folded: Folded) -> Vec<Effect> {
         return Vec::new();
     }
     model.transcript.prepend(folded.blocks);
+    jump::arrive(model, Part::Whole);
     let session = model.status.session;
     session.map(|session| pages::ask_for_folds(model, session, folded.parent)).into_iter().collect()
 }

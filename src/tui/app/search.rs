@@ -19,6 +19,7 @@ use super::keymap::{self, FoundKey, Press, SearchKey};
 use super::model::{Focus, Model};
 use super::pager;
 use super::scroll::{Anchor, Place};
+use super::sidebar::Presence;
 use super::source::{self, Part};
 use super::transcript::{Block, BlockId, Fold, Transcript};
 
@@ -184,10 +185,45 @@ pub fn paste(model: &mut Model, text: &str) {
     }
 }
 
-/// Ends the search where it stands.
+/// Ends the search where it stands; one that began in the list of sessions goes back there.
 pub fn close(model: &mut Model) {
-    model.search = None;
+    let origin = model.search.take().map(|search| search.origin.1);
     model.transcript.peek(None);
+    if origin == Some(Focus::Sidebar) && model.sidebar.presence == Presence::Shown {
+        model.focus = Focus::Sidebar;
+    }
+}
+
+/// Begins a search that stands on the first match in these blocks. False where there is no block.
+pub fn stand_at(model: &mut Model, blocks: &[BlockId], text: &str) -> bool {
+    let Some(first) = blocks.first().copied() else { return false };
+    let mut search = Search::new((model.scroll.anchor, Focus::Sidebar));
+    search.field = Editor::with_text(Lines::One, text);
+    search.stage = Stage::Standing;
+    search.query = Query::new(text, search.kind).ok();
+    let parts = blocks.iter().flat_map(|block| [(*block, Part::Head), (*block, Part::Body)]);
+    search.current = search.query.as_ref().and_then(|query| {
+        parts
+            .filter_map(|(id, part)| {
+                let text = source::text(model.transcript.get(id)?, part);
+                let found = matches(query, &text).into_iter().next()?;
+                Some(Hit { block: id, part, from: found.start, to: found.end })
+            })
+            .next()
+    });
+    search.scan = Scan::from(BlockId(first.0.saturating_add(1)));
+    let found = search.current.is_some();
+    model.search = Some(Box::new(search));
+    tick(model);
+    if found {
+        stand(model);
+    } else {
+        // The text goes over lines, or over what the block leaves out.
+        let lines = model.transcript.lines();
+        model.scroll.hold(Anchor::At { block: first, place: Place::Head(0) }, lines);
+        model.focus = Focus::Pane(first);
+    }
+    true
 }
 
 /// Ends the search and goes back to where it was opened.

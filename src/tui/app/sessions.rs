@@ -2,10 +2,14 @@
 //! out a [`SessionJob`]. Nothing here reads a file or a clock.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use chrono::{DateTime, FixedOffset};
 
-use crate::domain::SessionId;
+use crate::domain::{EntryId, Role, SessionId};
+use crate::session::Grouping;
+
+use super::pager::document::Document;
 
 /// What is wanted of the sessions on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,10 +33,26 @@ pub enum SessionJob {
         /// Which.
         session: SessionId,
     },
-    /// How one begins and ends.
+    /// What was said in one.
     Preview {
         /// Which.
         session: SessionId,
+    },
+    /// Remembers how they are grouped.
+    Group(Grouping),
+    /// Compares two of them.
+    Compare {
+        /// Which.
+        sessions: [SessionId; 2],
+        /// The id that the document gets.
+        document: u64,
+    },
+    /// Sums one up.
+    SumUp {
+        /// Which.
+        session: SessionId,
+        /// What this one has, too, is left out.
+        beside: Option<SessionId>,
     },
 }
 
@@ -41,10 +61,14 @@ pub enum SessionJob {
 pub enum SessionAnswer {
     /// To `List`.
     Listed(SessionList),
-    /// To `Rename`, `Trash` and `Restore`: it is done.
+    /// To `Rename`, `Trash`, `Restore` and `Group`: it is done.
     Changed,
     /// To `Preview`.
     Previewed(Preview),
+    /// To `Compare`: a page.
+    Compared(Arc<Document>),
+    /// To `SumUp`: a note for the input.
+    SummedUp(String),
 }
 
 /// All sessions at one moment.
@@ -54,6 +78,8 @@ pub struct SessionList {
     pub rows: Vec<SessionRow>,
     /// The moment, in the person's time.
     pub now: DateTime<FixedOffset>,
+    /// How the person grouped them last.
+    pub grouping: Grouping,
 }
 
 /// A session in a list. Its texts have been made harmless.
@@ -67,8 +93,12 @@ pub struct SessionRow {
     pub last_used_at: DateTime<FixedOffset>,
     /// The folder it works in; empty where its log does not say.
     pub working_directory: PathBuf,
+    /// The model it uses; empty where its log does not say.
+    pub model: String,
     /// Where its first part comes from.
     pub forked_from: Option<SessionId>,
+    /// Of a fork: how the last message begins that its parent has, too.
+    pub parted: Option<String>,
     /// What was said by person and model.
     pub message_count: u64,
     /// Whether another slug works with it.
@@ -84,22 +114,22 @@ pub enum Held {
     Elsewhere,
 }
 
-/// How a session begins and ends.
+/// What was said in a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preview {
     /// What was said, oldest first.
     pub said: Vec<Said>,
 }
 
-/// A part of a preview. Texts have been made harmless and are cut to a few lines.
+/// A message of a preview.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
-    /// The person said.
-    Person(String),
-    /// The model said.
-    Model(String),
-    /// So many messages are between the first and the last ones.
-    LeftOut(usize),
+pub struct Said {
+    /// The log's line, from which a fork can begin.
+    pub entry: EntryId,
+    /// Who said it.
+    pub role: Role,
+    /// The text, made harmless and cut to a few lines.
+    pub text: String,
 }
 
 impl SessionRow {

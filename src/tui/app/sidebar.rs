@@ -1,13 +1,15 @@
 //! The list of past sessions beside the chat: what is in it, what its keys do, and what they
-//! change on disk.
+//! change on disk. What is typed in it narrows it at once, and is looked for in all that was said.
 //!
 //! A change shows at once and is carried out by a [`SessionJob`]; jobs that change something run
 //! one after another, each begun when the one before is answered, and one that fails is taken
-//! back on screen. Exporting and searching in what was said are not here.
+//! back on screen. Exporting is not here.
 
 mod changes;
+mod order;
 mod pane;
 mod routing;
+mod seeking;
 mod tree;
 
 use std::collections::VecDeque;
@@ -16,10 +18,12 @@ use std::time::Duration;
 
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
-use crate::domain::SessionId;
+use crate::domain::{EntryId, SessionId};
+use crate::session::Grouping;
 
 use super::editor::{Editor, Lines};
 use super::effect::{Effect, RequestId};
+use super::jump::Goal;
 use super::keymap::{self, ChatKey, Keymap, ListKey, Press, SidebarKey};
 use super::model::Requests;
 use super::sessions::{Held, SessionAnswer, SessionJob, SessionList, SessionRow};
@@ -29,9 +33,10 @@ use changes::Change;
 pub use crate::domain::NoticeLevel;
 pub use pane::Pane;
 pub use routing::{
-    Placement, answered, key, leave, mouse, on_screen, open, open_line, paste, placement,
+    Placement, answered, found, key, leave, mouse, on_screen, open, open_line, paste, placement,
     session_opened, title_changed, toggle,
 };
+pub use seeking::Seeking;
 pub use tree::{Line, Scope, Tree, age};
 
 /// The list of sessions. It keeps what was deleted also while it is closed.
@@ -49,14 +54,24 @@ pub struct Sidebar {
     pub pane: Pane,
     /// The last thing to say about it.
     pub note: Option<Note>,
+    /// How far the search of what was said is.
+    seeking: Seeking,
     folder: PathBuf,
     listed_at: Duration,
     reading: Reading,
     selected: usize,
+    /// Whether the person went to it since the query changed.
+    is_chosen: bool,
     top: usize,
     trashed: Vec<SessionRow>,
     changes: VecDeque<Change>,
     under_way: Option<RequestId>,
+    /// A grouping that is not remembered yet.
+    grouped: Option<Grouping>,
+    /// The session that another one is to be compared with.
+    marked: Option<SessionId>,
+    /// What a page or the input waits for.
+    branches: Option<RequestId>,
 }
 
 /// Whether the list is on screen.
@@ -108,8 +123,14 @@ pub enum Step {
     Help,
     /// A session is to be opened.
     Open(SessionId),
-    /// A session is to be forked, and the fork opened.
-    Fork(SessionId),
+    /// A place in a session is to be gone to.
+    GoTo(Goal),
+    /// A session is to be forked, after an entry where one is named, and the fork opened.
+    Fork(SessionId, Option<EntryId>),
+    /// Two sessions are to be compared.
+    Compare([SessionId; 2]),
+    /// A session is to be summed up in the input.
+    SumUp(SessionId),
     /// The open session is to have this title.
     Retitle(String),
 }
@@ -133,6 +154,9 @@ enum Reading {
     Asked(RequestId),
 }
 
+/// What is selected, over a change of the lines: the session, and the place in it.
+type Standing = Option<(SessionId, Option<usize>)>;
+
 impl Sidebar {
     /// A list that has never been opened; the sessions of `folder` are to come first.
     pub fn new(folder: PathBuf) -> Self {
@@ -143,14 +167,19 @@ impl Sidebar {
             scope: Scope::default(),
             pane: Pane::Closed,
             note: None,
+            seeking: Seeking::No,
             folder,
             listed_at: Duration::ZERO,
             reading: Reading::No,
             selected: 0,
+            is_chosen: false,
             top: 0,
             trashed: Vec::new(),
             changes: VecDeque::new(),
             under_way: None,
+            grouped: None,
+            marked: None,
+            branches: None,
         }
     }
 
@@ -167,6 +196,7 @@ impl Sidebar {
         self.tree = None;
         self.note = None;
         self.pane = Pane::Closed;
+        self.stop_seeking();
         self.reading = Reading::No;
         self.selected = 0;
         self.top = 0;
@@ -191,9 +221,7 @@ impl Sidebar {
 
     /// The sessions that are shown, each with its line.
     pub fn sessions(&self) -> Vec<(usize, &SessionRow)> {
-        let Some(tree) = &self.tree else { return Vec::new() };
-        let row = |line: usize| tree.session_at(line).map(|row| (line, row));
-        (0..tree.lines().len()).filter_map(row).collect()
+        self.tree.iter().flat_map(Tree::session_lines).collect()
     }
 
     /// The first line on a screen of so many rows.
@@ -259,6 +287,7 @@ impl Sidebar {
     /// Selects the session on a line; a heading is none.
     pub fn select(&mut self, line: usize) {
         if self.tree.as_ref().is_some_and(|tree| tree.session_at(line).is_some()) {
+            self.is_chosen = true;
             self.selected = line;
         }
     }
@@ -298,6 +327,10 @@ impl Sidebar {
             let id = ask(SessionJob::Preview { session });
             self.pane.asked(id, session);
         }
+        if let Some(grouping) = self.grouped.take() {
+            ask(SessionJob::Group(grouping));
+        }
+        effects.extend(self.seeking_effect(requests));
         effects
     }
 
@@ -307,7 +340,12 @@ impl Sidebar {
             self.reading = Reading::No;
             match answer {
                 Ok(SessionAnswer::Listed(list)) => self.fill(list, now),
-                Ok(SessionAnswer::Changed | SessionAnswer::Previewed(_)) => {}
+                Ok(
+                    SessionAnswer::Changed
+                    | SessionAnswer::Previewed(_)
+                    | SessionAnswer::Compared(_)
+                    | SessionAnswer::SummedUp(_),
+                ) => {}
                 Err(reason) => self.say(NoticeLevel::Error, reason),
             }
         } else if self.under_way == Some(id) {
@@ -323,16 +361,41 @@ impl Sidebar {
     }
 
     fn fill(&mut self, list: SessionList, now: Duration) {
-        let selected = self.session().map(|row| row.id);
+        let before = self.standing();
         self.listed_at = now;
-        let first = self.tree.is_none();
-        self.tree = Some(Tree::new(list, &self.folder));
-        let query = self.query();
-        self.show(&query);
-        match selected {
-            Some(selected) => self.find(selected),
-            None if first => self.step(0),
-            None => {}
+        let mut tree = Tree::new(list, &self.folder);
+        tree.show(self.scope, &self.query());
+        if let Some(old) = &mut self.tree {
+            tree.add_found(old.take_found().into_values().collect());
+        }
+        self.tree = Some(tree);
+        self.stand(before);
+    }
+
+    fn standing(&self) -> Standing {
+        let tree = self.tree.as_ref()?;
+        let place = match tree.lines().get(self.selected)? {
+            Line::Place(_, place) => Some(*place),
+            Line::Heading(_) | Line::Session(_) | Line::Parted(_) => None,
+        };
+        Some((self.session()?.id, place))
+    }
+
+    /// Selects what was selected before the lines changed, else the first session.
+    fn stand(&mut self, before: Standing) {
+        let line = self.tree.as_ref().zip(before).and_then(|(tree, (session, place))| {
+            let line = tree.line_of(session)?;
+            let at = place.map(|place| line + 1 + place);
+            let is_there = |at: &usize| matches!(tree.lines().get(*at), Some(Line::Place(_, _)));
+            Some(at.filter(is_there).unwrap_or(line))
+        });
+        match line {
+            Some(line) => self.selected = line,
+            None => {
+                self.selected = 0;
+                self.top = 0;
+                self.step(0);
+            }
         }
     }
 
@@ -352,16 +415,14 @@ impl Sidebar {
 
     /// Shows what the scope and `query` leave; what is selected stays so while it is shown.
     fn show(&mut self, query: &str) {
-        let selected = self.session().map(|row| row.id);
+        let before = self.standing();
         let Some(tree) = &mut self.tree else { return };
+        let changes = tree.shown() != (self.scope, query);
         tree.show(self.scope, query);
-        match selected.and_then(|selected| tree.line_of(selected)) {
-            Some(line) => self.selected = line,
-            None => {
-                self.selected = 0;
-                self.top = 0;
-                self.step(0);
-            }
+        self.stand(before);
+        if changes {
+            self.is_chosen = false;
+            self.seek();
         }
     }
 
@@ -376,12 +437,22 @@ impl Sidebar {
             SidebarKey::First => self.step(isize::MIN),
             SidebarKey::Last => self.step(isize::MAX),
             SidebarKey::Open => return self.open_selected(around),
-            SidebarKey::Fork => return self.session().map_or(Step::Stay, |row| Step::Fork(row.id)),
+            SidebarKey::Fork => {
+                let upto = self.session().and_then(|row| self.pane.chosen(row.id));
+                return self.session().map_or(Step::Stay, |row| Step::Fork(row.id, upto));
+            }
             SidebarKey::Rename => self.begin_rename(),
             SidebarKey::Delete => self.delete(around),
             SidebarKey::Undo => self.undo(),
             SidebarKey::Filter => self.mode = Mode::Filtering(Editor::new(Lines::One)),
             SidebarKey::Preview => self.pane.toggle(),
+            SidebarKey::PreviousMessage => self.choose(-1),
+            SidebarKey::NextMessage => self.choose(1),
+            SidebarKey::Group => self.group(),
+            SidebarKey::Compare => return self.compare(around),
+            SidebarKey::SumUp => {
+                return self.session().map_or(Step::Stay, |row| Step::SumUp(row.id));
+            }
             SidebarKey::Scope => {
                 self.scope = match self.scope {
                     Scope::AllProjects => Scope::ThisProject,
@@ -396,9 +467,57 @@ impl Sidebar {
         Step::Stay
     }
 
+    /// Groups the sessions in the next way, and has that remembered.
+    fn group(&mut self) {
+        let before = self.standing();
+        let Some(tree) = &mut self.tree else { return };
+        let next = tree.grouping().next();
+        tree.group(next);
+        self.grouped = Some(next);
+        self.stand(before);
+        let text = match next {
+            Grouping::Project => "By project, the newest first.",
+            Grouping::Date => "By date, those of all projects together.",
+            Grouping::Forks => "Forks, each with the message after which it goes its own way.",
+        };
+        self.say(NoticeLevel::Info, text);
+    }
+
+    /// The first time marks a session, the second time compares another one with it.
+    fn compare(&mut self, around: Around<'_>) -> Step {
+        let Some((id, name)) = self.session().map(|row| (row.id, row.name().to_owned())) else {
+            return Step::Stay;
+        };
+        match self.marked.take() {
+            Some(marked) if marked != id => return Step::Compare([marked, id]),
+            Some(_) => self.say(NoticeLevel::Info, "Compared with nothing."),
+            None => {
+                self.marked = Some(id);
+                let key = around.keys.key(SidebarKey::Compare);
+                let text = format!("“{name}” is compared with the one you press {key} on next.");
+                self.say(NoticeLevel::Info, text);
+            }
+        }
+        Step::Stay
+    }
+
+    /// The session that another one is to be compared with.
+    pub fn marked(&self) -> Option<SessionId> {
+        self.marked
+    }
+
+    /// Goes to another message of the preview.
+    fn choose(&mut self, by: isize) {
+        if let Some(session) = self.session().map(|row| row.id) {
+            self.pane.choose(session, by);
+        }
+    }
+
     fn filter_key(&mut self, key: &Press<'_>, around: Around<'_>) -> Step {
         let page = isize::try_from(around.page.max(2) - 1).unwrap_or(1);
-        match keymap::find(keymap::LIST, key) {
+        let command = keymap::find(keymap::LIST, key);
+        self.is_chosen |= command.is_some();
+        match command {
             Some(ListKey::Previous) => self.step(-1),
             Some(ListKey::Next) => self.step(1),
             Some(ListKey::PageUp) => self.step(-page),
@@ -420,6 +539,10 @@ impl Sidebar {
 
     fn open_selected(&mut self, around: Around<'_>) -> Step {
         let Some(row) = self.session() else { return Step::Stay };
+        let goal = self.goal();
+        if let Some(goal) = goal.filter(|_| around.open == Some(row.id)) {
+            return Step::GoTo(goal);
+        }
         if around.open == Some(row.id) {
             return Step::Leave;
         }
@@ -430,7 +553,14 @@ impl Sidebar {
             self.say(NoticeLevel::Warning, text);
             return Step::Stay;
         }
-        Step::Open(row.id)
+        self.goal().map_or(Step::Open(row.id), Step::GoTo)
+    }
+
+    /// The place that the selected line leads to.
+    fn goal(&self) -> Option<Goal> {
+        let tree = self.tree.as_ref()?;
+        let (row, place) = (self.session()?, tree.place_at(self.selected)?);
+        Some(Goal::new(row.id, place, tree.filter().text.clone()))
     }
 
     fn say(&mut self, level: NoticeLevel, text: impl Into<String>) {

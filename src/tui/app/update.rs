@@ -68,6 +68,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::FolderListed { id, folder, names } => completing::listed(model, id, folder, names),
         Msg::Sessions { id, answer } => completing::sessions_listed(model, id, answer)
             .unwrap_or_else(|answer| sidebar::answered(model, id, answer)),
+        Msg::SessionsFound { id, found } => {
+            sidebar::found(model, id, found);
+            Vec::new()
+        }
         Msg::Found { id, hits, searched } => {
             pager::found(model, id, &hits, searched);
             Vec::new()

@@ -18,7 +18,7 @@ use crate::domain::{
 use crate::platform::graphics::{Canvas, Cells};
 use crate::providers::Held;
 use crate::providers::retry::Again;
-use crate::session::{KindFolds, ResultInfo, SessionFolds, TurnOutcome};
+use crate::session::{Found, KindFolds, ResultInfo, SessionFolds, TurnOutcome};
 use crate::tui::app::hooks::{HookAnswer, HookJob};
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::model::Settings;
@@ -42,6 +42,7 @@ impl Services for Desk {
     async fn sessions(&self, _: SessionJob) -> Result<SessionAnswer, String> {
         Err("The sessions cannot be read.".into())
     }
+    async fn search_sessions(&self, _: String, _: Arc<[SessionId]>, _: mpsc::Sender<Found>) {}
     async fn pages(&self, _: PageJob) -> Result<PageAnswer, String> {
         // The answer is no part of what is tested here.
         std::future::pending().await

@@ -1,10 +1,18 @@
 //! The list of sessions beside and over the chat.
 
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::agent::{Command, Event};
+use crate::domain::{Block, CallId, EntryId};
+use crate::session::{Entry, Found, Place, Record, SessionHeader, Who};
 use crate::tui::app::Effect;
 use crate::tui::app::Msg;
+use crate::tui::app::model::Focus;
 use crate::tui::app::sessions::{SessionAnswer, SessionJob};
-use crate::tui::app::sidebar::samples::{HERE, week};
-use crate::tui::scene::{Scene, recorded, screen, user};
+use crate::tui::app::sidebar::samples::{HERE, id, now, week};
+use crate::tui::scene::{Scene, assistant, call, done, recorded, result, screen, user};
 
 /// A chat with the list open.
 pub(super) fn listed(width: u16, height: u16) -> Scene {
@@ -37,4 +45,91 @@ fn on_the_smallest_screen() {
 #[test]
 fn what_is_typed_after_tab_is_for_the_chat() {
     listed(120, 40).key("tab").types("hello").shows("❯ hello").shows("Fix empty cart checkout");
+}
+
+/// The list, with `needle` found at this line of a past session, and gone to.
+fn gone_to(width: u16, entry: EntryId, call: Option<CallId>) -> Scene {
+    let scene = screen(width, 30).key("ctrl+b");
+    let Some(Effect::Sessions { id: asked, .. }) = scene.effects.back().cloned() else { panic!() };
+    let scene = scene.msg(Msg::Sessions { id: asked, answer: Ok(SessionAnswer::Listed(week())) });
+    let scene = scene.key("/").types("needle");
+    let Some(Effect::SearchSessions { id: asked, .. }) = scene.effects.back().cloned() else {
+        panic!("{:?}", scene.effects)
+    };
+    let place = Place {
+        entry,
+        call,
+        timestamp: now().into(),
+        who: Who::Model,
+        before: "a ".into(),
+        found: "needle".into(),
+        behind: " here".into(),
+    };
+    let found = vec![Found { session: id(1), places: vec![place], more: false }];
+    scene.msg(Msg::SessionsFound { id: asked, found }).shows("a needle here").key("enter")
+}
+
+/// The session in which it was found: long, and the place is in its middle.
+fn with_a_needle() -> (Arc<Vec<Record>>, EntryId) {
+    let said = |text: &str| assistant(vec![Block::Text { text: text.to_owned() }]);
+    let mut records: Vec<Record> =
+        (0..2_000).flat_map(|n| [user(&format!("ask {n}")), said("hay")]).collect();
+    records[1001] = said("a needle here");
+    let entry = records[1001].id;
+    (Arc::new(records), entry)
+}
+
+#[test]
+fn enter_on_a_place_that_was_found_opens_its_session_there_and_escape_goes_back() {
+    for width in [80, 120] {
+        let (records, entry) = with_a_needle();
+        let scene = gone_to(width, entry, None);
+        let Some(Effect::Agent(Command::Resume { session })) = scene.effects.back().cloned() else {
+            panic!("{:?}", scene.effects)
+        };
+        let opened = Event::SessionOpened { session, records: Arc::clone(&records) };
+        let mut scene = scene.event(opened).shows("hay").hides("/ needle  ");
+        let folded = scene.effects.iter().find_map(|effect| match effect {
+            Effect::FoldOlder { id, older } => Some((*id, older.clone().fold())),
+            _ => None,
+        });
+        let (id, folded) = folded.unwrap();
+        scene = scene.msg(Msg::OlderFolded { id, folded }).after(20);
+        let scene = scene.shows("a needle here").shows("1 of 1");
+        let block = scene.model.search.as_ref().unwrap().current().unwrap().block;
+        assert_eq!(scene.model.focus, Focus::Pane(block), "{width}");
+        let scene = scene.key("esc").shows("/ needle").hides("1 of 1");
+        assert_eq!(scene.model.focus, Focus::Sidebar, "{width}");
+    }
+}
+
+#[test]
+fn a_place_in_a_result_is_gone_to_by_its_call() {
+    let call = call("c7", "Read", json!({"file_path": "a.rs"}));
+    let answer = result("c7", "hay\nneedle\nhay", done("Read", 3));
+    let scene = gone_to(120, answer.id, Some(CallId::new("c7")));
+    let records = vec![user("read it"), assistant(vec![Block::ToolUse(call)]), answer];
+    let header = SessionHeader {
+        session_id: id(1),
+        version: 1,
+        cwd: "/home/me/src/webshop".into(),
+        model: String::new(),
+        provider: String::new(),
+        forked_from: None,
+    };
+    let first = Record { entry: Entry::Session(header), ..user("") };
+    let records = Arc::new([vec![first], records].concat());
+    let scene = scene.event(Event::SessionOpened { session: id(1), records }).after(20);
+    scene.shows("1 of 1").shows("needle");
+}
+
+#[test]
+fn a_place_that_is_gone_is_said() {
+    let (records, _) = with_a_needle();
+    let scene = gone_to(120, EntryId::generate(), None);
+    let short = Arc::new(records[..4].to_vec());
+    let scene = scene.event(Event::SessionOpened { session: id(1), records: short });
+    let scene = scene.event(Event::SessionRead { session: id(1), earlier: Arc::new(Vec::new()) });
+    assert_eq!(scene.model.goal, None);
+    scene.shows("no longer part of what is shown");
 }

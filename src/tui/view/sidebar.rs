@@ -8,19 +8,25 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Modifier;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::domain::SessionId;
+use crate::domain::{Role as Speaker, SessionId};
+use crate::session::{Grouping, Place, Who};
 use crate::tui::app::editor::Editor;
 use crate::tui::app::geometry::Area;
 use crate::tui::app::keymap::{Context, FieldKey, Keymap, ListKey, SidebarKey};
 use crate::tui::app::sessions::{Held, Preview, Said, SessionRow};
-use crate::tui::app::sidebar::{Line, Mode, NoticeLevel, Pane, Scope, Sidebar, Tree, age};
+use crate::tui::app::sidebar::{Line, Mode, NoticeLevel, Pane, Scope, Seeking, Sidebar, Tree, age};
 use crate::tui::app::softwrap;
 use crate::tui::layout::{Role, Span};
 
 use super::paint::{self, Styles, span};
 
+/// Messages that a preview shows of the beginning, and of the end.
+const FIRST: usize = 2;
+const LAST: usize = 4;
 /// What stands beside the title of the session that is open.
 const OPEN_MARK: &str = "›";
+/// What stands beside the title of one that another is to be compared with.
+const COMPARE_MARK: &str = "≠";
 
 /// What the list shows besides its own state.
 #[derive(Debug, Clone, Copy)]
@@ -114,9 +120,14 @@ fn draw_title(
         width: area.width.saturating_sub(2),
         ..area
     };
-    let scope = match sidebar.scope {
-        Scope::AllProjects => " Sessions ",
-        Scope::ThisProject => " Sessions here ",
+    let grouping = sidebar.tree.as_ref().map(Tree::grouping).unwrap_or_default();
+    let scope = match (grouping, sidebar.scope) {
+        (Grouping::Project, Scope::AllProjects) => " Sessions ",
+        (Grouping::Project, Scope::ThisProject) => " Sessions here ",
+        (Grouping::Date, Scope::AllProjects) => " Sessions by date ",
+        (Grouping::Date, Scope::ThisProject) => " Sessions here by date ",
+        (Grouping::Forks, Scope::AllProjects) => " Forks ",
+        (Grouping::Forks, Scope::ThisProject) => " Forks here ",
     };
     match &sidebar.mode {
         Mode::Filtering(editor) => {
@@ -188,15 +199,31 @@ fn draw_list(
                 let spans = [span(" ", Role::Text), span(text, Role::Muted)];
                 paint::spans(&spans, styles, row, buffer);
             }
-            Line::Session(node) => {
-                let Some(session) = tree.session(*node) else { continue };
+            Line::Parted(node) => {
+                let text = tree.session(*node).and_then(|session| session.parted.as_deref());
+                let stem = tree.branches(*node).replace("├ ", "│ ").replace("└ ", "  ");
+                let head = [span(" ", Role::Text), span(stem, Role::Border)];
+                let room = area.width.saturating_sub(paint::spans_width(&head) + 1);
+                let text = paint::truncate(&format!("after “{}”", text.unwrap_or_default()), room);
+                let [mark, stem] = head;
+                paint::spans(&[mark, stem, span(text, Role::Muted)], styles, row, buffer);
+            }
+            Line::Session(_) | Line::Place(_, _) => {
                 let is_selected = number == sidebar.selected();
                 if is_selected && scene.keys == Keys::Here {
                     paint::selected(row, styles, buffer);
                 }
-                let renamed =
-                    draw_session(sidebar, scene, (*node, session), now, styles, row, buffer);
-                caret = caret.or(renamed);
+                if let Line::Session(node) = line
+                    && let Some(session) = tree.session(*node)
+                {
+                    let renamed =
+                        draw_session(sidebar, scene, (*node, session), now, styles, row, buffer);
+                    caret = caret.or(renamed);
+                } else if let Line::Place(node, place) = line
+                    && let Some(place) = tree.place(*node, *place)
+                {
+                    draw_place(place, now, styles, row, buffer);
+                }
                 // Less so while the keys go elsewhere.
                 if is_selected && scene.keys == Keys::Elsewhere {
                     buffer.set_style(row.intersection(*buffer.area()), Modifier::UNDERLINED);
@@ -205,6 +232,58 @@ fn draw_list(
         }
     }
     caret
+}
+
+/// A place that has what is looked for: whose words, the match in view among what stands around
+/// it, and how long ago.
+fn draw_place(
+    place: &Place,
+    now: DateTime<FixedOffset>,
+    styles: &dyn Styles,
+    row: Rect,
+    buffer: &mut Buffer,
+) {
+    let who = match &place.who {
+        Who::Person => span("❯ ", Role::User),
+        Who::Model => span("", Role::Text),
+        Who::Thinking => span("thought ", Role::Muted),
+        Who::Call(tool) => span(format!("{tool} "), Role::Tool),
+        Who::Result(tool) => span(format!("{} ▸ ", tool.as_deref().unwrap_or("tool")), Role::Tool),
+    };
+    let then = place.timestamp.with_timezone(now.offset());
+    let aside = [span(age(then, now), Role::Muted), span(" ", Role::Text)];
+    let head = [span("     ", Role::Text), who];
+    let right = paint::spans_width(&aside) + 1;
+    let room = row.width.saturating_sub(paint::spans_width(&head) + right);
+    // What stands before it gives way, so that the match is on screen.
+    let before = tail_of(&place.before, room.saturating_sub(paint::width(&place.found)) / 2);
+    let [indent, who] = head;
+    let rest = room.saturating_sub(paint::width(&before));
+    let found = paint::truncate(&place.found, rest);
+    let behind = paint::truncate(&place.behind, rest.saturating_sub(paint::width(&found)));
+    let spans = [
+        indent,
+        who,
+        span(before, Role::Muted),
+        span(found, Role::Match),
+        span(behind, Role::Muted),
+    ];
+    paint::both_edges(&spans, &aside, styles, row, buffer);
+}
+
+/// The end of a text, in so many columns.
+fn tail_of(text: &str, room: u16) -> String {
+    if paint::width(text) <= room {
+        return text.to_owned();
+    }
+    let mut from = text.len();
+    for (at, _) in text.grapheme_indices(true).rev() {
+        if paint::width(&text[at..]) + 1 > room {
+            break;
+        }
+        from = at;
+    }
+    format!("…{}", &text[from..])
 }
 
 /// Said in place of a list.
@@ -218,7 +297,22 @@ fn draw_nothing(
     let (text, role) = match (&sidebar.tree, &sidebar.mode, sidebar.scope) {
         (None, _, _) if sidebar.note.is_some() => return,
         (None, _, _) => ("Reading the sessions …".to_owned(), Role::Muted),
-        (Some(_), Mode::Filtering(_), _) => ("No title has this in it.".to_owned(), Role::Muted),
+        (Some(_), Mode::Filtering(_), _) => {
+            let text = match sidebar.sought() {
+                None => "No session has this in its title.",
+                Some((_, Seeking::Done)) => "No session has this in it.",
+                Some((_, _)) => "Looking in all that was said …",
+            };
+            (text.to_owned(), Role::Muted)
+        }
+        (Some(tree), _, _) if !tree.is_empty() && tree.grouping() == Grouping::Forks => {
+            let fork = scene.map.key(SidebarKey::Fork);
+            let view = scene.map.key(SidebarKey::Group);
+            let text = format!(
+                "Nothing was forked yet. {view} shows all sessions, and {fork} forks one of them."
+            );
+            (text, Role::Muted)
+        }
         (Some(tree), _, Scope::ThisProject) if !tree.is_empty() => {
             let key = scene.map.key(SidebarKey::Scope);
             let text =
@@ -245,14 +339,23 @@ fn draw_session(
 ) -> Option<Position> {
     let tree = sidebar.tree.as_ref()?;
     let is_open = scene.open == Some(session.id);
-    let mark = if is_open { span(OPEN_MARK, Role::User) } else { span(" ", Role::Text) };
+    let mark = if sidebar.marked() == Some(session.id) {
+        span(COMPARE_MARK, Role::Key)
+    } else if is_open {
+        span(OPEN_MARK, Role::User)
+    } else {
+        span(" ", Role::Text)
+    };
     let head = [mark, span(tree.branches(node), Role::Border)];
     let left = paint::spans_width(&head);
     let aside = match session.held {
         Held::Elsewhere => span("in use", Role::Warning),
         Held::Nowhere => span(age(session.last_used_at, now), Role::Muted),
     };
-    let right = paint::width(&aside.text) + 2;
+    let project = tree.project(session).map(|name| paint::truncate(&name, row.width / 4));
+    let project = span(project.map_or_else(String::new, |name| format!("{name} ")), Role::Muted);
+    let aside = [project, aside];
+    let right = paint::spans_width(&aside) + 2;
     let room = row.width.saturating_sub(left + right);
     if let Mode::Renaming { session: renamed, editor } = &sidebar.mode
         && *renamed == session.id
@@ -266,7 +369,8 @@ fn draw_session(
     let mut spans = head.to_vec();
     let hits = tree.hits(session.name());
     spans.extend(highlighted(&paint::truncate(session.name(), room), &hits, role));
-    let aside = [aside, span(" ", Role::Text)];
+    let [project, age] = aside;
+    let aside = [project, age, span(" ", Role::Text)];
     paint::both_edges(&spans, &aside, styles, row, buffer);
     None
 }
@@ -315,7 +419,7 @@ fn draw_pane(
     let (_, body) = split(area, area.height.saturating_sub(1));
     let lines = match sidebar.pane.of(session.id) {
         None => Vec::new(),
-        Some(Ok(preview)) => preview_lines(preview, body.width, body.height),
+        Some(Ok(preview)) => preview_lines(preview, sidebar.pane.at(), body.width, body.height),
         Some(Err(reason)) => wrapped(reason, Role::Error, body.width, body.height),
     };
     for (row, line) in lines.iter().take(usize::from(body.height)).enumerate() {
@@ -323,30 +427,44 @@ fn draw_pane(
     }
 }
 
-/// As many rows for each message as there is room, the same for all.
-fn preview_lines(preview: &Preview, width: u16, height: u16) -> Vec<Vec<Span>> {
-    if preview.said.is_empty() {
+/// How a session begins and ends; or what was said from the message on that was gone to.
+fn preview_lines(preview: &Preview, at: Option<usize>, width: u16, height: u16) -> Vec<Vec<Span>> {
+    let all = &preview.said;
+    if all.is_empty() {
         return wrapped("Nothing was said yet.", Role::Muted, width, height);
     }
-    let messages = rows_of(preview.said.len()).max(1);
-    let each = (height / messages).clamp(1, 6);
-    let mut lines = Vec::new();
-    for said in &preview.said {
-        lines.extend(match said {
-            Said::Person(text) => message("❯ ", text, Role::User, width, each),
-            Said::Model(text) => message("  ", text, Role::Text, width, each),
-            Said::LeftOut(count) => {
-                vec![vec![span(format!("   … {count} more"), Role::Muted)]]
-            }
-        });
+    if let Some(at) = at {
+        let shown = all.iter().enumerate().skip(at).take(usize::from(height));
+        return shown.flat_map(|(n, said)| message(said, n == at, width, 6)).collect();
     }
+    let (first, last) = if all.len() <= FIRST + LAST {
+        (&all[..], &all[..0])
+    } else {
+        (&all[..FIRST], &all[all.len() - LAST..])
+    };
+    let left_out = all.len() - first.len() - last.len();
+    // As many rows for each message as there is room, the same for all.
+    let each = (height / rows_of(first.len() + last.len() + 1).max(1)).clamp(1, 6);
+    let mut lines: Vec<Vec<Span>> =
+        first.iter().flat_map(|said| message(said, false, width, each)).collect();
+    if left_out > 0 {
+        lines.push(vec![span(format!("   … {left_out} more"), Role::Muted)]);
+    }
+    lines.extend(last.iter().flat_map(|said| message(said, false, width, each)));
     lines
 }
 
-fn message(mark: &str, text: &str, role: Role, width: u16, rows: u16) -> Vec<Vec<Span>> {
-    let mut lines = wrapped(text, role, width.saturating_sub(2), rows);
+fn message(said: &Said, is_chosen: bool, width: u16, rows: u16) -> Vec<Vec<Span>> {
+    let (mark, role) = match said.role {
+        Speaker::User => ("❯ ", Role::User),
+        Speaker::Assistant => ("  ", Role::Text),
+    };
+    let mut lines = wrapped(&said.text, role, width.saturating_sub(2), rows);
     for (row, line) in lines.iter_mut().enumerate() {
         line.insert(1, span(if row == 0 { mark } else { "  " }, role));
+        if is_chosen && let Some(edge) = line.first_mut() {
+            *edge = span("▌", Role::Key);
+        }
     }
     lines
 }
@@ -382,7 +500,8 @@ fn foot(sidebar: &Sidebar, keys: &Keymap, width: u16) -> Vec<Vec<Span>> {
     }
     let hint = |key: String, word: &str| (key, word.to_owned());
     let hints: Vec<(String, String)> = match &sidebar.mode {
-        Mode::Filtering(_) => {
+        Mode::Filtering(editor) => {
+            lines.extend(wrapped(&narrowing(sidebar, editor), Role::Muted, width, 2));
             vec![hint(keys.key(ListKey::Accept), "open"), hint(keys.key(ListKey::Back), "all")]
         }
         Mode::Renaming { .. } => {
@@ -399,6 +518,24 @@ fn foot(sidebar: &Sidebar, keys: &Keymap, width: u16) -> Vec<Vec<Span>> {
     };
     lines.extend(flowed(&hints, width));
     lines
+}
+
+/// What can be typed, or what has come of it.
+fn narrowing(sidebar: &Sidebar, editor: &Editor) -> String {
+    if editor.text().trim().is_empty() {
+        return "Words, or project:x model:x after:7d before:2026-11 today".to_owned();
+    }
+    if let Some(word) = sidebar.tree.as_ref().and_then(|tree| tree.filter().unread.first()) {
+        return format!("{word} is no date: 2026-11-01, 2026-11, 7d, today");
+    }
+    let count =
+        |found: usize| if found == 1 { "1 session".into() } else { format!("{found} sessions") };
+    match sidebar.sought() {
+        None => String::new(),
+        Some((0, Seeking::Done)) => "Nothing more in what was said.".to_owned(),
+        Some((found, Seeking::Done)) => format!("Said in {}.", count(found)),
+        Some((found, _)) => format!("Said in {} so far …", count(found)),
+    }
 }
 
 /// Keys and words, as many on a row as fit.

@@ -2,15 +2,18 @@
 
 use std::path::PathBuf;
 
+use chrono::TimeDelta;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
 
 use super::*;
+use crate::domain::EntryId;
+use crate::session::Found;
 use crate::tui::app::effect::{Effect, RequestId};
 use crate::tui::app::keymap::Press;
 use crate::tui::app::model::Requests;
 use crate::tui::app::sessions::SessionAnswer;
-use crate::tui::app::sidebar::samples::{HERE, id, list, row, week};
+use crate::tui::app::sidebar::samples::{HERE, id, list, now, row, week};
 use crate::tui::app::sidebar::{Around, Placement, placement};
 
 struct Plain;
@@ -52,20 +55,57 @@ fn answer(sidebar: &mut Sidebar, requests: &mut Requests) {
         let Effect::Sessions { id, job } = effect else { continue };
         let answer = match job {
             SessionJob::List => SessionAnswer::Listed(week()),
-            SessionJob::Preview { .. } => SessionAnswer::Previewed(Preview {
-                said: vec![
-                    Said::Person("why does checkout fail when the cart is empty?".into()),
-                    Said::Model("Because `reduce` on an empty iterator yields `None`.".into()),
-                    Said::LeftOut(9),
-                    Said::Person("thanks".into()),
-                ],
-            }),
-            SessionJob::Rename { .. } | SessionJob::Trash { .. } | SessionJob::Restore { .. } => {
-                SessionAnswer::Changed
-            }
+            SessionJob::Preview { .. } => SessionAnswer::Previewed(talk()),
+            SessionJob::Rename { .. }
+            | SessionJob::Trash { .. }
+            | SessionJob::Restore { .. }
+            | SessionJob::Compare { .. }
+            | SessionJob::SumUp { .. }
+            | SessionJob::Group(_) => SessionAnswer::Changed,
         };
         sidebar.answer(id, Ok(answer), Duration::ZERO);
     }
+}
+
+/// What a preview shows.
+fn talk() -> Preview {
+    let said = |role, text: &str| Said { entry: EntryId::generate(), role, text: text.into() };
+    let mut all = vec![
+        said(Speaker::User, "why does checkout fail when the cart is empty?"),
+        said(Speaker::Assistant, "Because `reduce` on an empty iterator yields `None`."),
+    ];
+    for number in 1..=6 {
+        all.push(said(Speaker::User, &format!("and part {number}?")));
+        all.push(said(Speaker::Assistant, &format!("Part {number} is fine.")));
+    }
+    all.push(said(Speaker::User, "thanks"));
+    Preview { said: all }
+}
+
+/// The list with a text typed and found in two sessions.
+fn found() -> Sidebar {
+    let mut sidebar = after("/empty cart");
+    let mut requests = Requests::default();
+    sidebar.edited();
+    let place = |who, minutes, before: &str, found: &str, behind: &str| Place {
+        entry: EntryId::generate(),
+        call: None,
+        timestamp: (now() - TimeDelta::minutes(minutes)).into(),
+        who,
+        before: before.into(),
+        found: found.into(),
+        behind: behind.into(),
+    };
+    let places = vec![
+        place(Who::Person, 12, "…why does checkout fail with an ", "empty cart", "?"),
+        place(Who::Call("Bash".into()), 11, "cargo test ", "empty cart", ""),
+        place(Who::Result(Some("Bash".into())), 11, "test ", "empty cart", " … ok, and more of it"),
+    ];
+    let one = Found { session: id(1), places, more: true };
+    let places = vec![place(Who::Model, 3 * 1440, "The ", "Empty cart", " has no currency.")];
+    let two = Found { session: id(7), places, more: false };
+    sidebar.deliver(&mut requests, vec![one, two]);
+    sidebar
 }
 
 fn picture(sidebar: &Sidebar, width: u16, height: u16) -> String {
@@ -113,6 +153,32 @@ fn while_it_filters() {
 }
 
 #[test]
+fn what_was_said_is_found_with_what_stands_around_it() {
+    insta::assert_snapshot!(picture(&found(), 80, 24));
+    insta::assert_snapshot!("what_was_said_is_found_120", picture(&found(), 120, 40));
+}
+
+#[test]
+fn while_nothing_is_typed_the_words_are_named() {
+    insta::assert_snapshot!(picture(&after("/"), 120, 16));
+}
+
+#[test]
+fn by_date() {
+    insta::assert_snapshot!(picture(&after("v"), 80, 24));
+}
+
+#[test]
+fn by_forks_with_where_they_part() {
+    insta::assert_snapshot!(picture(&after("vv"), 80, 24));
+}
+
+#[test]
+fn a_message_of_the_preview_is_gone_to() {
+    insta::assert_snapshot!(picture(&after("pKK"), 120, 40));
+}
+
+#[test]
 fn while_a_title_is_typed() {
     insta::assert_snapshot!(picture(&after(">r, twice"), 80, 16));
 }
@@ -151,7 +217,7 @@ fn what_was_found_stands_out_in_the_selected_row_and_in_others() {
 
 #[test]
 fn nothing_breaks_at_any_size() {
-    for keys in ["", "p", "/x", "r", "d", "gp"] {
+    for keys in ["", "p", "/x", "r", "d", "gp", "v", "vv", "pK"] {
         let sidebar = after(keys);
         for (width, height) in [(1, 1), (2, 2), (3, 5), (10, 3), (12, 12), (40, 12), (300, 100)] {
             picture(&sidebar, width, height);

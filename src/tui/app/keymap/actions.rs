@@ -319,10 +319,20 @@ pub enum SidebarKey {
     Delete,
     /// Brings back what was deleted last.
     Undo,
-    /// Filters by title.
+    /// Narrows the list, and looks for what is typed in what was said.
     Filter,
-    /// Shows how the session begins and ends.
+    /// Groups by project, by date, or by what was forked.
+    Group,
+    /// Marks a session, then compares another one with it.
+    Compare,
+    /// Puts a summary of the session into the input.
+    SumUp,
+    /// Shows what was said in the session.
     Preview,
+    /// The message above, in what was said.
+    PreviousMessage,
+    /// The message below, in what was said.
+    NextMessage,
     /// Shows the sessions of all projects, or of this one.
     Scope,
     /// Shows the keys.

@@ -1,7 +1,7 @@
 //! The session shown below the list: it follows what is selected, and never has more than one
 //! log read at a time, however fast the selection moves.
 
-use crate::domain::SessionId;
+use crate::domain::{EntryId, SessionId};
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::sessions::{Preview, SessionAnswer};
 
@@ -16,6 +16,8 @@ pub enum Pane {
         shown: Option<(SessionId, Result<Preview, String>)>,
         /// What is being read.
         reading: Option<(RequestId, SessionId)>,
+        /// The message that was gone to, of those that are shown.
+        at: Option<usize>,
     },
 }
 
@@ -23,7 +25,7 @@ impl Pane {
     /// Opens or closes it.
     pub(super) fn toggle(&mut self) {
         *self = match self {
-            Self::Closed => Self::Open { shown: None, reading: None },
+            Self::Closed => Self::Open { shown: None, reading: None, at: None },
             Self::Open { .. } => Self::Closed,
         };
     }
@@ -31,7 +33,7 @@ impl Pane {
     /// What is to be read now, with this session selected.
     pub(super) fn wants(&self, selected: Option<SessionId>) -> Option<SessionId> {
         match self {
-            Self::Open { shown, reading: None } => {
+            Self::Open { shown, reading: None, .. } => {
                 let known = shown.as_ref().map(|(session, _)| *session);
                 selected.filter(|selected| known != Some(*selected))
             }
@@ -48,17 +50,46 @@ impl Pane {
 
     /// An answer; one to another request is stale.
     pub(super) fn answer(&mut self, id: RequestId, answer: Result<SessionAnswer, String>) {
-        let Self::Open { shown, reading } = self else { return };
+        let Self::Open { shown, reading, at } = self else { return };
         let Some((asked, session)) = *reading else { return };
         if asked != id {
             return;
         }
         *reading = None;
+        *at = None;
         match answer {
             Ok(SessionAnswer::Previewed(preview)) => *shown = Some((session, Ok(preview))),
-            Ok(SessionAnswer::Listed(_) | SessionAnswer::Changed) => {}
+            Ok(
+                SessionAnswer::Listed(_)
+                | SessionAnswer::Changed
+                | SessionAnswer::Compared(_)
+                | SessionAnswer::SummedUp(_),
+            ) => {}
             Err(reason) => *shown = Some((session, Err(reason))),
         }
+    }
+
+    /// Goes so many messages further, from the last one where none was gone to.
+    pub(super) fn choose(&mut self, session: SessionId, by: isize) {
+        let Self::Open { shown: Some((known, Ok(preview))), at, .. } = self else { return };
+        let Some(last) = preview.said.len().checked_sub(1).filter(|_| *known == session) else {
+            return;
+        };
+        *at = Some(at.map_or(last, |at| at.saturating_add_signed(by).min(last)));
+    }
+
+    /// The message that was gone to, by its number.
+    pub fn at(&self) -> Option<usize> {
+        match self {
+            Self::Open { at, .. } => *at,
+            Self::Closed => None,
+        }
+    }
+
+    /// The log's line of the message that was gone to.
+    pub(super) fn chosen(&self, session: SessionId) -> Option<EntryId> {
+        let preview = self.of(session)?.as_ref().ok()?;
+        Some(preview.said.get(self.at()?)?.entry)
     }
 
     /// What there is to show of a session.

@@ -4,12 +4,16 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
 use crate::agent;
 use crate::domain::NoticeLevel;
+use crate::session::Found;
 use crate::tui::app::commands;
 use crate::tui::app::effect::{Effect, RequestId};
+use crate::tui::app::jump;
 use crate::tui::app::keymap::{ChatKey, Press};
 use crate::tui::app::keys;
 use crate::tui::app::model::{Focus, Model};
-use crate::tui::app::sessions::SessionAnswer;
+use crate::tui::app::overlay::Overlay;
+use crate::tui::app::pager::Pager;
+use crate::tui::app::sessions::{SessionAnswer, SessionJob};
 
 use super::{Around, Mode, Presence, Step};
 
@@ -87,11 +91,12 @@ pub fn leave(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Text in one piece.
-pub fn paste(model: &mut Model, text: &str) {
+pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
     if let Some(editor) = model.sidebar.editor() {
         editor.paste(text);
         model.sidebar.edited();
     }
+    model.sidebar.jobs(&mut model.requests)
 }
 
 /// The mouse over the list: the wheel moves in it, a click selects, another one opens.
@@ -137,15 +142,52 @@ pub fn answered(
     if let (Presence::Hidden, Err(reason)) = (model.sidebar.presence, &answer) {
         model.toast(NoticeLevel::Error, reason.clone());
     }
+    if model.sidebar.branches.take_if(|asked| *asked == id).is_some() {
+        branches_read(model, answer);
+        return Vec::new();
+    }
     model.sidebar.answer(id, answer, model.now);
     model.sidebar.jobs(&mut model.requests)
 }
 
-/// Another session is open: it may be new to the list, which is no longer in the way.
+/// Two branches are shown over the whole screen; a summary goes into the input, to be edited and
+/// sent by the person.
+fn branches_read(model: &mut Model, answer: Result<SessionAnswer, String>) {
+    match answer {
+        Ok(SessionAnswer::Compared(page)) => {
+            let pager = Pager::new("Two branches".to_owned(), page);
+            model.overlays.push(Overlay::Pager(Box::new(pager)));
+        }
+        Ok(SessionAnswer::SummedUp(note)) => {
+            model.composer.append(note.into());
+            model.focus = Focus::Input;
+            if let Placement::Over(_) = placement(model.geometry.width) {
+                model.sidebar.close();
+            }
+            model.toast(NoticeLevel::Info, "The summary is in the input: edit it, and send it.");
+        }
+        Ok(SessionAnswer::Changed | SessionAnswer::Listed(_) | SessionAnswer::Previewed(_)) => {}
+        Err(reason) => model.toast(NoticeLevel::Error, reason),
+    }
+}
+
+fn ask_for_branches(model: &mut Model, job: impl FnOnce(RequestId) -> SessionJob) -> Vec<Effect> {
+    let id = model.requests.issue();
+    model.sidebar.branches = Some(id);
+    vec![Effect::Sessions { id, job: job(id) }]
+}
+
+/// What a search of what was said has found.
+pub fn found(model: &mut Model, id: RequestId, found: Vec<Found>) {
+    model.sidebar.found(id, found);
+}
+
+/// Another session is open: it may be new to the list, which is no longer in the way. Where a place
+/// in it was gone to, there may be others in the list to come back for.
 pub fn session_opened(model: &mut Model) -> Vec<Effect> {
-    match placement(model.geometry.width) {
-        Placement::Beside(_) => model.sidebar.refresh(),
-        Placement::Over(_) => model.sidebar.close(),
+    match (placement(model.geometry.width), &model.goal) {
+        (Placement::Beside(_), _) | (Placement::Over(_), Some(_)) => model.sidebar.refresh(),
+        (Placement::Over(_), None) => model.sidebar.close(),
     }
     model.sidebar.jobs(&mut model.requests)
 }
@@ -165,17 +207,25 @@ fn take(model: &mut Model, step: Step) -> Vec<Effect> {
                 model.sidebar.close();
             }
             model.focus = Focus::Input;
-            Vec::new()
+            model.sidebar.jobs(&mut model.requests)
         }
         Step::Close => {
             model.sidebar.close();
             model.focus = Focus::Input;
-            Vec::new()
+            model.sidebar.jobs(&mut model.requests)
         }
+        Step::GoTo(goal) => jump::go(model, goal),
         Step::Help => keys::chat_action(model, ChatKey::Help),
         Step::Open(session) => commands::when_idle(model, agent::Command::Resume { session }),
-        Step::Fork(session) => {
-            commands::when_idle(model, agent::Command::Fork { session, upto: None })
+        Step::Fork(session, upto) => {
+            commands::when_idle(model, agent::Command::Fork { session, upto })
+        }
+        Step::Compare(sessions) => {
+            ask_for_branches(model, |id| SessionJob::Compare { sessions, document: id.0 })
+        }
+        Step::SumUp(session) => {
+            let beside = model.status.session.filter(|open| *open != session);
+            ask_for_branches(model, |_| SessionJob::SumUp { session, beside })
         }
         Step::Retitle(title) => vec![Effect::Agent(agent::Command::SetTitle(title))],
     }

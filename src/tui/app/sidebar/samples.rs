@@ -3,6 +3,7 @@
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
 use crate::domain::SessionId;
+use crate::session::Grouping;
 use crate::tui::app::sessions::{Held, SessionList, SessionRow};
 
 /// The folder that the tests are in.
@@ -25,7 +26,9 @@ pub fn row(number: u128, title: &str, minutes: i64) -> SessionRow {
         title: title.into(),
         last_used_at: now() - TimeDelta::minutes(minutes),
         working_directory: HERE.into(),
+        model: "qwen3-coder".into(),
         forked_from: None,
+        parted: None,
         message_count: 12,
         held: Held::Nowhere,
     }
@@ -33,7 +36,8 @@ pub fn row(number: u128, title: &str, minutes: i64) -> SessionRow {
 
 /// The same as a fork of another.
 pub fn fork(parent: u128, row: SessionRow) -> SessionRow {
-    SessionRow { forked_from: Some(id(parent)), ..row }
+    let parted = Some("why does checkout fail when the cart is empty?".to_owned());
+    SessionRow { forked_from: Some(id(parent)), parted, ..row }
 }
 
 /// The same in another folder.
@@ -43,7 +47,7 @@ pub fn at(folder: &str, row: SessionRow) -> SessionRow {
 
 /// A list read at [`now`].
 pub fn list(rows: Vec<SessionRow>) -> SessionList {
-    SessionList { rows, now: now() }
+    SessionList { rows, now: now(), grouping: Grouping::Project }
 }
 
 /// What a week of work leaves.

@@ -1,13 +1,19 @@
 //! Tests of the list's keys and of what they ask for.
 
+use std::sync::Arc;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::samples::{HERE, at, fork, id, list, now, row, week};
 use super::*;
 use crate::agent::Command;
+use crate::domain::Role;
+use crate::session::{Found, Place, Who};
 use crate::tui::app::composer::Composer;
 use crate::tui::app::geometry::Area;
 use crate::tui::app::model::{Focus, Model, Settings};
+use crate::tui::app::overlay::Overlay;
+use crate::tui::app::pager::document::Document;
 use crate::tui::app::sessions::{Preview, Said};
 use crate::tui::app::status::Status;
 use crate::tui::app::{Msg, update};
@@ -315,7 +321,9 @@ fn a_preview_follows_the_selection_one_read_at_a_time() {
     assert_eq!(scene.jobs(), [SessionJob::Preview { session: id(1) }]);
     let first = scene.asked();
     assert!(scene.press("down down down").jobs().is_empty());
-    let preview = Preview { said: vec![Said::Person("hello".into())] };
+    let preview = Preview {
+        said: vec![Said { entry: EntryId::generate(), role: Role::User, text: "hello".into() }],
+    };
     scene.answer(first, Ok(SessionAnswer::Previewed(preview.clone())));
     assert_eq!(scene.jobs(), [SessionJob::Preview { session: id(3) }], "the one selected now");
     let second = scene.asked();
@@ -444,4 +452,134 @@ fn ten_thousand_sessions_are_no_burden() {
     assert_eq!(scene.titles().len(), 9_999);
     scene.press("/").typed("post");
     assert_eq!(scene.titles().len(), 2_500);
+}
+
+/// Where a text was found in a session.
+fn found(session: u128) -> Found {
+    let place = Place {
+        entry: EntryId::generate(),
+        call: None,
+        timestamp: now().into(),
+        who: Who::Person,
+        before: String::new(),
+        found: "cart".into(),
+        behind: String::new(),
+    };
+    Found { session: id(session), places: vec![place], more: false }
+}
+
+/// The text of each search that the last message began; "" where one was stopped.
+fn searches(scene: &Scene) -> Vec<&str> {
+    fn text(effect: &Effect) -> Option<&str> {
+        match effect {
+            Effect::SearchSessions { text, .. } => Some(text),
+            Effect::StopSearch => Some(""),
+            _ => None,
+        }
+    }
+    scene.effects.iter().filter_map(text).collect()
+}
+
+#[test]
+fn each_letter_begins_a_search_and_what_is_too_short_ends_it() {
+    let mut scene = Scene::of(week());
+    let steps = [("/", None), ("c", None), ("a", Some("ca")), ("r", Some("car"))];
+    for (key, text) in steps {
+        let begun: Vec<&str> = text.into_iter().collect();
+        assert_eq!(searches(scene.press(key)), begun, "{key}");
+    }
+    assert_eq!(searches(scene.typed(" ")), [""; 0], "the text is the same");
+    assert_eq!(searches(scene.typed("model:x")), ["car"], "in fewer sessions");
+    assert_eq!(searches(scene.press("esc")), [""]);
+    scene.press("/").typed("日");
+    assert_eq!(searches(&scene), ["日"]);
+    assert_eq!(searches(scene.press("ctrl+b")), [""], "a list that is gone looks for nothing");
+}
+
+#[test]
+fn what_is_found_comes_in_bit_by_bit_and_the_selection_stays() {
+    let mut scene = Scene::of(week());
+    scene.press("/").typed("cart");
+    let Some(Effect::SearchSessions { id: asked, sessions, .. }) = scene.effects.last().cloned()
+    else {
+        panic!("{:?}", scene.effects)
+    };
+    assert_eq!(sessions[..3], [id(3), id(4), id(2)], "the newest first");
+    assert_eq!(scene.titles(), ["Fix empty cart checkout"]);
+    update(&mut scene.model, Msg::SessionsFound { id: RequestId(999), found: vec![found(5)] });
+    assert_eq!(scene.titles().len(), 1, "of another search");
+    update(&mut scene.model, Msg::SessionsFound { id: asked, found: vec![found(4), found(5)] });
+    assert_eq!(scene.selected(), "Fix empty cart checkout");
+    assert_eq!(scene.model.sidebar.sought(), Some((2, Seeking::Running(asked))));
+    update(&mut scene.model, Msg::SessionsFound { id: asked, found: Vec::new() });
+    assert_eq!(scene.model.sidebar.sought(), Some((2, Seeking::Done)));
+    scene.press("down down");
+    assert_eq!(scene.selected(), "and a property test", "its place is selected, too");
+    scene.press("enter");
+    assert_eq!(scene.effects, [Effect::Agent(Command::Resume { session: id(4) })]);
+    assert!(scene.model.goal.is_some());
+}
+
+#[test]
+fn the_grouping_goes_round_and_is_remembered() {
+    let mut scene = Scene::of(week());
+    for grouping in [Grouping::Date, Grouping::Forks, Grouping::Project] {
+        scene.press("v");
+        assert_eq!(scene.jobs(), [SessionJob::Group(grouping)]);
+        assert_eq!(scene.selected(), "Fix empty cart checkout", "what was selected stays so");
+    }
+}
+
+#[test]
+fn a_fork_begins_at_the_message_of_the_preview_that_was_gone_to() {
+    let mut scene = Scene::of(week());
+    scene.press("p");
+    let said = |n: usize| Said {
+        entry: EntryId::generate(),
+        role: Role::User,
+        text: format!("message {n}"),
+    };
+    let preview = Preview { said: (0..5).map(said).collect() };
+    scene.answer(scene.asked(), Ok(SessionAnswer::Previewed(preview.clone())));
+    let session = id(1);
+    scene.press("f");
+    assert_eq!(scene.effects, [Effect::Agent(Command::Fork { session, upto: None })]);
+    scene.press("K K K J f");
+    let upto = Some(preview.said[3].entry);
+    assert_eq!(scene.effects, [Effect::Agent(Command::Fork { session, upto })]);
+}
+
+#[test]
+fn c_on_one_and_on_another_compares_them() {
+    let mut scene = Scene::of(week());
+    scene.press("c");
+    assert!(scene.note().contains("“Fix empty cart checkout” is compared with"));
+    assert!(scene.jobs().is_empty());
+    scene.press("c");
+    assert_eq!((scene.jobs(), scene.model.sidebar.marked()), (Vec::new(), None));
+    scene.press("c down c");
+    let asked = scene.asked();
+    let sessions = [id(1), id(2)];
+    assert_eq!(scene.jobs(), [SessionJob::Compare { sessions, document: asked.0 }]);
+    let page = Arc::new(Document::new(asked.0, "A and B"));
+    scene.answer(asked, Ok(SessionAnswer::Compared(page)));
+    assert!(matches!(scene.model.overlays.last(), Some(Overlay::Pager(_))));
+}
+
+#[test]
+fn a_summary_goes_behind_what_is_typed_and_is_not_sent() {
+    let mut scene = Scene::of(week());
+    scene.model.status.session = Some(id(5));
+    scene.model.composer.load("look at this:");
+    scene.press("s");
+    let beside = Some(id(5));
+    assert_eq!(scene.jobs(), [SessionJob::SumUp { session: id(1), beside }]);
+    scene.answer(scene.asked(), Ok(SessionAnswer::SummedUp("From another session".into())));
+    let typed = scene.model.composer.expanded();
+    assert!(
+        typed.starts_with("look at this:") && typed.ends_with("From another session"),
+        "{typed}"
+    );
+    assert_eq!(scene.model.focus, Focus::Input);
+    assert!(scene.effects.iter().all(|effect| !matches!(effect, Effect::Agent(_))));
 }

@@ -1,22 +1,24 @@
-//! The list of sessions in the order in which it is shown: by folder, by date, forks below their
-//! parents.
+//! The lines of the list of sessions: headings, sessions, below a fork where it parts, below a
+//! session where it has what is looked for.
 //!
-//! The order is worked out once for each list, and what a filter leaves once for each change of
-//! it; a frame asks only for the lines on screen. A parent that is missing, that works in another
-//! folder or that is its own descendant (only a broken log says so) counts as gone: its fork is a
-//! root. A tree stands where its newest session stands.
+//! The order ([`super::order`]) is worked out once for each list, and what a filter leaves once
+//! for each change of it and each time that more was found; a frame asks only for the lines on
+//! screen.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use chrono::{DateTime, Datelike, Days, FixedOffset};
+use chrono::{DateTime, FixedOffset};
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::domain::SessionId;
+use crate::session::{Facts, Filter, Found, Grouping, Place, without_copies};
 use crate::tui::app::sessions::{SessionList, SessionRow};
+
+use super::order::{Here, Order, Sibling, order, tail};
 
 /// Levels of forks that are drawn; deeper ones are not moved further to the right.
 const LEVELS: usize = 8;
@@ -37,11 +39,14 @@ pub struct Tree {
     folder: PathBuf,
     now: DateTime<FixedOffset>,
     rows: Vec<SessionRow>,
-    nodes: Vec<Node>,
-    headings: Vec<String>,
+    order: Order,
+    grouping: Grouping,
     lines: Vec<Line>,
     scope: Scope,
     query: String,
+    filter: Filter,
+    /// What was found of the query's text so far.
+    found: HashMap<SessionId, Found>,
 }
 
 /// A line of the list.
@@ -51,30 +56,10 @@ pub enum Line {
     Heading(usize),
     /// A session, by its place in the order.
     Session(usize),
-}
-
-/// A session in its tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Node {
-    row: usize,
-    parent: Option<usize>,
-    sibling: Sibling,
-    has_forks: bool,
-    heading: usize,
-}
-
-/// Whether a fork is the last one of its parent's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sibling {
-    Last,
-    Earlier,
-}
-
-/// A session met while walking down from a root.
-struct Step {
-    row: usize,
-    parent: Option<usize>,
-    sibling: Sibling,
+    /// Where the fork above parts from its parent.
+    Parted(usize),
+    /// A place in the session above that has what is looked for, by its number.
+    Place(usize, usize),
 }
 
 impl Tree {
@@ -84,11 +69,13 @@ impl Tree {
             folder: folder.to_owned(),
             now: list.now,
             rows: list.rows,
-            nodes: Vec::new(),
-            headings: Vec::new(),
+            order: Order::default(),
+            grouping: list.grouping,
             lines: Vec::new(),
             scope: Scope::default(),
             query: String::new(),
+            filter: Filter::default(),
+            found: HashMap::new(),
         };
         tree.order();
         tree
@@ -106,20 +93,94 @@ impl Tree {
 
     /// A heading's words.
     pub fn heading(&self, number: usize) -> &str {
-        self.headings.get(number).map_or("", String::as_str)
+        self.order.headings.get(number).map_or("", String::as_str)
     }
 
     /// A session in the order.
     pub fn session(&self, node: usize) -> Option<&SessionRow> {
-        self.rows.get(self.nodes.get(node)?.row)
+        self.rows.get(self.order.nodes.get(node)?.row)
     }
 
-    /// The session on a line.
+    /// The session that a line is of, where the line can be selected.
     pub fn session_at(&self, line: usize) -> Option<&SessionRow> {
         match self.lines.get(line)? {
-            Line::Heading(_) => None,
-            Line::Session(node) => self.session(*node),
+            Line::Heading(_) | Line::Parted(_) => None,
+            Line::Session(node) | Line::Place(node, _) => self.session(*node),
         }
+    }
+
+    /// The place that a line leads to: its own, or that of the session's first.
+    pub fn place_at(&self, line: usize) -> Option<&Place> {
+        match self.lines.get(line)? {
+            Line::Heading(_) | Line::Parted(_) => None,
+            Line::Session(node) => match self.lines.get(line + 1)? {
+                Line::Place(_, place) => self.place(*node, *place),
+                Line::Heading(_) | Line::Parted(_) | Line::Session(_) => None,
+            },
+            Line::Place(node, place) => self.place(*node, *place),
+        }
+    }
+
+    /// A place that was found in a session of the order.
+    pub fn place(&self, node: usize, place: usize) -> Option<&Place> {
+        self.found.get(&self.session(node)?.id)?.places.get(place)
+    }
+
+    /// The lines that are selected one by one: each session once.
+    pub fn session_lines(&self) -> impl Iterator<Item = (usize, &SessionRow)> {
+        self.lines.iter().enumerate().filter_map(|(at, line)| match line {
+            Line::Session(node) => Some((at, self.session(*node)?)),
+            Line::Heading(_) | Line::Parted(_) | Line::Place(_, _) => None,
+        })
+    }
+
+    /// The name of the project that a session works in, where the order does not say it.
+    pub fn project(&self, row: &SessionRow) -> Option<String> {
+        let is_said = self.grouping == Grouping::Project || row.working_directory == self.folder;
+        (!is_said).then(|| tail(&row.working_directory, 1))
+    }
+
+    /// How the sessions are grouped.
+    pub fn grouping(&self) -> Grouping {
+        self.grouping
+    }
+
+    /// Groups the sessions otherwise.
+    pub fn group(&mut self, grouping: Grouping) {
+        self.grouping = grouping;
+        self.order();
+    }
+
+    /// What narrows the list.
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// The sessions in which the query's text is to be looked for, newest first.
+    pub fn to_search(&self) -> Arc<[SessionId]> {
+        let here = |row: &&SessionRow| {
+            let is_here = self.scope == Scope::AllProjects || row.working_directory == self.folder;
+            is_here && self.filter.takes(facts(row))
+        };
+        let mut rows: Vec<&SessionRow> = self.rows.iter().filter(here).collect();
+        rows.sort_by_key(|row| Reverse(row.last_used_at));
+        rows.into_iter().map(|row| row.id).collect()
+    }
+
+    /// Takes in where the query's text was found.
+    pub fn add_found(&mut self, found: Vec<Found>) {
+        self.found.extend(found.into_iter().map(|found| (found.session, found)));
+        self.lay();
+    }
+
+    /// What was found so far, for a list that takes this one's place.
+    pub fn take_found(&mut self) -> HashMap<SessionId, Found> {
+        std::mem::take(&mut self.found)
+    }
+
+    /// How many sessions have the query's text in them.
+    pub fn found(&self) -> usize {
+        self.found.len()
     }
 
     /// A session by its id.
@@ -142,12 +203,17 @@ impl Tree {
         (self.scope, &self.query)
     }
 
-    /// Shows the sessions of some folders whose titles contain every word of `query`; a capital
-    /// letter in it makes case count.
+    /// Shows the sessions of some folders that a query leaves: those that its conditions take and
+    /// whose titles contain every word of its text. What was found of another text is let go.
     pub fn show(&mut self, scope: Scope, query: &str) {
         if (self.scope, self.query.as_str()) != (scope, query) {
             self.scope = scope;
             query.clone_into(&mut self.query);
+            let filter = Filter::parse(query, self.now.date_naive());
+            if filter.text != self.filter.text {
+                self.found.clear();
+            }
+            self.filter = filter;
             self.lay();
         }
     }
@@ -155,10 +221,10 @@ impl Tree {
     /// Which characters of a title the filter found.
     pub fn hits(&self, title: &str) -> Vec<u32> {
         let mut hits = Vec::new();
-        if !self.query.is_empty() {
+        if !self.filter.text.is_empty() {
             let mut buffer = Vec::new();
             let text = Utf32Str::new(title, &mut buffer);
-            self.pattern().indices(text, &mut Matcher::new(Config::DEFAULT), &mut hits);
+            pattern(&self.filter.text).indices(text, &mut Matcher::new(Config::DEFAULT), &mut hits);
             hits.sort_unstable();
             hits.dedup();
         }
@@ -167,13 +233,13 @@ impl Tree {
 
     /// What stands before a title: the branches that lead to it. Under a filter there are none.
     pub fn branches(&self, node: usize) -> String {
-        let Some(own) = self.nodes.get(node).filter(|_| self.query.is_empty()) else {
+        let Some(own) = self.order.nodes.get(node).filter(|_| self.query.is_empty()) else {
             return "  ".to_owned();
         };
         let mut parts = Vec::new();
         let mut at = own;
         while parts.len() < LEVELS
-            && let Some(parent) = at.parent.and_then(|parent| self.nodes.get(parent))
+            && let Some(parent) = at.parent.and_then(|parent| self.order.nodes.get(parent))
         {
             parts.push(match (parts.is_empty(), at.sibling) {
                 (true, Sibling::Last) => "└ ",
@@ -214,130 +280,69 @@ impl Tree {
     }
 
     fn order(&mut self) {
-        let (steps, trees) = self.walk();
-        let headed = self.headed(&steps, &trees);
-        self.headings.clear();
-        self.nodes.clear();
-        let mut places = vec![None; self.rows.len()];
-        for (tree, heading) in headed {
-            if self.headings.last() != Some(&heading) {
-                self.headings.push(heading);
-            }
-            let heading = self.headings.len() - 1;
-            for step in &steps[trees[tree].clone()] {
-                let parent = step.parent.and_then(|parent| places[parent]);
-                if let Some(parent) = parent.and_then(|parent: usize| self.nodes.get_mut(parent)) {
-                    parent.has_forks = true;
-                }
-                places[step.row] = Some(self.nodes.len());
-                let Step { row, sibling, .. } = *step;
-                self.nodes.push(Node { row, parent, sibling, has_forks: false, heading });
-            }
-        }
+        let here = Here { folder: &self.folder, now: self.now };
+        self.order = order(&self.rows, here, self.grouping);
         self.lay();
-    }
-
-    /// The trees in order, each with its heading: a date here, the project elsewhere.
-    fn headed(&self, steps: &[Step], trees: &[Range<usize>]) -> Vec<(usize, String)> {
-        let root = |tree: usize| &self.rows[steps[trees[tree].start].row];
-        let newest: Vec<DateTime<FixedOffset>> = trees
-            .iter()
-            .map(|tree| {
-                let used = steps[tree.clone()].iter().map(|step| self.rows[step.row].last_used_at);
-                used.max().unwrap_or(self.now)
-            })
-            .collect();
-        let mut folders: HashMap<&Path, DateTime<FixedOffset>> = HashMap::new();
-        for (tree, newest) in newest.iter().enumerate() {
-            let known = folders.entry(&root(tree).working_directory).or_insert(*newest);
-            *known = (*known).max(*newest);
-        }
-        let mut order: Vec<usize> = (0..trees.len()).collect();
-        order.sort_by_cached_key(|tree| {
-            let folder = root(*tree).working_directory.as_path();
-            let folder_newest = Reverse(folders.get(folder).copied());
-            let (used, id) = (Reverse(newest[*tree]), Reverse(root(*tree).id));
-            (folder != self.folder, folder_newest, folder, used, id)
-        });
-        let names = project_names(&self.rows);
-        let heading = |tree: usize| match root(tree).working_directory.as_path() {
-            folder if folder == self.folder => date_heading(newest[tree], self.now),
-            folder => names.get(folder).cloned().unwrap_or_default(),
-        };
-        order.into_iter().map(|tree| (tree, heading(tree))).collect()
-    }
-
-    /// Every session once, each tree in the order in which it is shown, and where each tree is.
-    fn walk(&self) -> (Vec<Step>, Vec<Range<usize>>) {
-        let places: HashMap<SessionId, usize> =
-            self.rows.iter().enumerate().map(|(at, row)| (row.id, at)).collect();
-        let parent = |row: &SessionRow| {
-            let at = *places.get(&row.forked_from?)?;
-            (self.rows[at].working_directory == row.working_directory).then_some(at)
-        };
-        let mut forks = vec![Vec::new(); self.rows.len()];
-        let mut roots = Vec::new();
-        for (at, row) in self.rows.iter().enumerate() {
-            match parent(row) {
-                Some(parent) => forks[parent].push(at),
-                None => roots.push(at),
-            }
-        }
-        for forks in &mut forks {
-            forks.sort_by_key(|at| self.rows[*at].id);
-        }
-        // The roots first; what they do not lead to goes round in circles.
-        let starts = roots.into_iter().chain(0..self.rows.len());
-        let mut seen = vec![false; self.rows.len()];
-        let (mut steps, mut trees) = (Vec::with_capacity(self.rows.len()), Vec::new());
-        for start in starts {
-            let from = steps.len();
-            let mut open = vec![Step { row: start, parent: None, sibling: Sibling::Last }];
-            while let Some(step) = open.pop() {
-                if std::mem::replace(&mut seen[step.row], true) {
-                    continue;
-                }
-                for (from_last, fork) in forks[step.row].iter().rev().enumerate() {
-                    let sibling = if from_last == 0 { Sibling::Last } else { Sibling::Earlier };
-                    open.push(Step { row: *fork, parent: Some(step.row), sibling });
-                }
-                steps.push(step);
-            }
-            if steps.len() > from {
-                trees.push(from..steps.len());
-            }
-        }
-        (steps, trees)
     }
 
     /// Works out the lines.
     fn lay(&mut self) {
-        let pattern = (!self.query.is_empty()).then(|| self.pattern());
+        let text = &self.filter.text;
+        let pattern = (!text.is_empty()).then(|| pattern(text));
+        let takes_all = self.filter.is_text_alone();
+        let copies = self.copies();
         let mut matcher = Matcher::new(Config::DEFAULT);
         let mut buffer = Vec::new();
         let mut heading = None;
         self.lines.clear();
-        for (at, node) in self.nodes.iter().enumerate() {
+        for (at, node) in self.order.nodes.iter().enumerate() {
             let row = &self.rows[node.row];
-            if self.scope == Scope::ThisProject && row.working_directory != self.folder {
+            let is_here = self.scope == Scope::AllProjects || row.working_directory == self.folder;
+            // By what was forked, a session without forks has nothing to show, unless it is sought.
+            let is_single = node.parent.is_none() && !node.has_forks;
+            let is_left_out =
+                is_single && self.grouping == Grouping::Forks && self.query.is_empty();
+            if !is_here || is_left_out || !takes_all && !self.filter.takes(facts(row)) {
                 continue;
             }
-            let found = pattern.as_ref().is_none_or(|pattern| {
+            let places = self.found.get(&row.id).filter(|_| !copies.contains(&row.id));
+            let places = places.map_or(0, |found| found.places.len());
+            let is_named = pattern.as_ref().is_none_or(|pattern| {
                 pattern.score(Utf32Str::new(row.name(), &mut buffer), &mut matcher).is_some()
             });
-            if !found {
+            if !is_named && places == 0 {
                 continue;
             }
             if heading.replace(node.heading) != Some(node.heading) {
                 self.lines.push(Line::Heading(node.heading));
             }
             self.lines.push(Line::Session(at));
+            if self.grouping == Grouping::Forks && text.is_empty() && row.parted.is_some() {
+                self.lines.push(Line::Parted(at));
+            }
+            self.lines.extend((0..places).map(|place| Line::Place(at, place)));
         }
     }
 
-    fn pattern(&self) -> Pattern {
-        Pattern::new(&self.query, CaseMatching::Smart, Normalization::Smart, AtomKind::Substring)
+    /// The sessions in which only copies were found of what others have, newer ones first.
+    fn copies(&self) -> HashSet<SessionId> {
+        let rows = self.rows.iter().filter(|row| self.found.contains_key(&row.id));
+        let mut newest: Vec<&SessionRow> = rows.collect();
+        newest.sort_by_key(|row| Reverse(row.last_used_at));
+        let found = newest.iter().filter_map(|row| self.found.get(&row.id));
+        let kept = without_copies(found.cloned().collect());
+        let kept: HashSet<SessionId> = kept.into_iter().map(|found| found.session).collect();
+        self.found.keys().filter(|session| !kept.contains(session)).copied().collect()
     }
+}
+
+/// Every word of it anywhere; a capital letter makes case count.
+fn pattern(text: &str) -> Pattern {
+    Pattern::new(text, CaseMatching::Smart, Normalization::Smart, AtomKind::Substring)
+}
+
+fn facts(row: &SessionRow) -> Facts<'_> {
+    Facts { project: &row.working_directory, model: &row.model, day: row.last_used_at.date_naive() }
 }
 
 /// How long ago it was, in as few characters as it takes.
@@ -352,60 +357,6 @@ pub fn age(then: DateTime<FixedOffset>, now: DateTime<FixedOffset>) -> String {
         87_600..525_600 => format!("{}mo", minutes / 43_800),
         525_600.. => format!("{}y", minutes / 525_600),
     }
-}
-
-/// Today, yesterday, this week from its Monday on, else the month; of another year with the year.
-fn date_heading(then: DateTime<FixedOffset>, now: DateTime<FixedOffset>) -> String {
-    let (day, today) = (then.date_naive(), now.date_naive());
-    if day >= today {
-        "Today".to_owned()
-    } else if today.checked_sub_days(Days::new(1)) == Some(day) {
-        "Yesterday".to_owned()
-    } else if day.iso_week() == today.iso_week() {
-        "This week".to_owned()
-    } else if day.year() == today.year() {
-        day.format("%B").to_string()
-    } else {
-        day.format("%B %Y").to_string()
-    }
-}
-
-/// The folders' names; where two have the same, with as much of the path as tells them apart.
-fn project_names(rows: &[SessionRow]) -> BTreeMap<&Path, String> {
-    let mut folders: Vec<&Path> = rows.iter().map(|row| row.working_directory.as_path()).collect();
-    folders.sort_unstable();
-    folders.dedup();
-    let mut levels: HashMap<&Path, usize> = folders.iter().map(|folder| (*folder, 1)).collect();
-    loop {
-        let mut named: HashMap<String, Vec<&Path>> = HashMap::new();
-        for folder in &folders {
-            named.entry(tail(folder, levels[folder])).or_default().push(folder);
-        }
-        let alike = named.into_values().filter(|folders| folders.len() > 1).flatten();
-        let mut grown = false;
-        for folder in alike {
-            if let Some(level) = levels.get_mut(folder)
-                && *level < folder.components().count()
-            {
-                *level += 1;
-                grown = true;
-            }
-        }
-        if !grown {
-            break;
-        }
-    }
-    folders.into_iter().map(|folder| (folder, tail(folder, levels[folder]))).collect()
-}
-
-fn tail(folder: &Path, levels: usize) -> String {
-    let parts: Vec<_> = folder.components().collect();
-    let start = parts.len().saturating_sub(levels);
-    let name: PathBuf = parts[start..].iter().collect();
-    if name.as_os_str().is_empty() {
-        return "No folder".to_owned();
-    }
-    crate::domain::sanitize::sanitize(&name.display().to_string()).into_owned()
 }
 
 #[cfg(test)]

@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use super::super::order::date_heading;
 use super::super::samples::{HERE, at, fork, id, list, now, row, week};
 use super::*;
+use crate::domain::EntryId;
+use crate::session::Who;
 
 fn tree(list: SessionList) -> Tree {
     Tree::new(list, Path::new(HERE))
@@ -15,6 +18,13 @@ fn shown(tree: &Tree) -> Vec<String> {
         Line::Heading(heading) => format!("[{}]", tree.heading(*heading)),
         Line::Session(node) => {
             format!("{}{}", tree.branches(*node), tree.session(*node).unwrap().name())
+        }
+        Line::Parted(node) => {
+            format!("after {}", tree.session(*node).unwrap().parted.as_deref().unwrap())
+        }
+        Line::Place(node, place) => {
+            let place = tree.place(*node, *place).unwrap();
+            format!("  {}[{}]{}", place.before, place.found, place.behind)
         }
     };
     tree.lines().iter().map(line).collect()
@@ -177,4 +187,112 @@ fn taking_out_and_putting_in_is_no_change() {
     tree.insert(row.clone());
     tree.insert(row);
     assert_eq!(shown(&tree), before);
+}
+
+#[test]
+fn by_date_each_session_stands_by_itself() {
+    let mut tree = tree(week());
+    tree.group(Grouping::Date);
+    let expected = [
+        "[Today]",
+        "  with a feature flag",
+        "  and a property test",
+        "  try sum() instead",
+        "  Fix empty cart checkout",
+        "  Dark mode",
+        "  Upgrade to axum 0.9",
+        "[Yesterday]",
+        "  Flaky inventory test",
+        "[This week]",
+        "  Währung: 日本語の通貨の書式をまとめて直す",
+        "[May]",
+        "  A first look",
+        "[April]",
+        "  Untitled",
+    ];
+    assert_eq!(shown(&tree), expected);
+    let dark = tree.get(id(9)).unwrap().clone();
+    assert_eq!(tree.project(&dark).as_deref(), Some("blog"));
+    assert_eq!(tree.project(tree.get(id(1)).unwrap()), None, "what is here needs no name");
+}
+
+#[test]
+fn by_forks_each_says_where_it_parts() {
+    let mut tree = tree(week());
+    tree.group(Grouping::Forks);
+    let after = "after why does checkout fail when the cart is empty?";
+    let expected = [
+        "[Today]",
+        "▾ Fix empty cart checkout",
+        "  ├ try sum() instead",
+        after,
+        "  │ └ and a property test",
+        after,
+        "  └ with a feature flag",
+        after,
+    ];
+    assert_eq!(shown(&tree), expected);
+    tree.show(Scope::AllProjects, "dark");
+    assert_eq!(shown(&tree), ["[Today]", "  Dark mode"], "what is sought needs no forks");
+    tree.show(Scope::AllProjects, "");
+    tree.insert(at("/home/me/blog", fork(5, row(11, "elsewhere", 1))));
+    assert!(shown(&tree).contains(&"  └ elsewhere".to_owned()), "forks of any folder");
+}
+
+#[test]
+fn conditions_narrow_beside_words() {
+    let mut tree = tree(week());
+    let cases: [(&str, &[&str]); 6] = [
+        ("project:blog", &["Dark mode", "Untitled"]),
+        ("project:blog after:7d", &["Dark mode"]),
+        ("model:opus", &[]),
+        ("model:qwen yesterday", &["Flaky inventory test"]),
+        ("today axum", &["Upgrade to axum 0.9"]),
+        ("before:2026-06", &["A first look", "Untitled"]),
+    ];
+    for (query, expected) in cases {
+        tree.show(Scope::AllProjects, query);
+        let titles: Vec<&str> = tree.session_lines().map(|(_, row)| row.name()).collect();
+        assert_eq!(titles, expected, "{query}");
+    }
+    tree.show(Scope::AllProjects, "axum today");
+    assert_eq!(tree.to_search().len(), 6, "text does not narrow where it is looked for");
+}
+
+fn place(entry: EntryId, found: &str) -> Place {
+    Place {
+        entry,
+        call: None,
+        timestamp: now().into(),
+        who: Who::Person,
+        before: "an ".into(),
+        found: found.into(),
+        behind: " here".into(),
+    }
+}
+
+#[test]
+fn what_was_found_stands_below_its_session_and_a_copy_below_one() {
+    let mut tree = tree(week());
+    tree.show(Scope::AllProjects, "axum");
+    let (own, both) = (EntryId::generate(), EntryId::generate());
+    let found = |session, places| Found { session, places, more: false };
+    tree.add_found(vec![found(id(1), vec![place(both, "axum")])]);
+    tree.add_found(vec![
+        found(id(3), vec![place(both, "axum"), place(own, "Axum")]),
+        found(id(5), vec![place(EntryId::generate(), "axum")]),
+    ]);
+    let expected = [
+        "[Today]",
+        "  with a feature flag",
+        "  an [axum] here",
+        "  an [Axum] here",
+        "  Upgrade to axum 0.9",
+        "  an [axum] here",
+    ];
+    assert_eq!(shown(&tree), expected);
+    assert_eq!(tree.place_at(1).map(|it| it.entry), Some(both), "a session leads to its first");
+    assert_eq!(tree.place_at(3).map(|it| it.entry), Some(own));
+    tree.show(Scope::AllProjects, "axu");
+    assert_eq!(shown(&tree), ["[Today]", "  Upgrade to axum 0.9"], "another text, nothing found");
 }

@@ -1,0 +1,228 @@
+//! The order of the list: by project, by date, or by what was forked from what.
+//!
+//! It is worked out once for each list and each way to group it. A parent that is missing, that
+//! works in another folder (by project) or that is its own descendant (only a broken log says so)
+//! counts as gone: its fork is a root. A tree stands where its newest session stands.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Datelike, Days, FixedOffset};
+
+use crate::domain::SessionId;
+use crate::session::Grouping;
+use crate::tui::app::sessions::SessionRow;
+
+/// All sessions that are shown where nothing narrows them, in order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Order {
+    pub(super) nodes: Vec<Node>,
+    pub(super) headings: Vec<String>,
+}
+
+/// A session in its tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Node {
+    pub(super) row: usize,
+    pub(super) parent: Option<usize>,
+    pub(super) sibling: Sibling,
+    pub(super) has_forks: bool,
+    pub(super) heading: usize,
+}
+
+/// Whether a fork is the last one of its parent's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sibling {
+    Last,
+    Earlier,
+}
+
+/// A session met while walking down from a root.
+struct Step {
+    row: usize,
+    parent: Option<usize>,
+    sibling: Sibling,
+}
+
+/// Where a list is read: its sessions come first, and its moment says what is today.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Here<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) now: DateTime<FixedOffset>,
+}
+
+/// Puts sessions in order.
+pub(super) fn order(rows: &[SessionRow], here: Here<'_>, grouping: Grouping) -> Order {
+    let (steps, trees) = match grouping {
+        Grouping::Project | Grouping::Forks => walk(rows, grouping),
+        Grouping::Date => alone(rows),
+    };
+    let mut order = Order::default();
+    let mut places = vec![None; rows.len()];
+    for (tree, heading) in headed(rows, here, grouping, &steps, &trees) {
+        if order.headings.last() != Some(&heading) {
+            order.headings.push(heading);
+        }
+        let heading = order.headings.len() - 1;
+        for step in &steps[trees[tree].clone()] {
+            let parent = step.parent.and_then(|parent| places[parent]);
+            if let Some(parent) = parent.and_then(|parent: usize| order.nodes.get_mut(parent)) {
+                parent.has_forks = true;
+            }
+            places[step.row] = Some(order.nodes.len());
+            let Step { row, sibling, .. } = *step;
+            order.nodes.push(Node { row, parent, sibling, has_forks: false, heading });
+        }
+    }
+    order
+}
+
+/// The trees in order, each with its heading: a date, but by project the project's name, unless it
+/// is the one here.
+fn headed(
+    rows: &[SessionRow],
+    here: Here<'_>,
+    grouping: Grouping,
+    steps: &[Step],
+    trees: &[Range<usize>],
+) -> Vec<(usize, String)> {
+    let root = |tree: usize| &rows[steps[trees[tree].start].row];
+    let newest: Vec<DateTime<FixedOffset>> = trees
+        .iter()
+        .map(|tree| {
+            let used = steps[tree.clone()].iter().map(|step| rows[step.row].last_used_at);
+            used.max().unwrap_or(here.now)
+        })
+        .collect();
+    let by_project = grouping == Grouping::Project;
+    let ranks = if by_project { ranks(rows, here.folder) } else { HashMap::new() };
+    let rank = |tree: usize| ranks.get(root(tree).working_directory.as_path()).copied();
+    let mut order: Vec<usize> = (0..trees.len()).collect();
+    order.sort_by_cached_key(|tree| (rank(*tree), Reverse(newest[*tree]), Reverse(root(*tree).id)));
+    let names = if by_project { project_names(rows) } else { BTreeMap::new() };
+    let heading = |tree: usize| {
+        let elsewhere = rank(tree).is_some_and(|rank| rank > 0);
+        let name = names.get(root(tree).working_directory.as_path()).filter(|_| elsewhere);
+        name.cloned().unwrap_or_else(|| date_heading(newest[tree], here.now))
+    };
+    order.into_iter().map(|tree| (tree, heading(tree))).collect()
+}
+
+/// The folders by number: this one is 0, the others follow by their newest session.
+fn ranks<'a>(rows: &'a [SessionRow], here: &'a Path) -> HashMap<&'a Path, usize> {
+    let mut folders: HashMap<&Path, DateTime<FixedOffset>> = HashMap::new();
+    for row in rows.iter().filter(|row| row.working_directory != here) {
+        let newest = folders.entry(&row.working_directory).or_insert(row.last_used_at);
+        *newest = (*newest).max(row.last_used_at);
+    }
+    let mut folders: Vec<_> = folders.into_iter().map(|it| (Reverse(it.1), it.0)).collect();
+    folders.sort_unstable();
+    let others = folders.into_iter().enumerate().map(|(at, (_, folder))| (folder, at + 1));
+    std::iter::once((here, 0)).chain(others).collect()
+}
+
+/// Every session by itself.
+fn alone(rows: &[SessionRow]) -> (Vec<Step>, Vec<Range<usize>>) {
+    let step = |row| Step { row, parent: None, sibling: Sibling::Last };
+    ((0..rows.len()).map(step).collect(), (0..rows.len()).map(|row| row..row + 1).collect())
+}
+
+/// Every session once, each tree in the order in which it is shown, and where each tree is.
+fn walk(rows: &[SessionRow], grouping: Grouping) -> (Vec<Step>, Vec<Range<usize>>) {
+    let places: HashMap<SessionId, usize> =
+        rows.iter().enumerate().map(|(at, row)| (row.id, at)).collect();
+    let parent = |row: &SessionRow| {
+        let at = *places.get(&row.forked_from?)?;
+        let is_near = rows[at].working_directory == row.working_directory;
+        (is_near || grouping == Grouping::Forks).then_some(at)
+    };
+    let mut forks = vec![Vec::new(); rows.len()];
+    let mut roots = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        match parent(row) {
+            Some(parent) => forks[parent].push(at),
+            None => roots.push(at),
+        }
+    }
+    for forks in &mut forks {
+        forks.sort_by_key(|at| rows[*at].id);
+    }
+    // The roots first; what they do not lead to goes round in circles.
+    let starts = roots.into_iter().chain(0..rows.len());
+    let mut seen = vec![false; rows.len()];
+    let (mut steps, mut trees) = (Vec::with_capacity(rows.len()), Vec::new());
+    for start in starts {
+        let from = steps.len();
+        let mut open = vec![Step { row: start, parent: None, sibling: Sibling::Last }];
+        while let Some(step) = open.pop() {
+            if std::mem::replace(&mut seen[step.row], true) {
+                continue;
+            }
+            for (from_last, fork) in forks[step.row].iter().rev().enumerate() {
+                let sibling = if from_last == 0 { Sibling::Last } else { Sibling::Earlier };
+                open.push(Step { row: *fork, parent: Some(step.row), sibling });
+            }
+            steps.push(step);
+        }
+        if steps.len() > from {
+            trees.push(from..steps.len());
+        }
+    }
+    (steps, trees)
+}
+
+/// Today, yesterday, this week from its Monday on, else the month; of another year with the year.
+pub(super) fn date_heading(then: DateTime<FixedOffset>, now: DateTime<FixedOffset>) -> String {
+    let (day, today) = (then.date_naive(), now.date_naive());
+    if day >= today {
+        "Today".to_owned()
+    } else if today.checked_sub_days(Days::new(1)) == Some(day) {
+        "Yesterday".to_owned()
+    } else if day.iso_week() == today.iso_week() {
+        "This week".to_owned()
+    } else if day.year() == today.year() {
+        day.format("%B").to_string()
+    } else {
+        day.format("%B %Y").to_string()
+    }
+}
+
+/// The folders' names; where two have the same, with as much of the path as tells them apart.
+fn project_names(rows: &[SessionRow]) -> BTreeMap<&Path, String> {
+    // Far fewer folders than sessions: paths take long to compare.
+    let folders: HashSet<&Path> = rows.iter().map(|row| row.working_directory.as_path()).collect();
+    let mut levels: HashMap<&Path, usize> = folders.iter().map(|folder| (*folder, 1)).collect();
+    loop {
+        let mut named: HashMap<String, Vec<&Path>> = HashMap::new();
+        for folder in &folders {
+            named.entry(tail(folder, levels[folder])).or_default().push(folder);
+        }
+        let alike = named.into_values().filter(|folders| folders.len() > 1).flatten();
+        let mut grown = false;
+        for folder in alike {
+            if let Some(level) = levels.get_mut(folder)
+                && *level < folder.components().count()
+            {
+                *level += 1;
+                grown = true;
+            }
+        }
+        if !grown {
+            break;
+        }
+    }
+    folders.into_iter().map(|folder| (folder, tail(folder, levels[folder]))).collect()
+}
+
+/// The last so many parts of a folder's path.
+pub(super) fn tail(folder: &Path, levels: usize) -> String {
+    let parts: Vec<_> = folder.components().collect();
+    let start = parts.len().saturating_sub(levels);
+    let name: PathBuf = parts[start..].iter().collect();
+    if name.as_os_str().is_empty() {
+        return "No folder".to_owned();
+    }
+    crate::domain::sanitize::sanitize(&name.display().to_string()).into_owned()
+}
