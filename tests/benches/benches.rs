@@ -11,6 +11,7 @@ mod picker;
 mod providers;
 mod samples;
 mod session;
+mod sessions;
 mod view;
 
 fn main() {

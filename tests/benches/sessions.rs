@@ -1,0 +1,261 @@
+//! A store with many sessions, and one with long ones: listing, drawing the list, searching what
+//! was said, opening, forking.
+//!
+//! The store that is searched has `SLUG_BENCH_MB` megabytes, 64 where that is not said.
+
+use std::cell::RefCell;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+use chrono::{TimeDelta, Utc};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use divan::Bencher;
+use divan::counter::BytesCount;
+use ratatui::backend::TestBackend;
+use ratatui::{Terminal, TerminalOptions, Viewport, layout::Rect};
+use slug_code::domain::{EntryId, SessionId, TurnId};
+use slug_code::session::{Entry, MessageEntry, Record, SearchText, SessionHeader, Store};
+use slug_code::tui::app::composer::Composer;
+use slug_code::tui::app::model::Settings;
+use slug_code::tui::app::sessions::{SessionAnswer, SessionJob};
+use slug_code::tui::app::status::Status;
+use slug_code::tui::app::{Effect, Model, Msg, update};
+use slug_code::tui::layout::Highlighter;
+use slug_code::tui::session_jobs;
+use slug_code::tui::theme::{ColorDepth, Theme};
+use slug_code::tui::view::{Layouts, view};
+use tempfile::TempDir;
+
+use crate::samples;
+
+const MANY: usize = 10_000;
+const LONG: usize = 50_000_000;
+
+fn store() -> (TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("sessions")).unwrap();
+    let store = Store::new(path("sessions"), path("trash"), path("blobs"));
+    (folder, store)
+}
+
+fn header(number: usize) -> SessionHeader {
+    SessionHeader {
+        session_id: SessionId::generate(),
+        version: SessionHeader::VERSION,
+        cwd: format!("/home/me/src/project-{}", number % 40).into(),
+        model: ["qwen3-coder", "claude-sonnet-5", "gpt-6"][number % 3].into(),
+        provider: "local".into(),
+        forked_from: None,
+    }
+}
+
+/// Writes a log: its first line and these records, last used so many minutes ago.
+fn plant(folder: &Path, number: usize, records: &[Record], bytes: usize) -> SessionId {
+    let header = header(number);
+    let session = header.session_id;
+    let path = folder.join(format!("sessions/{session}.jsonl"));
+    let mut file = std::io::BufWriter::new(fs::File::create(path).unwrap());
+    let then = Utc::now() - TimeDelta::minutes(7 * i64::try_from(number).unwrap());
+    let first = Record {
+        id: EntryId::generate(),
+        timestamp: then,
+        turn: TurnId(0),
+        entry: Entry::Session(header),
+    };
+    let mut written = 0;
+    let mut write = |record: &Record| {
+        let record = Record { id: EntryId::generate(), timestamp: then, ..record.clone() };
+        let mut line = serde_json::to_vec(&record).unwrap();
+        line.push(b'\n');
+        file.write_all(&line).unwrap();
+        written += line.len();
+        written
+    };
+    write(&first);
+    for record in records.iter().cycle() {
+        if write(record) >= bytes {
+            break;
+        }
+    }
+    session
+}
+
+/// Ten thousand small sessions, each with something of its own in its title.
+fn many() -> (TempDir, Store) {
+    let (folder, store) = store();
+    for number in 0..MANY {
+        let mut records = samples::records(4);
+        let text = format!("Look into ticket {number}: the parser is slow on part {}", number % 97);
+        let said = slug_code::domain::Message::user(text);
+        records[0].entry = Entry::Message(MessageEntry::new(said));
+        plant(folder.path(), number, &records, 600);
+    }
+    // The first list makes the meta files and the index.
+    assert_eq!(store.list().unwrap().len(), MANY);
+    (folder, store)
+}
+
+#[divan::bench(sample_count = 20)]
+fn list_10000(bencher: Bencher) {
+    let (_folder, store) = many();
+    bencher.bench(|| store.list().unwrap());
+}
+
+/// From the key to the frame with the sessions.
+#[divan::bench(sample_count = 20)]
+fn list_10000_on_screen(bencher: Bencher) {
+    let (folder, store) = many();
+    bencher.bench_local(|| Screen::listed(&store, folder.path()));
+}
+
+#[divan::bench(sample_count = 20)]
+fn a_letter_in_the_filter_of_10000(bencher: Bencher) {
+    let (folder, store) = many();
+    let mut screen = Screen::listed(&store, folder.path());
+    screen.press(KeyCode::Char('/'));
+    bencher.bench_local(|| {
+        screen.press(KeyCode::Char('7'));
+        screen.draw();
+        screen.press(KeyCode::Backspace);
+    });
+}
+
+#[divan::bench(sample_count = 20)]
+fn a_step_in_the_list_of_10000(bencher: Bencher) {
+    let (folder, store) = many();
+    let mut screen = Screen::listed(&store, folder.path());
+    bencher.bench_local(|| {
+        screen.press(KeyCode::Down);
+        screen.draw();
+    });
+}
+
+/// A screen whose terminal keeps what is drawn.
+struct Screen {
+    model: Model,
+    layouts: Layouts,
+    theme: Theme,
+    terminal: Terminal<TestBackend>,
+}
+
+impl Screen {
+    /// With the list of sessions open.
+    fn listed(store: &Store, folder: &Path) -> Self {
+        let size = (120, 40);
+        let settings = Settings { cwd: "/home/me/src/project-3".into(), ..Settings::default() };
+        let viewport = Viewport::Fixed(Rect::new(0, 0, size.0, size.1));
+        let backend = TestBackend::new(size.0, size.1);
+        let mut screen = Self {
+            model: Model::new(settings, Status::default(), Composer::new(Vec::new(), ""), size),
+            layouts: Layouts::new(Highlighter::off()),
+            theme: Theme::dark(ColorDepth::TrueColor),
+            terminal: Terminal::with_options(backend, TerminalOptions { viewport }).unwrap(),
+        };
+        screen.draw();
+        let key = KeyEvent::new(KeyCode::Char('b'), KeyModifiers::CONTROL);
+        for effect in update(&mut screen.model, Msg::Key(key)) {
+            if let Effect::Sessions { id, job: job @ SessionJob::List } = effect {
+                let answer: Result<SessionAnswer, String> =
+                    session_jobs::run(store, &folder.join("grouping.json"), &job);
+                update(&mut screen.model, Msg::Sessions { id, answer });
+            }
+        }
+        screen.draw();
+        screen
+    }
+
+    fn press(&mut self, code: KeyCode) {
+        update(&mut self.model, Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    }
+
+    fn draw(&mut self) {
+        let Self { model, layouts, theme, terminal } = self;
+        let mut geometry = None;
+        terminal.draw(|frame| geometry = Some(view(model, layouts, theme, frame))).unwrap();
+        update(&mut self.model, Msg::Drawn(Box::new(geometry.unwrap())));
+    }
+}
+
+/// A store of so many megabytes in sessions of one each; one word is in every fiftieth of them.
+fn searched() -> (TempDir, Store, Vec<SessionId>, usize) {
+    let bytes = std::env::var("SLUG_BENCH_MB").ok().and_then(|text| text.parse().ok());
+    let bytes: usize = bytes.unwrap_or(64) * 1_000_000;
+    let (folder, store) = store();
+    let records = samples::records(1_000);
+    let said = slug_code::domain::Message::user("there is a needle in the haystack");
+    let needle = Record { entry: Entry::Message(MessageEntry::new(said)), ..records[0].clone() };
+    let sessions = (0..bytes / 1_000_000).map(|number| {
+        let mut records = records.clone();
+        if number % 50 == 3 {
+            records.insert(700, needle.clone());
+        }
+        plant(folder.path(), number, &records, 1_000_000)
+    });
+    let sessions: Vec<SessionId> = sessions.collect();
+    (folder, store, sessions, bytes)
+}
+
+#[divan::bench(sample_count = 5, args = ["needle in", "Needle", "nowhere to be found", "parser"])]
+fn search(bencher: Bencher, text: &str) {
+    let (_folder, store, sessions, bytes) = searched();
+    let text = SearchText::new(text).unwrap();
+    bencher.counter(BytesCount::new(bytes)).bench(|| {
+        let mut found = 0;
+        store.search(&text, &sessions, &|| false, |_| found += 1);
+        found
+    });
+}
+
+#[divan::bench(sample_count = 5)]
+fn first_found(bencher: Bencher) {
+    let (_folder, store, sessions, _) = searched();
+    let text = SearchText::new("needle").unwrap();
+    bencher.bench(|| {
+        let stop = AtomicBool::new(false);
+        let stopped = || stop.load(Ordering::Relaxed);
+        store.search(&text, &sessions, &stopped, |_| stop.store(true, Ordering::Relaxed));
+    });
+}
+
+/// A session of 50 MB opened, until its newest records are there to be drawn. The rest of it is
+/// read on another thread meanwhile, which is waited for before the next time.
+#[divan::bench(sample_count = 10)]
+fn open_50_mb_to_its_newest_records(bencher: Bencher) {
+    let (folder, store) = store();
+    let session = plant(folder.path(), 0, &samples::records(1_000), LONG);
+    let opening: RefCell<Option<JoinHandle<()>>> = RefCell::new(None);
+    let wait = || {
+        if let Some(opening) = opening.take() {
+            opening.join().unwrap();
+        }
+    };
+    bencher.with_inputs(wait).bench_local_values(|()| {
+        let (store, (show, shown)) = (store.clone(), mpsc::channel());
+        let open = move || drop(store.open_showing(session, |it| show.send(it).unwrap()).unwrap());
+        opening.replace(Some(std::thread::spawn(open)));
+        shown.recv().unwrap()
+    });
+    wait();
+}
+
+/// The same session forked whole, and after a message in its middle.
+#[divan::bench(sample_count = 10, args = [None, Some(2)])]
+fn fork_50_mb(bencher: Bencher, part: Option<usize>) {
+    let (folder, store) = store();
+    let session = plant(folder.path(), 0, &samples::records(1_000), LONG);
+    let records = store.read(session).unwrap().records;
+    let upto = part.map(|part| records[records.len() / part].id);
+    bencher.bench_local(|| {
+        let header = header(1);
+        let fork = header.session_id;
+        store.fork(session, upto, header).unwrap();
+        fork
+    });
+    // Each fork is as long as the session.
+    drop(folder);
+}
