@@ -398,10 +398,16 @@ fn s117_a_machine_without_the_means_is_told_what_is_missing() {
 /// What a command in the sandbox printed, as the model was told; none where this machine has no
 /// sandbox of that kind.
 fn in_sandbox(desk: &Desk, method: &str, command: &str) -> Option<String> {
+    in_sandbox_with(desk, method, "", command)
+}
+
+/// The same, with more of its settings.
+fn in_sandbox_with(desk: &Desk, method: &str, settings: &str, command: &str) -> Option<String> {
     let server = ModelServer::start();
     server.reply(bash("c1", command));
     server.reply(Reply::text("Done."));
-    desk.write_home("config.toml", &format!("[sandbox]\nmethod = \"{method}\"\n"));
+    let config = format!("[sandbox]\nmethod = \"{method}\"\n{settings}");
+    desk.write_home("config.toml", &config);
     let ran = desk.ask(&server, &["--sandbox", ".", "-p", "go"]);
     if ran.code == Some(78) {
         eprintln!("skipped: {}", ran.err);
@@ -425,6 +431,37 @@ fn in_the_sandbox_commands_run_unasked_and_change_its_folder_alone() {
         assert!(!told.contains("as they were"), "{method}: {told}");
         let kept = std::fs::read_to_string(desk.slug_home().join("notes")).unwrap();
         assert_eq!(kept, "as they were");
+    }
+}
+
+#[test]
+fn s90_what_the_sandbox_refuses_of_the_network_is_the_last_line_of_the_result() {
+    let desk = Desk::new();
+    // A redirection to the network would be asked about.
+    desk.write(
+        "src/ask.sh",
+        "exec 3<>/dev/tcp/127.0.0.1/3128\nprintf 'CONNECT b.example:443 HTTP/1.1\\r\\n\\r\\n' >&3\n\
+         head -c 12 <&3\n",
+    );
+    let hosts = "hosts = [\"a.example\", \"*.c.example:8443\"]\n";
+    let Some(told) = in_sandbox_with(&desk, "bwrap", hosts, "bash src/ask.sh") else {
+        return;
+    };
+    assert!(told.starts_with("HTTP/1.1 403"), "{told}");
+    let last = told.lines().last().unwrap();
+    assert!(last.starts_with("[the sandbox refused the network to b.example:443."), "{told}");
+    assert!(last.contains("`sandbox.hosts`"), "{told}");
+}
+
+#[test]
+fn s49_a_rule_of_the_persons_holds_for_what_no_rule_can_see() {
+    for method in ["bwrap", "landlock"] {
+        let desk = Desk::new();
+        desk.write("src/.env", "CANARY");
+        desk.write_home("settings.json", r#"{"permissions":{"deny":["Read(.env)"]}}"#);
+        let command = "f=.e; cat src/${f}nv; ls src";
+        let Some(told) = in_sandbox(&desk, method, command) else { continue };
+        assert!(!told.contains("CANARY") && told.contains("ermission denied"), "{method}: {told}");
     }
 }
 

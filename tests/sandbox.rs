@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -12,8 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use slug_code::domain::{Method, Network};
+use slug_code::domain::{Method, Network, RuleKind};
 use slug_code::permissions::sandbox::{Disk, Sandbox};
+use slug_code::permissions::{RuleSet, Workspace};
 use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
 use slug_code::platform::process::{Piped, ProcessHost, Programs};
 use slug_code::platform::sandbox::{self, Means};
@@ -30,6 +32,7 @@ struct Scene {
     host: ProcessHost,
     means: Means,
     network: Network,
+    rules: RuleSet,
 }
 
 /// What came of a script.
@@ -42,6 +45,10 @@ struct Ran {
 impl Ran {
     fn works(&self) -> bool {
         self.exit.as_ref().is_ok_and(|exit| exit.cause == ExitCause::Code(0))
+    }
+
+    fn refused(&self) -> Vec<String> {
+        self.exit.as_ref().map_or_else(|_| Vec::new(), |exit| exit.refused.clone())
     }
 
     fn holds(self, what: &str) {
@@ -91,14 +98,25 @@ impl Scene {
         let environment =
             ChildEnvironment::from_variables(std::env::vars_os(), &EnvironmentRules::default());
         let host = ProcessHost::new(programs, environment).unwrap();
-        Self { _root: root, dir, home, outside, host, means, network: Network::Off }
+        Self {
+            _root: root,
+            dir,
+            home,
+            outside,
+            host,
+            means,
+            network: Network::Off,
+            rules: RuleSet::new(),
+        }
     }
 
     fn port(&self) -> ProcessHost {
         let slug_home = self.home.join(".slug");
-        let sandbox = Sandbox::around(&self.dir, Some(&self.home), &slug_home, self.network);
+        let sandbox =
+            Sandbox::around(&self.dir, Some(&self.home), &slug_home, self.network.clone());
         let sandbox = sandbox.unwrap();
-        let looking = move || sandbox.view(&Disk).map_err(|error| error.to_string());
+        let rules = self.rules.clone();
+        let looking = move || sandbox.view(&Disk, &rules).map_err(|error| error.to_string());
         self.host.inside(self.means.clone(), Arc::new(looking))
     }
 
@@ -276,6 +294,235 @@ async fn s90_an_empty_list_means_no_network() {
         assert!(tcp.accept().is_err(), "{:?}", scene.means);
         assert!(udp.recv(&mut [0; 8]).is_err(), "{:?}", scene.means);
         scene.run("command -v curl || exit 1; curl -m 5 -s http://1.1.1.1").await.holds("curl");
+    }
+}
+
+fn denying(scene: &Scene, rules: &[&str]) -> RuleSet {
+    let home = Some(scene.home.clone());
+    let workspace = Workspace::new(&scene.dir, Vec::new(), home, scene.home.join(".slug"));
+    let mut set = RuleSet::new();
+    for rule in rules {
+        set.add_session(RuleKind::Deny, rule, &workspace).unwrap();
+    }
+    set
+}
+
+#[tokio::test]
+async fn s49_what_a_deny_rule_keeps_from_reading_no_command_reads() {
+    for mut scene in scenes() {
+        scene.rules = denying(&scene, &["Read(.env)", "Read(src/keys/**)", "Read(~/notes/*.txt)"]);
+        for folder in ["src/deep/er", "src/keys"] {
+            fs::create_dir_all(scene.dir.join(folder)).unwrap();
+        }
+        fs::create_dir(scene.home.join("notes")).unwrap();
+        let denied = [
+            scene.dir.join(".env"),
+            scene.dir.join("src/deep/er/.env"),
+            scene.dir.join("src/keys/a"),
+            scene.home.join("notes/a.txt"),
+        ];
+        for path in &denied {
+            fs::write(path, "CANARY").unwrap();
+        }
+        fs::write(scene.dir.join("src/deep/er/.envelope"), "to be read").unwrap();
+        for path in &denied {
+            let path = path.display();
+            for command in [
+                format!("cat {path}"),
+                format!("python3 -c 'print(open(\"{path}\").read())' || perl -ne print {path}"),
+                format!("ln {path} src/other && cat src/other; cat < {path}"),
+                format!("cp {path} src/copy; cat src/copy"),
+                format!("chmod 777 {path}; mv {path} src/moved && cat src/moved"),
+            ] {
+                let ran = scene.run(&command).await;
+                assert!(!ran.printed.contains("CANARY"), "{command} {:?}", scene.means);
+            }
+        }
+        scene.run("cat src/deep/er/.envelope && ls . src").await.passes("what lies beside it");
+        // Nor by giving the folders above another name, in this command or for the next one.
+        for command in [
+            "mv src/keys k2; mv src src2; cat k2/a src2/keys/a src2/deep/er/.env",
+            "mv src/deep src/shallow; cat src/shallow/er/.env",
+            "grep -r CANARY . --include=* -h",
+            "cat k2/a src2/keys/a src/shallow/er/.env",
+        ] {
+            let ran = scene.run(command).await;
+            assert!(!ran.printed.contains("CANARY"), "{command} {:?}", scene.means);
+        }
+        assert_eq!(fs::read_to_string(&denied[2]).unwrap(), "CANARY");
+    }
+}
+
+/// Git as nobody in particular, with nothing of this machine's configuration.
+const GIT: &str = "git -c user.name=a -c user.email=a@b.example -c commit.gpgsign=false \
+                   -c core.hooksPath=/dev/null";
+
+fn git(folder: &Path, line: &str) {
+    let script = format!("{GIT} {line}");
+    let mut command = std::process::Command::new("bash");
+    command.args(["-c", &script]).current_dir(folder);
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"] {
+        command.env_remove(name);
+    }
+    let ran = command.output().unwrap();
+    assert!(ran.status.success(), "{line}: {}", String::from_utf8_lossy(&ran.stderr));
+}
+
+#[tokio::test]
+async fn s46_in_a_linked_worktree_commits_are_made_and_orders_are_not() {
+    for mut scene in scenes() {
+        let main = scene.dir.with_file_name("main");
+        fs::create_dir(&main).unwrap();
+        git(&main, "init -q .");
+        git(&main, "commit -q --allow-empty -m first");
+        let tree = scene.dir.with_file_name("tree");
+        git(&main, &format!("worktree add -q -b side {}", tree.display()));
+        scene.dir = tree.canonicalize().unwrap();
+        fs::create_dir(scene.dir.join("src")).unwrap();
+        let commit = format!(
+            "export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null; echo x > src/f && \
+             {GIT} add -A && {GIT} commit -q -m second && {GIT} checkout -q -b other && \
+             test -z \"$({GIT} status --porcelain)\""
+        );
+        let ran = scene.run(&commit).await;
+        // Landlock cannot take what git obeys out of a folder in which git makes its files.
+        assert_eq!(ran.works(), scene.is_bubblewrap(), "{:?}: {}", scene.means, ran.printed);
+        if scene.is_bubblewrap() {
+            git(&main, "log --format=%s side | grep -qx second");
+        }
+        let (common, own) = (main.join(".git"), main.join(".git/worktrees/tree"));
+        let config = fs::read(common.join("config")).unwrap();
+        for (folder, names) in [
+            (&common, &["config", "hooks/pre-commit", "info/attributes", "HEAD", "new"][..]),
+            (&own, &["commondir", "gitdir", "config.worktree", "modules/x/config"]),
+        ] {
+            for name in names {
+                let path = folder.join(name);
+                let path = path.display();
+                for command in [
+                    format!("mkdir -p $(dirname {path}) && echo x > {path}"),
+                    format!("echo x > src/x && mv src/x {path} && exit 0; exit 1"),
+                    format!("rm -r {path}"),
+                ] {
+                    scene.run(&command).await.holds(&command);
+                }
+            }
+        }
+        scene.run("echo gitdir: /nowhere > .git").await.holds("another repository");
+        assert_eq!(fs::read(common.join("config")).unwrap(), config);
+        git(&scene.dir, "status --porcelain");
+        assert!(!own.join("modules").exists() && !own.join("config.worktree").exists());
+    }
+}
+
+/// A file that came with a folder opens no repository of the person's.
+#[tokio::test]
+async fn s46_a_repository_that_does_not_know_a_folder_is_closed_to_it() {
+    for mut scene in scenes() {
+        let main = scene.dir.with_file_name("main");
+        fs::create_dir(&main).unwrap();
+        git(&main, "init -q .");
+        git(&main, "commit -q --allow-empty -m first");
+        git(&main, &format!("worktree add -q -b side {}", scene.dir.with_file_name("t").display()));
+        let own = main.join(".git/worktrees/t");
+        let dir = scene.dir.with_file_name("stranger");
+        fs::create_dir_all(dir.join("src")).unwrap();
+        fs::write(dir.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
+        scene.dir = dir;
+        for path in [own.join("HEAD"), main.join(".git/refs/heads/side")] {
+            scene.run(&format!("echo x > {}", path.display())).await.holds("a repository");
+        }
+    }
+}
+
+/// A server that says what it was sent, and its port.
+fn echo() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut socket in listener.incoming().map_while(Result::ok) {
+            let mut bytes = [0; 4096];
+            let count = socket.read(&mut bytes).unwrap_or(0);
+            let _ = socket.write_all(&bytes[..count]);
+        }
+    });
+    port
+}
+
+/// A line of bash that asks the proxy, and prints what comes back.
+fn asks(request: &str) -> String {
+    format!(
+        "exec 3<>\"/dev/tcp/${{http_proxy:7:9}}/${{http_proxy:17}}\" || exit 9; \
+         printf '{request}' >&3; cat <&3; exec 3<&-"
+    )
+}
+
+#[tokio::test]
+async fn s90_listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
+    let (listed, other) = (echo(), echo());
+    for mut scene in scenes().into_iter().filter(Scene::is_bubblewrap) {
+        let here = format!("127.0.0.1:{listed}");
+        scene.network = Network::Hosts(vec![here.parse().unwrap(), "a.example".parse().unwrap()]);
+        let ran = scene.run(&asks(&format!("CONNECT {here} HTTP/1.1\\r\\n\\r\\nhello"))).await;
+        assert!(ran.printed.ends_with("hello"), "{}", ran.printed);
+        assert_eq!(ran.refused(), Vec::<String>::new());
+        let get = format!("GET http://{here}/x HTTP/1.1\\r\\nHost: {here}\\r\\n\\r\\n");
+        let ran = scene.run(&asks(&get)).await;
+        assert!(ran.printed.starts_with("GET /x HTTP/1.1\r\n"), "{}", ran.printed);
+
+        for host in [&format!("127.0.0.1:{other}"), "b.example:443", "a.example:22"] {
+            let ask = asks(&format!("CONNECT {host} HTTP/1.1\\r\\n\\r\\nhello"));
+            let ran = scene.run(&format!("{ask}; exit 7")).await;
+            assert!(ran.printed.starts_with("HTTP/1.1 403 "), "{}", ran.printed);
+            assert_eq!(ran.refused(), [host], "{}", ran.printed);
+        }
+        for command in [
+            format!("unset http_proxy; exec 3<>/dev/tcp/127.0.0.1/{listed}"),
+            "exec 3<>/dev/tcp/1.1.1.1/443".to_owned(),
+            "getent ahosts a.example".to_owned(),
+        ] {
+            scene.run(&command).await.holds(&command);
+        }
+        let ran = scene.run("ls /proc/self/fd | tr '\\n' ' '; env").await;
+        assert!(ran.printed.starts_with("0 1 2 3 "), "{}", ran.printed);
+        for name in ["HTTP_PROXY", "https_proxy", "ALL_PROXY"] {
+            assert!(ran.printed.contains(&format!("\n{name}=http://127.0.0.1:3128\n")), "{name}");
+        }
+        assert!(ran.printed.contains("\nno_proxy=localhost,::1\n"), "{}", ran.printed);
+        scene.run("read line; test -z \"$line\"").await.passes("nothing on standard input");
+    }
+}
+
+#[tokio::test]
+async fn s90_what_runs_on_in_the_background_keeps_its_way() {
+    let listed = echo();
+    for mut scene in scenes().into_iter().filter(Scene::is_bubblewrap) {
+        let here = format!("127.0.0.1:{listed}");
+        scene.network = Network::Hosts(vec![here.parse().unwrap()]);
+        let ask = asks(&format!("CONNECT {here} HTTP/1.1\\r\\n\\r\\nlater"));
+        let behind = format!(
+            "(until test -e src/go; do sleep 0.02; done; {{ {ask}; }} > src/told) > /dev/null 2>&1 & exit 0"
+        );
+        scene.run(&behind).await.passes("leaving something behind");
+        fs::write(scene.dir.join("src/go"), "").unwrap();
+        let by = Instant::now() + Duration::from_secs(60);
+        let told = || fs::read_to_string(scene.dir.join("src/told")).unwrap_or_default();
+        while !told().ends_with("later") {
+            assert!(Instant::now() < by, "{}", told());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        scene.host.end_all().await;
+    }
+}
+
+#[tokio::test]
+async fn s90_where_hosts_cannot_be_told_apart_none_is_reached() {
+    let listed = echo();
+    for mut scene in scenes().into_iter().filter(|scene| !scene.is_bubblewrap()) {
+        let here = format!("127.0.0.1:{listed}");
+        scene.network = Network::Hosts(vec![here.parse().unwrap()]);
+        scene.run(&format!("exec 3<>/dev/tcp/127.0.0.1/{listed}")).await.holds("a listed host");
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     ConfigError, Endpoint, KeyPreset, Leave, ModeChoice, ModelChoice, Notify, Origin, Sourced,
     StatusItems, ThemeChoice,
 };
-use crate::domain::{Budget, Dialect, Effort, Method, Protocol};
+use crate::domain::{Budget, Dialect, Effort, HostRule, Method, Protocol};
 
 /// What was found wrong while layers were made.
 #[derive(Debug, Default)]
@@ -74,6 +74,25 @@ impl Findings {
                 Err(error) => self.error(origin, format!("{error}")),
             },
         }
+    }
+
+    pub(super) fn hosts(
+        &mut self,
+        it: &At<Vec<At<String>>>,
+        place: &impl Fn(usize) -> Origin,
+    ) -> Option<Sourced<Vec<HostRule>>> {
+        let mut hosts = Vec::new();
+        for named in &it.value {
+            match named.value.parse() {
+                Ok(host) => hosts.push(host),
+                Err(error) => {
+                    let shown = named.value.escape_debug();
+                    let problem = format!("`sandbox.hosts`: \"{shown}\" {error}");
+                    self.error::<()>(place(named.line), problem);
+                }
+            }
+        }
+        Some(Sourced { value: hosts, origin: place(it.line) })
     }
 
     pub(super) fn method(

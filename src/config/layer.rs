@@ -13,7 +13,7 @@ use super::{
     ConfigError, ConfigText, Environment, Flags, KeyPreset, Leave, ModeChoice, ModelChoice, Notify,
     Origin, ServiceVariables, Sourced, StatusItems, ThemeChoice,
 };
-use crate::domain::{Budget, Method, Protocol};
+use crate::domain::{Budget, HostRule, Method, Protocol};
 
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +58,7 @@ pub(super) struct Layer {
     pub notify_after: Option<Sourced<u32>>,
     pub vi: Option<Sourced<bool>>,
     pub sandbox_network: Option<Sourced<bool>>,
+    pub sandbox_hosts: Option<Sourced<Vec<HostRule>>>,
     pub sandbox_method: Option<Sourced<Option<Method>>>,
 }
 
@@ -176,6 +177,7 @@ impl Layer {
                 .and_then(|it| findings.count(&it, 0, "ui.notify_after", &place)),
             vi: raw.vi.map(flag),
             sandbox_network: raw.sandbox_network.map(flag),
+            sandbox_hosts: raw.sandbox_hosts.and_then(|it| findings.hosts(&it, &place)),
             sandbox_method: raw.sandbox_method.and_then(|it| findings.method(&it, &place)),
         }
     }
@@ -322,6 +324,7 @@ fn drop_powers(raw: &mut Raw) -> Vec<(&'static str, usize)> {
         ("bash.environment", raw.bash_environment.take().map(|it| it.line)),
         ("permission_mode", raw.permission_mode.take().map(|it| it.line)),
         ("sandbox.network", raw.sandbox_network.take().map(|it| it.line)),
+        ("sandbox.hosts", raw.sandbox_hosts.take().map(|it| it.line)),
         ("sandbox.method", raw.sandbox_method.take().map(|it| it.line)),
         ("ui.status_command", raw.status_command.take().map(|it| it.line)),
     ]

@@ -102,6 +102,8 @@ pub struct Raw {
     pub vi: Option<At<bool>>,
     /// `sandbox.network`
     pub sandbox_network: Option<At<bool>>,
+    /// `sandbox.hosts`
+    pub sandbox_hosts: Option<At<Vec<At<String>>>>,
     /// `sandbox.method`
     pub sandbox_method: Option<At<String>>,
 }
@@ -210,6 +212,7 @@ impl Reader<'_> {
             let path = format!("sandbox.{}", key.get_ref());
             match key.get_ref().as_ref() {
                 "network" => self.parsed.raw.sandbox_network = self.boolean(&path, value),
+                "hosts" => self.parsed.raw.sandbox_hosts = self.strings(&path, value),
                 "method" => self.parsed.raw.sandbox_method = self.string(&path, value),
                 _ => self.unknown(&path, key.span()),
             }

@@ -12,7 +12,7 @@ use super::services;
 use super::{
     ConfigError, KeyPreset, Leave, ModeChoice, Notify, Origin, Sourced, StatusItems, ThemeChoice,
 };
-use crate::domain::{Budget, Method, Mode, Protocol};
+use crate::domain::{Budget, HostRule, Method, Mode, Protocol};
 
 /// The whole configuration.
 #[derive(Debug, Clone)]
@@ -48,6 +48,8 @@ pub struct Config {
     pub sandbox: Option<Sourced<Option<PathBuf>>>,
     /// Whether there is a network in it.
     pub sandbox_network: Sourced<bool>,
+    /// The hosts that commands in it reach and no others, where there is such a list.
+    pub sandbox_hosts: Option<Sourced<Vec<HostRule>>>,
     /// By what; the best that there is, unless one is named.
     pub sandbox_method: Sourced<Option<Method>>,
     /// Texts for the model, by name.
@@ -304,6 +306,7 @@ fn merge(
         top.notify_after = layer.notify_after.or(top.notify_after);
         top.vi = layer.vi.or(top.vi);
         top.sandbox_network = layer.sandbox_network.or(top.sandbox_network);
+        top.sandbox_hosts = layer.sandbox_hosts.or(top.sandbox_hosts);
         top.sandbox_method = layer.sandbox_method.or(top.sandbox_method);
         top.statics.extend(layer.statics);
     }
@@ -339,6 +342,7 @@ fn merge(
         mode,
         sandbox,
         sandbox_network: top.sandbox_network.unwrap_or(Sourced::default(false)),
+        sandbox_hosts: top.sandbox_hosts,
         sandbox_method: top.sandbox_method.unwrap_or(Sourced::default(None)),
         statics: top.statics,
         theme: top.theme.unwrap_or(Sourced::default(ThemeChoice::default())),

@@ -78,6 +78,7 @@ fn rows(config: &Config) -> Vec<Row> {
         optional("bash.environment", config.bash_environment.as_ref(), |names| json!(names)),
         row("permission_mode", &config.mode, |mode| json!(mode.name())),
         row("sandbox.network", &config.sandbox_network, |flag| json!(flag)),
+        optional("sandbox.hosts", config.sandbox_hosts.as_ref(), |hosts| json!(hosts)),
         row("sandbox.method", &config.sandbox_method, |method| {
             json!(method.map_or("auto", Method::name))
         }),

@@ -26,6 +26,7 @@ pub use terminal::Terminal;
 use crate::catalogue::Shelf;
 use crate::config::{Config, ConfigError};
 use crate::context::Git;
+use crate::domain::{Extent, Network};
 use crate::providers::Provider;
 
 /// What is looked at.
@@ -51,6 +52,10 @@ pub struct Checkup<'a> {
     pub terminal: &'a Terminal,
     /// The kinds of sandbox that there are, tried.
     pub sandboxes: &'a [Trial],
+    /// What commands in one are to reach.
+    pub network: &'a Network,
+    /// Whether one around the working folder finds all that it has to hold back.
+    pub extent: Extent,
 }
 
 /// What one check found.
@@ -97,7 +102,8 @@ pub async fn examine(checkup: &Checkup<'_>) -> Vec<Finding> {
     findings.push(git::check(checkup.git, checkup.cwd));
     findings.extend(terminal::check(checkup.terminal));
     findings.extend(modes::check(checkup.home, checkup.cwd, checkup.user_home));
-    findings.extend(sandbox::check(checkup.sandboxes));
+    findings.extend(sandbox::check(checkup.sandboxes, checkup.network));
+    findings.extend(sandbox::check_extent(checkup.extent));
     findings.push(space::check(checkup.home));
     findings
 }

@@ -63,6 +63,8 @@ async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> 
         git: None,
         terminal: &terminal,
         sandboxes: &[],
+        network: &Network::Off,
+        extent: Extent::Whole,
     };
     examine(&checkup).await
 }
@@ -189,6 +191,8 @@ async fn a_broken_configuration_is_told_and_the_rest_still_checked() {
         git: None,
         terminal: &Terminal::default(),
         sandboxes: &[],
+        network: &Network::Off,
+        extent: Extent::Whole,
     };
     let findings = examine(&checkup).await;
     assert_eq!(findings[0].state, State::Fail);

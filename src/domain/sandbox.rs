@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::HostRule;
+
 /// What a command sees. All paths are absolute and without links.
 ///
 /// What nothing here speaks of can be read and not be changed.
@@ -13,12 +15,18 @@ use serde::{Deserialize, Serialize};
 pub struct View {
     /// The folder that can be changed.
     pub dir: PathBuf,
-    /// What exists in it and can only be read.
+    /// What can be changed besides, wherever it is.
+    pub writable: Vec<PathBuf>,
+    /// What exists in these and can only be read.
     pub fixed: Vec<PathBuf>,
-    /// Folders in it that have something fixed or absent in them and have to stay where they are.
+    /// Folders in `dir` that have something in them that is not as elsewhere there, and that have to
+    /// stay where they are.
     pub held: Vec<PathBuf>,
     /// What is not there and must not come into being.
     pub absent: Vec<Spot>,
+    /// git's own list of what it passes over here: what stands for the absent is none of a
+    /// repository's files.
+    pub ignores: Option<PathBuf>,
     /// What exists and cannot be read.
     pub covered: Vec<Spot>,
     /// Folders for all programs, each of which gets one of its own or none: `/tmp`, `/run`.
@@ -34,9 +42,11 @@ impl View {
     pub fn around(dir: PathBuf, network: Network) -> Self {
         Self {
             dir,
+            writable: Vec::new(),
             fixed: Vec::new(),
             held: Vec::new(),
             absent: Vec::new(),
+            ignores: None,
             covered: Vec::new(),
             private: Vec::new(),
             kept: Vec::new(),
@@ -64,11 +74,13 @@ pub enum SpotKind {
 }
 
 /// Whether confined commands reach a network.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Network {
     /// None at all.
     #[default]
     Off,
+    /// These hosts, through slug's proxy, and nothing else.
+    Hosts(Vec<HostRule>),
     /// All that slug itself reaches.
     On,
 }
@@ -110,15 +122,35 @@ pub struct Boundary {
     pub dir: PathBuf,
     /// Whether they reach a network.
     pub network: Network,
+    /// Whether all was found in the folder that has to be held back.
+    pub extent: Extent,
+}
+
+/// Whether everything in a folder was looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    #[default]
+    Whole,
+    /// There is too much: what lies deepest was not.
+    Part,
 }
 
 impl Boundary {
     /// What it does, as a phrase.
     pub fn meaning(&self) -> String {
-        let network = match self.network {
-            Network::Off => "no network",
-            Network::On => "with the network",
+        let network = match &self.network {
+            Network::Off => "no network".to_owned(),
+            Network::Hosts(hosts) => {
+                let hosts: Vec<String> = hosts.iter().map(HostRule::to_string).collect();
+                format!("no network but {}", hosts.join(", "))
+            }
+            Network::On => "with the network".to_owned(),
         };
-        format!("{} around {}, {network}", self.method, self.dir.display())
+        let rest = match self.extent {
+            Extent::Whole => "",
+            Extent::Part => "; too much is in it for all to be looked through",
+        };
+        format!("{} around {}, {network}{rest}", self.method, self.dir.display())
     }
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::agent::Outside;
 use crate::config::{Config, Origin};
-use crate::domain::{Boundary, Network};
-use crate::permissions::sandbox::{Disk, Sandbox, SandboxError};
+use crate::domain::{Boundary, Extent, Method, Network};
+use crate::permissions::sandbox::{Disk, ReadRules, Sandbox, SandboxError};
+use crate::permissions::store::{ProjectFiles, Settings};
 use crate::platform::process::ProcessHost;
 use crate::platform::sandbox::{self, Unavailable};
 
@@ -19,7 +20,7 @@ pub(super) struct Sandboxed {
     /// What it is, and the way around it.
     pub(super) outside: Outside,
     /// What the person should know of it.
-    pub(super) notice: Option<String>,
+    pub(super) notices: Vec<String>,
 }
 
 /// A sandbox was asked for and there is none. slug does not start without.
@@ -55,34 +56,76 @@ pub(super) enum NoSandbox {
 pub(super) fn establish(
     ground: &Ground,
     config: &Config,
+    project: ProjectFiles,
     host: &Arc<ProcessHost>,
 ) -> Result<Option<Sandboxed>, NoSandbox> {
     let Some(asked) = &config.sandbox else { return Ok(None) };
-    let network = if config.sandbox_network.value { Network::On } else { Network::Off };
+    let network = network(config);
     let given = match &asked.value {
         Some(dir) => whole(dir, ground, &asked.origin),
         None => ground.cwd.clone(),
     };
     let origin = || asked.origin.clone();
-    let sandbox = Sandbox::around(&given, ground.user_home.as_deref(), ground.home.root(), network)
-        .map_err(|source| NoSandbox::Folder { origin: origin(), source })?;
+    let sandbox =
+        Sandbox::around(&given, ground.user_home.as_deref(), ground.home.root(), network.clone())
+            .map_err(|source| NoSandbox::Folder { origin: origin(), source })?;
     let dir = sandbox.dir().to_owned();
     if !ground.cwd.starts_with(&dir) {
         return Err(NoSandbox::Elsewhere { origin: origin(), cwd: ground.cwd.clone(), dir });
     }
     // What cannot be held in place is said before anything runs.
-    sandbox.view(&Disk).map_err(|source| NoSandbox::Folder { origin: origin(), source })?;
+    let (readers, workspace) = (Arc::new(ReadRules::default()), ground.workspace());
+    readers.set(&Settings::read(&workspace, project).rules(&workspace));
+    let (_, extent) = sandbox
+        .survey(&Disk, &readers.now())
+        .map_err(|source| NoSandbox::Folder { origin: origin(), source })?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let means = sandbox::find(config.sandbox_method.value, &path, &dir)?;
-    let boundary = Boundary { method: means.method(), dir, network };
-    let notice = (given != boundary.dir).then(|| {
+    let mut boundary = Boundary { method: means.method(), dir, network, extent };
+    let mut notices = Vec::new();
+    if given != boundary.dir {
         let (given, real) = (given.display(), boundary.dir.display());
-        format!("{given} leads to {real}, which is what the sandbox is around.")
-    });
-    let looking = move || sandbox.view(&Disk).map_err(|error| error.to_string());
+        notices.push(format!("{given} leads to {real}, which is what the sandbox is around."));
+    }
+    if extent == Extent::Part {
+        notices.push(format!(
+            "{} holds too much to be looked through before each command: what takes orders, or is \
+             denied to be read, in the deepest of its folders is not held back from commands. A \
+             sandbox around a smaller folder has no such end.",
+            boundary.dir.display()
+        ));
+    }
+    let sandbox = match boundary.network {
+        Network::Hosts(_) if boundary.method != Method::Bubblewrap => {
+            notices.push(no_hosts(boundary.method));
+            boundary.network = Network::Off;
+            sandbox.cut_off()
+        }
+        Network::Hosts(_) | Network::Off | Network::On => sandbox,
+    };
+    let rules = readers.clone();
+    let looking = move || sandbox.view(&Disk, &rules.now()).map_err(|error| error.to_string());
     let inside = Arc::new(host.inside(means, Arc::new(looking)));
-    let outside = Outside { boundary, processes: host.clone() };
-    Ok(Some(Sandboxed { inside, outside, notice }))
+    let outside = Outside { boundary, processes: host.clone(), readers };
+    Ok(Some(Sandboxed { inside, outside, notices }))
+}
+
+/// What commands in a sandbox are to reach.
+pub(super) fn network(config: &Config) -> Network {
+    match &config.sandbox_hosts {
+        Some(hosts) if hosts.value.is_empty() => Network::Off,
+        Some(hosts) => Network::Hosts(hosts.value.clone()),
+        None if config.sandbox_network.value => Network::On,
+        None => Network::Off,
+    }
+}
+
+/// Only a network of its own can have just one way out.
+fn no_hosts(method: Method) -> String {
+    format!(
+        "Commands reach no network: `sandbox.hosts` lists hosts, and {method} cannot tell hosts \
+         apart. Install bubblewrap for that."
+    )
 }
 
 /// A folder on the command line is meant from where slug was started, one in the configuration

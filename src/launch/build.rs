@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use chrono::Local;
@@ -27,6 +28,9 @@ use super::boundary::{self, Sandboxed};
 use super::ground::Ground;
 use super::hooks;
 use super::servers::{self, Servers};
+
+/// As other agents have it.
+const IDLE_AFTER: Duration = Duration::from_secs(60);
 
 /// What a run is made of.
 pub(super) struct Parts {
@@ -62,7 +66,7 @@ pub(super) fn parts(
     let rules = EnvironmentRules { own_keys, passed };
     let environment = ChildEnvironment::from_variables(std::env::vars_os(), &rules);
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
-    let sandboxed = boundary::establish(ground, config, &processes)?;
+    let sandboxed = boundary::establish(ground, config, project, &processes)?;
     let (git, instruction_folders) = match project {
         ProjectFiles::Trusted => {
             let folders: Vec<PathBuf> =
@@ -94,9 +98,9 @@ pub(super) fn parts(
     {
         (model, effort) = (Some(last.name.model.clone()), last.effort);
     }
-    let (inside, outside, notice) = match sandboxed {
-        Some(Sandboxed { inside, outside, notice }) => (inside, Some(outside), notice),
-        None => (processes.clone(), None, None),
+    let (inside, outside, said) = match sandboxed {
+        Some(Sandboxed { inside, outside, notices }) => (inside, Some(outside), notices),
+        None => (processes.clone(), None, Vec::new()),
     };
     let workspace = match &outside {
         Some(outside) => ground.workspace().with_sandbox(&outside.boundary.dir),
@@ -121,6 +125,7 @@ pub(super) fn parts(
         workspace: Arc::new(workspace),
         registry: Arc::new(Registry::standard()),
         files: Arc::new(DiskFiles::default()),
+        idle_after: IDLE_AFTER,
         hooks: hooks::hooks(ground, project, inside.clone(), processes.clone(), redactor),
         processes: inside,
         outside,
@@ -134,7 +139,7 @@ pub(super) fn parts(
         contexts,
         debug,
         redactor: redactor.clone(),
-        notices: ground.notices.iter().chain(&config.warnings).chain(&notice).cloned().collect(),
+        notices: ground.notices.iter().chain(&config.warnings).chain(&said).cloned().collect(),
     };
     Ok(Parts { setup, processes })
 }

@@ -6,27 +6,26 @@
 //! [`Sandbox::view`] looks at the disk through [`Look`] alone; `platform::sandbox` carries out
 //! what it says.
 //!
-//! Deeper than [`DEPTH`] folders nothing is looked for, and a place that takes orders can be made
-//! in a folder below: only the folder itself is kept free of new ones.
+//! What a deny rule on reading names cannot be read, either ([`hidden`]). In a linked worktree of
+//! git's, commits can be made ([`worktree`]). A place that takes orders can be made in a folder
+//! below: only the folder itself is kept free of new ones.
+
+mod disk;
+mod hidden;
+mod places;
+mod worktree;
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::domain::{Network, Spot, SpotKind, View};
-use crate::platform::sandbox;
+use crate::domain::{Extent, Network, Spot, SpotKind, View};
 
 use super::paths::{FILES, FILES_BELOW, FOLDERS, START_UP_FILES, START_UP_FOLDERS};
+use super::rules::RuleSet;
 
-/// How deep what takes orders is looked for.
-const DEPTH: usize = 4;
-
-/// How many entries are looked at for it.
-const ENTRIES: usize = 20_000;
-
-/// Folders that are full of other people's programs: what runs there runs as those do.
-const NOT_ENTERED: [&str; 4] = ["node_modules", "target", ".venv", "venv"];
+pub use disk::{Disk, Found, Look};
+pub use hidden::ReadRules;
+use places::Places;
 
 /// What of the home folder cannot be read: keys, passwords, tokens, and what browsers keep.
 const SECRETS: [&str; 34] = [
@@ -122,34 +121,17 @@ pub enum SandboxError {
         "{0} is a link, and a sandbox cannot keep a link from being replaced: put the file itself there"
     )]
     Link(PathBuf),
+    /// Too much cannot be read.
+    #[error(
+        "the deny rules on reading name more than {most} files and folders in {dir}, one by one: deny the folders that they are in"
+    )]
+    TooManyHidden {
+        /// The folder.
+        dir: PathBuf,
+        /// As many can be.
+        most: usize,
+    },
 }
-
-/// What is at a path, links not followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
-    /// Nothing.
-    Nothing,
-    /// A folder.
-    Folder,
-    /// A symbolic link.
-    Link,
-    /// Anything else.
-    File,
-}
-
-/// A look at the disk.
-pub trait Look {
-    /// What is at `path`.
-    fn at(&self, path: &Path) -> Found;
-    /// What is in `folder`, in any order; nothing where it cannot be read.
-    fn list(&self, folder: &Path) -> Vec<(OsString, Found)>;
-    /// Where `path` really is; `None` where there is nothing.
-    fn real(&self, path: &Path) -> Option<PathBuf>;
-}
-
-/// The disk itself.
-#[derive(Debug, Clone, Copy)]
-pub struct Disk;
 
 impl Sandbox {
     /// A sandbox around `dir`, whose links are followed here, once. `home` is the person's home
@@ -177,9 +159,9 @@ impl Sandbox {
         &self.dir
     }
 
-    /// Whether there is a network inside.
-    pub fn network(&self) -> Network {
-        self.network
+    /// The same, without any network.
+    pub fn cut_off(self) -> Self {
+        Self { network: Network::Off, ..self }
     }
 
     fn check(&self) -> Result<(), SandboxError> {
@@ -209,8 +191,13 @@ impl Sandbox {
         Ok(())
     }
 
-    /// What a command sees, as the disk is now.
-    pub fn view(&self, disk: &dyn Look) -> Result<View, SandboxError> {
+    /// What a command sees, as the disk is now, where `rules` hold.
+    pub fn view(&self, disk: &dyn Look, rules: &RuleSet) -> Result<View, SandboxError> {
+        self.survey(disk, rules).map(|(view, _)| view)
+    }
+
+    /// The same, and whether all that it has to hold back was found.
+    pub fn survey(&self, disk: &dyn Look, rules: &RuleSet) -> Result<(View, Extent), SandboxError> {
         let mut places = Places::new(&self.dir, disk);
         for (name, _) in FOLDERS {
             places.protect(&self.dir.join(name), SpotKind::Folder)?;
@@ -224,33 +211,62 @@ impl Sandbox {
         for (path, kind) in self.start_up().filter(|(path, _)| path.starts_with(&self.dir)) {
             places.protect(&path, kind)?;
         }
-        places.further_down();
-        let Places { fixed, held, absent, .. } = places;
+        let mut extent = places.further_down();
+        let Places { mut fixed, mut held, mut absent, .. } = places;
+
+        let private: Vec<PathBuf> = SHARED.iter().map(PathBuf::from).collect();
+        let private: Vec<PathBuf> =
+            private.into_iter().filter(|it| disk.at(it) == Found::Folder).collect();
+        let linked = worktree::linked(&self.dir, disk)
+            .filter(|linked| !self.secrets().any(|secret| linked.common.starts_with(secret)));
+        let git = linked.as_ref().map_or_else(|| self.dir.join(".git"), |it| it.common.clone());
+        let ignores = Some(git.join("info/exclude")).filter(|it| disk.at(it) == Found::File);
+        let (writable, common) = linked.map_or_else(Default::default, |linked| {
+            fixed.extend(linked.fixed);
+            absent.extend(linked.absent);
+            (linked.writable, Some(linked.common))
+        });
 
         let here = |path: &Path| {
             let real = disk.real(path)?;
             let kind = kind(disk.at(&real))?;
             Some(Spot { path: real, kind })
         };
-        let private: Vec<PathBuf> = SHARED.iter().map(PathBuf::from).collect();
-        let private: Vec<PathBuf> =
-            private.into_iter().filter(|it| disk.at(it) == Found::Folder).collect();
+        let mut covered: BTreeSet<Spot> = self.secrets().filter_map(|path| here(&path)).collect();
+        let hidden = hidden::find(&self.dir, disk, rules)?;
+        if hidden.extent == Extent::Part {
+            extent = Extent::Part;
+        }
+        for spot in hidden.spots {
+            // What is above it stays where it is, or the rule would be about another path.
+            let above = spot.path.ancestors().skip(1);
+            held.extend(
+                above
+                    .take_while(|it| *it != self.dir && it.starts_with(&self.dir))
+                    .map(Path::to_owned),
+            );
+            covered.insert(spot);
+        }
         let names = match self.network {
-            Network::Off => None,
+            // slug's proxy looks names up, outside.
+            Network::Off | Network::Hosts(_) => None,
             Network::On => disk.real(Path::new("/etc/resolv.conf")),
         };
-        let kept = KEPT.iter().filter_map(|path| disk.real(Path::new(path))).chain(names);
-        let covered: BTreeSet<Spot> = self.secrets().filter_map(|path| here(&path)).collect();
-        Ok(View {
+        let kept =
+            KEPT.iter().filter_map(|path| disk.real(Path::new(path))).chain(names).chain(common);
+        let view = View {
             dir: self.dir.clone(),
+            writable,
             fixed: fixed.into_iter().collect(),
             held: held.into_iter().collect(),
             absent: absent.into_iter().collect(),
+            ignores,
             covered: covered.into_iter().collect(),
             kept: kept.filter(|it| private.iter().any(|all| it.starts_with(all))).collect(),
             private,
-            network: self.network,
-        })
+            network: self.network.clone(),
+        };
+        Ok((view, extent))
     }
 
     /// What cannot be read, whether it is there or not.
@@ -270,121 +286,11 @@ impl Sandbox {
     }
 }
 
-/// What of a folder takes orders, while it is looked for.
-struct Places<'a> {
-    dir: &'a Path,
-    disk: &'a dyn Look,
-    fixed: BTreeSet<PathBuf>,
-    held: BTreeSet<PathBuf>,
-    absent: BTreeSet<Spot>,
-}
-
-impl<'a> Places<'a> {
-    fn new(dir: &'a Path, disk: &'a dyn Look) -> Self {
-        let (fixed, held, absent) = Default::default();
-        Self { dir, disk, fixed, held, absent }
-    }
-
-    /// Keeps `path` as it is; where it is missing, the topmost folder that is missing with it.
-    fn protect(&mut self, path: &Path, wanted: SpotKind) -> Result<(), SandboxError> {
-        let Ok(below) = path.strip_prefix(self.dir) else { return Ok(()) };
-        let names: Vec<_> = below.components().collect();
-        let mut here = self.dir.to_owned();
-        for (at, name) in names.iter().enumerate() {
-            here.push(name);
-            let is_last = at + 1 == names.len();
-            match (self.disk.at(&here), is_last) {
-                (Found::Link, _) => return Err(SandboxError::Link(here)),
-                (Found::Nothing, _) => {
-                    let kind = if is_last { wanted } else { SpotKind::Folder };
-                    self.absent.insert(Spot { path: here, kind });
-                    return Ok(());
-                }
-                (Found::Folder, false) => {
-                    self.held.insert(here.clone());
-                }
-                (Found::Folder | Found::File, _) => {
-                    self.fixed.insert(here);
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What takes orders in the folders below. A link there is not followed.
-    fn further_down(&mut self) {
-        let mut left = ENTRIES;
-        let mut level = vec![self.dir.to_owned()];
-        for depth in 0..DEPTH {
-            let mut next = Vec::new();
-            for folder in level {
-                for (name, found) in self.disk.list(&folder) {
-                    if left == 0 {
-                        return;
-                    }
-                    left -= 1;
-                    let path = folder.join(&name);
-                    let text = name.to_string_lossy();
-                    // The uppermost level has been dealt with, with what is missing there.
-                    if depth > 0 && found != Found::Link && takes_orders(&folder, &text) {
-                        self.fixed.insert(path);
-                    } else if found == Found::Folder
-                        && !NOT_ENTERED.contains(&text.as_ref())
-                        && !self.fixed.contains(&path)
-                    {
-                        next.push(path);
-                    }
-                }
-            }
-            level = next;
-        }
-    }
-}
-
-fn takes_orders(folder: &Path, name: &str) -> bool {
-    FOLDERS.iter().any(|(it, _)| *it == name)
-        || FILES.iter().any(|(it, _)| *it == name)
-        || FILES_BELOW.iter().any(|(above, it, _)| *it == name && folder.ends_with(above))
-}
-
 fn kind(found: Found) -> Option<SpotKind> {
     match found {
         Found::Nothing => None,
         Found::Folder => Some(SpotKind::Folder),
         Found::Link | Found::File => Some(SpotKind::File),
-    }
-}
-
-impl Look for Disk {
-    fn at(&self, path: &Path) -> Found {
-        let is_placeholder = [SpotKind::File, SpotKind::Folder]
-            .into_iter()
-            .any(|kind| sandbox::is_placeholder(path, kind));
-        if is_placeholder {
-            return Found::Nothing;
-        }
-        fs::symlink_metadata(path).map_or(Found::Nothing, |it| found(it.file_type()))
-    }
-
-    fn list(&self, folder: &Path) -> Vec<(OsString, Found)> {
-        let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-        let entries = entries.filter_map(Result::ok);
-        entries.filter_map(|it| Some((it.file_name(), found(it.file_type().ok()?)))).collect()
-    }
-
-    fn real(&self, path: &Path) -> Option<PathBuf> {
-        path.canonicalize().ok()
-    }
-}
-
-fn found(kind: fs::FileType) -> Found {
-    if kind.is_dir() {
-        Found::Folder
-    } else if kind.is_symlink() {
-        Found::Link
-    } else {
-        Found::File
     }
 }
 

@@ -27,7 +27,7 @@ use tokio::time::Instant;
 
 #[cfg(target_os = "linux")]
 use super::descendants;
-use super::sandbox::{self, Confinement, Words};
+use super::sandbox::{self, Confinement, Refused, Words};
 
 /// The first argument that makes slug this supervisor.
 pub const COMMAND: &str = "__child";
@@ -72,6 +72,8 @@ pub(super) enum Report {
     NotStarted(i32),
     /// Its sandbox could not be set up; why. Nothing was started.
     NotConfined(String),
+    /// Not the end: the sandbox kept it from reaching these hosts. Comes before the end.
+    Refused(Vec<String>),
 }
 
 /// The path of the running binary, to start supervisors with.
@@ -101,14 +103,19 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         [attempts, targets] if attempts == sandbox::attempts::COMMAND => {
             return sandbox::attempts::main(targets);
         }
+        #[cfg(target_os = "linux")]
+        [door] if door == sandbox::door::COMMAND => return sandbox::door::main(),
         [parent, bash] => (parse(parent), Path::new(bash)),
         _ => return USAGE.into(),
     };
     let Some(parent) = parent else { return USAGE.into() };
-    let outcome = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .and_then(|runtime| runtime.block_on(supervise(parent, bash, &inherited)));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let outcome = runtime.and_then(|runtime| {
+        let outcome = runtime.block_on(supervise(parent, bash, &inherited));
+        // A name that is being looked up holds up nothing.
+        runtime.shutdown_background();
+        outcome
+    });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         // Nobody is there to be told: slug sees the socket close without a report.
@@ -155,9 +162,13 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
 
     let started = start(bash, order, inherited);
     let_go_of_output()?;
-    let inside = match started {
+    let mut inside = match started {
         Ok(inside) => inside,
         Err(not_started) => return report(&mut control, not_started).await,
+    };
+    let refused = match &mut inside {
+        Started::Plain(_) => Refused::default(),
+        Started::Confined(inside) => inside.open_door(),
     };
 
     let mut tree = Tree { direct: inside.direct(), is_reaped: false };
@@ -170,10 +181,13 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
             // The sandbox has put its things away when slug hears of the end.
             drop(inside.take());
         }
-        if let Some(status) = status
-            && report(&mut control, status).await.is_err()
-        {
-            ending.get_or_insert_with(|| Ending::begin(&tree));
+        if let Some(status) = status {
+            let refused = Some(refused.take()).filter(|hosts| !hosts.is_empty());
+            for line in refused.map(Report::Refused).into_iter().chain([status]) {
+                if report(&mut control, line).await.is_err() {
+                    ending.get_or_insert_with(|| Ending::begin(&tree));
+                }
+            }
         }
         if left == Left::Nothing || ending.as_ref().is_some_and(Ending::is_hopeless) {
             return Ok(());
@@ -429,7 +443,10 @@ mod tests {
     #[test]
     fn a_report_survives_the_wire() {
         let not_confined = Report::NotConfined("why\nnot".to_owned());
-        for report in [Report::Code(3), Report::Signal(9), Report::NotStarted(2), not_confined] {
+        let refused = Report::Refused(vec!["a.org:443".to_owned()]);
+        for report in
+            [Report::Code(3), Report::Signal(9), Report::NotStarted(2), not_confined, refused]
+        {
             let line = serde_json::to_string(&report).unwrap();
             assert!(!line.contains('\n'));
             assert_eq!(serde_json::from_str::<Report>(&line).unwrap(), report);

@@ -154,7 +154,8 @@ impl ProcessHost {
         let mut order = serde_json::to_vec(&order)?;
         order.push(b'\n');
         control.write_all(&order).await?;
-        Ok(Running { control, output: Some(output), heard: Vec::new(), _supervisor: supervisor })
+        let (heard, refused) = (Vec::new(), Vec::new());
+        Ok(Running { control, output: Some(output), heard, refused, _supervisor: supervisor })
     }
 
     async fn spawn(&self, command: Command) -> io::Result<Supervisor> {
@@ -212,26 +213,31 @@ impl Processes for ProcessHost {
     ) -> Result<Exit, ProcessError> {
         let began = Instant::now();
         let failed = |source| ProcessError { cwd: script.cwd.clone(), source };
-        let exit = |(cause, held)| Exit {
+        let exit = |(cause, held), refused| Exit {
             cause,
             elapsed: began.elapsed(),
             left_running: held == Held::Yes,
+            refused,
         };
 
         let mut running = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Ok(exit((ExitCause::Cancelled, Held::No))),
+            () = cancel.cancelled() => return Ok(exit((ExitCause::Cancelled, Held::No), Vec::new())),
             started = self.start(&script) => started.map_err(failed)?,
         };
-        match running.until_over(began + script.timeout, output, &cancel).await {
-            Over::Exited(cause) => Ok(exit(self.finish(running, output, &cancel, cause).await)),
+        let over = running.until_over(began + script.timeout, output, &cancel).await;
+        let refused = std::mem::take(&mut running.refused);
+        match over {
+            Over::Exited(cause) => {
+                Ok(exit(self.finish(running, output, &cancel, cause).await, refused))
+            }
             Over::Cancelled => {
                 self.leave_behind(running, &cancel);
-                Ok(exit((ExitCause::Cancelled, Held::No)))
+                Ok(exit((ExitCause::Cancelled, Held::No), refused))
             }
             Over::TimedOut(held) => {
                 self.leave_behind(running, &self.end_all);
-                Ok(exit((ExitCause::TimedOut, held)))
+                Ok(exit((ExitCause::TimedOut, held), refused))
             }
             Over::NotStarted(number) => Err(failed(io::Error::from_raw_os_error(number))),
             Over::NotConfined(why) => Err(failed(io::Error::other(why))),
@@ -269,6 +275,8 @@ struct Running {
     /// `None` when nobody holds the other end any more.
     output: Option<pipe::Receiver>,
     heard: Vec<u8>,
+    /// Hosts that the sandbox kept it from reaching.
+    refused: Vec<String>,
     _supervisor: Supervisor,
 }
 
@@ -295,18 +303,23 @@ impl Running {
                     self.end().await;
                 }
                 report = hear(&mut self.control, &mut self.heard) => {
-                    if timed_out {
-                        // What was written before the end belongs to the result all the same.
-                        self.drain(Instant::now() + DRAIN, output).await;
-                        return Over::TimedOut(Held::No);
-                    }
-                    return match report {
+                    let over = match report {
+                        Some(Report::Refused(hosts)) => {
+                            self.refused.extend(hosts);
+                            continue;
+                        }
                         Some(Report::Code(code)) => Over::Exited(ExitCause::Code(code)),
                         Some(Report::Signal(signal)) => Over::Exited(ExitCause::Signal(signal)),
                         Some(Report::NotStarted(number)) => Over::NotStarted(number),
                         Some(Report::NotConfined(why)) => Over::NotConfined(why),
                         None => Over::Lost,
                     };
+                    if timed_out {
+                        // What was written before the end belongs to the result all the same.
+                        self.drain(Instant::now() + DRAIN, output).await;
+                        return Over::TimedOut(Held::No);
+                    }
+                    return over;
                 }
                 count = read(&mut self.output, &mut buffer) => {
                     self.took(count, &buffer, output);

@@ -148,7 +148,7 @@ pub struct Script {
 }
 
 /// How a script ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exit {
     /// What ended it.
     pub cause: ExitCause,
@@ -156,6 +156,21 @@ pub struct Exit {
     pub elapsed: Duration,
     /// Whether something it started still runs and holds its output.
     pub left_running: bool,
+    /// Hosts that it asked for, and that the sandbox's list does not let it reach.
+    pub refused: Vec<String>,
+}
+
+impl Exit {
+    /// What is to be said of the hosts that it could not reach.
+    pub fn refused_note(&self) -> Option<String> {
+        let hosts = self.refused.join("; ");
+        (!hosts.is_empty()).then(|| {
+            format!(
+                "the sandbox refused the network to {hosts}. The user's `sandbox.hosts` in \
+                 config.toml lists what commands reach"
+            )
+        })
+    }
 }
 
 /// What ended a script.

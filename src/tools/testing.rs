@@ -163,7 +163,12 @@ pub(crate) struct FakeProcesses {
 
 impl Default for FakeProcesses {
     fn default() -> Self {
-        let exit = Exit { cause: ExitCause::Code(0), elapsed: Duration::ZERO, left_running: false };
+        let exit = Exit {
+            cause: ExitCause::Code(0),
+            elapsed: Duration::ZERO,
+            left_running: false,
+            refused: Vec::new(),
+        };
         Self { scripts: Mutex::default(), output: Mutex::default(), exit: Mutex::new(exit) }
     }
 }
@@ -188,6 +193,6 @@ impl Processes for FakeProcesses {
         for piece in self.output.lock().unwrap().iter() {
             output(piece);
         }
-        Ok(*self.exit.lock().unwrap())
+        Ok(self.exit.lock().unwrap().clone())
     }
 }

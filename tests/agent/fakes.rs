@@ -222,7 +222,12 @@ impl Processes for FakeProcesses {
             }
         }
         self.note(format!("end {text}"));
-        Ok(Exit { cause, elapsed: Duration::from_millis(1), left_running: false })
+        Ok(Exit {
+            cause,
+            elapsed: Duration::from_millis(1),
+            left_running: false,
+            refused: Vec::new(),
+        })
     }
 }
 

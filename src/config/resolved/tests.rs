@@ -219,6 +219,8 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
         ("api_key = \"a b\"", "no key has"),
         ("[ui]\ntheme = { dark = \"nord\" }", "a pair of themes names both"),
         ("[sandbox]\nmethod = \"docker\"", "auto, bwrap, landlock or seatbelt"),
+        ("[sandbox]\nhosts = [\"a.org\", \"*\"]", "\"*\" is no host: write"),
+        ("[sandbox]\nhosts = \"a.org\"", "sandbox.hosts"),
         ("[ui]\nnotify = \"loud\"", "auto, bell, osc9, osc777, osc99 or never"),
         ("[ui]\nstatus = \"model\"", "has to be a list"),
         ("[ui]\nstatus = [1]", "has to be text in quotes"),
@@ -272,12 +274,14 @@ fn the_sandbox_has_a_folder_of_its_own_or_the_working_folder() {
 
 #[test]
 fn s118_no_project_says_anything_of_the_sandbox() {
-    let project = "permission_mode = \"ask\"\n[sandbox]\nnetwork = true\nmethod = \"landlock\"";
+    let project = "permission_mode = \"ask\"\n[sandbox]\nnetwork = true\nhosts = [\"a.org\"]\n\
+                   method = \"landlock\"";
     let user = "permission_mode = \"sandbox\"";
     let found = config(&Given { user, project, ..Given::default() });
     assert_eq!(found.mode.value, Mode::Sandbox);
     assert_eq!((found.sandbox_network.value, found.sandbox_method.value), (false, None));
-    for key in ["permission_mode", "sandbox.network", "sandbox.method"] {
+    assert_eq!(found.sandbox_hosts, None);
+    for key in ["permission_mode", "sandbox.network", "sandbox.hosts", "sandbox.method"] {
         let told = found.warnings.iter().any(|it| it.contains(&format!("cannot set `{key}`")));
         assert!(told, "{key}: {:?}", found.warnings);
     }

@@ -16,6 +16,7 @@ use crate::platform::redact::Redactor;
 use crate::providers::Provider;
 use crate::tools::Registry;
 
+use super::boundary;
 use super::ground::Ground;
 use super::print;
 use super::servers::Servers;
@@ -82,6 +83,7 @@ async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit>
     let (provider, key) = server.unzip();
     let git =
         Git::find(&std::env::var_os("PATH").unwrap_or_default(), std::slice::from_ref(&ground.cwd));
+    let network = config.as_ref().map(boundary::network).unwrap_or_default();
     let findings = doctor::examine(&Checkup {
         config: config.as_ref().map_err(Vec::as_slice),
         provider: provider.as_deref().map(|provider| provider as &dyn Provider),
@@ -92,7 +94,9 @@ async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit>
         user_home: ground.user_home.as_deref(),
         git: git.as_ref(),
         terminal: &Terminal::read(|name| std::env::var_os(name)),
-        sandboxes: &trials::run(ground).await,
+        sandboxes: &trials::run(ground, &network).await,
+        network: &network,
+        extent: trials::extent(ground),
     })
     .await;
     if json {

@@ -3,19 +3,21 @@
 use std::path::Path;
 
 use crate::doctor::{Trial, Tried};
-use crate::domain::Network;
+use crate::domain::{Extent, Method, Network};
 use crate::launch::ground::Ground;
+use crate::permissions::RuleSet;
 use crate::permissions::sandbox::{Disk, Sandbox};
 use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
 use crate::platform::process::{ProcessHost, Programs};
 use crate::platform::sandbox::{self, Means, Unavailable};
 
-pub(super) async fn run(ground: &Ground) -> Vec<Trial> {
+/// `network` is what commands are to reach, all of it aside: with that nothing holds them.
+pub(super) async fn run(ground: &Ground, network: &Network) -> Vec<Trial> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut trials = Vec::new();
     for method in sandbox::methods() {
         let tried = match sandbox::find(Some(*method), &path, &ground.cwd) {
-            Ok(means) => try_out(ground, &means).await,
+            Ok(means) => try_out(ground, &means, network).await,
             Err(Unavailable(lacks)) => {
                 Tried::Missing(lacks.into_iter().map(|(_, why)| why).collect())
             }
@@ -25,8 +27,17 @@ pub(super) async fn run(ground: &Ground) -> Vec<Trial> {
     trials
 }
 
+/// Whether a sandbox around the working folder would find all that it has to hold back there. A
+/// folder that there can be none around is another matter.
+pub(super) fn extent(ground: &Ground) -> Extent {
+    let (home, slug_home) = (ground.user_home.as_deref(), ground.home.root());
+    let sandbox = Sandbox::around(&ground.cwd, home, slug_home, Network::Off);
+    let surveyed = sandbox.and_then(|sandbox| sandbox.survey(&Disk, &RuleSet::new()));
+    surveyed.map_or(Extent::Whole, |(_, extent)| extent)
+}
+
 #[cfg(target_os = "linux")]
-async fn try_out(ground: &Ground, means: &Means) -> Tried {
+async fn try_out(ground: &Ground, means: &Means, network: &Network) -> Tried {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let rules = EnvironmentRules::default();
     let environment = ChildEnvironment::from_variables(std::env::vars_os(), &rules);
@@ -39,9 +50,13 @@ async fn try_out(ground: &Ground, means: &Means) -> Tried {
     // A sandbox has folders of its own under the system's one for temporary files.
     let temporary = std::env::temp_dir();
     let base = ground.user_home.as_deref().unwrap_or(&temporary);
+    let network = match network {
+        Network::Hosts(_) if means.method() == Method::Bubblewrap => network.clone(),
+        Network::Hosts(_) | Network::Off | Network::On => Network::Off,
+    };
     let looking = |dir: &Path, home: &Path, slug_home: &Path| {
-        Sandbox::around(dir, Some(home), slug_home, Network::Off)
-            .and_then(|sandbox| sandbox.view(&Disk))
+        Sandbox::around(dir, Some(home), slug_home, network.clone())
+            .and_then(|sandbox| sandbox.view(&Disk, &RuleSet::new()))
             .map_err(|error| error.to_string())
     };
     let tried = sandbox::trial(&host, means, base, &looking).await;
@@ -62,6 +77,6 @@ async fn try_out(ground: &Ground, means: &Means) -> Tried {
 }
 
 #[cfg(not(target_os = "linux"))]
-async fn try_out(_ground: &Ground, _means: &Means) -> Tried {
+async fn try_out(_ground: &Ground, _means: &Means, _network: &Network) -> Tried {
     Tried::Failed("slug knows how to try it on Linux alone".to_owned())
 }

@@ -1,6 +1,11 @@
 //! The policy as tables, over a disk that is a list of names.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+
+use crate::domain::RuleKind;
+use crate::permissions::Workspace;
 
 use super::*;
 
@@ -38,6 +43,10 @@ impl Look for Fake {
     fn real(&self, path: &Path) -> Option<PathBuf> {
         self.0.contains_key(path).then(|| path.to_owned())
     }
+
+    fn read(&self, _file: &Path) -> Option<String> {
+        None
+    }
 }
 
 fn around(dir: &str) -> Sandbox {
@@ -50,7 +59,7 @@ fn around(dir: &str) -> Sandbox {
 }
 
 fn view(paths: &[&str]) -> View {
-    around("/home/u/app").view(&Fake::with(paths)).unwrap()
+    around("/home/u/app").view(&Fake::with(paths), &RuleSet::new()).unwrap()
 }
 
 fn shown(paths: impl IntoIterator<Item = PathBuf>) -> Vec<String> {
@@ -96,6 +105,7 @@ fn what_takes_orders_further_down_is_fixed_too() {
             "/home/u/app/a/b/.cargo/config.toml",
             "/home/u/app/a/b/.vscode",
             "/home/u/app/a/b/c/.envrc",
+            "/home/u/app/a/b/c/d/.envrc",
         ]
     );
 }
@@ -119,7 +129,7 @@ fn keys_and_slugs_own_state_are_covered() {
 fn s112_slugs_state_in_the_folder_is_covered_there() {
     let state = Sandbox { slug_home: "/home/u/app/state".into(), ..around("/home/u/app") };
     state.check().unwrap();
-    let view = state.view(&Fake::with(&["/home/u/app/state/trust.json"])).unwrap();
+    let view = state.view(&Fake::with(&["/home/u/app/state/trust.json"]), &RuleSet::new()).unwrap();
     assert_eq!(shown(view.covered.into_iter().map(|spot| spot.path)), ["/home/u/app/state"]);
 }
 
@@ -161,7 +171,7 @@ fn s112_a_link_is_followed_once_and_what_is_missing_refused() {
     assert_eq!(sandbox.dir(), app);
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink("/", &link).unwrap();
-    assert_eq!(sandbox.view(&Disk).unwrap().dir, app);
+    assert_eq!(sandbox.view(&Disk, &RuleSet::new()).unwrap().dir, app);
     let missing = around(&root.join("gone")).unwrap_err();
     assert!(matches!(missing, SandboxError::Unreachable { .. }), "{missing}");
     fs::write(root.join("file"), "").unwrap();
@@ -172,14 +182,14 @@ fn s112_a_link_is_followed_once_and_what_is_missing_refused() {
 #[test]
 fn a_link_in_the_place_of_what_takes_orders_is_refused() {
     let disk = Fake::with(&["/home/u/app/.git@"]);
-    let error = around("/home/u/app").view(&disk).unwrap_err();
+    let error = around("/home/u/app").view(&disk, &RuleSet::new()).unwrap_err();
     assert!(matches!(&error, SandboxError::Link(path) if path.ends_with(".git")), "{error}");
 }
 
 #[test]
 fn start_up_files_are_fixed_where_the_folder_holds_some() {
     let disk = Fake::with(&["/home/u/.config/fish/config.fish", "/home/u/.config/app/x"]);
-    let view = around("/home/u/.config").view(&disk).unwrap();
+    let view = around("/home/u/.config").view(&disk, &RuleSet::new()).unwrap();
     assert_eq!(shown(view.fixed), ["/home/u/.config/fish"]);
     assert!(view.absent.iter().any(|spot| spot.path == Path::new("/home/u/.config/git")));
 }
@@ -188,7 +198,7 @@ fn start_up_files_are_fixed_where_the_folder_holds_some() {
 fn with_the_network_names_can_be_looked_up() {
     let sandbox = Sandbox { network: Network::On, ..around("/w") };
     let disk = Fake::with(&["/run/x", "/etc/resolv.conf", "/w/a"]);
-    assert!(sandbox.view(&disk).unwrap().kept.is_empty());
+    assert!(sandbox.view(&disk, &RuleSet::new()).unwrap().kept.is_empty());
     struct Linked(Fake);
     impl Look for Linked {
         fn at(&self, path: &Path) -> Found {
@@ -200,9 +210,79 @@ fn with_the_network_names_can_be_looked_up() {
         fn real(&self, path: &Path) -> Option<PathBuf> {
             (path == Path::new("/etc/resolv.conf")).then(|| "/run/resolve/resolv.conf".into())
         }
+        fn read(&self, _file: &Path) -> Option<String> {
+            None
+        }
     }
     assert_eq!(
-        sandbox.view(&Linked(disk)).unwrap().kept,
+        sandbox.view(&Linked(disk), &RuleSet::new()).unwrap().kept,
         [PathBuf::from("/run/resolve/resolv.conf")]
     );
+}
+
+/// The rules of a person who denies these.
+fn denying(rules: &[&str]) -> RuleSet {
+    let home = PathBuf::from("/home/u");
+    let workspace =
+        Workspace::new("/home/u/app", Vec::new(), Some(home.clone()), home.join(".slug"));
+    let mut set = RuleSet::new();
+    for rule in rules {
+        set.add_session(RuleKind::Deny, rule, &workspace).unwrap();
+    }
+    set
+}
+
+#[test]
+fn s49_what_deny_rules_on_reading_name_is_covered_wherever_it_is() {
+    let disk = Fake::with(&[
+        "/home/u/app/.env",
+        "/home/u/app/a/b/c/d/e/f/.env",
+        "/home/u/app/a/.envelope",
+        "/home/u/app/secret/deep/key",
+        "/home/u/app/node_modules/x/.env",
+        "/home/u/app/linked/.env@",
+        "/home/u/private/x.pem",
+        "/home/u/private/x.txt",
+        "/srv/token",
+        "/srv/token2",
+    ]);
+    let covered = |rules: &[&str]| {
+        let view = around("/home/u/app").view(&disk, &denying(rules)).unwrap();
+        (shown(view.covered.into_iter().map(|spot| spot.path)), shown(view.held))
+    };
+    let (dotenv, held) = covered(&["Read(.env)"]);
+    let found = ["/home/u/app/.env", "/home/u/app/a/b/c/d/e/f/.env", "/home/u/app/linked/.env"];
+    assert_eq!(dotenv, [&found[..], &["/home/u/app/node_modules/x/.env"]].concat());
+    assert!(held.contains(&"/home/u/app/a/b/c/d/e/f".to_owned()), "{held:?}");
+    assert_eq!(covered(&["Read(secret/**)"]).0, ["/home/u/app/secret"]);
+    assert_eq!(covered(&["Read(secret/)"]).0, ["/home/u/app/secret"]);
+    assert_eq!(covered(&["Read(~/private/*.pem)"]).0, ["/home/u/private/x.pem"]);
+    assert_eq!(covered(&["Read(/srv/token)"]).0, ["/srv/token"]);
+    assert_eq!(covered(&["Read(/nowhere/**)", "Edit(.env)", "Read"]).0, Vec::<String>::new());
+}
+
+#[test]
+fn s49_more_than_can_be_covered_is_refused() {
+    let many: Vec<String> = (0..1100).map(|at| format!("/home/u/app/k/{at}.pem")).collect();
+    let disk = Fake::with(&many.iter().map(String::as_str).collect::<Vec<_>>());
+    let error = around("/home/u/app").view(&disk, &denying(&["Read(*.pem)"])).unwrap_err();
+    assert!(matches!(error, SandboxError::TooManyHidden { .. }), "{error}");
+    around("/home/u/app").view(&disk, &denying(&["Read(k/)"])).unwrap();
+}
+
+#[test]
+fn where_the_look_ends_is_told() {
+    let many: Vec<String> = (0..places::ENTRIES).map(|at| format!("/home/u/app/d/{at}")).collect();
+    let mut paths: Vec<&str> = many.iter().map(String::as_str).collect();
+    let survey = |paths: &[&str], rules: &[&str]| {
+        around("/home/u/app").survey(&Fake::with(paths), &denying(rules)).unwrap().1
+    };
+    assert_eq!(survey(&paths[1..], &["Read(.env)"]), Extent::Whole);
+    assert_eq!(survey(&paths, &[]), Extent::Part);
+    // Other people's programs are not looked through for orders, but for what is denied they are.
+    let modules: Vec<String> =
+        many.iter().map(|path| path.replace("/d/", "/node_modules/")).collect();
+    paths = modules.iter().map(String::as_str).collect();
+    assert_eq!(survey(&paths, &[]), Extent::Whole);
+    assert_eq!(survey(&paths, &["Read(.env)"]), Extent::Part);
 }

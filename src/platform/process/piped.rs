@@ -87,6 +87,7 @@ impl ProcessHost {
         }
         drop(reading);
         running.end().await;
+        let refused = std::mem::take(&mut running.refused);
         self.leave_behind(running, &self.end_all);
         let cause = match over {
             Over::Exited(cause) => cause,
@@ -96,8 +97,12 @@ impl ProcessHost {
             Over::NotStarted(number) => return Err(failed(io::Error::from_raw_os_error(number))),
             Over::Lost => return Err(failed(io::Error::other("its supervisor was killed"))),
         };
-        let exit = Exit { cause, elapsed: began.elapsed(), left_running: false };
-        Ok(Said { exit, output: text(&output), complaint: text(&complaint) })
+        let exit = Exit { cause, elapsed: began.elapsed(), left_running: false, refused };
+        let mut complaint = text(&complaint);
+        if let Some(note) = exit.refused_note() {
+            complaint.push_str(&format!("{note}\n"));
+        }
+        Ok(Said { exit, output: text(&output), complaint })
     }
 
     async fn begin(&self, piped: Piped) -> io::Result<(Running, pipe::Receiver)> {

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as UnixAddress, UnixListener, UnixStream};
@@ -19,7 +19,7 @@ use rustix::net::{AddressFamily, SocketType};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::Means;
+use super::{Means, door};
 use crate::domain::View;
 use crate::platform::child;
 use crate::platform::process::ProcessHost;
@@ -66,7 +66,7 @@ struct Targets {
 type Way = (&'static str, fn(&Targets) -> bool);
 
 /// Each way out, and what takes it. True when it led out as far as can be seen from inside.
-const WAYS: [Way; 14] = [
+const WAYS: [Way; 15] = [
     ("writing outside of the folder", |it| write(&it.outside().join("new"))),
     ("changing what git runs", |it| write(&it.dir().join(".git/config"))),
     ("moving .git away", |it| {
@@ -80,6 +80,7 @@ const WAYS: [Way; 14] = [
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, it.tcp));
         TcpStream::connect_timeout(&address, PATIENCE).is_ok()
     }),
+    ("a host that is not listed", |it| through_the_proxy(it.tcp).unwrap_or(false)),
     ("a UDP datagram", |it| {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
         // It is sent either way; its receiver says whether it arrived.
@@ -136,6 +137,17 @@ pub(in crate::platform) fn main(targets: &OsStr) -> ExitCode {
 
 fn write(path: &Path) -> bool {
     fs::write(path, "out").is_ok()
+}
+
+/// Whether slug's proxy, where there is one, leads to this machine's own port.
+fn through_the_proxy(port: u16) -> io::Result<bool> {
+    let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, door::PORT));
+    let mut stream = TcpStream::connect_timeout(&proxy, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    write!(stream, "CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n")?;
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer)?;
+    Ok(&answer == b"HTTP/1.1 200")
 }
 
 fn makes(family: AddressFamily, kind: SocketType) -> bool {
@@ -246,9 +258,14 @@ mod tests {
         let address = UnixAddress::from_abstract_name(&targets.name).unwrap();
         let _named = UnixListener::bind_addr(&address).unwrap();
         // Whether there is a VSOCK, a terminal or a descriptor too many is the machine's to say,
-        // and a datagram's way is told by its receiver.
-        let unsure =
-            ["a UDP datagram", "a VSOCK socket", "the terminal", "an inherited descriptor"];
+        // a datagram's way is told by its receiver, and outside there is no proxy.
+        let unsure = [
+            "a host that is not listed",
+            "a UDP datagram",
+            "a VSOCK socket",
+            "the terminal",
+            "an inherited descriptor",
+        ];
         for (what, way) in WAYS.iter().filter(|(what, _)| !unsure.contains(what)) {
             assert!(way(&targets), "{what} would be refused anyway");
         }

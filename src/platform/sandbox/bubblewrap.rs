@@ -11,6 +11,8 @@ use std::process::{Command, Stdio};
 use crate::domain::{Network, SpotKind, View};
 use crate::platform::which;
 
+use super::door;
+
 const NAME: &str = "bwrap";
 
 /// What every sandbox begins with.
@@ -46,20 +48,39 @@ const LIMITS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// The arguments before the command: `filter` is the descriptor of the seccomp program, `cwd` the
-/// folder that the command starts in.
-pub(super) fn arguments(view: &View, filter: i32, cwd: &Path) -> Vec<OsString> {
+/// Descriptors that bubblewrap reads something from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Handed {
+    /// The seccomp program.
+    pub filter: i32,
+    /// What git passes over, where there is a list of it.
+    pub ignores: Option<i32>,
+}
+
+/// The arguments before the command: `cwd` is the folder that the command starts in.
+pub(super) fn arguments(view: &View, handed: Handed, cwd: &Path) -> Vec<OsString> {
     let mut words = Line(ALWAYS.map(OsString::from).to_vec());
     words.add(["/", "/", "--dev", "/dev", "--proc", "/proc"]);
-    match view.network {
+    match &view.network {
         Network::Off => words.add(["--unshare-net"]),
+        Network::Hosts(hosts) => {
+            words.add(["--unshare-net"]);
+            for (name, value) in door::variables(hosts) {
+                words.0.extend(["--setenv".into(), name.into(), value.into()]);
+            }
+        }
         Network::On => {}
     }
     for folder in &view.private {
         words.on("--tmpfs", folder);
     }
+    let (uncovered, others): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        view.kept.iter().partition(|it| view.covered.iter().any(|spot| it.starts_with(&spot.path)));
+    for path in others {
+        words.bind("--ro-bind", path);
+    }
     words.bind("--bind", &view.dir);
-    for folder in &view.held {
+    for folder in view.writable.iter().chain(&view.held) {
         words.bind("--bind", folder);
     }
     for path in &view.fixed {
@@ -72,6 +93,9 @@ pub(super) fn arguments(view: &View, filter: i32, cwd: &Path) -> Vec<OsString> {
             SpotKind::Folder => words.bind("--ro-bind", &spot.path),
         }
     }
+    if let (Some(path), Some(list)) = (&view.ignores, handed.ignores) {
+        words.0.extend(["--ro-bind-data".into(), list.to_string().into(), path.into()]);
+    }
     let outermost =
         |path: &Path| !view.covered.iter().any(|it| it.path != path && path.starts_with(&it.path));
     let covered: Vec<_> = view.covered.iter().filter(|spot| outermost(&spot.path)).collect();
@@ -81,14 +105,14 @@ pub(super) fn arguments(view: &View, filter: i32, cwd: &Path) -> Vec<OsString> {
             SpotKind::Folder => words.on("--tmpfs", &spot.path),
         }
     }
-    for path in &view.kept {
+    for path in uncovered {
         words.bind("--ro-bind", path);
     }
     for spot in covered.iter().filter(|spot| spot.kind == SpotKind::Folder) {
         words.on("--remount-ro", &spot.path);
     }
     words.add(["--setenv", "TMPDIR", "/tmp", "--seccomp"]);
-    words.0.push(filter.to_string().into());
+    words.0.push(handed.filter.to_string().into());
     words.on("--chdir", cwd);
     words.add(["--"]);
     words.0
@@ -112,6 +136,24 @@ impl Line {
     fn nothing_at(&mut self, path: &Path) {
         self.0.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
     }
+}
+
+/// git's list of what it passes over, with what stands in the folder and is none of a repository's.
+pub(super) fn ignored(view: &View, list: &str) -> String {
+    let mut text = list.to_owned();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    for spot in view.absent.iter().chain(&view.covered) {
+        let Ok(inside) = spot.path.strip_prefix(&view.dir) else { continue };
+        // A name with a line end cannot be said there.
+        let Some(name) = inside.to_str().filter(|name| !name.contains('\n')) else { continue };
+        let is_special = |c: char| "*?[]\\ ".contains(c);
+        let escaped =
+            name.chars().flat_map(|c| is_special(c).then_some('\\').into_iter().chain([c]));
+        text.push_str(&format!("/{}\n", escaped.collect::<String>()));
+    }
+    text
 }
 
 /// The `bwrap` of `path`, once it has run something. Why it did not is a phrase.
@@ -153,36 +195,44 @@ mod tests {
     fn a_view_becomes_a_line_in_which_what_comes_later_lies_on_top() {
         let view = View {
             dir: "/w/app".into(),
+            writable: vec!["/w/main/.git/objects".into()],
             fixed: vec!["/w/app/.git".into(), "/w/app/.cargo/config.toml".into()],
             held: vec!["/w/app/.cargo".into()],
             absent: vec![
                 spot("/w/app/.mcp.json", SpotKind::File),
                 spot("/w/app/.slug", SpotKind::Folder),
             ],
+            ignores: Some("/w/app/.git/info/exclude".into()),
             covered: vec![
                 spot("/h/.netrc", SpotKind::File),
                 spot("/h/.ssh", SpotKind::Folder),
                 spot("/h/.ssh/deeper", SpotKind::Folder),
             ],
             private: vec!["/tmp".into(), "/run".into()],
-            kept: vec!["/run/current-system".into()],
+            kept: vec!["/run/current-system".into(), "/h/.ssh/known_hosts".into()],
             network: Network::Off,
         };
-        let words = arguments(&view, 7, Path::new("/w/app/src"));
+        let handed = Handed { filter: 7, ignores: Some(8) };
+        let words = arguments(&view, handed, Path::new("/w/app/src"));
         let line = words.iter().map(|it| it.to_str().unwrap()).collect::<Vec<_>>().join(" ");
         assert_eq!(
             line,
             "--unshare-user --unshare-pid --unshare-ipc --new-session --cap-drop ALL \
              --ro-bind / / --dev /dev --proc /proc --unshare-net --tmpfs /tmp --tmpfs /run \
-             --bind /w/app /w/app --bind /w/app/.cargo /w/app/.cargo \
+             --ro-bind /run/current-system /run/current-system --bind /w/app /w/app \
+             --bind /w/main/.git/objects /w/main/.git/objects --bind /w/app/.cargo /w/app/.cargo \
              --ro-bind /w/app/.git /w/app/.git \
              --ro-bind /w/app/.cargo/config.toml /w/app/.cargo/config.toml \
              --ro-bind /dev/null /w/app/.mcp.json --ro-bind /w/app/.slug /w/app/.slug \
+             --ro-bind-data 8 /w/app/.git/info/exclude \
              --ro-bind /dev/null /h/.netrc --tmpfs /h/.ssh \
-             --ro-bind /run/current-system /run/current-system --remount-ro /h/.ssh \
+             --ro-bind /h/.ssh/known_hosts /h/.ssh/known_hosts --remount-ro /h/.ssh \
              --setenv TMPDIR /tmp --seccomp 7 --chdir /w/app/src --"
         );
+        assert_eq!(ignored(&view, "a"), "a\n/.mcp.json\n/.slug\n");
+        let odd = View { absent: vec![spot("/w/app/a[1] b", SpotKind::File)], ..view.clone() };
+        assert_eq!(ignored(&odd, ""), "/a\\[1\\]\\ b\n");
         let with = View { network: Network::On, ..view };
-        assert!(!arguments(&with, 7, Path::new("/w")).contains(&"--unshare-net".into()));
+        assert!(!arguments(&with, handed, Path::new("/w")).contains(&"--unshare-net".into()));
     }
 }

@@ -28,6 +28,8 @@ const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random"
 /// What is granted on a path and all below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grant {
+    /// The names in it.
+    List,
     /// Reading and running.
     Read,
     /// That, and all changes.
@@ -53,6 +55,10 @@ pub(super) fn grants(
     // It may lie in a folder for all programs.
     open(&view.dir, &covered, Grant::Read, list, &mut grants);
     open(&view.dir, &closed, Grant::Change, list, &mut grants);
+    if covered.iter().any(|covered| covered.starts_with(&view.dir)) {
+        // Names are no content, and what cannot list its own folder finds nothing in it.
+        grants.push((view.dir.clone(), Grant::List));
+    }
     grants.extend(view.kept.iter().map(|path| (path.clone(), Grant::Read)));
     grants.extend(DEVICES.map(|path| (PathBuf::from(path), Grant::Change)));
     grants.push((scratch.to_owned(), Grant::Change));
@@ -110,7 +116,7 @@ pub(super) fn confine_thread(view: &View, scratch: &Path) -> Result<(), Landlock
     let files = AccessFs::from_all(abi);
     let mut rules =
         Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(files)?;
-    if abi >= ABI::V4 && view.network == Network::Off {
+    if abi >= ABI::V4 && view.network != Network::On {
         rules = rules.handle_access(AccessNet::from_all(abi))?;
     }
     if abi >= ABI::V6 {
@@ -119,6 +125,7 @@ pub(super) fn confine_thread(view: &View, scratch: &Path) -> Result<(), Landlock
     let mut rules = rules.create()?;
     for (path, grant) in grants(view, scratch, &list) {
         let access = match grant {
+            Grant::List => AccessFs::ReadDir.into(),
             Grant::Read => AccessFs::from_read(abi),
             Grant::Change => files,
         };
@@ -137,7 +144,8 @@ pub(super) fn confine_thread(view: &View, scratch: &Path) -> Result<(), Landlock
     let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
     set_capabilities(None, none).map_err(LandlockError::Capabilities)?;
     let sockets = match view.network {
-        Network::Off => Sockets::None,
+        // It tells hosts not by their address, so it lets none through.
+        Network::Off | Network::Hosts(_) => Sockets::None,
         Network::On => Sockets::Loopback,
     };
     let filter = filter::filter(sockets).ok_or(LandlockError::Processor)?;
@@ -235,9 +243,11 @@ mod tests {
     fn view() -> View {
         View {
             dir: "/home/u/app".into(),
+            writable: Vec::new(),
             fixed: vec!["/home/u/app/.git".into(), "/home/u/app/pkg/.npmrc".into()],
             held: Vec::new(),
             absent: vec![Spot { path: "/home/u/app/.slug".into(), kind: SpotKind::Folder }],
+            ignores: None,
             covered: vec![Spot { path: "/home/u/.ssh".into(), kind: SpotKind::Folder }],
             private: vec!["/tmp".into()],
             kept: Vec::new(),

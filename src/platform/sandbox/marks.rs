@@ -13,7 +13,8 @@ const MARKS: [&str; 4] =
     ["read-only file system", "operation not permitted", "erofs", "outside of the sandbox"];
 
 /// Without a network.
-const OF_NETWORK: [&str; 9] = [
+const OF_NETWORK: [&str; 10] = [
+    "the sandbox refused",
     "network is unreachable",
     "network unreachable",
     "temporary failure in name resolution",
@@ -36,7 +37,7 @@ pub fn mark_in(printed: &str, boundary: &Boundary) -> Option<String> {
         let line = line.to_ascii_lowercase();
         let has = |marks: &[&str]| marks.iter().any(|mark| line.contains(mark));
         has(&MARKS)
-            || (boundary.network == Network::Off && has(&OF_NETWORK))
+            || (boundary.network != Network::On && has(&OF_NETWORK))
             || (boundary.method != Method::Bubblewrap && has(&OF_REFUSAL))
     };
     let line = printed[from..].lines().rev().find(|line| is_mark(line))?.trim();
@@ -48,11 +49,14 @@ pub fn mark_in(printed: &str, boundary: &Boundary) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use crate::domain::Extent;
+
     use super::*;
 
     #[test]
     fn a_mark_is_told_from_any_other_failure() {
-        let at = |method, network| Boundary { method, dir: "/w".into(), network };
+        let at =
+            |method, network| Boundary { method, dir: "/w".into(), network, extent: Extent::Whole };
         let bwrap = at(Method::Bubblewrap, Network::Off);
         let landlock = at(Method::Landlock, Network::Off);
         let open = at(Method::Bubblewrap, Network::On);
@@ -77,8 +81,12 @@ mod tests {
 
     #[test]
     fn a_long_line_is_cut_and_only_the_end_counts() {
-        let boundary =
-            Boundary { method: Method::Bubblewrap, dir: "/w".into(), network: Network::Off };
+        let boundary = Boundary {
+            method: Method::Bubblewrap,
+            dir: "/w".into(),
+            network: Network::Off,
+            extent: Extent::Whole,
+        };
         let line = format!("{} Operation not permitted", "ä".repeat(9));
         assert_eq!(mark_in(&line, &boundary), Some(line.clone()));
         let long = format!("EPERM: Operation not permitted {}", "ä".repeat(500));

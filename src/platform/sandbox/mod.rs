@@ -13,15 +13,20 @@
 mod keeping;
 mod marks;
 mod placeholder;
+mod refused;
 
 #[cfg(target_os = "linux")]
 pub(super) mod attempts;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
 #[cfg(target_os = "linux")]
+pub(super) mod door;
+#[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
 mod landlock;
+#[cfg(target_os = "linux")]
+mod proxy;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;
 #[cfg(target_os = "linux")]
@@ -43,6 +48,7 @@ pub use marks::mark_in;
 pub use placeholder::is_placeholder;
 
 pub(super) use keeping::Keeping;
+pub(super) use refused::Refused;
 #[cfg(target_os = "linux")]
 pub(super) use start::{Inside, start};
 
@@ -149,6 +155,14 @@ pub(super) struct Words<'a> {
 pub(super) struct Inside {
     /// The first process in it.
     pub direct: rustix::process::Pid,
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Inside {
+    /// There are no lists of hosts here.
+    pub(super) fn open_door(&mut self) -> Refused {
+        Refused::default()
+    }
 }
 
 #[cfg(target_os = "macos")]

@@ -62,7 +62,7 @@ pub(super) fn profile(view: &View, temporary: &Path) -> String {
         }
     }
     match view.network {
-        Network::Off => {}
+        Network::Off | Network::Hosts(_) => {}
         Network::On => {
             text.push_str("(allow network*)\n(allow system-socket)\n");
             text.push_str("(deny network* (remote unix-socket))\n");
@@ -119,9 +119,11 @@ mod tests {
         let spot = |path: &str, kind| Spot { path: path.into(), kind };
         View {
             dir: "/Users/u/app".into(),
+            writable: Vec::new(),
             fixed: vec!["/Users/u/app/a/b".into()],
             held: Vec::new(),
             absent: vec![spot("/Users/u/app/.mcp.json", SpotKind::File)],
+            ignores: None,
             covered: vec![spot("/Users/u/app/secret", SpotKind::Folder)],
             private: Vec::new(),
             kept: Vec::new(),

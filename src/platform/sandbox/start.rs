@@ -1,6 +1,6 @@
 //! Starts a command inside, and keeps what its sandbox needs for as long as anything runs there.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
@@ -11,18 +11,32 @@ use rustix::fs::MemfdFlags;
 use rustix::process::Pid;
 use tempfile::TempDir;
 
+use super::bubblewrap::Handed;
 use super::filter::{self, Sockets};
 use super::stubs::Stubs;
-use super::{Confinement, Means, Words, bubblewrap, landlock};
-use crate::domain::View;
+use super::{Confinement, Means, Refused, Words, bubblewrap, door, landlock};
+use crate::domain::{Network, View};
 
 /// A command inside. What it keeps must live until nothing runs there any more.
 #[derive(Debug)]
 pub(in crate::platform) struct Inside {
     /// The first process.
     pub direct: Pid,
+    door: Option<door::Outer>,
     _stubs: Stubs,
     _scratch: Option<TempDir>,
+}
+
+impl Inside {
+    /// Serves what it may reach of the network, until the runtime ends. What it asks for and does
+    /// not get is found in what this returns.
+    pub fn open_door(&mut self) -> Refused {
+        let refused = Refused::default();
+        if let Some(door) = self.door.take() {
+            tokio::spawn(door.serve(refused.clone()));
+        }
+        refused
+    }
 }
 
 /// Starts a bash inside, in the current folder.
@@ -44,16 +58,17 @@ pub(in crate::platform) fn start(
         Means::Bubblewrap(program) => {
             let (stubs, held) = Stubs::hold(&view.absent)?;
             view.absent = held;
-            let mut child = in_bubblewrap(program, &view, &cwd, words, stdin)?;
+            let (mut child, door) = in_bubblewrap(program, &view, &cwd, words, stdin)?;
             let direct = Pid::from_child(&child);
-            let inside = Inside { direct, _stubs: stubs, _scratch: None };
+            let inside = Inside { direct, door, _stubs: stubs, _scratch: None };
             Ok((inside, child.stdin.take()))
         }
         Means::Landlock => {
             let scratch = tempfile::Builder::new().prefix("slug-").tempdir()?;
             let mut child = under_landlock(&view, scratch.path(), words, stdin)?;
             let direct = Pid::from_child(&child);
-            let inside = Inside { direct, _stubs: Stubs::default(), _scratch: Some(scratch) };
+            let (_stubs, _scratch) = (Stubs::default(), Some(scratch));
+            let inside = Inside { direct, door: None, _stubs, _scratch };
             Ok((inside, child.stdin.take()))
         }
         Means::Seatbelt => Err(io::Error::from(io::ErrorKind::Unsupported)),
@@ -66,24 +81,37 @@ fn in_bubblewrap(
     cwd: &Path,
     words: &Words<'_>,
     stdin: Stdio,
-) -> io::Result<Child> {
-    let filter = filter_file(Sockets::Loopback)?;
+) -> io::Result<(Child, Option<door::Outer>)> {
+    let program_of_filter = filter::filter(Sockets::Loopback).ok_or(io::ErrorKind::Unsupported)?;
+    let filter = handed("slug-filter", &filter::bytes(&program_of_filter))?;
+    // Where it cannot be read there is nothing to add to.
+    let list = view.ignores.as_ref().and_then(|path| fs::read_to_string(path).ok());
+    let ignores =
+        list.map(|list| handed("slug-ignores", bubblewrap::ignored(view, &list).as_bytes()));
+    let ignores = ignores.transpose()?;
+    let descriptors =
+        Handed { filter: filter.as_raw_fd(), ignores: ignores.as_ref().map(File::as_raw_fd) };
+    let (inner, outer) = match &view.network {
+        Network::Hosts(hosts) => Some(door::make(hosts)?).unzip(),
+        Network::Off | Network::On => (None, None),
+    };
     let mut command = Command::new(program);
     command
         .arg0("bwrap")
-        .args(bubblewrap::arguments(view, filter.as_raw_fd(), cwd))
-        .arg(words.bash)
-        .args(&words.arguments)
+        .args(bubblewrap::arguments(view, descriptors, cwd))
         .stdin(stdin)
         .process_group(0);
-    command.spawn()
+    if let Some(inner) = &inner {
+        command.arg(words.bash).args(["--noprofile", "--norc", "-c"]).arg(inner.script());
+    }
+    let child = command.arg(words.bash).args(&words.arguments).spawn()?;
+    Ok((child, outer))
 }
 
-/// The seccomp program, to be read from a descriptor that is passed on.
-fn filter_file(sockets: Sockets) -> io::Result<File> {
-    let program = filter::filter(sockets).ok_or(io::ErrorKind::Unsupported)?;
-    let mut file = File::from(rustix::fs::memfd_create("slug-filter", MemfdFlags::empty())?);
-    file.write_all(&filter::bytes(&program))?;
+/// Something to be read from a descriptor that is passed on.
+fn handed(name: &str, bytes: &[u8]) -> io::Result<File> {
+    let mut file = File::from(rustix::fs::memfd_create(name, MemfdFlags::empty())?);
+    file.write_all(bytes)?;
     file.rewind()?;
     Ok(file)
 }

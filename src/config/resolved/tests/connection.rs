@@ -90,6 +90,18 @@ fn a_key_is_where_the_file_says() {
 }
 
 #[test]
+fn s102_a_panic_with_the_configuration_in_scope_shows_no_key() {
+    let named = "[providers.p]\nendpoint = \"https://p.example/v1\"\napi_key = \"CANARY-two\"\n";
+    let user = format!("api_key = \"CANARY-one\"\nheaders = {{ X-Team = \"t\" }}\n{named}");
+    let flags = flags(|it| it.api_key = Some("CANARY-three".into()));
+    let found = config(&Given { user: &user, flags, ..Given::default() });
+    let whole = || panic!("{found:?} {found:#?}");
+    let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(whole)).unwrap_err();
+    let told = told.downcast_ref::<String>().unwrap();
+    assert!(told.contains("p.example") && !told.contains("CANARY"), "{told}");
+}
+
+#[test]
 fn what_is_sent_to_one_server_is_sent_to_no_other() {
     let own = "headers = { X-Team = \"t\" }\nquery = { v = \"1\" }\nkey_header = \"api-key\"\n\
                client_certificate = \"me.pem\"\nmodels = [\"m\"]\ndialect = \"mistral\"\n";

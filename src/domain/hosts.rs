@@ -1,0 +1,342 @@
+//! Hosts as a request names them, and the lists that say which may be reached.
+//!
+//! A host is compared as it is named, before anything is looked up: lower case, without the dot at
+//! the end, and an address only in its one usual spelling (`0x7f.1` and `2130706433` are no hosts
+//! here). What a name leads to is another question, and a list answers both: most of what it names
+//! may lead to the public network alone, so that nobody's name server opens the way to this machine
+//! or to the network around it.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// What a host listed without a port may be reached at.
+const USUAL_PORTS: [u16; 2] = [80, 443];
+
+/// A host, by name or by address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Host {
+    /// A name in lower case.
+    Name(String),
+    /// An address; an IPv4 one is told as such, however it is wrapped.
+    Address(IpAddr),
+}
+
+impl Host {
+    /// Reads a host, an IPv6 address in brackets. `None` where it is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        if let Some(inner) = text.strip_prefix('[') {
+            let address: Ipv6Addr = inner.strip_suffix(']')?.parse().ok()?;
+            return Some(Self::Address(address.to_canonical()));
+        }
+        if let Ok(address) = text.parse::<Ipv4Addr>() {
+            return Some(Self::Address(address.into()));
+        }
+        let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
+        let is_label = |label: &str| {
+            (1..=63).contains(&label.len())
+                && label.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'_')
+        };
+        // What ends in a number is an address to those who look it up, in one spelling or another.
+        let last = name.rsplit('.').next().unwrap_or_default();
+        let is_number = last.bytes().all(|c| c.is_ascii_digit()) || last.starts_with("0x");
+        let is_name = name.len() <= 253 && name.split('.').all(is_label) && !is_number;
+        is_name.then_some(Self::Name(name))
+    }
+}
+
+/// Reads `host` or `host:port`. Anything more, as a user's name before an `@`, makes it none.
+pub fn authority(text: &str) -> Option<(Host, Option<u16>)> {
+    let colon = text.rfind(':').filter(|at| !text[*at..].contains(']'));
+    let Some(colon) = colon else { return Some((Host::parse(text)?, None)) };
+    let (host, digits) = (&text[..colon], &text[colon + 1..]);
+    let is_port = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
+    let port: u16 = digits.parse().ok().filter(|port| is_port && *port > 0)?;
+    Some((Host::parse(host)?, Some(port)))
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Address(IpAddr::V4(address)) => address.fmt(f),
+            Self::Address(IpAddr::V6(address)) => write!(f, "[{address}]"),
+        }
+    }
+}
+
+/// One entry of a list: `example.org`, `*.example.org`, either with a port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct HostRule {
+    host: Host,
+    /// Whether the names below it are meant, and not it.
+    below: Below,
+    port: Option<u16>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Below {
+    Yes,
+    No,
+}
+
+/// Why an entry names no host. A phrase to stand behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "is no host: write \"example.org\", \"*.example.org\" for what is below it, or \
+     \"example.org:8080\""
+)]
+pub struct NoHost;
+
+impl FromStr for HostRule {
+    type Err = NoHost;
+
+    fn from_str(text: &str) -> Result<Self, NoHost> {
+        let (below, named) = match text.strip_prefix("*.") {
+            Some(rest) => (Below::Yes, rest),
+            None => (Below::No, text),
+        };
+        match (authority(named).ok_or(NoHost)?, below) {
+            ((Host::Address(_), _), Below::Yes) => Err(NoHost),
+            ((host, port), below) => Ok(Self { host, below, port }),
+        }
+    }
+}
+
+impl TryFrom<String> for HostRule {
+    type Error = NoHost;
+
+    fn try_from(text: String) -> Result<Self, NoHost> {
+        text.parse()
+    }
+}
+
+impl From<HostRule> for String {
+    fn from(rule: HostRule) -> Self {
+        rule.to_string()
+    }
+}
+
+impl fmt::Display for HostRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let star = if self.below == Below::Yes { "*." } else { "" };
+        write!(f, "{star}{}", self.host)?;
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
+}
+
+impl HostRule {
+    /// Whether it names `host`, at some port.
+    pub fn names(&self, host: &Host) -> bool {
+        match (&self.host, host, self.below) {
+            (Host::Name(rule), Host::Name(host), Below::Yes) => {
+                host.strip_suffix(rule.as_str()).is_some_and(|start| start.ends_with('.'))
+            }
+            (rule, host, _) => rule == host,
+        }
+    }
+
+    fn reach(&self, host: &Host, port: u16) -> Reach {
+        let fits = self.port.map_or(USUAL_PORTS.contains(&port), |listed| listed == port);
+        match (&self.host, self.port, self.below) {
+            _ if !self.names(host) || !fits => Reach::Nothing,
+            (Host::Address(_), _, _) | (Host::Name(_), Some(_), Below::No) => Reach::Anything,
+            (Host::Name(_), None, _) | (Host::Name(_), Some(_), Below::Yes) => Reach::Public,
+        }
+    }
+}
+
+/// How far a request for a host may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// It is not listed.
+    Nothing,
+    /// To addresses of the public network.
+    Public,
+    /// Wherever the name leads: it is listed with this port, or as this address.
+    Anything,
+}
+
+/// How far `rules` let a request for `host` at `port` go.
+pub fn reach(rules: &[HostRule], host: &Host, port: u16) -> Reach {
+    rules.iter().map(|rule| rule.reach(host, port)).max().unwrap_or(Reach::Nothing)
+}
+
+/// Whether an address belongs to the public network, and not to this machine, to the network around
+/// it, or to nobody. An IPv4 address inside an IPv6 one counts as itself.
+pub fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => {
+            let part = address.segments();
+            let inner = |high: u16, low: u16| {
+                let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+                is_public_v4(Ipv4Addr::new(a, b, c, d))
+            };
+            match part {
+                // Mapped, compatible and translated addresses, :: and ::1 among them.
+                [0, 0, 0, 0, 0, 0 | 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+                    inner(high, low)
+                }
+                // 6to4.
+                [0x2002, high, low, ..] => inner(high, low),
+                // Only this eighth is given out.
+                [first, ..] => first & 0xe000 == 0x2000,
+            }
+        }
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    let closed = match address.octets() {
+        [0 | 10 | 127, ..] | [169, 254, ..] | [192, 168, ..] | [192, 0, 0, _] => true,
+        [172, second, ..] => (16..32).contains(&second),
+        [100, second, ..] => (64..128).contains(&second),
+        [198, second, ..] => (18..20).contains(&second),
+        [first, ..] => first >= 224,
+    };
+    !closed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(listed: &[&str]) -> Vec<HostRule> {
+        listed.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    fn goes(listed: &[&str], asked: &str) -> Reach {
+        let (host, port) = authority(asked).unwrap();
+        reach(&rules(listed), &host, port.unwrap())
+    }
+
+    #[test]
+    fn a_host_is_told_however_it_is_written() {
+        for (text, told) in [
+            ("example.org", Some("example.org")),
+            ("EXAMPLE.Org.", Some("example.org")),
+            ("a_b.example", Some("a_b.example")),
+            ("localhost", Some("localhost")),
+            ("127.0.0.1", Some("127.0.0.1")),
+            ("[::1]", Some("[::1]")),
+            ("[::ffff:127.0.0.1]", Some("127.0.0.1")),
+            ("", None),
+            (".", None),
+            ("a..b", None),
+            ("example.org..", None),
+            ("127.1", None),
+            ("2130706433", None),
+            ("0x7f.1", None),
+            ("0177.0.0.1", None),
+            ("127.0.0.0x1", None),
+            ("127.0.0.1.", None),
+            ("::1", None),
+            ("[fe80::1%eth0]", None),
+            ("user@example.org", None),
+            ("exämple.org", None),
+            ("example.org/x", None),
+            ("example.org\\x", None),
+            ("example org", None),
+        ] {
+            assert_eq!(Host::parse(text).map(|it| it.to_string()).as_deref(), told, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_authority_is_a_host_and_a_port_and_no_more() {
+        for (text, port) in [
+            ("example.org", Some(None)),
+            ("example.org:443", Some(Some(443))),
+            ("[::1]", Some(None)),
+            ("[::1]:80", Some(Some(80))),
+            ("example.org:", None),
+            ("example.org:0", None),
+            ("example.org:+80", None),
+            ("example.org:65536", None),
+            ("example.org:80:80", None),
+            ("a:b@example.org:80", None),
+            ("[::1", None),
+        ] {
+            assert_eq!(authority(text).map(|it| it.1), port, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_names_hosts_by_their_whole_name() {
+        use Reach::{Anything, Nothing, Public};
+        for (listed, asked, reach) in [
+            ("example.org", "example.org:443", Public),
+            ("Example.ORG.", "eXample.org.:80", Public),
+            ("example.org", "example.org:22", Nothing),
+            ("example.org", "www.example.org:443", Nothing),
+            ("example.org", "badexample.org:443", Nothing),
+            ("example.org", "example.org.evil.net:443", Nothing),
+            ("*.example.org", "www.example.org:443", Public),
+            ("*.example.org", "a.b.example.org:443", Public),
+            ("*.example.org", "example.org:443", Nothing),
+            ("*.example.org", "badexample.org:443", Nothing),
+            ("*.example.org:8443", "www.example.org:8443", Public),
+            ("example.org:8443", "example.org:8443", Anything),
+            ("example.org:8443", "example.org:443", Nothing),
+            ("127.0.0.1:8000", "127.0.0.1:8000", Anything),
+            ("127.0.0.1:8000", "127.0.0.1:8001", Nothing),
+            ("127.0.0.1", "127.0.0.1:80", Anything),
+            ("127.0.0.1:80", "localhost:80", Nothing),
+            ("[::1]:80", "[0:0::1]:80", Anything),
+        ] {
+            assert_eq!(goes(&[listed], asked), reach, "{listed} {asked}");
+        }
+        assert_eq!(goes(&[], "example.org:443"), Nothing);
+        assert_eq!(goes(&["a.org", "b.org:443", "b.org"], "b.org:443"), Anything);
+    }
+
+    #[test]
+    fn what_is_listed_is_read_as_it_is_shown_and_nonsense_refused() {
+        for text in ["example.org", "*.example.org:8080", "127.0.0.1", "[::1]:80"] {
+            assert_eq!(text.parse::<HostRule>().unwrap().to_string(), text);
+        }
+        for text in ["", "*", "*.", "**.org", "a.*.org", "*.127.0.0.1", "https://a.org", "a.org/"] {
+            assert_eq!(text.parse::<HostRule>(), Err(NoHost), "{text}");
+        }
+    }
+
+    #[test]
+    fn s85_only_the_public_network_is_public() {
+        for address in [
+            "127.0.0.1",
+            "127.8.8.8",
+            "0.0.0.0",
+            "10.1.2.3",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.168.1.1",
+            "100.64.0.1",
+            "169.254.169.254",
+            "198.18.0.1",
+            "192.0.0.8",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::ffff:127.0.0.1",
+            "::127.0.0.1",
+            "64:ff9b::10.0.0.1",
+            "2002:7f00:1::",
+            "fc00::1",
+            "fd12::1",
+            "fe80::1",
+            "fec0::1",
+            "ff02::1",
+        ] {
+            assert!(!is_public(address.parse().unwrap()), "{address}");
+        }
+        for address in ["1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "::ffff:1.1.1.1"]
+        {
+            assert!(is_public(address.parse().unwrap()), "{address}");
+        }
+    }
+}

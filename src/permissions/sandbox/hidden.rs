@@ -1,0 +1,112 @@
+//! What the deny rules on reading name, found on the disk, so that a command does not read it,
+//! either.
+//!
+//! A rule that names a path says where it is; one with a wildcard is looked for from where its
+//! wildcards begin. What is made later, a second name of the same file, and what is in git's
+//! history are not found. A rule on all reading (`Read` alone) is for slug's own tools.
+
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::places::ENTRIES;
+use super::{Found, Look, SandboxError, kind};
+use crate::domain::{Extent, Spot, SpotKind};
+use crate::permissions::pattern::PathPattern;
+use crate::permissions::rules::RuleSet;
+
+/// As many can be covered one by one.
+const MOST: usize = 1000;
+
+/// The rules that hold now, told to whoever looks what commands may read.
+#[derive(Debug, Default)]
+pub struct ReadRules(Mutex<Arc<RuleSet>>);
+
+impl ReadRules {
+    /// These hold from now on.
+    pub fn set(&self, rules: &RuleSet) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules.clone());
+    }
+
+    /// What holds.
+    pub fn now(&self) -> Arc<RuleSet> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What cannot be read.
+pub(super) struct Hidden {
+    pub spots: BTreeSet<Spot>,
+    pub extent: Extent,
+}
+
+/// Looks for what the rules name, first in `dir`.
+pub(super) fn find(dir: &Path, disk: &dyn Look, rules: &RuleSet) -> Result<Hidden, SandboxError> {
+    let patterns: Vec<&PathPattern> = rules.unreadable().collect();
+    let starts: BTreeSet<PathBuf> = patterns.iter().flat_map(|it| it.starts()).collect();
+    let first = starts.iter().any(|start| dir.starts_with(start)).then(|| dir.to_owned());
+    let mut search = Search {
+        dir,
+        disk,
+        patterns,
+        hidden: Hidden { spots: BTreeSet::new(), extent: Extent::Whole },
+        folders: VecDeque::new(),
+        left: ENTRIES,
+    };
+    for start in first.into_iter().chain(starts) {
+        let found = search.disk.at(&start);
+        search.look_at(start, found);
+    }
+    search.run()
+}
+
+struct Search<'a> {
+    dir: &'a Path,
+    disk: &'a dyn Look,
+    patterns: Vec<&'a PathPattern>,
+    hidden: Hidden,
+    folders: VecDeque<PathBuf>,
+    left: usize,
+}
+
+impl Search<'_> {
+    fn run(mut self) -> Result<Hidden, SandboxError> {
+        let mut seen = HashSet::new();
+        while let Some(folder) = self.folders.pop_front() {
+            if !seen.insert(folder.clone()) {
+                continue;
+            }
+            for (name, found) in self.disk.list(&folder) {
+                if self.left == 0 {
+                    self.hidden.extent = Extent::Part;
+                    return Ok(self.hidden);
+                }
+                self.left -= 1;
+                self.look_at(folder.join(name), found);
+            }
+            if self.hidden.spots.len() > MOST {
+                return Err(SandboxError::TooManyHidden { dir: self.dir.to_owned(), most: MOST });
+            }
+        }
+        Ok(self.hidden)
+    }
+
+    fn look_at(&mut self, path: PathBuf, found: Found) {
+        // Nothing of a file system that the kernel makes up.
+        if ["/proc", "/sys", "/dev"].iter().any(|root| path.starts_with(root)) {
+            return;
+        }
+        if !self.patterns.iter().any(|pattern| pattern.is_match(&path)) {
+            if found == Found::Folder {
+                self.folders.push_back(path);
+            }
+            return;
+        }
+        let Some(path) = self.disk.real(&path) else { return };
+        let Some(kind) = kind(self.disk.at(&path)) else { return };
+        // A link to some folder of the system would take that away from every command.
+        if found != Found::Link || kind == SpotKind::File || path.starts_with(self.dir) {
+            self.hidden.spots.insert(Spot { path, kind });
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What takes orders in a folder: where it is, so that it stays as it is, and where it is not, so
+//! that it does not come into being.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::{Found, Look, SandboxError};
+use crate::domain::{Extent, Spot, SpotKind};
+use crate::permissions::paths::{FILES, FILES_BELOW, FOLDERS};
+
+/// How many entries are looked at, those near the top first.
+pub(super) const ENTRIES: usize = 20_000;
+
+/// Folders that are full of other people's programs: what runs there runs as those do.
+const NOT_ENTERED: [&str; 4] = ["node_modules", "target", ".venv", "venv"];
+
+/// What of a folder takes orders, while it is looked for.
+pub(super) struct Places<'a> {
+    dir: &'a Path,
+    disk: &'a dyn Look,
+    pub(super) fixed: BTreeSet<PathBuf>,
+    pub(super) held: BTreeSet<PathBuf>,
+    pub(super) absent: BTreeSet<Spot>,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(dir: &'a Path, disk: &'a dyn Look) -> Self {
+        let (fixed, held, absent) = Default::default();
+        Self { dir, disk, fixed, held, absent }
+    }
+
+    /// Keeps `path` as it is; where it is missing, the topmost folder that is missing with it.
+    pub(super) fn protect(&mut self, path: &Path, wanted: SpotKind) -> Result<(), SandboxError> {
+        let Ok(below) = path.strip_prefix(self.dir) else { return Ok(()) };
+        let names: Vec<_> = below.components().collect();
+        let mut here = self.dir.to_owned();
+        for (at, name) in names.iter().enumerate() {
+            here.push(name);
+            let is_last = at + 1 == names.len();
+            match (self.disk.at(&here), is_last) {
+                (Found::Link, _) => return Err(SandboxError::Link(here)),
+                (Found::Nothing, _) => {
+                    let kind = if is_last { wanted } else { SpotKind::Folder };
+                    self.absent.insert(Spot { path: here, kind });
+                    return Ok(());
+                }
+                (Found::Folder, false) => {
+                    self.held.insert(here.clone());
+                }
+                (Found::Folder | Found::File, _) => {
+                    self.fixed.insert(here);
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What takes orders in the folders below, however deep. A link there is not followed.
+    pub(super) fn further_down(&mut self) -> Extent {
+        let mut left = ENTRIES;
+        let mut level = vec![self.dir.to_owned()];
+        let mut is_uppermost = true;
+        while !level.is_empty() {
+            let mut next = Vec::new();
+            for folder in level {
+                for (name, found) in self.disk.list(&folder) {
+                    if left == 0 {
+                        return Extent::Part;
+                    }
+                    left -= 1;
+                    let path = folder.join(&name);
+                    let text = name.to_string_lossy();
+                    // The uppermost level has been dealt with, with what is missing there.
+                    if !is_uppermost && found != Found::Link && takes_orders(&folder, &text) {
+                        self.fixed.insert(path);
+                    } else if found == Found::Folder
+                        && !NOT_ENTERED.contains(&text.as_ref())
+                        && !self.fixed.contains(&path)
+                    {
+                        next.push(path);
+                    }
+                }
+            }
+            (level, is_uppermost) = (next, false);
+        }
+        Extent::Whole
+    }
+}
+
+fn takes_orders(folder: &Path, name: &str) -> bool {
+    FOLDERS.iter().any(|(it, _)| *it == name)
+        || FILES.iter().any(|(it, _)| *it == name)
+        || FILES_BELOW.iter().any(|(above, it, _)| *it == name && folder.ends_with(above))
+}

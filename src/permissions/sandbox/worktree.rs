@@ -1,0 +1,59 @@
+//! A linked worktree of git's: a folder whose `.git` is a file that names a folder of the main
+//! repository, elsewhere.
+//!
+//! Commands may commit there, so what a commit writes can be changed: the worktree's own folder, and
+//! the objects, branches and logs that all worktrees share. What git takes orders from (hooks, the
+//! configuration, which repository this is) stays as it is. In a folder that is the main repository
+//! itself that would not be enough: whoever can make a `.git` there invalid makes git look for a
+//! repository in its place.
+
+use std::path::{Path, PathBuf};
+
+use super::{Found, Look};
+use crate::domain::{Spot, SpotKind};
+
+/// What a commit in a linked worktree needs.
+pub(super) struct Linked {
+    /// The main repository's folder.
+    pub common: PathBuf,
+    /// What can be changed.
+    pub writable: Vec<PathBuf>,
+    /// What in that cannot.
+    pub fixed: Vec<PathBuf>,
+    /// What in that is not there and must not come into being.
+    pub absent: Vec<Spot>,
+}
+
+/// What a folder needs that is a linked worktree. The main repository has to know of it: a file that
+/// came with the folder says nothing.
+pub(super) fn linked(dir: &Path, disk: &dyn Look) -> Option<Linked> {
+    let file = dir.join(".git");
+    let text = disk.read(&file)?;
+    let own = disk.real(&dir.join(text.strip_prefix("gitdir: ")?.trim_end()))?;
+    let back = disk.read(&own.join("gitdir"))?;
+    let common = disk.read(&own.join("commondir"))?;
+    let common = disk.real(&own.join(common.trim_end()))?;
+    let is_known = disk.real(&own.join(back.trim_end())).is_some_and(|back| back == file);
+    if !is_known || own.parent() != Some(&common.join("worktrees")) {
+        return None;
+    }
+    let shared = ["objects", "refs", "logs"].map(|name| common.join(name));
+    let shared = shared.into_iter().filter(|path| disk.at(path) == Found::Folder);
+    let writable = shared.chain([own.clone()]).collect();
+    let (mut fixed, mut absent) = (Vec::new(), Vec::new());
+    for (name, kind) in [
+        ("commondir", SpotKind::File),
+        ("gitdir", SpotKind::File),
+        ("config.worktree", SpotKind::File),
+        ("modules", SpotKind::Folder),
+    ] {
+        let path = own.join(name);
+        match disk.at(&path) {
+            Found::Nothing => absent.push(Spot { path, kind }),
+            // It could be replaced, and only git makes these.
+            Found::Link => return None,
+            Found::Folder | Found::File => fixed.push(path),
+        }
+    }
+    Some(Linked { common, writable, fixed, absent })
+}

@@ -1,0 +1,135 @@
+//! The way from a sandbox to the hosts that the person listed: an HTTP proxy for CONNECT and for
+//! plain requests with a whole address.
+//!
+//! It runs in the supervisor, outside, one for each command, and ends with it. It is no boundary:
+//! that is the network's namespace, in which nothing but this can be reached ([`super::door`]). A
+//! host is decided on by its name, before it is looked up; then by each address that it leads to,
+//! and the connection goes to one of just these. What is spoken in a tunnel is the client's own and
+//! is not looked into.
+
+mod head;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream, lookup_host};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::refused::Refused;
+use crate::domain::{Host, HostRule, Reach, is_public, reach};
+use head::{Wanted, Way};
+
+/// Connections at one time; more wait.
+const AT_ONCE: usize = 256;
+
+/// How long a head may take, and a connection to a server.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Serves what comes to `listener`, for ever.
+pub(super) async fn serve(listener: TcpListener, hosts: Arc<[HostRule]>, refused: Refused) {
+    let places = Arc::new(Semaphore::new(AT_ONCE));
+    loop {
+        let Ok(place) = places.clone().acquire_owned().await else { return };
+        let Ok((client, _)) = listener.accept().await else {
+            // Out of descriptors, for one: they come back.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let (hosts, refused) = (hosts.clone(), refused.clone());
+        tokio::spawn(async move {
+            // A client or server that goes away is their own affair.
+            let _ = serve_one(client, &hosts, &refused).await;
+            drop(place);
+        });
+    }
+}
+
+async fn serve_one(mut client: TcpStream, hosts: &[HostRule], refused: &Refused) -> io::Result<()> {
+    let (head, rest) = timeout(PATIENCE, read_head(&mut client)).await??;
+    let Wanted { host, port, way } = match head::read(&head) {
+        Ok(wanted) => wanted,
+        Err(why) => return answer(&mut client, "400 Bad Request", why).await,
+    };
+    let mut server = match connect(hosts, &host, port).await {
+        Ok(server) => server,
+        Err(Failure::Refused(why)) => {
+            refused.note(format!("{host}:{port}{why}"));
+            let why = format!("the sandbox refuses {host}:{port}{why}");
+            return answer(&mut client, "403 Forbidden", &why).await;
+        }
+        Err(Failure::Network(error)) => {
+            let why = format!("{host}:{port} cannot be reached: {error}");
+            return answer(&mut client, "502 Bad Gateway", &why).await;
+        }
+    };
+    match way {
+        Way::Tunnel => client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
+        Way::Request(head) => server.write_all(&head).await?,
+    }
+    server.write_all(&rest).await?;
+    copy_bidirectional(&mut client, &mut server).await?;
+    Ok(())
+}
+
+/// The head, and what has come behind it.
+async fn read_head(client: &mut TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    loop {
+        if let Some(length) = head::length(&bytes) {
+            let rest = bytes.split_off(length);
+            return Ok((bytes, rest));
+        }
+        if bytes.len() > head::LONGEST || client.read_buf(&mut bytes).await? == 0 {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+    }
+}
+
+/// Why there is no connection.
+enum Failure {
+    /// It is not allowed; what there is to say behind the host.
+    Refused(&'static str),
+    Network(io::Error),
+}
+
+async fn connect(hosts: &[HostRule], host: &Host, port: u16) -> Result<TcpStream, Failure> {
+    let reach = reach(hosts, host, port);
+    if reach == Reach::Nothing {
+        return Err(Failure::Refused(""));
+    }
+    let found: Vec<IpAddr> = match host {
+        Host::Address(address) => vec![*address],
+        Host::Name(name) => {
+            let found = lookup_host((name.as_str(), port)).await.map_err(Failure::Network)?;
+            found.map(|found| found.ip()).collect()
+        }
+    };
+    let allowed: Vec<SocketAddr> = found
+        .into_iter()
+        .filter(|address| reach == Reach::Anything || is_public(*address))
+        .map(|address| SocketAddr::new(address, port))
+        .collect();
+    if allowed.is_empty() {
+        return Err(Failure::Refused(", which leads to this machine or its own network"));
+    }
+    let connected = timeout(PATIENCE, TcpStream::connect(&allowed[..])).await;
+    connected.unwrap_or_else(|late| Err(late.into())).map_err(Failure::Network)
+}
+
+async fn answer(client: &mut TcpStream, status: &str, why: &str) -> io::Result<()> {
+    let body = format!("{why}\n");
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {length}\
+         \r\nConnection: close\r\n\r\n"
+    );
+    client.write_all(format!("{head}{body}").as_bytes()).await?;
+    client.shutdown().await
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,225 @@
+//! The head of a request to the proxy, read strictly: what could be understood in two ways by two
+//! programs is refused, so that what is decided on is what the server is sent.
+
+use crate::domain::{Host, authority};
+
+/// The longest head.
+pub(super) const LONGEST: usize = 16 << 10;
+
+/// Headers between a client and the proxy alone.
+const OF_THE_HOP: [&str; 8] = [
+    "host",
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "proxy-authorization",
+    "te",
+    "trailer",
+    "upgrade",
+];
+
+/// What a client wants.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// From whom.
+    pub host: Host,
+    /// Where there.
+    pub port: u16,
+    /// How.
+    pub way: Way,
+}
+
+/// How a client wants to speak to a server.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Through a tunnel, whose bytes are the client's own.
+    Tunnel,
+    /// By one request, which begins with this.
+    Request(Vec<u8>),
+}
+
+/// How many bytes of `bytes` are a whole head.
+pub(super) fn length(bytes: &[u8]) -> Option<usize> {
+    bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
+}
+
+/// Reads a whole head. Why it is not understood is a phrase.
+pub(super) fn read(bytes: &[u8]) -> Result<Wanted, &'static str> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "the head is no text")?;
+    let text = text.strip_suffix("\r\n\r\n").ok_or("the head has no end")?;
+    if text.replace("\r\n", "").contains(|c: char| c.is_ascii_control() && c != '\t') {
+        return Err("the head has control characters");
+    }
+    let mut lines = text.split("\r\n");
+    let first: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
+    let [method, target, "HTTP/1.1" | "HTTP/1.0"] = first[..] else {
+        return Err("the first line is not `METHOD address HTTP/1.1`");
+    };
+    if !is_token(method) || !target.bytes().all(|c| c.is_ascii_graphic()) {
+        return Err("the first line is not `METHOD address HTTP/1.1`");
+    }
+    let headers = lines.map(header).collect::<Option<Vec<_>>>().ok_or("a header is malformed")?;
+    if method == "CONNECT" {
+        let (host, port) = authority(target).ok_or(NO_HOST)?;
+        let port = port.ok_or("CONNECT needs a host and a port")?;
+        return Ok(Wanted { host, port, way: Way::Tunnel });
+    }
+    request(method, target, &headers)
+}
+
+const NO_HOST: &str = "the address names no host in a usual spelling";
+
+type Header<'a> = (&'a str, &'a str);
+
+fn header(line: &str) -> Option<Header<'_>> {
+    let (name, value) = line.split_once(':')?;
+    is_token(name).then_some((name, value.trim_matches([' ', '\t'])))
+}
+
+fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(|c| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c))
+}
+
+/// A request with a whole address, as it goes on to the server.
+fn request(method: &str, target: &str, headers: &[Header<'_>]) -> Result<Wanted, &'static str> {
+    let scheme = target.get(..7).filter(|start| start.eq_ignore_ascii_case("http://"));
+    let rest = scheme.map(|start| &target[start.len()..]).ok_or(
+        "this is a proxy: \
+        it takes CONNECT and whole addresses that begin with http://",
+    )?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (named, path) = rest.split_at(end);
+    let (host, port) = authority(named).ok_or(NO_HOST)?;
+    let port = port.unwrap_or(80);
+    if path.contains('#') {
+        return Err("an address that is asked for has no part behind a #");
+    }
+    let all = |wanted: &str| -> Vec<&str> {
+        let those = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        those.map(|(_, value)| *value).collect()
+    };
+    let told = all("host");
+    let same = |told: &str| {
+        authority(told).is_some_and(|(also, at)| also == host && at.unwrap_or(80) == port)
+    };
+    if told.len() > 1 || !told.iter().all(|told| same(told)) {
+        return Err("the Host header is not the host of the address");
+    }
+    let lengths = all("content-length").len();
+    if lengths > 1 || (lengths == 1 && !all("transfer-encoding").is_empty()) {
+        return Err("the length of the body is told twice");
+    }
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    let shown = if port == 80 { host.to_string() } else { format!("{host}:{port}") };
+    let mut head = format!("{method} {slash}{path} HTTP/1.1\r\nHost: {shown}\r\n");
+    for (name, value) in headers {
+        if !OF_THE_HOP.iter().any(|it| name.eq_ignore_ascii_case(it)) {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+    }
+    head.push_str("Connection: close\r\n\r\n");
+    Ok(Wanted { host, port, way: Way::Request(head.into_bytes()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(head: &str) -> Result<(String, u16, Option<String>), &'static str> {
+        let Wanted { host, port, way } = read(head.as_bytes())?;
+        let sent = match way {
+            Way::Tunnel => None,
+            Way::Request(head) => Some(String::from_utf8(head).unwrap()),
+        };
+        Ok((host.to_string(), port, sent))
+    }
+
+    #[test]
+    fn a_tunnel_is_asked_for_by_host_and_port() {
+        for (target, told) in [
+            ("example.org:443", Some(("example.org", 443))),
+            ("EXAMPLE.org.:443", Some(("example.org", 443))),
+            ("[::1]:443", Some(("[::1]", 443))),
+            ("example.org", None),
+            ("user@example.org:443", None),
+            ("https://example.org:443", None),
+            ("2130706433:443", None),
+        ] {
+            let read = wanted(&format!("CONNECT {target} HTTP/1.1\r\nHost: other\r\n\r\n"));
+            let told = told.map(|(host, port)| (host.to_owned(), port, None));
+            assert_eq!(read.ok(), told, "{target}");
+        }
+    }
+
+    #[test]
+    fn a_request_goes_on_with_its_path_alone() {
+        let head = "GET HTTP://Example.org./a?b=c HTTP/1.1\r\nhost: example.ORG:80\r\nAccept: */*\r\n\
+                    Proxy-Authorization: x\r\nConnection: keep-alive\r\nX-A:  b \r\n\r\n";
+        let sent = "GET /a?b=c HTTP/1.1\r\nHost: example.org\r\nAccept: */*\r\nX-A: b\r\n\
+                    Connection: close\r\n\r\n";
+        assert_eq!(wanted(head), Ok(("example.org".into(), 80, Some(sent.into()))));
+        for (target, path) in [("http://a.org:81", "/"), ("http://a.org:81?q", "/?q")] {
+            let sent =
+                format!("GET {path} HTTP/1.1\r\nHost: a.org:81\r\nConnection: close\r\n\r\n");
+            let read = wanted(&format!("GET {target} HTTP/1.1\r\n\r\n"));
+            assert_eq!(read, Ok(("a.org".into(), 81, Some(sent))));
+        }
+    }
+
+    #[test]
+    fn what_two_programs_could_read_in_two_ways_is_refused() {
+        for head in [
+            "GET / HTTP/1.1\r\nHost: a.org\r\n\r\n",
+            "GET https://a.org/ HTTP/1.1\r\n\r\n",
+            "GET ftp://a.org/ HTTP/1.1\r\n\r\n",
+            "GET http://a.org/ HTTP/2\r\n\r\n",
+            "GET  http://a.org/ HTTP/1.1\r\n\r\n",
+            "GET http://a.org/ x HTTP/1.1\r\n\r\n",
+            "GET http://user:pass@a.org/ HTTP/1.1\r\n\r\n",
+            "GET http://a.org@b.org/ HTTP/1.1\r\n\r\n",
+            "GET http://a.org\\@b.org/ HTTP/1.1\r\n\r\n",
+            "GET http://a.org/#x HTTP/1.1\r\n\r\n",
+            "GET http:///x HTTP/1.1\r\n\r\n",
+            "GET http://0x7f.1/ HTTP/1.1\r\n\r\n",
+            "GET http://a.org/ HTTP/1.1\r\nHost: b.org\r\n\r\n",
+            "GET http://a.org/ HTTP/1.1\r\nHost: a.org:81\r\n\r\n",
+            "GET http://a.org/ HTTP/1.1\r\nHost: a.org\r\nHost: a.org\r\n\r\n",
+            "GET http://a.org/ HTTP/1.1\r\nX : y\r\n\r\n",
+            "GET http://a.org/ HTTP/1.1\r\nX: y\r\n z\r\n\r\n",
+            "GET http://a.org/ HTTP/1.1\r\nX: y\nHost: b.org\r\n\r\n",
+            "GET http://a.org/ HTTP/1.1\r\nX: y\0\r\n\r\n",
+            "POST http://a.org/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            "POST http://a.org/ HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "\r\n\r\n",
+        ] {
+            assert!(read(head.as_bytes()).is_err(), "{head:?}");
+        }
+        assert!(read(b"GET http://a.org/\xff HTTP/1.1\r\n\r\n").is_err());
+    }
+
+    #[test]
+    fn a_head_is_whole_at_its_empty_line() {
+        assert_eq!(length(b"GET / HTTP/1.1\r\nA: b\r\n"), None);
+        assert_eq!(length(b"CONNECT a:1 HTTP/1.1\r\n\r\nrest"), Some(24));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes: Vec<u8>) {
+            let _ = read(&bytes);
+        }
+
+        /// What goes on to a server is one head, and names the host that was decided on.
+        #[test]
+        fn what_goes_on_is_one_head(path in "[ -~\t]{0,20}", value in "[ -~\r\n\t]{0,20}") {
+            let head = format!("GET http://a.org/{path} HTTP/1.1\r\nX: {value}\r\n\r\n");
+            if let Ok(Wanted { way: Way::Request(sent), .. }) = read(head.as_bytes()) {
+                proptest::prop_assert_eq!(length(&sent), Some(sent.len()));
+                let text = String::from_utf8(sent).unwrap().to_ascii_lowercase();
+                proptest::prop_assert_eq!(text.matches("\r\nhost:").count(), 1);
+                proptest::prop_assert!(text.contains("\r\nhost: a.org\r\n"));
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The proxy over loopback, against a server that says what it was sent.
+
+use super::*;
+
+/// A server that answers the first thing it reads with itself, and its port.
+async fn echo() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut bytes = Vec::new();
+                if socket.read_buf(&mut bytes).await.is_ok() {
+                    let _ = socket.write_all(&bytes).await;
+                    let _ = socket.shutdown().await;
+                }
+            });
+        }
+    });
+    port
+}
+
+/// What a proxy with this list answers, and what it says it refused.
+async fn said(listed: &[&str], request: &str) -> (String, Vec<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let hosts = listed.iter().map(|text| text.parse().unwrap()).collect();
+    let refused = Refused::default();
+    let serving = tokio::spawn(serve(listener, hosts, refused.clone()));
+    let mut client = TcpStream::connect(address).await.unwrap();
+    client.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    client.read_to_end(&mut answer).await.unwrap();
+    serving.abort();
+    (String::from_utf8(answer).unwrap(), refused.take())
+}
+
+#[tokio::test]
+async fn s90_a_listed_host_gets_through_and_no_other() {
+    let port = echo().await;
+    let here = format!("127.0.0.1:{port}");
+    let tunnel = format!("CONNECT {here} HTTP/1.1\r\n\r\nhello");
+    let (answer, refused) = said(&[&here], &tunnel).await;
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("hello"), "{answer}");
+    assert!(refused.is_empty());
+    let (answer, refused) = said(&["127.0.0.1:1", "example.org"], &tunnel).await;
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    assert_eq!(refused, [here]);
+}
+
+#[tokio::test]
+async fn a_plain_request_reaches_its_server_without_the_proxys_part() {
+    let here = format!("127.0.0.1:{}", echo().await);
+    let request = format!("GET http://{here}/a HTTP/1.1\r\nHost: {here}\r\n\r\n");
+    let (answer, _) = said(&[&here], &request).await;
+    assert_eq!(answer, format!("GET /a HTTP/1.1\r\nHost: {here}\r\nConnection: close\r\n\r\n"));
+    let other = format!("GET http://{here}/a HTTP/1.1\r\nHost: example.org\r\n\r\n");
+    let (answer, refused) = said(&[&here, "example.org"], &other).await;
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    assert!(refused.is_empty(), "{refused:?}");
+}
+
+/// A name that leads to loopback stands for any that was made to.
+#[tokio::test]
+async fn s85_a_name_that_leads_here_needs_to_be_listed_with_its_port() {
+    let port = echo().await;
+    let tunnel = |port| format!("CONNECT LocalHost.:{port} HTTP/1.1\r\n\r\nhello");
+    let (answer, _) = said(&[&format!("localhost:{port}")], &tunnel(port)).await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    let (answer, refused) = said(&["localhost"], &tunnel(443)).await;
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    assert_eq!(refused, ["localhost:443, which leads to this machine or its own network"]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_reached_is_no_refusal_of_the_sandboxs() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let tunnel = format!("CONNECT {free} HTTP/1.1\r\n\r\n");
+    let (answer, refused) = said(&[&free.to_string()], &tunnel).await;
+    assert!(answer.starts_with("HTTP/1.1 502 "), "{answer}");
+    assert!(refused.is_empty(), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_head_without_an_end_is_given_up_on() {
+    let (answer, _) = said(&["a.org"], &"x".repeat(head::LONGEST + 2)).await;
+    assert_eq!(answer, "");
+}
