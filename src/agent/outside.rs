@@ -14,6 +14,7 @@ use crate::domain::{
     Access, Answer, ApprovalId, Boundary, CallInput, Matter, Outcome, ToolCall, ToolOutput,
     ToolStatus,
 };
+use crate::permissions::sandbox::ReadRules;
 use crate::permissions::{Approved, HookWord};
 use crate::platform::sandbox::mark_in;
 use crate::tools::{Processes, Tool};
@@ -33,6 +34,8 @@ pub struct Outside {
     pub boundary: Boundary,
     /// Runs commands outside of it.
     pub processes: Arc<dyn Processes>,
+    /// Where commands inside learn which files the deny rules keep from them.
+    pub readers: Arc<ReadRules>,
 }
 
 impl fmt::Debug for Outside {

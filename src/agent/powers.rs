@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 use crate::domain::{Mode, RuleFile, RuleKind};
+use crate::permissions::sandbox::ReadRules;
 use crate::permissions::store::{ProjectFiles, RuleEdit, SaveError, Settings, rule_file};
 use crate::permissions::{
     Decision, HookWord, ListReport, Query, RuleError, RuleSet, Workspace, decide_with,
@@ -24,6 +25,8 @@ pub(super) struct Powers {
     /// Held while a settings file is read, changed and written.
     settings: Mutex<Settings>,
     version: watch::Sender<u64>,
+    /// For what looks from outside which files commands may read.
+    readers: Option<Arc<ReadRules>>,
 }
 
 #[derive(Debug)]
@@ -50,12 +53,20 @@ pub(super) enum PowerError {
 
 impl Powers {
     /// The rules of the settings files that count.
-    pub(super) fn new(workspace: Arc<Workspace>, project: ProjectFiles, mode: Mode) -> Self {
+    pub(super) fn new(
+        workspace: Arc<Workspace>,
+        project: ProjectFiles,
+        mode: Mode,
+        readers: Option<Arc<ReadRules>>,
+    ) -> Self {
         let settings = Settings::read(&workspace, project);
         let rules = settings.rules(&workspace);
         let inner = Mutex::new(Inner { rules, of_session: Vec::new(), mode });
         let settings = Mutex::new(settings);
-        Self { workspace, project, inner, settings, version: watch::channel(0).0 }
+        let version = watch::channel(0).0;
+        let powers = Self { workspace, project, inner, settings, version, readers };
+        powers.changed(&powers.lock());
+        powers
     }
 
     /// What is wrong with the settings files, in sentences.
@@ -220,7 +231,10 @@ impl Powers {
     }
 
     /// Wakes the open questions, under the lock: who decides afterwards has seen the change.
-    fn changed(&self, _inner: &Inner) {
+    fn changed(&self, inner: &Inner) {
+        if let Some(readers) = &self.readers {
+            readers.set(&inner.rules);
+        }
         self.version.send_modify(|version| *version += 1);
     }
 

@@ -399,7 +399,22 @@ impl PathPattern {
         self.matchers.iter().any(|matcher| matcher.covers(path))
     }
 
-    fn is_match(&self, path: &Path) -> bool {
+    /// Where to look for what the pattern fits: paths that it names, and the folders in which its
+    /// wildcards begin.
+    pub(super) fn starts(&self) -> impl Iterator<Item = PathBuf> {
+        self.matchers.iter().map(|matcher| {
+            let start = Path::new(&matcher.start);
+            match matcher.start == matcher.glob.glob().glob() {
+                true => start.to_owned(),
+                // The last name may go on in a wildcard.
+                false if matcher.start.ends_with('/') => start.to_owned(),
+                false => start.parent().unwrap_or(Path::new("/")).to_owned(),
+            }
+        })
+    }
+
+    /// Whether the pattern fits this very path, by this name alone.
+    pub(super) fn is_match(&self, path: &Path) -> bool {
         self.matchers.iter().any(|matcher| matcher.fits(path))
     }
 }

@@ -202,6 +202,17 @@ impl RuleSet {
         })
     }
 
+    /// What deny rules on reading name.
+    pub(super) fn unreadable(&self) -> impl Iterator<Item = &PathPattern> {
+        self.of_kind(RuleKind::Deny).filter_map(|rule| match &rule.covers {
+            Covers::Files { family: Family::Read, pattern } => pattern.as_ref(),
+            Covers::Files { .. }
+            | Covers::Tool { .. }
+            | Covers::Tools { .. }
+            | Covers::Commands(_) => None,
+        })
+    }
+
     /// The rule on all calls of a tool.
     pub(super) fn on_tool(&self, kind: RuleKind, tool: &str) -> Option<RuleSource> {
         self.first(kind, |covers| match covers {
