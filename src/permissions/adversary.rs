@@ -326,6 +326,56 @@ fn s108_slugs_own_settings_are_asked_however_they_are_spelled() {
 }
 
 #[test]
+fn s108_a_pattern_does_not_hide_slugs_own_settings() {
+    let yolo = Attack::new(Mode::Yolo);
+    yolo.all(
+        Ask,
+        &[
+            "cp x .slu?/settings.json",
+            "cp x .s*/settings.json",
+            "cp x .[s]lug/settings.json",
+            "cp x {.slug,y}/settings.json",
+            "cp x .sl{ug/settings,y}.json",
+            "cp x .slu{f..h}/settings.json",
+            "cp x ./.SLU?/settings.json",
+            "cp x $X/.sl*/settings.json",
+            "cp x ~/.slu?/settings.json",
+            "cp x .mcp.jso?",
+            "rm -r .slu?",
+            "cd src && cp x ../.s*/y",
+            "bash -c 'cp x .slu?/y'",
+            "sudo cp x .slu?/y",
+            "shopt -s dotglob; cp x *lug/y",
+            "cp x .slu?/y\n'",
+        ],
+    );
+    // The redirection is refused as one to the place itself.
+    yolo.all(Deny, &["echo x > .slu?/settings.json", "echo x >> {.mcp.json,y}"]);
+    yolo.all(
+        Allow,
+        &["rm *.json", "cp src/* out", "ls *", "cp a{b,c} d", "cp *lug/y z", "cat .e*"],
+    );
+}
+
+#[test]
+fn s46_s48_a_pattern_hides_no_place_that_takes_orders() {
+    let yolo = Attack::new(Mode::Yolo);
+    yolo.all(
+        Ask,
+        &[
+            "cp x .gi?/hooks/pre-commit",
+            "cp x .g*/config",
+            "tee -a ~/.bash?c",
+            "cp x ~/.ss[h]/authorized_keys",
+            "cp x {.envrc,y}",
+            "cp x .carg?/config.toml",
+            "cp x mise.tom?",
+        ],
+    );
+    yolo.all(Allow, &["cat .gi?/config", "ls .g*", "cp x .github/*", "rm -r build/*"]);
+}
+
+#[test]
 fn s46_s48_programs_that_write_to_places_that_take_orders_are_asked() {
     let yolo = Attack::new(Mode::Yolo);
     yolo.all(

@@ -93,7 +93,7 @@ fn unknown_command(grounds: &Grounds<'_>, run: &ResolvedRun) -> Verdict {
     let text = run.command.trim();
     match not_certain(run) {
         Some(_) if grounds.mode == Mode::Plan => plan_refuses(text),
-        Some(_) if !is_held(grounds, run) && grounds.spells_own_powers(text) => {
+        Some(_) if !is_held(grounds, run) && grounds.may_spell_own_powers(text) => {
             let what = Protected::OwnPowers.what();
             let reason = format!("It may change {what}, which is always asked.");
             Verdict::new(text, Outcome::Ask, reason)

@@ -9,6 +9,7 @@ use crate::domain::{Mode, Outcome, Part, RuleKind, RuleSource};
 
 use super::approved::Decision;
 use super::bash;
+use super::globs::{self, Beginning};
 use super::paths::{Protected, ResolvedPath, Workspace, Zone};
 use super::pattern::path_rule;
 use super::query::{Query, ResolvedAccess};
@@ -225,6 +226,17 @@ impl Grounds<'_> {
             .match_indices(".slug/")
             .any(|(at, found)| !text[at + found.len()..].starts_with("memory/"));
         settings || text.contains(".mcp.json")
+    }
+
+    /// The same of a text that did not parse, in which patterns may stand for it, too.
+    pub(super) fn may_spell_own_powers(&self, text: &str) -> bool {
+        // Nobody writes so much, and to look at all of it would take long.
+        if text.len() > 64 << 10 && text.contains(['*', '?', '[', '{', '(']) {
+            return true;
+        }
+        let beginning = Beginning::of(text);
+        let mut meant = text.split_whitespace().flat_map(|word| globs::meant(word, beginning));
+        self.spells_own_powers(text) || meant.any(|text| self.spells_own_powers(&text))
     }
 
     pub(super) fn by_mode(&self, text: impl Into<String>) -> Verdict {

@@ -11,6 +11,7 @@
 mod approved;
 mod bash;
 mod check;
+mod globs;
 mod hooked;
 mod launchers;
 mod meaning;

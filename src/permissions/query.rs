@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::{Access, ContentHash, clean_path};
 
+use super::globs::{self, Beginning};
 use super::paths::{ResolvedPath, Workspace, Zone};
 use super::pattern::MAX_DEPTH;
 use super::shell::{self, Analysis, Direction, Kind, SimpleCommand, Word};
@@ -122,7 +123,9 @@ impl ResolvedRun {
         let flat: Vec<&SimpleCommand> =
             analysis.commands.iter().flat_map(SimpleCommand::flatten).collect();
         let (folders, moves) = folders(&flat, &folder.real, workspace.home());
-        let mut lookup = Lookup { workspace, folders: &folders, left: MAX_LOOKUPS, crowded: false };
+        let beginning = Beginning::of(command);
+        let (left, crowded) = (MAX_LOOKUPS, false);
+        let mut lookup = Lookup { workspace, folders: &folders, beginning, left, crowded };
         let files = flat.iter().map(|one| lookup.files(one)).collect();
         let crowded = lookup.crowded;
         Self { command: command.to_owned(), cwd: folder, analysis, files, moves, crowded }
@@ -266,6 +269,7 @@ fn known_end(word: &Word) -> Option<PathBuf> {
 struct Lookup<'a> {
     workspace: &'a Workspace,
     folders: &'a [PathBuf],
+    beginning: Beginning,
     left: usize,
     crowded: bool,
 }
@@ -277,8 +281,9 @@ impl Lookup<'_> {
         for redirect in &command.redirects {
             let Some(path) = spelled(&redirect.target, home) else {
                 // Where it leads is not known, but what takes orders has the same name everywhere.
-                let end = known_end(&redirect.target);
-                let found = end.map(|end| self.everywhere(&end)).unwrap_or_default();
+                let ends = known_end(&redirect.target).into_iter();
+                let ends: Vec<PathBuf> = ends.chain(self.meant(&redirect.target)).collect();
+                let found = ends.iter().flat_map(|end| self.everywhere(end)).collect();
                 match redirect.direction {
                     Direction::Read => files.reads.extend(protected(found)),
                     Direction::Write => files.writes.extend(protected(found)),
@@ -309,10 +314,27 @@ impl Lookup<'_> {
                 None => {
                     let path = spelled(word, home).or_else(|| known_end(word));
                     self.argument(path, &word.text, &mut files);
+                    for path in self.meant(word) {
+                        self.argument(Some(path), &word.text, &mut files);
+                    }
                 }
             }
         }
         files
+    }
+
+    /// Places that take orders which a pattern or braces may stand for.
+    fn meant(&self, word: &Word) -> Vec<PathBuf> {
+        if word.known().is_some() {
+            return Vec::new();
+        }
+        let texts = globs::meant(&word.text, self.beginning).into_iter();
+        let paths = texts.filter_map(|text| {
+            let word = Word::dynamic(text);
+            let plain = || (!has_expansion(&word.text)).then(|| PathBuf::from(&word.text));
+            spelled(&word, self.workspace.home()).or_else(|| known_end(&word)).or_else(plain)
+        });
+        paths.collect()
     }
 
     fn argument(&mut self, path: Option<PathBuf>, text: &str, files: &mut CommandFiles) {
