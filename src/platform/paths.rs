@@ -6,7 +6,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 const DIR_MODE: u32 = 0o700;
@@ -223,12 +223,24 @@ fn narrow(path: &Path, mode: u32) -> io::Result<Option<Narrowed>> {
     if !metadata.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotADirectory, "a file is where a folder goes"));
     }
+    let above = path.parent().map(fs::metadata).transpose()?;
+    let shared = above.is_some_and(|above| above.permissions().mode() & 0o002 != 0);
+    if !is_ours(metadata.uid(), rustix::process::geteuid().as_raw(), shared) {
+        let why = format!("{} belongs to another user: name another folder", path.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    }
     let before = metadata.permissions().mode() & 0o777;
     if before & !mode == 0 {
         return Ok(None);
     }
     set_mode(path, before & mode)?;
     Ok(Some(Narrowed { path: path.to_owned(), before }))
+}
+
+/// Whether a folder that was there may be used: it is one's own. Root may use another's, as that of a
+/// volume in a container, but not where everybody can put one.
+fn is_ours(owner: u32, me: u32, shared: bool) -> bool {
+    owner == me || (me == 0 && !shared)
 }
 
 fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
@@ -306,6 +318,28 @@ mod tests {
         let narrowed = private_file(&home.history(), OpenOptions::new().append(true)).unwrap().1;
         assert!(narrowed.unwrap().to_string().contains("mode 644"));
         assert_eq!(mode(&home.history()), 0o600);
+    }
+
+    #[test]
+    fn s52_a_folder_of_somebody_else_is_not_used() {
+        for (owner, me, shared, ours) in [
+            (1000, 1000, true, true),
+            (1001, 1000, false, false),
+            (0, 1000, true, false),
+            (1000, 0, true, false),
+            (1000, 0, false, true),
+        ] {
+            assert_eq!(is_ours(owner, me, shared), ours, "{owner} {me} {shared}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        set_mode(folder.path(), 0o1777).unwrap();
+        let theirs = folder.path().join("slug");
+        fs::create_dir(&theirs).unwrap();
+        // Only root can give one away.
+        if std::os::unix::fs::chown(&theirs, Some(12_345), None).is_ok() {
+            let error = private_dir(&theirs).unwrap_err();
+            assert!(error.to_string().contains("belongs to another user"), "{error}");
+        }
     }
 
     #[test]

@@ -167,15 +167,23 @@ fn s82_nothing_is_fetched_for_what_an_answer_names() {
 }
 
 #[test]
-fn s103_a_conversation_is_kept_for_the_person_alone() {
+fn s103_a_conversation_is_kept_for_the_person_alone_whatever_the_umask() {
     use std::os::unix::fs::PermissionsExt;
     let (desk, server) = (Desk::new(), ModelServer::start());
+    let picture = image::RgbaImage::from_pixel(4, 4, image::Rgba([255, 0, 0, 255]));
+    picture.save(desk.path("a.png")).unwrap();
     server.reply(bash("c1", "touch made"));
     server.reply(Reply::text("Done."));
-    let mut slug = Slug::chat(&desk, &server);
-    slug.say("hello");
+    let endpoint = server.endpoint();
+    let mut slug = Slug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).umask(0).open();
+    slug.wait_for("test-model");
+    slug.keys(&format!("\u{1b}[200~{}\u{1b}[201~", desk.path("a.png").display()));
+    slug.wait_for("[Image 1 a.png 4×4]");
+    slug.say(" hello");
     slug.answer("touch made", "a");
     slug.wait_for("Done.");
+    slug.keys("/compact\r");
+    slug.wait_for("There is nothing to leave out yet.");
     slug.keys("/copy\r");
     slug.keys("/theme dracula\r");
     slug.keys("/fork\r");

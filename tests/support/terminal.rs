@@ -94,6 +94,7 @@ pub struct Start<'a> {
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
     shell: bool,
+    umask: Option<u32>,
 }
 
 /// What the terminal got.
@@ -114,6 +115,7 @@ impl Slug {
             arguments: Vec::new(),
             variables: Vec::new(),
             shell: false,
+            umask: None,
         }
     }
 
@@ -331,6 +333,12 @@ impl Start<'_> {
         self
     }
 
+    /// With this umask.
+    pub fn umask(mut self, umask: u32) -> Self {
+        self.umask = Some(umask);
+        self
+    }
+
     /// As a job of an interactive shell, whose prompt is `shell>`.
     pub fn in_shell(mut self) -> Self {
         self.shell = true;
@@ -348,6 +356,7 @@ impl Start<'_> {
             command.args(&self.arguments);
         }
         command.cwd(self.desk.workspace());
+        command.umask(self.umask);
         command.env_clear();
         for (name, value) in self.desk.environment() {
             command.env(name, value);
