@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::context;
 use crate::domain::{
@@ -25,7 +26,7 @@ use super::events::Events;
 use super::facts::Facts;
 use super::gate::Gate;
 use super::hooks::Background;
-use super::lifecycle::HOLDS;
+use super::lifecycle::{HOLDS, at};
 use super::models::{ANY_MODEL, Models};
 use super::normalise::is_silent;
 use super::open::Open;
@@ -94,6 +95,8 @@ pub(super) struct Agent {
     pub(super) background: Background,
     /// What the hooks of the session's start are about to say.
     pub(super) session_start: Option<JoinHandle<Merged>>,
+    /// When hooks are told that slug waits for the person.
+    pub(super) idle_at: Option<Instant>,
 }
 
 /// Starts an agent on a task of its own.
@@ -116,6 +119,8 @@ impl Agent {
     }
 
     fn with(setup: Setup, commands: Inbox, events: mpsc::Sender<Event>, stop: Stop) -> Self {
+        let readers = setup.outside.as_ref().map(|outside| outside.readers.clone());
+        let powers = Powers::new(setup.workspace.clone(), setup.project, setup.mode, readers);
         Self {
             model: setup.model.clone(),
             effort: setup.effort.or(setup.services.current().effort),
@@ -123,7 +128,7 @@ impl Agent {
             commands,
             events: Events::new(events),
             stop,
-            powers: Arc::new(Powers::new(setup.workspace.clone(), setup.project, setup.mode)),
+            powers: Arc::new(powers),
             asks: Arc::default(),
             models: Models::default(),
             pictures: Pictures::default(),
@@ -132,6 +137,7 @@ impl Agent {
             allowance: Allowance::new(setup.budgets),
             background: Background::default(),
             session_start: None,
+            idle_at: None,
             setup,
         }
     }
@@ -161,7 +167,8 @@ impl Agent {
         };
         self.session_began(source);
         let notices = std::mem::take(&mut self.setup.notices);
-        let of_hooks = self.setup.hooks.warnings().iter().map(ToString::to_string);
+        let of_hooks = self.setup.hooks.warnings();
+        let of_hooks = of_hooks.iter().map(ToString::to_string);
         let warnings: Vec<String> =
             notices.into_iter().chain(self.powers.warnings()).chain(of_hooks).collect();
         for warning in warnings {
@@ -170,9 +177,13 @@ impl Agent {
         loop {
             tokio::select! {
                 command = self.commands.next() => match command {
-                    Some(command) => self.command(command).await,
+                    Some(command) => {
+                        self.idle_at = None;
+                        self.command(command).await;
+                    }
                     None => break,
                 },
+                () = at(self.idle_at) => self.calls_the_person(),
                 answer = self.models.answer() => self.take_models(answer).await,
             }
         }
@@ -243,6 +254,7 @@ impl Agent {
     }
 
     async fn send(&mut self, text: Typed) {
+        self.hooks_looked_at().await;
         // Before anything is on record: what hooks refuse was never said.
         let cancel = self.stop.begin();
         let checked = self.message_checked(&text.text, &cancel).await;

@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::context;
 use crate::domain::{Block, Message, NoticeLevel, Role, Typed};
-use crate::hooks::{HookEvent, Merged, Moment, Said, Word};
+use crate::hooks::{Changed, Holds, HookEvent, Merged, Moment, Said, Word};
 use crate::session::{Entry, MessageEntry, TurnOutcome};
 
 use super::Event;
@@ -33,6 +34,28 @@ impl Agent {
             workspace: self.setup.workspace.clone(),
             events: self.events.clone(),
             background: self.background.clone(),
+        }
+    }
+
+    /// Takes up what the person has written into their files of hooks, and says so.
+    pub(super) async fn hooks_looked_at(&mut self) {
+        let hooks = self.setup.hooks.clone();
+        let changes = match tokio::task::spawn_blocking(move || hooks.refresh()).await {
+            Ok(changes) => changes,
+            Err(error) => return tracing::error!(%error, "looking at the hooks ended abnormally"),
+        };
+        for Changed { file, holds } in changes {
+            let file = self.setup.workspace.show(&file);
+            let text = match holds {
+                Holds::Now => {
+                    format!("The hooks in {file} have changed, and hold as they are now.")
+                }
+                Holds::AsBefore => format!(
+                    "The hooks in {file} have changed. They hold as they were; slug asks about them \
+                     when it starts again."
+                ),
+            };
+            self.events.notice(NoticeLevel::Info, text).await;
         }
     }
 
@@ -147,12 +170,18 @@ impl Agent {
         }
     }
 
-    /// Has hooks call the person, for whom slug waits.
-    pub(super) fn waits(&self) {
-        if self.setup.person == Person::Present {
-            let message = "slug has ended its turn and waits for you.".into();
-            self.hooked().fire_aside(Moment::Notification { kind: "idle_prompt", message });
-        }
+    /// A turn is over. Where the person does nothing for a while, hooks call them.
+    pub(super) fn waits(&mut self) {
+        let calls =
+            self.setup.person == Person::Present && self.setup.hooks.has(HookEvent::Notification);
+        self.idle_at = calls.then(|| Instant::now() + self.setup.idle_after);
+    }
+
+    /// Has hooks call the person, who has done nothing for a while.
+    pub(super) fn calls_the_person(&mut self) {
+        self.idle_at = None;
+        let message = "slug has ended its turn and waits for you.".into();
+        self.hooked().fire_aside(Moment::Notification { kind: "idle_prompt", message });
     }
 
     async fn complain(&self, said: &Said, what: &str) {
@@ -166,6 +195,14 @@ impl Agent {
 pub(super) enum Ends {
     Now,
     NotYet,
+}
+
+/// At that time; without one, never.
+pub(super) async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
+    }
 }
 
 fn told(merged: &Merged) -> Option<Block> {

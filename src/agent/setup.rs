@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::catalogue::Shelf;
 use crate::context::ContextProvider;
@@ -84,6 +85,8 @@ pub struct Setup {
     pub contexts: Vec<Box<dyn ContextProvider>>,
     /// What the person, or a project that they trust, wants done at set moments.
     pub hooks: Arc<Hooks>,
+    /// How long the person does nothing before hooks call them.
+    pub idle_after: Duration,
     /// Numbered files of every request and call, where that was asked for.
     pub debug: DebugLog,
     /// Knows slug's own keys, which no tool's output may hold.

@@ -7,8 +7,9 @@
 //! or a turn is decided by `agent`; how a command runs is behind [`Runner`].
 //!
 //! A hook that stands guard ([`HookEvent::is_guard`]) and cannot be read or run, or says what
-//! cannot be understood, blocks. Hooks are read once, when a run begins: what is written meanwhile
-//! holds from the next one on, when a changed project is asked about again.
+//! cannot be understood, blocks. Hooks are read when a run begins and looked at again with each of the
+//! person's messages: their own hold as they are then, a project's as they were trusted, until the
+//! next start asks about them again.
 
 mod event;
 mod filter;
@@ -38,7 +39,7 @@ pub use hook::{Action, Form, Hook, HookId, Origin};
 pub use merged::{Merged, Said, Word};
 pub use moment::{Call, Moment, Scene};
 pub use read::{Warning, read};
-pub use run::{Confine, Ended, Hooks, Order, Ran, Row, Runner, Trial};
+pub use run::{Changed, Confine, Ended, Holds, Hooks, Order, Ran, Row, Runner, Trial};
 pub use scripts::script;
 pub use shelf::{HookFiles, SwitchError};
 pub use verdict::{Told, Verdict, verdict};

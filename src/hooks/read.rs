@@ -58,7 +58,7 @@ pub fn read(text: &str, file: &Path) -> (Vec<Hook>, Vec<Warning>) {
 }
 
 /// The hooks of a file that is there and cannot be read: any may stand in it.
-pub(super) fn unreadable(file: &Path, error: &std::io::Error) -> (Vec<Hook>, Vec<Warning>) {
+pub(super) fn unreadable(file: &Path, error: &str) -> (Vec<Hook>, Vec<Warning>) {
     let mut reader = Reader { file, lines: Vec::new(), hooks: Vec::new(), warnings: Vec::new() };
     let why = format!("the file cannot be read, so its hooks cannot be run: {error}");
     reader.broken(Broken { events: GUARDS.to_vec(), filter: Filter::all() }, None, why);

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -21,7 +21,7 @@ use super::merged::Merged;
 use super::moment::{Moment, Scene};
 use super::read::Warning;
 use super::scripts;
-use super::shelf::{HookFiles, SwitchError};
+use super::shelf::{HookFiles, Source, SwitchError};
 use super::verdict::{Told, Verdict, verdict};
 
 /// Runs the commands of hooks.
@@ -117,10 +117,15 @@ pub struct Trial {
 pub struct Hooks {
     files: Option<HookFiles>,
     runner: Arc<dyn Runner>,
-    shelf: OnceLock<Shelf>,
+    shelf: Mutex<Option<Arc<Shelf>>>,
 }
 
+#[derive(Default)]
 struct Shelf {
+    /// The files, each as it holds.
+    sources: Vec<Source>,
+    /// Files of the project that have changed and do not hold so, as they were when that was told.
+    passed_over: Vec<Source>,
     hooks: Vec<Hook>,
     warnings: Vec<Warning>,
     /// The files of a trusted folder that commands run, as they were when this was read.
@@ -128,6 +133,7 @@ struct Shelf {
     state: Mutex<State>,
 }
 
+#[derive(Default)]
 struct State {
     off: BTreeSet<HookId>,
     last: BTreeMap<HookId, String>,
@@ -137,12 +143,46 @@ impl Hooks {
     /// Those of these files, which are read when they are first needed. None where there are no
     /// files: in a run that a hook started itself.
     pub fn new(files: Option<HookFiles>, runner: Arc<dyn Runner>) -> Self {
-        Self { files, runner, shelf: OnceLock::new() }
+        Self { files, runner, shelf: Mutex::default() }
     }
 
     /// What is wrong with them.
-    pub fn warnings(&self) -> &[Warning] {
-        &self.shelf().warnings
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.shelf().warnings.clone()
+    }
+
+    /// Reads the files again. The person's own hooks hold as they are now; a project's hold as the
+    /// person has seen them until slug asks again, at its start. What has changed is told once.
+    pub fn refresh(&self) -> Vec<Changed> {
+        let Some(files) = &self.files else { return Vec::new() };
+        let before = self.shelf();
+        let now = files.load();
+        if now == before.sources {
+            return Vec::new();
+        }
+        let mut changes = Vec::new();
+        let (mut sources, mut passed_over) = (Vec::new(), Vec::new());
+        for (was, is) in before.sources.iter().zip(now) {
+            let ids = |source: &Source| -> Vec<HookId> {
+                source.hooks().0.into_iter().map(|hook| hook.id).collect()
+            };
+            let differs = *was != is && ids(was) != ids(&is);
+            let is_of_project = files.is_of_project(&is.file);
+            let holds = if is_of_project { Holds::AsBefore } else { Holds::Now };
+            if differs && !before.passed_over.contains(&is) {
+                changes.push(Changed { file: is.file.clone(), holds });
+            }
+            match (is_of_project, differs) {
+                (true, true) => {
+                    sources.push(was.clone());
+                    passed_over.push(is);
+                }
+                (_, _) => sources.push(is),
+            }
+        }
+        let fresh = Shelf::of(files, sources, passed_over, Some(&before));
+        *self.lock() = Some(Arc::new(fresh));
+        changes
     }
 
     /// Whether any hook of this event is on.
@@ -247,27 +287,60 @@ impl Hooks {
         looked.await.unwrap_or_else(|error| Some(format!("It cannot be looked at: {error}.")))
     }
 
-    fn shelf(&self) -> &Shelf {
-        self.shelf.get_or_init(|| {
-            let Some(files) = &self.files else {
-                return Shelf::new(Vec::new(), Vec::new(), BTreeSet::new(), None);
-            };
-            let (hooks, mut warnings) = files.load();
-            let (off, wrong) = files.off();
-            warnings.extend(wrong);
-            Shelf::new(hooks, warnings, off, files.project.as_deref())
-        })
+    fn shelf(&self) -> Arc<Shelf> {
+        let read = || match &self.files {
+            Some(files) => Shelf::of(files, files.load(), Vec::new(), None),
+            None => Shelf::default(),
+        };
+        self.lock().get_or_insert_with(|| Arc::new(read())).clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<Shelf>>> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// A file of hooks that has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// The file.
+    pub file: PathBuf,
+    /// What of it holds.
+    pub holds: Holds,
+}
+
+/// What of a file that has changed holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// What is in it now.
+    Now,
+    /// What was in it before.
+    AsBefore,
+}
+
 impl Shelf {
-    fn new(
-        hooks: Vec<Hook>,
-        warnings: Vec<Warning>,
-        off: BTreeSet<HookId>,
-        project: Option<&Path>,
+    fn of(
+        files: &HookFiles,
+        sources: Vec<Source>,
+        passed_over: Vec<Source>,
+        before: Option<&Self>,
     ) -> Self {
+        let (mut hooks, mut warnings) = (Vec::new(), Vec::new());
+        for (found, wrong) in sources.iter().map(Source::hooks) {
+            hooks.extend(found);
+            warnings.extend(wrong);
+        }
+        let (off, wrong) = files.off();
+        warnings.extend(wrong);
+        let project = files.project.as_deref();
         let of = |hook: &Hook| match &hook.action {
+            // What had changed since slug began has changed still.
+            Action::Command { .. }
+                if before.is_some_and(|it| it.scripts.contains_key(&hook.id)) =>
+            {
+                let known = before?.scripts.get(&hook.id)?;
+                Some((hook.id.clone(), known.clone()))
+            }
             Action::Command { line, .. } => {
                 let (file, hash) = scripts::script(line, project?)?;
                 Some((hook.id.clone(), (project?.join(file), hash)))
@@ -275,7 +348,9 @@ impl Shelf {
             Action::Prompt(_) | Action::Unreadable(_) => None,
         };
         let scripts = hooks.iter().filter_map(of).collect();
-        Self { hooks, warnings, scripts, state: Mutex::new(State { off, last: BTreeMap::new() }) }
+        let last = before.map(|it| it.lock().last.clone()).unwrap_or_default();
+        let state = Mutex::new(State { off, last });
+        Self { sources, passed_over, hooks, warnings, scripts, state }
     }
 
     /// Those that are on and fit, in their order; the same command once.

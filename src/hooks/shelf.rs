@@ -66,19 +66,17 @@ impl HookFiles {
         files
     }
 
-    /// Everything in them, and what is wrong there.
-    pub(super) fn load(&self) -> (Vec<Hook>, Vec<Warning>) {
-        let (mut hooks, mut warnings) = (Vec::new(), Vec::new());
-        for file in self.all() {
-            let (found, wrong) = match content(&file) {
-                Ok(Some(text)) => read(&text, &file),
-                Ok(None) => continue,
-                Err(error) => unreadable(&file, &error),
-            };
-            hooks.extend(found);
-            warnings.extend(wrong);
-        }
-        (hooks, warnings)
+    /// What is in each of them now.
+    pub(super) fn load(&self) -> Vec<Source> {
+        let files = self.all().into_iter();
+        files
+            .map(|file| Source { text: content(&file).map_err(|it| it.to_string()), file })
+            .collect()
+    }
+
+    /// Whether a file is a project's, whose hooks hold as the person has seen them.
+    pub(super) fn is_of_project(&self, file: &Path) -> bool {
+        !file.starts_with(&self.home)
     }
 
     fn off_file(&self) -> PathBuf {
@@ -122,6 +120,25 @@ impl HookFiles {
         let names = names.ok_or_else(|| broken("it has no list `off`".into()))?;
         let hash = |name: &Value| serde_json::from_value::<ContentHash>(name.clone()).map(HookId);
         names.iter().map(|name| hash(name).map_err(|error| broken(error.to_string()))).collect()
+    }
+}
+
+/// A file as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Source {
+    pub(super) file: PathBuf,
+    /// `None` where there was none.
+    text: Result<Option<String>, String>,
+}
+
+impl Source {
+    /// The hooks in it, and what is wrong there.
+    pub(super) fn hooks(&self) -> (Vec<Hook>, Vec<Warning>) {
+        match &self.text {
+            Ok(Some(text)) => read(text, &self.file),
+            Ok(None) => (Vec::new(), Vec::new()),
+            Err(error) => unreadable(&self.file, error),
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Hooks on the way of calls, messages, answers and sessions, and what their words come to.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 use slug_code::agent::{Command, Event, Person, Start};
 use slug_code::domain::{Answer, Mode, ToolStatus};
@@ -393,11 +395,71 @@ async fn hooks_are_told_when_slug_asks_and_waits() {
     let scene = with(Mode::Ask, &[("Notification", "ring")]);
     let (rig, asked) = one_call(&scene, bash("make")).await;
     assert!(asked);
+    let kinds = || -> Vec<Value> {
+        let told = scene.hooks.told().into_iter();
+        told.map(|(_, told)| told["notification_type"].clone()).collect()
+    };
+    let by = Instant::now() + Duration::from_secs(60);
+    while !kinds().contains(&"idle_prompt".into()) {
+        assert!(Instant::now() < by, "{:?}", kinds());
+        tokio::task::yield_now().await;
+    }
     rig.close().await;
-    let kinds: Vec<Value> =
-        scene.hooks.told().into_iter().map(|(_, told)| told["notification_type"].clone()).collect();
-    assert!(kinds.contains(&"permission_prompt".into()), "{kinds:?}");
-    assert!(kinds.contains(&"idle_prompt".into()), "{kinds:?}");
+    assert!(kinds().contains(&"permission_prompt".into()), "{:?}", kinds());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hooks_that_the_person_writes_hold_from_their_next_message_on() {
+    let scene = with(Mode::Yolo, &[]);
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [words("one"), words("two"), words("three"), words("four")]);
+    rig.turn("go").await;
+    settings(&scene, &[("Stop", "mine")], &json!({}));
+    rig.turn("go on").await;
+    assert_eq!(scene.hooks.run(), ["mine"]);
+    let told = |rig: &Rig| -> Vec<String> {
+        let notices = rig.notices().into_iter().filter(|it| it.contains("have changed"));
+        notices.map(str::to_owned).collect()
+    };
+    assert_eq!(told(&rig).len(), 1, "{:?}", told(&rig));
+    assert!(told(&rig)[0].ends_with("hold as they are now."), "{:?}", told(&rig));
+    // Rules in the same file are no change of hooks.
+    settings(&scene, &[("Stop", "mine")], &json!({"allow": ["Bash(ls)"]}));
+    rig.turn("and on").await;
+    assert_eq!((scene.hooks.run().len(), told(&rig).len()), (2, 1));
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s72_hooks_that_a_project_comes_by_hold_only_once_they_were_asked_about() {
+    let scene = with(Mode::Yolo, &[]);
+    let hook = |line: &str| {
+        let group = json!([{"hooks": [{"type": "command", "command": line}]}]);
+        json!({"hooks": {"Stop": group}}).to_string()
+    };
+    scene.put(".slug/hooks.json", &hook("theirs"));
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [words("one"), words("two"), words("three"), words("four")]);
+    rig.turn("go").await;
+    scene.put(".slug/hooks.json", &hook("other"));
+    rig.turn("go on").await;
+    rig.turn("and on").await;
+    assert_eq!(scene.hooks.run(), ["theirs", "theirs", "theirs"]);
+    let told = rig.notices().into_iter().filter(|it| it.contains("hold as they were"));
+    assert_eq!(told.count(), 1, "{:?}", rig.notices());
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_who_goes_on_is_not_called() {
+    let mut scene = with(Mode::Ask, &[("Notification", "ring")]);
+    scene.idle_after = Duration::from_secs(3600);
+    play(&scene, [words("one"), words("two")]);
+    let mut rig = scene.open(Start::New).await;
+    rig.turn("go").await;
+    rig.turn("go on").await;
+    rig.close().await;
+    assert!(scene.hooks.told().is_empty(), "{:?}", scene.hooks.told());
 }
 
 #[tokio::test(flavor = "multi_thread")]

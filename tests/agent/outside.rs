@@ -27,7 +27,7 @@ impl Processes for Failing {
     ) -> Result<Exit, ProcessError> {
         output(self.0.as_bytes());
         let (cause, elapsed) = (ExitCause::Code(1), Duration::ZERO);
-        Ok(Exit { cause, elapsed, left_running: false })
+        Ok(Exit { cause, elapsed, left_running: false, refused: Vec::new() })
     }
 }
 
@@ -98,6 +98,28 @@ async fn s118_without_a_person_nothing_runs_outside() {
     assert!(told.contains("Nobody is there to let it run outside"), "{told}");
     assert!(scene.processes.happened().is_empty());
     rig.close().await;
+}
+
+/// What a person writes in that dialog passes the hooks before it runs, as anywhere.
+#[tokio::test(flavor = "multi_thread")]
+async fn s118_an_edited_command_passes_the_hooks_before_it_runs_outside() {
+    for (status, ran) in [(0, vec!["begin touch /y", "end touch /y"]), (2, vec![])] {
+        let scene = scene(MARK);
+        let group = json!([{"hooks": [{"type": "command", "command": "guard"}]}]);
+        scene.settings(&json!({"hooks": {"PreToolUse": group}}));
+        let mut rig = running(&scene).await;
+        let question = rig.asked().await;
+        scene.hooks.set("guard", status, "", "not there");
+        let input = json!({"command": "touch /y"});
+        rig.answer(&question, Answer::Edited { input: input.clone() }).await;
+        assert_eq!(rig.ended().await, TurnOutcome::Answered);
+        assert_eq!(scene.processes.happened(), ran);
+        let last = scene.hooks.told().pop().unwrap().1;
+        assert_eq!(last["tool_input"], input, "{last}");
+        let (told, _) = rig.result("c");
+        assert_eq!(told.contains("not there"), ran.is_empty(), "{told}");
+        rig.close().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

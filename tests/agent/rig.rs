@@ -11,8 +11,8 @@ use slug_code::agent::{
 use slug_code::catalogue::Shelf;
 use slug_code::context::ContextProvider;
 use slug_code::domain::{
-    Answer, ApprovalRequest, Boundary, Budgets, CallId, Message, Method, Mode, Network, SessionId,
-    ToolStatus,
+    Answer, ApprovalRequest, Boundary, Budgets, CallId, Extent, Message, Method, Mode, Network,
+    SessionId, ToolStatus,
 };
 use slug_code::hooks::{HookFiles, Hooks};
 use slug_code::permissions::Workspace;
@@ -59,6 +59,7 @@ pub struct Scene {
     pub debug: DebugLog,
     pub redactor: Redactor,
     pub hooks: Arc<FakeHooks>,
+    pub idle_after: Duration,
 }
 
 impl Scene {
@@ -95,6 +96,7 @@ impl Scene {
             debug: DebugLog::off(),
             redactor: Redactor::default(),
             hooks: Arc::new(FakeHooks::default()),
+            idle_after: Duration::ZERO,
             work,
             home,
         }
@@ -126,9 +128,13 @@ impl Scene {
     pub fn setup(&self, contexts: Vec<Box<dyn ContextProvider>>) -> Setup {
         let workspace = Workspace::new(self.work.clone(), Vec::new(), None, self.home.clone());
         let (method, network) = (Method::Bubblewrap, Network::Off);
-        let boundary = Boundary { method, dir: self.work.clone(), network };
-        let around =
-            |_: &Arc<dyn Processes>| Outside { boundary, processes: self.processes.clone() };
+        let (dir, extent) = (self.work.clone(), Extent::Whole);
+        let boundary = Boundary { method, dir, network, extent };
+        let around = |_: &Arc<dyn Processes>| Outside {
+            boundary,
+            processes: self.processes.clone(),
+            readers: Arc::default(),
+        };
         let workspace = match &self.sandbox {
             Some(_) => workspace.with_sandbox(&self.work),
             None => workspace,
@@ -170,6 +176,7 @@ impl Scene {
             home: self.home.clone(),
             instruction_folders: vec![self.work.clone()],
             contexts,
+            idle_after: self.idle_after,
             hooks: Arc::new(Hooks::new(Some(self.hook_files()), self.hooks.clone())),
             debug: self.debug.clone(),
             redactor: self.redactor.clone(),

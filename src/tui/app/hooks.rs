@@ -1,16 +1,18 @@
 //! `/hooks`: a list of the hooks there are, and what can be done with one of them: switching it off
 //! or on, and trying it out, which is chosen with its whole command in sight.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::domain::NoticeLevel;
-use crate::hooks::{Action, Ended, HookEvent, HookId, Row, Told, Trial};
+use crate::hooks::{Action, Ended, HookEvent, HookId, Origin, Row, Told, Trial};
 
 use super::effect::{Effect, RequestId};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::pager::{Pager, document::Document};
 use super::picker::{Beneath, Choice, Item, Picker};
+use super::title::home_path;
 
 /// What is asked of the hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +88,8 @@ pub fn answered(
         | Overlay::Rules(_) => false,
     };
     let Some(at) = model.overlays.iter().position(waits) else { return Vec::new() };
+    let (cwd, home) = (model.settings.cwd.clone(), model.settings.home.clone());
+    let near = |row| nearer(row, &cwd, home.as_deref());
     match answer {
         Ok(HookAnswer::Listed(rows)) if rows.is_empty() => {
             model.overlays.remove(at);
@@ -95,11 +99,12 @@ pub fn answered(
         }
         Ok(HookAnswer::Listed(rows)) => {
             if let Some(Overlay::Picker(picker)) = model.overlays.get_mut(at) {
-                picker.fill(id, Ok(rows.into_iter().map(listed).collect()), 0);
+                picker.fill(id, Ok(rows.into_iter().map(near).map(listed).collect()), 0);
                 picker.beneath = Beneath::Whole;
             }
         }
         Ok(HookAnswer::Tried(trial)) => {
+            let trial = Trial { hook: near(trial.hook), ..*trial };
             let document = Document::new(model.requests.issue().0, &told(&trial));
             let title = format!("{} tried out", name(&trial.hook));
             if let Some(overlay) = model.overlays.get_mut(at) {
@@ -112,6 +117,13 @@ pub fn answered(
         }
     }
     Vec::new()
+}
+
+/// With its file as people read it: relative in the working folder, or below `~`.
+fn nearer(row: Row, cwd: &Path, home: Option<&Path>) -> Row {
+    let file = &row.origin.file;
+    let file = file.strip_prefix(cwd).map_or_else(|_| home_path(file, home).into(), Path::to_owned);
+    Row { origin: Origin { file, ..row.origin }, ..row }
 }
 
 fn ask(model: &mut Model, title: &'static str, job: HookJob) -> Vec<Effect> {
