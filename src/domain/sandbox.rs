@@ -139,18 +139,63 @@ pub enum Extent {
 impl Boundary {
     /// What it does, as a phrase.
     pub fn meaning(&self) -> String {
-        let network = match &self.network {
-            Network::Off => "no network".to_owned(),
-            Network::Hosts(hosts) => {
-                let hosts: Vec<String> = hosts.iter().map(HostRule::to_string).collect();
-                format!("no network but {}", hosts.join(", "))
-            }
-            Network::On => "with the network".to_owned(),
-        };
+        format!("{}, {}", self.around(), self.reaches())
+    }
+
+    /// What keeps commands in which folder.
+    pub fn around(&self) -> String {
         let rest = match self.extent {
             Extent::Whole => "",
-            Extent::Part => "; too much is in it for all to be looked through",
+            Extent::Part => " (too big to be looked through)",
         };
-        format!("{} around {}, {network}{rest}", self.method, self.dir.display())
+        format!("{} around {}{rest}", self.method, self.dir.display())
+    }
+
+    /// What they reach.
+    pub fn reaches(&self) -> String {
+        match &self.network {
+            Network::Off => "no network".to_owned(),
+            Network::Hosts(hosts) => {
+                let named: Vec<String> =
+                    hosts.iter().take(NAMED).map(HostRule::to_string).collect();
+                let more = match hosts.len().saturating_sub(NAMED) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                format!("no network but {}{more}", named.join(", "))
+            }
+            Network::On => "with the network".to_owned(),
+        }
+    }
+}
+
+/// As many hosts are named in a phrase.
+const NAMED: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_force_is_said_in_a_few_words() {
+        let hosts = |listed: &[&str]| {
+            Network::Hosts(listed.iter().map(|text| text.parse().unwrap()).collect())
+        };
+        let five = ["a.org", "*.b.org", "c.org:81", "d.org", "e.org"];
+        for (network, extent, meaning) in [
+            (Network::Off, Extent::Whole, "bwrap around /w, no network"),
+            (Network::On, Extent::Whole, "bwrap around /w, with the network"),
+            (hosts(&["a.org"]), Extent::Whole, "bwrap around /w, no network but a.org"),
+            (
+                hosts(&five),
+                Extent::Part,
+                "bwrap around /w (too big to be looked through), no network but a.org, *.b.org, \
+                 c.org:81 and 2 more",
+            ),
+        ] {
+            let boundary =
+                Boundary { method: Method::Bubblewrap, dir: "/w".into(), network, extent };
+            assert_eq!(boundary.meaning(), meaning);
+        }
     }
 }

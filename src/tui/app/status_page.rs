@@ -86,7 +86,8 @@ fn about(model: &Model) -> Vec<Row> {
         ("model", (!status.model.is_empty()).then(|| status.model.clone())),
         ("window", status.window.map(window)),
         ("mode", Some(status.mode.name().to_owned())),
-        ("sandbox", model.settings.boundary.as_ref().map(Boundary::meaning)),
+        ("sandbox", model.settings.boundary.as_ref().map(Boundary::around)),
+        ("network", model.settings.boundary.as_ref().map(Boundary::reaches)),
     ];
     rows.extend(pairs.into_iter().filter_map(|(name, value)| Some(Row::Pair(name, value?))));
     rows
