@@ -2,14 +2,15 @@
 //! either.
 //!
 //! A rule that names a path says where it is; one with a wildcard is looked for from where its
-//! wildcards begin. What is made later, a second name of the same file, and what is in git's
+//! wildcards begin, but for folders of other people's programs and git's own, unless it names them.
+//! What is made later, a second name of the same file, and what is in git's
 //! history are not found. A rule on all reading (`Read` alone) is for slug's own tools.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::places::ENTRIES;
+use super::places::{ENTRIES, NOT_ENTERED};
 use super::{Found, Look, SandboxError, kind};
 use crate::domain::{Extent, Spot, SpotKind};
 use crate::permissions::pattern::PathPattern;
@@ -55,9 +56,16 @@ pub(super) fn find(dir: &Path, disk: &dyn Look, rules: &RuleSet) -> Result<Hidde
     };
     for start in first.into_iter().chain(starts) {
         let found = search.disk.at(&start);
-        search.look_at(start, found);
+        search.look_at(start, found, Below::Too);
     }
     search.run()
+}
+
+/// Whether what is in a folder is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Below {
+    Too,
+    Not,
 }
 
 struct Search<'a> {
@@ -82,7 +90,9 @@ impl Search<'_> {
                     return Ok(self.hidden);
                 }
                 self.left -= 1;
-                self.look_at(folder.join(name), found);
+                let others = name == ".git" || NOT_ENTERED.iter().any(|other| name == *other);
+                let below = if others { Below::Not } else { Below::Too };
+                self.look_at(folder.join(name), found, below);
             }
             if self.hidden.spots.len() > MOST {
                 return Err(SandboxError::TooManyHidden { dir: self.dir.to_owned(), most: MOST });
@@ -91,13 +101,13 @@ impl Search<'_> {
         Ok(self.hidden)
     }
 
-    fn look_at(&mut self, path: PathBuf, found: Found) {
+    fn look_at(&mut self, path: PathBuf, found: Found, below: Below) {
         // Nothing of a file system that the kernel makes up.
         if ["/proc", "/sys", "/dev"].iter().any(|root| path.starts_with(root)) {
             return;
         }
         if !self.patterns.iter().any(|pattern| pattern.is_match(&path)) {
-            if found == Found::Folder {
+            if found == Found::Folder && below == Below::Too {
                 self.folders.push_back(path);
             }
             return;

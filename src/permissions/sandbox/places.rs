@@ -12,7 +12,7 @@ use crate::permissions::paths::{FILES, FILES_BELOW, FOLDERS};
 pub(super) const ENTRIES: usize = 20_000;
 
 /// Folders that are full of other people's programs: what runs there runs as those do.
-const NOT_ENTERED: [&str; 4] = ["node_modules", "target", ".venv", "venv"];
+pub(super) const NOT_ENTERED: [&str; 4] = ["node_modules", "target", ".venv", "venv"];
 
 /// What of a folder takes orders, while it is looked for.
 pub(super) struct Places<'a> {
