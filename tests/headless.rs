@@ -454,6 +454,19 @@ fn s90_what_the_sandbox_refuses_of_the_network_is_the_last_line_of_the_result() 
 }
 
 #[test]
+fn s90_hosts_that_cannot_be_told_apart_are_none_and_slug_says_so() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("config.toml", "[sandbox]\nmethod = \"landlock\"\nhosts = [\"a.example\"]\n");
+    server.reply(Reply::text("Done."));
+    let ran = desk.ask(&server, &["--sandbox", ".", "-p", "go"]);
+    if ran.code == Some(78) {
+        eprintln!("skipped: {}", ran.err);
+        return;
+    }
+    assert!(ran.err.contains("landlock cannot tell hosts apart"), "{}", ran.told());
+}
+
+#[test]
 fn s49_a_rule_of_the_persons_holds_for_what_no_rule_can_see() {
     for method in ["bwrap", "landlock"] {
         let desk = Desk::new();

@@ -143,7 +143,8 @@ impl HostRule {
         let fits = self.port.map_or(USUAL_PORTS.contains(&port), |listed| listed == port);
         match (&self.host, self.port, self.below) {
             _ if !self.names(host) || !fits => Reach::Nothing,
-            (Host::Address(_), _, _) | (Host::Name(_), Some(_), Below::No) => Reach::Anything,
+            (Host::Address(_), _, _) => Reach::Anything,
+            (Host::Name(_), Some(_), Below::No) => Reach::Private,
             (Host::Name(_), None, _) | (Host::Name(_), Some(_), Below::Yes) => Reach::Public,
         }
     }
@@ -156,8 +157,30 @@ pub enum Reach {
     Nothing,
     /// To addresses of the public network.
     Public,
-    /// Wherever the name leads: it is listed with this port, or as this address.
+    /// To those of this machine and the network around it, too: it is listed with this port. Not
+    /// to link-local ones, behind which a cloud hands out keys.
+    Private,
+    /// To this very address, which is listed.
     Anything,
+}
+
+impl Reach {
+    /// Whether a request may go to an address that the host leads to.
+    pub fn allows(self, address: IpAddr) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Public => is_public(address),
+            Self::Private => !is_link_local(address.to_canonical()),
+            Self::Anything => true,
+        }
+    }
+}
+
+fn is_link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    }
 }
 
 /// How far `rules` let a request for `host` at `port` go.
@@ -167,7 +190,7 @@ pub fn reach(rules: &[HostRule], host: &Host, port: u16) -> Reach {
 
 /// Whether an address belongs to the public network, and not to this machine, to the network around
 /// it, or to nobody. An IPv4 address inside an IPv6 one counts as itself.
-pub fn is_public(address: IpAddr) -> bool {
+fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => {
@@ -267,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_list_names_hosts_by_their_whole_name() {
-        use Reach::{Anything, Nothing, Public};
+        use Reach::{Anything, Nothing, Private, Public};
         for (listed, asked, reach) in [
             ("example.org", "example.org:443", Public),
             ("Example.ORG.", "eXample.org.:80", Public),
@@ -280,7 +303,7 @@ mod tests {
             ("*.example.org", "example.org:443", Nothing),
             ("*.example.org", "badexample.org:443", Nothing),
             ("*.example.org:8443", "www.example.org:8443", Public),
-            ("example.org:8443", "example.org:8443", Anything),
+            ("example.org:8443", "example.org:8443", Private),
             ("example.org:8443", "example.org:443", Nothing),
             ("127.0.0.1:8000", "127.0.0.1:8000", Anything),
             ("127.0.0.1:8000", "127.0.0.1:8001", Nothing),
@@ -291,7 +314,7 @@ mod tests {
             assert_eq!(goes(&[listed], asked), reach, "{listed} {asked}");
         }
         assert_eq!(goes(&[], "example.org:443"), Nothing);
-        assert_eq!(goes(&["a.org", "b.org:443", "b.org"], "b.org:443"), Anything);
+        assert_eq!(goes(&["a.org", "b.org:443", "b.org"], "b.org:443"), Private);
     }
 
     #[test]
@@ -301,6 +324,24 @@ mod tests {
         }
         for text in ["", "*", "*.", "**.org", "a.*.org", "*.127.0.0.1", "https://a.org", "a.org/"] {
             assert_eq!(text.parse::<HostRule>(), Err(NoHost), "{text}");
+        }
+    }
+
+    #[test]
+    fn s85_how_a_host_is_listed_says_where_it_may_lead() {
+        use Reach::{Anything, Nothing, Private, Public};
+        for (address, reaches) in [
+            ("1.1.1.1", [false, true, true, true]),
+            ("127.0.0.1", [false, false, true, true]),
+            ("10.0.0.1", [false, false, true, true]),
+            ("fd12::1", [false, false, true, true]),
+            ("169.254.169.254", [false, false, false, true]),
+            ("::ffff:169.254.169.254", [false, false, false, true]),
+            ("fe80::1", [false, false, false, true]),
+        ] {
+            let allows = [Nothing, Public, Private, Anything]
+                .map(|reach| reach.allows(address.parse().unwrap()));
+            assert_eq!(allows, reaches, "{address}");
         }
     }
 

@@ -41,7 +41,7 @@ pub use budget::{Budget, Budgets, NoBudget};
 pub use dialect::Dialect;
 pub use diff::{Around, Diff, DiffLine, Hunk, LineEnd, LineTag, ModeChange};
 pub use fold::Fold;
-pub use hosts::{Host, HostRule, NoHost, Reach, authority, is_public, reach};
+pub use hosts::{Host, HostRule, NoHost, Reach, authority, reach};
 pub use ids::{CallId, ContentHash, EntryId, JsonHasher, SessionId, TurnId};
 pub use image::{Attached, Image, MediaType, Typed};
 pub use message::{Block, CallInput, Message, Role, StopReason, ToolCall};

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
-use slug_code::agent::{Command, Event, Person, Start};
-use slug_code::domain::{Answer, Matter, Mode, ToolStatus};
+use slug_code::agent::{Command, Event, Person, RuleOrder, Start};
+use slug_code::domain::{Answer, Matter, Mode, RuleKind, ToolStatus};
+use slug_code::permissions::store::RuleEdit;
 use slug_code::session::{Entry, TurnOutcome};
 use slug_code::tools::{Exit, ExitCause, ProcessError, Processes, Script};
 use tokio_util::sync::CancellationToken;
@@ -97,6 +98,21 @@ async fn s118_without_a_person_nothing_runs_outside() {
     let (told, _) = rig.result("c");
     assert!(told.contains("Nobody is there to let it run outside"), "{told}");
     assert!(scene.processes.happened().is_empty());
+    rig.close().await;
+}
+
+/// Each command is kept from what the rules deny when it starts, however they came to be.
+#[tokio::test(flavor = "multi_thread")]
+async fn s49_the_sandbox_knows_the_rules_as_they_are() {
+    let scene = scene(MARK);
+    scene.settings(&json!({"permissions": {"deny": ["Read(.env)"]}}));
+    let mut rig = scene.open(Start::New).await;
+    let hides = |name: &str| scene.readers.now().hides(&scene.work.join(name));
+    assert_eq!((hides(".env"), hides("key")), (true, false));
+    let edit = RuleEdit::Add((RuleKind::Deny, "Read(key)".to_owned()));
+    rig.tell(Command::Rules(RuleOrder::Change { file: None, edit })).await;
+    rig.until("the rules", |event| matches!(event, Event::Rules(_))).await;
+    assert_eq!((hides(".env"), hides("key")), (true, true));
     rig.close().await;
 }
 

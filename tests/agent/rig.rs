@@ -16,6 +16,7 @@ use slug_code::domain::{
 };
 use slug_code::hooks::{HookFiles, Hooks};
 use slug_code::permissions::Workspace;
+use slug_code::permissions::sandbox::ReadRules;
 use slug_code::permissions::store::ProjectFiles;
 use slug_code::platform::debug_log::DebugLog;
 use slug_code::platform::redact::Redactor;
@@ -60,6 +61,8 @@ pub struct Scene {
     pub redactor: Redactor,
     pub hooks: Arc<FakeHooks>,
     pub idle_after: Duration,
+    /// What commands in the sandbox are told of the rules.
+    pub readers: Arc<ReadRules>,
 }
 
 impl Scene {
@@ -97,6 +100,7 @@ impl Scene {
             redactor: Redactor::default(),
             hooks: Arc::new(FakeHooks::default()),
             idle_after: Duration::ZERO,
+            readers: Arc::default(),
             work,
             home,
         }
@@ -133,7 +137,7 @@ impl Scene {
         let around = |_: &Arc<dyn Processes>| Outside {
             boundary,
             processes: self.processes.clone(),
-            readers: Arc::default(),
+            readers: self.readers.clone(),
         };
         let workspace = match &self.sandbox {
             Some(_) => workspace.with_sandbox(&self.work),

@@ -60,6 +60,8 @@ mod tests {
         let bwrap = at(Method::Bubblewrap, Network::Off);
         let landlock = at(Method::Landlock, Network::Off);
         let open = at(Method::Bubblewrap, Network::On);
+        let listed = at(Method::Bubblewrap, Network::Hosts(vec!["a.org".parse().unwrap()]));
+        let refused = "[the sandbox refused the network to b.org:443. …]";
         let rofs = "touch: cannot touch '/etc/x': Read-only file system";
         let denied = "bash: /etc/x: Permission denied";
         let dns = "curl: (6) Could not resolve host: example.com";
@@ -70,6 +72,8 @@ mod tests {
             (&landlock, denied, true),
             (&bwrap, dns, true),
             (&open, dns, false),
+            (&listed, refused, true),
+            (&listed, dns, true),
             (&bwrap, "error[E0308]: mismatched types", false),
             (&bwrap, "", false),
         ] {

@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::refused::Refused;
-use crate::domain::{Host, HostRule, Reach, is_public, reach};
+use crate::domain::{Host, HostRule, Reach, reach};
 use head::{Wanted, Way};
 
 /// Connections at one time; more wait.
@@ -110,7 +110,7 @@ async fn connect(hosts: &[HostRule], host: &Host, port: u16) -> Result<TcpStream
     };
     let allowed: Vec<SocketAddr> = found
         .into_iter()
-        .filter(|address| reach == Reach::Anything || is_public(*address))
+        .filter(|address| reach.allows(*address))
         .map(|address| SocketAddr::new(address, port))
         .collect();
     if allowed.is_empty() {
