@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 use crate::domain::{CallId, NoticeLevel, TurnId};
-use crate::session::{BlobError, Blobs, Entry, FileChanged};
+use crate::session::{BlobError, Blobs, ChangedBy, Entry, FileChanged, FileKind, Image};
 use crate::tools::FileChange;
 
 use super::Event;
@@ -62,11 +62,16 @@ impl Keeper {
     async fn keep_change(&self, change: FileChange) {
         let blobs = self.blobs.clone();
         let kept = tokio::task::spawn_blocking(move || {
-            let before = change.before.as_deref().map(|bytes| blobs.put(bytes)).transpose()?;
-            let after = blobs.put(&change.after)?;
             let mode = std::fs::metadata(&change.path).ok();
             let mode = mode.map(|metadata| metadata.permissions().mode() & 0o7777);
-            Ok::<_, BlobError>(FileChanged { path: change.path, before, after, mode })
+            let image = |hash| Image { kind: FileKind::File, hash, mode };
+            let before = change.before.as_deref().map(|bytes| blobs.put(bytes)).transpose()?;
+            let after = blobs.put(&change.after)?;
+            // Links on the way may be others when it is undone.
+            let real = change.path.canonicalize().ok().filter(|real| *real != change.path);
+            let (before, after) = (before.map(image), Some(image(after)));
+            let changed = FileChanged::new(change.path, before, after, ChangedBy::Tool);
+            Ok::<_, BlobError>(FileChanged { real, ..changed })
         })
         .await;
         match kept {

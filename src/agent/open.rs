@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::{SessionId, TurnId};
+use crate::session::undo::Rewinds;
 use crate::session::{
     Conversation, Entry, LogHandle, Record, SessionHeader, Store, StoreError, TurnOutcome,
 };
@@ -41,18 +42,14 @@ impl Open {
     pub(super) fn stored(log: LogHandle, records: &[Record], events: &Events) -> Self {
         let mut open = Self { id: log.session(), ..Self::new() };
         open.journal = Some(Arc::new(Journal::new(log, events.clone())));
-        for record in records {
-            open.take(record);
-        }
+        open.fold(records);
         open
     }
 
     /// A session that can be read and forked but not gone on with, for this reason.
     pub(super) fn read_only(id: SessionId, records: &[Record], reason: String) -> Self {
         let mut open = Self { id, read_only: Some(reason), ..Self::new() };
-        for record in records {
-            open.take(record);
-        }
+        open.fold(records);
         open
     }
 
@@ -105,6 +102,18 @@ impl Open {
         }
     }
 
+    /// Goes on from all records of the log.
+    pub(super) fn fold(&mut self, records: &[Record]) {
+        let rewinds = Rewinds::of(records);
+        self.was_interrupted = false;
+        for (at, record) in records.iter().enumerate() {
+            if let (Entry::TurnEnd(end), true) = (&record.entry, rewinds.is_live(at)) {
+                self.was_interrupted = end.outcome == TurnOutcome::Interrupted;
+            }
+        }
+        self.conversation = Conversation::of(records);
+    }
+
     fn take(&mut self, record: &Record) {
         match &record.entry {
             Entry::TurnEnd(end) => self.was_interrupted = end.outcome == TurnOutcome::Interrupted,
@@ -113,6 +122,8 @@ impl Open {
             | Entry::ToolStarted { .. }
             | Entry::Permission(_)
             | Entry::FileChange(_)
+            | Entry::NotCovered(_)
+            | Entry::Rewind(_)
             | Entry::Compaction(_)
             | Entry::Interrupted
             | Entry::Title { .. }

@@ -13,6 +13,7 @@ use crate::domain::{
     RuleSource, SessionId, Source, StopReason, Todo, ToolStatus, TurnId, Usage,
 };
 
+use super::change::{FileChanged, NotCovered, Rewind};
 use super::files::serialize_path;
 
 /// One line.
@@ -58,8 +59,12 @@ pub enum Entry {
     },
     /// A permission question and its answer. History: a resume restores no powers from it.
     Permission(PermissionEntry),
-    /// A tool wrote a file.
+    /// A file was made, changed or removed.
     FileChange(FileChanged),
+    /// What a command changed, and nothing was kept of.
+    NotCovered(NotCovered),
+    /// The person went back in the session, or forth again.
+    Rewind(Rewind),
     /// Older parts of the conversation are no longer sent in full.
     Compaction(Compaction),
     /// The person stopped the turn.
@@ -180,22 +185,6 @@ pub struct PermissionEntry {
     /// The rule that decided or was saved, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleSource>,
-}
-
-/// A file that a tool wrote. The contents are kept by hash under `blobs/`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileChanged {
-    /// The file, absolute.
-    #[serde(serialize_with = "serialize_path")]
-    pub path: PathBuf,
-    /// The content before; absent when there was no file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<ContentHash>,
-    /// The content after.
-    pub after: ContentHash,
-    /// Its permission bits then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<u32>,
 }
 
 /// What is no longer sent in full.

@@ -13,6 +13,7 @@ use crate::domain::{
 
 use super::spending::Spending;
 use super::title::note_title;
+use super::undo::Rewinds;
 use super::{Compaction, Entry, MessageEntry, Record};
 
 /// What is known at the end of a log.
@@ -85,12 +86,15 @@ fn first_of_kept_turns(records: &[Record]) -> Option<EntryId> {
 }
 
 fn messages(records: &[Record]) -> impl DoubleEndedIterator<Item = (&Record, &MessageEntry)> {
-    records.iter().filter_map(|record| match &record.entry {
-        Entry::Message(said) => Some((record, said)),
+    let rewinds = Rewinds::of(records);
+    records.iter().enumerate().filter_map(move |(at, record)| match &record.entry {
+        Entry::Message(said) => rewinds.is_live(at).then_some((record, said)),
         Entry::Session(_)
         | Entry::ToolStarted { .. }
         | Entry::Permission(_)
         | Entry::FileChange(_)
+        | Entry::NotCovered(_)
+        | Entry::Rewind(_)
         | Entry::Compaction(_)
         | Entry::Interrupted
         | Entry::TurnEnd(_)
@@ -121,15 +125,21 @@ impl Default for Conversation {
 
 impl Conversation {
     /// The conversation after all of `records`.
-    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+    pub fn of(records: &[Record]) -> Self {
+        let rewinds = Rewinds::of(records);
         let mut conversation = Self::default();
-        for record in records {
-            conversation.apply(record);
+        for (at, record) in records.iter().enumerate() {
+            if rewinds.is_live(at) {
+                conversation.apply(record);
+            } else {
+                conversation.pass_over(record);
+            }
         }
         conversation
     }
 
-    /// The conversation after one more record.
+    /// The conversation after one more record. After a rewind it has to be made anew from all of
+    /// them.
     pub fn apply(&mut self, record: &Record) {
         self.next_turn = self.next_turn.max(record.turn.next());
         note_title(&mut self.title, &record.entry);
@@ -153,10 +163,23 @@ impl Conversation {
             Entry::ToolStarted { .. }
             | Entry::Permission(_)
             | Entry::FileChange(_)
+            | Entry::NotCovered(_)
+            | Entry::Rewind(_)
             | Entry::Interrupted
             | Entry::TurnEnd(_)
             | Entry::Title { .. }
             | Entry::Mode { .. } => {}
+        }
+    }
+
+    /// What holds of a record that the person went back before: it was paid for.
+    fn pass_over(&mut self, record: &Record) {
+        if let Entry::Message(said) = &record.entry {
+            self.next_turn = self.next_turn.max(record.turn.next());
+            note_title(&mut self.title, &record.entry);
+            self.spend(record, said);
+        } else if !matches!(record.entry, Entry::Compaction(_) | Entry::Todo { .. }) {
+            self.apply(record);
         }
     }
 

@@ -292,10 +292,12 @@ fn reach_of(entry: &Entry) -> Reach {
         },
         Entry::ToolStarted { .. }
         | Entry::Permission(_)
+        | Entry::Rewind(_)
         | Entry::TurnEnd(_)
         | Entry::Mode { .. } => Reach::Disk,
         Entry::Session(_)
         | Entry::FileChange(_)
+        | Entry::NotCovered(_)
         | Entry::Compaction(_)
         | Entry::Interrupted
         | Entry::Title { .. }
@@ -307,12 +309,13 @@ fn reach_of(entry: &Entry) -> Reach {
 /// After which entries lists should know more.
 fn changes_lists(entry: &Entry) -> bool {
     match entry {
-        Entry::TurnEnd(_) | Entry::Title { .. } => true,
+        Entry::TurnEnd(_) | Entry::Title { .. } | Entry::Rewind(_) => true,
         Entry::Session(_)
         | Entry::Message(_)
         | Entry::ToolStarted { .. }
         | Entry::Permission(_)
         | Entry::FileChange(_)
+        | Entry::NotCovered(_)
         | Entry::Compaction(_)
         | Entry::Interrupted
         | Entry::Todo { .. }

@@ -105,9 +105,14 @@ impl Meta {
                 self.part(record, said);
             }
             Entry::Model { model, .. } => self.model.clone_from(model),
+            Entry::Rewind(rewind) => {
+                self.message_count = rewind.messages;
+                self.summary.clone_from(&rewind.summary);
+            }
             Entry::ToolStarted { .. }
             | Entry::Permission(_)
             | Entry::FileChange(_)
+            | Entry::NotCovered(_)
             | Entry::Compaction(_)
             | Entry::Interrupted
             | Entry::TurnEnd(_)

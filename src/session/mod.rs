@@ -5,6 +5,7 @@
 
 mod blobs;
 mod branches;
+mod change;
 mod choices;
 mod disk;
 mod drafts;
@@ -25,15 +26,19 @@ mod search;
 mod spending;
 mod store;
 mod title;
+pub mod undo;
 mod writer;
 
 pub use blobs::{BlobError, Blobs};
 pub use branches::{Branch, Comparison, FileDelta, SaidThere};
+pub use change::{
+    ChangedBy, FileChanged, FileKind, Image, NotCovered, Rewind, Rewound, Uncovered, Unwatched, Why,
+};
 pub use choices::{Favourites, Grouping, LastModel, LastModels};
 pub use drafts::{Draft, DraftError, Drafts};
 pub use entry::{
-    Compaction, Entry, FileChanged, MessageEntry, PermissionEntry, Record, ResultInfo,
-    SessionHeader, TurnEnd, TurnOutcome,
+    Compaction, Entry, MessageEntry, PermissionEntry, Record, ResultInfo, SessionHeader, TurnEnd,
+    TurnOutcome,
 };
 pub use filter::{Facts, Filter, date};
 pub use fold::{CompactionStage, Conversation, compaction_for};

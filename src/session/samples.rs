@@ -12,8 +12,9 @@ use crate::domain::{
 };
 
 use super::{
-    Compaction, Entry, FileChanged, MessageEntry, PermissionEntry, Record, ResultInfo,
-    SessionHeader, TurnEnd, TurnOutcome,
+    ChangedBy, Compaction, Entry, FileChanged, FileKind, Image, MessageEntry, NotCovered,
+    PermissionEntry, Record, ResultInfo, Rewind, Rewound, SessionHeader, TurnEnd, TurnOutcome,
+    Uncovered, Unwatched, Why,
 };
 
 /// A header for a session in `cwd`.
@@ -118,10 +119,22 @@ pub(super) fn every_kind() -> Vec<Entry> {
             approved_by: "once".into(),
         },
         Entry::FileChange(FileChanged {
-            path: "/home/me/a".into(),
-            before: None,
-            after: hash.clone(),
-            mode: Some(0o644),
+            real: Some("/home/you/a".into()),
+            ..FileChanged::new(
+                "/home/me/a".into(),
+                Some(Image { kind: FileKind::Link, hash: hash.clone(), mode: None }),
+                Some(Image { kind: FileKind::File, hash: hash.clone(), mode: Some(0o644) }),
+                ChangedBy::Command,
+            )
+        }),
+        Entry::NotCovered(NotCovered {
+            files: vec![Uncovered { path: "/home/me/b".into(), why: Why::TooLarge }],
+            more: 2,
+            folder: Some(Unwatched::TooManyFiles),
+        }),
+        Entry::Rewind(Rewind {
+            left: vec!["/home/me/c".into()],
+            ..rewind(EntryId::generate(), Rewound::Files)
         }),
         Entry::Message(MessageEntry {
             result: Some(ResultInfo {
@@ -159,6 +172,19 @@ pub(super) fn every_kind() -> Vec<Entry> {
             cost: Some(Money::from_nanos(1_234_567)),
         }),
     ]
+}
+
+/// Going back before a message, with no file.
+pub(super) fn rewind(before: EntryId, what: Rewound) -> Rewind {
+    Rewind {
+        before,
+        redoes: None,
+        what,
+        files: Vec::new(),
+        left: Vec::new(),
+        messages: 1,
+        summary: Some("an answer".into()),
+    }
 }
 
 /// The lines of a log.

@@ -31,6 +31,8 @@ pub(super) fn note_title(title: &mut Option<String>, entry: &Entry) {
         | Entry::ToolStarted { .. }
         | Entry::Permission(_)
         | Entry::FileChange(_)
+        | Entry::NotCovered(_)
+        | Entry::Rewind(_)
         | Entry::Compaction(_)
         | Entry::Interrupted
         | Entry::TurnEnd(_)

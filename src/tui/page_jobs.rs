@@ -75,9 +75,9 @@ fn net(blobs: &Blobs, file: &ChangedFile, root: &Path) -> Net {
         Err(reason) => return named(Content::Unknown(reason), Since::Nothing, None),
     };
     let since = match &now {
-        None => Since::Deleted,
-        Some(now) if ContentHash::of(&now.bytes) != file.after => Since::Changed,
-        Some(_) => Since::Nothing,
+        None if file.after.is_some() => Since::Deleted,
+        Some(now) if Some(ContentHash::of(&now.bytes)) != file.after => Since::Changed,
+        None | Some(_) => Since::Nothing,
     };
     let mode = now.as_ref().map(|now| now.mode).or(file.mode);
     let before = file.before.as_ref().map(|hash| kept(blobs, hash)).transpose();
@@ -168,7 +168,7 @@ mod tests {
             let file = ChangedFile {
                 path,
                 before: before.map(|bytes| blobs.put(bytes).unwrap()),
-                after: blobs.put(after).unwrap(),
+                after: Some(blobs.put(after).unwrap()),
                 mode,
             };
             let job = PageJob::Changes { files: vec![file], cwd: self.folder.path().to_owned() };
@@ -215,7 +215,8 @@ mod tests {
         fs::write(&path, "ls\n").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         let hash = home.store.blobs().put(b"ls\n").unwrap();
-        let file = ChangedFile { path, before: Some(hash.clone()), after: hash, mode: Some(0o644) };
+        let file =
+            ChangedFile { path, before: Some(hash.clone()), after: Some(hash), mode: Some(0o644) };
         let net = net(home.store.blobs(), &file, home.folder.path());
         assert_eq!(net.diff().unwrap().mode, Some(ModeChange { old: 0o644, new: 0o755 }));
     }

@@ -41,8 +41,8 @@ pub struct ChangedFile {
     pub path: PathBuf,
     /// Its content before the first change; `None` where there was no file.
     pub before: Option<ContentHash>,
-    /// Its content after the last one.
-    pub after: ContentHash,
+    /// Its content after the last one; `None` where that removed it.
+    pub after: Option<ContentHash>,
     /// Its permissions then, where the log says.
     pub mode: Option<u32>,
 }
@@ -416,14 +416,15 @@ fn page_of(model: &mut Model) -> Option<&mut ChangesPage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::{ChangedBy, FileKind, Image};
 
     fn change(path: &str, before: Option<&str>, after: &str) -> FileChanged {
-        FileChanged {
-            path: path.into(),
-            before: before.map(|text| ContentHash::of(text.as_bytes())),
-            after: ContentHash::of(after.as_bytes()),
-            mode: None,
-        }
+        let image = |text: &str| {
+            let hash = ContentHash::of(text.as_bytes());
+            Image { kind: FileKind::File, hash, mode: None }
+        };
+        let before = before.map(image);
+        FileChanged::new(path.into(), before, Some(image(after)), ChangedBy::Tool)
     }
 
     #[test]

@@ -215,6 +215,8 @@ fn note(model: &mut Model, record: &Record) {
         Entry::Session(_)
         | Entry::ToolStarted { .. }
         | Entry::Permission(_)
+        | Entry::NotCovered(_)
+        | Entry::Rewind(_)
         | Entry::Interrupted
         | Entry::TurnEnd(_)
         | Entry::Model { .. }

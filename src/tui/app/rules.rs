@@ -351,6 +351,8 @@ fn refusal(record: &Record) -> Option<Refused> {
         | Entry::ToolStarted { .. }
         | Entry::Permission(_)
         | Entry::FileChange(_)
+        | Entry::NotCovered(_)
+        | Entry::Rewind(_)
         | Entry::Compaction(_)
         | Entry::Interrupted
         | Entry::TurnEnd(_)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::{Around, ContentHash, Diff, ModeChange};
-use crate::session::{Entry, FileChanged, Record};
+use crate::session::{ChangedBy, Entry, FileChanged, FileKind, Image, Record};
 use crate::tui::app::changes::{Content, Net, Since};
 use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::{Effect, Msg};
@@ -12,13 +12,12 @@ use crate::tui::scene::{Scene, record, recorded, screen};
 const ROOT: &str = "/home/me/src/webshop";
 
 fn change(path: &str) -> Record {
-    let hash = |text: &str| ContentHash::of(text.as_bytes());
-    record(Entry::FileChange(FileChanged {
-        path: format!("{ROOT}/{path}").into(),
-        before: Some(hash("before")),
-        after: hash("after"),
-        mode: Some(0o644),
-    }))
+    let image = |text: &str| {
+        let hash = ContentHash::of(text.as_bytes());
+        Some(Image { kind: FileKind::File, hash, mode: Some(0o644) })
+    };
+    let (path, by) = (format!("{ROOT}/{path}").into(), ChangedBy::Tool);
+    record(Entry::FileChange(FileChanged::new(path, image("before"), image("after"), by)))
 }
 
 fn net(name: &str, content: Content, since: Since) -> Net {

@@ -30,6 +30,8 @@ impl Transcript {
             | Entry::ToolStarted { .. }
             | Entry::Permission(_)
             | Entry::FileChange(_)
+            | Entry::NotCovered(_)
+            | Entry::Rewind(_)
             | Entry::Title { .. }
             | Entry::Todo { .. }
             | Entry::Model { .. }

@@ -1,0 +1,302 @@
+//! What becomes of each file, before anything is done to it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use similar::DiffOp;
+
+use crate::domain::{ContentHash, align};
+use crate::session::{Entry, FileChanged, FileKind, Image, NotCovered, Record, Rewind};
+
+use super::merge::merge;
+
+/// What planning has to know of the machine.
+pub trait World {
+    /// What is at a path now.
+    fn seen(&self, path: &Path) -> Seen;
+    /// A content that was kept.
+    fn content(&self, hash: &ContentHash) -> Option<Vec<u8>>;
+}
+
+/// What is at a path now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// Nothing.
+    Nothing,
+    /// A file or a link, with its content.
+    There(Image, Vec<u8>),
+    /// Something that is not touched, in a few words.
+    Other(String),
+}
+
+/// What becomes of all files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FilesPlan {
+    /// Each file that was changed, in the order of the first change.
+    pub files: Vec<PlannedFile>,
+    /// What commands changed and nothing is known of.
+    pub not_covered: Vec<NotCovered>,
+}
+
+/// What becomes of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedFile {
+    /// The file, absolute.
+    pub path: PathBuf,
+    /// What is there now, where that is known.
+    pub now: Option<Image>,
+    /// What is to be done.
+    pub act: Act,
+    /// Lines that come and lines that go, where there are lines.
+    pub lines: Option<(usize, usize)>,
+}
+
+/// What is to be done to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Act {
+    /// Nothing: it is as it is wanted.
+    Nothing,
+    /// This is put there.
+    Put(Put),
+    /// It is removed.
+    Remove,
+    /// It is left as it is, because of this.
+    Leave(Left),
+}
+
+/// What is put at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Put {
+    /// What it will be.
+    pub image: Image,
+    /// Its content.
+    pub bytes: Vec<u8>,
+    /// Whether it is a merge with what the person has changed since.
+    pub is_merged: bool,
+}
+
+/// Why a file is left as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Left {
+    /// The person has changed the same lines since.
+    SameLines,
+    /// It was made by slug, and the person has changed it since.
+    Changed,
+    /// The person has removed it since.
+    Removed,
+    /// It was removed by slug, and the person has made it anew.
+    MadeAnew,
+    /// What it held is no longer kept.
+    Lost,
+    /// It is something else now.
+    Other(String),
+}
+
+impl FilesPlan {
+    /// The files that would be written or removed.
+    pub fn touched(&self) -> impl Iterator<Item = &PlannedFile> {
+        self.files.iter().filter(|file| matches!(file.act, Act::Put(_) | Act::Remove))
+    }
+
+    /// The files that are left as they are, though they should not.
+    pub fn left(&self) -> impl Iterator<Item = &PlannedFile> {
+        self.files.iter().filter(|file| matches!(file.act, Act::Leave(_)))
+    }
+}
+
+/// What becomes of the files when the person goes back before the record at `start`.
+pub fn back(records: &[Record], start: usize, world: &dyn World) -> FilesPlan {
+    let mut histories = Histories::default();
+    let mut not_covered = Vec::new();
+    for record in records.get(start..).unwrap_or_default() {
+        if let Entry::FileChange(change) = &record.entry {
+            histories.take(change);
+        } else if let Entry::Rewind(rewind) = &record.entry {
+            histories.intend(&rewind.files);
+        } else if let Entry::NotCovered(what) = &record.entry {
+            not_covered.push(what.clone());
+        }
+    }
+    FilesPlan { files: histories.planned(world), not_covered }
+}
+
+/// What becomes of the files when a rewind is taken back.
+pub fn again(rewind: &Rewind, world: &dyn World) -> FilesPlan {
+    let mut histories = Histories::default();
+    for change in &rewind.files {
+        histories.take(change);
+    }
+    FilesPlan { files: histories.planned(world), not_covered: Vec::new() }
+}
+
+/// The changes of each file.
+#[derive(Default)]
+struct Histories<'a> {
+    order: Vec<History<'a>>,
+    places: HashMap<&'a Path, usize>,
+}
+
+struct History<'a> {
+    path: &'a Path,
+    changes: Vec<&'a FileChanged>,
+    /// A write that the log announced, and nothing says yet that it came about: slug may have died
+    /// before it, or just after.
+    intended: Option<&'a FileChanged>,
+}
+
+impl<'a> Histories<'a> {
+    fn of(&mut self, change: &'a FileChanged) -> &mut History<'a> {
+        let path = change.place();
+        let at = *self.places.entry(path).or_insert(self.order.len());
+        if at == self.order.len() {
+            self.order.push(History { path, changes: Vec::new(), intended: None });
+        }
+        &mut self.order[at]
+    }
+
+    fn take(&mut self, change: &'a FileChanged) {
+        let history = self.of(change);
+        if let Some(intended) = history.intended.take()
+            && Image::holds(intended.image_after().as_ref(), change.image_before().as_ref())
+        {
+            history.changes.push(intended);
+        }
+        history.changes.push(change);
+    }
+
+    fn intend(&mut self, changes: &'a [FileChanged]) {
+        for change in changes {
+            self.of(change).intended = Some(change);
+        }
+    }
+
+    fn planned(self, world: &dyn World) -> Vec<PlannedFile> {
+        self.order.into_iter().map(|history| history.planned(world)).collect()
+    }
+}
+
+impl History<'_> {
+    fn planned(mut self, world: &dyn World) -> PlannedFile {
+        let path = self.path.to_owned();
+        let (now, bytes) = match world.seen(self.path) {
+            Seen::Nothing => (None, Vec::new()),
+            Seen::There(image, bytes) => (Some(image), bytes),
+            Seen::Other(what) => {
+                let act = Act::Leave(Left::Other(what));
+                return PlannedFile { path, now: None, act, lines: None };
+            }
+        };
+        if let Some(intended) = self.intended.take()
+            && Image::holds(intended.image_after().as_ref(), now.as_ref())
+        {
+            self.changes.push(intended);
+        }
+        let state = State { image: now.clone(), merged: None };
+        let act = match self.taken_back(state, &bytes, world) {
+            Ok(wanted) if wanted.image == now => Act::Nothing,
+            Ok(State { image: None, .. }) => Act::Remove,
+            Ok(State { image: Some(image), merged: Some(bytes) }) => {
+                Act::Put(Put { image, bytes, is_merged: true })
+            }
+            Ok(State { image: Some(image), merged: None }) => {
+                let unchanged = now.as_ref().is_some_and(|now| now.hash == image.hash);
+                match if unchanged { Some(bytes.clone()) } else { world.content(&image.hash) } {
+                    Some(bytes) => Act::Put(Put { image, bytes, is_merged: false }),
+                    None => Act::Leave(Left::Lost),
+                }
+            }
+            Err(left) => Act::Leave(left),
+        };
+        let lines = match &act {
+            Act::Put(put) if put.image.kind == FileKind::File => counted(&bytes, &put.bytes),
+            Act::Remove => counted(&bytes, b""),
+            Act::Nothing | Act::Put(_) | Act::Leave(_) => None,
+        };
+        PlannedFile { path, now, act, lines }
+    }
+
+    /// Takes the changes back, from the last one on. Changes between which nobody else wrote count
+    /// as one.
+    fn taken_back(&self, mut state: State, now: &[u8], world: &dyn World) -> Result<State, Left> {
+        let mut rest = &self.changes[..];
+        while let Some(last) = rest.last() {
+            let joins = |pair: &[&FileChanged]| {
+                Image::holds(pair[0].image_after().as_ref(), pair[1].image_before().as_ref())
+            };
+            let run = rest.windows(2).rev().take_while(|pair| joins(pair)).count() + 1;
+            let first = rest[rest.len() - run];
+            state = state.without(first.image_before(), last.image_after(), now, world)?;
+            rest = &rest[..rest.len() - run];
+        }
+        Ok(state)
+    }
+}
+
+/// What would be at a path.
+struct State {
+    image: Option<Image>,
+    /// Its content, where it is in no record.
+    merged: Option<Vec<u8>>,
+}
+
+impl State {
+    /// This without a change from `before` to `after`.
+    fn without(
+        self,
+        before: Option<Image>,
+        after: Option<Image>,
+        now: &[u8],
+        world: &dyn World,
+    ) -> Result<Self, Left> {
+        let is = |image: &Option<Image>| Image::holds(self.image.as_ref(), image.as_ref());
+        if is(&after) || is(&before) {
+            // Permissions that the person has changed since stay theirs.
+            let mode = |image: &Option<Image>| image.as_ref().and_then(|image| image.mode);
+            let (own, left, wanted) = (mode(&self.image), mode(&after), mode(&before));
+            let mode = if own.is_some() && own != left { own } else { wanted.or(own) };
+            let merged = if is(&before) { self.merged } else { None };
+            return Ok(Self { image: before.map(|image| Image { mode, ..image }), merged });
+        }
+        let (before, after, own) = match (before, after, self.image) {
+            (Some(before), Some(after), Some(own)) => (before, after, own),
+            (_, Some(_), None) => return Err(Left::Removed),
+            (None, Some(_), Some(_)) => return Err(Left::Changed),
+            (_, None, _) => return Err(Left::MadeAnew),
+        };
+        if [&before, &after, &own].iter().any(|image| image.kind == FileKind::Link) {
+            return Err(Left::Changed);
+        }
+        let kept = |image: &Image| world.content(&image.hash).ok_or(Left::Lost);
+        let (theirs, base) = (kept(&before)?, kept(&after)?);
+        let ours = match self.merged {
+            Some(merged) => merged,
+            None if ContentHash::of(now) == own.hash => now.to_owned(),
+            None => kept(&own)?,
+        };
+        let merged = merge(&base, &ours, &theirs).ok_or(Left::SameLines)?;
+        let image = Image { hash: ContentHash::of(&merged), ..own };
+        Ok(Self { image: Some(image), merged: Some(merged) })
+    }
+}
+
+/// Longer files are not counted.
+const LARGEST: usize = 1 << 20;
+/// How long counting may take.
+const SEARCH: Duration = Duration::from_millis(50);
+
+/// Lines that come and lines that go.
+fn counted(now: &[u8], then: &[u8]) -> Option<(usize, usize)> {
+    if [now, then].iter().any(|bytes| bytes.len() > LARGEST || bytes.contains(&0)) {
+        return None;
+    }
+    let steps = align(&lines(now), &lines(then), Some(SEARCH));
+    let changed = steps.iter().filter(|step| !matches!(step, DiffOp::Equal { .. }));
+    Some(changed.fold((0, 0), |(added, removed), step| {
+        (added + step.new_range().len(), removed + step.old_range().len())
+    }))
+}
+
+fn lines(bytes: &[u8]) -> Vec<&[u8]> {
+    bytes.split_inclusive(|byte| *byte == b'\n').collect()
+}
