@@ -1,8 +1,11 @@
 //! What a front end can ask of an agent. Stopping a turn is not here: that is a token, which
 //! waits behind no queue.
 
-use super::RuleOrder;
+use std::sync::Arc;
+
+use super::{RewindPlan, RewindTo, RuleOrder};
 use crate::domain::{Answer, ApprovalId, Effort, EntryId, Mode, ModelName, SessionId, Typed};
+use crate::session::Rewound;
 
 /// Something wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +57,15 @@ pub enum Command {
         session: SessionId,
         /// The last entry taken over.
         upto: Option<EntryId>,
+    },
+    /// Tells what going back in the session, or forth again, would do.
+    PlanRewind(RewindTo),
+    /// Goes there.
+    Rewind {
+        /// What was shown of it.
+        plan: Arc<RewindPlan>,
+        /// What goes.
+        what: Rewound,
     },
     /// Changes how much is asked.
     SetMode(Mode),

@@ -13,6 +13,7 @@ use crate::domain::{
     Block, Effort, Message, Mode, NoticeLevel, Role, SessionId, TurnId, Typed, Usage,
 };
 use crate::hooks::{HookEvent, Merged};
+use crate::platform::watch::Watch;
 use crate::session::{
     Compaction, CompactionStage, Entry, MessageEntry, SessionHeader, StoreError, TurnEnd,
     TurnOutcome, compaction_for,
@@ -39,6 +40,7 @@ use super::sessions::blocking;
 use super::setup::Setup;
 use super::stop::{self, Inbox, Stop};
 use super::turn::{Limits, Turn};
+use super::witness;
 use super::{Command, Event, request};
 
 /// How many events may wait for the front end.
@@ -93,6 +95,8 @@ pub(super) struct Agent {
     pub(super) prefix: Prefix,
     pub(super) allowance: Allowance,
     pub(super) background: Background,
+    /// What commands change.
+    watch: Arc<Watch>,
     /// What the hooks of the session's start are about to say.
     pub(super) session_start: Option<JoinHandle<Merged>>,
     /// When hooks are told that slug waits for the person.
@@ -136,6 +140,7 @@ impl Agent {
             prefix: Prefix::default(),
             allowance: Allowance::new(setup.budgets),
             background: Background::default(),
+            watch: Arc::new(Watch::new(setup.workspace.root().to_owned(), setup.home.clone())),
             session_start: None,
             idle_at: None,
             setup,
@@ -219,6 +224,8 @@ impl Agent {
                 }
                 self.session_changed(&left, "resume");
             }
+            Command::PlanRewind(to) => self.plan_rewind(to).await,
+            Command::Rewind { plan, what } => self.rewind(plan, what).await,
             Command::SetModel(typed) => self.set_model(&typed).await,
             Command::UseModel(model) => self.use_model(model).await,
             Command::SetEffort(effort) => self.set_effort(effort).await,
@@ -247,6 +254,8 @@ impl Agent {
             | Command::NewSession
             | Command::Resume { .. }
             | Command::Fork { .. }
+            | Command::PlanRewind(_)
+            | Command::Rewind { .. }
             | Command::SetModel(_)
             | Command::UseModel(_)
             | Command::SetEffort(_) => {}
@@ -355,6 +364,7 @@ impl Agent {
                 let (session, model) = (self.open.id, &self.model);
                 let begun = json!({"session": session, "turn": turn, "model": model});
                 gate.debug.event("turn_started", &begun);
+                witness::warm(&self.watch);
                 self.events.tell(Event::TurnStarted { turn }).await;
                 Some(gate)
             }
@@ -404,6 +414,7 @@ impl Agent {
             outside: self.setup.outside.clone(),
             powers: self.powers.clone(),
             asks: self.asks.clone(),
+            watch: self.watch.clone(),
             repeats: Repeats::default(),
             person: self.setup.person,
             journal,
@@ -456,7 +467,7 @@ impl Agent {
             name: "interruption".into(),
             text: "The user stopped your last answer before its end.".into(),
         });
-        stopped.into_iter().chain(plan).collect()
+        stopped.into_iter().chain(self.taken_back()).chain(plan).collect()
     }
 
     async fn set_mode(&mut self, mode: Mode) {

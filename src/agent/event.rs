@@ -11,7 +11,7 @@ use crate::providers::retry::Again;
 use crate::providers::{Held, ModelInfo, Prefill};
 use crate::session::{Record, Spending, TurnOutcome};
 
-use super::{RuleNews, SteerId};
+use super::{RewindPlan, RuleNews, SteerId};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -217,6 +217,15 @@ pub enum Event {
     NotSaved {
         /// What the system said, and what slug does now.
         reason: String,
+    },
+    /// What going back in the session, or forth again, would do, or why that cannot be.
+    RewindPlanned(Result<Arc<RewindPlan>, String>),
+    /// The person went there. The session was opened anew just before.
+    Rewound {
+        /// The message that it went back before, which is the person's again.
+        message: Option<Typed>,
+        /// What was done, in a sentence.
+        told: String,
     },
     /// The last entry taken over by the fork that is now open.
     Forked {

@@ -21,6 +21,7 @@ use crate::domain::{
 use crate::permissions::{self, Approved, Query, ResolvedAccess, RuleSet, Workspace};
 use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
+use crate::platform::watch::Watch;
 use crate::session::{Blobs, Entry, MessageEntry, ResultInfo};
 use crate::tools::{Granted, May, Place, Reach, Registry, Tool, ToolContext};
 
@@ -36,6 +37,7 @@ use super::keyless::{Keyless, without_keys};
 use super::outside::{self, Outside};
 use super::powers::Powers;
 use super::repeats::Repeats;
+use super::witness;
 use super::words::{crashed, denied, not_json, stopped, stopped_after, with_change};
 
 /// How long a cancelled tool may take to say what it had done, before it is left behind.
@@ -59,6 +61,7 @@ pub(super) struct Gate {
     pub(super) outside: Option<Outside>,
     pub(super) powers: Arc<Powers>,
     pub(super) asks: Arc<Asks>,
+    pub(super) watch: Arc<Watch>,
     pub(super) repeats: Repeats,
     pub(super) person: Person,
     pub(super) journal: Arc<Journal>,
@@ -129,7 +132,7 @@ impl Gate {
         self.events.tell(Event::ApprovalAsked(Box::new(question))).await;
     }
 
-    fn keeper(&self) -> Keeper {
+    pub(super) fn keeper(&self) -> Keeper {
         Keeper {
             turn: self.turn,
             journal: self.journal.clone(),
@@ -278,6 +281,7 @@ pub(super) async fn run(
     place: Where,
 ) -> Result<Ended, ToolOutput> {
     let query = check_and_record_intent(gate, call, approved, tool).await?;
+    let witness = witness::before(gate, &query).await;
     let started = Instant::now();
     if gate.context.cancel.is_cancelled() {
         return Err(stopped());
@@ -314,11 +318,19 @@ pub(super) async fn run(
             }
         }
     };
+    let elapsed = started.elapsed();
     keeper.pass_on(&call.id, &facts).await;
+    if let Some(witness) = witness {
+        let after = witness.after(keeper);
+        match gate.context.cancel.is_cancelled() {
+            true => gate.journal.look_after(after),
+            false => after.await,
+        }
+    }
     let output = output.unwrap_or_else(|error| ToolOutput::failed(error.to_string()));
     let output = without_keys(&gate.redactor, output);
     gate.debug.tool_result(logged, &json!({"status": output.status, "text": output.observation}));
-    Ok(Ended { output, kept: facts.kept(), elapsed: started.elapsed() })
+    Ok(Ended { output, kept: facts.kept(), elapsed })
 }
 
 /// The last look before a call acts: what was approved is still what is there, and the log says

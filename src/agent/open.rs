@@ -1,5 +1,6 @@
 //! The session that an agent works on.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{SessionId, TurnId};
@@ -20,6 +21,8 @@ pub(super) struct Open {
     pub(super) reads: Arc<ReadLedger>,
     /// Whether the person stopped the last turn.
     pub(super) was_interrupted: bool,
+    /// Files that went back while the conversation stayed, of which the model has not heard.
+    pub(super) taken_back: Vec<PathBuf>,
     /// Why nothing can be added, where that is so.
     pub(super) read_only: Option<String>,
     journal: Option<Arc<Journal>>,
@@ -33,6 +36,7 @@ impl Open {
             conversation: Conversation::default(),
             reads: Arc::default(),
             was_interrupted: false,
+            taken_back: Vec::new(),
             read_only: None,
             journal: None,
         }
@@ -106,19 +110,27 @@ impl Open {
     pub(super) fn fold(&mut self, records: &[Record]) {
         let rewinds = Rewinds::of(records);
         self.was_interrupted = false;
-        for (at, record) in records.iter().enumerate() {
-            if let (Entry::TurnEnd(end), true) = (&record.entry, rewinds.is_live(at)) {
-                self.was_interrupted = end.outcome == TurnOutcome::Interrupted;
-            }
+        self.taken_back.clear();
+        let live = records.iter().enumerate().filter(|(at, _)| rewinds.is_live(*at));
+        for (_, record) in live {
+            self.note_state(&record.entry);
         }
         self.conversation = Conversation::of(records);
     }
 
     fn take(&mut self, record: &Record) {
-        match &record.entry {
+        self.note_state(&record.entry);
+        self.conversation.apply(record);
+    }
+
+    fn note_state(&mut self, entry: &Entry) {
+        match entry {
             Entry::TurnEnd(end) => self.was_interrupted = end.outcome == TurnOutcome::Interrupted,
+            Entry::Message(_) => self.taken_back.clear(),
+            Entry::Rewind(rewind) if !rewind.what.has_conversation() => {
+                self.taken_back.extend(rewind.files.iter().map(|file| file.path.clone()));
+            }
             Entry::Session(_)
-            | Entry::Message(_)
             | Entry::ToolStarted { .. }
             | Entry::Permission(_)
             | Entry::FileChange(_)
@@ -131,7 +143,6 @@ impl Open {
             | Entry::Model { .. }
             | Entry::Mode { .. } => {}
         }
-        self.conversation.apply(record);
     }
 
     /// The newest turn there was; zero before the first.

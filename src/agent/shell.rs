@@ -74,6 +74,8 @@ impl Agent {
                     | Command::NewSession
                     | Command::Resume { .. }
                     | Command::Fork { .. }
+                    | Command::PlanRewind(_)
+                    | Command::Rewind { .. }
                     | Command::SetModel(_)
                     | Command::UseModel(_)
                     | Command::SetEffort(_)),

@@ -26,6 +26,12 @@ pub enum SlashCommand {
     Effort(Option<Thinking>),
     /// Lists the hooks.
     Hooks,
+    /// Takes the last turn back.
+    Undo,
+    /// Brings back what was taken back.
+    Redo,
+    /// Lists the messages that can be gone back before.
+    Rewind,
     /// Makes the conversation that is sent shorter.
     Compact,
     /// Starts over with nothing in the conversation.
@@ -193,7 +199,7 @@ pub enum ParseError {
 }
 
 /// All commands, in the order that lists show them.
-pub const TABLE: [Spec; 21] = [
+pub const TABLE: [Spec; 24] = [
     Spec { name: "help", argument: Argument::None, help: "keys and commands" },
     Spec { name: "new", argument: Argument::None, help: "begin an empty session" },
     Spec { name: "sessions", argument: Argument::Session, help: "open a past session" },
@@ -213,6 +219,9 @@ pub const TABLE: [Spec; 21] = [
     },
     Spec { name: "hooks", argument: Argument::None, help: "list, switch and try hooks" },
     Spec { name: "clear", argument: Argument::None, help: "start over; this session is kept" },
+    Spec { name: "undo", argument: Argument::None, help: "take the last turn back" },
+    Spec { name: "redo", argument: Argument::None, help: "bring back what was taken back" },
+    Spec { name: "rewind", argument: Argument::None, help: "go back before an earlier message" },
     Spec { name: "copy", argument: Argument::Copied, help: "copy the last answer, code, or all" },
     Spec { name: "diff", argument: Argument::File, help: "what this session changed" },
     Spec { name: "pager", argument: Argument::None, help: "the transcript in $PAGER" },
@@ -311,6 +320,9 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "mode" => SlashCommand::Mode(given.map(str::parse).transpose()?),
         "permissions" => SlashCommand::Permissions,
         "hooks" => SlashCommand::Hooks,
+        "undo" => SlashCommand::Undo,
+        "redo" => SlashCommand::Redo,
+        "rewind" => SlashCommand::Rewind,
         "compact" => SlashCommand::Compact,
         "clear" => SlashCommand::Clear,
         "copy" => SlashCommand::Copy(given.map_or(Ok(Copied::Answer), str::parse)?),

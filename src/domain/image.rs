@@ -168,6 +168,34 @@ impl Typed {
         Self { text: format!("{}\n{}", self.text, next.text), images }
     }
 
+    /// What a message of these parts was typed as.
+    pub fn from_blocks(blocks: &[Block]) -> Self {
+        let (mut texts, mut images) = (Vec::new(), Vec::new());
+        for block in blocks {
+            match block {
+                Block::Text { text } => texts.push(text.as_str()),
+                Block::Image(image) => images.push(image.clone()),
+                Block::Context { .. }
+                | Block::Thinking { .. }
+                | Block::Sealed { .. }
+                | Block::ToolUse(_)
+                | Block::ToolResult { .. } => {}
+            }
+        }
+        let text = texts.join("\n");
+        // The text names each image by a label that ends in its name and size.
+        let mut from = 0;
+        let named = images.into_iter().filter_map(|image| {
+            let end = format!(" {image}]");
+            let at = from + text[from..].find(&end)?;
+            let start = text[..at].rfind("[Image ")?;
+            from = at + end.len();
+            Some(Attached { label: text[start..from].to_owned(), image })
+        });
+        let images = named.collect();
+        Self { text, images }
+    }
+
     /// As the parts of a message.
     pub fn into_blocks(self) -> impl Iterator<Item = Block> {
         let images = self.images.into_iter().map(|attached| Block::Image(attached.image));

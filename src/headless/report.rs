@@ -147,6 +147,8 @@ impl Report {
             | Event::ApprovalWithdrawn(_)
             | Event::TodosChanged(_)
             | Event::Rules(_)
+            | Event::RewindPlanned(_)
+            | Event::Rewound { .. }
             | Event::Forked { .. } => Vec::new(),
         }
     }

@@ -10,6 +10,7 @@ use crate::domain::{Access, ContentHash, clean_path};
 use super::globs::{self, Beginning};
 use super::paths::{ResolvedPath, Workspace, Zone};
 use super::pattern::MAX_DEPTH;
+use super::readonly;
 use super::shell::{self, Analysis, Direction, Kind, SimpleCommand, Word};
 use super::wrappers::base_name;
 
@@ -117,6 +118,16 @@ impl Query {
 }
 
 impl ResolvedRun {
+    /// Whether it is known to change no file.
+    pub fn only_reads(&self) -> bool {
+        let reads = |command: &SimpleCommand| {
+            readonly::paths_read(command).is_some()
+                && command.redirects.iter().all(|it| it.direction == Direction::Read)
+        };
+        matches!(self.analysis.kind, Kind::Static { .. })
+            && self.analysis.commands.iter().flat_map(SimpleCommand::flatten).all(reads)
+    }
+
     fn new(command: &str, cwd: &Path, workspace: &Workspace) -> Self {
         let analysis = shell::analyse(command);
         let folder = workspace.resolve(cwd, Path::new("/"));

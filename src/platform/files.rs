@@ -89,7 +89,7 @@ async fn off_thread<T: Send + 'static>(
     }
 }
 
-enum Found {
+pub(super) enum Found {
     Regular(File, Metadata),
     Missing,
     Folder,
@@ -107,7 +107,7 @@ fn find(path: &Path) -> io::Result<Found> {
 
 /// Looks before it opens, because opening a FIFO wakes its writer, and again at what was opened,
 /// because something else may have been put there in between.
-fn find_at(spot: &Spot) -> io::Result<Found> {
+pub(super) fn find_at(spot: &Spot) -> io::Result<Found> {
     let Some(stat) = look(spot)? else { return Ok(Found::Missing) };
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {}
@@ -133,7 +133,7 @@ fn find_at(spot: &Spot) -> io::Result<Found> {
     })
 }
 
-fn look(spot: &Spot) -> io::Result<Option<Stat>> {
+pub(super) fn look(spot: &Spot) -> io::Result<Option<Stat>> {
     match rustix::fs::statat(&spot.folder, &spot.name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT) => Ok(None),
@@ -141,15 +141,15 @@ fn look(spot: &Spot) -> io::Result<Option<Stat>> {
     }
 }
 
-fn is_missing(error: &io::Error) -> bool {
+pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-fn read(path: &Path, limit: u64) -> Result<FileState, FileError> {
+pub(super) fn read(path: &Path, limit: u64) -> Result<FileState, FileError> {
     state(find(path).map_err(failed("read", path))?, limit).map_err(failed("read", path))
 }
 
-fn state(found: Found, limit: u64) -> io::Result<FileState> {
+pub(super) fn state(found: Found, limit: u64) -> io::Result<FileState> {
     let (file, metadata) = match found {
         Found::Regular(file, metadata) => (file, metadata),
         Found::Missing => return Ok(FileState::Missing),
@@ -220,7 +220,7 @@ fn write(
 }
 
 /// The rename itself is durable only once the folder is.
-fn sync(spot: &Spot) -> io::Result<()> {
+pub(super) fn sync(spot: &Spot) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::openat(&spot.folder, ".", flags, Mode::empty()) {
         Ok(folder) => File::from(folder).sync_all(),
@@ -232,14 +232,14 @@ fn sync(spot: &Spot) -> io::Result<()> {
 
 /// A file beside the one that it is going to replace. Gone when it is dropped, unless it was put in
 /// its place.
-struct Temporary<'a> {
+pub(super) struct Temporary<'a> {
     spot: &'a Spot,
     name: String,
-    file: File,
+    pub(super) file: File,
 }
 
 impl<'a> Temporary<'a> {
-    fn filled(
+    pub(super) fn filled(
         spot: &'a Spot,
         replaced: Option<&(File, Metadata)>,
         bytes: &[u8],
@@ -261,12 +261,12 @@ impl<'a> Temporary<'a> {
         Ok(temporary)
     }
 
-    fn put(&self) -> Result<(), Errno> {
+    pub(super) fn put(&self) -> Result<(), Errno> {
         let Spot { folder, name } = self.spot;
         rustix::fs::renameat(folder, &self.name, folder, name)
     }
 
-    fn put_where_nothing_is(&self) -> Result<(), Errno> {
+    pub(super) fn put_where_nothing_is(&self) -> Result<(), Errno> {
         let Spot { folder, name } = self.spot;
         match rustix::fs::renameat_with(folder, &self.name, folder, name, RenameFlags::NOREPLACE) {
             // Not every file system knows it; most of these know hard links.
@@ -334,7 +334,7 @@ fn ensure_unchanged(path: &Path, spot: &Spot, expected: &ContentHash) -> Result<
     }
 }
 
-fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
+pub(super) fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
     let path = path.to_owned();
     move |source| match source.raw_os_error() {
         Some(code) if code == Errno::LOOP.raw_os_error() => FileError::Linked(path),

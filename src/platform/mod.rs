@@ -18,11 +18,13 @@ pub mod own_command;
 pub mod paths;
 pub mod process;
 pub mod redact;
+pub mod restore;
 pub mod sandbox;
 pub mod signals;
 pub mod status_command;
 pub mod terminal;
 pub mod terminal_kind;
+pub mod watch;
 pub mod which;
 
 #[cfg(target_os = "linux")]

@@ -3,9 +3,10 @@
 use crate::domain::{Mode, TodoStatus, Usage};
 
 use super::super::samples::{
-    assistant, call, calls, every_kind, record, result, says, turn_end, user,
+    assistant, call, calls, every_kind, record, result, rewind, says, turn_end, user,
 };
 use super::*;
+use crate::session::{Rewind, Rewound};
 
 fn records(entries: Vec<(u32, Entry)>) -> Vec<Record> {
     entries.into_iter().map(|(turn, entry)| record(turn, entry)).collect()
@@ -262,4 +263,34 @@ fn the_second_stage_leaves_the_last_ten_turns() {
     let sent = sent(&Conversation::of(&all));
     assert_eq!((sent.len(), sent[0].as_str()), (19, "question 2"));
     assert_eq!(compaction_for(&all, CompactionStage::Turns), None, "once is enough");
+}
+
+#[test]
+fn what_was_gone_back_before_is_paid_for_and_not_sent() {
+    let mut all = records(vec![
+        (1, user("one")),
+        (1, says("first")),
+        (2, user("two")),
+        (2, says("second")),
+        (2, Entry::Todo { todos: Vec::new() }),
+    ]);
+    let before = all[2].id;
+    let spent = Conversation::of(&all).spending;
+    all.push(record(2, Entry::Rewind(rewind(before, Rewound::Both))));
+    let back = Conversation::of(&all);
+    assert_eq!(sent(&back), ["one", "first"]);
+    assert_eq!((back.next_turn, &back.spending), (TurnId(3), &spent));
+    let redo = Rewind { redoes: Some(all[5].id), ..rewind(before, Rewound::Both) };
+    all.push(record(2, Entry::Rewind(redo)));
+    assert_eq!(sent(&Conversation::of(&all)), ["one", "first", "two", "second"]);
+}
+
+#[test]
+fn a_compaction_that_was_gone_back_before_leaves_nothing_out() {
+    let mut all = records(vec![(1, user("one")), (1, says("first")), (2, user("two"))]);
+    all.push(record(2, first_kept(all[2].id)));
+    assert_eq!(sent(&Conversation::of(&all)), ["two"]);
+    let before = all[2].id;
+    all.push(record(2, Entry::Rewind(rewind(before, Rewound::Conversation))));
+    assert_eq!(sent(&Conversation::of(&all)), ["one", "first"]);
 }

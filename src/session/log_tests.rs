@@ -93,7 +93,16 @@ async fn r13_what_the_disk_must_have_is_synced_before_the_answer() {
     }
     assert_eq!(
         synced,
-        ["message", "permission", "tool_started", "message", "mode", "turn_end", "turn_end"],
+        [
+            "message",
+            "permission",
+            "tool_started",
+            "rewind",
+            "message",
+            "mode",
+            "turn_end",
+            "turn_end"
+        ],
         "the person's message and the result, not the model's"
     );
 }

@@ -12,6 +12,7 @@ use crate::domain::{EntryId, Role, SessionId};
 
 use super::files::{self, Durability, missing_is_none};
 use super::title::{beginning, note_title};
+use super::undo::Rewinds;
 use super::{Entry, Loaded, MessageEntry, Record, SessionHeader};
 
 /// What is known of a session without reading its log.
@@ -127,6 +128,18 @@ impl Meta {
         self.provider.clone_from(&header.provider);
         self.model.clone_from(&header.model);
         self.forked_from = header.forked_from;
+    }
+
+    /// What lists show of the messages that are in force: how many there are, and how the last
+    /// answer begins.
+    pub fn outlook(records: &[Record], rewinds: &Rewinds) -> (u64, Option<String>) {
+        let mut meta = Self::new(SessionId::generate(), DateTime::UNIX_EPOCH);
+        for (at, record) in records.iter().enumerate() {
+            if let (Entry::Message(said), true) = (&record.entry, rewinds.is_live(at)) {
+                meta.say(said);
+            }
+        }
+        (meta.message_count, meta.summary)
     }
 
     fn say(&mut self, said: &MessageEntry) {

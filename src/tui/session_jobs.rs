@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::domain::SessionId;
 use crate::domain::sanitize::sanitize;
+use crate::session::undo::Rewinds;
 use crate::session::{
     Entry, Found, Grouping, Listing, Meta, Record, SearchText, Store, StoreError,
 };
@@ -111,7 +112,9 @@ fn one_line(text: &str) -> String {
 }
 
 fn preview(records: &[Record]) -> Preview {
-    Preview { said: records.iter().filter_map(said).collect() }
+    let rewinds = Rewinds::of(records);
+    let live = records.iter().enumerate().filter(|(at, _)| rewinds.is_live(*at));
+    Preview { said: live.filter_map(|(_, record)| said(record)).collect() }
 }
 
 fn said(record: &Record) -> Option<Said> {

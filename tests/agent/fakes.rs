@@ -160,7 +160,8 @@ impl Provider for Scripted {
 }
 
 /// Commands that do nothing: `block …` waits for [`Self::release`], `deaf` for nothing at all, and
-/// `panic` brings the tool down. Everything else ends at once.
+/// `panic` brings the tool down; `write FILE TEXT` and `remove FILE` do that. Everything else ends
+/// at once.
 pub struct FakeProcesses {
     happened: Mutex<Vec<String>>,
     blocked: Semaphore,
@@ -211,6 +212,12 @@ impl Processes for FakeProcesses {
             self.note(format!("{text} ran without being on record"));
         }
         assert!(text != "panic", "a tool that panics");
+        let words: Vec<&str> = text.split(' ').collect();
+        match words[..] {
+            ["write", file, text] => std::fs::write(script.cwd.join(file), text).unwrap(),
+            ["remove", file] => std::fs::remove_file(script.cwd.join(file)).unwrap(),
+            _ => {}
+        }
         output(format!("{text} says hello\n").as_bytes());
         let mut cause = ExitCause::Code(0);
         if text == "deaf" {

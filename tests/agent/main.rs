@@ -23,6 +23,7 @@ mod modes;
 mod outside;
 mod places;
 mod prefix;
+mod rewinding;
 mod rig;
 mod rules;
 mod sessions;

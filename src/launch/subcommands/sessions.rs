@@ -12,6 +12,7 @@ use crate::domain::{Block, Role, SessionId, Usage};
 use crate::launch::build;
 use crate::launch::ground::Ground;
 use crate::launch::print;
+use crate::session::undo::Rewinds;
 use crate::session::{
     Conversation, Entry, Facts, Filter, Found, Meta, Place, Record, SearchText, Spending, Spent,
     Store, Who, date, without_copies,
@@ -37,8 +38,11 @@ pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<
             if format.json {
                 writeln!(out, "{}", json!(loaded.records))?;
             } else {
-                for record in &loaded.records {
-                    show(&mut out, record)?;
+                let rewinds = Rewinds::of(&loaded.records);
+                for (at, record) in loaded.records.iter().enumerate() {
+                    if rewinds.is_live(at) {
+                        show(&mut out, record)?;
+                    }
                 }
                 took(&mut out, &Conversation::of(&loaded.records).spending)?;
             }

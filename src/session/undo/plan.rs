@@ -158,7 +158,7 @@ impl<'a> Histories<'a> {
     fn take(&mut self, change: &'a FileChanged) {
         let history = self.of(change);
         if let Some(intended) = history.intended.take()
-            && Image::holds(intended.image_after().as_ref(), change.image_before().as_ref())
+            && is_done(intended, change.image_before().as_ref())
         {
             history.changes.push(intended);
         }
@@ -188,7 +188,7 @@ impl History<'_> {
             }
         };
         if let Some(intended) = self.intended.take()
-            && Image::holds(intended.image_after().as_ref(), now.as_ref())
+            && is_done(intended, now.as_ref())
         {
             self.changes.push(intended);
         }
@@ -231,6 +231,14 @@ impl History<'_> {
         }
         Ok(state)
     }
+}
+
+/// Whether a write that was announced has come about, by what was there next.
+fn is_done(intended: &FileChanged, next: Option<&Image>) -> bool {
+    let after = intended.image_after();
+    let mode = |image: Option<&Image>| image.and_then(|image| image.mode);
+    let same_mode = mode(after.as_ref()).is_none() || mode(after.as_ref()) == mode(next);
+    Image::holds(after.as_ref(), next) && same_mode
 }
 
 /// What would be at a path.

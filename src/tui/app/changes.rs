@@ -409,7 +409,8 @@ fn page_of(model: &mut Model) -> Option<&mut ChangesPage> {
         | Overlay::Picker(_)
         | Overlay::Reading(_)
         | Overlay::Pager(_)
-        | Overlay::Rules(_) => None,
+        | Overlay::Rules(_)
+        | Overlay::Rewind(_) => None,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::agent;
+use crate::agent::{self, RewindTo};
 use crate::commands::{self, Copied, FoldHow, SlashCommand, Switch, THINKING};
 use crate::config::ThemeChoice;
 use crate::domain::{Effort, Mode, NoticeLevel, SessionId, Typed};
@@ -24,6 +24,7 @@ use super::overlay::{Overlay, Page, Reading};
 use super::pager::{self, document::Document};
 use super::picker::{Choice, Item, Picker};
 use super::queue::Goes;
+use super::rewind;
 use super::rules;
 use super::sidebar;
 use super::source;
@@ -113,6 +114,7 @@ pub fn choose(model: &mut Model, choice: Choice) -> Vec<Effect> {
         Choice::Theme(choice) => looks::change(model, choice),
         Choice::Session(session) => run(model, SlashCommand::Sessions(Some(session))),
         Choice::Hook(choice) => hooks::choose(model, choice),
+        Choice::Rewind(entry) => rewind::open(model, RewindTo::Before(entry)),
         Choice::Text(text) => {
             model.composer.load(text);
             Vec::new()
@@ -298,6 +300,9 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
         }
         SlashCommand::Permissions => rules::open(model),
         SlashCommand::Hooks => hooks::open(model),
+        SlashCommand::Undo => rewind::open(model, RewindTo::Last),
+        SlashCommand::Redo => rewind::open(model, RewindTo::Again),
+        SlashCommand::Rewind => rewind::list(model),
         SlashCommand::Compact => when_idle(model, agent::Command::Compact),
         SlashCommand::Copy(what) => copy(model, what),
         SlashCommand::Diff(path) => changes::open(model, path),

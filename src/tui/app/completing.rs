@@ -345,7 +345,8 @@ fn word(choice: Choice, trigger: &Trigger, then: Then) -> Option<Word> {
             | Choice::Command(_)
             | Choice::Sent(_)
             | Choice::Thinking(_)
-            | Choice::Hook(_),
+            | Choice::Hook(_)
+            | Choice::Rewind(_),
             _,
         ) => None,
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::agent::Event;
 use crate::domain::{ApprovalId, ModelName, NoticeLevel, SessionId, TurnId, Usage};
 use crate::providers::ModelInfo;
+use crate::session::undo::Rewinds;
 use crate::session::{Entry, Record, Spending, TurnOutcome};
 
 use super::approval::Stray;
@@ -23,6 +24,7 @@ use super::pager;
 use super::pages;
 use super::picker::Picker;
 use super::queue::Queue;
+use super::rewind;
 use super::rules;
 use super::sidebar;
 use super::status::Host;
@@ -154,6 +156,8 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
         }
         Event::Rules(news) => rules::told(model, *news),
         Event::NotSaved { reason } => model.transcript.notice(NoticeLevel::Error, reason),
+        Event::RewindPlanned(plan) => rewind::planned(model, plan),
+        Event::Rewound { message, told } => return rewind::done(model, message, told),
         Event::Forked { .. } => {
             model.toast(NoticeLevel::Info, "This is a fork; the session it came from is kept.");
         }
@@ -176,7 +180,10 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Ve
     model.refused.clear();
     model.questions.clear();
     let of_session = |overlay: &Overlay| {
-        matches!(overlay, Overlay::Approval(_) | Overlay::Pager(_) | Overlay::Changes(_))
+        matches!(
+            overlay,
+            Overlay::Approval(_) | Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rewind(_)
+        )
     };
     model.overlays.retain(|overlay| !of_session(overlay));
     model.status.session = Some(session);
@@ -185,8 +192,12 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Ve
     model.status.spending = Spending::default();
     model.status.cache_miss = None;
     model.status.rate = None;
-    for record in records.iter() {
-        note(model, record);
+    let rewinds = Rewinds::of(records);
+    for (at, record) in records.iter().enumerate() {
+        // What was changed is a fact, whatever was gone back before.
+        if rewinds.is_live(at) || matches!(record.entry, Entry::FileChange(_)) {
+            note(model, record);
+        }
     }
     let mut effects =
         vec![read_git(model), pages::ask_for_folds(model, session, pages::parent(records))];

@@ -85,7 +85,8 @@ pub fn answered(
         | Overlay::Reading(_)
         | Overlay::Pager(_)
         | Overlay::Changes(_)
-        | Overlay::Rules(_) => false,
+        | Overlay::Rules(_)
+        | Overlay::Rewind(_) => false,
     };
     let Some(at) = model.overlays.iter().position(waits) else { return Vec::new() };
     let (cwd, home) = (model.settings.cwd.clone(), model.settings.home.clone());

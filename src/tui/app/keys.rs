@@ -33,6 +33,7 @@ use super::pager;
 use super::picker::Choice;
 use super::queue::Goes;
 use super::recall;
+use super::rewind;
 use super::rules;
 use super::scroll::Anchor;
 use super::search;
@@ -90,6 +91,7 @@ pub fn contexts(model: &Model) -> &'static [Context] {
             rules::Stage::Choosing | rules::Stage::Removing => &[Context::Rules, Context::Always],
             rules::Stage::Typing(_) => &[Context::Field, Context::Editing, Context::Always],
         },
+        Some(Overlay::Rewind(_)) => &[Context::Rewind, Context::Always],
         None if search::is_typed(model) => &[Context::Search, Context::Editing, Context::Always],
         None => match model.focus {
             Focus::Pane(_) if model.search.is_some() => {
@@ -123,6 +125,7 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
                 field.paste(text);
             }
         }
+        Some(Overlay::Rewind(_)) => {}
         Some(Overlay::Approval(_) | Overlay::Reading(_) | Overlay::Changes(_)) | None => {
             model.focus = Focus::Input;
             let home = model.settings.home.as_deref();
@@ -218,7 +221,8 @@ fn always_key(model: &mut Model, key: AlwaysKey) -> Vec<Effect> {
                 | Overlay::Reading(_)
                 | Overlay::Pager(_)
                 | Overlay::Changes(_)
-                | Overlay::Rules(_),
+                | Overlay::Rules(_)
+                | Overlay::Rewind(_),
             ) => {
                 model.overlays.pop();
                 Vec::new()
@@ -266,8 +270,7 @@ fn back(model: &mut Model) -> Vec<Effect> {
     if commands::something_runs(model) {
         return stop_turn(model);
     }
-    model.focus = Focus::Input;
-    Vec::new()
+    rewind::escape(model)
 }
 
 fn stop_turn(model: &mut Model) -> Vec<Effect> {
@@ -293,7 +296,8 @@ fn overlay_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
         | Overlay::Reading(_)
         | Overlay::Pager(_)
         | Overlay::Changes(_)
-        | Overlay::Rules(_) => None,
+        | Overlay::Rules(_)
+        | Overlay::Rewind(_) => None,
     };
     let depth = match below {
         None => 1,
@@ -308,6 +312,7 @@ fn overlay_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
         Overlay::Pager(_) => return Some(pager::key(model, at, key)),
         Overlay::Changes(_) => return Some(changes::key(model, at, key)),
         Overlay::Rules(_) => return Some(rules::key(model, at, key)),
+        Overlay::Rewind(dialog) => dialog.key(key, extent),
     };
     Some(take(model, at, step))
 }
@@ -333,6 +338,9 @@ pub fn take(model: &mut Model, at: usize, step: Step) -> Vec<Effect> {
         Step::Choose(choice) => {
             model.overlays.remove(at);
             commands::choose(model, choice)
+        }
+        Step::Rewind(plan, what) => {
+            vec![Effect::Agent(agent::Command::Rewind { plan, what })]
         }
         Step::Mark(name) => mark(model, at, name),
     }
@@ -495,6 +503,7 @@ fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {
         PaneKey::View => return commands::view_block(model, block),
         PaneKey::Copy => return commands::copy_block(model, block),
         PaneKey::Fork => return commands::fork_at(model, block),
+        PaneKey::Rewind => return rewind::at(model, block),
         PaneKey::Help => return chat_action(model, ChatKey::Help),
         PaneKey::Scroll(how) => scroll(model, how),
         PaneKey::Jump(to) => moving::jump(model, to),

@@ -13,6 +13,7 @@ use super::model::{Focus, Model};
 use super::overlay::{Overlay, Step};
 use super::picker::{Loading, Picker};
 use super::queue::Goes;
+use super::rewind;
 use super::sidebar::{self, Presence};
 
 /// What a line will be taken for.
@@ -43,6 +44,10 @@ pub fn awaits(model: &Model) -> Awaits {
         },
         Some(Overlay::Changes(page)) if page.asked.is_some() => Awaits::Nothing,
         Some(Overlay::Rules(page)) if page.list.is_none() => Awaits::Nothing,
+        Some(Overlay::Rewind(dialog)) => match dialog.stage {
+            rewind::Stage::Planned(_) => Awaits::Row,
+            rewind::Stage::Planning | rewind::Stage::Going => Awaits::Nothing,
+        },
         Some(Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_)) => {
             Awaits::Message
         }
@@ -59,7 +64,7 @@ pub fn line(model: &mut Model, text: &str) -> Vec<Effect> {
     model.overlays.retain(|overlay| match overlay {
         Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_) => false,
         Overlay::Picker(picker) => !matches!(picker.state, Loading::Failed(_)),
-        Overlay::Approval(_) => true,
+        Overlay::Approval(_) | Overlay::Rewind(_) => true,
     });
     let now = model.now;
     let Some(at) = model.overlays.len().checked_sub(1) else {
@@ -75,6 +80,7 @@ pub fn line(model: &mut Model, text: &str) -> Vec<Effect> {
         Overlay::Approval(approval) if !approval.is_armed(now) => Err(Misheard::TooSoon),
         Overlay::Approval(approval) => approval.line(text),
         Overlay::Picker(picker) => row(picker, text).ok_or(Misheard::NoRow),
+        Overlay::Rewind(dialog) => dialog.line(text).ok_or(Misheard::NoRow),
         Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_) => {
             Ok(Step::Close)
         }

@@ -111,7 +111,8 @@ pub fn shown(model: &Model) -> &str {
         | Overlay::Reading(_)
         | Overlay::Pager(_)
         | Overlay::Changes(_)
-        | Overlay::Rules(_) => None,
+        | Overlay::Rules(_)
+        | Overlay::Rewind(_) => None,
     });
     model.looks.name(tried_on.unwrap_or(&model.looks.choice))
 }

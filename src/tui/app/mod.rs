@@ -40,6 +40,7 @@ pub mod pictures;
 pub mod queue;
 pub mod reach;
 mod recall;
+pub mod rewind;
 pub mod rules;
 pub mod scroll;
 pub mod search;

@@ -101,6 +101,8 @@ pub struct Model {
     pub toast: Option<Toast>,
     /// Until when another ctrl+c leaves.
     pub leaving: Option<Duration>,
+    /// Until when another Escape lists the messages to go back before.
+    pub rewinding: Option<Duration>,
     /// The screen as it was drawn last.
     pub geometry: Geometry,
     /// The workspace's files, for `@`.
@@ -280,6 +282,7 @@ impl Model {
             questions: VecDeque::new(),
             toast: None,
             leaving: None,
+            rewinding: None,
             geometry: Geometry::of_size(size.0, size.1),
             files: Arc::default(),
             folder: None,
@@ -310,7 +313,8 @@ impl Model {
             | Overlay::Reading(_)
             | Overlay::Pager(_)
             | Overlay::Changes(_)
-            | Overlay::Rules(_) => None,
+            | Overlay::Rules(_)
+            | Overlay::Rewind(_) => None,
         })
     }
 

@@ -123,6 +123,7 @@ fn wheel(model: &mut Model, rows: i32) {
         Some(Overlay::Pager(pager)) => pager::wheel(pager, rows, model.geometry.page.as_ref()),
         Some(Overlay::Changes(page)) => page.reach.by(isize::try_from(rows).unwrap_or(0)),
         Some(Overlay::Rules(page)) => page.step(rows.signum() as isize, &model.refused),
+        Some(Overlay::Rewind(dialog)) => dialog.scroll = scroll(dialog.scroll),
         None => {
             model.scroll.by(rows, model.transcript.lines());
             // Text that is being selected goes on under the mouse.
@@ -150,7 +151,8 @@ fn down(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         Some(Overlay::Pager(_)) => pager::drag(model, event.column, event.row, Drag::Down),
         Some(Overlay::Changes(_)) => changes::click(model, event.column, event.row),
         Some(Overlay::Approval(_)) => return answer(model, event.column, event.row),
-        Some(Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Rules(_)) | None => {}
+        Some(Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Rules(_) | Overlay::Rewind(_))
+        | None => {}
     }
     if !model.overlays.is_empty() {
         return Vec::new();
@@ -196,7 +198,8 @@ fn answer(model: &mut Model, column: u16, row: u16) -> Vec<Effect> {
             | Overlay::Reading(_)
             | Overlay::Pager(_)
             | Overlay::Changes(_)
-            | Overlay::Rules(_),
+            | Overlay::Rules(_)
+            | Overlay::Rewind(_),
         )
         | None => Step::Stay,
     };

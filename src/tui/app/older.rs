@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::SessionId;
+use crate::session::undo::{Mark, Rewinds};
 use crate::session::{NEWEST, Record};
 
 use super::block::Block;
@@ -28,6 +29,8 @@ pub struct Older {
     records: Arc<Vec<Record>>,
     /// As many of them.
     upto: usize,
+    /// What in those behind them matters to them.
+    later: Vec<Mark>,
     /// The id of their first block.
     from: u64,
     cwd: PathBuf,
@@ -43,14 +46,22 @@ pub struct Folded {
 }
 
 impl Older {
-    pub(super) fn new(records: Arc<Vec<Record>>, upto: usize, from: u64, cwd: PathBuf) -> Self {
-        Self { records, upto, from, cwd }
+    pub(super) fn new(
+        records: Arc<Vec<Record>>,
+        upto: usize,
+        later: Vec<Mark>,
+        from: u64,
+        cwd: PathBuf,
+    ) -> Self {
+        Self { records, upto, later, from, cwd }
     }
 
     /// Folds them. Takes a while: not for the thread that draws.
     pub fn fold(self) -> Folded {
         let records = &self.records[..self.upto];
-        let mut blocks = Transcript::counted_from(self.from, self.cwd, records).into_blocks();
+        let rewinds = Rewinds::of_parts(records, &self.later);
+        let part = Transcript::part(self.from, self.cwd, records, &rewinds);
+        let mut blocks = part.into_blocks();
         blocks.reserve(ROOM);
         Folded { blocks, parent: pages::parent(records) }
     }
@@ -85,7 +96,7 @@ mod tests {
 
     use super::*;
     use crate::domain::{Block as Said, TurnId};
-    use crate::session::TurnOutcome;
+    use crate::session::{Entry, Rewind, Rewound, TurnOutcome};
     use crate::tui::app::block::Body;
     use crate::tui::scene::{assistant, call, done, result, turn_end, user};
 
@@ -131,6 +142,44 @@ mod tests {
             assert!(bodies(parts.blocks()) == bodies(whole.blocks()), "of {}", records.len());
             assert!(parts.blocks().is_sorted_by(|one, two| one.id < two.id));
             records.pop();
+        }
+    }
+
+    #[test]
+    fn what_the_end_takes_back_is_gone_from_the_older_part() {
+        let mut records = turns(NEWEST / 6 + 40);
+        let rewind = |before: usize, redoes: Option<&Record>| {
+            crate::tui::scene::record(Entry::Rewind(Rewind {
+                before: records[before].id,
+                redoes: redoes.map(|record| record.id),
+                what: Rewound::Both,
+                files: Vec::new(),
+                left: Vec::new(),
+                messages: 0,
+                summary: None,
+            }))
+        };
+        // Before the newest part, forth again, and a little further back.
+        let back = rewind(60, None);
+        let end = [rewind(60, Some(&back)), rewind(12, None)];
+        records.push(back);
+        for record in std::iter::once(None).chain(end.map(Some)) {
+            records.extend(record);
+            let whole = Transcript::from_records("/".into(), &records);
+            let mut parts = Transcript::new("/".into());
+            if let Some(older) = parts.open(&Arc::new(records.clone())) {
+                parts.prepend(older.fold().blocks);
+            }
+            assert!(bodies(parts.blocks()) == bodies(whole.blocks()), "of {}", records.len());
+            // As an agent tells it that has read the end alone.
+            let (earlier, newest) = records.split_at(records.len() - NEWEST);
+            let mut parts = Transcript::new("/".into());
+            parts.open(&Arc::new(newest.to_vec()));
+            let earlier = Arc::new(earlier.to_vec());
+            if let Some(older) = parts.older(&earlier, earlier.len()) {
+                parts.prepend(older.fold().blocks);
+            }
+            assert!(bodies(parts.blocks()) == bodies(whole.blocks()), "of {}", records.len());
         }
     }
 

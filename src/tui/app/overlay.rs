@@ -3,7 +3,11 @@
 //! A component here is a state with `fn key(..) -> Step` and a file in `view`; what a [`Step`]
 //! asks for is done by `keys`.
 
+use std::sync::Arc;
+
+use crate::agent::RewindPlan;
 use crate::domain::{Answer, ApprovalId, ModelName};
+use crate::session::Rewound;
 
 use super::approval::Approval;
 use super::changes::ChangesPage;
@@ -11,6 +15,7 @@ use super::geometry::Extent;
 use super::keymap::{self, Press, ReadingKey, Scrolling};
 use super::pager::Pager;
 use super::picker::{Choice, Picker};
+use super::rewind::RewindDialog;
 use super::rules::RulesPage;
 
 /// Something over the chat.
@@ -28,6 +33,8 @@ pub enum Overlay {
     Changes(Box<ChangesPage>),
     /// The permission rules.
     Rules(Box<RulesPage>),
+    /// Going back in the session.
+    Rewind(Box<RewindDialog>),
 }
 
 /// What a key in an overlay comes to.
@@ -41,6 +48,8 @@ pub enum Step {
     Answer(ApprovalId, Answer),
     /// A row was chosen.
     Choose(Choice),
+    /// What was shown of going back is to be done.
+    Rewind(Arc<RewindPlan>, Rewound),
     /// The mark of a model is set, or taken off.
     Mark(ModelName),
 }

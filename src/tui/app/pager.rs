@@ -476,6 +476,7 @@ fn pagers(model: &mut Model) -> impl Iterator<Item = &mut Pager> {
         | Overlay::Picker(_)
         | Overlay::Reading(_)
         | Overlay::Changes(_)
-        | Overlay::Rules(_) => None,
+        | Overlay::Rules(_)
+        | Overlay::Rewind(_) => None,
     })
 }

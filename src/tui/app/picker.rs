@@ -13,7 +13,7 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::commands::{Copied, Thinking};
 use crate::config::ThemeChoice;
-use crate::domain::{Mode, ModelName, SessionId, Typed};
+use crate::domain::{EntryId, Mode, ModelName, SessionId, Typed};
 
 use super::editor::{Editor, Lines};
 use super::effect::RequestId;
@@ -47,6 +47,8 @@ pub enum Choice {
     Sent(Typed),
     /// Does something with a hook.
     Hook(HookChoice),
+    /// A message to go back before.
+    Rewind(EntryId),
 }
 
 /// A row.

@@ -66,7 +66,8 @@ fn list(model: &mut Model) -> Option<&mut List> {
         | Overlay::Reading(_)
         | Overlay::Pager(_)
         | Overlay::Changes(_)
-        | Overlay::Rules(_) => None,
+        | Overlay::Rules(_)
+        | Overlay::Rewind(_) => None,
     })
 }
 

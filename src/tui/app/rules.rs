@@ -312,7 +312,8 @@ pub fn told(model: &mut Model, news: RuleNews) {
         | Overlay::Picker(_)
         | Overlay::Reading(_)
         | Overlay::Pager(_)
-        | Overlay::Changes(_) => None,
+        | Overlay::Changes(_)
+        | Overlay::Rewind(_) => None,
     });
     let Some(page) = pages.last() else { return };
     match news {

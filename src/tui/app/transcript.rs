@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{CallId, CallInput, Diff, Display, ToolStatus, TurnId};
+use crate::session::undo::{self, Mark, Rewinds};
 use crate::session::{Record, ResultInfo};
 
 pub use super::block::{
@@ -45,6 +46,8 @@ pub struct Transcript {
     /// The last turn whose end is marked, so that an event and a log's line mark it once.
     ended: Option<TurnId>,
     lines: u64,
+    /// What in the records that are shown matters to those before them.
+    marks: Vec<Mark>,
 }
 
 /// An answer that was cut off.
@@ -81,8 +84,13 @@ impl Transcript {
 
     /// The same, with the first id.
     pub(super) fn counted_from(first: u64, cwd: PathBuf, records: &[Record]) -> Self {
+        Self::part(first, cwd, records, &Rewinds::of(records))
+    }
+
+    /// Of these records, what is in force.
+    pub(super) fn part(first: u64, cwd: PathBuf, records: &[Record], rewinds: &Rewinds) -> Self {
         let mut transcript = Self { next: first, ..Self::new(cwd) };
-        transcript.take(records);
+        transcript.take(records, 0, rewinds);
         transcript
     }
 
@@ -96,13 +104,18 @@ impl Transcript {
         *self = Self { next, older_from, ..Self::new(std::mem::take(&mut self.cwd)) };
         self.folds.kinds = kinds;
         let upto = older::upto(records);
-        self.take(&records[upto..]);
+        let rewinds = Rewinds::of(records);
+        self.marks = undo::marks(&records[upto..]);
+        self.take(records, upto, &rewinds);
         self.older(records, upto)
     }
 
     /// What is to be folded of the records before those that are shown.
     pub fn older(&self, records: &Arc<Vec<Record>>, upto: usize) -> Option<Older> {
-        (upto > 0).then(|| Older::new(Arc::clone(records), upto, self.older_from, self.cwd.clone()))
+        let later = self.marks.clone();
+        (upto > 0).then(|| {
+            Older::new(Arc::clone(records), upto, later, self.older_from, self.cwd.clone())
+        })
     }
 
     /// Puts what was folded elsewhere before everything else.
@@ -116,9 +129,12 @@ impl Transcript {
         self.blocks
     }
 
-    fn take(&mut self, records: &[Record]) {
-        for record in records {
-            self.record(record, Duration::ZERO);
+    /// The records from one on, as far as they are in force.
+    fn take(&mut self, records: &[Record], from: usize, rewinds: &Rewinds) {
+        for (at, record) in records.iter().enumerate().skip(from) {
+            if rewinds.is_live(at) {
+                self.record(record, Duration::ZERO);
+            }
         }
         self.stop_calls();
     }

@@ -152,7 +152,8 @@ pub fn due_at(model: &Model) -> Option<Duration> {
         | Overlay::Reading(_)
         | Overlay::Pager(_)
         | Overlay::Changes(_)
-        | Overlay::Rules(_) => None,
+        | Overlay::Rules(_)
+        | Overlay::Rewind(_) => None,
     });
     let armed = armed.filter(|at| *at > model.now);
     let again = (model.restless || search::is_looking(model)).then_some(model.now);
@@ -189,6 +190,9 @@ fn tick(model: &mut Model, now: Duration) -> Vec<Effect> {
     if model.pending.as_ref().is_some_and(|pending| pending.until <= now) {
         model.pending = None;
     }
+    if model.rewinding.is_some_and(|until| until <= now) {
+        model.rewinding = None;
+    }
     let mut effects: Vec<Effect> = model.composer.tick(now).into_iter().collect();
     effects.extend(attention::tick(model));
     effects.extend(status_line::tick(model));
@@ -210,7 +214,8 @@ fn drawn(model: &mut Model, geometry: Geometry) -> Vec<Effect> {
                 Overlay::Approval(_)
                 | Overlay::Picker(_)
                 | Overlay::Reading(_)
-                | Overlay::Rules(_) => {}
+                | Overlay::Rules(_)
+                | Overlay::Rewind(_) => {}
             }
         }
     }

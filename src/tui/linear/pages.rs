@@ -13,6 +13,7 @@ use crate::tui::app::diff_text;
 use crate::tui::app::model::{Focus, Settings};
 use crate::tui::app::overlay::{Overlay, Page};
 use crate::tui::app::picker::{Loading, Picker};
+use crate::tui::app::rewind::{self, RewindDialog};
 use crate::tui::app::rules::{self, RulesPage, stands_in};
 use crate::tui::app::sidebar::{Presence, Sidebar, age};
 use crate::tui::app::status_page::{self, Row, Sums};
@@ -100,6 +101,7 @@ pub(super) fn open(model: &Model) -> Option<Open> {
             let list = page.list.as_ref()?;
             Some(Open { key: "rules".to_owned(), lines: rule_list(model, page, list.rules.len()) })
         }
+        Some(Overlay::Rewind(dialog)) => going_back(model, dialog),
         Some(Overlay::Pager(pager)) => {
             let text = pager.document.read(0..pager.document.len());
             let key = format!("pager {}", pager.document.id());
@@ -108,6 +110,26 @@ pub(super) fn open(model: &Model) -> Option<Open> {
         None if model.focus == Focus::Sidebar => sessions(model, &model.sidebar),
         None => None,
     }
+}
+
+/// What going back would do, and what can be chosen, each with its number.
+fn going_back(model: &Model, dialog: &RewindDialog) -> Option<Open> {
+    let rewind::Stage::Planned(plan) = &dialog.stage else { return None };
+    let mut said = vec![Said::new(Who::Note, format!("{}:", dialog.title()))];
+    let rows = dialog.rows(&model.settings.cwd);
+    said.extend(rows.into_iter().filter_map(|row| {
+        let text = match row {
+            rewind::Row::Gap => return None,
+            rewind::Row::Message(text) => format!("  before: {text}"),
+            rewind::Row::Note(text) | rewind::Row::Warning(text) => format!("  {text}"),
+            rewind::Row::File { name, what, .. } => format!("  {name}: {what}"),
+        };
+        Some(Said::new(Who::Same, line(&text)))
+    }));
+    let offers = dialog.offers().into_iter().zip(1..);
+    said.extend(offers.map(|((_, word), number)| Said::new(Who::Same, format!("{number} {word}"))));
+    said.push(Said::new(Who::Same, "Type a number. An empty line leaves everything as it is."));
+    Some(Open { key: format!("rewind {:?}", plan.to), lines: said })
 }
 
 /// The rules, and what was refused. `slug permissions` tests them.

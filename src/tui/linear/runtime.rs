@@ -197,7 +197,8 @@ impl<W: Write> Talk<W> {
                 | Overlay::Reading(_)
                 | Overlay::Pager(_)
                 | Overlay::Changes(_)
-                | Overlay::Rules(_),
+                | Overlay::Rules(_)
+                | Overlay::Rewind(_),
             )
             | None => true,
         }

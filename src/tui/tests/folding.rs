@@ -1,5 +1,6 @@
 //! The transcript from events and from the log.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -7,7 +8,7 @@ use serde_json::json;
 use crate::agent::Event;
 use crate::domain::{Block, CallId, Diff, Display, StopReason, ToolStatus, Usage};
 use crate::providers::retry::Again;
-use crate::session::{Entry, Record, ResultInfo, TurnOutcome};
+use crate::session::{Entry, Record, ResultInfo, Rewind, Rewound, TurnOutcome};
 use crate::tui::app::block::{Body, Thinking, Tool};
 use crate::tui::app::transcript::Transcript;
 use crate::tui::scene::{
@@ -204,4 +205,37 @@ fn a_dropped_response_is_struck_and_its_calls_go() {
     assert_eq!(scene.model.transcript.blocks().len(), blocks, "the same is said once");
     let anew = Event::ResponseDropped { turn: TURN, reason: "Too long.".into(), again: None };
     scene.event(anew).shows("Waiting for the model");
+}
+
+#[test]
+fn events_and_log_agree_on_what_went_back() {
+    let (mut log, events) = turn();
+    let (second, later) = turn();
+    let before = second[0].id;
+    log.extend(second);
+    let rewind = Rewind {
+        before,
+        redoes: None,
+        what: Rewound::Both,
+        files: Vec::new(),
+        left: Vec::new(),
+        messages: 4,
+        summary: None,
+    };
+    let scene = played(events.into_iter().chain(later).collect());
+    let whole = bodies(&scene.model.transcript);
+    log.push(crate::tui::scene::record(Entry::Rewind(rewind.clone())));
+    let opened = |log: &[Record]| Event::SessionOpened {
+        session: crate::tui::scene::session(),
+        records: Arc::new(log.to_vec()),
+    };
+    let scene = scene.event(opened(&log));
+    let gone = bodies(&scene.model.transcript);
+    assert_eq!(gone, from_log(&log));
+    assert_eq!((gone.len(), whole.len()), (7, 12), "one turn, and that it went back");
+    let redo = Rewind { redoes: Some(log[log.len() - 1].id), ..rewind };
+    log.push(crate::tui::scene::record(Entry::Rewind(redo)));
+    let scene = scene.event(opened(&log));
+    assert_eq!(from_log(&log), whole);
+    assert_eq!(bodies(&scene.model.transcript), whole);
 }

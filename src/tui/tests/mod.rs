@@ -16,6 +16,7 @@ mod pager;
 mod picking;
 mod reading;
 mod resting;
+mod rewinding;
 mod rules;
 mod scrolling;
 mod searching;

@@ -141,6 +141,7 @@ fn hints(model: &Model) -> (Hints, Hints) {
             Stage::Choosing | Stage::Removing => (keys.hints(Context::Rules).collect(), Vec::new()),
             Stage::Typing(_) => (keys.hints(Context::Field).collect(), Vec::new()),
         },
+        Some(Overlay::Rewind(_)) => (keys.hints(Context::Rewind).collect(), Vec::new()),
         None => chat_hints(model),
     }
 }

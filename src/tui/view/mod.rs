@@ -19,6 +19,7 @@ pub mod paint;
 pub mod picker;
 pub mod queue;
 pub mod reading;
+pub mod rewind;
 pub mod rules;
 pub mod search;
 pub mod select;
@@ -117,6 +118,10 @@ pub fn view(
             }
             Overlay::Rules(page) => {
                 rules::draw(model, page, styles, above(area), buffer, &mut geometry)
+            }
+            Overlay::Rewind(dialog) => {
+                rewind::draw(model, dialog, styles, area, buffer, &mut geometry);
+                None
             }
             Overlay::Reading(reading) => {
                 reading::draw(model, reading, styles, area, buffer, &mut geometry);

@@ -136,6 +136,8 @@ pub enum PaneKey {
     Copy,
     /// Forks the session after this message.
     Fork,
+    /// Goes back before this message.
+    Rewind,
     /// Shows the keys.
     Help,
     /// Moves through the transcript.
@@ -367,6 +369,21 @@ pub enum RulesKey {
     /// Tries a call on the rules.
     Try,
     /// Closes the page.
+    Back,
+}
+
+/// Keys of the dialog for going back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RewindKey {
+    /// Does all that is offered.
+    Accept,
+    /// Takes the files back alone.
+    Files,
+    /// Takes the conversation back alone.
+    Conversation,
+    /// Moves through what would happen.
+    Scroll(Scrolling),
+    /// Does nothing.
     Back,
 }
 

@@ -4,12 +4,12 @@ use std::fmt::Debug;
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, FoundKey, InputKey, ListKey, ModelKey, PagerKey, PaneKey, ReadingKey, RulesKey,
-    SearchKey, SidebarKey,
+    FindKey, FoundKey, InputKey, ListKey, ModelKey, PagerKey, PaneKey, ReadingKey, RewindKey,
+    RulesKey, SearchKey, SidebarKey,
 };
 use super::tables::{
     ALWAYS, APPROVAL, Binding, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND,
-    FOUND, INPUT, LIST, MODELS, PAGER, PANES, READING, RULES, SEARCH, SIDEBAR,
+    FOUND, INPUT, LIST, MODELS, PAGER, PANES, READING, REWIND, RULES, SEARCH, SIDEBAR,
 };
 use crate::tui::app::editor::Edit;
 
@@ -56,6 +56,8 @@ pub enum Context {
     Changes,
     /// In the permission rules.
     Rules,
+    /// In the dialog for going back.
+    Rewind,
 }
 
 /// What a key can do in one context.
@@ -73,7 +75,7 @@ pub trait Action: Copy + PartialEq + Debug + 'static {
 
 impl Context {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Chat,
         Self::Input,
         Self::EmptyInput,
@@ -88,6 +90,7 @@ impl Context {
         Self::Find,
         Self::Changes,
         Self::Rules,
+        Self::Rewind,
         Self::Approval,
         Self::Field,
         Self::List,
@@ -117,6 +120,7 @@ impl Context {
         ("the pager's search", &[Self::Always, Self::Find, Self::Editing]),
         ("the changes", &[Self::Always, Self::Changes]),
         ("the rules", &[Self::Always, Self::Rules]),
+        ("going back", &[Self::Always, Self::Rewind]),
     ];
 
     /// Its table in `keys.toml`.
@@ -142,6 +146,7 @@ impl Context {
             Self::Find => "find",
             Self::Changes => "changes",
             Self::Rules => "rules",
+            Self::Rewind => "rewind",
         }
     }
 
@@ -168,6 +173,7 @@ impl Context {
             Self::Find => "Search in the whole of a pane",
             Self::Changes => "Changes of the session",
             Self::Rules => "Permission rules",
+            Self::Rewind => "Going back",
         }
     }
 
@@ -287,4 +293,9 @@ impl Action for ChangesKey {
 impl Action for RulesKey {
     const CONTEXT: Context = Context::Rules;
     const TABLE: &'static [Binding<Self>] = RULES;
+}
+
+impl Action for RewindKey {
+    const CONTEXT: Context = Context::Rewind;
+    const TABLE: &'static [Binding<Self>] = REWIND;
 }

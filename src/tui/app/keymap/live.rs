@@ -5,8 +5,8 @@
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, FoundKey, InputKey, ListKey, ModelKey, PagerKey, PaneKey, ReadingKey, RulesKey,
-    SearchKey, SidebarKey,
+    FindKey, FoundKey, InputKey, ListKey, ModelKey, PagerKey, PaneKey, ReadingKey, RewindKey,
+    RulesKey, SearchKey, SidebarKey,
 };
 use super::chord::Sequence;
 use super::conflicts::{self, Conflict};
@@ -182,6 +182,7 @@ fn built_in(context: Context) -> Vec<Row> {
         Context::Find => rows::<FindKey>(),
         Context::Changes => rows::<ChangesKey>(),
         Context::Rules => rows::<RulesKey>(),
+        Context::Rewind => rows::<RewindKey>(),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::tui::app::moving::Jump;
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
     FindKey, FoundKey, InputKey, ListKey, ModelKey, Motion, PagerKey, PaneKey, ReadingKey,
-    RulesKey, Scrolling, SearchKey, SidebarKey,
+    RewindKey, RulesKey, Scrolling, SearchKey, SidebarKey,
 };
 use super::chord::Chord;
 
@@ -210,6 +210,7 @@ pub const PANES: &[Binding<PaneKey>] = &[
     hinted(&[char('z')], PaneKey::ToggleKind, "fold or unfold all panes of this kind", "all such"),
     row(&[char('Z')], PaneKey::ToggleTools, "fold or unfold all calls"),
     hinted(&[char('f')], PaneKey::Fork, "fork the session after this message", "fork"),
+    row(&[char('r')], PaneKey::Rewind, "go back before this message: files, conversation, or both"),
     row(&[char('b')], PaneKey::CopyCode, "copy its last code block"),
     hinted(&[char('v')], PaneKey::Select, "select with a caret", "select"),
     hinted(&[char('/')], PaneKey::Search, "search the transcript", "search"),
@@ -428,6 +429,23 @@ pub const RULES: &[Binding<RulesKey>] = &[
     ),
     hinted(&[char('t')], RulesKey::Try, "test a command or a path on the rules", "test"),
     hinted(&[key(KeyCode::Esc), char('q')], RulesKey::Back, "close", "close"),
+];
+
+/// In the dialog for going back.
+pub const REWIND: &[Binding<RewindKey>] = &[
+    hinted(&[char('y'), key(KeyCode::Enter)], RewindKey::Accept, "all that is offered", "go back"),
+    row(&[char('f')], RewindKey::Files, "the files alone"),
+    row(&[char('c')], RewindKey::Conversation, "the conversation alone"),
+    row(&[key(KeyCode::Up), char('k')], RewindKey::Scroll(Scrolling::LineUp), "a line up"),
+    row(&[key(KeyCode::Down), char('j')], RewindKey::Scroll(Scrolling::LineDown), "a line down"),
+    row(&[key(KeyCode::PageUp)], RewindKey::Scroll(Scrolling::PageUp), "a page up"),
+    row(&[key(KeyCode::PageDown)], RewindKey::Scroll(Scrolling::PageDown), "a page down"),
+    hinted(
+        &[key(KeyCode::Esc), char('n'), char('q')],
+        RewindKey::Back,
+        "leave everything as it is",
+        "nothing",
+    ),
 ];
 
 /// In something to read.

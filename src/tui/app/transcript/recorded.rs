@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::domain::{self, CallId, Role, StopReason};
-use crate::session::{Entry, MessageEntry, Record, ResultInfo, TurnOutcome};
+use crate::domain::{self, CallId, NoticeLevel, Role, StopReason};
+use crate::session::{Entry, MessageEntry, Record, ResultInfo, Rewind, TurnOutcome};
 use crate::tui::app::title::{first_line, title};
 
 use super::{
@@ -22,6 +22,7 @@ impl Transcript {
             Entry::Compaction(_) => {
                 self.push(Body::Compacted);
             }
+            Entry::Rewind(rewind) if rewind.redoes.is_none() => self.rewound(rewind),
             Entry::Interrupted => {
                 self.end_turn(record.turn, &TurnOutcome::Interrupted, now);
             }
@@ -36,6 +37,35 @@ impl Transcript {
             | Entry::Todo { .. }
             | Entry::Model { .. }
             | Entry::Mode { .. } => {}
+        }
+    }
+
+    /// The person went back to here.
+    fn rewound(&mut self, rewind: &Rewind) {
+        let files = match rewind.files.len() {
+            0 => None,
+            1 => Some("one file".to_owned()),
+            count => Some(format!("{count} files")),
+        };
+        let said = match (rewind.what.has_conversation(), files) {
+            (true, Some(files)) => format!("The conversation and {files} went back to here."),
+            (true, None) => "The conversation went back to here.".to_owned(),
+            (false, Some(files)) => format!("Took {files} back; the conversation stayed."),
+            (false, None) => "No file had to be taken back.".to_owned(),
+        };
+        self.notice(NoticeLevel::Info, said);
+        if !rewind.left.is_empty() {
+            let names: Vec<String> = rewind
+                .left
+                .iter()
+                .map(|path| path.strip_prefix(&self.cwd).unwrap_or(path).display().to_string())
+                .collect();
+            let text = format!(
+                "Left as it is, because it was changed beside slug: {}. Is it as you want it? \
+                 /diff shows what the session changed there.",
+                names.join(", ")
+            );
+            self.notice(NoticeLevel::Warning, text);
         }
     }
 

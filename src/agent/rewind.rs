@@ -1,0 +1,394 @@
+//! Going back in the session, and forth again: files, conversation, or both.
+//!
+//! What would happen is planned and shown before anything does. Then it is planned once more: where
+//! that comes out otherwise, nothing is done and the person is shown the new plan. What is
+//! overwritten is kept before it is, and the log says what is about to be written before it is
+//! written, so that going forth, and going back once more after a crash, always work.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::domain::{Block, ContentHash, EntryId, NoticeLevel, Typed};
+use crate::platform::restore::{self, Looked, Thing};
+use crate::session::undo::{self, Act, FilesPlan, PlannedFile, Rewinds, Seen, World, points};
+use crate::session::{
+    BlobError, Blobs, ChangedBy, Entry, FileChanged, FileKind, Image, Meta, Record, Rewind, Rewound,
+};
+
+use super::Event;
+use super::driver::Agent;
+use super::sessions::blocking;
+
+/// Larger files are left alone.
+const LARGEST: u64 = 16 << 20;
+
+/// Where to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RewindTo {
+    /// Before the last message that has not been gone back before.
+    Last,
+    /// Before this message.
+    Before(EntryId),
+    /// Forth again: the last rewind is taken back.
+    Again,
+}
+
+/// What going there would do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RewindPlan {
+    /// Where to, once it is known: never [`RewindTo::Last`].
+    pub to: RewindTo,
+    /// The message that it goes back before, or went back before.
+    pub before: EntryId,
+    /// What that says.
+    pub message: Typed,
+    /// What can be chosen.
+    pub offers: Vec<Rewound>,
+    /// How many messages go, or come back.
+    pub messages: u64,
+    /// What becomes of the files.
+    pub files: FilesPlan,
+}
+
+impl Agent {
+    /// Tells what going there would do.
+    pub(super) async fn plan_rewind(&mut self, to: RewindTo) {
+        let planned = match self.rewind_ground().await {
+            Ok(records) => {
+                let blobs = self.setup.blobs.clone();
+                let planned = blocking(move || plan(&records, to, &Disk(&blobs)).map(Arc::new));
+                planned.await.unwrap_or_else(|error| Err(error.to_string()))
+            }
+            Err(reason) => Err(reason),
+        };
+        self.events.tell(Event::RewindPlanned(planned)).await;
+    }
+
+    /// Goes where a plan says that was shown.
+    pub(super) async fn rewind(&mut self, shown: Arc<RewindPlan>, what: Rewound) {
+        if let Err(reason) = self.go(&shown, what).await {
+            self.events.tell(Event::RewindPlanned(Err(reason))).await;
+        }
+    }
+
+    async fn go(&mut self, shown: &Arc<RewindPlan>, what: Rewound) -> Result<(), String> {
+        let records = self.rewind_ground().await?;
+        let (blobs, to) = (self.setup.blobs.clone(), shown.to);
+        let prepared = blocking(move || prepare(records, to, what, &blobs)).await;
+        let prepared = prepared.map_err(|error| error.to_string())??;
+        if what.has_files() && prepared.plan.files != shown.files {
+            self.events.tell(Event::RewindPlanned(Ok(Arc::new(prepared.plan)))).await;
+            let text = "The files have changed since: look again at what would happen.";
+            self.events.notice(NoticeLevel::Warning, text).await;
+            return Ok(());
+        }
+        let Prepared { plan, rewind, writes } = prepared;
+        let header = self.header(self.open.id);
+        let journal = self.open.journal(&self.setup.store, &self.events, header);
+        let journal = journal.map_err(|error| error.to_string())?;
+        let turn = self.open.last_turn();
+        journal.intent(turn, Entry::Rewind(rewind.clone())).await.map_err(|error| {
+            format!("Nothing was taken back, since nothing happens that is not on record. {error}")
+        })?;
+        for write in writes {
+            let change = write.change.clone();
+            let done =
+                blocking(move || restore::put(write.change.place(), &write.now, &write.then));
+            match done.await {
+                Ok(Ok(())) => {
+                    journal.write(turn, Entry::FileChange(change)).await;
+                }
+                Ok(Err(error)) => self.error(format!("{error}. It was left as it is.")).await,
+                Err(error) => self.error(error.to_string()).await,
+            }
+        }
+        self.open_anew(what).await?;
+        let back = plan.to != RewindTo::Again;
+        let message = (back && what.has_conversation()).then(|| plan.message.clone());
+        self.events.tell(Event::Rewound { message, told: told(&plan, &rewind) }).await;
+        Ok(())
+    }
+
+    /// What the model is told of its changes that are no longer there, while it remembers them.
+    pub(super) fn taken_back(&self) -> Option<Block> {
+        let files = &self.open.taken_back;
+        (!files.is_empty()).then(|| Block::Context {
+            name: "rewind".into(),
+            text: format!(
+                "The user took your changes of these files back: {}. Read them again before you \
+                 edit them.",
+                names(files, &self.setup.place.cwd)
+            ),
+        })
+    }
+
+    /// Takes the log as it is now for the conversation, and shows it.
+    async fn open_anew(&mut self, what: Rewound) -> Result<(), String> {
+        let records = self.rewind_ground().await?;
+        self.open.catch_up();
+        self.open.fold(&records);
+        if what.has_conversation() {
+            // What the model has read is no longer in what it is sent.
+            self.open.reads = Arc::default();
+        }
+        self.tell_opened(records).await;
+        Ok(())
+    }
+
+    /// All records of the open session, or why it cannot be gone back in.
+    async fn rewind_ground(&mut self) -> Result<Vec<Record>, String> {
+        if let Some(reason) = self.open.read_only.clone() {
+            return Err(reason);
+        }
+        if !self.open.has_log() {
+            return Err("Nothing has been said in this session yet.".to_owned());
+        }
+        let (store, session) = (self.setup.store.clone(), self.open.id);
+        let read = blocking(move || store.read(session)).await;
+        match read {
+            Ok(Ok(loaded)) => Ok(loaded.records),
+            Ok(Err(error)) | Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// A plan on its way: everything that would be lost is kept.
+struct Prepared {
+    plan: RewindPlan,
+    rewind: Rewind,
+    writes: Vec<Write>,
+}
+
+/// A file that is about to be written.
+struct Write {
+    now: Thing,
+    then: Thing,
+    change: FileChanged,
+}
+
+/// What is on the disk.
+struct Disk<'a>(&'a Blobs);
+
+impl World for Disk<'_> {
+    fn seen(&self, path: &Path) -> Seen {
+        match restore::look(path, LARGEST) {
+            Ok(Looked::Thing(thing)) => match image_of(&thing) {
+                Some((image, bytes)) => Seen::There(image, bytes),
+                None => Seen::Nothing,
+            },
+            Ok(Looked::Other(what)) => Seen::Other(what.to_owned()),
+            Err(error) => Seen::Other(format!("it cannot be read: {error}")),
+        }
+    }
+
+    fn content(&self, hash: &ContentHash) -> Option<Vec<u8>> {
+        self.0.get(hash).unwrap_or_else(|error| {
+            tracing::warn!(%error, "a content cannot be read");
+            None
+        })
+    }
+}
+
+fn image_of(thing: &Thing) -> Option<(Image, Vec<u8>)> {
+    let (kind, bytes, mode) = match thing {
+        Thing::Nothing => return None,
+        Thing::File { bytes, mode } => (FileKind::File, bytes, *mode),
+        Thing::Link { target } => (FileKind::Link, target, None),
+    };
+    Some((Image { kind, hash: ContentHash::of(bytes), mode }, bytes.clone()))
+}
+
+fn thing_of(image: &Image, bytes: Vec<u8>) -> Thing {
+    match image.kind {
+        FileKind::File => Thing::File { bytes, mode: image.mode },
+        FileKind::Link => Thing::Link { target: bytes },
+    }
+}
+
+fn plan(records: &[Record], to: RewindTo, world: &dyn World) -> Result<RewindPlan, String> {
+    let rewinds = Rewinds::of(records);
+    if let RewindTo::Again = to {
+        return plan_again(records, &rewinds, world);
+    }
+    let mut all = points(records, &rewinds);
+    let found = match to {
+        RewindTo::Before(entry) => all.find(|(at, _)| records[*at].id == entry),
+        RewindTo::Last | RewindTo::Again => {
+            let upto = rewinds.files_back_to().unwrap_or(records.len());
+            all.rfind(|(at, _)| *at < upto)
+        }
+    };
+    let Some((at, said)) = found else {
+        return Err("There is no message of yours to go back before.".to_owned());
+    };
+    let before = records[at].id;
+    let files = undo::back(records, at, world);
+    let offers = match files.files.iter().any(|file| file.act != Act::Nothing) {
+        true => vec![Rewound::Both, Rewound::Files, Rewound::Conversation],
+        false => vec![Rewound::Conversation],
+    };
+    let (now, _) = Meta::outlook(records, &rewinds);
+    let (then, _) = Meta::outlook(&records[..at], &rewinds);
+    Ok(RewindPlan {
+        to: RewindTo::Before(before),
+        before,
+        message: Typed::from_blocks(&said.content),
+        offers,
+        messages: now.saturating_sub(then),
+        files,
+    })
+}
+
+fn plan_again(
+    records: &[Record],
+    rewinds: &Rewinds,
+    world: &dyn World,
+) -> Result<RewindPlan, String> {
+    let undone = rewinds.redoable().and_then(|at| match &records[at].entry {
+        Entry::Rewind(undone) => Some((records[at].id, undone)),
+        _ => None,
+    });
+    let Some((id, undone)) = undone else {
+        return Err("There is nothing to bring back.".to_owned());
+    };
+    let files = match undone.what.has_files() {
+        true => undo::again(undone, world),
+        false => FilesPlan::default(),
+    };
+    let message = records.iter().find(|record| record.id == undone.before);
+    let message = message.and_then(|record| match &record.entry {
+        Entry::Message(said) => Some(Typed::from_blocks(&said.content)),
+        _ => None,
+    });
+    let entry = Rewind { redoes: Some(id), ..entry(undone.before, undone.what) };
+    let then = with(records, &entry);
+    let (then, _) = Meta::outlook(&then, &Rewinds::of(&then));
+    let (now, _) = Meta::outlook(records, rewinds);
+    Ok(RewindPlan {
+        to: RewindTo::Again,
+        before: undone.before,
+        message: message.unwrap_or_default(),
+        offers: vec![undone.what],
+        messages: then.saturating_sub(now),
+        files,
+    })
+}
+
+fn entry(before: EntryId, what: Rewound) -> Rewind {
+    Rewind {
+        before,
+        redoes: None,
+        what,
+        files: Vec::new(),
+        left: Vec::new(),
+        messages: 0,
+        summary: None,
+    }
+}
+
+/// The records with one more.
+fn with(records: &[Record], rewind: &Rewind) -> Vec<Record> {
+    let mut records = records.to_vec();
+    if let Some(last) = records.last().cloned() {
+        records.push(Record {
+            id: EntryId::generate(),
+            entry: Entry::Rewind(rewind.clone()),
+            ..last
+        });
+    }
+    records
+}
+
+/// Plans it, and keeps what would be overwritten.
+fn prepare(
+    records: Vec<Record>,
+    to: RewindTo,
+    what: Rewound,
+    blobs: &Blobs,
+) -> Result<Prepared, String> {
+    let plan = plan(&records, to, &Disk(blobs))?;
+    let redoes = match to {
+        RewindTo::Again => Rewinds::of(&records).redoable().map(|at| records[at].id),
+        RewindTo::Last | RewindTo::Before(_) => None,
+    };
+    let mut rewind = Rewind { redoes, ..entry(plan.before, what) };
+    let mut writes = Vec::new();
+    if what.has_files() {
+        for file in plan.files.touched() {
+            writes.push(write(file, blobs)?);
+        }
+        rewind.files = writes.iter().map(|write| write.change.clone()).collect();
+        rewind.left = plan.files.left().map(|file| file.path.clone()).collect();
+    }
+    let then = with(&records, &rewind);
+    (rewind.messages, rewind.summary) = Meta::outlook(&then, &Rewinds::of(&then));
+    Ok(Prepared { plan, rewind, writes })
+}
+
+fn write(file: &PlannedFile, blobs: &Blobs) -> Result<Write, String> {
+    let kept = |bytes: &[u8]| {
+        blobs.put(bytes).map_err(|error: BlobError| {
+            format!("Nothing was taken back: what is there now could not be kept. {error}")
+        })
+    };
+    let now = match restore::look(&file.path, LARGEST) {
+        Ok(Looked::Thing(now)) => now,
+        Ok(Looked::Other(what)) => return Err(format!("{}: {what}", file.path.display())),
+        Err(error) => return Err(format!("{}: {error}", file.path.display())),
+    };
+    let before = image_of(&now);
+    if let Some((_, bytes)) = &before {
+        kept(bytes)?;
+    }
+    let (then, after) = match &file.act {
+        Act::Put(put) => {
+            if put.is_merged {
+                kept(&put.bytes)?;
+            }
+            (thing_of(&put.image, put.bytes.clone()), Some(put.image.clone()))
+        }
+        Act::Nothing | Act::Remove | Act::Leave(_) => (Thing::Nothing, None),
+    };
+    let before = before.map(|(image, _)| image);
+    if before != file.now {
+        return Err("The files have just changed. Try it again.".to_owned());
+    }
+    let change = FileChanged::new(file.path.clone(), before, after, ChangedBy::Rewind);
+    Ok(Write { now, then, change })
+}
+
+/// What was done, in a sentence.
+fn told(plan: &RewindPlan, rewind: &Rewind) -> String {
+    let mut done = Vec::new();
+    if rewind.what.has_conversation() {
+        done.push("the conversation".to_owned());
+    }
+    if !rewind.files.is_empty() {
+        let count = rewind.files.len();
+        done.push(if count == 1 { "one file".to_owned() } else { format!("{count} files") });
+    }
+    let (how, then) = match plan.to {
+        RewindTo::Again => ("is back again", ""),
+        RewindTo::Last | RewindTo::Before(_) => ("went back", ". /redo brings it forth again"),
+    };
+    let mut text = done.join(" and ");
+    if text.is_empty() {
+        "No file had to be changed".clone_into(&mut text);
+    } else {
+        text = format!("{}{} {how}{then}", text[..1].to_uppercase(), &text[1..]);
+    }
+    text
+}
+
+/// Names of files for a sentence.
+fn names(paths: &[PathBuf], cwd: &Path) -> String {
+    let shown = paths
+        .iter()
+        .take(5)
+        .map(|path| path.strip_prefix(cwd).unwrap_or(path).to_string_lossy().into_owned());
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    if paths.len() > 5 {
+        text.push_str(&format!(" and {} more", paths.len() - 5));
+    }
+    text
+}

@@ -1,0 +1,133 @@
+//! A look at the folder before and after each command that may change files, so that what it
+//! changed can be taken back.
+
+use std::sync::Arc;
+
+use crate::domain::ContentHash;
+use crate::permissions::{Query, ResolvedAccess};
+use crate::platform::restore::Thing;
+use crate::platform::watch::{Changed, NotKept, Watch, WatchError};
+use crate::session::{
+    BlobError, Blobs, ChangedBy, Entry, FileChanged, FileKind, Image, NotCovered, Uncovered,
+    Unwatched, Why,
+};
+
+use super::gate::Gate;
+use super::keeper::Keeper;
+
+/// So many files are named of those that are not covered.
+const NAMED: usize = 20;
+
+/// The folder as it was before a command.
+pub(super) struct Witness(Arc<Watch>);
+
+/// Has the folder looked at before the first command needs it.
+pub(super) fn warm(watch: &Arc<Watch>) {
+    let watch = watch.clone();
+    tokio::task::spawn_blocking(move || {
+        if let Err(error) = watch.warm() {
+            tracing::info!(%error, "what commands change is not watched");
+        }
+    });
+}
+
+/// Looks at the folder, unless the call is known to change no file by a command.
+pub(super) async fn before(gate: &Gate, query: &Query) -> Option<Witness> {
+    let may_change = query.accesses.iter().any(|access| match access {
+        ResolvedAccess::Run(run) => !run.only_reads(),
+        ResolvedAccess::Read(_) | ResolvedAccess::Write(_) => false,
+    });
+    if !may_change {
+        return None;
+    }
+    let watch = gate.watch.clone();
+    let looked = tokio::task::spawn_blocking({
+        let watch = watch.clone();
+        move || watch.look()
+    });
+    // Where the call is stopped meanwhile, nothing runs. A folder that cannot be watched is told
+    // of once the command has run.
+    gate.context.cancel.run_until_cancelled(looked).await?.ok()?.ok();
+    Some(Witness(watch))
+}
+
+impl Witness {
+    /// Puts on record what the command has changed.
+    pub(super) async fn after(self, keeper: Keeper) {
+        let blobs = keeper.blobs.clone();
+        let found = tokio::task::spawn_blocking(move || found(self.0.changes(), &blobs)).await;
+        let Ok((changes, not_covered)) = found else {
+            tracing::error!("looking for what a command changed was cut short");
+            return;
+        };
+        for change in changes {
+            keeper.journal.write(keeper.turn, Entry::FileChange(change)).await;
+        }
+        if let Some(not_covered) = not_covered {
+            keeper.journal.write(keeper.turn, Entry::NotCovered(not_covered)).await;
+        }
+    }
+}
+
+fn found(
+    changes: Result<Vec<Changed>, WatchError>,
+    blobs: &Blobs,
+) -> (Vec<FileChanged>, Option<NotCovered>) {
+    let changes = match changes {
+        Ok(changes) => changes,
+        Err(error) => {
+            let folder = Some(match error {
+                WatchError::TooManyFiles => Unwatched::TooManyFiles,
+                WatchError::Unreadable => Unwatched::Unreadable,
+            });
+            return (Vec::new(), Some(NotCovered { folder, ..NotCovered::default() }));
+        }
+    };
+    let mut covered = Vec::new();
+    let mut not_covered = NotCovered::default();
+    let mut leave = |path, why| {
+        if not_covered.files.len() < NAMED {
+            not_covered.files.push(Uncovered { path, why });
+        } else {
+            not_covered.more += 1;
+        }
+    };
+    for changed in changes {
+        match changed {
+            Changed::Unknown { path, why } => leave(path, why.into()),
+            Changed::Known { path, before, after } => {
+                match (kept(&before, blobs), kept(&after, blobs)) {
+                    (Ok(before), Ok(after)) => {
+                        covered.push(FileChanged::new(path, before, after, ChangedBy::Command));
+                    }
+                    (Err(error), _) | (_, Err(error)) => {
+                        tracing::warn!(%error, "what a command changed could not be kept");
+                        leave(path, Why::Unreadable);
+                    }
+                }
+            }
+        }
+    }
+    let is_empty = not_covered.files.is_empty();
+    (covered, (!is_empty).then_some(not_covered))
+}
+
+fn kept(thing: &Thing, blobs: &Blobs) -> Result<Option<Image>, BlobError> {
+    let (kind, bytes, mode) = match thing {
+        Thing::Nothing => return Ok(None),
+        Thing::File { bytes, mode } => (FileKind::File, bytes, *mode),
+        Thing::Link { target } => (FileKind::Link, target, None),
+    };
+    let hash: ContentHash = blobs.put(bytes)?;
+    Ok(Some(Image { kind, hash, mode }))
+}
+
+impl From<NotKept> for Why {
+    fn from(why: NotKept) -> Self {
+        match why {
+            NotKept::TooLarge => Self::TooLarge,
+            NotKept::TooMany => Self::TooMany,
+            NotKept::Unreadable => Self::Unreadable,
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Looks at files, puts them back and takes them away, for going back in a session.
+//!
+//! The same ways as those of the file tools: no symbolic link is followed, on the way or at the
+//! end, a file is replaced in one step and keeps its owner, and nothing is written where there is
+//! something else than was expected. Folders that became empty stay.
+
+use std::ffi::OsString;
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{AtFlags, FileType};
+use rustix::io::Errno;
+use uuid::Uuid;
+
+use crate::domain::ContentHash;
+use crate::tools::{FileError, FileState};
+
+use super::files::{self, Found, Temporary};
+use super::handles::{self, Missing, Spot};
+
+/// What is at a path, or is to be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Thing {
+    /// Nothing.
+    Nothing,
+    /// A regular file.
+    File {
+        /// Its content.
+        bytes: Vec<u8>,
+        /// Its permission bits; as they are, or as they usually are, where none are asked for.
+        mode: Option<u32>,
+    },
+    /// A symbolic link.
+    Link {
+        /// Where it leads.
+        target: Vec<u8>,
+    },
+}
+
+/// What is found at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Looked {
+    /// This.
+    Thing(Thing),
+    /// Something that is not put back or taken away, in a few words.
+    Other(&'static str),
+}
+
+/// Looks at what is at a real path. Files larger than `limit` are not read.
+pub fn look(path: &Path, limit: u64) -> io::Result<Looked> {
+    let spot = match handles::spot(path, Missing::Leave) {
+        Ok(Some(spot)) => spot,
+        Ok(None) => return Ok(Looked::Other("it is a folder now")),
+        Err(error) if files::is_missing(&error) => return Ok(Looked::Thing(Thing::Nothing)),
+        Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+            return Ok(Looked::Other("a symbolic link is on the way to it now"));
+        }
+        Err(error) => return Err(error),
+    };
+    look_at(&spot, limit)
+}
+
+fn look_at(spot: &Spot, limit: u64) -> io::Result<Looked> {
+    let stat = files::look(spot)?;
+    if stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink) {
+        let target = rustix::fs::readlinkat(&spot.folder, &spot.name, Vec::new())?.into_bytes();
+        return Ok(Looked::Thing(Thing::Link { target }));
+    }
+    let found = files::find_at(spot)?;
+    let mode = match &found {
+        Found::Regular(_, metadata) => Some(metadata.permissions().mode() & 0o7777),
+        Found::Missing | Found::Folder | Found::Special => None,
+    };
+    Ok(match files::state(found, limit)? {
+        FileState::File(bytes) => Looked::Thing(Thing::File { bytes, mode }),
+        FileState::Missing => Looked::Thing(Thing::Nothing),
+        FileState::TooBig(_) => Looked::Other("it is too large now"),
+        FileState::Folder => Looked::Other("it is a folder now"),
+        FileState::Special => Looked::Other("it is no regular file now"),
+    })
+}
+
+/// Puts `wanted` at a real path, where there still has to be `expected`; missing folders are made.
+pub fn put(path: &Path, expected: &Thing, wanted: &Thing) -> Result<(), FileError> {
+    let failed = |doing| files::failed(doing, path);
+    let spot = handles::spot(path, Missing::Make).map_err(failed("make the folder of"))?;
+    let Some(spot) = spot else { return Err(failed("write")(Errno::ISDIR.into())) };
+    match wanted {
+        Thing::Nothing => {
+            ensure_still(path, &spot, expected)?;
+            match rustix::fs::unlinkat(&spot.folder, &spot.name, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(failed("remove")(errno.into())),
+            }
+        }
+        Thing::File { bytes, mode } => {
+            let replaced = match expected {
+                Thing::File { .. } => match files::find_at(&spot).map_err(failed("write"))? {
+                    Found::Regular(file, metadata) => Some((file, metadata)),
+                    Found::Missing | Found::Folder | Found::Special => None,
+                },
+                Thing::Nothing | Thing::Link { .. } => None,
+            };
+            let doing = "write a temporary file beside";
+            let temporary =
+                Temporary::filled(&spot, replaced.as_ref(), bytes).map_err(failed(doing))?;
+            if let Some(mode) = mode {
+                let mode = Permissions::from_mode(*mode);
+                temporary.file.set_permissions(mode).map_err(failed(doing))?;
+            }
+            let guard = REPLACING.lock().unwrap_or_else(PoisonError::into_inner);
+            let placed = match expected {
+                Thing::Nothing => temporary.put_where_nothing_is(),
+                Thing::File { .. } | Thing::Link { .. } => {
+                    ensure_still(path, &spot, expected)?;
+                    temporary.put()
+                }
+            };
+            drop(guard);
+            placed.map_err(|errno| changed_or_failed(errno, path))?;
+        }
+        Thing::Link { target } => put_link(path, &spot, expected, target)?,
+    }
+    files::sync(&spot).map_err(failed("sync the folder of"))
+}
+
+/// Between the last look at a file and its replacement nobody else of slug's is to replace it.
+static REPLACING: Mutex<()> = Mutex::new(());
+
+fn put_link(path: &Path, spot: &Spot, expected: &Thing, target: &[u8]) -> Result<(), FileError> {
+    let target = OsString::from_vec(target.to_owned());
+    if *expected == Thing::Nothing {
+        let made = rustix::fs::symlinkat(&target, &spot.folder, &spot.name);
+        return made.map_err(|errno| changed_or_failed(errno, path));
+    }
+    let name = format!(".slug-{}.tmp", Uuid::new_v4().simple());
+    rustix::fs::symlinkat(&target, &spot.folder, &name)
+        .map_err(|errno| changed_or_failed(errno, path))?;
+    let placed = ensure_still(path, spot, expected).and_then(|()| {
+        rustix::fs::renameat(&spot.folder, &name, &spot.folder, &spot.name)
+            .map_err(|errno| changed_or_failed(errno, path))
+    });
+    // Where it has been renamed, there is nothing of this name.
+    let _ = rustix::fs::unlinkat(&spot.folder, &name, AtFlags::empty());
+    placed
+}
+
+fn changed_or_failed(errno: Errno, path: &Path) -> FileError {
+    match errno {
+        Errno::EXIST => FileError::Changed(path.to_owned()),
+        errno => files::failed("write", path)(errno.into()),
+    }
+}
+
+/// The content is still the expected one, and so are the permissions.
+fn ensure_still(path: &Path, spot: &Spot, expected: &Thing) -> Result<(), FileError> {
+    let looked = look_at(spot, u64::MAX).map_err(files::failed("read", path))?;
+    let is_expected = match (&looked, expected) {
+        (Looked::Thing(Thing::File { bytes, .. }), Thing::File { bytes: expected, .. }) => {
+            ContentHash::of(bytes) == ContentHash::of(expected)
+        }
+        (Looked::Thing(thing), expected) => thing == expected,
+        (Looked::Other(_), _) => false,
+    };
+    if is_expected { Ok(()) } else { Err(FileError::Changed(path.to_owned())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        (folder, root)
+    }
+
+    fn file(text: &str, mode: u32) -> Thing {
+        Thing::File { bytes: text.as_bytes().to_vec(), mode: Some(mode) }
+    }
+
+    fn link(target: &str) -> Thing {
+        Thing::Link { target: target.as_bytes().to_vec() }
+    }
+
+    fn seen(path: &Path) -> Thing {
+        match look(path, u64::MAX).unwrap() {
+            Looked::Thing(thing) => thing,
+            Looked::Other(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn anything_becomes_anything_else() {
+        let things =
+            [Thing::Nothing, file("a", 0o644), file("b", 0o755), link("a"), link("nowhere")];
+        for from in &things {
+            for to in &things {
+                let (_folder, root) = folder();
+                let path = root.join("sub/file");
+                put(&path, &Thing::Nothing, from).unwrap();
+                assert_eq!(seen(&path), *from);
+                put(&path, from, to).unwrap();
+                assert_eq!(seen(&path), *to, "{from:?}");
+                let left = fs::read_dir(root.join("sub")).unwrap().count();
+                assert_eq!(left, usize::from(*to != Thing::Nothing), "{from:?} {to:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_as_expected_is_left() {
+        let (_folder, root) = folder();
+        let path = root.join("file");
+        fs::write(&path, "theirs").unwrap();
+        for expected in [Thing::Nothing, file("mine", 0o644), link("x")] {
+            for wanted in [Thing::Nothing, file("new", 0o644), link("new")] {
+                if (&expected, &wanted) == (&Thing::Nothing, &Thing::Nothing) {
+                    continue;
+                }
+                let error = put(&path, &expected, &wanted).unwrap_err();
+                assert!(matches!(error, FileError::Changed(_)), "{expected:?} {wanted:?} {error}");
+                assert_eq!(fs::read(&path).unwrap(), b"theirs");
+            }
+        }
+        assert_eq!(fs::read_dir(&root).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn no_link_on_the_way_is_followed() {
+        let (_folder, root) = folder();
+        fs::create_dir(root.join("real")).unwrap();
+        fs::write(root.join("real/file"), "a").unwrap();
+        symlink("real", root.join("link")).unwrap();
+        let path = root.join("link/file");
+        assert!(matches!(look(&path, 10).unwrap(), Looked::Other(_)));
+        let error = put(&path, &file("a", 0o644), &file("b", 0o644)).unwrap_err();
+        assert!(matches!(error, FileError::Linked(_)), "{error}");
+        assert_eq!(fs::read(root.join("real/file")).unwrap(), b"a");
+    }
+
+    #[test]
+    fn what_is_no_file_is_said() {
+        let (_folder, root) = folder();
+        fs::write(root.join("large"), "0123456789").unwrap();
+        assert_eq!(look(&root, 5).unwrap(), Looked::Other("it is a folder now"));
+        assert_eq!(look(&root.join("large"), 5).unwrap(), Looked::Other("it is too large now"));
+        assert_eq!(seen(&root.join("none/file")), Thing::Nothing);
+    }
+}

@@ -1,0 +1,193 @@
+//! Going back in the session: the list, the dialog, and what the transcript shows then.
+
+use std::sync::Arc;
+
+use crate::agent::{Command, Event, RewindPlan, RewindTo};
+use crate::domain::{Block, ContentHash, EntryId};
+use crate::session::undo::{Act, FilesPlan, Left, PlannedFile, Put};
+use crate::session::{
+    Entry, FileKind, Image, NotCovered, Record, Rewind, Rewound, TurnOutcome, Uncovered, Why,
+};
+use crate::tui::app::Effect;
+use crate::tui::scene::{Scene, assistant, record, screen, session, turn_end, user};
+
+const ROOT: &str = "/home/me/src/webshop";
+
+fn file(name: &str, now: bool, act: Act, lines: Option<(usize, usize)>) -> PlannedFile {
+    let now = now.then(|| image("now"));
+    PlannedFile { path: format!("{ROOT}/{name}").into(), now, act, lines }
+}
+
+fn image(text: &str) -> Image {
+    Image { kind: FileKind::File, hash: ContentHash::of(text.as_bytes()), mode: Some(0o644) }
+}
+
+fn put(is_merged: bool) -> Act {
+    Act::Put(Put { image: image("then"), bytes: b"then".to_vec(), is_merged })
+}
+
+fn plan(before: EntryId) -> RewindPlan {
+    let path = format!("{ROOT}/assets/catalogue.db").into();
+    RewindPlan {
+        to: RewindTo::Before(before),
+        before,
+        message: "also add a test for a cart with one free item".into(),
+        offers: vec![Rewound::Both, Rewound::Files, Rewound::Conversation],
+        messages: 4,
+        files: FilesPlan {
+            files: vec![
+                file("src/cart.rs", true, put(false), Some((1, 3))),
+                file("tests/cart_is_free.rs", true, Act::Remove, Some((0, 24))),
+                file("src/money.rs", false, put(false), Some((120, 0))),
+                file("src/lib.rs", true, put(true), Some((2, 2))),
+                file("README.md", true, Act::Leave(Left::SameLines), None),
+                file("Cargo.lock", true, Act::Nothing, None),
+            ],
+            not_covered: vec![NotCovered {
+                files: vec![Uncovered { path, why: Why::TooLarge }],
+                ..NotCovered::default()
+            }],
+        },
+    }
+}
+
+/// A session of two turns.
+fn log() -> Vec<Record> {
+    let answer = |text: &str| assistant(vec![Block::Text { text: text.into() }]);
+    vec![
+        user("why does checkout fail?"),
+        answer("It unwraps an empty cart."),
+        turn_end(TurnOutcome::Answered),
+        user("also add a test for a cart with one free item"),
+        answer("Added."),
+        turn_end(TurnOutcome::Answered),
+    ]
+}
+
+fn opened(width: u16, height: u16, log: &[Record]) -> Scene {
+    let records = Arc::new(log.to_vec());
+    screen(width, height).event(Event::SessionOpened { session: session(), records }).quietly()
+}
+
+fn planned(width: u16, height: u16) -> Scene {
+    let log = log();
+    let plan = Ok(Arc::new(plan(log[3].id)));
+    opened(width, height, &log).types("/undo").key("enter").event(Event::RewindPlanned(plan))
+}
+
+#[test]
+fn the_dialog_at_80x24() {
+    insta::assert_snapshot!(planned(80, 24).text());
+}
+
+#[test]
+fn the_dialog_at_120x40() {
+    insta::assert_snapshot!(planned(120, 40).text());
+}
+
+#[test]
+fn the_dialog_on_the_smallest_screen() {
+    insta::assert_snapshot!(planned(40, 12).text());
+}
+
+#[test]
+fn the_list_at_80x24() {
+    insta::assert_snapshot!(opened(80, 24, &log()).types("/rewind").key("enter").text());
+}
+
+#[test]
+fn nothing_is_done_but_what_the_dialog_shows() {
+    let log = log();
+    let plan = Arc::new(plan(log[3].id));
+    let shown = Event::RewindPlanned(Ok(plan.clone()));
+    for (key, what) in [
+        ("y", Some(Rewound::Both)),
+        ("enter", Some(Rewound::Both)),
+        ("f", Some(Rewound::Files)),
+        ("c", Some(Rewound::Conversation)),
+        ("esc", None),
+    ] {
+        let scene = opened(80, 24, &log).types("/undo").key("enter");
+        let scene = scene.asks(&[Effect::Agent(Command::PlanRewind(RewindTo::Last))]);
+        // Before it is known what would happen, no key does anything.
+        let scene = scene.quietly().key("y").asks(&[]).event(shown.clone());
+        let wanted = what.map(|what| Effect::Agent(Command::Rewind { plan: plan.clone(), what }));
+        let wanted: Vec<Effect> = wanted.into_iter().collect();
+        scene.quietly().key(key).asks(&wanted);
+    }
+}
+
+#[test]
+fn escape_twice_lists_the_messages_and_one_is_gone_back_before() {
+    let log = log();
+    let scene = opened(80, 24, &log).key("esc").shows("esc again").hides("Go back before");
+    let scene = scene.key("esc").shows("Go back before").key("down").quietly().key("enter");
+    let wanted = Command::PlanRewind(RewindTo::Before(log[0].id));
+    scene.asks(&[Effect::Agent(wanted)]).shows("One moment");
+}
+
+#[test]
+fn two_escapes_far_apart_list_nothing() {
+    let scene = opened(80, 24, &log()).key("esc").after(2000).key("esc");
+    scene.shows("esc again").hides("Go back before");
+}
+
+#[test]
+fn a_pane_goes_back_before_the_message_that_it_answers() {
+    let log = log();
+    let scene = opened(80, 24, &log).key("tab").quietly().key("r");
+    scene.asks(&[Effect::Agent(Command::PlanRewind(RewindTo::Before(log[3].id)))]);
+}
+
+#[test]
+fn while_a_turn_runs_nothing_goes_back() {
+    let scene = opened(80, 24, &log()).event(Event::TurnStarted { turn: crate::tui::scene::TURN });
+    scene.quietly().types("/undo").key("enter").shows("Stop it with esc first");
+}
+
+#[test]
+fn why_it_cannot_be_is_said() {
+    let scene = opened(80, 24, &log()).types("/redo").key("enter");
+    let refused = Event::RewindPlanned(Err("There is nothing to bring back.".into()));
+    scene.event(refused).shows("There is nothing to bring back.").hides("One moment");
+}
+
+fn rewound(before: &Record, redoes: Option<&Record>) -> Record {
+    record(Entry::Rewind(Rewind {
+        before: before.id,
+        redoes: redoes.map(|record| record.id),
+        what: Rewound::Both,
+        files: Vec::new(),
+        left: vec![format!("{ROOT}/README.md").into()],
+        messages: 2,
+        summary: None,
+    }))
+}
+
+#[test]
+fn what_was_said_comes_back_into_the_input_and_leaves_the_transcript() {
+    let mut log = log();
+    log.push(rewound(&log[3], None));
+    let scene = planned(80, 24).key("y").shows("One moment");
+    let records = Arc::new(log.clone());
+    let scene = scene.event(Event::SessionOpened { session: session(), records });
+    let done = Event::Rewound {
+        message: Some("also add a test".into()),
+        told: "The conversation went back. /redo brings it forth again".into(),
+    };
+    let scene = scene.event(done).shows("❯ also add a test").hides("Added.");
+    scene.shows("The conversation went back to here.").shows("README.md");
+    log.push(rewound(&log[3], Some(&log[6])));
+    let again = opened(80, 24, &log);
+    again.shows("Added.").hides("went back to here");
+}
+
+#[test]
+fn a_draft_that_has_to_make_room_goes_to_the_history() {
+    let scene = opened(80, 24, &log()).types("my draft").quietly();
+    let done = Event::Rewound { message: Some("also add a test".into()), told: String::new() };
+    let scene = scene.event(done).shows("❯ also add a test");
+    let kept =
+        |effect: &Effect| matches!(effect, Effect::AddHistory(text) if text.text == "my draft");
+    assert!(scene.effects.iter().any(kept), "{:?}", scene.effects);
+}

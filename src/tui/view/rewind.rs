@@ -1,0 +1,110 @@
+//! The dialog for going back: what would happen, and what can be chosen.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::tui::app::Model;
+use crate::tui::app::geometry::{Extent, Geometry};
+use crate::tui::app::keymap::RewindKey;
+use crate::tui::app::rewind::{Fate, RewindDialog, Row};
+use crate::tui::layout::{Line, Role, plain};
+
+use super::blocks::harmless;
+use super::paint::{self, Styles, line, span, truncate};
+
+/// The widest that it gets.
+const WIDEST: u16 = 90;
+
+/// Draws the dialog.
+pub fn draw(
+    model: &Model,
+    dialog: &RewindDialog,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+    geometry: &mut Geometry,
+) {
+    let width = area.width.saturating_sub(4).min(WIDEST);
+    // The frame and its margins.
+    let inside = width.saturating_sub(6).max(1);
+    let rows = dialog.rows(&model.settings.cwd);
+    let column = rows.iter().map(name_width).max().unwrap_or(0).min(inside / 2);
+    let lines: Vec<Line> = rows.iter().flat_map(|row| draw_row(row, column, inside)).collect();
+    let offers = offers(model, dialog);
+    let below = if offers.is_empty() { 0 } else { offers.len() + 1 };
+    let wanted = u16::try_from(lines.len() + below + 2).unwrap_or(u16::MAX);
+    let height = wanted.min(area.height.saturating_sub(2)).max(4.min(area.height));
+    let outer = paint::centred(area, width, height);
+    let inner = paint::frame(dialog.title(), "", styles, outer, buffer);
+    let below = u16::try_from(below).unwrap_or(inner.height).min(inner.height);
+    let above = Rect { height: inner.height - below, ..inner };
+    for (y, line) in (above.y..above.y + above.height).zip(lines.iter().skip(dialog.scroll)) {
+        paint::spans(&line.spans, styles, Rect { y, height: 1, ..above }, buffer);
+    }
+    let hidden = lines.len().saturating_sub(dialog.scroll + usize::from(above.height));
+    if below > 0 {
+        let gap = Rect { y: above.y + above.height, height: 1, ..inner };
+        if hidden > 0 {
+            let text = format!("… {hidden} more below");
+            paint::spans(&[span(text, Role::Muted)], styles, gap, buffer);
+        }
+        for (y, line) in (gap.y + 1..inner.y + inner.height).zip(&offers) {
+            paint::spans(&line.spans, styles, Rect { y, height: 1, ..inner }, buffer);
+        }
+    }
+    geometry.dialog = Some(Extent { rows: lines.len(), shown: usize::from(above.height) });
+}
+
+fn name_width(row: &Row) -> u16 {
+    match row {
+        Row::File { name, .. } => paint::width(&harmless(name)),
+        Row::Gap | Row::Message(_) | Row::Note(_) | Row::Warning(_) => 0,
+    }
+}
+
+fn draw_row(row: &Row, column: u16, width: u16) -> Vec<Line> {
+    match row {
+        Row::Gap => vec![Line::default()],
+        Row::Message(text) => {
+            let text = truncate(&harmless(text), width.saturating_sub(2));
+            vec![line(vec![span("❯ ", Role::User), span(text, Role::Strong)])]
+        }
+        Row::Note(text) => plain::render(text, Role::Muted, width),
+        Row::Warning(text) => plain::render(&format!("! {text}"), Role::Warning, width),
+        Row::File { name, lines, what, fate } => {
+            let name = truncate(&harmless(name), column);
+            let pad = " ".repeat(usize::from(column.saturating_sub(paint::width(&name))) + 2);
+            let (mark, role) = match fate {
+                Fate::Back => ("· ", Role::Muted),
+                Fate::Stays => ("! ", Role::Warning),
+            };
+            let (added, removed) = match lines {
+                Some((added, removed)) => (format!("+{added}"), format!("-{removed}")),
+                None => (String::new(), String::new()),
+            };
+            let room = width.saturating_sub(column + 4 + 12);
+            vec![line(vec![
+                span(mark, role),
+                span(name, Role::Text),
+                span(pad, Role::Text),
+                span(format!("{added:>5} "), Role::Success),
+                span(format!("{removed:<5} "), Role::Error),
+                span(truncate(&harmless(what), room), role),
+            ])]
+        }
+    }
+}
+
+/// The keys, and what each takes back.
+fn offers(model: &Model, dialog: &RewindDialog) -> Vec<Line> {
+    let offers = dialog.offers();
+    if offers.is_empty() {
+        return Vec::new();
+    }
+    let all = offers.into_iter().chain([(RewindKey::Back, "nothing")]);
+    let offer = |(key, word): (RewindKey, &str)| {
+        let key = model.settings.keys.key(key);
+        line(vec![span(format!("{key:<5} "), Role::Key), span(word, Role::Text)])
+    };
+    all.map(offer).collect()
+}
