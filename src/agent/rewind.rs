@@ -74,7 +74,7 @@ impl Agent {
     async fn go(&mut self, shown: &Arc<RewindPlan>, what: Rewound) -> Result<(), String> {
         let records = self.rewind_ground().await?;
         let (blobs, to) = (self.setup.blobs.clone(), shown.to);
-        let prepared = blocking(move || prepare(records, to, what, &blobs)).await;
+        let prepared = blocking(move || prepare(&records, to, what, &blobs)).await;
         let prepared = prepared.map_err(|error| error.to_string())??;
         if what.has_files() && prepared.plan.files != shown.files {
             self.events.tell(Event::RewindPlanned(Ok(Arc::new(prepared.plan)))).await;
@@ -301,14 +301,14 @@ fn with(records: &[Record], rewind: &Rewind) -> Vec<Record> {
 
 /// Plans it, and keeps what would be overwritten.
 fn prepare(
-    records: Vec<Record>,
+    records: &[Record],
     to: RewindTo,
     what: Rewound,
     blobs: &Blobs,
 ) -> Result<Prepared, String> {
-    let plan = plan(&records, to, &Disk(blobs))?;
+    let plan = plan(records, to, &Disk(blobs))?;
     let redoes = match to {
-        RewindTo::Again => Rewinds::of(&records).redoable().map(|at| records[at].id),
+        RewindTo::Again => Rewinds::of(records).redoable().map(|at| records[at].id),
         RewindTo::Last | RewindTo::Before(_) => None,
     };
     let mut rewind = Rewind { redoes, ..entry(plan.before, what) };
@@ -320,7 +320,7 @@ fn prepare(
         rewind.files = writes.iter().map(|write| write.change.clone()).collect();
         rewind.left = plan.files.left().map(|file| file.path.clone()).collect();
     }
-    let then = with(&records, &rewind);
+    let then = with(records, &rewind);
     (rewind.messages, rewind.summary) = Meta::outlook(&then, &Rewinds::of(&then));
     Ok(Prepared { plan, rewind, writes })
 }

@@ -9,7 +9,8 @@
 //! Bounded: a folder with too many files is not watched at all, and a file that is too large is
 //! named but not kept. Everything here blocks.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -98,7 +99,7 @@ pub enum WatchError {
 #[derive(Debug, Default)]
 struct State {
     /// All files; none before the first look.
-    files: Option<BTreeMap<PathBuf, Known>>,
+    files: Option<Vec<(PathBuf, Known)>>,
     folders: Vec<(PathBuf, Stamp, Trust)>,
     pack: Option<Pack>,
     /// Why it is not looked at again.
@@ -146,7 +147,7 @@ struct Pack {
 
 /// What is there at the moment.
 struct Listing {
-    files: BTreeMap<PathBuf, Stamp>,
+    files: Vec<(PathBuf, Stamp)>,
     folders: Vec<(PathBuf, Stamp, Trust)>,
 }
 
@@ -205,64 +206,95 @@ impl State {
             return Err(error);
         }
         let now = SystemTime::now();
-        let listing = match self.listed_again().map_or_else(|| list(&watch.root, now), Ok) {
-            Ok(listing) => listing,
+        if let Some(other) = self.other_stamps() {
+            return Ok(self.read_again(watch, other, now));
+        }
+        match list(&watch.root, now) {
+            Ok(listing) => Ok(self.take(watch, listing, now)),
             Err(error) => {
                 *self = Self { given_up: Some(error), ..Self::default() };
-                return Err(error);
+                Err(error)
             }
-        };
-        let room = if self.files.is_some() { u64::MAX } else { ALL };
-        let mut old = self.files.take().unwrap_or_default();
-        let mut files = BTreeMap::new();
-        let mut changes = Vec::new();
-        for (path, stamp) in listing.files {
-            let before = old.remove(&path);
-            let same = before
-                .as_ref()
-                .is_some_and(|known| known.stamp == stamp && known.trust == Trust::Old);
-            let known = match &before {
-                Some(known) if same => known.clone(),
-                Some(_) | None => {
-                    let content =
-                        self.read(watch, (&path, stamp), before.as_ref(), (files.len(), room));
-                    Known { stamp, trust: trust(stamp.changed, now), content }
-                }
-            };
-            let is_as_before = before.as_ref().is_some_and(|before| before.is_as(&known));
-            if !same && !is_as_before {
-                changes.push((path.clone(), before, Some(known.clone())));
-            }
-            files.insert(path, known);
         }
-        changes.extend(old.into_iter().map(|(path, known)| (path, Some(known), None)));
-        changes.sort_by(|one, other| one.0.cmp(&other.0));
-        self.files = Some(files);
-        self.folders = listing.folders;
-        Ok(changes)
     }
 
-    /// The listing of before with the stamps of now, where no folder and no list of ignored files
-    /// has changed.
-    fn listed_again(&self) -> Option<Listing> {
-        let known = self.files.as_ref()?;
+    /// The files whose stamps are others now, or say nothing, where the same files are there.
+    fn other_stamps(&self) -> Option<Vec<(usize, Stamp)>> {
+        let files = self.files.as_ref()?;
         for (path, stamp, trust) in &self.folders {
             let now = Stamp::of(&fs::symlink_metadata(path).ok()?);
             if *trust == Trust::Young || now.modified != stamp.modified {
                 return None;
             }
         }
-        let mut files = BTreeMap::new();
-        for (path, known) in known {
+        let mut others = Vec::new();
+        for (at, (path, known)) in files.iter().enumerate() {
             let stamp = Stamp::of(&fs::symlink_metadata(path).ok()?);
-            let is_list =
-                path.file_name().is_some_and(|name| name == ".gitignore" || name == ".ignore");
-            if is_list && stamp != known.stamp {
-                return None;
+            if stamp != known.stamp {
+                let name = path.file_name();
+                if name.is_some_and(|name| name == ".gitignore" || name == ".ignore") {
+                    return None;
+                }
             }
-            files.insert(path.clone(), stamp);
+            if stamp != known.stamp || known.trust == Trust::Young {
+                others.push((at, stamp));
+            }
         }
-        Some(Listing { files, folders: self.folders.clone() })
+        Some(others)
+    }
+
+    /// Reads these files, and leaves all others as they are.
+    fn read_again(
+        &mut self,
+        watch: &Watch,
+        others: Vec<(usize, Stamp)>,
+        now: SystemTime,
+    ) -> Vec<Difference> {
+        let mut files = self.files.take().unwrap_or_default();
+        let mut changes = Vec::new();
+        for (at, stamp) in others {
+            let (path, before) = &files[at];
+            let content = self.read(watch, (path, stamp), Some(before), (at, u64::MAX));
+            let known = Known { stamp, trust: trust(stamp.changed, now), content };
+            if !before.is_as(&known) {
+                changes.push((path.clone(), Some(before.clone()), Some(known.clone())));
+            }
+            files[at].1 = known;
+        }
+        self.files = Some(files);
+        changes
+    }
+
+    /// Takes another listing in.
+    fn take(&mut self, watch: &Watch, listing: Listing, now: SystemTime) -> Vec<Difference> {
+        let is_first = self.files.is_none();
+        let room = if is_first { ALL } else { u64::MAX };
+        // Paths are hashed and compared part by part, names of files as they are.
+        let old = self.files.take().unwrap_or_default().into_iter();
+        let mut old: HashMap<OsString, Known> =
+            old.map(|(path, known)| (path.into_os_string(), known)).collect();
+        let mut files = Vec::with_capacity(listing.files.len());
+        let mut changes = Vec::new();
+        for (path, stamp) in listing.files {
+            let before = old.remove(path.as_os_str());
+            let known = match &before {
+                Some(known) if known.stamp == stamp && known.trust == Trust::Old => known.clone(),
+                Some(_) | None => {
+                    let place = (files.len(), room);
+                    let content = self.read(watch, (&path, stamp), before.as_ref(), place);
+                    Known { stamp, trust: trust(stamp.changed, now), content }
+                }
+            };
+            if !is_first && before.as_ref().is_none_or(|before| !before.is_as(&known)) {
+                changes.push((path.clone(), before, Some(known.clone())));
+            }
+            files.push((path, known));
+        }
+        changes.extend(old.into_iter().map(|(path, known)| (path.into(), Some(known), None)));
+        changes.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        self.files = Some(files);
+        self.folders = listing.folders;
+        changes
     }
 
     /// Reads a file and keeps what it holds.
@@ -378,7 +410,7 @@ fn trust(changed: (i64, i64), now: SystemTime) -> Trust {
 /// All files and folders below `root`.
 fn list(root: &Path, now: SystemTime) -> Result<Listing, WatchError> {
     let started = Instant::now();
-    let mut listing = Listing { files: BTreeMap::new(), folders: Vec::new() };
+    let mut listing = Listing { files: Vec::new(), folders: Vec::new() };
     let walk = WalkBuilder::new(root)
         .hidden(false)
         .require_git(false)
@@ -405,7 +437,7 @@ fn list(root: &Path, now: SystemTime) -> Result<Listing, WatchError> {
         } else if (metadata.is_file() || metadata.is_symlink())
             && !is_of_slug(entry.path(), &metadata)
         {
-            listing.files.insert(entry.into_path(), stamp);
+            listing.files.push((entry.into_path(), stamp));
         }
     }
     Ok(listing)
@@ -465,9 +497,9 @@ mod tests {
         }
     }
 
-    fn write(path: PathBuf, text: &str) {
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+    fn write(path: &Path, text: &str) {
+        fs::write(path, text).unwrap();
+        fs::set_permissions(path, PermissionsExt::from_mode(0o644)).unwrap();
     }
 
     #[test]
@@ -477,9 +509,9 @@ mod tests {
             fs::set_permissions(folder.at(name), PermissionsExt::from_mode(0o644)).unwrap();
         }
         let changes = folder.changes(|it| {
-            write(it.at("src/a.rs"), "ONE");
+            write(&it.at("src/a.rs"), "ONE");
             fs::remove_file(it.at("b")).unwrap();
-            write(it.at("src/new"), "new");
+            write(&it.at("src/new"), "new");
             symlink("b", it.at("link")).unwrap();
         });
         let expected = [
@@ -496,7 +528,7 @@ mod tests {
     fn the_same_size_at_the_same_instant_is_no_hiding_place() {
         let folder = folder();
         for round in 0..50 {
-            let changes = folder.changes(|it| write(it.at("b"), &format!("{round:03}")));
+            let changes = folder.changes(|it| write(&it.at("b"), &format!("{round:03}")));
             assert_eq!(changes.len(), 1, "round {round}");
             assert_eq!(changes[0].2, file(&format!("{round:03}")));
         }
@@ -505,7 +537,7 @@ mod tests {
     #[test]
     fn permissions_alone_are_a_change() {
         let folder = folder();
-        write(folder.at("b"), "two");
+        write(&folder.at("b"), "two");
         let changes = folder.changes(|it| {
             fs::set_permissions(it.at("b"), PermissionsExt::from_mode(0o755)).unwrap();
         });
@@ -519,9 +551,9 @@ mod tests {
         let changes = folder.changes(|it| {
             for name in ["target", ".git", ".slug"] {
                 fs::create_dir_all(it.at(name)).unwrap();
-                write(it.at(name).join("file"), "x");
+                write(&it.at(name).join("file"), "x");
             }
-            write(it.at(".slug-0.tmp"), "x");
+            write(&it.at(".slug-0.tmp"), "x");
         });
         assert_eq!(changes, []);
     }
@@ -530,9 +562,9 @@ mod tests {
     fn what_somebody_else_changes_between_commands_is_not_the_commands() {
         let folder = folder();
         folder.changes(|_| {});
-        write(folder.at("b"), "mine");
+        write(&folder.at("b"), "mine");
         assert_eq!(folder.changes(|_| {}), []);
-        let changes = folder.changes(|it| write(it.at("b"), "its"));
+        let changes = folder.changes(|it| write(&it.at("b"), "its"));
         assert_eq!(changes, [("b".to_owned(), file("mine"), file("its"))]);
     }
 
@@ -540,11 +572,11 @@ mod tests {
     fn what_is_too_large_or_too_much_is_named() {
         let folder = folder();
         let large = "x".repeat(LARGEST as usize + 1);
-        write(folder.at("large"), &large);
+        write(&folder.at("large"), &large);
         folder.watch.look().unwrap();
-        write(folder.at("large"), &large.replace('x', "y"));
+        write(&folder.at("large"), &large.replace('x', "y"));
         for number in 0..TOLD + 5 {
-            write(folder.at(&format!("made-{number:04}")), "x");
+            write(&folder.at(&format!("made-{number:04}")), "x");
         }
         let changes = folder.watch.changes().unwrap();
         let why = |wanted| {
