@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::{Around, ContentHash, Diff, EntryId, Role, SessionId};
 
 use super::title::title_after;
+use super::undo::Rewinds;
 use super::{Entry, FileChanged, Loaded, Record, Store, StoreError};
 
 /// Two branches.
@@ -58,7 +59,7 @@ impl Store {
         let [one, two] = sessions;
         let (one, two) = (self.read(one)?, self.read(two)?);
         let in_two = ids(&two);
-        let shared = one.records.iter().filter(|record| in_two.contains(&record.id));
+        let shared = in_force(&one).filter(|record| in_two.contains(&record.id));
         let shared: Vec<SaidThere> = shared.filter_map(said).collect();
         let branches = [self.branch_of(&one, &in_two), self.branch_of(&two, &ids(&one))];
         Ok(Comparison { shared: shared.len(), parted: shared.into_iter().last(), branches })
@@ -90,7 +91,10 @@ impl Store {
         let cwd = loaded.header.as_ref().map_or(Path::new(""), |header| &header.cwd);
         Branch {
             title: title_after(&loaded.records),
-            said: own().filter_map(said).collect(),
+            said: in_force(loaded)
+                .filter(|record| !known.contains(&record.id))
+                .filter_map(said)
+                .collect(),
             files: changes.iter().map(|change| self.delta(change, cwd)).collect(),
         }
     }
@@ -99,7 +103,7 @@ impl Store {
         let name = change.path.strip_prefix(cwd).unwrap_or(&change.path);
         let lines = || {
             let before = change.before.as_ref().map_or(Some(String::new()), |it| self.text(it))?;
-            let after = self.text(&change.after)?;
+            let after = change.after.as_ref().map_or(Some(String::new()), |it| self.text(it))?;
             let diff = Diff::with(PathBuf::from(name), &before, &after, Around::Lines(0));
             Some((diff.added, diff.removed))
         };
@@ -113,6 +117,13 @@ impl Store {
         })?;
         String::from_utf8(bytes).ok()
     }
+}
+
+/// The records that nobody went back before.
+fn in_force(loaded: &Loaded) -> impl Iterator<Item = &Record> {
+    let rewinds = Rewinds::of(&loaded.records);
+    let records = loaded.records.iter().enumerate();
+    records.filter(move |(at, _)| rewinds.is_live(*at)).map(|(_, record)| record)
 }
 
 fn ids(loaded: &Loaded) -> HashSet<EntryId> {
@@ -129,7 +140,7 @@ fn said(record: &Record) -> Option<SaidThere> {
 #[cfg(test)]
 mod tests {
     use super::super::samples::{header, lines, log, record, says, user};
-    use super::super::{SessionHeader, files};
+    use super::super::{ChangedBy, FileKind, Image, SessionHeader, files};
     use super::*;
 
     struct Home {
@@ -166,12 +177,9 @@ mod tests {
 
         fn change(&self, path: &str, before: Option<&str>, after: &str) -> Entry {
             let keep = |text: &str| self.store.blobs().put(text.as_bytes()).unwrap();
-            Entry::FileChange(FileChanged {
-                path: path.into(),
-                before: before.map(keep),
-                after: keep(after),
-                mode: None,
-            })
+            let image = |text| Image { kind: FileKind::File, hash: keep(text), mode: None };
+            let (before, after) = (before.map(image), Some(image(after)));
+            Entry::FileChange(FileChanged::new(path.into(), before, after, ChangedBy::Tool))
         }
     }
 
@@ -203,12 +211,10 @@ mod tests {
         let home = home();
         let records = log(6);
         let parent = home.planted(&records);
-        let gone = Entry::FileChange(FileChanged {
-            path: "/elsewhere/b".into(),
-            before: None,
-            after: ContentHash::of(b"not kept"),
-            mode: None,
-        });
+        let hash = ContentHash::of(b"not kept");
+        let image = Some(Image { kind: FileKind::File, hash, mode: None });
+        let path = "/elsewhere/b".into();
+        let gone = Entry::FileChange(FileChanged::new(path, None, image, ChangedBy::Tool));
         let fork = home.fork(
             parent,
             records[4].id,
