@@ -110,10 +110,12 @@ fn nothing_is_done_but_what_the_dialog_shows() {
         let scene = opened(80, 24, &log).types("/undo").key("enter");
         let scene = scene.asks(&[Effect::Agent(Command::PlanRewind(RewindTo::Last))]);
         // Before it is known what would happen, no key does anything.
-        let scene = scene.quietly().key("y").event(shown.clone());
+        let is_for_agent = |effect: &Effect| matches!(effect, Effect::Agent(_));
+        let scene = scene.quietly().key("y");
+        assert!(!scene.effects.iter().any(is_for_agent), "{:?}", scene.effects);
+        let scene = scene.event(shown.clone());
         let wanted = what.map(|what| Effect::Agent(Command::Rewind { plan: plan.clone(), what }));
         let wanted: Vec<Effect> = wanted.into_iter().collect();
-        let is_for_agent = |effect: &Effect| matches!(effect, Effect::Agent(_));
         let mut asked = scene.quietly().key(key).effects;
         asked.retain(is_for_agent);
         assert_eq!(asked, wanted, "{key}");
