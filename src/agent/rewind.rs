@@ -223,7 +223,7 @@ fn plan(records: &[Record], to: RewindTo, world: &dyn World) -> Result<RewindPla
     };
     let before = records[at].id;
     let files = undo::back(records, at, world);
-    let offers = match files.files.iter().any(|file| file.act != Act::Nothing) {
+    let offers = match files.touched().next().is_some() {
         true => vec![Rewound::Both, Rewound::Files, Rewound::Conversation],
         false => vec![Rewound::Conversation],
     };
@@ -367,17 +367,14 @@ fn told(plan: &RewindPlan, rewind: &Rewind) -> String {
         let count = rewind.files.len();
         done.push(if count == 1 { "one file".to_owned() } else { format!("{count} files") });
     }
-    let (how, then) = match plan.to {
-        RewindTo::Again => ("is back again", ""),
-        RewindTo::Last | RewindTo::Before(_) => ("went back", ". /redo brings it forth again"),
-    };
-    let mut text = done.join(" and ");
-    if text.is_empty() {
-        "No file had to be changed".clone_into(&mut text);
-    } else {
-        text = format!("{}{} {how}{then}", text[..1].to_uppercase(), &text[1..]);
+    if done.is_empty() {
+        return "No file had to be changed".to_owned();
     }
-    text
+    let done = done.join(" and ");
+    match plan.to {
+        RewindTo::Again => format!("Brought {done} back"),
+        RewindTo::Last | RewindTo::Before(_) => format!("Took {done} back; /redo undoes that"),
+    }
 }
 
 /// Names of files for a sentence.

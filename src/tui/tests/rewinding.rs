@@ -178,7 +178,7 @@ fn what_was_said_comes_back_into_the_input_and_leaves_the_transcript() {
     let scene = scene.event(Event::SessionOpened { session: session(), records });
     let done = Event::Rewound {
         message: Some("also add a test".into()),
-        told: "The conversation went back. /redo brings it forth again".into(),
+        told: "Took the conversation back; /redo undoes that".into(),
     };
     let scene = scene.event(done).shows("❯ also add a test").hides("Added.");
     scene.shows("The conversation went back to here.").shows("README.md");
