@@ -13,6 +13,8 @@ mod support;
 
 #[path = "headless/connecting.rs"]
 mod connecting;
+#[path = "headless/killed.rs"]
+mod killed;
 #[path = "headless/security.rs"]
 mod security;
 
