@@ -165,6 +165,23 @@ fn sessions_show_prints_what_was_said() {
 }
 
 #[test]
+fn sessions_gc_packs_what_is_old_and_says_what_it_does() {
+    let (desk, id) = with_a_session();
+    let gc = |arguments: &[&str]| desk.run(&[&["sessions", "gc"], arguments].concat()).exits(0);
+    assert_eq!(gc(&[]).out, "There is nothing to remove or pack.\n");
+    let now = ["--pack-days", "0"];
+    let said = gc(&[&["--dry-run", "--json"], now.as_slice()].concat()).json();
+    assert_eq!(said["packed"]["count"], 1);
+    let log = desk.slug_home().join(format!("sessions/{id}.jsonl"));
+    assert!(log.exists());
+    let told = gc(&now).out;
+    assert!(told.starts_with("packed: 1 sessions and contents, from "), "{told}");
+    assert!(!log.exists() && log.with_extension("jsonl.zst").exists());
+    assert_eq!(desk.sessions().len(), 1);
+    assert!(desk.run(&["sessions", "show", &id]).exits(0).out.contains("## You"));
+}
+
+#[test]
 fn sessions_show_as_json_is_the_log() {
     let (desk, id) = with_a_session();
     let records = desk.run(&["sessions", "show", &id, "--json"]).exits(0).json();

@@ -36,7 +36,7 @@ pub enum Command {
     /// List the tools, or run one
     #[command(subcommand)]
     Tools(ToolsCommand),
-    /// List, search, print, rename or delete the stored sessions
+    /// List, search, print, rename or delete the stored sessions, and keep the store small
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// List the permission rules, or try them on a call
@@ -169,6 +169,8 @@ pub enum SessionsCommand {
         #[command(flatten)]
         format: Format,
     },
+    /// Remove what nothing needs any more, and pack what nobody has used for long
+    Gc(SessionsGc),
 }
 
 /// Which sessions are meant.
@@ -183,6 +185,23 @@ pub struct SessionsFilter {
     /// Those used on this day or later: 2026-11-01, 2026-11, today, 7d, 2w
     #[arg(long, value_name = "DATE")]
     pub since: Option<String>,
+}
+
+/// `slug sessions gc …`
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct SessionsGc {
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+    /// For how many days deleted sessions can be brought back
+    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    pub trash_days: u32,
+    /// After how many days without use sessions and contents are packed
+    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    pub pack_days: u32,
+    /// In which form.
+    #[command(flatten)]
+    pub format: Format,
 }
 
 /// `slug permissions …`

@@ -16,7 +16,7 @@ use secrecy::SecretString;
 
 pub use command::{
     Command, Format, ModelsCommand, ModelsList, PermissionsCommand, PermissionsTest,
-    SessionsCommand, SessionsFilter, ToolsCommand,
+    SessionsCommand, SessionsFilter, SessionsGc, ToolsCommand,
 };
 pub use exit::Exit;
 pub use generate::{completions, man};

@@ -5,8 +5,11 @@
 mod align;
 mod approval;
 mod budget;
+mod bytes;
 mod dialect;
 mod diff;
+#[cfg(test)]
+pub mod faults;
 mod fold;
 mod hosts;
 mod ids;
@@ -38,6 +41,7 @@ pub use approval::{
     Answer, ApprovalId, ApprovalRequest, Matter, Outcome, Part, RuleFile, RuleKind, RuleSource,
 };
 pub use budget::{Budget, Budgets, NoBudget};
+pub use bytes::bytes;
 pub use dialect::Dialect;
 pub use diff::{Around, Diff, DiffLine, Hunk, LineEnd, LineTag, ModeChange};
 pub use fold::Fold;

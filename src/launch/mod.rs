@@ -18,6 +18,7 @@ mod servers;
 mod services;
 mod subcommands;
 mod themes;
+mod upkeep;
 mod workspace;
 
 use std::ffi::OsString;

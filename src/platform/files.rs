@@ -23,6 +23,7 @@ use rustix::fs::{
     Access, AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Uid, XattrFlags,
 };
 use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use uuid::Uuid;
 
 use crate::domain::ContentHash;
@@ -73,6 +74,16 @@ impl Files for DiskFiles {
         SystemTime::UNIX_EPOCH.checked_add(seconds + part)
     }
 }
+
+/// Where a call to the disk may fail.
+#[cfg(not(test))]
+#[expect(clippy::unnecessary_wraps, reason = "it fails in tests")]
+fn step() -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+use tests::step;
 
 /// Runs blocking work where it does not hold up the asynchronous threads.
 async fn off_thread<T: Send + 'static>(
@@ -198,8 +209,10 @@ fn write(
             return Err(failed("write", path)(io::Error::other("it is not a regular file")));
         }
     };
+    step().map_err(failed("write", path))?;
     let temporary = Temporary::filled(&spot, replaced.as_ref(), bytes)
         .map_err(failed("write a temporary file beside", path))?;
+    step().map_err(failed("write", path))?;
     let guard = replacing.lock().unwrap_or_else(PoisonError::into_inner);
     match expected {
         Some(None) => match temporary.put_where_nothing_is() {
@@ -214,6 +227,7 @@ fn write(
         None => temporary.put().map_err(|errno| failed("write", path)(errno.into()))?,
     }
     drop(guard);
+    step().map_err(failed("sync the folder of", path))?;
     sync(&spot).map_err(failed("sync the folder of", path))?;
     let names = replaced.map_or(1, |(_, metadata)| metadata.nlink());
     Ok(Written { other_names: names.saturating_sub(1) })
@@ -249,13 +263,16 @@ impl<'a> Temporary<'a> {
         let mode = Mode::from_raw_mode(if replaced.is_some() { 0o600 } else { 0o666 });
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let name = format!(".slug-{}.tmp", Uuid::new_v4().simple());
+        let name = format!("{TEMPORARY}{}-{}.tmp", std::process::id(), Uuid::new_v4().simple());
         let file = rustix::fs::openat(&spot.folder, &name, flags, mode)?;
         let mut temporary = Self { spot, name, file: File::from(file) };
+        step()?;
         if let Some((old, metadata)) = replaced {
             take_over(old, metadata, &temporary.file)?;
         }
+        step()?;
         temporary.file.write_all(bytes)?;
+        step()?;
         // With its metadata: a crash must not bring back the temporary file's mode.
         temporary.file.sync_all()?;
         Ok(temporary)
@@ -283,6 +300,39 @@ impl Drop for Temporary<'_> {
         // Where it has been renamed, there is nothing of this name.
         let _ = rustix::fs::unlinkat(&self.spot.folder, &self.name, AtFlags::empty());
     }
+}
+
+/// How the names of temporary files begin; then come the process and an id.
+const TEMPORARY: &str = ".slug-";
+
+/// Removes the temporary files that a killed slug has left where it was going to write `target`,
+/// and says how many there were.
+pub fn remove_leftovers(target: &Path) -> io::Result<usize> {
+    let folder = match target.parent() {
+        Some(folder) => folder.canonicalize()?,
+        None => return Ok(0),
+    };
+    let mut removed = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let writer = entry.file_name().to_str().and_then(writer);
+        if entry.file_type()?.is_file() && writer.is_some_and(is_gone) {
+            std::fs::remove_file(entry.path())?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+/// The process whose temporary file has this name.
+fn writer(name: &str) -> Option<Pid> {
+    let (process, id) = name.strip_prefix(TEMPORARY)?.strip_suffix(".tmp")?.split_once('-')?;
+    let is_id = Uuid::try_parse(id).is_ok() && id.len() == Uuid::nil().simple().to_string().len();
+    is_id.then(|| Pid::from_raw(process.parse().ok()?)).flatten()
+}
+
+fn is_gone(process: Pid) -> bool {
+    test_kill_process(process) == Err(Errno::SRCH)
 }
 
 /// Gives the new file the owner, extended attributes and mode of the old one.

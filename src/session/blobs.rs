@@ -1,13 +1,16 @@
 //! Contents kept once, under their hash: files before and after a change, and outputs of which
-//! the model got only a part.
+//! the model got only a part. Old ones are packed.
 //!
-//! Nothing is removed here.
+//! Which of them are still needed is found out in `keep`.
 
-use std::io;
-use std::path::PathBuf;
+use std::fs::{DirEntry, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::domain::ContentHash;
 
+use super::cold;
 use super::files::{self, Durability, missing_is_none};
 
 /// The folder of contents: `ab/cdef…` for the hash `abcdef…`.
@@ -43,11 +46,8 @@ impl Blobs {
     /// Keeps `bytes`; they are on the disk when this returns.
     pub fn put(&self, bytes: &[u8]) -> Result<ContentHash, BlobError> {
         let hash = ContentHash::of(bytes);
-        if let Some(path) = self.path(&hash)
-            && !path.exists()
-        {
-            files::replace(&path, &[bytes], Durability::Synced)
-                .map_err(|source| BlobError::Io { doing: "keep", path, source })?;
+        if let Some(path) = self.path(&hash) {
+            keep(&path, bytes).map_err(|source| BlobError::Io { doing: "keep", path, source })?;
         }
         Ok(hash)
     }
@@ -55,7 +55,7 @@ impl Blobs {
     /// The content with this hash; `None` where it is not kept.
     pub fn get(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, BlobError> {
         let Some(path) = self.path(hash) else { return Ok(None) };
-        match missing_is_none(std::fs::read(&path)) {
+        match read(&path) {
             Ok(Some(bytes)) if ContentHash::of(&bytes) != *hash => Err(BlobError::Damaged(path)),
             Ok(content) => Ok(content),
             Err(source) => Err(BlobError::Io { doing: "read", path, source }),
@@ -72,6 +72,51 @@ impl Blobs {
         let (folder, name) = digits.split_at(2);
         Some(self.dir.join(folder).join(name))
     }
+}
+
+impl Blobs {
+    /// All that is kept: the hash, the path without the ending of a packed one, and the file.
+    pub(super) fn all(&self) -> io::Result<Vec<(String, PathBuf, DirEntry)>> {
+        let mut all = Vec::new();
+        for folder in entries(&self.dir)? {
+            let Some(begin) = folder.file_name().to_str().map(str::to_owned) else { continue };
+            if begin.len() != 2 || !folder.file_type()?.is_dir() {
+                continue;
+            }
+            for file in entries(&folder.path())? {
+                let Some(name) = file.file_name().to_str().map(str::to_owned) else { continue };
+                let end = name.split('.').next().unwrap_or_default();
+                let plain = folder.path().join(end);
+                let hash = format!("{begin}{end}");
+                if hash.len() == 64 && (name == end || file.path() == cold::packed(&plain)) {
+                    all.push((hash, plain, file));
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn entries(dir: &Path) -> io::Result<Vec<DirEntry>> {
+    missing_is_none(std::fs::read_dir(dir))?.into_iter().flatten().collect()
+}
+
+/// What is there already is marked as wanted now, so that it is not taken for one that nothing
+/// names any more.
+fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    for there in [path.to_owned(), cold::packed(path)] {
+        if let Some(file) = missing_is_none(File::open(there))? {
+            return files::set_modified(&file, SystemTime::now());
+        }
+    }
+    files::replace(path, &[bytes], Durability::Synced)
+}
+
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let Some(mut content) = cold::open(path)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    content.read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::SessionId;
 
+use super::cold;
 use super::files;
 use super::lock::{Lock, LockError};
 use super::writer::LogFile;
@@ -39,6 +40,16 @@ impl Paths {
     /// The log.
     pub(super) fn log(&self) -> PathBuf {
         self.file("jsonl")
+    }
+
+    /// The log, packed: in its place where nobody has used it for a while.
+    pub(super) fn packed_log(&self) -> PathBuf {
+        cold::packed(&self.log())
+    }
+
+    /// All but the lock, the log last.
+    pub(super) fn all(&self) -> [PathBuf; 5] {
+        [self.torn(), self.folds(), self.meta(), self.packed_log(), self.log()]
     }
 
     /// What lists show of it.
@@ -116,21 +127,25 @@ impl LogFile for DiskFile {
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        files::step()?;
         self.file()?.write(bytes)
     }
 
     fn truncate(&mut self, len: u64) -> io::Result<()> {
         if let Some(torn) = &self.torn {
             let mut file = files::open_append(&self.paths.torn())?;
-            file.write_all(torn)?;
-            file.write_all(b"\n")?;
+            files::step()?;
+            file.write_all(&[torn, b"\n".as_slice()].concat())?;
+            files::step()?;
             file.sync_data()?;
             self.torn = None;
         }
+        files::step()?;
         self.file()?.set_len(len)
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        files::step()?;
         self.file()?.sync_data()
     }
 }

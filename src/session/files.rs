@@ -1,12 +1,14 @@
 //! The few things this room does with files: folders of mode 0700, files of mode 0600, and
 //! replacing a file whole.
 //!
-//! Nothing here knows what the files hold.
+//! Each call that changes something on the disk begins with [`step`], so that tests can make each
+//! of them fail. Nothing here knows what the files hold.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, FileTimes, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::SystemTime;
 
 use serde::Serializer;
 use tempfile::NamedTempFile;
@@ -20,41 +22,62 @@ pub(super) enum Durability {
     Synced,
 }
 
+/// Where a call to the disk may fail.
+#[cfg(not(test))]
+#[expect(clippy::unnecessary_wraps, reason = "it fails in tests")]
+pub(super) fn step() -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+pub(super) use crate::domain::faults::step;
+
 /// Makes a folder and its parents, for the owner alone.
 pub(super) fn make_folder(dir: &Path) -> io::Result<()> {
+    step()?;
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
 /// Opens a file to be appended to, and makes it where it is missing, for the owner alone.
 pub(super) fn open_append(path: &Path) -> io::Result<File> {
+    step()?;
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
 /// Makes new names in a folder survive the machine.
 pub(super) fn sync_folder(dir: &Path) -> io::Result<()> {
+    step()?;
     File::open(dir)?.sync_all()
 }
 
 /// Puts `parts`, one after another, in the place of what is at `path`: a temporary file beside it,
 /// then a rename, so that a reader finds the old content or the new one.
 pub(super) fn replace(path: &Path, parts: &[&[u8]], durability: Durability) -> io::Result<()> {
-    replace_with(path, durability, |file| parts.iter().try_for_each(|part| file.write_all(part)))
+    replace_with(path, durability, |file| {
+        parts.iter().try_for_each(|part| {
+            step()?;
+            file.write_all(part)
+        })
+    })
 }
 
-/// The same with what `write` writes.
+/// The same with what `fill` writes. When it fails, all is as it was.
 pub(super) fn replace_with(
     path: &Path,
     durability: Durability,
-    write: impl FnOnce(&mut File) -> io::Result<()>,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     make_folder(dir)?;
+    step()?;
     // Temporary files have mode 0600 and are removed when anything below fails.
-    let mut file = NamedTempFile::new_in(dir)?;
-    write(file.as_file_mut())?;
+    let mut file = NamedTempFile::with_prefix_in(TEMPORARY, dir)?;
+    fill(file.as_file_mut())?;
     if durability == Durability::Synced {
+        step()?;
         file.as_file().sync_data()?;
     }
+    step()?;
     file.persist(path).map_err(|failed| failed.error)?;
     match durability {
         Durability::Cache => Ok(()),
@@ -62,8 +85,24 @@ pub(super) fn replace_with(
     }
 }
 
+/// How the names of temporary files begin. A killed slug leaves them behind.
+pub(super) const TEMPORARY: &str = ".tmp";
+
+/// Gives a file the time of another.
+pub(super) fn set_modified(file: &File, time: SystemTime) -> io::Result<()> {
+    step()?;
+    file.set_times(FileTimes::new().set_modified(time))
+}
+
+/// Moves a file to another name.
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    step()?;
+    std::fs::rename(from, to)
+}
+
 /// Removes a file; one that is not there is no failure.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
+    step()?;
     missing_is_none(std::fs::remove_file(path)).map(|_| ())
 }
 

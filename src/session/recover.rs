@@ -1,11 +1,13 @@
 //! Reading a log, whatever state it is in.
 //!
-//! [`load`] is a pure function over the file's bytes and never fails. What it cannot read it
-//! reports and leaves where it is; only a last line that was cut off is marked for removal, and
-//! the store moves that to a file of its own before anything is appended.
+//! A log is read line by line, so that a large one is never in memory twice. Only the disk can make
+//! that fail. What makes no sense is reported and left where it is; only a last line that was cut
+//! off is marked for removal, and the store moves that to a file of its own before anything is
+//! appended.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
+use std::io::{self, BufRead};
 use std::ops::Range;
 
 use crate::domain::EntryId;
@@ -14,7 +16,7 @@ use super::line::{self, Before, Line};
 use super::{Entry, Record, SessionHeader};
 
 /// All there is of a log.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Loaded {
     /// What the first line says; absent where that is damaged or the file is a plain chat log.
     pub header: Option<SessionHeader>,
@@ -35,9 +37,10 @@ pub struct Loaded {
 }
 
 /// How a log ends.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Tail {
     /// With a line feed, or it is empty.
+    #[default]
     Whole,
     /// With a whole line that only lacks its line feed.
     NoLineFeed,
@@ -84,20 +87,38 @@ pub enum Notice {
 
 /// Reads a whole log.
 pub fn load(bytes: &[u8]) -> Loaded {
-    let start = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-    let mut loading = Loading { body: start, ..Loading::default() };
+    // A slice has no disk below it that could fail.
+    load_from(bytes).unwrap_or_default()
+}
+
+/// The same, from wherever it lies.
+pub(super) fn load_from(mut log: impl BufRead) -> io::Result<Loaded> {
+    let mut loading = Loading::default();
     let mut tail = Tail::Whole;
-    let mut at = start;
-    while at < bytes.len() {
-        let rest = &bytes[at..];
-        let feed = rest.iter().position(|byte| *byte == b'\n');
-        let range = at..at + feed.map_or(rest.len(), |feed| feed + 1);
-        let line = line::parse(&rest[..feed.unwrap_or(rest.len())], &mut loading.before);
+    let mut bytes = Vec::new();
+    let mut at = 0;
+    loop {
+        bytes.clear();
+        if log.read_until(b'\n', &mut bytes)? == 0 {
+            break;
+        }
+        let range = at..at + bytes.len();
+        let mut text = bytes.as_slice();
+        if at == 0 {
+            text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+            loading.body = bytes.len() - text.len();
+        }
         at = range.end;
-        if feed.is_none() {
+        let is_ended = text.ends_with(b"\n");
+        if text.is_empty() {
+            break;
+        }
+        let line = line::parse(text.strip_suffix(b"\n").unwrap_or(text), &mut loading.before);
+        if !is_ended {
             if matches!(line, Line::Damaged) {
-                loading.notices.push(Notice::TornTail { bytes: range.clone() });
-                tail = Tail::Torn(range);
+                let begin = range.end - text.len();
+                loading.notices.push(Notice::TornTail { bytes: begin..range.end });
+                tail = Tail::Torn(begin..range.end);
                 break;
             }
             tail = Tail::NoLineFeed;
@@ -105,26 +126,23 @@ pub fn load(bytes: &[u8]) -> Loaded {
         loading.take(line, range);
     }
     let good_len = match &tail {
-        Tail::Whole | Tail::NoLineFeed => bytes.len(),
+        Tail::Whole | Tail::NoLineFeed => at,
         Tail::Torn(torn) => torn.start,
     };
-    loading.finish(good_len, tail)
+    Ok(loading.finish(good_len, tail))
 }
 
 /// How many records are shown of a long session before all of it has been read.
 pub const NEWEST: usize = 1000;
 /// A shorter log is read at once.
-pub(super) const LONG: usize = 4 << 20;
+pub(super) const LONG: u64 = 4 << 20;
 /// How much of a long log is looked at for its newest records.
-const END: usize = 1 << 20;
+pub(super) const END: u64 = 1 << 20;
 
-/// The newest records of a long log, from a place on from which they can be read by themselves.
-/// `None` where the log is short, or where its end is not as slug writes it: then [`load`] tells.
-pub(super) fn newest(bytes: &[u8]) -> Option<Vec<Record>> {
-    let end = bytes.get(bytes.len().checked_sub(LONG.max(END))?..)?;
-    let end = &end[end.len() - END..];
-    let whole =
-        end.iter().position(|byte| *byte == b'\n')? + 1..end.ends_with(b"\n").then_some(END)?;
+/// The newest records in the end of a long log, from a place on from which they can be read by
+/// themselves. `None` where the end is not as slug writes it: then [`load`] tells.
+pub(super) fn newest(end: &[u8]) -> Option<Vec<Record>> {
+    let whole = memchr::memchr(b'\n', end)? + 1..end.ends_with(b"\n").then_some(end.len())?;
     let mut records = Vec::new();
     for line in end[whole].split_inclusive(|byte| *byte == b'\n').rev().take(NEWEST) {
         records.push(serde_json::from_slice::<Record>(line).ok()?);

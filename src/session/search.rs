@@ -10,7 +10,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -224,7 +224,7 @@ fn searcher() -> Searcher {
 
 /// A log that ends where the search is stopped.
 struct Stoppable<'a> {
-    log: Box<dyn Read + Send>,
+    log: Box<dyn BufRead + Send>,
     stopped: &'a (dyn Fn() -> bool + Sync),
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::fs::{DirEntry, File, Metadata};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -14,21 +14,22 @@ use chrono::Utc;
 use crate::domain::{EntryId, SessionId, TurnId};
 
 use super::blobs::Blobs;
+use super::cold;
 use super::disk::{DiskFile, Paths};
 use super::files::{self, missing_is_none};
 use super::index::{self, Index, Look};
 use super::lock::{Holder, Lock, LockError};
 use super::log::{LogError, LogHandle, SessionLog};
 use super::meta::Meta;
-use super::recover::{Loaded, Tail, load, newest};
+use super::recover::{END, LONG, Loaded, Tail, load, load_from, newest};
 use super::writer::{FileEnd, Reach, Writer};
 use super::{Entry, Record, SessionHeader};
 
 /// All sessions, the deleted ones, and the contents they refer to.
 #[derive(Debug, Clone)]
 pub struct Store {
-    sessions: PathBuf,
-    trash: PathBuf,
+    pub(super) sessions: PathBuf,
+    pub(super) trash: PathBuf,
     blobs: Blobs,
 }
 
@@ -124,7 +125,14 @@ impl Store {
 
     /// Reads a session as it is now, whoever has it open.
     pub fn read(&self, session: SessionId) -> Result<Loaded, StoreError> {
-        Ok(load(&self.bytes(session)?))
+        let path = self.paths(session).log();
+        load_from(self.reader(session)?).map_err(failed("read", &path))
+    }
+
+    /// The bytes of a log, packed or not.
+    pub fn reader(&self, session: SessionId) -> Result<Box<dyn BufRead + Send>, StoreError> {
+        let path = self.paths(session).log();
+        cold::open(&path).map_err(failed("read", &path))?.ok_or(StoreError::Missing(session))
     }
 
     /// Who has a session open.
@@ -206,7 +214,8 @@ impl Store {
         require_log(&from)?;
         let _lock = take_lock(&from)?;
         // The log first: without it the session is gone from every list.
-        let files = [from.log(), from.meta(), from.torn(), from.folds()];
+        let mut files = from.all();
+        files.reverse();
         move_files(&files, &self.sessions, to.dir())
     }
 
@@ -219,14 +228,18 @@ impl Store {
             return Err(StoreError::Exists(session));
         }
         // The log last: with it the session is whole again.
-        let files = [from.torn(), from.folds(), from.meta(), from.log()];
-        move_files(&files, &self.trash, to.dir())
+        move_files(&from.all(), &self.trash, to.dir())
     }
 
     /// Whether a session has a log.
     pub fn is_begun(&self, session: SessionId) -> Result<bool, StoreError> {
-        let path = self.paths(session).log();
-        path.try_exists().map_err(failed("look at", &path))
+        let paths = self.paths(session);
+        for path in [paths.log(), paths.packed_log()] {
+            if path.try_exists().map_err(failed("look at", &path))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Where the log of a session is, or will be.
@@ -239,18 +252,22 @@ impl Store {
         Paths::new(&self.sessions, session)
     }
 
-    /// The bytes of a log, from the first one on, for whoever does not need all of them at once.
-    pub(super) fn reader(&self, session: SessionId) -> Result<Box<dyn Read + Send>, StoreError> {
+    /// The newest records of a long log, before all of it is read.
+    fn newest(&self, session: SessionId) -> Result<Option<Vec<Record>>, StoreError> {
         let path = self.paths(session).log();
-        let file = missing_is_none(File::open(&path)).map_err(failed("read", &path))?;
-        Ok(Box::new(file.ok_or(StoreError::Missing(session))?))
+        let len = std::fs::metadata(&path).map_err(failed("look at", &path))?.len();
+        if len < LONG {
+            return Ok(None);
+        }
+        Ok(newest(&read_from(&path, len - END).map_err(failed("read", &path))?))
     }
 
     /// The whole log.
     pub(super) fn bytes(&self, session: SessionId) -> Result<Vec<u8>, StoreError> {
-        let path = self.paths(session).log();
-        let bytes = missing_is_none(std::fs::read(&path)).map_err(failed("read", &path))?;
-        bytes.ok_or(StoreError::Missing(session))
+        let mut bytes = Vec::new();
+        let read = self.reader(session)?.read_to_end(&mut bytes);
+        read.map_err(failed("read", &self.paths(session).log()))?;
+        Ok(bytes)
     }
 
     fn open_log(
@@ -261,11 +278,11 @@ impl Store {
         let paths = self.paths(session);
         require_log(&paths)?;
         let lock = take_lock(&paths)?;
-        let bytes = self.bytes(session)?;
-        if let Some(records) = newest(&bytes) {
+        cold::unpack(&paths.log()).map_err(failed("unpack", &paths.log()))?;
+        if let Some(records) = self.newest(session)? {
             show(records);
         }
-        let loaded = load(&bytes);
+        let loaded = self.read(session)?;
         if loaded.read_only {
             return Err(StoreError::Newer(session));
         }
@@ -273,7 +290,10 @@ impl Store {
         let meta_path = paths.meta();
         let (end, torn) = match &loaded.tail {
             Tail::Whole | Tail::NoLineFeed => (FileEnd::Clean, None),
-            Tail::Torn(torn) => (FileEnd::Dirty, Some(bytes[torn.clone()].to_vec())),
+            Tail::Torn(torn) => {
+                let cut = read_from(&paths.log(), torn.start as u64);
+                (FileEnd::Dirty, Some(cut.map_err(failed("read", &paths.log()))?))
+            }
         };
         let file = DiskFile::existing(paths, lock, torn);
         let mut writer = Writer::new(file, loaded.good_len as u64, end);
@@ -287,7 +307,7 @@ impl Store {
         Ok((SessionLog::existing(writer, meta, meta_path), loaded))
     }
 
-    fn names(&self) -> Result<Names, StoreError> {
+    pub(super) fn names(&self) -> Result<Names, StoreError> {
         let entries = missing_is_none(std::fs::read_dir(&self.sessions))
             .map_err(failed("list", &self.sessions))?;
         let mut names = Names::default();
@@ -297,28 +317,42 @@ impl Store {
             let Some((stem, ending)) = name.to_str().and_then(|name| name.split_once('.')) else {
                 continue;
             };
-            match (stem.parse(), ending) {
-                (Ok(session), "jsonl") => {
+            let Ok(session) = stem.parse() else { continue };
+            match ending {
+                PLAIN | PACKED => {
                     if let Some(metadata) = look_at(&entry)?.filter(Metadata::is_file) {
-                        names.logs.push(LogFileInfo::new(session, &metadata));
+                        let form = if ending == PLAIN { Form::Plain } else { Form::Packed };
+                        names.logs.push(LogFileInfo::new(session, form, &metadata));
                     }
                 }
-                (Ok(session), "lock") => {
+                "lock" => {
                     names.locked.insert(session);
                 }
-                (_, _) => {}
+                _ => {}
             }
         }
+        let plain: HashSet<SessionId> = names
+            .logs
+            .iter()
+            .filter(|log| log.form == Form::Plain)
+            .map(|log| log.session)
+            .collect();
+        // For the moment in which a log is there in both forms, the plain one counts.
+        names.logs.retain(|log| log.form == Form::Plain || !plain.contains(&log.session));
         Ok(names)
     }
 
     /// From the meta file, brought up to date from what the log has more.
-    fn meta(&self, log: &LogFileInfo) -> Result<Meta, StoreError> {
+    pub(super) fn meta(&self, log: &LogFileInfo) -> Result<Meta, StoreError> {
         let path = self.paths(log.session).meta();
         let known = Meta::read(&path).filter(|meta| meta.session_id == log.session);
-        let extended = match &known {
-            Some(meta) if meta.log_bytes <= log.len => self.extend(meta.clone(), log.len)?,
-            Some(_) | None => None,
+        let extended = match (&known, log.form) {
+            // Nothing is appended to a packed log.
+            (Some(meta), Form::Packed) => Some(meta.clone()),
+            (Some(meta), Form::Plain) if meta.log_bytes <= log.len => {
+                self.extend(meta.clone(), log.len)?
+            }
+            (Some(_) | None, Form::Plain | Form::Packed) => None,
         };
         let meta = match extended {
             Some(meta) => meta,
@@ -359,23 +393,36 @@ pub struct Listing {
 
 /// What the folder of sessions has.
 #[derive(Default)]
-struct Names {
-    logs: Vec<LogFileInfo>,
-    locked: HashSet<SessionId>,
+pub(super) struct Names {
+    pub(super) logs: Vec<LogFileInfo>,
+    pub(super) locked: HashSet<SessionId>,
 }
 
-struct LogFileInfo {
-    session: SessionId,
-    len: u64,
-    modified: SystemTime,
+/// How a log lies on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Plain,
+    Packed,
+}
+
+/// A log's file, as a list of the folder shows it.
+pub(super) struct LogFileInfo {
+    pub(super) session: SessionId,
+    pub(super) form: Form,
+    pub(super) len: u64,
+    pub(super) modified: SystemTime,
 }
 
 impl LogFileInfo {
-    fn new(session: SessionId, metadata: &Metadata) -> Self {
+    fn new(session: SessionId, form: Form, metadata: &Metadata) -> Self {
         let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        Self { session, len: metadata.len(), modified }
+        Self { session, form, len: metadata.len(), modified }
     }
 }
+
+/// What the names of logs end in.
+pub(super) const PLAIN: &str = "jsonl";
+pub(super) const PACKED: &str = "jsonl.zst";
 
 /// For `map_err`: what was being done, and to what.
 pub(super) fn failed<'a>(
@@ -396,14 +443,16 @@ fn look_at(entry: &DirEntry) -> Result<Option<Metadata>, StoreError> {
 }
 
 fn require_log(paths: &Paths) -> Result<(), StoreError> {
-    let path = paths.log();
-    match missing_is_none(std::fs::metadata(&path)).map_err(failed("read", &path))? {
-        Some(metadata) if metadata.is_file() => Ok(()),
-        Some(_) | None => Err(StoreError::Missing(paths.session())),
+    for path in [paths.log(), paths.packed_log()] {
+        let found = missing_is_none(std::fs::metadata(&path)).map_err(failed("read", &path))?;
+        if found.is_some_and(|metadata| metadata.is_file()) {
+            return Ok(());
+        }
     }
+    Err(StoreError::Missing(paths.session()))
 }
 
-fn take_lock(paths: &Paths) -> Result<Lock, StoreError> {
+pub(super) fn take_lock(paths: &Paths) -> Result<Lock, StoreError> {
     let path = paths.lock();
     Lock::take(&path).map_err(|error| match error {
         LockError::Held(holder) => StoreError::InUse { session: paths.session(), holder },
@@ -415,7 +464,7 @@ fn move_files(files: &[PathBuf], from: &Path, to: &Path) -> Result<(), StoreErro
     files::make_folder(to).map_err(failed("make", to))?;
     for file in files {
         let Some(name) = file.file_name() else { continue };
-        let moved = missing_is_none(std::fs::rename(file, to.join(name)));
+        let moved = missing_is_none(files::rename(file, &to.join(name)));
         moved.map_err(failed("move", file))?;
     }
     for folder in [from, to] {
@@ -424,7 +473,7 @@ fn move_files(files: &[PathBuf], from: &Path, to: &Path) -> Result<(), StoreErro
     Ok(())
 }
 
-fn read_from(path: &Path, offset: u64) -> io::Result<Vec<u8>> {
+pub(super) fn read_from(path: &Path, offset: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(offset))?;
     let mut bytes = Vec::new();

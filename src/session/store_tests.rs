@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::domain::Message;
+use crate::domain::faults::failing;
 
 use super::super::samples::{header, lines, log, says, turn_end, user};
 use super::super::{Notice, Record};
@@ -420,4 +421,94 @@ async fn a_fork_knows_where_it_parts() {
     let parted = of(id).parted.clone().unwrap();
     assert_eq!((parted.entry, parted.text.as_str()), (records[9].id, "an answer"));
     assert_eq!(of(parent).parted, None);
+}
+
+/// Does `work` to a session with each call to the disk failing in turn: what was said stays, in the
+/// sessions or in the trash, and the same works when the disk does.
+async fn r4_whichever_call_fails(work: impl Fn(&Home, SessionId) -> Result<(), StoreError>) {
+    for call in 0.. {
+        let home = home();
+        let session = home.session(&["one", "two"]).await;
+        let done = failing(call, || work(&home, session).is_ok());
+        assert!(is_there(&home, session), "call {call}");
+        if done != Some(true) && !home.store.is_begun(session).unwrap() {
+            home.store.restore(session).unwrap();
+        }
+        if done == Some(false) {
+            work(&home, session).unwrap_or_else(|error| panic!("call {call}: {error}"));
+            assert!(is_there(&home, session), "call {call}");
+        }
+        let no_temporary = |name: &String| !name.starts_with(".tmp");
+        assert!(home.names("sessions").iter().all(no_temporary), "call {call}");
+        if done.is_none() {
+            assert!(call > 2, "{call} calls");
+            return;
+        }
+    }
+}
+
+fn is_there(home: &Home, session: SessionId) -> bool {
+    let trash = Store::new(home.store.trash.clone(), PathBuf::new(), PathBuf::new());
+    [&home.store, &trash].iter().any(|store| {
+        store.read(session).is_ok_and(|loaded| {
+            let mut notices = loaded.notices.iter();
+            notices.all(|it| matches!(it, Notice::TornTail { .. }))
+                && texts(&loaded.records) == ["one", "two"]
+        })
+    })
+}
+
+#[tokio::test]
+async fn r4_a_rename_that_fails_costs_nothing() {
+    r4_whichever_call_fails(|home, session| home.store.rename(session, "Cart")).await;
+}
+
+#[tokio::test]
+async fn r4_a_deletion_that_fails_costs_nothing() {
+    r4_whichever_call_fails(|home, session| home.store.trash(session)).await;
+}
+
+#[tokio::test]
+async fn r4_a_return_from_the_trash_that_fails_costs_nothing() {
+    r4_whichever_call_fails(|home, session| {
+        if home.store.is_begun(session)? {
+            home.store.trash(session)?;
+        }
+        home.store.restore(session)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn r4_a_fork_that_fails_leaves_nothing_and_costs_nothing() {
+    r4_whichever_call_fails(|home, session| {
+        let fork = header("/work");
+        let id = fork.session_id;
+        let forked = home.store.fork(session, None, fork);
+        match &forked {
+            Ok(()) => assert_eq!(home.store.read(id)?.notices, []),
+            // Where only the folder could not be synced, the fork is there, and whole.
+            Err(_) => assert!(
+                home.store.read(id).is_ok_and(|it| it.notices.is_empty())
+                    || !home.store.is_begun(id)?
+            ),
+        }
+        forked
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn r4_opening_costs_nothing_whichever_call_fails() {
+    r4_whichever_call_fails(|home, session| {
+        let path = home.store.paths(session).log();
+        let mut bytes = std::fs::read(&path).unwrap();
+        if bytes.ends_with(b"\n") {
+            bytes.extend(b"{\"torn");
+            std::fs::write(&path, bytes).unwrap();
+        }
+        // The title is what is written behind the mended end.
+        home.store.rename(session, "Cart")
+    })
+    .await;
 }

@@ -38,6 +38,10 @@ pub fn run(store: &Store, folds: &Path, job: &PageJob) -> Result<PageAnswer, Str
             let nets = files.iter().map(|file| net(store.blobs(), file, root)).collect();
             Ok(PageAnswer::Changes(Arc::new(nets)))
         }
+        PageJob::StoreSize => {
+            let size = store.size().map_err(|error| format!("The store's size: {error}."))?;
+            Ok(PageAnswer::StoreSize(size))
+        }
     }
 }
 

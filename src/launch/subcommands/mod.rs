@@ -1,5 +1,6 @@
 //! The subcommands: each prints what a room knows, as text or as JSON.
 
+mod gc;
 mod keys;
 mod models;
 mod permissions;

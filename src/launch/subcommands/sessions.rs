@@ -18,6 +18,8 @@ use crate::session::{
     Store, Who, date, without_copies,
 };
 
+use super::gc;
+
 pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<Exit> {
     let store = build::store(ground);
     let mut out = print::out();
@@ -83,6 +85,7 @@ pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<
                 ids.iter().map(|id| store.resolve(id)).collect::<Result<_, _>>()?;
             return delete(&store, &sessions, format.json, &mut out);
         }
+        SessionsCommand::Gc(gc) => return gc::run(ground, gc),
     }
     Ok(Exit::Answered)
 }

@@ -4,12 +4,14 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use tempfile::TempDir;
 
 use super::*;
+use crate::domain::faults::{self, failing};
 
 /// A temporary folder by its real path.
 struct Dir {
@@ -320,4 +322,96 @@ async fn extended_attributes_are_kept_where_there_are_any() {
     let mut value = [0; 3];
     rustix::fs::fgetxattr(File::open(&path).unwrap(), name, &mut value).unwrap();
     assert_eq!(&value, b"yes");
+}
+
+/// Names the call to the disk, counted from 0, before which the process ends itself.
+const KILL_AT: &str = "SLUG_TEST_KILL_AT";
+
+/// Before each call to the disk.
+pub(super) fn step() -> io::Result<()> {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    static KILL: LazyLock<Option<usize>> =
+        LazyLock::new(|| std::env::var(KILL_AT).ok()?.parse().ok());
+    if *KILL == Some(CALLS.fetch_add(1, Ordering::SeqCst)) {
+        // As SIGKILL does: nothing is dropped, flushed or removed.
+        std::process::abort();
+    }
+    faults::step()
+}
+
+/// A folder in which `f` is to become new.
+fn begun() -> (Dir, PathBuf) {
+    let dir = Dir::new();
+    let path = dir.path().join("f");
+    fs::write(&path, b"old".repeat(1000)).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+    (dir, path)
+}
+
+fn new() -> Vec<u8> {
+    b"new!".repeat(2000)
+}
+
+fn is_old_or_new(path: &Path) -> bool {
+    let (bytes, mode) = (fs::read(path).unwrap(), fs::metadata(path).unwrap().mode() & 0o777);
+    (bytes == b"old".repeat(1000) || bytes == new()) && mode == 0o640
+}
+
+#[test]
+fn r15_whichever_call_fails_the_file_is_the_old_or_the_new_one() {
+    for call in 0.. {
+        let (dir, path) = begun();
+        let done = failing(call, || write(&path, &new(), None, &Mutex::default()).is_ok());
+        assert!(is_old_or_new(&path), "call {call}");
+        assert_eq!(names(dir.path()), ["f"], "call {call}");
+        if done.is_none() {
+            assert!(call > 4 && fs::read(&path).unwrap() == new());
+            return;
+        }
+        assert_eq!(done, Some(false), "call {call} failed and nobody was told");
+    }
+}
+
+#[test]
+fn r15_killed_at_any_call_the_file_is_the_old_or_the_new_one_and_what_is_left_goes() {
+    let mut left_something = false;
+    for call in 0.. {
+        let (dir, path) = begun();
+        let writer = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "platform::files::tests::a_writer_that_kills_itself", "--ignored"])
+            .env(KILL_AT, call.to_string())
+            .env("SLUG_TEST_TARGET", &path)
+            .output()
+            .unwrap();
+        assert!(is_old_or_new(&path), "call {call}");
+        let before = names(dir.path());
+        left_something |= before.len() > 1;
+        remove_leftovers(&path).unwrap();
+        assert_eq!(names(dir.path()), ["f"], "call {call}: {before:?}");
+        if writer.status.success() {
+            assert!(call > 4 && left_something);
+            return;
+        }
+    }
+}
+
+#[test]
+#[ignore = "it is started by the test before it"]
+fn a_writer_that_kills_itself() {
+    let path = std::env::var_os("SLUG_TEST_TARGET").unwrap();
+    write(Path::new(&path), &new(), None, &Mutex::default()).unwrap();
+}
+
+#[test]
+fn temporary_files_of_the_living_and_of_others_stay() {
+    let dir = Dir::new();
+    let id = Uuid::new_v4().simple();
+    let living = format!(".slug-{}-{id}.tmp", std::process::id());
+    let stays = [living.as_str(), ".slug-9.tmp", ".slug-x-y.tmp", "slug-4194305-1.tmp"];
+    let dead = format!(".slug-4194305-{id}.tmp");
+    for name in stays.iter().chain([&dead.as_str()]) {
+        fs::write(dir.path().join(name), "").unwrap();
+    }
+    assert_eq!(remove_leftovers(&dir.path().join("f")).unwrap(), 1);
+    assert_eq!(names(dir.path()).len(), stays.len());
 }

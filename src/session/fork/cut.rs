@@ -31,7 +31,7 @@ pub(super) struct Cut {
 /// What is copied up to and including `upto`, or of all.
 pub(super) fn find(file: &File, upto: Option<EntryId>) -> io::Result<Option<Cut>> {
     let len = file.metadata()?.len();
-    if len < LONG as u64 {
+    if len < LONG {
         return Ok(None);
     }
     let Some((header, _)) = line_at(file, 0, len)?.filter(|(_, record)| is_header(record)) else {

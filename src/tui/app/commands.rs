@@ -22,6 +22,7 @@ use super::looks;
 use super::model::Model;
 use super::overlay::{Overlay, Page, Reading};
 use super::pager::{self, document::Document};
+use super::pages;
 use super::picker::{Choice, Item, Picker};
 use super::queue::Goes;
 use super::rewind;
@@ -323,7 +324,10 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
             }
         }
         SlashCommand::Todos => read(model, Page::Todos),
-        SlashCommand::Status => read(model, Page::Status),
+        SlashCommand::Status => {
+            read(model, Page::Status);
+            vec![pages::ask_for_size(model)]
+        }
         SlashCommand::Theme(None) => looks::read(model, looks::Reading::List),
         SlashCommand::Theme(Some(name)) => {
             looks::read(model, looks::Reading::Change(ThemeChoice::parse(&name)))

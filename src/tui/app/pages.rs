@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{ContentHash, NoticeLevel, SessionId};
-use crate::session::{Entry, KindFolds, Record, SessionFolds};
+use crate::session::{Entry, KindFolds, Record, SessionFolds, Size};
 
 use super::changes::{self, ChangedFile, Net};
 use super::effect::{Effect, RequestId};
@@ -38,6 +38,8 @@ pub enum PageJob {
         /// The working folder.
         cwd: PathBuf,
     },
+    /// How large the store is.
+    StoreSize,
 }
 
 /// What was read.
@@ -54,6 +56,8 @@ pub enum PageAnswer {
     Kept(Arc<Document>),
     /// What became of files.
     Changes(Arc<Vec<Net>>),
+    /// How large the store is.
+    StoreSize(Size),
 }
 
 /// Takes an answer in.
@@ -71,6 +75,7 @@ pub fn answered(
             }
         }
         Ok(PageAnswer::Kept(document)) => return pager::kept(model, id, Some(&document)),
+        Ok(PageAnswer::StoreSize(size)) => model.status.store = Some(size),
         Ok(PageAnswer::Changes(files)) => changes::answered(model, id, Some(files)),
         Err(reason) => {
             model.requests.folds.take_if(|asked| *asked == id);
@@ -80,6 +85,11 @@ pub fn answered(
         }
     }
     Vec::new()
+}
+
+/// Asks how large the store is.
+pub fn ask_for_size(model: &mut Model) -> Effect {
+    Effect::Pages { id: model.requests.issue(), job: PageJob::StoreSize }
 }
 
 /// Asks how the panes of the session that was just opened were folded.

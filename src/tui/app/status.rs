@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::domain::{Effort, Mode, SessionId, Usage, Window};
-use crate::session::Spending;
+use crate::session::{Size, Spending};
 
 /// What is known of the session's surroundings. What is not known is not shown.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -36,6 +36,8 @@ pub struct Status {
     pub session: Option<SessionId>,
     /// Its title.
     pub title: Option<String>,
+    /// How large the store is, once it was asked for.
+    pub store: Option<Size>,
 }
 
 /// Where the model runs.

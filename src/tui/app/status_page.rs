@@ -1,8 +1,8 @@
 //! What `/status` tells: the session, the model, and what was taken by which model. The page on
 //! the screen and the one in lines are made from the same rows.
 
-use crate::domain::{Boundary, Money, SessionId, Window};
-use crate::session::Spent;
+use crate::domain::{Boundary, Money, SessionId, Window, bytes};
+use crate::session::{Size, Spent};
 
 use super::model::Model;
 use super::status::tokens;
@@ -88,9 +88,20 @@ fn about(model: &Model) -> Vec<Row> {
         ("mode", Some(status.mode.name().to_owned())),
         ("sandbox", model.settings.boundary.as_ref().map(Boundary::around)),
         ("network", model.settings.boundary.as_ref().map(Boundary::reaches)),
+        ("store", status.store.map(store)),
     ];
     rows.extend(pairs.into_iter().filter_map(|(name, value)| Some(Row::Pair(name, value?))));
     rows
+}
+
+fn store(size: Size) -> String {
+    let sessions = if size.sessions == 1 { "session" } else { "sessions" };
+    let (logs, contents) = (bytes(size.logs), bytes(size.contents));
+    let trash = match size.trash {
+        0 => String::new(),
+        trash => format!(", {} deleted", bytes(trash)),
+    };
+    format!("{} {sessions}: {logs} of logs, {contents} of contents{trash}", size.sessions)
 }
 
 fn window(window: Window) -> String {

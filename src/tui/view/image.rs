@@ -4,7 +4,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::domain::Image;
+use crate::domain::{Image, bytes};
 use crate::platform::graphics::{Canvas, Cells, Graphics};
 use crate::tui::app::Model;
 use crate::tui::app::block::{BlockId, Body};
@@ -23,15 +23,6 @@ const MOST: Cells = Cells { columns: 72, rows: 15 };
 /// What a box says of an image.
 pub fn about(image: &Image) -> String {
     format!("{} {}  {}", image.media_type.short(), image.size(), bytes(image.bytes))
-}
-
-/// How much a number of bytes is.
-pub fn bytes(count: u64) -> String {
-    match count {
-        0..1_000 => format!("{count} bytes"),
-        1_000..1_000_000 => format!("{:.1} kB", count as f64 / 1e3),
-        _ => format!("{:.1} MB", count as f64 / 1e6),
-    }
 }
 
 /// How much room the picture of an image takes where a text is this wide.

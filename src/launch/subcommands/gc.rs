@@ -1,0 +1,60 @@
+//! `slug sessions gc`: what is removed and packed, as text or as JSON.
+
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::cli::{Exit, SessionsGc};
+use crate::domain::bytes;
+use crate::launch::build;
+use crate::launch::ground::Ground;
+use crate::launch::print;
+use crate::session::{Freed, Keeping, Kept, Packed, Will};
+
+pub(super) fn run(ground: &Ground, gc: &SessionsGc) -> anyhow::Result<Exit> {
+    let home = &ground.home;
+    let also = [home.drafts(), home.history(), home.clipboard()];
+    let kept = build::store(ground).keep_small(keeping(gc), &also)?;
+    let mut out = print::out();
+    if gc.format.json {
+        writeln!(out, "{}", json!(kept))?;
+    } else {
+        tell(&mut out, gc, &kept)?;
+    }
+    Ok(Exit::Answered)
+}
+
+fn keeping(gc: &SessionsGc) -> Keeping {
+    let days = |days: u32| Duration::from_secs(u64::from(days) * 24 * 60 * 60);
+    Keeping {
+        will: if gc.dry_run { Will::Say } else { Will::Do },
+        trash_after: days(gc.trash_days),
+        pack_after: days(gc.pack_days),
+    }
+}
+
+fn tell(out: &mut dyn Write, gc: &SessionsGc, kept: &Kept) -> std::io::Result<()> {
+    let (removed, packed) =
+        if gc.dry_run { ("would be removed", "would be packed") } else { ("removed", "packed") };
+    let rows = [
+        ("deleted sessions", kept.trash),
+        ("contents that nothing names", kept.contents),
+        ("leftovers of killed runs", kept.leftovers),
+    ];
+    for (what, Freed { count, bytes: size }) in
+        rows.into_iter().filter(|(_, freed)| freed.count > 0)
+    {
+        writeln!(out, "{removed}: {count} {what}, {}", bytes(size))?;
+    }
+    let Packed { count, before, after } = kept.packed;
+    match (count, gc.dry_run) {
+        (0, _) if *kept == Kept::default() => writeln!(out, "There is nothing to remove or pack."),
+        (0, _) => Ok(()),
+        (_, true) => writeln!(out, "{packed}: {count} sessions and contents, {}", bytes(before)),
+        (_, false) => {
+            let (before, after) = (bytes(before), bytes(after));
+            writeln!(out, "{packed}: {count} sessions and contents, from {before} to {after}")
+        }
+    }
+}

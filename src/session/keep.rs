@@ -1,0 +1,356 @@
+//! Keeping the store small: what was deleted long ago goes, and so do contents that nothing names
+//! any more and what killed slugs left behind; what nobody has used for a while is packed.
+//!
+//! A content is needed when its hash stands anywhere in a log, a draft or the history, in whatever
+//! kind of record. Where one of these cannot be read, no content is removed.
+
+use std::collections::HashSet;
+use std::fs::DirEntry;
+use std::io::{self, BufRead};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::Serialize;
+
+use crate::domain::SessionId;
+
+use super::cold;
+use super::disk::Paths;
+use super::files::{self, missing_is_none};
+use super::lock::Lock;
+use super::store::{self, Form, LogFileInfo, failed, take_lock};
+use super::{Store, StoreError};
+
+/// What is younger may belong to a slug that has not written yet what it is for.
+const YOUNG: Duration = Duration::from_secs(24 * 60 * 60);
+/// Smaller contents take a block of the disk either way.
+const SMALL: u64 = 8 << 10;
+
+/// Whether anything is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Will {
+    /// It is done.
+    Do,
+    /// It is only said what would be done.
+    Say,
+}
+
+/// What is to go and what is to be packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keeping {
+    /// Whether it is done.
+    pub will: Will,
+    /// Deleted sessions go after this time.
+    pub trash_after: Duration,
+    /// Logs and contents are packed after this time.
+    pub pack_after: Duration,
+}
+
+/// What was done, or would be.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// Deleted sessions that are gone for good.
+    pub trash: Freed,
+    /// Contents that nothing named any more.
+    pub contents: Freed,
+    /// What killed slugs left: temporary files, locks, lists of logs that are gone.
+    pub leftovers: Freed,
+    /// Logs and contents that were packed.
+    pub packed: Packed,
+}
+
+/// What was removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Freed {
+    /// How many.
+    pub count: usize,
+    /// How large they were, in bytes.
+    pub bytes: u64,
+}
+
+/// What was packed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Packed {
+    /// How many.
+    pub count: usize,
+    /// How large they were, in bytes.
+    pub before: u64,
+    /// How large they are, in bytes; 0 where it was only said what would be done.
+    pub after: u64,
+}
+
+/// How large the store is, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Size {
+    /// How many sessions there are.
+    pub sessions: usize,
+    /// Their files.
+    pub logs: u64,
+    /// Contents by their hash.
+    pub contents: u64,
+    /// Deleted sessions.
+    pub trash: u64,
+}
+
+impl Freed {
+    fn add(&mut self, bytes: u64) {
+        self.count += 1;
+        self.bytes += bytes;
+    }
+}
+
+impl Store {
+    /// Removes what nothing needs and packs what nobody has used for long. `also` are files and
+    /// folders beside the logs that name contents.
+    pub fn keep_small(&self, keeping: Keeping, also: &[PathBuf]) -> Result<Kept, StoreError> {
+        let mut kept = Kept::default();
+        let doomed = self.empty_trash(keeping, &mut kept.trash)?;
+        self.remove_leftovers(keeping.will, &mut kept.leftovers)?;
+        let needed = self.named_contents(&doomed, also)?;
+        self.remove_contents(keeping.will, &needed, &mut kept.contents)?;
+        self.pack_logs(keeping, usize::MAX, &mut kept.packed)?;
+        self.pack_contents(keeping, &mut kept.packed)?;
+        Ok(kept)
+    }
+
+    /// Packs logs that nobody has used for so long, at most so many.
+    pub fn pack_old(&self, after: Duration, most: usize) -> Result<Packed, StoreError> {
+        let keeping = Keeping { will: Will::Do, trash_after: Duration::MAX, pack_after: after };
+        let mut packed = Packed::default();
+        self.pack_logs(keeping, most, &mut packed)?;
+        Ok(packed)
+    }
+
+    /// How large the store is.
+    pub fn size(&self) -> Result<Size, StoreError> {
+        let sum = |folder: &Path| -> io::Result<u64> {
+            entries(folder)?.iter().map(|entry| Ok(entry.metadata()?.len())).sum()
+        };
+        let blobs = self.blobs().all().map_err(failed("list", &self.sessions))?;
+        let contents = blobs.iter().map(|(_, _, file)| Ok(file.metadata()?.len()));
+        Ok(Size {
+            sessions: self.names()?.logs.len(),
+            logs: sum(&self.sessions).map_err(failed("list", &self.sessions))?,
+            contents: contents.sum::<io::Result<u64>>().map_err(failed("list", &self.sessions))?,
+            trash: sum(&self.trash).map_err(failed("list", &self.trash))?,
+        })
+    }
+
+    /// The sessions of the trash that are gone, or would be.
+    fn empty_trash(
+        &self,
+        keeping: Keeping,
+        freed: &mut Freed,
+    ) -> Result<HashSet<SessionId>, StoreError> {
+        let mut doomed = HashSet::new();
+        for entry in entries(&self.trash).map_err(failed("list", &self.trash))? {
+            let Some(session) = session_of_log(&entry) else { continue };
+            let failed = failed("remove", &self.trash);
+            let metadata = entry.metadata().map_err(&failed)?;
+            // The time at which it was moved here, which a file's own time does not tell.
+            let seconds = u64::try_from(metadata.ctime()).unwrap_or(0);
+            if is_older(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds), keeping.trash_after)
+                && doomed.insert(session)
+            {
+                let files = Paths::new(&self.trash, session).all();
+                let sizes = files.iter().filter_map(|file| std::fs::metadata(file).ok());
+                freed.count += 1;
+                freed.bytes += sizes.map(|file| file.len()).sum::<u64>();
+                if keeping.will == Will::Do {
+                    files.iter().try_for_each(|file| files::remove(file)).map_err(failed)?;
+                }
+            }
+        }
+        Ok(doomed)
+    }
+
+    fn remove_leftovers(&self, will: Will, freed: &mut Freed) -> Result<(), StoreError> {
+        for folder in [&self.sessions, &self.trash] {
+            for entry in entries(folder).map_err(failed("list", folder))? {
+                let path = entry.path();
+                if self.is_left_over(&entry).map_err(failed("look at", &path))? {
+                    freed.add(entry.metadata().map_or(0, |metadata| metadata.len()));
+                    if will == Will::Do {
+                        files::remove(&path).map_err(failed("remove", &path))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_left_over(&self, entry: &DirEntry) -> io::Result<bool> {
+        let Some(metadata) = missing_is_none(entry.metadata())? else { return Ok(false) };
+        if !metadata.is_file() || !is_older(metadata.modified()?, YOUNG) {
+            return Ok(false);
+        }
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { return Ok(false) };
+        if name.starts_with(files::TEMPORARY) {
+            return Ok(true);
+        }
+        let (stem, ending) = name.split_once('.').unwrap_or_default();
+        match (ending, stem.parse::<SessionId>()) {
+            ("lock", Ok(_)) => Ok(Lock::holder(&entry.path())?.is_none()),
+            ("meta.json" | "folds.json", Ok(session)) => {
+                let here = entry.path().parent().is_some_and(|folder| folder == self.trash);
+                let folder = if here { &self.trash } else { &self.sessions };
+                let paths = Paths::new(folder, session);
+                Ok(!paths.log().try_exists()? && !paths.packed_log().try_exists()?)
+            }
+            (_, _) => Ok(false),
+        }
+    }
+
+    /// The hashes that stand in any log but those of `doomed`, and in these other files.
+    fn named_contents(
+        &self,
+        doomed: &HashSet<SessionId>,
+        also: &[PathBuf],
+    ) -> Result<HashSet<String>, StoreError> {
+        let mut named = HashSet::new();
+        let mut files = also.to_vec();
+        for folder in also.iter().chain([&self.sessions, &self.trash]).filter(|it| it.is_dir()) {
+            let in_trash = *folder == self.trash;
+            for entry in entries(folder).map_err(failed("list", folder))? {
+                let session = session_of_log(&entry);
+                if !in_trash || !session.is_some_and(|session| doomed.contains(&session)) {
+                    files.push(entry.path());
+                }
+            }
+        }
+        for file in files.iter().filter(|file| file.is_file()) {
+            collect(file, &mut named).map_err(failed("read", file))?;
+        }
+        Ok(named)
+    }
+
+    fn remove_contents(
+        &self,
+        will: Will,
+        needed: &HashSet<String>,
+        freed: &mut Freed,
+    ) -> Result<(), StoreError> {
+        for (hash, _, file) in self.blobs().all().map_err(failed("list", &self.sessions))? {
+            let path = file.path();
+            let metadata = missing_is_none(file.metadata()).map_err(failed("look at", &path))?;
+            let Some(metadata) = metadata else { continue };
+            let modified = metadata.modified().map_err(failed("look at", &path))?;
+            if !needed.contains(&hash) && is_older(modified, YOUNG) {
+                freed.add(metadata.len());
+                if will == Will::Do {
+                    files::remove(&path).map_err(failed("remove", &path))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pack_logs(
+        &self,
+        keeping: Keeping,
+        most: usize,
+        packed: &mut Packed,
+    ) -> Result<(), StoreError> {
+        let logs = self.names()?.logs;
+        let is_cold = |log: &&LogFileInfo| {
+            log.form == Form::Plain && is_older(log.modified, keeping.pack_after)
+        };
+        for log in logs.iter().filter(is_cold).take(most) {
+            let paths = self.paths(log.session);
+            // Somebody works with it after all.
+            let Ok(lock) = take_lock(&paths) else { continue };
+            // A list must not have to unpack it.
+            self.meta(log)?;
+            pack(&paths.log(), log.len, keeping.will, packed)?;
+            drop(lock);
+        }
+        Ok(())
+    }
+
+    fn pack_contents(&self, keeping: Keeping, packed: &mut Packed) -> Result<(), StoreError> {
+        for (_, plain, file) in self.blobs().all().map_err(failed("list", &self.sessions))? {
+            let path = file.path();
+            let Some(metadata) =
+                missing_is_none(file.metadata()).map_err(failed("look at", &path))?
+            else {
+                continue;
+            };
+            let modified = metadata.modified().map_err(failed("look at", &path))?;
+            let is_plain = path == plain && metadata.len() >= SMALL;
+            if is_plain
+                && is_older(modified, keeping.pack_after)
+                && cold::is_worth_it(&path).map_err(failed("read", &path))?
+            {
+                pack(&path, metadata.len(), keeping.will, packed)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn pack(path: &Path, len: u64, will: Will, packed: &mut Packed) -> Result<(), StoreError> {
+    packed.count += 1;
+    packed.before += len;
+    if will == Will::Do {
+        packed.after += cold::pack(path).map_err(failed("pack", path))?;
+    }
+    Ok(())
+}
+
+/// Whose log a file is, packed or not.
+fn session_of_log(file: &DirEntry) -> Option<SessionId> {
+    let name = file.file_name();
+    let (stem, ending) = name.to_str()?.split_once('.')?;
+    [store::PLAIN, store::PACKED].contains(&ending).then(|| stem.parse().ok())?
+}
+
+fn is_older(time: SystemTime, than: Duration) -> bool {
+    // A time that is still to come is not old.
+    SystemTime::now().duration_since(time).is_ok_and(|age| age >= than)
+}
+
+fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
+    missing_is_none(std::fs::read_dir(folder))?.into_iter().flatten().collect()
+}
+
+/// Notes all that looks like a hash: 64 hexadecimal digits in a row.
+fn collect(file: &Path, named: &mut HashSet<String>) -> io::Result<()> {
+    let packed = file.extension().is_some_and(|ending| ending == cold::ENDING);
+    let plain = if packed { file.with_extension("") } else { file.to_owned() };
+    let Some(mut content) = cold::open(&plain)? else { return Ok(()) };
+    let mut digits = Vec::new();
+    loop {
+        let part = content.fill_buf()?;
+        if part.is_empty() {
+            break;
+        }
+        let length = part.len();
+        for byte in part {
+            if matches!(byte, b'0'..=b'9' | b'a'..=b'f') {
+                if digits.len() <= 64 {
+                    digits.push(*byte);
+                }
+            } else if !digits.is_empty() {
+                note(&mut digits, named);
+            }
+        }
+        content.consume(length);
+    }
+    note(&mut digits, named);
+    Ok(())
+}
+
+fn note(digits: &mut Vec<u8>, named: &mut HashSet<String>) {
+    if digits.len() == 64
+        && let Ok(hash) = std::str::from_utf8(digits)
+    {
+        named.insert(hash.to_owned());
+    }
+    digits.clear();
+}
+
+#[cfg(test)]
+#[path = "keep_tests.rs"]
+mod tests;

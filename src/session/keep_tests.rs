@@ -1,0 +1,211 @@
+//! Keeping the store small, on real folders.
+
+use std::fs::{self, File};
+
+use crate::domain::faults::failing;
+use crate::domain::{ContentHash, TurnId};
+
+use super::super::samples::{header, user};
+use super::*;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+struct Home {
+    dir: tempfile::TempDir,
+    store: Store,
+}
+
+fn home() -> Home {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let store = Store::new(at("sessions"), at("trash"), at("blobs"));
+    Home { dir, store }
+}
+
+impl Home {
+    /// A closed session in which these were said.
+    async fn session(&self, texts: &[&str]) -> SessionId {
+        let handle = self.store.create(header("/work")).unwrap();
+        for text in texts {
+            handle.append(TurnId(1), user(text)).await.unwrap();
+        }
+        handle.close().await.unwrap();
+        handle.session()
+    }
+
+    /// A content that is old enough to go.
+    fn content(&self, bytes: &[u8]) -> ContentHash {
+        let hash = self.store.blobs().put(bytes).unwrap();
+        let digits = hash.as_str();
+        self.age(&format!("blobs/{}/{}", &digits[..2], &digits[2..]), 40);
+        hash
+    }
+
+    fn age(&self, file: &str, days: u32) {
+        let file = File::open(self.dir.path().join(file)).unwrap();
+        file.set_modified(SystemTime::now() - DAY * days).unwrap();
+    }
+
+    fn keep(&self, will: Will) -> Kept {
+        let keeping = Keeping { will, trash_after: DAY * 30, pack_after: DAY * 30 };
+        self.store.keep_small(keeping, &[self.dir.path().join("drafts")]).unwrap()
+    }
+
+    fn files(&self) -> usize {
+        let folders = ["sessions", "trash"].map(|folder| self.dir.path().join(folder));
+        folders.iter().map(|folder| entries(folder).unwrap().len()).sum()
+    }
+}
+
+#[tokio::test]
+async fn contents_that_anything_names_stay_and_others_go() {
+    let home = home();
+    let named = home.content(b"named in a log");
+    let drafted = home.content(b"named in a draft");
+    let trashed = home.content(b"named in a deleted session");
+    let young = home.store.blobs().put(b"not yet named").unwrap();
+    let again = home.content(b"wanted again");
+    home.store.blobs().put(b"wanted again").unwrap();
+    let lost = home.content(b"named nowhere");
+    home.session(&[named.as_str()]).await;
+    let deleted = home.session(&[trashed.as_str()]).await;
+    home.store.trash(deleted).unwrap();
+    fs::create_dir(home.dir.path().join("drafts")).unwrap();
+    fs::write(home.dir.path().join("drafts/a.json"), format!("{{\"{drafted}\"")).unwrap();
+
+    let said = home.keep(Will::Say);
+    assert_eq!(said.contents, Freed { count: 1, bytes: 13 });
+    assert!(home.store.blobs().get(&lost).unwrap().is_some());
+    assert_eq!(home.keep(Will::Do), said);
+    assert_eq!(home.store.blobs().get(&lost).unwrap(), None);
+    for hash in [named, drafted, trashed, young, again] {
+        assert!(home.store.blobs().get(&hash).unwrap().is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_content_is_named_in_a_packed_log_too() {
+    let home = home();
+    let named = home.content(b"named");
+    let session = home.session(&[named.as_str()]).await;
+    home.age(&format!("sessions/{session}.jsonl"), 40);
+    assert_eq!(home.keep(Will::Do).packed.count, 1);
+    assert_eq!(home.keep(Will::Do), Kept::default());
+    assert!(home.store.blobs().get(&named).unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_packed_session_is_listed_read_and_gone_on_with() {
+    let home = home();
+    let long = "word ".repeat(5000);
+    let session = home.session(&["Fix the cart", &long]).await;
+    let before = home.store.list().unwrap();
+    let read = home.store.read(session).unwrap();
+    home.age(&format!("sessions/{session}.jsonl"), 40);
+    let packed = home.keep(Will::Do).packed;
+    assert!(packed.count == 1 && packed.after * 10 < packed.before, "{packed:?}");
+
+    assert_eq!(home.store.list().unwrap(), before);
+    assert_eq!(home.store.resolve(&session.to_string()[..30]).unwrap(), session);
+    assert_eq!(home.store.read(session).unwrap(), read);
+    home.store.trash(session).unwrap();
+    assert!(home.store.list().unwrap().is_empty());
+    home.store.restore(session).unwrap();
+    let fork = header("/work");
+    let forked = fork.session_id;
+    home.store.fork(session, None, fork).unwrap();
+    assert_eq!(home.store.read(forked).unwrap().records.len(), read.records.len());
+
+    let (handle, opened) = home.store.open(session).unwrap();
+    assert_eq!(opened, read);
+    handle.append(TurnId(2), user("go on")).await.unwrap();
+    handle.close().await.unwrap();
+    assert_eq!(home.store.read(session).unwrap().records.len(), read.records.len() + 1);
+    let names = entries(&home.dir.path().join("sessions")).unwrap();
+    assert!(names.iter().all(|file| file.path().extension().unwrap() != "zst"));
+}
+
+#[tokio::test]
+async fn what_somebody_works_with_is_not_packed() {
+    let home = home();
+    let handle = home.store.create(header("/work")).unwrap();
+    handle.append(TurnId(1), user("one")).await.unwrap();
+    home.age(&format!("sessions/{}.jsonl", handle.session()), 40);
+    assert_eq!(home.keep(Will::Do).packed.count, 0);
+    handle.append(TurnId(1), user("two")).await.unwrap();
+    handle.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_deleted_goes_when_its_time_has_come() {
+    let home = home();
+    let session = home.session(&["one"]).await;
+    home.store.trash(session).unwrap();
+    assert_eq!(home.keep(Will::Do).trash.count, 0);
+    let keeping =
+        Keeping { will: Will::Do, trash_after: Duration::ZERO, pack_after: Duration::MAX };
+    let kept = home.store.keep_small(keeping, &[]).unwrap();
+    assert!(kept.trash.count == 1 && kept.trash.bytes > 100, "{kept:?}");
+    assert_eq!(home.files(), 0);
+}
+
+#[tokio::test]
+async fn what_a_killed_slug_left_goes_and_nothing_else() {
+    let home = home();
+    let session = home.session(&["one"]).await;
+    let gone = SessionId::generate();
+    let left = [format!("{session}.lock"), ".tmpAbCdEf".into(), format!("{gone}.meta.json")];
+    let stays = [format!("{gone}.torn"), "notes.txt".into(), ".tmpYoung".into()];
+    for name in left.iter().chain(&stays) {
+        fs::write(home.dir.path().join("sessions").join(name), "99999999").unwrap();
+    }
+    for name in left.iter().chain(&stays[..2]) {
+        home.age(&format!("sessions/{name}"), 2);
+    }
+    assert_eq!(home.keep(Will::Do).leftovers, Freed { count: 3, bytes: 24 });
+    for name in stays {
+        assert!(home.dir.path().join("sessions").join(name).exists());
+    }
+    assert_eq!(home.files(), 5);
+}
+
+/// One after another, each call to the disk fails.
+#[test]
+fn r4_whichever_call_fails_no_session_and_no_content_is_lost() {
+    for call in 0.. {
+        let home = home();
+        let named = home.content(&b"named ".repeat(5000));
+        let session = SessionId::generate();
+        files::make_folder(&home.store.sessions).unwrap();
+        let line = format!("{{\"role\":\"user\",\"content\":\"{named}\"}}\n");
+        fs::write(home.store.paths(session).log(), line.repeat(50)).unwrap();
+        home.age(&format!("sessions/{session}.jsonl"), 40);
+        home.content(b"named nowhere");
+        let whole = home.store.read(session).unwrap();
+
+        let keeping = Keeping { will: Will::Do, trash_after: DAY, pack_after: DAY };
+        let all_made = failing(call, || home.store.keep_small(keeping, &[]).is_ok()).is_none();
+        assert_eq!(home.store.read(session).unwrap(), whole, "call {call}");
+        assert!(home.store.blobs().get(&named).unwrap().is_some(), "call {call}");
+        home.store.keep_small(keeping, &[]).unwrap();
+        assert_eq!(home.store.read(session).unwrap(), whole, "call {call}");
+        if all_made {
+            assert!(call > 10);
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_size_is_that_of_all_files() {
+    let home = home();
+    assert_eq!(home.store.size().unwrap(), Size::default());
+    let session = home.session(&["one"]).await;
+    home.session(&["two"]).await;
+    home.store.blobs().put(b"12345").unwrap();
+    let before = home.store.size().unwrap();
+    assert_eq!((before.sessions, before.contents, before.trash), (2, 5, 0));
+    home.store.trash(session).unwrap();
+    let after = home.store.size().unwrap();
+    assert_eq!((after.sessions, after.logs + after.trash), (1, before.logs));
+}

@@ -1,0 +1,156 @@
+//! Which files a killed slug was writing, from the logs that it left locked.
+//!
+//! A log is locked by a file that goes with its slug. One that is still there and that nobody
+//! holds, or that this very slug has taken over, tells of a session that was cut off.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::domain::{Block, CallId, CallInput, SessionId, ToolCall};
+
+use super::line::{self, Before, Line};
+use super::lock::Holder;
+use super::recover::END;
+use super::store::{failed, read_from};
+use super::{Entry, Store, StoreError};
+
+impl Store {
+    /// The files that calls were about to change when their slug was killed.
+    pub fn unfinished_writes(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let mut files = Vec::new();
+        for session in self.cut_off()? {
+            match self.unfinished_in(session) {
+                Ok(found) => files.extend(found),
+                Err(error) => tracing::debug!(%session, %error, "its end cannot be read"),
+            }
+        }
+        Ok(files)
+    }
+
+    fn cut_off(&self) -> Result<Vec<SessionId>, StoreError> {
+        let us = Holder { pid: Some(std::process::id()) };
+        let mut sessions = Vec::new();
+        for session in self.names()?.locked {
+            if self.in_use(session)?.is_none_or(|holder| holder == us) {
+                sessions.push(session);
+            }
+        }
+        Ok(sessions)
+    }
+
+    fn unfinished_in(&self, session: SessionId) -> Result<Vec<PathBuf>, StoreError> {
+        let path = self.paths(session).log();
+        let Some(folder) = begin(&path) else { return Ok(Vec::new()) };
+        let length = std::fs::metadata(&path).map_err(failed("look at", &path))?.len();
+        let end = read_from(&path, length.saturating_sub(END)).map_err(failed("read", &path))?;
+        Ok(begun(&end).into_iter().map(|file| folder.join(file)).collect())
+    }
+}
+
+/// The folder that the log's first line names.
+fn begin(log: &Path) -> Option<PathBuf> {
+    let mut first = Vec::new();
+    BufReader::new(File::open(log).ok()?).read_until(b'\n', &mut first).ok()?;
+    match line::parse(first.trim_ascii_end(), &mut Before::default()) {
+        Line::Record { record, .. } => match record.entry {
+            Entry::Session(header) => Some(header.cwd),
+            _ => None,
+        },
+        Line::Blank | Line::NotUnderstood { .. } | Line::Newer { .. } | Line::Damaged => None,
+    }
+}
+
+/// The files of calls that were begun and not answered, as the model named them.
+fn begun(end: &[u8]) -> Vec<PathBuf> {
+    let mut before = Before::default();
+    let mut files: HashMap<CallId, PathBuf> = HashMap::new();
+    let mut open: Vec<CallId> = Vec::new();
+    for line in end.split(|byte| *byte == b'\n') {
+        let Line::Record { record, .. } = line::parse(line, &mut before) else { continue };
+        match record.entry {
+            Entry::ToolStarted { call, .. } => open.push(call),
+            Entry::Message(said) => {
+                for block in said.content {
+                    match block {
+                        Block::ToolUse(call) => {
+                            if let Some(file) = file_of(&call) {
+                                files.insert(call.id, file);
+                            }
+                        }
+                        Block::ToolResult { tool_use_id, .. } => {
+                            open.retain(|call| *call != tool_use_id);
+                        }
+                        Block::Text { .. }
+                        | Block::Image(_)
+                        | Block::Context { .. }
+                        | Block::Thinking { .. }
+                        | Block::Sealed { .. } => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    open.iter().filter_map(|call| files.remove(call)).collect()
+}
+
+fn file_of(call: &ToolCall) -> Option<PathBuf> {
+    match &call.input {
+        CallInput::Valid(input) => input.get("file_path").and_then(Value::as_str).map(Into::into),
+        CallInput::Invalid { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::lock::Lock;
+    use super::super::samples::{assistant, header, lines, record, result, user};
+    use super::*;
+    use crate::domain::ContentHash;
+
+    fn writes(id: &str, file: &str) -> Entry {
+        let input = CallInput::Valid(json!({"file_path": file, "content": "x"}));
+        let call = ToolCall { id: CallId::new(id), name: "Write".into(), input };
+        assistant(vec![Block::ToolUse(call)])
+    }
+
+    fn started(id: &str) -> Entry {
+        let (call, arguments) = (CallId::new(id), ContentHash::of(b"{}"));
+        Entry::ToolStarted { call, arguments, approved_by: "rule".into() }
+    }
+
+    #[test]
+    fn only_what_was_begun_and_not_answered_is_unfinished() {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        let store = Store::new(at("sessions"), at("trash"), at("blobs"));
+        std::fs::create_dir(at("sessions")).unwrap();
+        let head = header("/work");
+        let session = head.session_id;
+        let entries = [
+            Entry::Session(head),
+            user("write"),
+            writes("c1", "done.rs"),
+            started("c1"),
+            result("c1", "written"),
+            writes("c2", "src/cut.rs"),
+            writes("c3", "never.rs"),
+            started("c2"),
+        ];
+        let mut bytes = lines(&entries.map(|entry| record(1, entry)));
+        bytes.extend(b"{\"type\":\"mess");
+        std::fs::write(store.paths(session).log(), bytes).unwrap();
+        assert_eq!(store.unfinished_writes().unwrap(), [] as [PathBuf; 0], "it was closed");
+
+        std::fs::write(store.paths(session).lock(), "4194305").unwrap();
+        assert_eq!(store.unfinished_writes().unwrap(), [Path::new("/work/src/cut.rs")]);
+        let _taken_over = Lock::take(&store.paths(session).lock()).unwrap();
+        assert_eq!(store.unfinished_writes().unwrap(), [Path::new("/work/src/cut.rs")]);
+    }
+}
