@@ -1,55 +1,80 @@
 //! What goes to a model, and what comes back.
 
+use std::collections::HashSet;
 use std::sync::Arc;
+use std::vec::IntoIter;
 
 use divan::{Bencher, black_box, counter::BytesCount};
-use futures_util::{StreamExt, stream};
+use futures_util::stream::Iter;
+use futures_util::{Stream, StreamExt, stream};
+use serde_json::{Value, json};
 use slug_code::agent::normalise;
 use slug_code::domain::ToolSpec;
 use slug_code::providers::Images;
 use slug_code::providers::chat::{self, Progress};
 use slug_code::providers::failure::Site;
-use slug_code::providers::{ProviderError, Request, sse};
+use slug_code::providers::{
+    ProviderError, Request, StreamEvent, anthropic, gemini, responses, sse,
+};
 use tokio::runtime::Builder;
 
 use crate::samples;
 
-/// The bytes of a response of 200 KB in pieces of 24 characters, in the blocks that a socket gives.
-fn response() -> Vec<Result<Vec<u8>, ProviderError>> {
-    let text: Vec<char> = samples::markdown(200_000).chars().collect();
+type Block = Result<Vec<u8>, ProviderError>;
+type Blocks = Vec<Block>;
+
+/// The bytes of a response of 200 KB in pieces of 24 characters, in the blocks that a socket gives:
+/// `event` makes each piece an event, `end` ends the response.
+fn response(event: impl Fn(usize, &str) -> (&'static str, Value), end: &str) -> Blocks {
+    response_of(&samples::markdown(200_000), event, end)
+}
+
+fn response_of(
+    text: &str,
+    event: impl Fn(usize, &str) -> (&'static str, Value),
+    end: &str,
+) -> Blocks {
+    let text: Vec<char> = text.chars().collect();
     let mut bytes = String::new();
-    for piece in text.chunks(24) {
-        let delta = serde_json::json!({
-            "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "model",
-            "choices": [{
-                "index": 0,
-                "delta": { "content": piece.iter().collect::<String>() },
-                "finish_reason": null,
-            }],
-        });
-        bytes += &format!("data: {delta}\n\n");
+    for (number, piece) in text.chunks(24).enumerate() {
+        let (name, event) = event(number, &piece.iter().collect::<String>());
+        if !name.is_empty() {
+            bytes += &format!("event: {name}\n");
+        }
+        bytes += &format!("data: {event}\n\n");
     }
-    bytes += "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
-    bytes += "data: [DONE]\n\n";
+    bytes += end;
     bytes.as_bytes().chunks(16_384).map(|block| Ok(block.to_vec())).collect()
+}
+
+fn chat_response() -> Blocks {
+    let event = |_, piece: &str| {
+        let chunk = json!({
+            "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "model",
+            "choices": [{ "index": 0, "delta": { "content": piece }, "finish_reason": null }],
+        });
+        ("", chunk)
+    };
+    let stop = r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+    response(event, &format!("{stop}\n\ndata: [DONE]\n\n"))
 }
 
 fn tools() -> Arc<[ToolSpec]> {
     let tool = ToolSpec {
         name: "Read".into(),
         description: "Reads a file".into(),
-        input_schema: serde_json::json!({ "type": "object" }),
+        input_schema: json!({ "type": "object" }),
     };
     vec![tool; 10].into()
 }
 
-fn length(blocks: &[Result<Vec<u8>, ProviderError>]) -> BytesCount {
+fn length(blocks: &[Block]) -> BytesCount {
     BytesCount::new(blocks.iter().flatten().map(Vec::len).sum::<usize>())
 }
 
 #[divan::bench]
 fn read_events(bencher: Bencher) {
-    let blocks = response();
+    let blocks = chat_response();
     bencher.counter(length(&blocks)).bench_local(|| {
         let mut parser = sse::Parser::default();
         let mut count = 0;
@@ -66,12 +91,84 @@ fn read_events(bencher: Bencher) {
 /// With tools declared, so that the text is scanned for calls.
 #[divan::bench]
 fn decode_chat_completion(bencher: Bencher) {
-    let blocks = response();
-    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
     let mut asked = chat::Asked::default();
     asked.tools = tools();
-    bencher.counter(length(&blocks)).bench_local(|| {
-        let events = chat::decode(stream::iter(blocks.clone()), Site::default(), asked.clone());
+    decode(bencher, &chat_response(), |bytes| chat::decode(bytes, Site::default(), asked.clone()));
+}
+
+/// The same with the text in the arguments of a call.
+#[divan::bench]
+fn decode_chat_completion_call(bencher: Bencher) {
+    let event = |number, piece: &str| {
+        let mut call = json!({ "index": 0, "function": { "arguments": piece } });
+        if number == 0 {
+            call["id"] = "call_1".into();
+            call["function"]["name"] = "Write".into();
+        }
+        let chunk = json!({
+            "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "model",
+            "choices": [{ "index": 0, "delta": { "tool_calls": [call] }, "finish_reason": null }],
+        });
+        ("", chunk)
+    };
+    let input = json!({ "content": samples::markdown(200_000) }).to_string();
+    let blocks = response_of(&input, event, "data: [DONE]\n\n");
+    decode(bencher, &blocks, |bytes| chat::decode(bytes, Site::default(), chat::Asked::default()));
+}
+
+#[divan::bench]
+fn decode_message(bencher: Bencher) {
+    let event = |_, piece: &str| {
+        let delta = json!({ "type": "text_delta", "text": piece });
+        let name = "content_block_delta";
+        (name, json!({ "type": name, "index": 0, "delta": delta }))
+    };
+    let blocks = response(event, "data: {\"type\":\"message_stop\"}\n\n");
+    decode(bencher, &blocks, |bytes| anthropic::decode(bytes, Site::default()));
+}
+
+#[divan::bench]
+fn decode_response(bencher: Bencher) {
+    let event = |number: usize, piece: &str| {
+        let name = "response.output_text.delta";
+        let event = json!({
+            "type": name, "item_id": "msg_68af2cd41f8c8197", "output_index": 0, "content_index": 0,
+            "delta": piece, "logprobs": [], "obfuscation": &"9wSb5eRZ7vVQ"[number % 12..],
+            "sequence_number": number,
+        });
+        (name, event)
+    };
+    let end = json!({ "type": "response.completed", "response": { "status": "completed" } });
+    let blocks = response(event, &format!("data: {end}\n\n"));
+    decode(bencher, &blocks, |bytes| responses::decode(bytes, Site::default(), HashSet::default()));
+}
+
+#[divan::bench]
+fn decode_content(bencher: Bencher) {
+    let event = |number: usize, piece: &str| {
+        let content = json!({ "parts": [{ "text": piece }], "role": "model" });
+        let usage = json!({
+            "promptTokenCount": 12_282, "candidatesTokenCount": number,
+            "totalTokenCount": 12_282 + number,
+            "promptTokensDetails": [{ "modality": "TEXT", "tokenCount": 12_282 }],
+        });
+        let chunk = json!({
+            "candidates": [{ "content": content, "index": 0 }], "usageMetadata": usage,
+            "modelVersion": "gemini-3-pro", "responseId": "M3iLaY-AI7zTxN8P3Piw4Qg",
+        });
+        ("", chunk)
+    };
+    let blocks = response(event, "data: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\n\n");
+    decode(bencher, &blocks, |bytes| gemini::decode(bytes, Site::default(), HashSet::default()));
+}
+
+fn decode<S>(bencher: Bencher, blocks: &Blocks, by: impl Fn(Iter<IntoIter<Block>>) -> S)
+where
+    S: Stream<Item = Result<StreamEvent, ProviderError>>,
+{
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    bencher.counter(length(blocks)).bench_local(|| {
+        let events = by(stream::iter(blocks.clone())).inspect(|event| assert!(event.is_ok()));
         runtime.block_on(events.count())
     });
 }
