@@ -13,6 +13,7 @@ pub mod gemini;
 mod history;
 pub mod http;
 mod images;
+mod json;
 mod key;
 mod listing;
 mod reader;

@@ -8,13 +8,13 @@
 pub(super) mod testing;
 
 use std::time::Duration;
-use std::vec;
 
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, stream};
 use tokio::time::{Instant, timeout_at};
 
 use super::failure::Site;
+use super::json::{NotJson, Outline};
 use super::sse::{self, Reading};
 use super::{ProviderError, Recovery, StreamEvent};
 
@@ -26,10 +26,11 @@ const TRAILER_LIMIT: Duration = Duration::from_secs(5);
 
 /// Turns the events of one protocol into those of all.
 pub(super) trait Decoder: Send + 'static {
-    /// Takes in one event.
+    /// Takes in one event; in `outline` there is room to read it.
     fn event(
         &mut self,
         event: sse::Event<'_>,
+        outline: &mut Outline,
         out: &mut Vec<StreamEvent>,
     ) -> Result<Flow, ProviderError>;
 
@@ -66,21 +67,17 @@ where
     B: AsRef<[u8]> + Send + 'static,
 {
     let source = bytes.map(|chunk| chunk.map(|chunk| chunk.as_ref().to_vec())).fuse().boxed();
-    let reader = Reader {
-        source: Source::Unread(source),
-        decoder,
-        ready: Vec::new().into_iter(),
-        failure: None,
-    };
-    // In a box, since it changes hands for each event.
-    stream::unfold(Box::new(reader), |mut reader| async move {
-        let event = reader.next().await?;
-        Some((event, reader))
-    })
+    let reader = Reader { source: Source::Unread(source), decoder, outline: Outline::default() };
+    // In a box, since it changes hands for each chunk.
+    let chunks = stream::unfold(Box::new(reader), |mut reader| async move {
+        let (events, failure) = reader.next().await?;
+        Some((stream::iter(events.into_iter().map(Ok).chain(failure.map(Err))), reader))
+    });
+    chunks.flatten()
 }
 
 /// The error for a piece that is not what the protocol says.
-pub(super) fn unreadable(site: &Site, error: &serde_json::Error) -> ProviderError {
+pub(super) fn unreadable(site: &Site, error: &NotJson) -> ProviderError {
     ProviderError {
         message: format!("{} sent a piece that is not JSON ({error}).", site.server),
         status: None,
@@ -94,9 +91,7 @@ type Bytes = BoxStream<'static, Result<Vec<u8>, ProviderError>>;
 struct Reader<D> {
     source: Source,
     decoder: D,
-    ready: vec::IntoIter<StreamEvent>,
-    /// What comes behind `ready`.
-    failure: Option<ProviderError>,
+    outline: Outline,
 }
 
 enum Source {
@@ -116,26 +111,18 @@ struct Events {
 }
 
 impl<D: Decoder> Reader<D> {
-    async fn next(&mut self) -> Option<Result<StreamEvent, ProviderError>> {
-        loop {
-            if let Some(event) = self.ready.next() {
-                return Some(Ok(event));
-            }
-            if let Some(error) = self.failure.take() {
-                return Some(Err(error));
-            }
-            let mut out = Vec::new();
-            let outcome = match std::mem::replace(&mut self.source, Source::Over) {
-                Source::Over => return None,
-                Source::Unread(bytes) => self.begin(bytes, &mut out).await,
-                Source::Events(events) => self.read(events, &mut out).await,
-            };
-            self.ready = out.into_iter();
-            if let Err(error) = outcome {
-                self.source = Source::Over;
-                self.failure = Some(error);
-            }
+    /// What comes of the next bytes, and the failure that ends them.
+    async fn next(&mut self) -> Option<(Vec<StreamEvent>, Option<ProviderError>)> {
+        let mut out = Vec::new();
+        let outcome = match std::mem::replace(&mut self.source, Source::Over) {
+            Source::Over => return None,
+            Source::Unread(bytes) => self.begin(bytes, &mut out).await,
+            Source::Events(events) => self.read(events, &mut out).await,
+        };
+        if outcome.is_err() {
+            self.source = Source::Over;
         }
+        Some((out, outcome.err()))
     }
 
     /// Looks at the first byte: events never begin with a bracket.
@@ -184,7 +171,7 @@ impl<D: Decoder> Reader<D> {
         let mut any = false;
         let mut take = |event: sse::Event<'_>| {
             any = true;
-            ended = match self.decoder.event(event, out) {
+            ended = match self.decoder.event(event, &mut self.outline, out) {
                 Ok(Flow::More) => return Reading::Continue(()),
                 Ok(Flow::Over) => Some(Ok(())),
                 Err(error) => Some(Err(error)),

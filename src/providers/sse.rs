@@ -5,9 +5,10 @@
 //! UTF-8 (which becomes U+FFFD), pending data at the end of the stream, a cap on one event, and
 //! the non-standard field `error: {…}`, in which older llama.cpp servers report failures.
 //!
-//! An event is lent out of the parser's own buffer. That of every model server has one line of data
-//! and at most a name; it is read in place, without a copy. Any other goes through the crate, one
-//! whole event at a time, and a test holds the short way to the crate's.
+//! An event is lent, not copied. That of every model server has one line of data and at most a name
+//! before it; where it comes whole it is lent out of the bytes themselves, else out of the parser's
+//! own buffer. Any other goes through the crate, one whole event at a time, and a test holds the
+//! short ways to the crate's.
 //!
 //! Comments are dropped here; they count as signs of life where the bytes are read. Ids and
 //! reconnection times are not kept: no model server can resume a stream.
@@ -73,6 +74,13 @@ impl Parser {
         take: &mut dyn FnMut(Event<'_>) -> Reading,
     ) -> Reading {
         while !bytes.is_empty() {
+            if self.is_between_events()
+                && let Some((event, rest)) = whole(bytes)
+            {
+                take(event)?;
+                bytes = rest;
+                continue;
+            }
             if std::mem::take(&mut self.after_return) && bytes[0] == b'\n' {
                 bytes = &bytes[1..];
                 continue;
@@ -102,6 +110,11 @@ impl Parser {
             self.end_line(&line, take)?;
         }
         self.end_block(take)
+    }
+
+    fn is_between_events(&self) -> bool {
+        let is_empty = self.block.is_empty() && self.line.is_empty();
+        is_empty && self.past_first_line && !self.after_return
     }
 
     fn end_line(&mut self, line: &[u8], take: &mut dyn FnMut(Event<'_>) -> Reading) -> Reading {
@@ -172,6 +185,26 @@ impl Parser {
         }
         Reading::Continue(())
     }
+}
+
+/// The event in its usual form that these bytes begin with, and what is behind it.
+fn whole(bytes: &[u8]) -> Option<(Event<'_>, &[u8])> {
+    let (name, rest) = match bytes.strip_prefix(b"event:") {
+        Some(rest) => value(rest)?,
+        None => ("", bytes),
+    };
+    let (data, rest) = value(rest.strip_prefix(b"data:")?)?;
+    let rest = rest.strip_prefix(b"\r").unwrap_or(rest).strip_prefix(b"\n")?;
+    let name = if name.is_empty() { "message" } else { name };
+    (bytes.len() - rest.len() <= MAX_EVENT).then_some((Event { name, data }, rest))
+}
+
+/// The value of a field, and what is behind its line.
+fn value(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let (line, rest) = bytes.split_at(memchr2(b'\n', b'\r', bytes)?);
+    let rest = rest.strip_prefix(b"\r").unwrap_or(rest).strip_prefix(b"\n")?;
+    let value = str::from_utf8(line).ok()?;
+    Some((value.strip_prefix(' ').unwrap_or(value), rest))
 }
 
 /// Reads whole events.
@@ -313,7 +346,7 @@ mod tests {
             parts in prop::collection::vec(
                 prop::sample::select(vec![
                     "data: ", "data:", "data", "data : ", "event: ", "event:", "event", "\n", "\r",
-                    "\r\n", "\n\n", ": ping", "id: 1", "retry: 5", "é", "{\"a\":1}", " ", ":", "x",
+                    "\r\n", "\n\n", "data: a\n\n", "event: b\r\ndata: c\r\n\r\n", ": ping", "id: 1", "retry: 5", "é", "{\"a\":1}", " ", ":", "x",
                     "\u{FEFF}", "\0",
                 ]),
                 0..40,

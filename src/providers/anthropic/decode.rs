@@ -4,6 +4,7 @@
 //! for stopping has come. Blocks of kinds that slug does not know are put together and kept as they
 //! are, since a paused response goes back with all of them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use futures_util::Stream;
@@ -11,6 +12,7 @@ use serde_json::Value;
 
 use crate::domain::{CallId, CallInput, Protocol, StopReason, Usage};
 use crate::providers::failure::{self, Site};
+use crate::providers::json::{Json, Outline};
 use crate::providers::reader::{self, Decoder as _, Flow, unreadable};
 use crate::providers::{ProviderError, StreamEvent, sse};
 
@@ -61,6 +63,7 @@ impl reader::Decoder for Decoder {
     fn event(
         &mut self,
         event: sse::Event<'_>,
+        outline: &mut Outline,
         out: &mut Vec<StreamEvent>,
     ) -> Result<Flow, ProviderError> {
         let data = event.data.trim();
@@ -74,24 +77,22 @@ impl reader::Decoder for Decoder {
         if data.is_empty() || data == "[DONE]" {
             return Ok(Flow::More);
         }
-        let value: Value = match serde_json::from_str(data) {
-            Ok(value) => value,
-            Err(_) if self.is_complete() => return Ok(Flow::More),
-            Err(error) => return Err(unreadable(&self.site, &error)),
-        };
-        self.take(&value, data, out)
+        match outline.read(data) {
+            Ok(json) => self.take(json, data, out),
+            Err(_) if self.is_complete() => Ok(Flow::More),
+            Err(error) => Err(unreadable(&self.site, &error)),
+        }
     }
 
     fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        match serde_json::from_str::<Value>(text) {
-            Ok(message) if message["type"] == "message" => {
-                self.count(&message["usage"], out);
-                let blocks = message["content"].as_array().into_iter().flatten();
-                for (number, block) in (0..).zip(blocks) {
+        match Outline::default().read(text) {
+            Ok(message) if message.get("type").word() == "message" => {
+                self.count(message.get("usage"), out);
+                for (number, block) in (0..).zip(message.get("content").items()) {
                     self.begin(number, block, out);
                     self.end(number, out);
                 }
-                self.stop_word = message["stop_reason"].as_str().map(str::to_owned);
+                self.stop_word = stop_word(message);
                 self.finish(out);
                 Ok(())
             }
@@ -119,21 +120,19 @@ impl reader::Decoder for Decoder {
 impl Decoder {
     fn take(
         &mut self,
-        value: &Value,
+        event: Json<'_>,
         data: &str,
         out: &mut Vec<StreamEvent>,
     ) -> Result<Flow, ProviderError> {
-        let number = value["index"].as_u64().unwrap_or(0);
-        match value["type"].as_str().unwrap_or_default() {
-            "message_start" => self.count(&value["message"]["usage"], out),
-            "content_block_start" => self.begin(number, &value["content_block"], out),
-            "content_block_delta" => self.delta(number, &value["delta"], out),
+        let number = event.get("index").number().unwrap_or(0);
+        match event.get("type").word() {
+            "message_start" => self.count(event.get("message").get("usage"), out),
+            "content_block_start" => self.begin(number, event.get("content_block"), out),
+            "content_block_delta" => self.delta(number, event.get("delta"), out),
             "content_block_stop" => self.end(number, out),
             "message_delta" => {
-                if let Some(word) = value["delta"]["stop_reason"].as_str() {
-                    self.stop_word = Some(word.to_owned());
-                }
-                self.count(&value["usage"], out);
+                self.stop_word = stop_word(event.get("delta")).or(self.stop_word.take());
+                self.count(event.get("usage"), out);
             }
             "message_stop" => {
                 self.finish(out);
@@ -141,7 +140,7 @@ impl Decoder {
             }
             "error" => return Err(failure::of_stream(&self.site, data)),
             // An error in the shape of other protocols, as llama.cpp sends them.
-            "" if value.get("error").is_some() => {
+            "" if !event.get("error").is_null() => {
                 return Err(failure::of_stream(&self.site, data));
             }
             _ => {}
@@ -149,47 +148,51 @@ impl Decoder {
         Ok(Flow::More)
     }
 
-    fn begin(&mut self, number: u64, block: &Value, out: &mut Vec<StreamEvent>) {
-        let open = match block["type"].as_str().unwrap_or_default() {
+    fn begin(&mut self, number: u64, block: Json<'_>, out: &mut Vec<StreamEvent>) {
+        let text = |name: &str| block.get(name).text().unwrap_or_default();
+        let open = match block.get("type").word() {
             "text" => {
-                say(&block["text"], out);
+                say(block.get("text"), out);
                 Open::Said
             }
             "thinking" => {
-                think(&block["thinking"], out);
-                Open::Thought { signature: text(&block["signature"]).to_owned() }
+                think(block.get("thinking"), out);
+                Open::Thought { signature: text("signature").into_owned() }
             }
             "tool_use" => {
                 let index = self.calls;
                 self.calls += 1;
-                let id = CallId::new(text(&block["id"]));
-                let name = text(&block["name"]).to_owned();
-                out.push(StreamEvent::ToolUseStarted { index, id, name });
-                Open::Call { index, given: block["input"].clone(), json: String::new() }
+                let id = CallId::new(text("id"));
+                out.push(StreamEvent::ToolUseStarted {
+                    index,
+                    id,
+                    name: text("name").into_owned(),
+                });
+                Open::Call { index, given: block.get("input").to_value(), json: String::new() }
             }
-            _ => Open::Other { block: block.clone(), json: String::new() },
+            _ => Open::Other { block: block.to_value(), json: String::new() },
         };
         self.open.insert(number, open);
     }
 
-    fn delta(&mut self, number: u64, delta: &Value, out: &mut Vec<StreamEvent>) {
-        let kind = delta["type"].as_str().unwrap_or_default();
-        match (kind, self.open.get_mut(&number)) {
-            ("text_delta", _) => say(&delta["text"], out),
-            ("thinking_delta", _) => think(&delta["thinking"], out),
+    fn delta(&mut self, number: u64, delta: Json<'_>, out: &mut Vec<StreamEvent>) {
+        let text = |name: &str| delta.get(name).text().unwrap_or_default();
+        match (delta.get("type").word(), self.open.get_mut(&number)) {
+            ("text_delta", _) => say(delta.get("text"), out),
+            ("thinking_delta", _) => think(delta.get("thinking"), out),
             ("signature_delta", Some(Open::Thought { signature })) => {
-                signature.push_str(text(&delta["signature"]));
+                signature.push_str(&text("signature"));
             }
             ("input_json_delta", Some(Open::Call { index, json, .. })) => {
-                let piece = text(&delta["partial_json"]);
-                json.push_str(piece);
+                let piece = text("partial_json");
+                json.push_str(&piece);
                 if !piece.is_empty() {
-                    let (index, json) = (*index, piece.to_owned());
+                    let (index, json) = (*index, piece.into_owned());
                     out.push(StreamEvent::ToolInputDelta { index, json });
                 }
             }
             ("input_json_delta", Some(Open::Other { json, .. })) => {
-                json.push_str(text(&delta["partial_json"]));
+                json.push_str(&text("partial_json"));
             }
             _ => {}
         }
@@ -220,9 +223,9 @@ impl Decoder {
     }
 
     /// Later counts take the place of earlier ones, field by field.
-    fn count(&mut self, usage: &Value, out: &mut Vec<StreamEvent>) {
+    fn count(&mut self, usage: Json<'_>, out: &mut Vec<StreamEvent>) {
         let counts = &mut self.counts;
-        let told = |name: &str| usage[name].as_u64();
+        let told = |name: &str| usage.get(name).number();
         counts.fresh = told("input_tokens").or(counts.fresh);
         counts.written = told("cache_creation_input_tokens").unwrap_or(counts.written);
         counts.read = told("cache_read_input_tokens").unwrap_or(counts.read);
@@ -249,20 +252,16 @@ impl Decoder {
     }
 }
 
-fn say(said: &Value, out: &mut Vec<StreamEvent>) {
-    if let Some(said) = said.as_str().filter(|said| !said.is_empty()) {
-        out.push(StreamEvent::Text(said.to_owned()));
-    }
+fn say(said: Json<'_>, out: &mut Vec<StreamEvent>) {
+    out.extend(said.filled().map(|said| StreamEvent::Text(said.into_owned())));
 }
 
-fn think(thought: &Value, out: &mut Vec<StreamEvent>) {
-    if let Some(thought) = thought.as_str().filter(|thought| !thought.is_empty()) {
-        out.push(StreamEvent::Thinking(thought.to_owned()));
-    }
+fn think(thought: Json<'_>, out: &mut Vec<StreamEvent>) {
+    out.extend(thought.filled().map(|thought| StreamEvent::Thinking(thought.into_owned())));
 }
 
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
+fn stop_word(of: Json<'_>) -> Option<String> {
+    of.get("stop_reason").text().map(Cow::into_owned)
 }
 
 /// The input of a block that was streamed; an error where none was.

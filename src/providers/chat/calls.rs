@@ -6,12 +6,12 @@
 //! fragment belongs to the call with its number unless its id says otherwise, else to the call
 //! with its id, else to the last call; and a call is complete only when the response is.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
-
-use serde_json::Value;
 
 use crate::domain::{CallId, CallInput};
 use crate::providers::StreamEvent;
+use crate::providers::json::Json;
 
 /// The calls of one response.
 #[derive(Debug, Default)]
@@ -38,9 +38,9 @@ struct Call {
 /// One fragment, whatever its shape was.
 struct Fragment<'a> {
     number: Option<u64>,
-    id: Option<&'a str>,
-    name: Option<&'a str>,
-    arguments: String,
+    id: Option<Cow<'a, str>>,
+    name: Option<Cow<'a, str>>,
+    arguments: Cow<'a, str>,
 }
 
 impl Calls {
@@ -49,23 +49,20 @@ impl Calls {
         Self { taken, ..Self::default() }
     }
 
-    /// Takes in `tool_calls`: an array of fragments, or one alone.
-    pub(super) fn take(&mut self, fragments: &Value, out: &mut Vec<StreamEvent>) {
-        match fragments {
-            Value::Array(fragments) => {
-                for fragment in fragments {
-                    self.add(&Fragment::read(fragment), out);
-                }
-            }
-            Value::Object(_) => self.add(&Fragment::read(fragments), out),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    /// Takes in `tool_calls`: a list of fragments, or one alone.
+    pub(super) fn take(&mut self, fragments: Json<'_>, out: &mut Vec<StreamEvent>) {
+        for fragment in fragments.items() {
+            self.add(Fragment::read(fragment), out);
+        }
+        if fragments.is_object() {
+            self.add(Fragment::read(fragments), out);
         }
     }
 
     /// Takes in the `function_call` of older servers, which make one call at most.
-    pub(super) fn take_single(&mut self, function: &Value, out: &mut Vec<StreamEvent>) {
+    pub(super) fn take_single(&mut self, function: Json<'_>, out: &mut Vec<StreamEvent>) {
         if function.is_object() {
-            self.add(&Fragment { number: Some(0), ..Fragment::of_function(function) }, out);
+            self.add(Fragment { number: Some(0), ..Fragment::of_function(function) }, out);
         }
     }
 
@@ -94,22 +91,22 @@ impl Calls {
         self.calls.last().is_some_and(|call| CallInput::breaks_off(&call.arguments))
     }
 
-    fn add(&mut self, fragment: &Fragment, out: &mut Vec<StreamEvent>) {
-        let at = self.find(fragment).unwrap_or_else(|| {
+    fn add(&mut self, fragment: Fragment<'_>, out: &mut Vec<StreamEvent>) {
+        let at = self.find(&fragment).unwrap_or_else(|| {
             self.calls.push(Call { number: fragment.number, ..Call::default() });
             self.calls.len() - 1
         });
         let call = &mut self.calls[at];
         if call.id.is_none() {
-            call.id = fragment.id.map(str::to_owned);
+            call.id = fragment.id.map(Cow::into_owned);
         }
         if let (true, Some(name)) = (call.name.is_empty(), fragment.name) {
-            name.clone_into(&mut call.name);
+            call.name = name.into_owned();
         }
         call.arguments.push_str(&fragment.arguments);
         match call.index {
             Some(index) if !fragment.arguments.is_empty() => {
-                let json = fragment.arguments.clone();
+                let json = fragment.arguments.into_owned();
                 out.push(StreamEvent::ToolInputDelta { index, json });
             }
             Some(_) => {}
@@ -120,7 +117,7 @@ impl Calls {
 
     /// The call that a fragment goes on with; none where it begins one.
     fn find(&self, fragment: &Fragment) -> Option<usize> {
-        let at = match (fragment.number, fragment.id) {
+        let at = match (fragment.number, fragment.id.as_deref()) {
             (Some(number), _) => self.calls.iter().rposition(|call| call.number == Some(number))?,
             (None, Some(id)) => {
                 return self.calls.iter().rposition(|call| call.id.as_deref() == Some(id));
@@ -128,11 +125,11 @@ impl Calls {
             (None, None) => self.calls.len().checked_sub(1)?,
         };
         let call = &self.calls[at];
-        let goes_on = match (fragment.id, &call.id, fragment.name) {
+        let goes_on = match (&fragment.id, &call.id, &fragment.name) {
             (Some(id), Some(known), _) => id == known,
             (Some(_), None, _) | (None, _, None) => true,
             (None, _, Some(name)) => {
-                call.name.is_empty() || (name == call.name && !call.is_whole())
+                call.name.is_empty() || (*name == call.name && !call.is_whole())
             }
         };
         goes_on.then_some(at)
@@ -163,46 +160,49 @@ impl Call {
 }
 
 impl<'a> Fragment<'a> {
-    fn read(fragment: &'a Value) -> Self {
+    fn read(fragment: Json<'a>) -> Self {
         // Some put name and arguments beside the id.
-        let function = fragment.get("function").filter(|function| function.is_object());
+        let function = fragment.get("function");
         Self {
-            number: fragment.get("index").and_then(Value::as_u64),
-            id: filled(fragment.get("id")),
-            ..Self::of_function(function.unwrap_or(fragment))
+            number: fragment.get("index").number(),
+            id: fragment.get("id").filled(),
+            ..Self::of_function(if function.is_object() { function } else { fragment })
         }
     }
 
-    fn of_function(function: &'a Value) -> Self {
-        let arguments = match function.get("arguments") {
-            Some(Value::String(text)) => text.clone(),
-            Some(whole @ (Value::Object(_) | Value::Array(_))) => whole.to_string(),
-            Some(Value::Null | Value::Bool(_) | Value::Number(_)) | None => String::new(),
+    fn of_function(function: Json<'a>) -> Self {
+        let arguments = function.get("arguments");
+        let arguments = if arguments.is_object() || arguments.is_list() {
+            Cow::Owned(arguments.to_value().to_string())
+        } else {
+            arguments.text().unwrap_or_default()
         };
-        Self { number: None, id: None, name: filled(function.get("name")), arguments }
+        Self { number: None, id: None, name: function.get("name").filled(), arguments }
     }
-}
-
-fn filled(value: Option<&Value>) -> Option<&str> {
-    value.and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::providers::json::Outline;
 
     /// Each call as "id name arguments" after these `tool_calls`.
     fn assembled(fragments: &[Value]) -> Vec<String> {
         assembled_beside(HashSet::new(), fragments)
     }
 
+    fn take(calls: &mut Calls, fragments: &Value, out: &mut Vec<StreamEvent>) {
+        let text = fragments.to_string();
+        calls.take(Outline::default().read(&text).unwrap(), out);
+    }
+
     fn assembled_beside(taken: HashSet<CallId>, fragments: &[Value]) -> Vec<String> {
         let mut calls = Calls::new(taken);
         let mut out = Vec::new();
         for fragment in fragments {
-            calls.take(fragment, &mut out);
+            take(&mut calls, fragment, &mut out);
         }
         calls.finish(&mut out);
         let mut seen: Vec<String> = Vec::new();
@@ -356,7 +356,8 @@ mod tests {
         let cut = |arguments: &str| {
             let mut calls = Calls::default();
             let function = json!({"name": "Read", "arguments": arguments});
-            calls.take(&json!([{"index": 0, "id": "a", "function": function}]), &mut Vec::new());
+            let fragments = json!([{"index": 0, "id": "a", "function": function}]);
+            take(&mut calls, &fragments, &mut Vec::new());
             calls.is_cut()
         };
         assert!(cut("{\"a\": \"b"));

@@ -16,9 +16,10 @@ use super::details::Gathered;
 use super::dialect::Details;
 use super::spoken::{Found, Spoken};
 use super::think::{self, Piece, Splitter};
-use super::wire::{self, Choice, Chunk, Leaf, Said};
+use super::wire::{self, Choice, Chunk, Said};
 use crate::domain::{CallId, Protocol, StopReason, ToolSpec, Usage};
 use crate::providers::failure::{self, Site};
+use crate::providers::json::{Json, Outline};
 use crate::providers::reader::{self, Decoder as _, Flow, unreadable};
 use crate::providers::{ProviderError, StreamEvent, sse};
 
@@ -69,6 +70,7 @@ impl reader::Decoder for Decoder {
     fn event(
         &mut self,
         event: sse::Event<'_>,
+        outline: &mut Outline,
         out: &mut Vec<StreamEvent>,
     ) -> Result<Flow, ProviderError> {
         let data = event.data.trim();
@@ -82,22 +84,26 @@ impl reader::Decoder for Decoder {
             self.finish(out);
             return Ok(Flow::Over);
         }
-        match serde_json::from_str::<Chunk<'_>>(data) {
-            Ok(chunk) if chunk.is_error() => self.failed(data, out).map(|()| Flow::Over),
-            Ok(chunk) => self.chunk(chunk, Delta::Only, out).map(|()| Flow::More),
+        match outline.read(data) {
+            Ok(json) if json.is_object() => {
+                let chunk = Chunk::of(json);
+                if chunk.is_error() {
+                    return self.failed(data, out).map(|()| Flow::Over);
+                }
+                self.chunk(&chunk, Delta::Only, out).map(|()| Flow::More)
+            }
             // What comes behind a complete answer cannot spoil it.
-            Err(_) if self.is_complete() => Ok(Flow::More),
+            Ok(_) | Err(_) if self.is_complete() => Ok(Flow::More),
+            Ok(_) => Err(failure::of_stream(&self.site, data)),
             Err(error) => Err(unreadable(&self.site, &error)),
         }
     }
 
     /// Reads an answer that came in one piece.
     fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        match serde_json::from_str::<Chunk<'_>>(text) {
-            Ok(chunk)
-                if !chunk.is_error() && chunk.choices.as_ref().is_some_and(|c| !c.is_empty()) =>
-            {
-                self.chunk(chunk, Delta::OrMessage, out)?;
+        match Outline::default().read(text).map(Chunk::of) {
+            Ok(chunk) if !chunk.is_error() && chunk.choices().next().is_some() => {
+                self.chunk(&chunk, Delta::OrMessage, out)?;
                 self.finish(out);
                 Ok(())
             }
@@ -166,22 +172,21 @@ impl Decoder {
 
     fn chunk(
         &mut self,
-        chunk: Chunk<'_>,
+        chunk: &Chunk<'_>,
         delta: Delta,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
         if let Some(prefill) = chunk.prefill() {
             out.push(StreamEvent::Prefill(prefill));
         }
-        let usage = chunk.usage();
-        let choices = chunk.choices.unwrap_or_default();
-        let alone = choices.is_empty();
-        for choice in choices {
+        let mut alone = true;
+        for choice in chunk.choices() {
+            alone = false;
             if choice.index.number().unwrap_or(0) == 0 {
-                self.choice(choice, delta, out)?;
+                self.choice(&choice, delta, out)?;
             }
         }
-        if let Some(usage) = usage {
+        if let Some(usage) = chunk.usage() {
             self.closed_by_usage |= alone;
             if self.usage != Some(usage) {
                 self.usage = Some(usage);
@@ -193,70 +198,62 @@ impl Decoder {
 
     fn choice(
         &mut self,
-        choice: Choice<'_>,
+        choice: &Choice<'_>,
         delta: Delta,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
-        let message = match delta {
-            Delta::Only => None,
-            Delta::OrMessage => choice.message.map(|message| *message),
+        let said = match delta {
+            Delta::OrMessage if choice.delta.is_null() => choice.message,
+            Delta::Only | Delta::OrMessage => choice.delta,
         };
-        if let Some(said) = choice.delta.or(message) {
-            self.said(&said, out);
-        }
-        if let Some(word) = choice.finish_reason.text().filter(|word| !word.is_empty()) {
+        self.said(&Said::of(said), out);
+        if let Some(word) = choice.finish_reason.filled() {
             if word == "error" {
                 return Err(failure::of_stream(&self.site, "the model behind it failed"));
             }
-            self.finish_word = Some(word.to_owned());
+            self.finish_word = Some(word.into_owned());
         }
         Ok(())
     }
 
     fn said(&mut self, said: &Said<'_>, out: &mut Vec<StreamEvent>) {
-        if let (Some(gathered), Some(details)) = (&mut self.details, &said.reasoning_details) {
-            gathered.take(details);
+        if let Some(gathered) = &mut self.details
+            && said.reasoning_details.is_list()
+        {
+            gathered.take(&said.reasoning_details.to_value());
         }
         if let Some(thought) = said.reasoning() {
             self.split(out, Splitter::leave_tags);
             out.push(StreamEvent::Thinking(thought));
         }
-        self.content(&said.content, out);
-        if said.refusal.text().is_some_and(|refusal| !refusal.is_empty()) {
+        self.content(said.content, out);
+        if let Some(refusal) = said.refusal.filled() {
             self.refused = true;
-            self.content(&said.refusal, out);
+            self.split(out, |text, take| text.push(&refusal, take));
         }
-        if let Some(calls) = &said.tool_calls {
-            self.calls.take(calls, out);
-        }
-        if let Some(call) = &said.function_call {
-            self.calls.take_single(call, out);
-        }
+        self.calls.take(said.tool_calls, out);
+        self.calls.take_single(said.function_call, out);
         if self.calls.any() {
             self.spoken.leave_calls(&mut |text| out.push(StreamEvent::Text(text.to_owned())));
         }
     }
 
     /// Text as a string, or as Mistral's list of parts.
-    fn content(&mut self, content: &Leaf<'_>, out: &mut Vec<StreamEvent>) {
-        match content {
-            Leaf::Text(said) => self.split(out, |text, take| text.push(said, take)),
-            Leaf::Other(parts) => {
-                for part in parts.as_array().into_iter().flatten() {
-                    match part.get("thinking").map(wire::texts) {
-                        Some(thought) => {
-                            self.split(out, Splitter::leave_tags);
-                            if !thought.is_empty() {
-                                out.push(StreamEvent::Thinking(thought));
-                            }
-                        }
-                        None => {
-                            self.split(out, |text, take| text.push(&wire::texts(part), take));
-                        }
-                    }
-                }
+    fn content(&mut self, content: Json<'_>, out: &mut Vec<StreamEvent>) {
+        if let Some(said) = content.text() {
+            self.split(out, |text, take| text.push(&said, take));
+        }
+        for part in content.items() {
+            let thought = part.get("thinking");
+            if thought.is_null() {
+                self.split(out, |text, take| text.push(&wire::texts(part), take));
+                continue;
             }
-            Leaf::Null | Leaf::Number(_) => {}
+            self.split(out, Splitter::leave_tags);
+            let thought = wire::texts(thought);
+            if !thought.is_empty() {
+                out.push(StreamEvent::Thinking(thought.into_owned()));
+            }
         }
     }
 

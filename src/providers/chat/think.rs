@@ -6,6 +6,8 @@
 //! shown as text, and it stays text: only the tag goes. That one counts on a line of its own, before
 //! any code block, so that an answer about such tags keeps them.
 
+use memchr::memchr2;
+
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
@@ -148,37 +150,49 @@ impl Splitter {
     }
 
     fn watch<'a>(&mut self, mut place: Place, text: &'a str, take: Take<'_>) -> Option<&'a str> {
-        for (at, letter) in text.char_indices() {
-            let line = &text[at..];
-            if letter == '<' && place == Place::LineStart && CLOSE.starts_with(cut(line)) {
-                give(take, Piece::Text, &text[..at]);
-                let Some(rest) = line.strip_prefix(CLOSE).filter(|rest| !rest.is_empty()) else {
-                    line.clone_into(&mut self.held);
-                    self.state = State::Watching(place);
-                    return None;
-                };
-                if rest.starts_with(['\n', '\r']) {
-                    give(take, Piece::Text, "\n");
-                    self.state = State::Between;
-                    return Some(rest);
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at) {
+            place = match (byte, place) {
+                (b'<', Place::LineStart) if CLOSE.starts_with(cut(&text[at..])) => {
+                    give(take, Piece::Text, &text[..at]);
+                    return self.closing(place, &text[at..], take);
                 }
-                self.state = State::Text;
-                return Some(line);
-            }
-            place = match (letter, place) {
-                ('\n', _) => Place::LineStart,
-                ('`', Place::Line(2)) => {
+                (b'\n', _) => Place::LineStart,
+                (b'`', Place::Line(2)) => {
                     self.state = State::Text;
                     return Some(text);
                 }
-                ('`', Place::Line(ticks)) => Place::Line(ticks + 1),
-                ('`', Place::LineStart) => Place::Line(1),
-                (_, _) => Place::Line(0),
+                (b'`', Place::Line(ticks)) => Place::Line(ticks + 1),
+                (b'`', Place::LineStart) => Place::Line(1),
+                _ => {
+                    let quiet = memchr2(b'\n', b'`', &bytes[at..]);
+                    at = quiet.map_or(bytes.len(), |quiet| at + quiet);
+                    place = Place::Line(0);
+                    continue;
+                }
             };
+            at += 1;
         }
         give(take, Piece::Text, text);
         self.state = State::Watching(place);
         None
+    }
+
+    /// At what may be the closing tag, as far as it has come.
+    fn closing<'a>(&mut self, place: Place, line: &'a str, take: Take<'_>) -> Option<&'a str> {
+        let Some(rest) = line.strip_prefix(CLOSE).filter(|rest| !rest.is_empty()) else {
+            line.clone_into(&mut self.held);
+            self.state = State::Watching(place);
+            return None;
+        };
+        if rest.starts_with(['\n', '\r']) {
+            give(take, Piece::Text, "\n");
+            self.state = State::Between;
+            return Some(rest);
+        }
+        self.state = State::Text;
+        Some(line)
     }
 }
 

@@ -1,198 +1,146 @@
-//! A chunk of a streamed chat completion, read as leniently as servers write it.
+//! A chunk of a streamed chat completion, read as leniently as servers write it: any field may be
+//! missing or of any type.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::domain::Usage;
 use crate::providers::Prefill;
+use crate::providers::json::Json;
 
-/// What is read of a chunk. Only the outline is typed: any leaf may be of any type.
-#[derive(Deserialize)]
+/// What is read of a chunk.
+#[derive(Default)]
 pub(super) struct Chunk<'a> {
-    #[serde(borrow)]
-    pub(super) choices: Option<Vec<Choice<'a>>>,
-    usage: Rare,
-    x_groq: Rare,
-    prompt_progress: Rare,
-    error: Rare,
-    #[serde(borrow, default)]
-    object: Leaf<'a>,
+    choices: Json<'a>,
+    usage: Json<'a>,
+    x_groq: Json<'a>,
+    prompt_progress: Json<'a>,
+    error: Json<'a>,
+    object: Json<'a>,
 }
 
 /// One of the answers; slug asks for one alone.
-#[derive(Deserialize)]
+#[derive(Default)]
 pub(super) struct Choice<'a> {
-    #[serde(borrow, default)]
-    pub(super) index: Leaf<'a>,
-    #[serde(borrow)]
-    pub(super) delta: Option<Said<'a>>,
-    #[serde(borrow)]
-    pub(super) message: Option<Box<Said<'a>>>,
-    #[serde(borrow, default)]
-    pub(super) finish_reason: Leaf<'a>,
+    pub(super) index: Json<'a>,
+    pub(super) delta: Json<'a>,
+    pub(super) message: Json<'a>,
+    pub(super) finish_reason: Json<'a>,
 }
 
 /// What is said in it.
-#[derive(Deserialize)]
-pub(super) struct Said<'a> {
-    #[serde(borrow, default)]
-    pub(super) content: Leaf<'a>,
-    #[serde(borrow, default)]
-    reasoning_content: Leaf<'a>,
-    #[serde(borrow, default)]
-    reasoning: Leaf<'a>,
-    pub(super) reasoning_details: Rare,
-    #[serde(borrow, default)]
-    pub(super) refusal: Leaf<'a>,
-    pub(super) tool_calls: Rare,
-    pub(super) function_call: Rare,
-}
-
-/// What few chunks have, which should not make all of them large.
-type Rare = Option<Box<Value>>;
-
-/// What most chunks have, and few as anything but a short text.
 #[derive(Default)]
-pub(super) enum Leaf<'a> {
-    /// Nothing that is ever read.
-    #[default]
-    Null,
-    /// Borrowed from the chunk, where nothing in it is escaped.
-    Text(Cow<'a, str>),
-    Number(u64),
-    /// A list or an object.
-    Other(Box<Value>),
+pub(super) struct Said<'a> {
+    pub(super) content: Json<'a>,
+    reasoning_content: Json<'a>,
+    reasoning: Json<'a>,
+    pub(super) reasoning_details: Json<'a>,
+    pub(super) refusal: Json<'a>,
+    pub(super) tool_calls: Json<'a>,
+    pub(super) function_call: Json<'a>,
 }
 
-impl Chunk<'_> {
+impl<'a> Chunk<'a> {
+    /// The chunk that this is.
+    pub(super) fn of(json: Json<'a>) -> Self {
+        let mut chunk = Self::default();
+        for (name, value) in json.fields() {
+            match name {
+                "choices" => chunk.choices = value,
+                "usage" => chunk.usage = value,
+                "x_groq" => chunk.x_groq = value,
+                "prompt_progress" => chunk.prompt_progress = value,
+                "error" => chunk.error = value,
+                "object" => chunk.object = value,
+                _ => {}
+            }
+        }
+        chunk
+    }
+
     /// Whether it is an error in the place of a chunk.
     pub(super) fn is_error(&self) -> bool {
-        let said = match self.error.as_deref() {
-            None | Some(Value::Null) => false,
-            Some(Value::String(text)) => !text.is_empty(),
-            Some(Value::Object(error)) => !error.is_empty(),
-            Some(Value::Bool(_) | Value::Number(_) | Value::Array(_)) => true,
+        let is_empty = match self.error.text() {
+            Some(text) => text.is_empty(),
+            None if self.error.is_object() => self.error.fields().next().is_none(),
+            None => self.error.is_null(),
         };
-        said || self.object.text() == Some("error")
+        !is_empty || self.object.word() == "error"
+    }
+
+    /// All its answers.
+    pub(super) fn choices(&self) -> impl Iterator<Item = Choice<'a>> + use<'a> {
+        self.choices.items().map(Choice::of)
     }
 
     /// How far the server is with the prompt.
     pub(super) fn prefill(&self) -> Option<Prefill> {
-        let progress = self.prompt_progress.as_deref()?;
-        let count = |key| progress.get(key).and_then(Value::as_u64);
+        let count = |name| self.prompt_progress.get(name).number();
         let (processed, total) = (count("processed")?, count("total")?);
         Some(Prefill { processed, total, cached: count("cache").unwrap_or(0) })
     }
 
     /// The tokens so far.
     pub(super) fn usage(&self) -> Option<Usage> {
-        let of_groq = || usage(self.x_groq.as_deref()?.get("usage")?);
-        self.usage.as_deref().and_then(usage).or_else(of_groq)
+        usage(self.usage).or_else(|| usage(self.x_groq.get("usage")))
     }
 }
 
-impl Said<'_> {
+impl<'a> Choice<'a> {
+    fn of(json: Json<'a>) -> Self {
+        let mut choice = Self::default();
+        for (name, value) in json.fields() {
+            match name {
+                "index" => choice.index = value,
+                "delta" => choice.delta = value,
+                "message" => choice.message = value,
+                "finish_reason" => choice.finish_reason = value,
+                _ => {}
+            }
+        }
+        choice
+    }
+}
+
+impl<'a> Said<'a> {
+    /// What a delta or a message says.
+    pub(super) fn of(json: Json<'a>) -> Self {
+        let mut said = Self::default();
+        for (name, value) in json.fields() {
+            match name {
+                "content" => said.content = value,
+                "reasoning_content" => said.reasoning_content = value,
+                "reasoning" => said.reasoning = value,
+                "reasoning_details" => said.reasoning_details = value,
+                "refusal" => said.refusal = value,
+                "tool_calls" => said.tool_calls = value,
+                "function_call" => said.function_call = value,
+                _ => {}
+            }
+        }
+        said
+    }
+
     /// The reasoning from the first field that has any: the others, where there are more, repeat
     /// it.
     pub(super) fn reasoning(&self) -> Option<String> {
-        let filled = |field: &Leaf| field.text().filter(|text| !text.is_empty()).map(str::to_owned);
-        filled(&self.reasoning_content).or_else(|| filled(&self.reasoning)).or_else(|| {
-            let details = self.reasoning_details.as_deref()?.as_array()?;
-            let details: String = details.iter().map(texts).collect();
+        let said = self.reasoning_content.filled().or_else(|| self.reasoning.filled());
+        said.map(Cow::into_owned).or_else(|| {
+            let details: String = self.reasoning_details.items().map(texts).collect();
             (!details.is_empty()).then_some(details)
         })
     }
 }
 
-impl Leaf<'_> {
-    /// The text that it is.
-    pub(super) fn text(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) => Some(text),
-            Self::Null | Self::Number(_) | Self::Other(_) => None,
-        }
-    }
-
-    /// The whole number that it is.
-    pub(super) fn number(&self) -> Option<u64> {
-        match self {
-            Self::Number(number) => Some(*number),
-            Self::Null | Self::Text(_) | Self::Other(_) => None,
-        }
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Leaf<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader)
-    }
-}
-
-/// Reads a leaf of any type.
-struct Reader;
-
-impl<'de> Visitor<'de> for Reader {
-    type Value = Leaf<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("anything")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Leaf<'de>, E> {
-        Ok(Leaf::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Leaf<'de>, E> {
-        Ok(Leaf::Text(Cow::Owned(text.to_owned())))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Leaf<'de>, E> {
-        Ok(Leaf::Number(number))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Leaf<'de>, E> {
-        Ok(Leaf::Null)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Leaf<'de>, E> {
-        Ok(Leaf::Null)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Leaf<'de>, E> {
-        Ok(Leaf::Null)
-    }
-
-    fn visit_unit<E>(self) -> Result<Leaf<'de>, E> {
-        Ok(Leaf::Null)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Leaf<'de>, A::Error> {
-        let value = Value::deserialize(SeqAccessDeserializer::new(items))?;
-        Ok(Leaf::Other(Box::new(value)))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Leaf<'de>, A::Error> {
-        let value = Value::deserialize(MapAccessDeserializer::new(fields))?;
-        Ok(Leaf::Other(Box::new(value)))
-    }
-}
-
 /// The text in a part of content or reasoning: itself, its parts', or that of its text field.
-pub(super) fn texts(part: &Value) -> String {
-    match part {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().map(texts).collect(),
-        Value::Object(fields) => {
-            let text = fields.get("text").or_else(|| fields.get("summary"));
-            text.and_then(Value::as_str).unwrap_or_default().to_owned()
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+pub(super) fn texts(part: Json<'_>) -> Cow<'_, str> {
+    if part.is_list() {
+        return part.items().map(texts).collect::<String>().into();
     }
+    let field = |name| part.get(name);
+    let text = if field("text").is_null() { field("summary") } else { field("text") };
+    part.text().or_else(|| text.text()).unwrap_or_default()
 }
 
 /// What the model wrote, in an error of a server that could not make a call of it. OpenRouter hands
@@ -206,18 +154,19 @@ pub(super) fn failed_generation(payload: &str) -> Option<String> {
 }
 
 /// Some count reasoning apart from the completion; then the total tells.
-fn usage(usage: &Value) -> Option<Usage> {
-    let count = |path: &str| usage.pointer(path).and_then(Value::as_u64);
-    let input = count("/prompt_tokens")?;
-    let said = count("/completion_tokens").unwrap_or(0);
-    let thought = count("/completion_tokens_details/reasoning_tokens").unwrap_or(0);
-    let apart = count("/total_tokens") == Some(input + said + thought);
-    let cached =
-        ["/prompt_tokens_details/cached_tokens", "/prompt_cache_hit_tokens", "/cached_tokens"];
+fn usage(usage: Json<'_>) -> Option<Usage> {
+    let count = |name| usage.get(name).number();
+    let detail = |of, name| usage.get(of).get(name).number();
+    let input = count("prompt_tokens")?;
+    let said = count("completion_tokens").unwrap_or(0);
+    let thought = detail("completion_tokens_details", "reasoning_tokens").unwrap_or(0);
+    let apart = count("total_tokens") == Some(input + said + thought);
+    let cached = detail("prompt_tokens_details", "cached_tokens");
+    let cached = cached.or_else(|| count("prompt_cache_hit_tokens"));
     Some(Usage {
         input,
         output: if apart { said + thought } else { said },
-        cache_read: cached.iter().find_map(|path| count(path)).unwrap_or(0),
+        cache_read: cached.or_else(|| count("cached_tokens")).unwrap_or(0),
         // Where writing is counted at all, it costs no more than reading.
         cache_write: 0,
     })
@@ -228,6 +177,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::providers::json::Outline;
+
+    fn read(json: &Value) -> Option<Usage> {
+        usage(Outline::default().read(&json.to_string()).unwrap())
+    }
 
     #[test]
     fn usage_is_read_in_every_form() {
@@ -256,11 +210,11 @@ mod tests {
         ];
         for (json, (input, output, cache_read)) in table {
             assert_eq!(
-                usage(&json),
+                read(&json),
                 Some(Usage { input, output, cache_read, ..Usage::default() }),
                 "{json}"
             );
         }
-        assert_eq!(usage(&Value::Null), None);
+        assert_eq!(read(&Value::Null), None);
     }
 }

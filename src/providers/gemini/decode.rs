@@ -13,6 +13,7 @@ use super::partial::Partial;
 use super::seal::Seal;
 use crate::domain::{CallId, StopReason, Usage};
 use crate::providers::failure::{self, Site};
+use crate::providers::json::{Json, Outline};
 use crate::providers::reader::{self, Flow, broke_off, unreadable};
 use crate::providers::{ProviderError, Recovery, StreamEvent, sse};
 
@@ -76,6 +77,7 @@ impl reader::Decoder for Decoder {
     fn event(
         &mut self,
         event: sse::Event<'_>,
+        outline: &mut Outline,
         out: &mut Vec<StreamEvent>,
     ) -> Result<Flow, ProviderError> {
         let data = event.data.trim();
@@ -85,8 +87,8 @@ impl reader::Decoder for Decoder {
         if data.is_empty() || data == "[DONE]" {
             return Ok(Flow::More);
         }
-        match serde_json::from_str::<Value>(data) {
-            Ok(value) => self.take(&value, data, out)?,
+        match outline.read(data) {
+            Ok(piece) => self.take(piece, data, out)?,
             Err(_) if self.is_complete() => {}
             Err(error) => return Err(unreadable(&self.site, &error)),
         }
@@ -95,13 +97,13 @@ impl reader::Decoder for Decoder {
 
     /// Without `alt=sse` the pieces come as an array, and so do some errors.
     fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        match serde_json::from_str::<Value>(text) {
-            Ok(Value::Array(pieces)) => {
-                for piece in &pieces {
+        match Outline::default().read(text) {
+            Ok(pieces) if pieces.is_list() => {
+                for piece in pieces.items() {
                     self.take(piece, text, out)?;
                 }
             }
-            Ok(piece) => self.take(&piece, text, out)?,
+            Ok(piece) => self.take(piece, text, out)?,
             Err(_) => return Err(failure::of_stream(&self.site, text)),
         }
         if !self.is_complete() {
@@ -127,27 +129,28 @@ impl reader::Decoder for Decoder {
 impl Decoder {
     fn take(
         &mut self,
-        piece: &Value,
+        piece: Json<'_>,
         data: &str,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
-        let is_error = |value: &Value| value.get("error").is_some_and(|error| !error.is_null());
-        if is_error(piece) || piece.get(0).is_some_and(is_error) {
+        let is_error = |json: Json<'_>| !json.get("error").is_null();
+        if is_error(piece) || piece.items().next().is_some_and(is_error) {
             return Err(failure::of_stream(&self.site, data));
         }
         // No more than one candidate is ever asked for.
-        let candidate = &piece["candidates"][0];
-        for part in candidate["content"]["parts"].as_array().into_iter().flatten() {
+        let candidate = piece.get("candidates").items().next().unwrap_or_default();
+        for part in candidate.get("content").get("parts").items() {
             self.part(part, out);
         }
-        self.count(&piece["usageMetadata"], out);
-        match candidate["finishReason"].as_str() {
+        self.count(piece.get("usageMetadata"), out);
+        match candidate.get("finishReason").text().as_deref() {
             Some(word) if SPOILED.contains(&word) && self.calls == 0 => {
-                return Err(self.spoiled(word, candidate["finishMessage"].as_str()));
+                let says = candidate.get("finishMessage").text();
+                return Err(self.spoiled(word, says.as_deref()));
             }
             Some("FINISH_REASON_UNSPECIFIED" | "") => {}
             Some(word) => self.stop_word = Some(word.to_owned()),
-            None if piece["promptFeedback"]["blockReason"].is_string() => {
+            None if piece.get("promptFeedback").get("blockReason").is_text() => {
                 self.stop_word = Some(BLOCKED.to_owned());
             }
             None => {}
@@ -155,14 +158,16 @@ impl Decoder {
         Ok(())
     }
 
-    fn part(&mut self, part: &Value, out: &mut Vec<StreamEvent>) {
-        let signature = part["thoughtSignature"].as_str().filter(|it| !it.is_empty());
-        let is_thought = part["thought"] == true;
-        match (part.get("functionCall"), part["text"].as_str()) {
-            (Some(call), _) => self.call(call, signature, out),
-            (None, Some(text)) if is_thought => {
+    fn part(&mut self, part: Json<'_>, out: &mut Vec<StreamEvent>) {
+        let signature = part.get("thoughtSignature").filled();
+        let signature = signature.as_deref();
+        let is_thought = part.get("thought").is_true();
+        let call = part.get("functionCall");
+        match part.get("text").text() {
+            _ if !call.is_null() => self.call(call, signature, out),
+            Some(text) if is_thought => {
                 if !text.is_empty() {
-                    out.push(StreamEvent::Thinking(text.to_owned()));
+                    out.push(StreamEvent::Thinking(text.into_owned()));
                 }
                 // The thought itself does not go back; what is signed by it does.
                 if signature.is_some() {
@@ -170,38 +175,37 @@ impl Decoder {
                 }
             }
             // No text that a history keeps, so there is nothing for a seal to stand before.
-            (None, Some(text)) if signature.is_some() && text.trim().is_empty() => {
-                self.keep(part, out);
+            Some(text) if signature.is_some() && text.trim().is_empty() => {
+                self.keep(&part.to_value(), out);
             }
-            (None, Some("")) => {}
-            (None, Some(text)) => self.say(text, signature, out),
-            (None, None) if is_thought => {}
-            (None, None) => match part.as_object() {
-                Some(fields) if fields.keys().any(|key| key != "thoughtSignature") => {
-                    self.keep(part, out);
-                }
-                Some(_) if signature.is_some() => self.keep(&signed(signature), out),
-                Some(_) | None => {}
-            },
+            Some(text) if text.is_empty() => {}
+            Some(text) => self.say(text.into_owned(), signature, out),
+            None if is_thought => {}
+            None if part.fields().any(|(key, _)| key != "thoughtSignature") => {
+                self.keep(&part.to_value(), out);
+            }
+            None if signature.is_some() => self.keep(&signed(signature), out),
+            None => {}
         }
     }
 
-    fn say(&mut self, text: &str, signature: Option<&str>, out: &mut Vec<StreamEvent>) {
+    fn say(&mut self, text: String, signature: Option<&str>, out: &mut Vec<StreamEvent>) {
         if signature.is_some() || self.after_signed {
             out.push(Seal::over(signature, None).event());
         }
-        out.push(StreamEvent::Text(text.to_owned()));
+        out.push(StreamEvent::Text(text));
         self.after_signed = signature.is_some();
     }
 
-    fn call(&mut self, call: &Value, signature: Option<&str>, out: &mut Vec<StreamEvent>) {
-        if self.partial.is_some() && call["name"].as_str().is_none_or(str::is_empty) {
+    fn call(&mut self, call: Json<'_>, signature: Option<&str>, out: &mut Vec<StreamEvent>) {
+        let name = call.get("name").filled();
+        if self.partial.is_some() && name.is_none() {
             return self.go_on(call, out);
         }
         self.after_signed = false;
-        let given = call["id"].as_str().filter(|id| !id.is_empty());
+        let given = call.get("id").filled();
         if signature.is_some() || given.is_some() {
-            out.push(Seal::over(signature, given).event());
+            out.push(Seal::over(signature, given.as_deref()).event());
         }
         let id = given.map(CallId::new).filter(|id| self.taken.insert(id.clone()));
         let index = self.calls;
@@ -209,24 +213,24 @@ impl Decoder {
         out.push(StreamEvent::ToolUseStarted {
             index,
             id: id.unwrap_or_else(CallId::generate),
-            name: call["name"].as_str().unwrap_or_default().to_owned(),
+            name: name.unwrap_or_default().into_owned(),
         });
-        match &call["args"] {
-            Value::Null => {}
-            args => out.push(StreamEvent::ToolInputDelta { index, json: args.to_string() }),
+        let args = call.get("args");
+        if !args.is_null() {
+            out.push(StreamEvent::ToolInputDelta { index, json: args.to_value().to_string() });
         }
-        if call["willContinue"] == true || call["partialArgs"].is_array() {
+        if call.get("willContinue").is_true() || call.get("partialArgs").is_list() {
             self.partial = Some(Partial::of(index));
             self.go_on(call, out);
         }
     }
 
-    fn go_on(&mut self, call: &Value, out: &mut Vec<StreamEvent>) {
+    fn go_on(&mut self, call: Json<'_>, out: &mut Vec<StreamEvent>) {
         let Some(mut partial) = self.partial.take() else { return };
-        for piece in call["partialArgs"].as_array().into_iter().flatten() {
-            partial.take(piece);
+        for piece in call.get("partialArgs").items() {
+            partial.take(&piece.to_value());
         }
-        if call["willContinue"] == true {
+        if call.get("willContinue").is_true() {
             self.partial = Some(partial);
         } else if let Some(json) = partial.json() {
             out.push(StreamEvent::ToolInputDelta { index: partial.index, json });
@@ -239,14 +243,19 @@ impl Decoder {
     }
 
     /// Later counts take the place of earlier ones, field by field.
-    fn count(&mut self, usage: &Value, out: &mut Vec<StreamEvent>) {
+    fn count(&mut self, usage: Json<'_>, out: &mut Vec<StreamEvent>) {
         let counts = &mut self.counts;
-        let told = |name: &str| usage[name].as_u64();
-        counts.prompt = told("promptTokenCount").or(counts.prompt);
-        counts.cached = told("cachedContentTokenCount").unwrap_or(counts.cached);
-        counts.for_tools = told("toolUsePromptTokenCount").unwrap_or(counts.for_tools);
-        counts.said = told("candidatesTokenCount").unwrap_or(counts.said);
-        counts.thought = told("thoughtsTokenCount").unwrap_or(counts.thought);
+        for (name, value) in usage.fields() {
+            let Some(told) = value.number() else { continue };
+            match name {
+                "promptTokenCount" => counts.prompt = Some(told),
+                "cachedContentTokenCount" => counts.cached = told,
+                "toolUsePromptTokenCount" => counts.for_tools = told,
+                "candidatesTokenCount" => counts.said = told,
+                "thoughtsTokenCount" => counts.thought = told,
+                _ => {}
+            }
+        }
         if let (true, Some(prompt)) = (usage.is_object(), counts.prompt) {
             out.push(StreamEvent::Usage(Usage {
                 input: prompt + counts.for_tools,

@@ -6,6 +6,7 @@
 //! event to event. Reasoning that is encrypted is kept whole; the id of the item behind it is kept
 //! with it, since a server wants both or neither.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use futures_util::Stream;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::domain::{CallId, Protocol, StopReason, Usage};
 use crate::providers::failure::{self, Site};
+use crate::providers::json::{Json, Outline};
 use crate::providers::reader::{self, Decoder as _, Flow, broke_off, unreadable};
 use crate::providers::{ProviderError, StreamEvent, sse};
 
@@ -75,6 +77,7 @@ impl reader::Decoder for Decoder {
     fn event(
         &mut self,
         event: sse::Event<'_>,
+        outline: &mut Outline,
         out: &mut Vec<StreamEvent>,
     ) -> Result<Flow, ProviderError> {
         let data = event.data.trim();
@@ -84,15 +87,14 @@ impl reader::Decoder for Decoder {
         if data.is_empty() || data == "[DONE]" {
             return Ok(Flow::More);
         }
-        let value: Value =
-            serde_json::from_str(data).map_err(|error| unreadable(&self.site, &error))?;
-        self.take(&value, data, out)
+        let event = outline.read(data).map_err(|error| unreadable(&self.site, &error))?;
+        self.take(event, data, out)
     }
 
     fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        match serde_json::from_str::<Value>(text) {
-            Ok(response) if response["output"].is_array() => {
-                self.end(&response, out)?;
+        match Outline::default().read(text) {
+            Ok(response) if response.get("output").is_list() => {
+                self.end(response, out)?;
                 if !self.is_complete() {
                     return Err(broke_off(&self.site));
                 }
@@ -125,45 +127,47 @@ impl reader::Decoder for Decoder {
 impl Decoder {
     fn take(
         &mut self,
-        value: &Value,
+        event: Json<'_>,
         data: &str,
         out: &mut Vec<StreamEvent>,
     ) -> Result<Flow, ProviderError> {
-        match text(&value["type"]) {
-            "response.output_item.added" => self.begin(value, out),
-            "response.output_text.delta" => self.said(value, out),
+        match event.get("type").word() {
+            "response.output_item.added" => self.begin(event, out),
+            "response.output_text.delta" => self.said(event, out),
             "response.refusal.delta" => {
                 self.refused = true;
-                self.said(value, out);
+                self.said(event, out);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.open(value).streamed = true;
-                think(text(&value["delta"]), out);
+                self.open(event).streamed = true;
+                think(text(event, "delta"), out);
             }
-            "response.reasoning_summary_part.added" if value["summary_index"] != 0 => {
-                think("\n\n", out);
+            "response.reasoning_summary_part.added"
+                if event.get("summary_index").number() != Some(0) =>
+            {
+                think("\n\n".into(), out);
             }
             "response.function_call_arguments.delta" => {
-                let piece = text(&value["delta"]);
-                let open = self.open(value);
+                let piece = text(event, "delta");
+                let open = self.open(event);
                 if let (Some(index), false) = (open.call, piece.is_empty()) {
                     open.streamed = true;
-                    out.push(StreamEvent::ToolInputDelta { index, json: piece.to_owned() });
+                    out.push(StreamEvent::ToolInputDelta { index, json: piece.into_owned() });
                 }
             }
             "response.output_item.done" => {
                 self.had_items = true;
-                let open = self.open.remove(&key(value)).unwrap_or_default();
-                self.done(open, &value["item"], out);
+                let open = self.open.remove(&key(event)).unwrap_or_default();
+                self.done(open, event.get("item"), out);
             }
             "response.completed" | "response.incomplete" | "response.failed" => {
-                self.end(&value["response"], out)?;
+                self.end(event.get("response"), out)?;
                 self.finish(out);
                 return Ok(Flow::Over);
             }
             "error" => return Err(failure::of_stream(&self.site, data)),
             // An error in the shape of other protocols.
-            "" if value.get("error").is_some_and(|error| !error.is_null()) => {
+            "" if !event.get("error").is_null() => {
                 return Err(failure::of_stream(&self.site, data));
             }
             _ => {}
@@ -171,22 +175,22 @@ impl Decoder {
         Ok(Flow::More)
     }
 
-    fn open(&mut self, value: &Value) -> &mut Open {
-        self.open.entry(key(value)).or_default()
+    fn open(&mut self, event: Json<'_>) -> &mut Open {
+        self.open.entry(key(event)).or_default()
     }
 
-    fn begin(&mut self, value: &Value, out: &mut Vec<StreamEvent>) {
-        let item = &value["item"];
-        match text(&item["type"]) {
+    fn begin(&mut self, event: Json<'_>, out: &mut Vec<StreamEvent>) {
+        let item = event.get("item");
+        match item.get("type").word() {
             "message" => self.bind(item, out),
             "function_call" => {
                 let index = self.call(item, out);
-                let arguments = text(&item["arguments"]);
-                let open = self.open(value);
+                let arguments = text(item, "arguments");
+                let open = self.open(event);
                 open.call = Some(index);
                 if !arguments.is_empty() {
                     open.streamed = true;
-                    let json = arguments.to_owned();
+                    let json = arguments.into_owned();
                     out.push(StreamEvent::ToolInputDelta { index, json });
                 }
             }
@@ -194,49 +198,51 @@ impl Decoder {
         }
     }
 
-    fn said(&mut self, value: &Value, out: &mut Vec<StreamEvent>) {
-        self.open(value).streamed = true;
-        say(text(&value["delta"]), out);
+    fn said(&mut self, event: Json<'_>, out: &mut Vec<StreamEvent>) {
+        self.open(event).streamed = true;
+        say(text(event, "delta"), out);
     }
 
-    fn call(&mut self, item: &Value, out: &mut Vec<StreamEvent>) -> usize {
+    fn call(&mut self, item: Json<'_>, out: &mut Vec<StreamEvent>) -> usize {
         self.bind(item, out);
-        let given = item["call_id"].as_str().or(item["id"].as_str()).filter(|id| !id.is_empty());
-        let id = given.map(CallId::new).filter(|id| self.taken.insert(id.clone()));
+        let given = item.get("call_id").text().or_else(|| item.get("id").text());
+        let given = given.filter(|id| !id.is_empty()).map(CallId::new);
+        let id = given.filter(|id| self.taken.insert(id.clone()));
         let index = self.calls;
         self.calls += 1;
         out.push(StreamEvent::ToolUseStarted {
             index,
             id: id.unwrap_or_else(CallId::generate),
-            name: text(&item["name"]).to_owned(),
+            name: text(item, "name").into_owned(),
         });
         index
     }
 
     /// Keeps of the item that begins what has to go back with it: the id by which the reasoning
     /// before it knows it, and the phase that a message belongs to.
-    fn bind(&mut self, item: &Value, out: &mut Vec<StreamEvent>) {
+    fn bind(&mut self, item: Json<'_>, out: &mut Vec<StreamEvent>) {
         let after_sealed = std::mem::take(&mut self.after_sealed);
-        let id = item.get("id").filter(|id| after_sealed && id.is_string());
-        let phase = item.get("phase").filter(|phase| phase.is_string());
-        let kept = [("id", id), ("phase", phase)];
-        let kept = kept.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?.clone())));
-        let data: serde_json::Map<_, _> = kept.collect();
+        let mut data = serde_json::Map::new();
+        for name in ["id", "phase"] {
+            let value = item.get(name);
+            if value.is_text() && (after_sealed || name == "phase") {
+                data.insert(name.to_owned(), value.to_value());
+            }
+        }
         if !data.is_empty() {
             seal(Value::Object(data), out);
         }
     }
 
-    fn done(&mut self, open: Open, item: &Value, out: &mut Vec<StreamEvent>) {
-        let parts = |name: &str| item[name].as_array().into_iter().flatten();
-        match text(&item["type"]) {
+    fn done(&mut self, open: Open, item: Json<'_>, out: &mut Vec<StreamEvent>) {
+        match item.get("type").word() {
             "message" => {
                 self.after_sealed = false;
-                for part in parts("content") {
-                    let refusal = part["type"] == "refusal";
+                for part in item.get("content").items() {
+                    let refusal = part.get("type").word() == "refusal";
                     self.refused |= refusal;
                     if !open.streamed {
-                        say(text(&part[if refusal { "refusal" } else { "text" }]), out);
+                        say(text(part, if refusal { "refusal" } else { "text" }), out);
                     }
                 }
             }
@@ -246,54 +252,54 @@ impl Decoder {
                     None => self.call(item, out),
                 };
                 self.after_sealed = false;
-                let arguments = text(&item["arguments"]);
+                let arguments = text(item, "arguments");
                 if !open.streamed && !arguments.is_empty() {
-                    let json = arguments.to_owned();
+                    let json = arguments.into_owned();
                     out.push(StreamEvent::ToolInputDelta { index, json });
                 }
             }
             "reasoning" => {
                 if !open.streamed {
                     let told = |name| {
-                        let texts = parts(name).map(|part| text(&part["text"]));
+                        let texts = item.get(name).items().map(|part| text(part, "text"));
                         texts.collect::<Vec<_>>().join("\n\n")
                     };
                     let summary = told("summary");
-                    think(if summary.is_empty() { told("content") } else { summary }.as_str(), out);
+                    think(if summary.is_empty() { told("content") } else { summary }.into(), out);
                 }
                 // Without its encrypted form a server that keeps nothing cannot know it again.
-                if !text(&item["encrypted_content"]).is_empty() {
+                if !text(item, "encrypted_content").is_empty() {
                     self.after_sealed = true;
-                    seal(item.clone(), out);
+                    seal(item.to_value(), out);
                 }
             }
             "" => {}
-            _ => seal(item.clone(), out),
+            _ => seal(item.to_value(), out),
         }
     }
 
     /// Takes in the response itself, which ends it.
-    fn end(&mut self, response: &Value, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn end(&mut self, response: Json<'_>, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         if !self.had_items {
-            for item in response["output"].as_array().into_iter().flatten() {
-                if item["type"] == "message" {
+            for item in response.get("output").items() {
+                if item.get("type").word() == "message" {
                     self.bind(item, out);
                 }
                 self.done(Open::default(), item, out);
             }
         }
-        count(&response["usage"], out);
-        self.ended = match text(&response["status"]) {
+        count(response.get("usage"), out);
+        self.ended = match response.get("status").word() {
             "failed" | "cancelled" => {
-                let error = match &response["error"] {
+                let error = match response.get("error").to_value() {
                     Value::Null => json!({ "message": "the response failed" }),
-                    error => error.clone(),
+                    error => error,
                 };
                 let payload = json!({ "error": error }).to_string();
                 return Err(failure::of_stream(&self.site, &payload));
             }
             "in_progress" | "queued" => None,
-            "incomplete" => Some(match text(&response["incomplete_details"]["reason"]) {
+            "incomplete" => Some(match response.get("incomplete_details").get("reason").word() {
                 "content_filter" => End::Withheld,
                 _ => End::Cut,
             }),
@@ -303,22 +309,23 @@ impl Decoder {
     }
 }
 
-fn key(value: &Value) -> Key {
-    match value["output_index"].as_u64() {
-        Some(place) => Key::Place(place),
-        None => Key::Id(text(value.get("item_id").unwrap_or(&value["item"]["id"])).to_owned()),
+fn key(event: Json<'_>) -> Key {
+    if let Some(place) = event.get("output_index").number() {
+        return Key::Place(place);
     }
+    let id = event.get("item_id").text().or_else(|| event.get("item").get("id").text());
+    Key::Id(id.unwrap_or_default().into_owned())
 }
 
-fn say(said: &str, out: &mut Vec<StreamEvent>) {
+fn say(said: Cow<'_, str>, out: &mut Vec<StreamEvent>) {
     if !said.is_empty() {
-        out.push(StreamEvent::Text(said.to_owned()));
+        out.push(StreamEvent::Text(said.into_owned()));
     }
 }
 
-fn think(thought: &str, out: &mut Vec<StreamEvent>) {
+fn think(thought: Cow<'_, str>, out: &mut Vec<StreamEvent>) {
     if !thought.is_empty() {
-        out.push(StreamEvent::Thinking(thought.to_owned()));
+        out.push(StreamEvent::Thinking(thought.into_owned()));
     }
 }
 
@@ -326,11 +333,10 @@ fn seal(data: Value, out: &mut Vec<StreamEvent>) {
     out.push(StreamEvent::Sealed { protocol: Protocol::Responses, data });
 }
 
-fn count(usage: &Value, out: &mut Vec<StreamEvent>) {
-    let detail = |name: &str| usage["input_tokens_details"][name].as_u64().unwrap_or(0);
-    if let (Some(input), Some(output)) =
-        (usage["input_tokens"].as_u64(), usage["output_tokens"].as_u64())
-    {
+fn count(usage: Json<'_>, out: &mut Vec<StreamEvent>) {
+    let count = |name: &str| usage.get(name).number();
+    let detail = |name: &str| usage.get("input_tokens_details").get(name).number().unwrap_or(0);
+    if let (Some(input), Some(output)) = (count("input_tokens"), count("output_tokens")) {
         out.push(StreamEvent::Usage(Usage {
             input,
             output,
@@ -340,8 +346,8 @@ fn count(usage: &Value, out: &mut Vec<StreamEvent>) {
     }
 }
 
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
+fn text<'a>(of: Json<'a>, name: &str) -> Cow<'a, str> {
+    of.get(name).text().unwrap_or_default()
 }
 
 #[cfg(test)]

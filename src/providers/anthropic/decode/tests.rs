@@ -8,7 +8,9 @@ use crate::providers::Recovery;
 use crate::providers::reader::testing::{self, Heard};
 
 fn sse(events: &[Value]) -> String {
-    let line = |event: &Value| format!("event: {}\ndata: {event}\n\n", text(&event["type"]));
+    let line = |event: &Value| {
+        format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
+    };
     events.iter().map(line).collect()
 }
 

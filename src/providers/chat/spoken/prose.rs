@@ -117,7 +117,7 @@ impl Prose {
         {
             return 0;
         }
-        let upto = text.bytes().position(|byte| !is_quiet(byte)).unwrap_or(text.len());
+        let upto = text.bytes().position(|byte| !QUIET[usize::from(byte)]).unwrap_or(text.len());
         if let Some(last) = text[..upto].chars().next_back() {
             self.last = last;
         }
@@ -214,10 +214,21 @@ impl Prose {
     }
 }
 
-/// Whether this byte is a letter that, within a line, neither marks nor quotes anything.
-fn is_quiet(byte: u8) -> bool {
-    byte.is_ascii()
-        && !matches!(byte, b'\n' | b'`' | b'~' | b'"' | b'\'' | b'<' | b'[' | b'{' | b']')
+/// By byte, whether within a line it is of a letter that neither marks nor quotes anything.
+const QUIET: [bool; 256] = {
+    let mut quiet = [false; 256];
+    let mut byte = 0;
+    while byte < quiet.len() {
+        quiet[byte] = is_quiet(byte as u8);
+        byte += 1;
+    }
+    quiet
+};
+
+/// The last two begin letters beyond ASCII among which quotes are.
+const fn is_quiet(byte: u8) -> bool {
+    let marks = matches!(byte, b'\n' | b'`' | b'~' | b'<' | b'[' | b'{' | b']');
+    !marks && !matches!(byte, b'"' | b'\'' | 0xC2 | 0xE2)
 }
 
 #[cfg(test)]
@@ -277,7 +288,7 @@ mod tests {
             parts in prop::collection::vec(
                 prop::sample::select(vec![
                     "a b", "\n", "\n\n", "    ", "\t", "`", "```", "~~~", "\"", "'", "\\", ">", "<", "[",
-                    "(", "f", "é", "“", "”", ",", "\r\n",
+                    "(", "f", "é", "“", "”", "«", "»", "…", "\u{a0}", "漢", ",", "\r\n",
                 ]),
                 0..24,
             ),

@@ -1,0 +1,546 @@
+//! JSON as servers stream it, read where it stands.
+//!
+//! A stream is thousands of small objects of which a few fields matter. An [`Outline`] notes in one
+//! pass where the values of a text stand, in room that serves for all of them; nothing is copied
+//! until it is asked for. `serde_json::Value` takes four times as long, since each object becomes a
+//! map with keys of its own; structs that borrow would have to be made for each protocol.
+//!
+//! What serde_json reads is read as serde_json has it, which a test holds; so is the limit to how
+//! deep values may nest. Let through are control characters, and halves of surrogate pairs, which
+//! become U+FFFD: no answer should fail for those. A key is known by how it is written, which no
+//! server does with escapes.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::iter::once;
+
+use serde_json::{Map, Value};
+
+/// How deep values may stand within each other.
+const DEPTH: u8 = 127;
+
+/// Where the values of a text stand.
+#[derive(Debug, Default)]
+pub(super) struct Outline {
+    nodes: Vec<Node>,
+}
+
+/// A value in a text; null where there is none.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Json<'a> {
+    text: &'a str,
+    /// Its own, before those of what is in it. A field has two: of its key and of its value.
+    nodes: &'a [Node],
+}
+
+/// Why a text cannot be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NotJson {
+    /// The byte at which it is none.
+    at: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    kind: Kind,
+    /// Where it stands, a text without its quotes; of a list or an object only where it begins.
+    start: u32,
+    end: u32,
+    /// How many nodes it has, itself included.
+    size: u32,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    #[default]
+    Null,
+    True,
+    False,
+    Number,
+    /// A text that stands as it is meant.
+    Plain,
+    /// A text with escapes in it.
+    Escaped,
+    List,
+    Object,
+}
+
+impl Outline {
+    /// Reads a text, which is one value.
+    pub(super) fn read<'a>(&'a mut self, text: &'a str) -> Result<Json<'a>, NotJson> {
+        self.nodes.clear();
+        if u32::try_from(text.len()).is_err() {
+            return Err(NotJson { at: 0 });
+        }
+        let mut scanner = Scanner { bytes: text.as_bytes(), at: 0, nodes: &mut self.nodes };
+        let read = scanner.value(DEPTH);
+        scanner.skip_space();
+        let at = scanner.at;
+        match read {
+            Some(()) if at == text.len() => Ok(Json { text, nodes: &self.nodes }),
+            Some(()) | None => Err(NotJson { at }),
+        }
+    }
+}
+
+impl<'a> Json<'a> {
+    /// The field of this name: the first, where it stands there twice.
+    #[inline]
+    pub(super) fn get(self, name: &str) -> Self {
+        let mut within = self.within(Kind::Object);
+        while let (Some(key), Some(value)) = (within.next(), within.next()) {
+            if key.is_written(name) {
+                return value;
+            }
+        }
+        Self::default()
+    }
+
+    /// All fields of an object.
+    pub(super) fn fields(self) -> impl Iterator<Item = (&'a str, Self)> {
+        let mut within = self.within(Kind::Object);
+        std::iter::from_fn(move || {
+            let key = within.next()?;
+            Some((key.raw(), within.next()?))
+        })
+    }
+
+    /// All items of a list.
+    pub(super) fn items(self) -> impl Iterator<Item = Self> {
+        self.within(Kind::List)
+    }
+
+    /// The text that it is.
+    pub(super) fn text(self) -> Option<Cow<'a, str>> {
+        match self.kind() {
+            Kind::Plain => Some(Cow::Borrowed(self.raw())),
+            Kind::Escaped => Some(Cow::Owned(unescaped(self.raw()))),
+            Kind::Null | Kind::True | Kind::False | Kind::Number | Kind::List | Kind::Object => {
+                None
+            }
+        }
+    }
+
+    /// The text that it is, unless that is empty.
+    pub(super) fn filled(self) -> Option<Cow<'a, str>> {
+        self.text().filter(|text| !text.is_empty())
+    }
+
+    /// The word of the protocol that it is, which needs no escapes; empty where it is none.
+    pub(super) fn word(self) -> &'a str {
+        if self.kind() == Kind::Plain { self.raw() } else { "" }
+    }
+
+    /// The whole number that it is.
+    pub(super) fn number(self) -> Option<u64> {
+        if self.kind() == Kind::Number { self.raw().parse().ok() } else { None }
+    }
+
+    /// Whether it is null, or there is nothing.
+    pub(super) fn is_null(self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    /// Whether it says yes.
+    pub(super) fn is_true(self) -> bool {
+        self.kind() == Kind::True
+    }
+
+    /// Whether it is a text.
+    pub(super) fn is_text(self) -> bool {
+        matches!(self.kind(), Kind::Plain | Kind::Escaped)
+    }
+
+    /// Whether it is a list.
+    pub(super) fn is_list(self) -> bool {
+        self.kind() == Kind::List
+    }
+
+    /// Whether it is an object.
+    pub(super) fn is_object(self) -> bool {
+        self.kind() == Kind::Object
+    }
+
+    /// The value itself, to be kept.
+    pub(super) fn to_value(self) -> Value {
+        match self.kind() {
+            Kind::Null => Value::Null,
+            Kind::True => Value::Bool(true),
+            Kind::False => Value::Bool(false),
+            // What is beyond all numbers is none.
+            Kind::Number => self.raw().parse().map_or(Value::Null, Value::Number),
+            Kind::Plain => Value::String(self.raw().to_owned()),
+            Kind::Escaped => Value::String(unescaped(self.raw())),
+            Kind::List => self.items().map(Self::to_value).collect(),
+            Kind::Object => {
+                let mut within = self.within(Kind::Object);
+                let mut fields = Map::new();
+                while let (Some(key), Some(value)) = (within.next(), within.next()) {
+                    let key = key.text().unwrap_or_default().into_owned();
+                    fields.insert(key, value.to_value());
+                }
+                Value::Object(fields)
+            }
+        }
+    }
+
+    fn kind(self) -> Kind {
+        self.nodes.first().map_or(Kind::Null, |node| node.kind)
+    }
+
+    fn raw(self) -> &'a str {
+        self.nodes.first().map_or("", |node| &self.text[node.start as usize..node.end as usize])
+    }
+
+    /// Whether it stands there so.
+    #[inline]
+    fn is_written(self, letters: &str) -> bool {
+        let length = self.nodes.first().map_or(0, |node| node.end - node.start) as usize;
+        length == letters.len() && self.raw() == letters
+    }
+
+    #[inline]
+    fn within(self, kind: Kind) -> Within<'a> {
+        let rest = if self.kind() == kind { &self.nodes[1..] } else { &[] };
+        Within { text: self.text, rest }
+    }
+}
+
+/// What stands in a list or an object, one after another.
+struct Within<'a> {
+    text: &'a str,
+    rest: &'a [Node],
+}
+
+impl<'a> Iterator for Within<'a> {
+    type Item = Json<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Json<'a>> {
+        let size = self.rest.first()?.size;
+        let (nodes, rest) = self.rest.split_at(size as usize);
+        self.rest = rest;
+        Some(Json { text: self.text, nodes })
+    }
+}
+
+/// Goes through a text; nothing is where it is not JSON.
+struct Scanner<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    nodes: &'a mut Vec<Node>,
+}
+
+impl Scanner<'_> {
+    fn value(&mut self, depth: u8) -> Option<()> {
+        self.skip_space();
+        let start = self.at;
+        let kind = match self.next()? {
+            b'"' => return self.text(),
+            b'{' => return self.list(Kind::Object, depth),
+            b'[' => return self.list(Kind::List, depth),
+            b't' => self.rest_of(b"rue", Kind::True)?,
+            b'f' => self.rest_of(b"alse", Kind::False)?,
+            b'n' => self.rest_of(b"ull", Kind::Null)?,
+            first @ (b'-' | b'0'..=b'9') => self.number(first)?,
+            _ => return None,
+        };
+        self.note(kind, start, self.at);
+        Some(())
+    }
+
+    /// The rest of a list or of an object.
+    fn list(&mut self, kind: Kind, depth: u8) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        let closer = if kind == Kind::Object { b'}' } else { b']' };
+        let node = self.nodes.len();
+        self.note(kind, self.at, self.at);
+        self.skip_space();
+        if self.is_next(closer) {
+            return Some(());
+        }
+        loop {
+            if kind == Kind::Object {
+                self.key()?;
+            }
+            self.value(depth)?;
+            self.skip_space();
+            match self.next()? {
+                b',' => {}
+                byte if byte == closer => break,
+                _ => return None,
+            }
+        }
+        self.nodes[node].size = (self.nodes.len() - node) as u32;
+        Some(())
+    }
+
+    fn key(&mut self) -> Option<()> {
+        self.skip_space();
+        self.is_next(b'"').then_some(())?;
+        self.text()?;
+        self.skip_space();
+        self.is_next(b':').then_some(())
+    }
+
+    /// The rest of a text.
+    fn text(&mut self) -> Option<()> {
+        let start = self.at;
+        let mut kind = Kind::Plain;
+        loop {
+            self.at = quote_or_escape(self.bytes, self.at)?;
+            if self.next()? == b'"' {
+                self.note(kind, start, self.at - 1);
+                return Some(());
+            }
+            kind = Kind::Escaped;
+            match self.next()? {
+                b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {}
+                b'u' => {
+                    let digits = self.bytes.get(self.at..self.at + 4)?;
+                    digits.iter().all(u8::is_ascii_hexdigit).then_some(())?;
+                    self.at += 4;
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, kind: Kind, start: usize, end: usize) {
+        // No text is longer than that ([`Outline::read`]).
+        let (start, end) = (start as u32, end as u32);
+        self.nodes.push(Node { kind, start, end, size: 1 });
+    }
+
+    /// The rest of a number.
+    fn number(&mut self, first: u8) -> Option<Kind> {
+        let first = if first == b'-' { self.next()? } else { first };
+        match first {
+            b'0' => {}
+            b'1'..=b'9' => {
+                self.skip_digits();
+            }
+            _ => return None,
+        }
+        if self.is_next(b'.') {
+            self.skip_digits().then_some(())?;
+        }
+        if self.is_next(b'e') || self.is_next(b'E') {
+            let _sign = self.is_next(b'+') || self.is_next(b'-');
+            self.skip_digits().then_some(())?;
+        }
+        Some(Kind::Number)
+    }
+
+    fn rest_of(&mut self, letters: &[u8], kind: Kind) -> Option<Kind> {
+        self.bytes[self.at..].starts_with(letters).then_some(())?;
+        self.at += letters.len();
+        Some(kind)
+    }
+
+    /// Goes past digits; whether there were any.
+    fn skip_digits(&mut self) -> bool {
+        let start = self.at;
+        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+        self.at > start
+    }
+
+    #[inline]
+    fn skip_space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\t' | b'\r') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    #[inline]
+    fn is_next(&mut self, byte: u8) -> bool {
+        let is_next = self.bytes.get(self.at) == Some(&byte);
+        self.at += usize::from(is_next);
+        is_next
+    }
+}
+
+/// Where from `at` on a text ends, or an escape begins. Eight bytes are looked at together, since most
+/// texts are over before a search of another kind has begun.
+fn quote_or_escape(bytes: &[u8], mut at: usize) -> Option<usize> {
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let word = u64::from_le_bytes(*word);
+        let found = zeros(word ^ (ONES * b'"' as u64)) | zeros(word ^ (ONES * b'\\' as u64));
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    let rest = bytes.get(at..)?;
+    Some(at + rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?)
+}
+
+/// A one in each byte.
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+
+/// The highest bit of each byte that is zero. Those above the first may be wrong.
+const fn zeros(word: u64) -> u64 {
+    word.wrapping_sub(ONES) & !word & (ONES << 7)
+}
+
+/// What a text means whose escapes are those of JSON.
+fn unescaped(mut raw: &str) -> String {
+    let mut text = String::with_capacity(raw.len());
+    while let Some((plain, escape)) = raw.split_once('\\') {
+        text.push_str(plain);
+        let mut letters = escape.chars();
+        let letter = letters.next().unwrap_or('\\');
+        raw = letters.as_str();
+        text.push(match letter {
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'u' => {
+                let second = raw.get(4..).and_then(|behind| behind.strip_prefix("\\u"));
+                let units = once(unit(raw)).chain(second.map(unit));
+                let letter = char::decode_utf16(units).next().and_then(Result::ok);
+                let length = 4 + 6 * (letter.map_or(1, char::len_utf16) - 1);
+                raw = raw.get(length..).unwrap_or_default();
+                letter.unwrap_or(char::REPLACEMENT_CHARACTER)
+            }
+            it => it,
+        });
+    }
+    text.push_str(raw);
+    text
+}
+
+/// The half of a letter, or all of it, that stands there in four digits.
+fn unit(digits: &str) -> u16 {
+    let digits = digits.get(..4).unwrap_or_default();
+    u16::from_str_radix(digits, 16).unwrap_or(0xFFFD)
+}
+
+impl fmt::Display for NotJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at byte {}", self.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(text: &str) -> Option<Value> {
+        Outline::default().read(text).ok().map(Json::to_value)
+    }
+
+    #[test]
+    fn values_are_found_by_their_names() {
+        let mut outline = Outline::default();
+        let text =
+            r#" {"a": [1, {"b": "x\ny"}], "n": -1.5e3, "c": {"d": "é"}, "c2": true, "c": 7} "#;
+        let json = outline.read(text).unwrap();
+        let items: Vec<_> = json.get("a").items().collect();
+        assert_eq!(items[0].number(), Some(1));
+        assert_eq!(items[1].get("b").text().as_deref(), Some("x\ny"));
+        assert_eq!((items[1].get("b").word(), items[1].get("b").is_text()), ("", true));
+        assert_eq!((json.get("n").number(), json.get("n").to_value()), (None, json!(-1500.0)));
+        assert_eq!(json.get("c").get("d").word(), "é", "the first holds");
+        assert!(json.get("c2").is_true() && json.get("gone").get("deeper").is_null());
+        let names: Vec<_> = json.fields().map(|(name, _)| name).collect();
+        assert_eq!(names, ["a", "n", "c", "c2", "c"]);
+        assert_eq!(outline.read("\"é\"").unwrap().word(), "é", "room is used again");
+    }
+
+    #[test]
+    fn escapes_mean_what_they_mean() {
+        let table = [
+            (r#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),
+            (r#""a\u00e9\u20AC""#, "aé€"),
+            (r#""\ud83d\ude00!""#, "😀!"),
+            (r#""\ud83d!""#, "\u{FFFD}!"),
+            (r#""\ud83d\n""#, "\u{FFFD}\n"),
+            (r#""\ude00\ud83d""#, "\u{FFFD}\u{FFFD}"),
+            (r#""\ud83d\u0041""#, "\u{FFFD}A"),
+            ("\"a\tb\"", "a\tb"),
+        ];
+        for (text, meant) in table {
+            assert_eq!(read(text), Some(json!(meant)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_told_by_its_place() {
+        for (text, at) in [("", 0), ("{\"a\":", 5), ("[1,]", 4), ("01", 1), ("{} x", 3), ("nul", 1)]
+        {
+            assert_eq!(Outline::default().read(text).unwrap_err(), NotJson { at }, "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_is_limited_as_it_is_by_the_crate() {
+        for depth in [1, 126, 127, 128, 100_000] {
+            let text = "[".repeat(depth) + &"]".repeat(depth);
+            assert_eq!(read(&text), serde_json::from_str(&text).ok(), "{depth}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn texts_are_read_as_the_crate_reads_them(
+            parts in prop::collection::vec(
+                prop::sample::select(vec![
+                    "{", "}", "[", "]", ",", ":", "\"", "\"", "\\", "\\u", "00e9", "d83d", "n", "null",
+                    "true", "false", "-", "0", "12", ".", "e", "E", "+", " ", "\n", "é", "\"a\":",
+                    "\"b\"", "\"a\\n\"", "1.5", "{\"a\":[1,{}]}", "a word that is longer than short",
+                ]),
+                0..24,
+            ),
+        ) {
+            let text = parts.concat();
+            match serde_json::from_str::<Value>(&text) {
+                Ok(value) => prop_assert_eq!(read(&text), Some(value)),
+                Err(_) => {
+                    let lenient = text.contains("\\u") || text.contains('\n');
+                    prop_assert!(lenient || read(&text).is_none(), "{}", text);
+                }
+            }
+        }
+
+        #[test]
+        fn values_are_read_as_the_crate_reads_them(value in values()) {
+            let pretty = serde_json::to_string_pretty(&value).unwrap();
+            for text in [value.to_string(), pretty] {
+                prop_assert_eq!(read(&text), serde_json::from_str(&text).ok());
+            }
+        }
+    }
+
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            (-1e9..1e9).prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                prop::collection::vec((any::<String>(), inner), 0..5)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+}
