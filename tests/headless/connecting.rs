@@ -91,6 +91,24 @@ fn the_limits_of_time_are_those_of_the_configuration() {
 }
 
 #[test]
+fn r37_a_link_that_goes_down_in_the_midst_of_an_answer_costs_one_more_try() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("config.toml", "[timeouts]\nidle = 1\n");
+    let write = json!({"file_path": "made", "content": "x"});
+    for _ in 0..2 {
+        // The call is whole, the answer is not: there is no word of its end.
+        server.reply(Reply::calls("half", &[("c1", "Write", write.clone())]).hanging_after(4));
+    }
+    let ran = desk.ask(&server, &["--yolo", "-p", "make it"]).exits(1);
+    assert!(ran.err.contains("has sent nothing for 1 s"), "{}", ran.told());
+    assert_eq!(ran.err.matches("Trying again").count(), 1, "{}", ran.told());
+    assert!(ran.err.contains("(1 of 1)"), "{}", ran.told());
+    assert!(!desk.path("made").exists(), "nothing of an unfinished answer is done");
+    let [first, second] = &server.chats()[..] else { panic!("{}", ran.told()) };
+    assert_eq!(first.body, second.body, "nothing of it is sent back");
+}
+
+#[test]
 fn r36_a_proxy_of_the_environment_leads_to_the_server() {
     let (desk, tunnel) = (Desk::new(), Tunnel::start());
     desk.write_home("config.toml", &tunnel.ca_file());

@@ -67,6 +67,21 @@ fn an_answer_that_breaks_off_is_not_kept_twice() {
 }
 
 #[test]
+fn r37_what_had_come_before_the_link_went_down_is_struck_out() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("config.toml", "[timeouts]\nidle = 1\n");
+    server.reply(Reply::text("one two three four").hanging_after(3));
+    server.reply(Reply::text("All of it."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("count");
+    slug.wait_for("has sent nothing for 1 s");
+    slug.wait_for("All of it.");
+    assert!(slug.raw().contains("\u{1b}[9m"), "struck out");
+    let [first, second] = &server.chats()[..] else { panic!("{}", slug.raw()) };
+    assert_eq!(first.body["messages"], second.body["messages"], "nothing of it is sent back");
+}
+
+#[test]
 fn clear_begins_a_conversation_without_what_was_said() {
     let (desk, server) = (Desk::new(), ModelServer::start());
     server.reply(Reply::text("Blue."));

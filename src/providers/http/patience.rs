@@ -73,6 +73,14 @@ pub(in crate::providers) struct Asked {
     pub(in crate::providers) site: Site,
     patience: Patience,
     at: Instant,
+    clock: Clock,
+}
+
+/// The clock on the wall, and how often a wait looks at it.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    wall: fn() -> SystemTime,
+    glance: Duration,
 }
 
 /// Why an answer is waited for no longer.
@@ -93,7 +101,8 @@ pub(super) enum Stage {
 impl Asked {
     /// Asked just now.
     pub(in crate::providers) fn now(site: Site, patience: Patience) -> Self {
-        Self { site, patience, at: Instant::now() }
+        let clock = Clock { wall: SystemTime::now, glance: GLANCE };
+        Self { site, patience, at: Instant::now(), clock }
     }
 
     /// Waits for the next piece within all limits. What is there counts before what is over.
@@ -108,7 +117,7 @@ impl Asked {
 
     async fn wait<F: Future>(&self, stage: Stage, piece: F) -> Result<F::Output, Overdue> {
         let mut piece = pin!(piece);
-        let (began, wall) = (Instant::now(), SystemTime::now());
+        let (began, wall) = (Instant::now(), (self.clock.wall)());
         let silent = match stage {
             Stage::NothingYet => self.patience.first_byte.map(|limit| (self.at + limit, limit)),
             Stage::Begun => Some((began + self.patience.idle, self.patience.idle)),
@@ -122,7 +131,7 @@ impl Asked {
                 return Err(Overdue::Total(limit));
             }
             let glance = match self.patience.sleep {
-                AfterSleep::Gone => Some(now + GLANCE),
+                AfterSleep::Gone => Some(now + self.clock.glance),
                 AfterSleep::Lasts => None,
             };
             let ends = [silent.map(|(at, _)| at), total.map(|(at, _)| at), glance];
@@ -131,10 +140,12 @@ impl Asked {
                 return Ok(output);
             }
             let now = Instant::now();
-            if self.patience.sleep == AfterSleep::Gone
-                && slept(wall.elapsed().unwrap_or_default(), now.duration_since(began))
-            {
-                return Err(Overdue::Slept);
+            if self.patience.sleep == AfterSleep::Gone {
+                // A clock that was set back is no sleep.
+                let passed = (self.clock.wall)().duration_since(wall).unwrap_or_default();
+                if slept(passed, now.duration_since(began)) {
+                    return Err(Overdue::Slept);
+                }
             }
             if let Some((at, limit)) = silent
                 && now >= at
@@ -181,6 +192,9 @@ impl Overdue {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
     use crate::providers::http::PlainHttp;
 
@@ -205,6 +219,28 @@ mod tests {
         let told = Overdue::Slept.told("https://api.example.com/v1");
         assert_eq!(told.recovery, Recovery::Retry);
         assert!(told.message.contains("sleep"), "{told}");
+    }
+
+    /// A clock that goes on by an hour from look to look.
+    fn after_a_nap() -> SystemTime {
+        static HOURS: AtomicU64 = AtomicU64::new(0);
+        let hours = HOURS.fetch_add(1, Ordering::Relaxed);
+        SystemTime::UNIX_EPOCH + Duration::from_secs(3600 * hours)
+    }
+
+    #[tokio::test]
+    async fn r37_after_a_sleep_a_stream_from_elsewhere_is_failed_at_once() {
+        let never = Duration::from_secs(3600);
+        let patience = |sleep| Patience { first_byte: None, idle: never, total: None, sleep };
+        let clock = Clock { wall: after_a_nap, glance: Duration::from_millis(1) };
+        let asked = |sleep| Asked { clock, ..Asked::now(Site::default(), patience(sleep)) };
+        let waited = asked(AfterSleep::Gone).wait(Stage::Begun, pending::<()>()).await;
+        assert_eq!(waited, Err(Overdue::Slept));
+        // What has come meanwhile counts first, and a server that slept, too, is waited for.
+        let come = asked(AfterSleep::Gone).wait(Stage::Begun, async { 1 }).await;
+        assert_eq!(come, Ok(1));
+        let slow = tokio::time::sleep(Duration::from_millis(20));
+        assert_eq!(asked(AfterSleep::Lasts).wait(Stage::Begun, slow).await, Ok(()));
     }
 
     #[test]
