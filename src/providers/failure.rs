@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use reqwest::header::HeaderMap;
+use rustls::pki_types::InvalidDnsNameError;
 use secrecy::{ExposeSecret, SecretString};
 
 use self::complaint::Complaint;
@@ -128,6 +129,15 @@ pub fn of_transport(site: &Site, error: &reqwest::Error) -> ProviderError {
     let server = &site.server;
     let chain = plain(&chain(error), site);
     let retry = |message| ProviderError { message, status: None, recovery: Recovery::Retry };
+    if causes(error).any(|it| it.is::<InvalidDnsNameError>()) {
+        return ask(
+            None,
+            format!(
+                "No certificate can be for the host of {server}: its name is too long, or is none. \
+                 Check `endpoint` in ~/.slug/config.toml."
+            ),
+        );
+    }
     if !error.is_connect() {
         return retry(format!("The connection to {server} broke: {chain}."));
     }
@@ -190,8 +200,7 @@ fn by_proxy(site: &Site, proxy: &str, error: &reqwest::Error) -> ProviderError {
 /// An error with all its causes, without addresses, which may hold secrets.
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut parts: Vec<String> = Vec::new();
-    let mut next = Some(error);
-    while let Some(error) = next {
+    for error in causes(error) {
         let text = match error.downcast_ref::<reqwest::Error>() {
             Some(outer) if outer.is_builder() => "the client cannot be built".to_owned(),
             Some(_) => String::new(),
@@ -200,7 +209,6 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
         if !text.is_empty() && !parts.iter().any(|part| part.contains(&text)) {
             parts.push(text);
         }
-        next = error.source();
     }
     if parts.is_empty() { "no reason is given".to_owned() } else { parts.join(": ") }
 }
@@ -235,16 +243,18 @@ fn ask(status: Option<u16>, message: String) -> ProviderError {
 }
 
 fn was_refused(error: &reqwest::Error) -> bool {
-    let mut next: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(error) = next {
-        if let Some(io) = error.downcast_ref::<io::Error>()
-            && io.kind() == io::ErrorKind::ConnectionRefused
-        {
-            return true;
-        }
+    let refused = |io: &io::Error| io.kind() == io::ErrorKind::ConnectionRefused;
+    causes(error).filter_map(|it| it.downcast_ref()).any(refused)
+}
+
+/// An error and what it comes from.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    let mut next = Some(error);
+    std::iter::from_fn(move || {
+        let error = next?;
         next = error.source();
-    }
-    false
+        Some(error)
+    })
 }
 
 /// `text` on one line, capped, without control characters and without the key.

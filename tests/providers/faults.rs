@@ -341,6 +341,18 @@ async fn r37_a_host_that_is_nowhere_is_told_with_what_to_check() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn r37_a_name_that_no_certificate_can_be_for_is_not_tried_again() {
+    let nowhere = format!("https://{}.invalid/v1", "a".repeat(70));
+    for protocol in Protocol::ALL {
+        let endpoint = Endpoint::parse(&nowhere, PlainHttp::LoopbackOnly).unwrap();
+        let error = ask_at(protocol, endpoint, patient()).await.error();
+        assert!(error.message.contains("too long"), "{protocol}: {error}");
+        assert!(error.message.contains("`endpoint`"), "{protocol}: {error}");
+        assert_eq!(error.recovery, Recovery::AskPerson, "{protocol}");
+    }
+}
+
 /// A proxy that answers each request for a way with `answer` and closes.
 fn proxy(answer: &'static str) -> std::net::SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
