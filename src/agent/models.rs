@@ -32,6 +32,8 @@ type Listing = Result<Vec<ModelInfo>, TurnOutcome>;
 pub(super) struct Models {
     known: Vec<ModelInfo>,
     asking: Option<JoinHandle<Listed>>,
+    /// The last answer was a failure that passes.
+    missed: bool,
 }
 
 impl Models {
@@ -69,12 +71,27 @@ impl Drop for Models {
 
 impl Agent {
     pub(super) async fn take_models(&mut self, listed: Listed) {
-        match listed {
+        let error = match listed {
             Ok(models) => {
                 self.models.known = models;
-                self.choose().await;
+                self.models.missed = false;
+                return self.choose().await;
             }
-            Err(error) => self.error(error.message).await,
+            Err(error) => error,
+        };
+        if retry::next(1, &error, Came::Nothing, 0.0) == Next::Stop {
+            return self.error(error.message).await;
+        }
+        let was_missed = std::mem::replace(&mut self.models.missed, true);
+        match self.setup.person {
+            Person::Present if !was_missed => {
+                let text = format!("{} slug asks again with your next message.", error.message);
+                self.events.notice(NoticeLevel::Info, text).await;
+            }
+            // The message that is being sent meets the same failure, and tells it.
+            Person::Present | Person::Absent => {
+                tracing::info!(error = error.message, "the models are not listed yet");
+            }
         }
     }
 
@@ -86,6 +103,9 @@ impl Agent {
         cancel: &CancellationToken,
     ) -> Result<String, TurnOutcome> {
         if let Some(model) = &self.model {
+            if self.models.missed {
+                self.models.ask(&self.setup.services.current().provider);
+            }
             return Ok(model.clone());
         }
         if self.models.known.is_empty() {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use slug_code::agent::{Command, Event, Service, Standing, Start};
-use slug_code::domain::{Effort, ModelName};
+use slug_code::domain::{Effort, ModelName, NoticeLevel};
 use slug_code::providers::{ProviderError, Recovery};
 use slug_code::session::{Entry, LastModels, TurnOutcome};
 
@@ -156,6 +156,21 @@ async fn a_list_that_fails_is_waited_for_as_an_answer_is() {
     // The first failure may have come before the message.
     let tries = tries(&rig);
     assert!(matches!(tries.as_slice(), [1, 2, 3] | [1, 2, 3, 4]), "{tries:?}");
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_fails_in_passing_is_told_quietly_and_asked_for_with_the_next_message() {
+    let scene = Scene { named: Some("test-model"), ..failing(1, Recovery::Retry) };
+    let mut rig = scene.open(Start::New).await;
+    let told = |event: &Event| {
+        matches!(event, Event::Notice { level: NoticeLevel::Info, text } if
+            text == "It is not ready. slug asks again with your next message.")
+    };
+    rig.until("word of it", told).await;
+    play(&scene, [words("awake")]);
+    assert_eq!(rig.turn("hello").await, TurnOutcome::Answered);
+    rig.until("list", |event| matches!(event, Event::ModelChanged { .. })).await;
     rig.close().await;
 }
 
