@@ -95,9 +95,8 @@ impl Meta {
 
     /// Takes one more record in.
     pub(super) fn apply(&mut self, record: &Record) {
-        if record.timestamp > DateTime::UNIX_EPOCH {
-            self.last_used_at = record.timestamp;
-        }
+        // The lines that a fork took over are older than its first.
+        self.last_used_at = self.last_used_at.max(record.timestamp);
         note_title(&mut self.title, &record.entry);
         match &record.entry {
             Entry::Session(header) => self.begin(header),

@@ -421,6 +421,10 @@ async fn a_fork_knows_where_it_parts() {
     let parted = of(id).parted.clone().unwrap();
     assert_eq!((parted.entry, parted.text.as_str()), (records[9].id, "an answer"));
     assert_eq!(of(parent).parted, None);
+    let fork = header("/work");
+    let id = fork.session_id;
+    home.store.fork(parent, None, fork).unwrap();
+    assert_eq!(home.store.list().unwrap()[0].session_id, id, "what was just forked comes first");
 }
 
 /// Does `work` to a session with each call to the disk failing in turn: what was said stays, in the

@@ -513,7 +513,11 @@ fn foot(sidebar: &Sidebar, keys: &Keymap, width: u16) -> Vec<Vec<Span>> {
         Mode::Browsing => {
             let named = keys.hints(Context::Sessions).map(|(key, word)| hint(key, word));
             let undo = sidebar.can_undo().then(|| hint(keys.key(SidebarKey::Undo), "undo"));
-            named.chain(undo).collect()
+            let forks = sidebar.tree.as_ref().is_some_and(|it| it.grouping() == Grouping::Forks);
+            let branches = [(SidebarKey::Compare, "compare"), (SidebarKey::SumUp, "sum up")];
+            let branches = branches.into_iter().filter(|_| forks);
+            let branches = branches.map(|(key, word)| hint(keys.key(key), word));
+            named.chain(branches).chain(undo).collect()
         }
     };
     lines.extend(flowed(&hints, width));
