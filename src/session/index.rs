@@ -7,6 +7,8 @@
 //! line that makes no sense is a session that is not known.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -22,6 +24,8 @@ pub(super) const NAME: &str = "index";
 const STALE: usize = 32;
 /// The first line. One that says something else is of another slug, and is as good as none.
 const FIRST: &str = "slug sessions 1";
+/// As much of it is read for the newest sessions.
+const BEGINNING: u64 = 256 * 1024;
 
 /// How a log looks from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +33,28 @@ pub(super) struct Look {
     len: u64,
     /// Nanoseconds since 1970.
     modified: u64,
+}
+
+/// The sessions that were used last when the file was written, at most so many, from its beginning
+/// alone: what there is to show at once, before it is known what has changed since.
+pub(super) fn newest(path: &Path, count: usize) -> Vec<Meta> {
+    let mut bytes = Vec::new();
+    let read = missing_is_none(File::open(path))
+        .and_then(|file| file.map_or(Ok(0), |file| file.take(BEGINNING).read_to_end(&mut bytes)));
+    if let Err(error) = read {
+        tracing::debug!(path = %path.display(), %error, "index not readable");
+    }
+    sessions(&bytes).take(count).map(|(_, meta)| meta).collect()
+}
+
+/// The sessions in the file's lines. One that is cut off makes no sense and is none.
+fn sessions(bytes: &[u8]) -> impl Iterator<Item = (Look, Meta)> {
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let is_ours = lines.next() == Some(FIRST.as_bytes());
+    lines.filter(move |_| is_ours).filter_map(|line| {
+        let (len, modified, meta) = serde_json::from_slice::<(u64, u64, Meta)>(line).ok()?;
+        Some((Look { len, modified }, meta))
+    })
 }
 
 /// All that is known.
@@ -54,14 +80,7 @@ impl Index {
             None
         });
         let bytes = bytes.unwrap_or_default();
-        let mut lines = bytes.split(|byte| *byte == b'\n');
-        if lines.next() != Some(FIRST.as_bytes()) {
-            return Self::default();
-        }
-        let known = lines.filter_map(|line| {
-            let (len, modified, meta) = serde_json::from_slice::<(u64, u64, Meta)>(line).ok()?;
-            Some((meta.session_id, (Look { len, modified }, meta)))
-        });
+        let known = sessions(&bytes).map(|(look, meta)| (meta.session_id, (look, meta)));
         Self { known: known.collect(), stale: 0 }
     }
 

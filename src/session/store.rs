@@ -148,9 +148,13 @@ impl Store {
 
     /// The same, with those of them that may be open somewhere.
     pub fn listing(&self) -> Result<Listing, StoreError> {
-        let Names { logs, locked } = self.names()?;
         let path = self.sessions.join(index::NAME);
-        let mut index = Index::read(&path);
+        // Each takes as long as the other.
+        let (names, index) = std::thread::scope(|scope| {
+            let index = scope.spawn(|| Index::read(&path));
+            (self.names(), index.join())
+        });
+        let (Names { logs, locked }, mut index) = (names?, index.unwrap_or_default());
         let mut sessions = Vec::with_capacity(logs.len());
         for log in logs {
             let look = Look::new(log.len, log.modified);
@@ -164,6 +168,12 @@ impl Store {
         index.renew(&path, &sessions);
         let sessions = sessions.into_iter().map(|(_, meta)| meta).collect();
         Ok(Listing { sessions, locked })
+    }
+
+    /// The sessions that were used last, as far as that is known at once: some may be gone, or have
+    /// changed. None where there are few sessions.
+    pub fn newest(&self, count: usize) -> Vec<Meta> {
+        index::newest(&self.sessions.join(index::NAME), count)
     }
 
     /// The session of this working folder that was used last.

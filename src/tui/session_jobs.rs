@@ -23,6 +23,8 @@ use super::app::sessions::{
 };
 use super::branch_text;
 
+/// More sessions than a screen has rows, and few enough to be there at once.
+const AT_ONCE: usize = 200;
 /// Nobody looks through more sessions than this; a longer text finds fewer.
 const MOST_SESSIONS: usize = 500;
 /// Characters of a message in a preview.
@@ -43,6 +45,7 @@ pub fn run(store: &Store, grouping: &Path, job: &SessionJob) -> Result<SessionAn
         SessionJob::SumUp { session, beside } => store
             .branch(*session, *beside)
             .map(|branch| SessionAnswer::SummedUp(branch_text::summed_up(&branch))),
+        SessionJob::Newest => Ok(SessionAnswer::Listed(newest(store, grouping))),
         SessionJob::List => list(store, grouping).map(SessionAnswer::Listed),
         SessionJob::Rename { session, title } => {
             store.rename(*session, title).map(|()| SessionAnswer::Changed)
@@ -75,6 +78,11 @@ fn list(store: &Store, grouping: &Path) -> Result<SessionList, StoreError> {
         |session| if locked.contains(&session) { held(store, session) } else { Held::Nowhere };
     let rows = sessions.into_iter().map(|meta| row(held(meta.session_id), meta)).collect();
     Ok(SessionList { rows, now: local(Utc::now()), grouping: Grouping::load(grouping) })
+}
+
+fn newest(store: &Store, grouping: &Path) -> SessionList {
+    let rows = store.newest(AT_ONCE).into_iter().map(|meta| row(Held::Nowhere, meta)).collect();
+    SessionList { rows, now: local(Utc::now()), grouping: Grouping::load(grouping) }
 }
 
 fn held(store: &Store, session: SessionId) -> Held {

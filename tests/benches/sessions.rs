@@ -21,7 +21,7 @@ use slug_code::domain::{EntryId, SessionId, TurnId};
 use slug_code::session::{Entry, MessageEntry, Record, SearchText, SessionHeader, Store};
 use slug_code::tui::app::composer::Composer;
 use slug_code::tui::app::model::Settings;
-use slug_code::tui::app::sessions::{SessionAnswer, SessionJob};
+use slug_code::tui::app::sessions::SessionJob;
 use slug_code::tui::app::status::Status;
 use slug_code::tui::app::{Effect, Model, Msg, update};
 use slug_code::tui::layout::Highlighter;
@@ -106,17 +106,18 @@ fn list_10000(bencher: Bencher) {
     bencher.bench(|| store.list().unwrap());
 }
 
-/// From the key to the frame with the sessions.
-#[divan::bench(sample_count = 20)]
-fn list_10000_on_screen(bencher: Bencher) {
+/// From the key to the frame with the sessions: those that are there at once, and all of them.
+#[divan::bench(sample_count = 20, args = ["newest", "all"])]
+fn list_10000_on_screen(bencher: Bencher, which: &str) {
     let (folder, store) = many();
-    bencher.bench_local(|| Screen::listed(&store, folder.path()));
+    let wanted = if which == "all" { SessionJob::List } else { SessionJob::Newest };
+    bencher.bench_local(|| Screen::listed(&store, folder.path(), &wanted));
 }
 
 #[divan::bench(sample_count = 20)]
 fn a_letter_in_the_filter_of_10000(bencher: Bencher) {
     let (folder, store) = many();
-    let mut screen = Screen::listed(&store, folder.path());
+    let mut screen = Screen::listed(&store, folder.path(), &SessionJob::List);
     screen.press(KeyCode::Char('/'));
     bencher.bench_local(|| {
         screen.press(KeyCode::Char('7'));
@@ -128,7 +129,7 @@ fn a_letter_in_the_filter_of_10000(bencher: Bencher) {
 #[divan::bench(sample_count = 20)]
 fn a_step_in_the_list_of_10000(bencher: Bencher) {
     let (folder, store) = many();
-    let mut screen = Screen::listed(&store, folder.path());
+    let mut screen = Screen::listed(&store, folder.path(), &SessionJob::List);
     bencher.bench_local(|| {
         screen.press(KeyCode::Down);
         screen.draw();
@@ -145,7 +146,7 @@ struct Screen {
 
 impl Screen {
     /// With the list of sessions open.
-    fn listed(store: &Store, folder: &Path) -> Self {
+    fn listed(store: &Store, folder: &Path, wanted: &SessionJob) -> Self {
         let size = (120, 40);
         let settings = Settings { cwd: "/home/me/src/project-3".into(), ..Settings::default() };
         let viewport = Viewport::Fixed(Rect::new(0, 0, size.0, size.1));
@@ -159,9 +160,10 @@ impl Screen {
         screen.draw();
         let key = KeyEvent::new(KeyCode::Char('b'), KeyModifiers::CONTROL);
         for effect in update(&mut screen.model, Msg::Key(key)) {
-            if let Effect::Sessions { id, job: job @ SessionJob::List } = effect {
-                let answer: Result<SessionAnswer, String> =
-                    session_jobs::run(store, &folder.join("grouping.json"), &job);
+            if let Effect::Sessions { id, job } = effect
+                && job == *wanted
+            {
+                let answer = session_jobs::run(store, &folder.join("grouping.json"), &job);
                 update(&mut screen.model, Msg::Sessions { id, answer });
             }
         }

@@ -14,6 +14,8 @@ use super::pager::document::Document;
 /// What is wanted of the sessions on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionJob {
+    /// Those used last, as far as that is known at once.
+    Newest,
     /// All of them, of every folder.
     List,
     /// Gives one a title that is not open here.
@@ -59,7 +61,7 @@ pub enum SessionJob {
 /// What a [`SessionJob`] came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionAnswer {
-    /// To `List`.
+    /// To `Newest` and `List`.
     Listed(SessionList),
     /// To `Rename`, `Trash`, `Restore` and `Group`: it is done.
     Changed,

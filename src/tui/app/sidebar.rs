@@ -59,9 +59,13 @@ pub struct Sidebar {
     folder: PathBuf,
     listed_at: Duration,
     reading: Reading,
+    /// Those that are there at once, while nothing is.
+    at_once: Option<RequestId>,
     selected: usize,
-    /// Whether the person went to it since the query changed.
+    /// Whether the person pressed a key for it since the query changed.
     is_chosen: bool,
+    /// Whether all sessions are there, and not only those that are at once.
+    is_complete: bool,
     top: usize,
     trashed: Vec<SessionRow>,
     changes: VecDeque<Change>,
@@ -171,8 +175,10 @@ impl Sidebar {
             folder,
             listed_at: Duration::ZERO,
             reading: Reading::No,
+            at_once: None,
             selected: 0,
             is_chosen: false,
+            is_complete: false,
             top: 0,
             trashed: Vec::new(),
             changes: VecDeque::new(),
@@ -198,6 +204,9 @@ impl Sidebar {
         self.pane = Pane::Closed;
         self.stop_seeking();
         self.reading = Reading::No;
+        self.at_once = None;
+        self.is_chosen = false;
+        self.is_complete = false;
         self.selected = 0;
         self.top = 0;
     }
@@ -264,6 +273,7 @@ impl Sidebar {
         if keymap::is(ChatKey::Sessions, key) {
             return Step::Close;
         }
+        self.is_chosen = true;
         let step = match &self.mode {
             Mode::Browsing => match keymap::find(keymap::SIDEBAR, key) {
                 Some(command) => self.command(command, around),
@@ -320,6 +330,9 @@ impl Sidebar {
         }
         // A list that is read while something changes would show neither one state nor the other.
         if self.reading == Reading::Wanted && self.changes.is_empty() {
+            if self.tree.is_none() {
+                self.at_once = Some(ask(SessionJob::Newest));
+            }
             self.reading = Reading::Asked(ask(SessionJob::List));
         }
         let selected = self.session().map(|row| row.id);
@@ -336,7 +349,15 @@ impl Sidebar {
 
     /// The answer to a job. One to a request that nobody waits for is stale.
     pub fn answer(&mut self, id: RequestId, answer: Result<SessionAnswer, String>, now: Duration) {
-        if self.reading == Reading::Asked(id) {
+        if self.at_once.take_if(|asked| *asked == id).is_some() {
+            // All of them may have been faster, and a small store knows none at once.
+            if let Ok(SessionAnswer::Listed(list)) = answer
+                && self.tree.is_none()
+                && !list.rows.is_empty()
+            {
+                self.fill(list, now);
+            }
+        } else if self.reading == Reading::Asked(id) {
             self.reading = Reading::No;
             match answer {
                 Ok(SessionAnswer::Listed(list)) => self.fill(list, now),
@@ -361,7 +382,9 @@ impl Sidebar {
     }
 
     fn fill(&mut self, list: SessionList, now: Duration) {
-        let before = self.standing();
+        // What was there at once stood in for all of them.
+        let before = self.standing().filter(|_| self.is_chosen || self.is_complete);
+        self.is_complete = self.reading == Reading::No;
         self.listed_at = now;
         let mut tree = Tree::new(list, &self.folder);
         tree.show(self.scope, &self.query());
@@ -515,9 +538,7 @@ impl Sidebar {
 
     fn filter_key(&mut self, key: &Press<'_>, around: Around<'_>) -> Step {
         let page = isize::try_from(around.page.max(2) - 1).unwrap_or(1);
-        let command = keymap::find(keymap::LIST, key);
-        self.is_chosen |= command.is_some();
-        match command {
+        match keymap::find(keymap::LIST, key) {
             Some(ListKey::Previous) => self.step(-1),
             Some(ListKey::Next) => self.step(1),
             Some(ListKey::PageUp) => self.step(-page),

@@ -54,7 +54,7 @@ fn answer(sidebar: &mut Sidebar, requests: &mut Requests) {
     for effect in sidebar.jobs(requests) {
         let Effect::Sessions { id, job } = effect else { continue };
         let answer = match job {
-            SessionJob::List => SessionAnswer::Listed(week()),
+            SessionJob::Newest | SessionJob::List => SessionAnswer::Listed(week()),
             SessionJob::Preview { .. } => SessionAnswer::Previewed(talk()),
             SessionJob::Rename { .. }
             | SessionJob::Trash { .. }

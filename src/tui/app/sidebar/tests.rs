@@ -550,6 +550,38 @@ fn a_fork_begins_at_the_message_of_the_preview_that_was_gone_to() {
 }
 
 #[test]
+fn the_newest_are_there_at_once_and_all_a_moment_later() {
+    let first = || list(week().rows.into_iter().take(2).collect());
+    let asked = |scene: &mut Scene| {
+        scene.press("ctrl+b");
+        assert_eq!(scene.jobs(), [SessionJob::Newest, SessionJob::List]);
+        let ids = scene.effects.iter().filter_map(|effect| match effect {
+            Effect::Sessions { id, .. } => Some(*id),
+            _ => None,
+        });
+        ids.collect::<Vec<_>>()
+    };
+    let mut scene = Scene::closed(120);
+    let ids = asked(&mut scene);
+    scene.answer(ids[0], Ok(SessionAnswer::Listed(list(Vec::new()))));
+    assert_eq!(scene.model.sidebar.tree, None, "that none is known says nothing");
+    scene.answer(ids[1], Ok(SessionAnswer::Listed(first())));
+    scene.answer(ids[0], Ok(SessionAnswer::Listed(week())));
+    assert_eq!(scene.titles().len(), 2, "all of them were faster");
+    for (key, title) in [(None, "newer still"), (Some("down"), "try sum() instead")] {
+        let mut scene = Scene::closed(120);
+        let ids = asked(&mut scene);
+        scene.answer(ids[0], Ok(SessionAnswer::Listed(first())));
+        assert_eq!(scene.titles().len(), 2);
+        key.map(|key| scene.press(key).jobs());
+        let all = [vec![row(20, "newer still", 1)], week().rows].concat();
+        scene.answer(ids[1], Ok(SessionAnswer::Listed(list(all))));
+        assert_eq!(scene.titles().len(), 11);
+        assert_eq!(scene.selected(), title, "what was chosen stays, else the first is selected");
+    }
+}
+
+#[test]
 fn c_on_one_and_on_another_compares_them() {
     let mut scene = Scene::of(week());
     scene.press("c");
