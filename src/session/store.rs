@@ -172,7 +172,7 @@ impl Store {
 
     /// The sessions that were used last, as far as that is known at once: some may be gone, or have
     /// changed. None where there are few sessions.
-    pub fn newest(&self, count: usize) -> Vec<Meta> {
+    pub fn newest_sessions(&self, count: usize) -> Vec<Meta> {
         index::newest(&self.sessions.join(index::NAME), count)
     }
 

@@ -341,8 +341,8 @@ async fn many_sessions_are_listed_from_the_index() {
     let index = home.dir.path().join("sessions/index");
     assert_eq!(std::fs::read_to_string(&index).unwrap().lines().count(), 41);
     assert_eq!(std::fs::metadata(&index).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(home.store.newest(7), listed[..7]);
-    assert_eq!(home.store.newest(100), listed);
+    assert_eq!(home.store.newest_sessions(7), listed[..7]);
+    assert_eq!(home.store.newest_sessions(100), listed);
     for session in &sessions {
         std::fs::remove_file(home.store.paths(*session).meta()).unwrap();
     }
@@ -394,7 +394,7 @@ async fn few_sessions_have_no_index() {
         home.planted(&lines(&log(6)));
     }
     home.store.list().unwrap();
-    assert_eq!(home.store.newest(7), []);
+    assert_eq!(home.store.newest_sessions(7), []);
     assert!(!home.dir.path().join("sessions/index").exists());
 }
 

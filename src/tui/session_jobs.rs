@@ -81,7 +81,8 @@ fn list(store: &Store, grouping: &Path) -> Result<SessionList, StoreError> {
 }
 
 fn newest(store: &Store, grouping: &Path) -> SessionList {
-    let rows = store.newest(AT_ONCE).into_iter().map(|meta| row(Held::Nowhere, meta)).collect();
+    let rows =
+        store.newest_sessions(AT_ONCE).into_iter().map(|meta| row(Held::Nowhere, meta)).collect();
     SessionList { rows, now: local(Utc::now()), grouping: Grouping::load(grouping) }
 }
 
