@@ -192,6 +192,39 @@ fn sessions_show_as_json_is_the_log() {
 }
 
 #[test]
+fn sessions_export_writes_a_file_without_secrets() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let key = format!("ghp_{}", "a1".repeat(18));
+    server.reply(Reply::text("I see."));
+    let question = format!("is {key} mine?");
+    let ran = desk.ask(&server, &["-p", &question, "--output-format", "json"]).exits(0);
+    let id = ran.json()["session_id"].as_str().unwrap().to_owned();
+    let ran = desk.run(&["sessions", "export", &id, "-o", "out.html"]).exits(0);
+    assert!(ran.err.contains("1 secret was taken out"), "{}", ran.told());
+    let page = desk.read("out.html");
+    assert!(page.starts_with("<!doctype html>") && page.contains("I see."), "{page}");
+    assert!(!page.contains(&key) && page.contains("[redacted: GitHub token]"), "{page}");
+    let text = desk.run(&["sessions", "export", &id, "--no-redact"]).exits(0).out;
+    assert!(text.contains(&key) && text.contains("## You"), "{text}");
+    let value = desk.run(&["sessions", "export", &id, "--format", "json"]).exits(0).json();
+    assert_eq!(value["messages"][1]["content"][0]["text"], "I see.");
+}
+
+#[test]
+fn sessions_import_takes_chat_messages_over_once() {
+    let desk = Desk::new();
+    desk.write("chat.jsonl", "{\"role\":\"user\",\"content\":\"which tea?\"}\n");
+    let tried = desk.run(&["sessions", "import", "chat.jsonl", "--dry-run", "--json"]).exits(0);
+    assert!(desk.run(&["sessions", "list", "--json"]).json().as_array().unwrap().is_empty());
+    let done = desk.run(&["sessions", "import", "chat.jsonl", "--json"]).exits(0).json();
+    assert_eq!((&tried.json(), &done[0]["kind"]), (&done, &json!("chat")));
+    let id = done[0]["session_id"].as_str().unwrap();
+    assert!(desk.run(&["sessions", "show", id]).exits(0).out.contains("which tea?"));
+    let again = desk.run(&["sessions", "import", "chat.jsonl"]).exits(1);
+    assert!(again.err.contains("already"), "{}", again.told());
+}
+
+#[test]
 fn an_unknown_session_exits_with_one_and_says_how_to_find_those_there_are() {
     let desk = Desk::new();
     let ran = desk.run(&["sessions", "show", "0190a1b2-0000-7000-8000-000000000001"]).exits(1);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use serde_json::Value;
 
@@ -160,6 +160,10 @@ pub enum SessionsCommand {
         #[command(flatten)]
         format: Format,
     },
+    /// Write a session as Markdown, as one HTML file or as JSON, without secrets
+    Export(SessionsExport),
+    /// Take over sessions of other tools: slug logs, chat messages, Claude Code, Codex
+    Import(SessionsImport),
     /// Move sessions to the trash
     Delete {
         /// Which sessions; the beginnings of their ids are enough.
@@ -171,6 +175,50 @@ pub enum SessionsCommand {
     },
     /// Remove what nothing needs any more, and pack what nobody has used for long
     Gc(SessionsGc),
+}
+
+/// `slug sessions export …`
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct SessionsExport {
+    /// Which session; the beginning of its id is enough
+    pub id: String,
+    /// In which form; else by the ending of FILE, else Markdown
+    #[arg(long = "format", value_name = "FORM")]
+    pub form: Option<ExportAs>,
+    /// Write into this file instead of printing
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Leave secrets in
+    #[arg(long)]
+    pub no_redact: bool,
+    /// In which form what was done is told.
+    #[command(flatten)]
+    pub format: Format,
+}
+
+/// The forms that a session is exported in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportAs {
+    /// Markdown
+    Md,
+    /// One HTML file
+    Html,
+    /// JSON
+    Json,
+}
+
+/// `slug sessions import …`
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct SessionsImport {
+    /// Files, or folders to look through for them
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Only say what would be taken over
+    #[arg(long)]
+    pub dry_run: bool,
+    /// In which form.
+    #[command(flatten)]
+    pub format: Format,
 }
 
 /// Which sessions are meant.

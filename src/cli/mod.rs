@@ -15,8 +15,8 @@ use clap::{ArgGroup, CommandFactory, Parser, ValueEnum};
 use secrecy::SecretString;
 
 pub use command::{
-    Command, Format, ModelsCommand, ModelsList, PermissionsCommand, PermissionsTest,
-    SessionsCommand, SessionsFilter, SessionsGc, ToolsCommand,
+    Command, ExportAs, Format, ModelsCommand, ModelsList, PermissionsCommand, PermissionsTest,
+    SessionsCommand, SessionsExport, SessionsFilter, SessionsGc, SessionsImport, ToolsCommand,
 };
 pub use exit::Exit;
 pub use generate::{completions, man};

@@ -161,6 +161,18 @@ impl fmt::Display for ContentHash {
     }
 }
 
+impl From<Uuid> for SessionId {
+    fn from(id: Uuid) -> Self {
+        Self(id)
+    }
+}
+
+impl From<Uuid> for EntryId {
+    fn from(id: Uuid) -> Self {
+        Self(id)
+    }
+}
+
 impl FromStr for SessionId {
     type Err = uuid::Error;
 

@@ -11,12 +11,14 @@ mod cold;
 mod disk;
 mod drafts;
 mod entry;
+mod export;
 mod files;
 mod filter;
 mod fold;
 mod folds;
 mod fork;
 mod history;
+mod import;
 mod index;
 mod keep;
 mod line;
@@ -43,10 +45,12 @@ pub use entry::{
     Compaction, Entry, MessageEntry, PermissionEntry, Record, ResultInfo, SessionHeader, TurnEnd,
     TurnOutcome,
 };
+pub use export::{ExportError, ExportForm, Exported, Secrets, export};
 pub use filter::{Facts, Filter, date};
 pub use fold::{CompactionStage, Conversation, compaction_for};
 pub use folds::{KindFolds, PaneName, SessionFolds};
 pub use history::{History, HistoryPage, Prompt};
+pub use import::{ImportError, Imported, ImportedFile, Importing, SourceKind};
 pub use keep::{Freed, Keeping, Kept, Packed, Size, Will};
 pub use lock::Holder;
 pub use log::{LogError, LogHandle};

@@ -3,6 +3,7 @@
 mod gc;
 mod keys;
 mod models;
+mod moving;
 mod permissions;
 mod sessions;
 mod tools;

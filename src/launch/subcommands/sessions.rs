@@ -12,6 +12,7 @@ use crate::domain::{Block, Role, SessionId, Usage};
 use crate::launch::build;
 use crate::launch::ground::Ground;
 use crate::launch::print;
+use crate::launch::subcommands::moving;
 use crate::session::undo::Rewinds;
 use crate::session::{
     Conversation, Entry, Facts, Filter, Found, Meta, Place, Record, SearchText, Spending, Spent,
@@ -79,6 +80,8 @@ pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<
                 writeln!(out, "{session} is now called {}", sanitize(title))?;
             }
         }
+        SessionsCommand::Export(what) => moving::export(&store, what, &mut out)?,
+        SessionsCommand::Import(what) => return moving::import(&store, what, &mut out),
         SessionsCommand::Delete { ids, format } => {
             // A name that means nothing is found before anything is moved.
             let sessions: Vec<SessionId> =

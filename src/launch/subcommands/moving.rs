@@ -1,0 +1,125 @@
+//! `slug sessions export` and `import`: sessions out of the store, and into it.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use serde_json::json;
+use tempfile::NamedTempFile;
+
+use crate::cli::{Exit, ExportAs, SessionsExport, SessionsImport};
+use crate::domain::Image;
+use crate::domain::sanitize::sanitize;
+use crate::launch::print;
+use crate::session::{
+    ExportForm, Imported, ImportedFile, Importing, Secrets, Store, export as write_session,
+};
+
+/// Prints a session or writes it into a file, and says how many secrets were taken out.
+pub(super) fn export(
+    store: &Store,
+    what: &SessionsExport,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    let session = store.resolve(&what.id)?;
+    let form = what.form.unwrap_or_else(|| by_ending(what.output.as_deref()));
+    let secrets = if what.no_redact { Secrets::Kept } else { Secrets::Redacted };
+    // A lost image is said in its place.
+    let bytes_of = |image: &Image| store.blobs().get(&image.hash).ok().flatten();
+    let form = match form {
+        ExportAs::Md => ExportForm::Markdown,
+        ExportAs::Html => ExportForm::Html,
+        ExportAs::Json => ExportForm::Json,
+    };
+    let exported = write_session(&store.read(session)?.records, form, secrets, &bytes_of)?;
+    let redacted = exported.redacted;
+    match &what.output {
+        Some(file) => {
+            write_file(file, &exported.text)
+                .with_context(|| format!("cannot write {}", file.display()))?;
+            if what.format.json {
+                let told = json!({"session_id": session, "file": file, "redacted": redacted});
+                writeln!(out, "{told}")?;
+            } else {
+                let file = file.display().to_string();
+                writeln!(out, "{session} is written to {}", sanitize(&file))?;
+            }
+        }
+        None if what.format.json => {
+            let told = json!({"session_id": session, "text": exported.text, "redacted": redacted});
+            writeln!(out, "{told}")?;
+        }
+        None => out.write_all(exported.text.as_bytes())?,
+    }
+    match (secrets, redacted) {
+        (Secrets::Redacted, 1) => print::complain("1 secret was taken out."),
+        (Secrets::Redacted, 2..) => {
+            print::complain(&format!("{redacted} secrets were taken out."));
+        }
+        (Secrets::Redacted, 0) | (Secrets::Kept, _) => {}
+    }
+    Ok(())
+}
+
+fn by_ending(file: Option<&Path>) -> ExportAs {
+    let ending = file.and_then(Path::extension).map(|ending| ending.to_ascii_lowercase());
+    match ending.as_deref().and_then(|ending| ending.to_str()) {
+        Some("html" | "htm") => ExportAs::Html,
+        Some("json") => ExportAs::Json,
+        Some(_) | None => ExportAs::Md,
+    }
+}
+
+/// Whole or not at all, and for its owner alone; what is no file is written to as it is.
+fn write_file(path: &Path, text: &str) -> std::io::Result<()> {
+    if fs::metadata(path).is_ok_and(|it| !it.is_file()) {
+        return fs::write(path, text);
+    }
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+    let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map(drop).map_err(|failed| failed.error)
+}
+
+/// Takes over what the paths hold, and says of each file what became of it.
+pub(super) fn import(
+    store: &Store,
+    what: &SessionsImport,
+    out: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    let importing = if what.dry_run { Importing::Tried } else { Importing::Done };
+    let here = std::env::current_dir().context("cannot tell the current folder")?;
+    let (mut told, mut exit) = (Vec::new(), Exit::Answered);
+    for path in &what.paths {
+        for ImportedFile { path, outcome } in store.import(path, &here, importing) {
+            let name = path.display().to_string();
+            let name = sanitize(&name);
+            match outcome {
+                Ok(Imported { session, kind, messages, left_out }) => {
+                    if what.format.json {
+                        told.push(json!({
+                            "file": path, "session_id": session, "kind": kind.name(),
+                            "messages": messages, "left_out": left_out,
+                        }));
+                        continue;
+                    }
+                    write!(out, "{session}  {messages:>4} messages  {}  {name}", kind.name())?;
+                    if left_out > 0 {
+                        write!(out, "  ({left_out} lines not understood)")?;
+                    }
+                    writeln!(out)?;
+                }
+                Err(error) => {
+                    exit = Exit::Failed;
+                    print::complain(&format!("{name}: {error}"));
+                    told.push(json!({"file": path, "error": error.to_string()}));
+                }
+            }
+        }
+    }
+    if what.format.json {
+        writeln!(out, "{}", json!(told))?;
+    }
+    Ok(exit)
+}

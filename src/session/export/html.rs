@@ -1,0 +1,190 @@
+//! A session as one HTML file, which asks nobody for anything.
+//!
+//! Every text passes [`escape`] or the Markdown writer, and both make control characters visible
+//! first. HTML in a message is shown and not obeyed, an image that it names becomes a link, and a
+//! link leads to http, https and mail alone.
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+
+use crate::domain::sanitize::{sanitize, strip_ansi};
+use crate::domain::{Image, LineTag, Role};
+
+use super::markdown::sign;
+use super::page::{Call, Page, Part, Said, Seen, time};
+
+/// What stands around the messages. Its holes are `{title}`, `{facts}` and `{messages}`, in order.
+const TEMPLATE: &str = include_str!("../../../assets/export.html");
+
+type BytesOf<'a> = &'a dyn Fn(&Image) -> Option<Vec<u8>>;
+
+/// The whole file.
+pub(super) fn write(page: &Page<'_>, bytes_of: BytesOf<'_>) -> String {
+    let mut out = String::with_capacity(TEMPLATE.len() * 2);
+    let mut rest = TEMPLATE;
+    for (hole, fill) in [
+        ("{title}", Fill::Title),
+        ("{title}", Fill::Title),
+        ("{facts}", Fill::Facts),
+        ("{messages}", Fill::Messages),
+    ] {
+        let Some((before, behind)) = rest.split_once(hole) else { break };
+        out.push_str(before);
+        match fill {
+            Fill::Title => out.push_str(&escape(&page.title)),
+            Fill::Facts => facts(&mut out, page),
+            Fill::Messages => {
+                page.said.iter().for_each(|said| message(&mut out, said, bytes_of));
+            }
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+enum Fill {
+    Title,
+    Facts,
+    Messages,
+}
+
+// Writing to a text never fails.
+fn facts(out: &mut String, page: &Page<'_>) {
+    for (name, value) in &page.facts {
+        let _ = write!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", escape(value));
+    }
+}
+
+fn message(out: &mut String, said: &Said<'_>, bytes_of: BytesOf<'_>) {
+    let (class, who) = match said.role {
+        Role::User => ("you", "You"),
+        Role::Assistant => ("slug", "slug"),
+    };
+    let at = said.at.to_rfc3339();
+    let _ = write!(
+        out,
+        "<article class=\"{class}\"><header><b>{who}</b><time datetime=\"{at}\">{}</time>",
+        time(said.at)
+    );
+    for about in [said.model, said.cost.as_deref()].into_iter().flatten() {
+        let _ = write!(out, "<span>{}</span>", escape(about));
+    }
+    out.push_str("</header>\n");
+    for part in &said.parts {
+        match part {
+            Part::Text(text) => markdown(out, text),
+            Part::Shell(text) => pre(out, &escape(&strip_ansi(text))),
+            Part::Image(image) => picture(out, image, bytes_of),
+            Part::Thinking(text) => {
+                out.push_str("<details class=\"thinking\"><summary>Thinking</summary>");
+                markdown(out, text);
+                out.push_str("</details>\n");
+            }
+            Part::Call(call) => pane(out, call),
+        }
+    }
+    out.push_str("</article>\n");
+}
+
+fn pane(out: &mut String, call: &Call<'_>) {
+    let class = if call.went_wrong() { "call failed" } else { "call" };
+    let _ = write!(
+        out,
+        "<details class=\"{class}\"><summary><b>{}</b> <code>{}</code><span>{}</span></summary>",
+        escape(call.name),
+        escape(&call.gist()),
+        escape(&call.outcome())
+    );
+    if let Some(input) = call.input() {
+        pre(out, &escape(&input));
+    }
+    match call.seen() {
+        Some(Seen::Text(text)) => pre(out, &escape(&strip_ansi(text))),
+        Some(Seen::Diff(lines)) => {
+            let lines: String = lines.iter().map(|(tag, text)| diff_line(*tag, text)).collect();
+            pre(out, &lines);
+        }
+        None => {}
+    }
+    out.push_str("</details>\n");
+}
+
+fn diff_line(tag: LineTag, text: &str) -> String {
+    let class = match tag {
+        LineTag::Context => "same",
+        LineTag::Removed => "gone",
+        LineTag::Added => "new",
+    };
+    format!("<span class=\"{class}\">{}{}\n</span>", sign(tag), escape(text))
+}
+
+fn pre(out: &mut String, escaped: &str) {
+    let _ = writeln!(out, "<pre>{escaped}</pre>");
+}
+
+fn picture(out: &mut String, image: &Image, bytes_of: BytesOf<'_>) {
+    let name = escape(&image.to_string());
+    let _ = match bytes_of(image) {
+        Some(bytes) => {
+            let kind = image.media_type.name();
+            let bytes = STANDARD.encode(bytes);
+            writeln!(out, "<img alt=\"{name}\" src=\"data:{kind};base64,{bytes}\">")
+        }
+        None => writeln!(out, "<p>({name}, which is no longer kept)</p>"),
+    };
+}
+
+/// A text for any place in the file, attributes included.
+fn escape(text: &str) -> String {
+    let text = sanitize(text);
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn markdown(out: &mut String, text: &str) {
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let text = sanitize(text);
+    out.push_str("<div class=\"text\">");
+    html::push_html(out, Parser::new_ext(&text, options).map(harmless));
+    out.push_str("</div>\n");
+}
+
+/// A piece of Markdown that can do nothing but be read.
+fn harmless(event: Event<'_>) -> Event<'_> {
+    match event {
+        Event::Html(html) | Event::InlineHtml(html) => Event::Text(html),
+        Event::Start(Tag::HtmlBlock) => Event::Start(Tag::Paragraph),
+        Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::Paragraph),
+        Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+            Event::InlineHtml(link(&dest_url))
+        }
+        Event::End(TagEnd::Link | TagEnd::Image) => Event::InlineHtml("</a>".into()),
+        other => other,
+    }
+}
+
+fn link(url: &str) -> CowStr<'static> {
+    let leads_out = ["http://", "https://", "mailto:"].into_iter().any(|scheme| {
+        url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    });
+    if leads_out {
+        format!("<a href=\"{}\" rel=\"noopener noreferrer\">", escape(url)).into()
+    } else {
+        format!("<a title=\"{}\">", escape(url)).into()
+    }
+}

@@ -1,0 +1,94 @@
+//! A session as a text that can be passed on: Markdown, one HTML file, or JSON.
+//!
+//! Pure: records in, text out. What was said is taken from all messages that are in force, also
+//! those that a compaction no longer sends; what the person took back is left out, and so is, of
+//! what people read, what slug put beside their words. Secrets are taken out before anything is written, so that no form can forget it.
+
+mod html;
+mod json;
+mod markdown;
+mod page;
+mod secrets;
+
+use serde_json::Value;
+
+use crate::domain::Image;
+
+use super::undo::Rewinds;
+use super::{Entry, Record};
+
+use page::Page;
+use secrets::Redaction;
+
+/// In which form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportForm {
+    /// For people and for other tools.
+    Markdown,
+    /// One file for a browser, which asks nobody for anything.
+    Html,
+    /// For programs.
+    Json,
+}
+
+/// What becomes of secrets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Secrets {
+    /// A word stands in their place.
+    Redacted,
+    /// They are written as they are.
+    Kept,
+}
+
+/// A session, written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exported {
+    /// The text of the file.
+    pub text: String,
+    /// How many secrets were taken out.
+    pub redacted: usize,
+}
+
+/// Why a session could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("a record of the session cannot be written: {0}")]
+pub struct ExportError(#[from] serde_json::Error);
+
+/// Writes a session. `bytes_of` gives the bytes of an image that are kept.
+pub fn export(
+    records: &[Record],
+    form: ExportForm,
+    secrets: Secrets,
+    bytes_of: &dyn Fn(&Image) -> Option<Vec<u8>>,
+) -> Result<Exported, ExportError> {
+    let mut redaction = Redaction::default();
+    let rewinds = Rewinds::of(records);
+    let told = records.iter().enumerate().filter_map(|(at, record)| {
+        (rewinds.is_live(at) && is_told(&record.entry)).then_some(record)
+    });
+    let mut values: Vec<Value> = told.map(serde_json::to_value).collect::<Result<_, _>>()?;
+    if secrets == Secrets::Redacted {
+        values = values.into_iter().map(|value| redaction.json(value)).collect();
+    }
+    let text = match form {
+        ExportForm::Json => json::write(values)?,
+        ExportForm::Markdown => markdown::write(&Page::of(&clean(values)?)),
+        ExportForm::Html => html::write(&Page::of(&clean(values)?), bytes_of),
+    };
+    Ok(Exported { text, redacted: redaction.count })
+}
+
+/// Whether an entry says anything to somebody else.
+fn is_told(entry: &Entry) -> bool {
+    matches!(
+        entry,
+        Entry::Session(_) | Entry::Message(_) | Entry::Title { .. } | Entry::Model { .. }
+    )
+}
+
+fn clean(values: Vec<Value>) -> Result<Vec<Record>, serde_json::Error> {
+    values.into_iter().map(serde_json::from_value).collect()
+}
+
+#[cfg(test)]
+mod tests;

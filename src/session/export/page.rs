@@ -1,0 +1,240 @@
+//! A session as people read it: who said what, with each call and its result in one place.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+
+use crate::domain::{
+    Block, CallId, CallInput, Display, Image, LineTag, Money, Role, ToolCall, ToolStatus,
+};
+use crate::session::title::title_after;
+use crate::session::{Conversation, Entry, MessageEntry, Record, SessionHeader};
+
+/// All that is written.
+pub(super) struct Page<'a> {
+    pub(super) title: String,
+    pub(super) header: Option<&'a SessionHeader>,
+    /// What it all took, in words.
+    pub(super) facts: Vec<(&'static str, String)>,
+    pub(super) said: Vec<Said<'a>>,
+}
+
+/// One message.
+pub(super) struct Said<'a> {
+    pub(super) role: Role,
+    pub(super) at: DateTime<Utc>,
+    pub(super) model: Option<&'a str>,
+    pub(super) cost: Option<String>,
+    pub(super) parts: Vec<Part<'a>>,
+}
+
+/// A piece of a message.
+pub(super) enum Part<'a> {
+    /// Markdown.
+    Text(&'a str),
+    /// A command that the person ran, with its output.
+    Shell(&'a str),
+    Image(&'a Image),
+    Thinking(&'a str),
+    Call(Call<'a>),
+}
+
+/// A call and what came of it. A result whose call is not there has a name alone.
+pub(super) struct Call<'a> {
+    pub(super) name: &'a str,
+    pub(super) call: Option<&'a ToolCall>,
+    pub(super) result: Option<&'a MessageEntry>,
+}
+
+/// What is to be seen of a result.
+pub(super) enum Seen<'a> {
+    /// The text.
+    Text(&'a str),
+    /// Lines with the side each is on.
+    Diff(Vec<(LineTag, &'a str)>),
+}
+
+/// The arguments that say best what a call is about.
+const TELLING: [&str; 7] =
+    ["command", "file_path", "path", "pattern", "query", "url", "description"];
+
+impl<'a> Page<'a> {
+    pub(super) fn of(records: &'a [Record]) -> Self {
+        let header = records.iter().find_map(|record| {
+            if let Entry::Session(header) = &record.entry { Some(header) } else { None }
+        });
+        let said = said(records);
+        Self {
+            title: title_after(records).unwrap_or_else(|| "A session".into()),
+            header,
+            facts: facts(records, header, said.len()),
+            said,
+        }
+    }
+}
+
+impl<'a> Call<'a> {
+    /// What it was asked to do, in one line.
+    pub(super) fn gist(&self) -> String {
+        let input = match self.call.map(|call| &call.input) {
+            Some(CallInput::Valid(input)) => {
+                let named = TELLING.iter().filter_map(|name| input.get(name));
+                let all = input.as_object().into_iter().flat_map(|fields| fields.values());
+                named.chain(all).find_map(|value| value.as_str()).unwrap_or_default()
+            }
+            Some(CallInput::Invalid(text)) => text,
+            None => "",
+        };
+        let line = input.lines().next().unwrap_or_default();
+        let end = line.char_indices().nth(100).map_or(line.len(), |(at, _)| at);
+        line[..end].to_owned()
+    }
+
+    /// How it went, in a few words.
+    pub(super) fn outcome(&self) -> String {
+        let Some(result) = self.result else { return "no result".into() };
+        let info = result.result.as_ref();
+        let summary = info.and_then(|info| info.summary.clone());
+        let status = match info.map(|info| info.status) {
+            Some(ToolStatus::Failed) => "failed",
+            Some(ToolStatus::Denied) => "denied",
+            Some(ToolStatus::Cancelled) => "cancelled",
+            Some(ToolStatus::Done) => "",
+            None if is_error(result) => "failed",
+            None => "",
+        };
+        match summary {
+            Some(summary) if status.is_empty() => summary,
+            Some(summary) => format!("{status}: {summary}"),
+            None => status.into(),
+        }
+    }
+
+    /// Whether it went wrong.
+    pub(super) fn went_wrong(&self) -> bool {
+        self.result.is_some_and(is_error)
+    }
+
+    /// Its arguments as text.
+    pub(super) fn input(&self) -> Option<String> {
+        match &self.call?.input {
+            CallInput::Valid(input) => {
+                Some(serde_json::to_string_pretty(input).unwrap_or_else(|_| input.to_string()))
+            }
+            CallInput::Invalid(text) => Some(text.clone()),
+        }
+    }
+
+    pub(super) fn seen(&self) -> Option<Seen<'a>> {
+        let result = self.result?;
+        let display = result.result.as_ref().and_then(|info| info.display.as_ref());
+        match display {
+            Some(Display::Diff(diff)) => {
+                let lines = diff.lines().map(|(_, line)| (line.tag, line.text.as_str()));
+                return Some(Seen::Diff(lines.collect()));
+            }
+            Some(Display::Terminal { text }) => return Some(Seen::Text(text)),
+            None => {}
+        }
+        result.content.iter().find_map(|block| {
+            if let Block::ToolResult { content, .. } = block {
+                Some(Seen::Text(content))
+            } else {
+                None
+            }
+        })
+    }
+}
+
+fn is_error(result: &MessageEntry) -> bool {
+    result.content.iter().any(|block| matches!(block, Block::ToolResult { is_error: true, .. }))
+}
+
+fn facts(
+    records: &[Record],
+    header: Option<&SessionHeader>,
+    said: usize,
+) -> Vec<(&'static str, String)> {
+    let conversation = Conversation::of(records);
+    let mut facts = Vec::new();
+    if let Some(header) = header {
+        facts.push(("folder", header.cwd.display().to_string()));
+    }
+    let models: Vec<String> = conversation
+        .spending
+        .by_model()
+        .iter()
+        .map(|row| conversation.spending.name(row))
+        .collect();
+    match (models.is_empty(), conversation.model) {
+        (false, _) => facts.push(("model", models.join(", "))),
+        (true, Some(model)) => facts.push(("model", model)),
+        (true, None) => {}
+    }
+    if let (Some(first), Some(last)) = (records.first(), records.last()) {
+        facts.push(("from", time(first.timestamp)));
+        facts.push(("to", time(last.timestamp)));
+    }
+    facts.push(("messages", said.to_string()));
+    let cost = records.iter().filter_map(|record| {
+        if let Entry::Message(said) = &record.entry { said.cost } else { None }
+    });
+    let cost = cost.fold(0_u64, |sum, cost| sum.saturating_add(cost.nanos()));
+    if cost > 0 {
+        facts.push(("cost", Money::from_nanos(cost).to_string()));
+    }
+    facts
+}
+
+/// A moment, as it is written.
+pub(super) fn time(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// All messages but results, which are with their calls.
+fn said(records: &[Record]) -> Vec<Said<'_>> {
+    let mut said: Vec<Said<'_>> = Vec::new();
+    let mut open: HashMap<&CallId, (usize, usize)> = HashMap::new();
+    for record in records {
+        let Entry::Message(message) = &record.entry else { continue };
+        let mut now = Said {
+            role: message.role,
+            at: record.timestamp,
+            model: message.model.as_deref(),
+            cost: message.cost.map(|cost| cost.to_string()),
+            parts: Vec::new(),
+        };
+        for block in &message.content {
+            let part = match block {
+                Block::Text { text } => Part::Text(text),
+                Block::Context { name, text } if name == "shell" => Part::Shell(text),
+                Block::Image(image) => Part::Image(image),
+                Block::Thinking { thinking, .. } if !thinking.trim().is_empty() => {
+                    Part::Thinking(thinking)
+                }
+                Block::Context { .. } | Block::Thinking { .. } | Block::Sealed { .. } => continue,
+                Block::ToolUse(call) => {
+                    open.insert(&call.id, (said.len(), now.parts.len()));
+                    Part::Call(Call { name: &call.name, call: Some(call), result: None })
+                }
+                Block::ToolResult { tool_use_id, .. } => {
+                    let place = open.remove(tool_use_id);
+                    if let Some((at, part)) = place
+                        && let Some(said) = said.get_mut(at)
+                        && let Some(Part::Call(call)) = said.parts.get_mut(part)
+                    {
+                        call.result = Some(message);
+                        continue;
+                    }
+                    let name = message.result.as_ref().map_or("tool", |info| info.name.as_str());
+                    Part::Call(Call { name, call: None, result: Some(message) })
+                }
+            };
+            now.parts.push(part);
+        }
+        if !now.parts.is_empty() {
+            said.push(now);
+        }
+    }
+    said
+}

@@ -1,0 +1,127 @@
+//! What is found as a secret, and what is not.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn clean(text: &str) -> String {
+    Redaction::default().text(text)
+}
+
+/// Secrets as they stand in texts, with the part that must go.
+fn planted() -> Vec<(String, String)> {
+    let long = "Z9x8Y7w6V5u4T3s2R1q0Z9x8Y7w6V5u4T3s2R1q0";
+    let whole = |text: String| (text.clone(), text);
+    vec![
+        whole(format!("sk-ant-api03-{long}")),
+        whole(format!("ghp_{long}")),
+        whole(format!("github_pat_{long}")),
+        whole("AKIAIOSFODNN7EXAMPLE".into()),
+        whole(format!("AIza{long}")),
+        whole(format!("xoxb-{long}")),
+        whole(format!("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.{long}")),
+        (
+            format!(
+                "-----BEGIN RSA PRIVATE KEY-----\n{long}\n{long}\n-----END RSA PRIVATE KEY-----"
+            ),
+            long.into(),
+        ),
+        (format!("Authorization: Bearer {long}"), long.into()),
+        (format!("authorization: Basic {long}"), long.into()),
+        (format!("export STRIPE_SECRET={long}"), long.into()),
+        ("DB_PASSWORD=hunter2!".into(), "hunter2!".into()),
+        (format!("GITHUB_TOKEN: \"{long}\""), long.into()),
+        (format!("{{\"api_key\": \"{long}\"}}"), long.into()),
+        (format!("{{\\\"apiKey\\\": \\\"{long}\\\"}}"), long.into()),
+        (format!("deploy --token {long}"), long.into()),
+        (format!("postgres://me:{long}@db/x"), long.into()),
+    ]
+}
+
+#[test]
+fn each_known_shape_goes() {
+    for (text, secret) in planted() {
+        let clean = clean(&text);
+        assert!(!clean.contains(&secret) && clean.contains("[redacted: "), "{text} -> {clean}");
+    }
+}
+
+#[test]
+fn what_it_was_is_said() {
+    for (text, expected) in [
+        ("export API_KEY=abc123 # mine", "export API_KEY=[redacted: secret] # mine"),
+        ("Authorization: Bearer abcdefgh1", "Authorization: [redacted: authorization]"),
+        ("id AKIAIOSFODNN7EXAMPLE.", "id [redacted: AWS key]."),
+        ("\u{1b}[32mAKIAIOSFODNN7EXAMPLE\u{1b}[0m", "[redacted: AWS key]"),
+        (r#"{"a":"x\nAKIAIOSFODNN7EXAMPLE"}"#, r#"{"a":"x\n[redacted: AWS key]"}"#),
+        ("https://me:pass@host/", "https://me:[redacted: password]@host/"),
+    ] {
+        assert_eq!(clean(text), expected);
+    }
+}
+
+#[test]
+fn ordinary_text_and_code_stay() {
+    for text in [
+        "ask-me-anything-about-something",
+        "the bearer of news, the bearer instruments",
+        "let token = lexer.next();",
+        "if token == other { }",
+        "token::Kind::Open",
+        "key=lambda pair: pair[1]",
+        "MAX_TOKENS=4096",
+        "TOKEN=$GITHUB_TOKEN curl",
+        "password: String,",
+        "git checkout 0123456789abcdef0123456789abcdef01234567",
+        "-----BEGIN PUBLIC KEY-----\nMII\n-----END PUBLIC KEY-----",
+        "größer ≥ 2, http://localhost:8000/v1",
+    ] {
+        assert_eq!(clean(text), text);
+    }
+}
+
+#[test]
+fn a_field_that_says_it_is_secret_goes_whatever_it_holds() {
+    let mut redaction = Redaction::default();
+    let value =
+        json!({"env": {"DB_PASSWORD": "pw", "PATH": "/bin"}, "max_tokens": 5, "password": ""});
+    let expected = json!({
+        "env": {"DB_PASSWORD": "[redacted: secret]", "PATH": "/bin"}, "max_tokens": 5, "password": "",
+    });
+    assert_eq!((redaction.json(value), redaction.count), (expected, 1));
+}
+
+#[test]
+fn a_private_key_over_the_lines_of_a_diff_goes_whole() {
+    let line = |text: &str| json!({"tag": "added", "text": text});
+    let lines =
+        ["a", "-----BEGIN PRIVATE KEY-----", "MIIEvQIBADAN", "-----END PRIVATE KEY-----", "b"];
+    let mut redaction = Redaction::default();
+    let clean = redaction.json(json!({"lines": lines.map(line)}));
+    let expected = ["a", "[redacted: private key]", "", "", "b"].map(line);
+    assert_eq!((clean, redaction.count), (json!({"lines": expected}), 1));
+}
+
+proptest! {
+    #[test]
+    fn no_planted_secret_survives_between_other_texts(
+        which in prop::collection::vec((0..17_usize, "[ ,.;a-z\\n]{0,12}[ \\n]"), 1..8),
+    ) {
+        let planted = planted();
+        let text: String =
+            which.iter().map(|(at, between)| format!("{}\n{between}", planted[*at].0)).collect();
+        let clean = clean(&text);
+        for (at, _) in which {
+            prop_assert!(!clean.contains(&planted[at].1), "{text:?} -> {clean:?}");
+        }
+    }
+
+    #[test]
+    fn any_text_is_read(
+        text in "\\PC{0,40}((KEY|token|sk-|eyJ|://|=|:|@|\"|-----BEGIN |\n)\\PC{0,9}){0,9}",
+    ) {
+        let clean = clean(&text);
+        prop_assert!(clean.is_empty() == strip_ansi(&text).is_empty());
+    }
+}

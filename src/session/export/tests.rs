@@ -1,0 +1,173 @@
+//! Sessions, written in each form.
+
+use serde_json::Value;
+
+use crate::domain::{
+    Block, CallId, CallInput, Diff, Display, Image, MediaType, Message, Role, ToolCall, ToolStatus,
+};
+use crate::session::samples::{every_kind, header, record, result, says, user};
+use crate::session::{MessageEntry, ResultInfo};
+
+use super::*;
+
+const FORMS: [ExportForm; 3] = [ExportForm::Markdown, ExportForm::Html, ExportForm::Json];
+
+fn written(entries: Vec<Entry>, form: ExportForm) -> Exported {
+    let records: Vec<Record> = entries.into_iter().map(|entry| record(1, entry)).collect();
+    export(&records, form, Secrets::Redacted, &|_| Some(b"bytes".to_vec())).unwrap()
+}
+
+fn bash(id: &str, command: &str) -> Entry {
+    let input = CallInput::Valid(serde_json::json!({"command": command}));
+    let call = ToolCall { id: CallId::new(id), name: "Bash".into(), input };
+    let content = vec![Block::ToolUse(call)];
+    Entry::Message(MessageEntry::new(Message { role: Role::Assistant, content }))
+}
+
+fn answered(id: &str, content: &str, display: Option<Display>) -> Entry {
+    let Entry::Message(said) = result(id, content) else { panic!("a message") };
+    let status = ToolStatus::Done;
+    let info = ResultInfo {
+        name: "Bash".into(),
+        status,
+        summary: Some("exit 0".into()),
+        display,
+        elapsed_ms: 1,
+        kept: None,
+    };
+    Entry::Message(MessageEntry { result: Some(info), ..said })
+}
+
+#[test]
+fn every_kind_of_record_can_be_written() {
+    for form in FORMS {
+        let text = written(every_kind(), form).text;
+        assert!(text.contains("The cart") && text.contains("qwen"), "{text}");
+    }
+}
+
+#[test]
+fn markdown_folds_a_call_with_its_result() {
+    let entries = vec![
+        Entry::Session(header("/work")),
+        user("Look\u{1b}[31m here"),
+        bash("c1", "ls"),
+        answered("c1", "a ``` b", None),
+        bash("c1", "pwd"),
+        says("**Done.**"),
+    ];
+    let text = written(entries, ExportForm::Markdown).text;
+    for expected in [
+        "# Look",
+        "- folder: /work\n",
+        "## You\n",
+        "<summary>Bash · ls · exit 0</summary>",
+        "````\na ``` b\n````",
+        "<summary>Bash · pwd · no result</summary>",
+        "\n**Done.**\n",
+    ] {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn html_obeys_nothing_that_was_said() {
+    let bad = "<script>alert(1)</script> <img src=x onerror=y>\n\n<div onclick=z>\n\n\
+        [a](javascript:alert(2)) [b](https://example.org/\"x) ![c](http://example.org/c.png) \u{202e}";
+    let entries = vec![
+        Entry::Session(header("/wo<b>rk")),
+        user(bad),
+        Entry::Title { title: "</title><script>{messages}".into() },
+        bash("c1", "</pre><script>"),
+        answered("c1", "</details><script>", None),
+        says(bad),
+    ];
+    let text = written(entries, ExportForm::Html).text;
+    assert_eq!(text.matches("<script").count(), 1, "{text}");
+    for absent in ["<img", "<div onclick", "href=\"javascript", "<b>rk", "\u{202e}", "src=\"http"] {
+        assert!(!text.contains(absent), "{absent} in {text}");
+    }
+    for present in [
+        "&lt;/title&gt;&lt;script&gt;{messages}",
+        "<a href=\"https://example.org/&quot;x\" rel=\"noopener noreferrer\">b</a>",
+        "default-src 'none'",
+    ] {
+        assert!(text.contains(present), "{present} in {text}");
+    }
+}
+
+#[test]
+fn html_colours_a_diff_and_holds_its_images() {
+    let diff = Diff::between("/work/a", "old\n", "n<w\n");
+    let image = Image::new("shot.png", MediaType::Png, (8, 6), b"bytes");
+    let content = vec![Block::Image(image)];
+    let entries = vec![
+        Entry::Message(MessageEntry::new(Message { role: Role::User, content })),
+        bash("c1", "edit"),
+        answered("c1", "ok", Some(Display::Diff(diff))),
+    ];
+    let text = written(entries, ExportForm::Html).text;
+    for expected in [
+        "<span class=\"gone\">-old\n</span><span class=\"new\">+n&lt;w\n</span>",
+        "src=\"data:image/png;base64,Ynl0ZXM=\"",
+    ] {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+}
+
+#[test]
+fn json_has_the_session_and_the_blocks_of_its_messages() {
+    let entries = vec![
+        Entry::Session(header("/work")),
+        user("hello"),
+        bash("c1", "ls"),
+        answered("c1", "a", None),
+        Entry::Title { title: "Mine".into() },
+    ];
+    let value: Value = serde_json::from_str(&written(entries, ExportForm::Json).text).unwrap();
+    assert_eq!(value["version"], 1);
+    assert_eq!(
+        (&value["session"]["cwd"], &value["session"]["title"]),
+        (&"/work".into(), &"Mine".into())
+    );
+    let kinds: Vec<&str> = value["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["content"][0]["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["text", "tool_use", "tool_result"]);
+}
+
+#[test]
+fn secrets_go_in_every_form_and_every_place() {
+    let key = format!("sk-{}", "Z9".repeat(12));
+    let pem = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----\n";
+    let thinking = Block::Thinking { thinking: format!("it is {key}"), signature: None };
+    let said = Message { role: Role::Assistant, content: vec![thinking] };
+    let image = Image::new(&format!("{key}.png"), MediaType::Png, (8, 6), b"bytes");
+    let shown = Message { role: Role::User, content: vec![Block::Image(image)] };
+    let terminal = Display::Terminal { text: format!("TOKEN=\u{1b}[31mabc-{key}\u{1b}[0m") };
+    let entries = || {
+        vec![
+            Entry::Session(header(&format!("/work/{key}"))),
+            user(&format!("use {key}")),
+            Entry::Message(MessageEntry::new(shown.clone())),
+            Entry::Message(MessageEntry::new(said.clone())),
+            bash("c1", &format!("curl -H 'Authorization: Bearer {key}'")),
+            answered("c1", &key, Some(terminal.clone())),
+            bash("c2", "cat key"),
+            answered("c2", pem, Some(Display::Diff(Diff::between("/k", "", pem)))),
+            Entry::Title { title: format!("about {key}") },
+        ]
+    };
+    for form in FORMS {
+        let Exported { text, redacted } = written(entries(), form);
+        assert!(!text.contains(&key) && !text.contains("MIIEvQ"), "{text}");
+        assert!(text.contains("[redacted: API key]") && redacted >= 8, "{redacted}: {text}");
+    }
+    let records: Vec<Record> = entries().into_iter().map(|entry| record(1, entry)).collect();
+    let kept = export(&records, ExportForm::Json, Secrets::Kept, &|_| None).unwrap();
+    assert!(kept.text.contains(&key) && kept.redacted == 0);
+}

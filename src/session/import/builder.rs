@@ -1,0 +1,260 @@
+//! Makes the records of a log from what other tools wrote down.
+//!
+//! Ids, turns and the pairing of results with calls are settled here, whatever the source is.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::mem;
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::domain::{Block, CallId, EntryId, Message, Role, SessionId, ToolStatus, TurnId, Usage};
+use crate::session::{Entry, MessageEntry, Record, ResultInfo, SessionHeader};
+
+use super::recognise::Source;
+use super::{SourceKind, Tally};
+
+/// What is known of a session besides what was said.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known {
+    /// Its id here, once it is settled.
+    pub(super) session: Option<SessionId>,
+    /// Its id there.
+    pub(super) source_id: Option<String>,
+    pub(super) cwd: Option<PathBuf>,
+    pub(super) model: Option<String>,
+    pub(super) provider: Option<String>,
+    pub(super) title: Option<String>,
+    pub(super) created: Option<DateTime<Utc>>,
+}
+
+/// A response that may not be whole yet.
+struct Pending {
+    key: Option<String>,
+    at: DateTime<Utc>,
+    said: MessageEntry,
+}
+
+/// Takes what was said, in order, and hands on records.
+pub(super) struct Builder<'a> {
+    pub(super) known: Known,
+    sink: &'a mut dyn FnMut(&Record) -> io::Result<()>,
+    at: Option<DateTime<Utc>>,
+    turn: TurnId,
+    records: u32,
+    /// The tools of the calls that have no result yet.
+    calls: HashMap<CallId, String>,
+    pending: Option<Pending>,
+    tally: Tally,
+}
+
+impl Known {
+    /// The session's id here: the same for the same source.
+    pub(super) fn session_id(&self, kind: SourceKind, source: &Source) -> io::Result<SessionId> {
+        let mut hasher = Sha256::new().chain_update(kind.name()).chain_update(b"\n");
+        match &self.source_id {
+            Some(id) => hasher.update(id),
+            None => drop(io::copy(&mut File::open(source.file())?, &mut hasher)?),
+        }
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&hasher.finalize()[..16]);
+        Ok(session_id(bytes))
+    }
+
+    /// The id that is settled.
+    pub(super) fn session(&self) -> SessionId {
+        self.session.unwrap_or_else(|| session_id([0; 16]))
+    }
+
+    /// The first line of the log, which says where it is from.
+    pub(super) fn first_line(&self, kind: SourceKind) -> io::Result<Vec<u8>> {
+        let provider = match kind {
+            SourceKind::ClaudeCode => "anthropic",
+            SourceKind::Codex => "openai",
+            SourceKind::Chat | SourceKind::Slug => "imported",
+        };
+        let header = SessionHeader {
+            session_id: self.session(),
+            version: SessionHeader::VERSION,
+            cwd: self.cwd.clone().unwrap_or_default(),
+            model: self.model.clone().unwrap_or_default(),
+            provider: self.provider.clone().unwrap_or_else(|| provider.into()),
+            forked_from: None,
+        };
+        let record = Record {
+            id: entry_id(self.session(), self.created, 0),
+            timestamp: self.created.unwrap_or_default(),
+            turn: TurnId(0),
+            entry: Entry::Session(header),
+        };
+        let mut value = serde_json::to_value(record)?;
+        if let Value::Object(fields) = &mut value {
+            fields.insert("imported_from".into(), kind.name().into());
+        }
+        let mut line = serde_json::to_vec(&value)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(known: Known, sink: &'a mut dyn FnMut(&Record) -> io::Result<()>) -> Self {
+        Self {
+            at: known.created,
+            known,
+            sink,
+            turn: TurnId(0),
+            records: 1,
+            calls: HashMap::new(),
+            pending: None,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Counts something that is not understood.
+    pub(super) fn leave_out(&mut self) {
+        self.tally.left_out += 1;
+    }
+
+    /// When what follows was said: RFC 3339, or seconds or milliseconds since 1970.
+    pub(super) fn time(&mut self, value: &Value) {
+        let Some(at) = moment(value) else { return };
+        self.known.created = Some(self.known.created.map_or(at, |created| created.min(at)));
+        self.at = Some(at);
+    }
+
+    /// When it was said, unless the source knows better.
+    pub(super) fn time_if_none(&mut self, at: DateTime<Utc>) {
+        self.at.get_or_insert(at);
+    }
+
+    /// Whether a call waits for its result.
+    pub(super) fn waits_for(&self, call: &str) -> bool {
+        self.calls.contains_key(&CallId::new(call))
+    }
+
+    /// Something that the person said.
+    pub(super) fn user(&mut self, content: Vec<Block>) -> io::Result<()> {
+        if content.is_empty() {
+            return Ok(());
+        }
+        self.flush()?;
+        self.turn = self.turn.next();
+        let message = MessageEntry::new(Message { role: Role::User, content });
+        self.push_message(self.now(), message)
+    }
+
+    /// A response, or a part of one: parts with the same key are put together.
+    pub(super) fn assistant(
+        &mut self,
+        key: Option<&str>,
+        content: Vec<Block>,
+        model: Option<&str>,
+        usage: Option<Usage>,
+    ) -> io::Result<()> {
+        if content.is_empty() {
+            return Ok(());
+        }
+        for block in &content {
+            if let Block::ToolUse(call) = block {
+                self.calls.insert(call.id.clone(), call.name.clone());
+            }
+        }
+        if let Some(model) = model {
+            self.known.model.get_or_insert_with(|| model.to_owned());
+        }
+        if let Some(pending) = &mut self.pending
+            && pending.key.is_some()
+            && pending.key.as_deref() == key
+        {
+            pending.said.content.extend(content);
+            pending.said.usage = usage.or(pending.said.usage);
+            return Ok(());
+        }
+        self.flush()?;
+        let message = MessageEntry::new(Message { role: Role::Assistant, content });
+        let said = MessageEntry { model: model.map(str::to_owned), usage, ..message };
+        self.pending = Some(Pending { key: key.map(str::to_owned), at: self.now(), said });
+        Ok(())
+    }
+
+    /// What came of a call. A result without its call is left out.
+    pub(super) fn result(&mut self, call: &str, content: String, is_error: bool) -> io::Result<()> {
+        let call = CallId::new(call);
+        let Some(name) = self.calls.remove(&call) else {
+            self.leave_out();
+            return Ok(());
+        };
+        self.flush()?;
+        let status = if is_error { ToolStatus::Failed } else { ToolStatus::Done };
+        let block = Block::ToolResult { tool_use_id: call, content, is_error };
+        let message = MessageEntry::new(Message { role: Role::User, content: vec![block] });
+        let result =
+            ResultInfo { name, status, summary: None, display: None, elapsed_ms: 0, kept: None };
+        self.push_message(self.now(), MessageEntry { result: Some(result), ..message })
+    }
+
+    /// Hands on what waits, and tells what is known.
+    pub(super) fn finish(mut self) -> io::Result<(Known, Tally)> {
+        self.flush()?;
+        if let Some(title) = self.known.title.take() {
+            self.push(self.now(), Entry::Title { title: title.clone() })?;
+            self.known.title = Some(title);
+        }
+        let created = self.known.created.or(self.at);
+        Ok((Known { created, ..self.known }, self.tally))
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.at.unwrap_or_default()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let Some(Pending { at, said, .. }) = mem::take(&mut self.pending) else { return Ok(()) };
+        self.push_message(at, said)
+    }
+
+    fn push_message(&mut self, at: DateTime<Utc>, said: MessageEntry) -> io::Result<()> {
+        self.tally.messages += 1;
+        self.push(at, Entry::Message(said))
+    }
+
+    fn push(&mut self, timestamp: DateTime<Utc>, entry: Entry) -> io::Result<()> {
+        let id = entry_id(self.known.session(), Some(timestamp), self.records);
+        self.records = self.records.saturating_add(1);
+        let turn = self.turn.max(TurnId(1));
+        (self.sink)(&Record { id, timestamp, turn, entry })
+    }
+}
+
+/// An id that grows with time and with the number of the record.
+fn entry_id(session: SessionId, at: Option<DateTime<Utc>>, number: u32) -> EntryId {
+    let digest = Sha256::new()
+        .chain_update(session.to_string())
+        .chain_update(number.to_le_bytes())
+        .finalize();
+    let [a, b, c, d] = number.to_be_bytes();
+    let bytes = [0, 0, 0, a, b, c, d, digest[0], digest[1], digest[2]];
+    let millis = at.unwrap_or_default().timestamp_millis().clamp(0, (1 << 48) - 1);
+    let id = uuid::Builder::from_unix_timestamp_millis(millis.unsigned_abs(), &bytes);
+    EntryId::from(id.into_uuid())
+}
+
+fn session_id(bytes: [u8; 16]) -> SessionId {
+    SessionId::from(uuid::Builder::from_custom_bytes(bytes).into_uuid())
+}
+
+fn moment(value: &Value) -> Option<DateTime<Utc>> {
+    if let Some(text) = value.as_str() {
+        return DateTime::parse_from_rfc3339(text).ok().map(DateTime::into);
+    }
+    let number = value.as_f64().filter(|number| *number > 0.0)?;
+    // Seconds of our days have ten digits, milliseconds thirteen.
+    let millis = if number < 1e11 { number * 1000.0 } else { number };
+    #[allow(clippy::cast_possible_truncation, reason = "clamped to what a time can be")]
+    DateTime::from_timestamp_millis(millis.min(4e12) as i64)
+}

@@ -1,0 +1,44 @@
+//! A file of JSON objects, a line at a time.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use serde_json::Value;
+
+/// A longer line is passed over.
+const LONGEST: usize = 64 << 20;
+
+/// The lines that have something on them.
+pub(super) struct Lines {
+    reader: BufReader<File>,
+    line: Vec<u8>,
+}
+
+impl Lines {
+    pub(super) fn open(file: &Path) -> io::Result<Self> {
+        Ok(Self { reader: BufReader::new(File::open(file)?), line: Vec::new() })
+    }
+
+    /// The next line: an object, or `None` where it is no object.
+    pub(super) fn next(&mut self) -> io::Result<Option<Option<Value>>> {
+        loop {
+            self.line.clear();
+            let mut part = (&mut self.reader).take(LONGEST as u64 + 1);
+            if part.read_until(b'\n', &mut self.line)? == 0 {
+                return Ok(None);
+            }
+            if self.line.len() > LONGEST {
+                if !self.line.ends_with(b"\n") {
+                    self.reader.skip_until(b'\n')?;
+                }
+                return Ok(Some(None));
+            }
+            let line = self.line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.line);
+            if !line.trim_ascii().is_empty() {
+                let value = serde_json::from_slice(line).ok();
+                return Ok(Some(value.filter(Value::is_object)));
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Tells what a file is, by what is in it.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::domain::SessionId;
+
+use super::SourceKind;
+use super::lines::Lines;
+
+/// As many lines are looked at.
+const LOOK: usize = 50;
+/// A single value that is longer is no session.
+const LONGEST_WHOLE: u64 = 512 << 20;
+/// Folders in folders that are looked through.
+const DEEPEST: usize = 12;
+
+const HISTORY: &str = "history.jsonl";
+const METADATA: &str = "metadata.json";
+
+/// What is to be read, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A log of slug's own.
+    Slug { file: PathBuf, session: SessionId },
+    /// A message, or the like, on each line.
+    Lines { file: PathBuf, metadata: Option<PathBuf>, kind: SourceKind },
+    /// One JSON value with all messages.
+    Whole { file: PathBuf },
+}
+
+impl Source {
+    pub(super) fn kind(&self) -> SourceKind {
+        match self {
+            Self::Slug { .. } => SourceKind::Slug,
+            Self::Lines { kind, .. } => *kind,
+            Self::Whole { .. } => SourceKind::Chat,
+        }
+    }
+
+    /// The file with the messages.
+    pub(super) fn file(&self) -> &Path {
+        match self {
+            Self::Slug { file, .. } | Self::Lines { file, .. } | Self::Whole { file } => file,
+        }
+    }
+}
+
+/// Whether a folder is one session.
+pub(super) fn is_session_folder(path: &Path) -> bool {
+    path.join(HISTORY).is_file() && path.join(METADATA).is_file()
+}
+
+/// The files and folders below `path` that may be sessions, in the order of their names. Links
+/// are not followed.
+pub(super) fn below(path: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    look_through(path, DEEPEST, &mut found);
+    found
+}
+
+fn look_through(path: &Path, deeper: usize, found: &mut Vec<PathBuf>) {
+    if is_session_folder(path) {
+        return found.push(path.to_owned());
+    }
+    // A folder that may not be read has nothing for us.
+    let mut entries: Vec<_> = fs::read_dir(path).into_iter().flatten().flatten().collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let Ok(kind) = entry.file_type() else { continue };
+        let path = entry.path();
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        if kind.is_dir() && deeper > 0 {
+            look_through(&path, deeper - 1, found);
+        } else if kind.is_file() && matches!(ending, Some("jsonl" | "json")) {
+            found.push(path);
+        }
+    }
+}
+
+/// What `path` is; `None` where it is nothing that is known.
+pub(super) fn source(path: &Path) -> io::Result<Option<Source>> {
+    if is_session_folder(path) {
+        let file = path.join(HISTORY);
+        let kind = SourceKind::Chat;
+        return Ok(Some(Source::Lines { file, metadata: Some(path.join(METADATA)), kind }));
+    }
+    if !fs::metadata(path)?.is_file() {
+        return Ok(None);
+    }
+    let file = path.to_owned();
+    let mut lines = Lines::open(path)?;
+    for number in 0..LOOK {
+        match lines.next()? {
+            None => break,
+            Some(None) if number == 0 => return whole(path),
+            Some(None) => {}
+            Some(Some(value)) if number == 0 && messages(&value).is_some() => return whole(path),
+            Some(Some(value)) => {
+                if let Some(session) = slug(&value).filter(|_| number == 0) {
+                    return Ok(Some(Source::Slug { file, session }));
+                }
+                if let Some(kind) = by_line(&value) {
+                    return Ok(Some(Source::Lines { file, metadata: None, kind }));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn whole(path: &Path) -> io::Result<Option<Source>> {
+    let mut file = File::open(path)?;
+    let mut first = [0; 64];
+    let length = file.read(&mut first)?;
+    let first = first[..length].trim_ascii_start();
+    if !matches!(first.first(), Some(b'{' | b'[')) || file.metadata()?.len() > LONGEST_WHOLE {
+        return Ok(None);
+    }
+    let value = super::whole(path)?;
+    let looks_like_one = messages(&value).is_some_and(|messages| {
+        messages.iter().take(LOOK).any(|message| message["role"].is_string())
+    });
+    Ok(looks_like_one.then(|| Source::Whole { file: path.to_owned() }))
+}
+
+/// The messages of a session that is one value.
+pub(super) fn messages(value: &Value) -> Option<&Vec<Value>> {
+    value.as_array().or_else(|| value.get("messages")?.as_array())
+}
+
+fn slug(value: &Value) -> Option<SessionId> {
+    let is_one = value["type"] == "session" && value["version"].is_u64();
+    value["session_id"].as_str().filter(|_| is_one)?.parse().ok()
+}
+
+fn by_line(value: &Value) -> Option<SourceKind> {
+    let name = value["type"].as_str();
+    let is_codex = matches!(
+        name,
+        Some("session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted")
+    );
+    if is_codex && value["payload"].is_object() {
+        return Some(SourceKind::Codex);
+    }
+    let is_claude = matches!(name, Some("user" | "assistant")) && value["message"].is_object();
+    if is_claude && (value["uuid"].is_string() || value["sessionId"].is_string()) {
+        return Some(SourceKind::ClaudeCode);
+    }
+    value["role"].is_string().then_some(SourceKind::Chat)
+}

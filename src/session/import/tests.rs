@@ -1,0 +1,391 @@
+//! Sessions of other tools, taken over.
+
+use std::fs;
+
+use proptest::prelude::*;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::domain::{Block, ContentHash, Role};
+use crate::session::samples::{header, lines, record, user};
+use crate::session::{Entry, Loaded, MessageEntry};
+
+use super::*;
+
+struct Place {
+    home: TempDir,
+    store: Store,
+}
+
+impl Place {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        let store = Store::new(at("sessions"), at("trash"), at("blobs"));
+        fs::create_dir(at("there")).unwrap();
+        Self { home, store }
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.home.path().join("there").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn import(&self, path: &Path) -> Result<Imported, ImportError> {
+        let mut found = self.store.import(path, Path::new("/here"), Importing::Done);
+        assert_eq!(found.len(), 1);
+        found.remove(0).outcome
+    }
+
+    /// What the values, a line each, are in the store.
+    fn imported(&self, values: &[Value]) -> (Imported, Loaded) {
+        let text: String = values.iter().map(|value| format!("{value}\n")).collect();
+        let imported = self.import(&self.file("session.jsonl", text)).unwrap();
+        (imported, self.store.read(imported.session).unwrap())
+    }
+}
+
+fn said(loaded: &Loaded) -> Vec<&MessageEntry> {
+    assert!(loaded.notices.is_empty(), "{:?}", loaded.notices);
+    let message = |record: &'_ Record| matches!(record.entry, Entry::Message(_));
+    let messages = loaded.records.iter().filter(|record| message(record));
+    messages
+        .filter_map(
+            |record| if let Entry::Message(said) = &record.entry { Some(said) } else { None },
+        )
+        .collect()
+}
+
+/// Each message in a line: who, and the blocks.
+fn told(loaded: &Loaded) -> Vec<String> {
+    let block = |block: &Block| match block {
+        Block::Text { text } => text.clone(),
+        Block::Thinking { thinking, .. } => format!("({thinking})"),
+        Block::ToolUse(call) => {
+            let input = serde_json::to_value(call).unwrap()["input"].to_string();
+            format!("{}:{}{input}", call.id, call.name)
+        }
+        Block::ToolResult { tool_use_id, content, is_error } => {
+            format!("{tool_use_id}={content}{}", if *is_error { "!" } else { "" })
+        }
+        Block::Context { .. } | Block::Image(_) | Block::Sealed { .. } => "?".into(),
+    };
+    let line = |said: &&MessageEntry| {
+        let who = match said.role {
+            Role::User => '>',
+            Role::Assistant => '<',
+        };
+        let blocks: Vec<String> = said.content.iter().map(block).collect();
+        format!("{who} {}", blocks.join(" | "))
+    };
+    said(loaded).iter().map(line).collect()
+}
+
+fn header_of(loaded: &Loaded) -> (&Path, &str) {
+    let header = loaded.header.as_ref().unwrap();
+    (&header.cwd, &header.model)
+}
+
+#[test]
+fn openai_messages_become_a_session_with_calls_and_results() {
+    let place = Place::new();
+    let call = json!({"id": "c1", "type": "function",
+        "function": {"name": "ls", "arguments": "{\"path\":\".\"}"}});
+    let (imported, loaded) = place.imported(&[
+        json!({"role": "system", "content": "be good"}),
+        json!({"role": "user", "content": "list"}),
+        json!({"role": "assistant", "content": null, "reasoning_content": "hm", "tool_calls": [call]}),
+        json!({"role": "tool", "tool_call_id": "c1", "content": "a.txt"}),
+        json!({"role": "tool", "tool_call_id": "c9", "content": "stray"}),
+        json!({"role": "assistant", "content": [{"type": "text", "text": "one file"}]}),
+        json!({"role": "user", "content": [{"type": "image_url"}, {"type": "text", "text": "thanks"}]}),
+    ]);
+    assert_eq!(
+        told(&loaded),
+        ["> list", "< (hm) | c1:ls{\"path\":\".\"}", "> c1=a.txt", "< one file", "> thanks"]
+    );
+    assert_eq!((imported.kind, imported.messages, imported.left_out), (SourceKind::Chat, 5, 2));
+    assert_eq!(header_of(&loaded).0, Path::new("/here"));
+    let turns: Vec<u32> = loaded.records.iter().map(|record| record.turn.0).collect();
+    assert_eq!(turns, [0, 1, 1, 1, 1, 2]);
+    assert!(loaded.records.windows(2).all(|two| two[0].id < two[1].id));
+}
+
+#[test]
+fn anthropic_messages_become_a_session_with_calls_and_results() {
+    let place = Place::new();
+    let (_, loaded) = place.imported(&[
+        json!({"role": "user", "content": [{"type": "text", "text": "list"}]}),
+        json!({"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "hm", "signature": "s"},
+            {"type": "tool_use", "id": "t1", "name": "ls", "input": {}},
+            {"type": "tool_use", "id": "t2", "name": "ls", "input": {"a": 1}}]}),
+        json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "t2", "content": [{"type": "text", "text": "b"}]},
+            {"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": true}]}),
+        json!({"role": "assistant", "content": "done"}),
+    ]);
+    assert_eq!(
+        told(&loaded),
+        ["> list", "< (hm) | t1:ls{} | t2:ls{\"a\":1}", "> t2=b", "> t1=no!", "< done"]
+    );
+}
+
+#[test]
+fn of_a_claude_code_file_the_main_chain_is_taken() {
+    let place = Place::new();
+    let line = |kind: &str, uuid: &str, parent: Option<&str>, message: Value| {
+        json!({"type": kind, "uuid": uuid, "parentUuid": parent, "isSidechain": false,
+            "sessionId": "s-1", "cwd": "/work/web", "timestamp": "2025-06-01T10:00:00.000Z",
+            "message": message})
+    };
+    let response = |id: &str, block: Value| {
+        json!({"id": id, "role": "assistant", "model": "claude-sonnet-4", "content": [block],
+            "usage": {"input_tokens": 3, "cache_read_input_tokens": 4, "output_tokens": 5}})
+    };
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "ls"}});
+    let result = |id: &str| {
+        json!({"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": id, "content": "out"}]})
+    };
+    let mut side = line("user", "x", None, json!({"role": "user", "content": "side"}));
+    side["isSidechain"] = true.into();
+    let (imported, loaded) = place.imported(&[
+        json!({"type": "summary", "summary": "The web", "leafUuid": "f"}),
+        line("user", "a", None, json!({"role": "user", "content": "begin"})),
+        line("user", "b0", Some("a"), json!({"role": "user", "content": "taken back"})),
+        side,
+        line(
+            "assistant",
+            "b",
+            Some("a"),
+            response("m1", json!({"type": "text", "text": "two calls"})),
+        ),
+        line("assistant", "c", Some("b"), response("m1", call("t1"))),
+        line("assistant", "d", Some("c"), response("m1", call("t2"))),
+        line("user", "e1", Some("c"), result("t1")),
+        line("user", "e2", Some("d"), result("t2")),
+        json!({"type": "file-history-snapshot", "messageId": "x"}),
+        json!({"type": "of tomorrow"}),
+        line("assistant", "f", Some("e2"), response("m2", json!({"type": "text", "text": "end"}))),
+    ]);
+    let calls = "t1:Bash{\"command\":\"ls\"} | t2:Bash{\"command\":\"ls\"}";
+    assert_eq!(
+        told(&loaded),
+        ["> begin", &format!("< two calls | {calls}"), "> t1=out", "> t2=out", "< end"]
+    );
+    assert_eq!((imported.kind, imported.left_out), (SourceKind::ClaudeCode, 1));
+    assert_eq!(header_of(&loaded), (Path::new("/work/web"), "claude-sonnet-4"));
+    assert_eq!(loaded.records[0].timestamp.to_rfc3339(), "2025-06-01T10:00:00+00:00");
+    let usage = said(&loaded)[1].usage.unwrap();
+    assert_eq!((usage.input, usage.cache_read, usage.output), (7, 4, 5));
+    let titles = loaded.records.iter().filter(|it| matches!(it.entry, Entry::Title { .. }));
+    assert_eq!(titles.count(), 1);
+}
+
+#[test]
+fn a_codex_rollout_becomes_a_session() {
+    let place = Place::new();
+    let item = |payload: Value| json!({"timestamp": "2025-10-01T08:00:00Z", "type": "response_item", "payload": payload});
+    let text = |role: &str, kind: &str, text: &str| {
+        item(json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]}))
+    };
+    let (imported, loaded) = place.imported(&[
+        json!({"timestamp": "2025-10-01T07:00:00Z", "type": "session_meta", "payload": {"id": "r-1",
+            "timestamp": "2025-10-01T07:00:00Z", "cwd": "/work/api", "model_provider": "openai"}}),
+        json!({"type": "turn_context", "payload": {"model": "gpt-5-codex"}}),
+        text("developer", "input_text", "rules"),
+        text("user", "input_text", "<environment_context>x</environment_context>"),
+        text("user", "input_text", "test it"),
+        json!({"type": "event_msg", "payload": {"type": "user_message", "message": "test it"}}),
+        item(json!({"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]})),
+        item(json!({"type": "function_call", "name": "shell", "call_id": "c1",
+            "arguments": "{\"command\":[\"ls\"]}"})),
+        item(json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": "c2",
+            "input": "*** Begin Patch"})),
+        item(json!({"type": "function_call_output", "call_id": "c1",
+            "output": "{\"output\":\"no\",\"metadata\":{\"exit_code\":1}}"})),
+        item(json!({"type": "custom_tool_call_output", "call_id": "c2", "output": "ok"})),
+        text("assistant", "output_text", "done"),
+    ]);
+    assert_eq!(
+        told(&loaded),
+        [
+            "> test it",
+            "< (hm) | c1:shell{\"command\":[\"ls\"]} | c2:apply_patch{\"input\":\"*** Begin Patch\"}",
+            "> c1=no!",
+            "> c2=ok",
+            "< done",
+        ]
+    );
+    assert_eq!((imported.kind, imported.left_out), (SourceKind::Codex, 0));
+    assert_eq!(header_of(&loaded), (Path::new("/work/api"), "gpt-5-codex"));
+}
+
+#[test]
+fn a_folder_with_history_and_metadata_is_one_session() {
+    let place = Place::new();
+    place.file("s/history.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\n");
+    let metadata = json!({"id": "7", "title": "Greeting", "model": "m", "created": 1_700_000_000});
+    let metadata = place.file("s/metadata.json", metadata.to_string());
+    let imported = place.import(metadata.parent().unwrap()).unwrap();
+    let loaded = place.store.read(imported.session).unwrap();
+    assert_eq!(told(&loaded), ["> hi"]);
+    assert_eq!(header_of(&loaded).1, "m");
+    assert_eq!(loaded.records[0].timestamp.timestamp(), 1_700_000_000);
+    assert!(matches!(&loaded.records[2].entry, Entry::Title { title } if title == "Greeting"));
+}
+
+#[test]
+fn a_session_in_one_json_file_is_taken_over() {
+    let place = Place::new();
+    let value = json!({"id": "8", "title": "T", "messages": [{"role": "user", "content": "hi"}]});
+    for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
+        let place = Place::new();
+        let imported = place.import(&place.file("s.json", text)).unwrap();
+        assert_eq!(told(&place.store.read(imported.session).unwrap()), ["> hi"]);
+    }
+    assert!(matches!(
+        place.import(&place.file("package.json", "{\"name\": \"x\"}")),
+        Err(ImportError::NotASession)
+    ));
+}
+
+#[test]
+fn a_log_of_slugs_is_copied_byte_by_byte_and_once() {
+    let place = Place::new();
+    let records = [record(0, Entry::Session(header("/w"))), record(1, user("hi"))];
+    let bytes = lines(&records);
+    let file = place.file("log.jsonl", &bytes);
+    let imported = place.import(&file).unwrap();
+    assert_eq!(fs::read(place.store.log_path(imported.session)).unwrap(), bytes);
+    assert!(matches!(place.import(&file), Err(ImportError::Store(StoreError::Exists(_)))));
+}
+
+#[test]
+fn what_is_there_already_is_not_taken_over_twice_and_a_trial_writes_nothing() {
+    let place = Place::new();
+    let file = place.file("a.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\nnot json\n");
+    let tried = place.store.import(&file, Path::new("/here"), Importing::Tried);
+    let tried = *tried[0].outcome.as_ref().unwrap();
+    assert!(place.store.list().unwrap().is_empty());
+    assert_eq!(place.import(&file).unwrap(), tried);
+    assert_eq!(tried.left_out, 1);
+    let copy = place.file("b.jsonl", fs::read(&file).unwrap());
+    assert!(matches!(place.import(&copy), Err(ImportError::Store(StoreError::Exists(_)))));
+}
+
+#[test]
+fn a_folder_is_looked_through_and_what_is_no_session_is_passed_over() {
+    let place = Place::new();
+    place.file("x/a.jsonl", "{\"role\":\"user\",\"content\":\"a\"}\n");
+    place.file("x/y/b.jsonl", "{\"role\":\"user\",\"content\":\"b\"}\n");
+    place.file("x/package.json", "{}");
+    place.file("x/notes.jsonl", "[1]\n");
+    let there = place.home.path().join("there");
+    let found = place.store.import(&there, Path::new("/here"), Importing::Done);
+    assert_eq!(found.iter().filter(|file| file.outcome.is_ok()).count(), 2);
+    assert_eq!(found.len(), 2);
+}
+
+#[test]
+fn what_was_exported_as_json_can_be_taken_over() {
+    let place = Place::new();
+    let records = [record(0, Entry::Session(header("/w"))), record(1, user("hi"))];
+    let exported = crate::session::export(
+        &records,
+        crate::session::ExportForm::Json,
+        crate::session::Secrets::Redacted,
+        &|_| None,
+    );
+    let imported = place.import(&place.file("e.json", exported.unwrap().text)).unwrap();
+    let loaded = place.store.read(imported.session).unwrap();
+    assert_eq!((told(&loaded), header_of(&loaded).0), (vec!["> hi".to_owned()], Path::new("/w")));
+}
+
+fn some_value() -> impl Strategy<Value = Value> {
+    let words = vec![
+        "user",
+        "assistant",
+        "tool",
+        "text",
+        "tool_use",
+        "tool_result",
+        "response_item",
+        "session",
+        "session_meta",
+        "message",
+        "function_call",
+        "c1",
+        "",
+    ];
+    let leaf = prop_oneof![
+        prop::sample::select(words).prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        Just(Value::Null),
+    ];
+    let names = vec![
+        "type",
+        "role",
+        "content",
+        "message",
+        "payload",
+        "uuid",
+        "parentUuid",
+        "sessionId",
+        "id",
+        "name",
+        "input",
+        "text",
+        "tool_calls",
+        "tool_call_id",
+        "tool_use_id",
+        "call_id",
+        "output",
+        "timestamp",
+        "messages",
+        "summary",
+        "session_id",
+        "version",
+    ];
+    leaf.prop_recursive(4, 40, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((prop::sample::select(names.clone()), inner), 0..6).prop_map(
+                |fields| {
+                    Value::Object(fields.into_iter().map(|(name, it)| (name.into(), it)).collect())
+                }
+            ),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_bytes_make_it_fail_otherwise_than_by_saying_so(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let place = Place::new();
+        let _ = place.import(&place.file("a.jsonl", &bytes));
+        prop_assert!(place.home.path().join("there/a.jsonl").is_file());
+    }
+
+    #[test]
+    fn whatever_the_lines_hold_what_is_written_can_be_read(
+        values in prop::collection::vec(some_value(), 1..12),
+    ) {
+        let place = Place::new();
+        let text: String = values.iter().map(|value| format!("{value}\n")).collect();
+        let hash = ContentHash::of(text.as_bytes());
+        let path = place.file(&format!("{}.jsonl", hash.as_str()), text);
+        if let Ok(imported) = place.import(&path) {
+            let loaded = place.store.read(imported.session).unwrap();
+            if imported.kind != SourceKind::Slug {
+                prop_assert!(loaded.notices.is_empty(), "{:?}", loaded.notices);
+                prop_assert_eq!(said(&loaded).len(), imported.messages);
+            }
+        }
+    }
+}
