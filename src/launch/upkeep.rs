@@ -3,6 +3,7 @@
 //!
 //! Nothing waits for it, and slug may end before it does: each step is whole by itself.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::platform::files;
@@ -23,24 +24,21 @@ pub(super) fn start(store: Store) {
 
 fn work(store: &Store) {
     match store.unfinished_writes() {
-        Ok(targets) => {
-            for target in targets {
-                match files::remove_leftovers(&target) {
-                    Ok(0) => {}
-                    Ok(count) => {
-                        tracing::info!(target = %target.display(), count, "left by a kill")
-                    }
-                    Err(error) => {
-                        tracing::debug!(target = %target.display(), %error, "not looked at");
-                    }
-                }
-            }
-        }
+        Ok(targets) => targets.iter().for_each(|target| clear(target)),
         Err(error) => tracing::warn!(%error, "what a killed slug left is not known"),
     }
     match store.pack_old(PACK_AFTER, PACK_AT_ONCE) {
         Ok(packed) if packed.count > 0 => tracing::info!(?packed, "old logs"),
         Ok(_) => {}
         Err(error) => tracing::warn!(%error, "old logs stay as they are"),
+    }
+}
+
+/// Removes what a killed slug has left beside a file that it was going to write.
+fn clear(target: &Path) {
+    match files::remove_leftovers(target) {
+        Ok(0) => {}
+        Ok(count) => tracing::info!(target = %target.display(), count, "left by a kill"),
+        Err(error) => tracing::debug!(target = %target.display(), %error, "not looked at"),
     }
 }
