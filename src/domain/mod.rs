@@ -30,6 +30,7 @@ mod price;
 mod protocol;
 mod sandbox;
 pub mod sanitize;
+pub mod secrets;
 mod source;
 mod this_machine;
 mod todo;

@@ -11,6 +11,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
+use crate::domain::secrets::{SHAPES, private_key};
+
 /// Stands where a secret was.
 pub const REDACTED: &str = "[redacted]";
 
@@ -28,29 +30,6 @@ const SECRET_FIELDS: [&str; 8] = [
     "x-api-key",
     "x-goog-api-key",
 ];
-
-/// How a key begins, and how many characters of its kind have to follow at least.
-const SHAPES: [(&str, usize); 15] = [
-    ("sk-", 16),
-    ("ghp_", 20),
-    ("gho_", 20),
-    ("ghu_", 20),
-    ("ghs_", 20),
-    ("ghr_", 20),
-    ("github_pat_", 20),
-    ("glpat-", 16),
-    ("AKIA", 16),
-    ("ASIA", 16),
-    ("AIza", 30),
-    ("xoxb-", 16),
-    ("xoxp-", 16),
-    ("hf_", 20),
-    ("npm_", 30),
-];
-
-const PEM_BEGIN: &str = "-----BEGIN ";
-const PEM_END: &str = "-----END ";
-const PEM_DASHES: &str = "-----";
 
 /// Knows what is secret. Clones share what they know.
 #[derive(Debug, Clone, Default)]
@@ -265,14 +244,15 @@ fn without_shapes(text: &str) -> String {
 
 /// If a secret begins at the start of `rest`: how many bytes before it stay, and its length.
 fn secret_at(rest: &str, before: Option<char>) -> Option<(usize, usize)> {
-    if rest.starts_with(PEM_BEGIN) {
-        return pem_length(rest).map(|length| (0, length));
+    if rest.starts_with('-') {
+        return private_key(rest).map(|length| (0, length));
     }
     if before.is_some_and(|before| before.is_ascii_alphanumeric() || before == '_') {
         return None;
     }
     bearer(rest).or_else(|| {
-        let (prefix, least) = SHAPES.into_iter().find(|(prefix, _)| rest.starts_with(prefix))?;
+        let (prefix, least, _) =
+            SHAPES.into_iter().find(|(prefix, _, _)| rest.starts_with(prefix))?;
         let tail = token_length(&rest[prefix.len()..]);
         (tail >= least).then_some((0, prefix.len() + tail))
     })
@@ -290,22 +270,6 @@ fn bearer(rest: &str) -> Option<(usize, usize)> {
 fn token_length(text: &str) -> usize {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~+/=".contains(byte);
     text.bytes().take_while(|byte| is_token(byte)).count()
-}
-
-/// The length of a private key's block, to the end of the text where its end was cut off. Public
-/// keys and certificates are none.
-fn pem_length(rest: &str) -> Option<usize> {
-    let label = &rest[PEM_BEGIN.len()..];
-    let label = &label[..label.find(PEM_DASHES)?];
-    if !label.contains("PRIVATE KEY") {
-        return None;
-    }
-    let Some(end) = rest.find(PEM_END) else { return Some(rest.len()) };
-    let closing = &rest[end + PEM_END.len()..];
-    let closed = closing
-        .find(PEM_DASHES)
-        .map_or(rest.len(), |dashes| end + PEM_END.len() + dashes + PEM_DASHES.len());
-    Some(closed)
 }
 
 #[cfg(test)]

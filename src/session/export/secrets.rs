@@ -9,35 +9,7 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use crate::domain::sanitize::strip_ansi;
-
-/// How a key begins, how many characters of its kind follow at least, and what it is.
-const SHAPES: [(&str, usize, &str); 21] = [
-    ("sk-", 16, "API key"),
-    ("sk_live_", 16, "API key"),
-    ("sk_test_", 16, "API key"),
-    ("github_pat_", 20, "GitHub token"),
-    ("ghp_", 20, "GitHub token"),
-    ("gho_", 20, "GitHub token"),
-    ("ghu_", 20, "GitHub token"),
-    ("ghs_", 20, "GitHub token"),
-    ("ghr_", 20, "GitHub token"),
-    ("glpat-", 16, "GitLab token"),
-    ("AKIA", 16, "AWS key"),
-    ("ASIA", 16, "AWS key"),
-    ("AIza", 30, "Google key"),
-    ("xoxb-", 10, "Slack token"),
-    ("xoxp-", 10, "Slack token"),
-    ("xoxa-", 10, "Slack token"),
-    ("xoxr-", 10, "Slack token"),
-    ("xoxs-", 10, "Slack token"),
-    ("xapp-", 10, "Slack token"),
-    ("hf_", 20, "Hugging Face token"),
-    ("npm_", 30, "npm token"),
-];
-
-const PEM_BEGIN: &str = "-----BEGIN ";
-const PEM_END: &str = "-----END ";
-const PEM_DASHES: &str = "-----";
+use crate::domain::secrets::{SHAPES, private_key};
 
 /// How far is looked for what decides whether something is a secret.
 const LOOK: usize = 512;
@@ -199,8 +171,9 @@ impl Look<'_> {
     /// The secret that is found out by what stands at `at`; it may begin behind that.
     fn secret(&mut self, at: usize) -> Option<Secret> {
         let first = self.bytes[at];
-        if first == b'-' && self.starts(at, PEM_BEGIN) {
-            return self.private_key(at);
+        if first == b'-' {
+            let length = private_key(&self.text[at..])?;
+            return Some(Secret { place: at..at + length, kind: "private key" });
         }
         if first == b':' && self.starts(at, "://") {
             return self.in_address(at + 3);
@@ -277,22 +250,6 @@ impl Look<'_> {
         let token = &self.bytes[start..end.min(start + LOOK)];
         let is_token = token.len() >= SHORTEST_TOKEN && !token.iter().all(u8::is_ascii_lowercase);
         is_token.then_some(Secret { place: start..end, kind: "authorization" })
-    }
-
-    /// `-----BEGIN … PRIVATE KEY-----` and on, to the end of the text where its end was cut off.
-    fn private_key(&self, at: usize) -> Option<Secret> {
-        let label = &self.text[at + PEM_BEGIN.len()..];
-        let close = label.as_bytes().windows(5).take(64).position(|it| it == b"-----")?;
-        if !label[..close].contains("PRIVATE KEY") {
-            return None;
-        }
-        let rest = &self.text[at..];
-        let end = rest.find(PEM_END).map_or(rest.len(), |end| {
-            let closing = end + PEM_END.len();
-            let dashes = rest[closing..].find(PEM_DASHES);
-            dashes.map_or(rest.len(), |dashes| closing + dashes + PEM_DASHES.len())
-        });
-        Some(Secret { place: at..at + end, kind: "private key" })
     }
 
     /// `://user:password@host`
