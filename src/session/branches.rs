@@ -139,30 +139,11 @@ fn said(record: &Record) -> Option<SaidThere> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{header, lines, log, record, says, user};
-    use super::super::{ChangedBy, FileKind, Image, SessionHeader, files};
+    use super::super::samples::{Home, header, home, lines, log, record, says, user};
+    use super::super::{ChangedBy, FileKind, Image, SessionHeader};
     use super::*;
 
-    struct Home {
-        _dir: tempfile::TempDir,
-        store: Store,
-    }
-
-    fn home() -> Home {
-        let dir = tempfile::tempdir().unwrap();
-        let at = |name: &str| dir.path().join(name);
-        let store = Store::new(at("sessions"), at("trash"), at("blobs"));
-        files::make_folder(&at("sessions")).unwrap();
-        Home { _dir: dir, store }
-    }
-
     impl Home {
-        fn planted(&self, records: &[Record]) -> SessionId {
-            let session = SessionId::generate();
-            std::fs::write(self.store.paths(session).log(), lines(records)).unwrap();
-            session
-        }
-
         /// A fork up to an entry, in which these entries follow.
         fn fork(&self, parent: SessionId, upto: EntryId, more: Vec<Entry>) -> SessionId {
             let header = SessionHeader { session_id: SessionId::generate(), ..header("/work") };
@@ -191,7 +172,7 @@ mod tests {
     fn two_forks_part_at_the_last_message_that_both_have() {
         let home = home();
         let records = log(16);
-        let parent = home.planted(&records);
+        let parent = home.planted(&lines(&records));
         let one = home.fork(parent, records[9].id, vec![user("one way"), says("done")]);
         let two = home.fork(parent, records[5].id, vec![user("another")]);
         let compared = home.store.compare([one, two]).unwrap();
@@ -210,7 +191,7 @@ mod tests {
     fn files_are_counted_from_before_the_branch_to_its_end() {
         let home = home();
         let records = log(6);
-        let parent = home.planted(&records);
+        let parent = home.planted(&lines(&records));
         let hash = ContentHash::of(b"not kept");
         let image = Some(Image { kind: FileKind::File, hash, mode: None });
         let path = "/elsewhere/b".into();
@@ -232,7 +213,7 @@ mod tests {
     #[test]
     fn sessions_of_two_families_share_nothing() {
         let home = home();
-        let (one, two) = (home.planted(&log(6)), home.planted(&log(6)));
+        let (one, two) = (home.planted(&lines(&log(6))), home.planted(&lines(&log(6))));
         let compared = home.store.compare([one, two]).unwrap();
         assert_eq!((compared.shared, compared.parted), (0, None));
     }

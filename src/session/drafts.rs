@@ -176,19 +176,8 @@ fn failed<'a>(doing: &'static str, path: &'a Path) -> impl Fn(io::Error) -> Draf
 
 #[cfg(test)]
 mod tests {
+    use super::super::samples::{Home, home};
     use super::*;
-
-    struct Home {
-        dir: tempfile::TempDir,
-        store: Store,
-    }
-
-    fn home() -> Home {
-        let dir = tempfile::tempdir().unwrap();
-        let at = |name: &str| dir.path().join(name);
-        let store = Store::new(at("sessions"), at("trash"), at("blobs"));
-        Home { dir, store }
-    }
 
     impl Home {
         /// The drafts as one more slug sees them.

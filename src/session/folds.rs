@@ -122,42 +122,18 @@ impl TryFrom<String> for PaneName {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::TurnId;
-
-    use super::super::samples::{header, user};
+    use super::super::samples::{header, home};
     use super::*;
-
-    struct Home {
-        store: Store,
-        // Removed with the last of the scene.
-        _folder: tempfile::TempDir,
-    }
-
-    fn home() -> Home {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        let store = Store::new(at("sessions"), at("trash"), at("blobs"));
-        Home { store, _folder: folder }
-    }
 
     fn folds(fold: Fold) -> SessionFolds {
         let name = PaneName { entry: EntryId::generate(), part: 2 };
         SessionFolds { all: None, panes: BTreeMap::from([(name, fold)]) }
     }
 
-    async fn session(store: &Store) -> SessionId {
-        let header = header("/work");
-        let id = header.session_id;
-        let log = store.create(header).unwrap();
-        log.append(TurnId(1), user("hello")).await.unwrap();
-        log.close().await.unwrap();
-        id
-    }
-
     #[tokio::test]
     async fn a_session_keeps_its_folds() {
         let home = home();
-        let id = session(&home.store).await;
+        let id = home.session(&["hello"]).await;
         assert!(home.store.folds(id, None).is_empty());
         let kept = folds(Fold::Open);
         home.store.save_folds(id, &kept).unwrap();
@@ -167,7 +143,7 @@ mod tests {
     #[tokio::test]
     async fn a_fork_begins_with_the_folds_of_its_parent() {
         let home = home();
-        let parent = session(&home.store).await;
+        let parent = home.session(&["hello"]).await;
         let kept = folds(Fold::Closed);
         home.store.save_folds(parent, &kept).unwrap();
         let fork = header("/work");
@@ -182,7 +158,7 @@ mod tests {
     #[tokio::test]
     async fn the_folds_of_a_deleted_session_go_and_come_back_with_it() {
         let home = home();
-        let id = session(&home.store).await;
+        let id = home.session(&["hello"]).await;
         let kept = folds(Fold::Open);
         home.store.save_folds(id, &kept).unwrap();
         home.store.trash(id).unwrap();

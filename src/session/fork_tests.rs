@@ -2,23 +2,18 @@
 
 use std::path::Path;
 
-use super::super::samples::{header, lines, log, record, user};
+use super::super::samples::{Home, header, home, lines, log, record, user};
 use super::*;
 
 struct Scene {
-    _dir: tempfile::TempDir,
-    store: Store,
+    home: Home,
     parent: SessionId,
 }
 
 fn scene(bytes: &[u8]) -> Scene {
-    let dir = tempfile::tempdir().unwrap();
-    let at = |name: &str| dir.path().join(name);
-    let store = Store::new(at("sessions"), at("trash"), at("blobs"));
-    let parent = SessionId::generate();
-    files::make_folder(&at("sessions")).unwrap();
-    std::fs::write(store.paths(parent).log(), bytes).unwrap();
-    Scene { _dir: dir, store, parent }
+    let home = home();
+    let parent = home.planted(bytes);
+    Scene { home, parent }
 }
 
 impl Scene {
@@ -26,9 +21,9 @@ impl Scene {
     fn fork(&self, upto: Option<EntryId>) -> (SessionHeader, Vec<u8>) {
         let header = header("/elsewhere");
         let session = header.session_id;
-        self.store.fork(self.parent, upto, header).unwrap();
-        let loaded = self.store.read(session).unwrap();
-        let bytes = self.store.bytes(session).unwrap();
+        self.home.store.fork(self.parent, upto, header).unwrap();
+        let loaded = self.home.store.read(session).unwrap();
+        let bytes = self.home.store.bytes(session).unwrap();
         let first = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 1;
         (loaded.header.unwrap(), bytes[first..].to_vec())
     }
@@ -83,7 +78,7 @@ fn a_last_line_without_line_feed_gets_one() {
 fn a_plain_chat_log_can_be_forked_at_a_line_and_keeps_its_ids() {
     let bytes = b"{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"user\",\"content\":\"b\"}\n";
     let scene = scene(bytes);
-    let parent = scene.store.read(scene.parent).unwrap();
+    let parent = scene.home.store.read(scene.parent).unwrap();
     let (_, body) = scene.fork(Some(parent.records[0].id));
     assert_eq!(body, bytes[..bytes.len() / 2]);
     let (_, body) = scene.fork(None);
@@ -94,9 +89,9 @@ fn a_plain_chat_log_can_be_forked_at_a_line_and_keeps_its_ids() {
 fn an_entry_of_another_session_is_refused() {
     let scene = scene(&lines(&log(3)));
     let entry = record(1, user("other")).id;
-    let refused = scene.store.fork(scene.parent, Some(entry), header("/work"));
+    let refused = scene.home.store.fork(scene.parent, Some(entry), header("/work"));
     assert!(matches!(refused, Err(StoreError::NoSuchEntry { .. })), "{refused:?}");
-    let missing = scene.store.fork(SessionId::generate(), None, header("/work"));
+    let missing = scene.home.store.fork(SessionId::generate(), None, header("/work"));
     assert!(matches!(missing, Err(StoreError::Missing(_))), "{missing:?}");
 }
 
@@ -104,7 +99,7 @@ fn an_entry_of_another_session_is_refused() {
 fn a_fork_never_replaces_a_session() {
     let scene = scene(&lines(&log(3)));
     let onto = SessionHeader { session_id: scene.parent, ..header("/work") };
-    let refused = scene.store.fork(scene.parent, None, onto);
+    let refused = scene.home.store.fork(scene.parent, None, onto);
     assert!(matches!(refused, Err(StoreError::Exists(_))), "{refused:?}");
 }
 
@@ -124,7 +119,7 @@ fn a_long_log_is_cut_as_a_short_one_is() {
     let records = long();
     let bytes = lines(&records);
     let scene = scene(&bytes);
-    let path = scene.store.paths(scene.parent).log();
+    let path = scene.home.store.paths(scene.parent).log();
     for upto in [1, 5, 39, 40, 41, 70, 100, 101, 102] {
         let cut = cut::find(&File::open(&path).unwrap(), Some(records[upto].id)).unwrap();
         assert!(cut.is_some(), "{upto} is found by its bytes");
@@ -152,7 +147,7 @@ fn a_long_log_that_is_not_as_slug_writes_it_is_read_with_patience() {
     ];
     for (case, bytes) in cases {
         let scene = scene(&bytes);
-        let file = File::open(scene.store.paths(scene.parent).log()).unwrap();
+        let file = File::open(scene.home.store.paths(scene.parent).log()).unwrap();
         assert_eq!(cut::find(&file, None).unwrap(), None, "{case}");
         let (_, body) = scene.fork(None);
         assert_eq!(load(&body).records.last(), records.last(), "{case}");
@@ -166,6 +161,6 @@ fn an_entry_that_a_long_log_only_names_is_none() {
     records.push(record(12, user(&format!("\"id\":\"{other}\""))));
     let scene = scene(&lines(&records));
     let header = header("/elsewhere");
-    let forked = scene.store.fork(scene.parent, Some(other), header);
+    let forked = scene.home.store.fork(scene.parent, Some(other), header);
     assert!(matches!(forked, Err(StoreError::NoSuchEntry { entry, .. }) if entry == other));
 }

@@ -5,34 +5,12 @@ use std::fs::{self, File};
 use crate::domain::faults::failing;
 use crate::domain::{ContentHash, TurnId};
 
-use super::super::samples::{header, user};
+use super::super::samples::{Home, header, home, user};
 use super::*;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-struct Home {
-    dir: tempfile::TempDir,
-    store: Store,
-}
-
-fn home() -> Home {
-    let dir = tempfile::tempdir().unwrap();
-    let at = |name: &str| dir.path().join(name);
-    let store = Store::new(at("sessions"), at("trash"), at("blobs"));
-    Home { dir, store }
-}
-
 impl Home {
-    /// A closed session in which these were said.
-    async fn session(&self, texts: &[&str]) -> SessionId {
-        let handle = self.store.create(header("/work")).unwrap();
-        for text in texts {
-            handle.append(TurnId(1), user(text)).await.unwrap();
-        }
-        handle.close().await.unwrap();
-        handle.session()
-    }
-
     /// A content that is old enough to go.
     fn content(&self, bytes: &[u8]) -> ContentHash {
         let hash = self.store.blobs().put(bytes).unwrap();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
+use tempfile::TempDir;
 
 use crate::domain::{
     Block, CallId, CallInput, ContentHash, Display, EntryId, Message, Mode, Money, Outcome, Role,
@@ -13,9 +14,48 @@ use crate::domain::{
 
 use super::{
     ChangedBy, Compaction, Entry, FileChanged, FileKind, Image, MessageEntry, NotCovered,
-    PermissionEntry, Record, ResultInfo, Rewind, Rewound, SessionHeader, TurnEnd, TurnOutcome,
-    Uncovered, Unwatched, Why,
+    PermissionEntry, Record, ResultInfo, Rewind, Rewound, SessionHeader, Store, TurnEnd,
+    TurnOutcome, Uncovered, Unwatched, Why, files,
 };
+
+/// A store in a folder of its own, which goes with it.
+pub(super) struct Home {
+    pub(super) dir: TempDir,
+    pub(super) store: Store,
+}
+
+/// A store with nothing in it.
+pub(super) fn home() -> Home {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let store = Store::new(at("sessions"), at("trash"), at("blobs"));
+    Home { dir, store }
+}
+
+impl Home {
+    /// A closed session in `/work` in which `texts` were said.
+    pub(super) async fn session(&self, texts: &[&str]) -> SessionId {
+        self.session_in("/work", texts).await
+    }
+
+    /// The same in another folder.
+    pub(super) async fn session_in(&self, cwd: &str, texts: &[&str]) -> SessionId {
+        let handle = self.store.create(header(cwd)).unwrap();
+        for text in texts {
+            handle.append(TurnId(1), user(text)).await.unwrap();
+        }
+        handle.close().await.unwrap();
+        handle.session()
+    }
+
+    /// A session whose log is these bytes.
+    pub(super) fn planted(&self, bytes: &[u8]) -> SessionId {
+        let session = SessionId::generate();
+        files::make_folder(&self.dir.path().join("sessions")).unwrap();
+        std::fs::write(self.store.paths(session).log(), bytes).unwrap();
+        session
+    }
+}
 
 /// A header for a session in `cwd`.
 pub(super) fn header(cwd: &str) -> SessionHeader {

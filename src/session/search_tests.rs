@@ -4,31 +4,14 @@ use serde_json::json;
 
 use crate::domain::{ContentHash, Message, ToolCall};
 
-use super::super::samples::{assistant, header, lines, log, record, result, says, user};
-use super::super::{SessionHeader, files};
+use super::super::SessionHeader;
+use super::super::samples::{
+    Home, assistant, header, home, lines, log, record, result, says, user,
+};
 use super::*;
 
-struct Home {
-    dir: tempfile::TempDir,
-    store: Store,
-}
-
-fn home() -> Home {
-    let dir = tempfile::tempdir().unwrap();
-    let at = |name: &str| dir.path().join(name);
-    let store = Store::new(at("sessions"), at("trash"), at("blobs"));
-    files::make_folder(&at("sessions")).unwrap();
-    Home { dir, store }
-}
-
 impl Home {
-    fn planted(&self, bytes: &[u8]) -> SessionId {
-        let session = SessionId::generate();
-        std::fs::write(self.store.paths(session).log(), bytes).unwrap();
-        session
-    }
-
-    fn session(&self, entries: Vec<Entry>) -> SessionId {
+    fn said(&self, entries: Vec<Entry>) -> SessionId {
         let records: Vec<Record> = entries.into_iter().map(|entry| record(1, entry)).collect();
         self.planted(&lines(&records))
     }
@@ -44,7 +27,7 @@ impl Home {
 
     /// The first place of a text in a session with these entries.
     fn place(&self, text: &str, entries: Vec<Entry>) -> Option<Place> {
-        let session = self.session(entries);
+        let session = self.said(entries);
         self.search(text, &[session]).pop()?.places.into_iter().next()
     }
 }
@@ -144,8 +127,8 @@ fn what_nobody_sees_is_not_found() {
 #[test]
 fn a_session_is_left_after_a_few_places() {
     let home = home();
-    let many = home.session((0..10).map(|n| user(&format!("word {n}"))).collect());
-    let few = home.session(vec![user("word"), says("nothing"), says("word")]);
+    let many = home.said((0..10).map(|n| user(&format!("word {n}"))).collect());
+    let few = home.said(vec![user("word"), says("nothing"), says("word")]);
     let found = home.search("word", &[many, few]);
     let counts: Vec<_> = found.iter().map(|it| (it.places.len(), it.more)).collect();
     assert_eq!(counts, [(MOST_PLACES, true), (2, false)]);
@@ -156,7 +139,7 @@ fn a_session_is_left_after_a_few_places() {
 #[test]
 fn a_copy_is_found_once() {
     let home = home();
-    let parent = home.session(vec![user("the word"), says("an answer")]);
+    let parent = home.said(vec![user("the word"), says("an answer")]);
     let fork = SessionHeader { session_id: SessionId::generate(), ..header("/work") };
     let id = fork.session_id;
     home.store.fork(parent, None, fork).unwrap();

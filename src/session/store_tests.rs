@@ -5,45 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use crate::domain::Message;
 use crate::domain::faults::failing;
 
-use super::super::samples::{header, lines, log, says, turn_end, user};
+use super::super::samples::{Home, header, home, lines, log, says, turn_end, user};
 use super::super::{Notice, Record};
 use super::*;
 
-struct Home {
-    dir: tempfile::TempDir,
-    store: Store,
-}
-
-fn home() -> Home {
-    let dir = tempfile::tempdir().unwrap();
-    let at = |name: &str| dir.path().join(name);
-    let store = Store::new(at("sessions"), at("trash"), at("blobs"));
-    Home { dir, store }
-}
-
 impl Home {
-    /// A closed session in `/work` in which `texts` were said.
-    async fn session(&self, texts: &[&str]) -> SessionId {
-        self.session_in("/work", texts).await
-    }
-
-    async fn session_in(&self, cwd: &str, texts: &[&str]) -> SessionId {
-        let handle = self.store.create(header(cwd)).unwrap();
-        for text in texts {
-            handle.append(TurnId(1), user(text)).await.unwrap();
-        }
-        handle.close().await.unwrap();
-        handle.session()
-    }
-
-    /// A session whose log is these bytes.
-    fn planted(&self, bytes: &[u8]) -> SessionId {
-        let session = SessionId::generate();
-        files::make_folder(&self.dir.path().join("sessions")).unwrap();
-        std::fs::write(self.store.paths(session).log(), bytes).unwrap();
-        session
-    }
-
     fn names(&self, folder: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.dir.path().join(folder)).unwrap();
         let mut names: Vec<String> =

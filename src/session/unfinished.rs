@@ -109,8 +109,9 @@ fn file_of(call: &ToolCall) -> Option<PathBuf> {
 mod tests {
     use serde_json::json;
 
+    use super::super::files;
     use super::super::lock::Lock;
-    use super::super::samples::{assistant, header, lines, record, result, user};
+    use super::super::samples::{assistant, header, home, lines, record, result, user};
     use super::*;
     use crate::domain::ContentHash;
 
@@ -127,10 +128,9 @@ mod tests {
 
     #[test]
     fn only_what_was_begun_and_not_answered_is_unfinished() {
-        let home = tempfile::tempdir().unwrap();
-        let at = |name: &str| home.path().join(name);
-        let store = Store::new(at("sessions"), at("trash"), at("blobs"));
-        std::fs::create_dir(at("sessions")).unwrap();
+        let home = home();
+        let store = &home.store;
+        files::make_folder(&home.dir.path().join("sessions")).unwrap();
         let head = header("/work");
         let session = head.session_id;
         let entries = [

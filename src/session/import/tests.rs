@@ -4,30 +4,16 @@ use std::fs;
 
 use proptest::prelude::*;
 use serde_json::json;
-use tempfile::TempDir;
 
 use crate::domain::{Block, ContentHash, Role};
-use crate::session::samples::{header, lines, record, user};
+use crate::session::samples::{Home, header, home, lines, record, user};
 use crate::session::{Entry, Loaded, MessageEntry};
 
 use super::*;
 
-struct Place {
-    home: TempDir,
-    store: Store,
-}
-
-impl Place {
-    fn new() -> Self {
-        let home = tempfile::tempdir().unwrap();
-        let at = |name: &str| home.path().join(name);
-        let store = Store::new(at("sessions"), at("trash"), at("blobs"));
-        fs::create_dir(at("there")).unwrap();
-        Self { home, store }
-    }
-
+impl Home {
     fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.home.path().join("there").join(name);
+        let path = self.dir.path().join("there").join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
         path
@@ -90,10 +76,10 @@ fn header_of(loaded: &Loaded) -> (&Path, &str) {
 
 #[test]
 fn openai_messages_become_a_session_with_calls_and_results() {
-    let place = Place::new();
+    let home = home();
     let call = json!({"id": "c1", "type": "function",
         "function": {"name": "ls", "arguments": "{\"path\":\".\"}"}});
-    let (imported, loaded) = place.imported(&[
+    let (imported, loaded) = home.imported(&[
         json!({"role": "system", "content": "be good"}),
         json!({"role": "user", "content": "list"}),
         json!({"role": "assistant", "content": null, "reasoning_content": "hm", "tool_calls": [call]}),
@@ -115,8 +101,8 @@ fn openai_messages_become_a_session_with_calls_and_results() {
 
 #[test]
 fn anthropic_messages_become_a_session_with_calls_and_results() {
-    let place = Place::new();
-    let (_, loaded) = place.imported(&[
+    let home = home();
+    let (_, loaded) = home.imported(&[
         json!({"role": "user", "content": [{"type": "text", "text": "list"}]}),
         json!({"role": "assistant", "content": [
             {"type": "thinking", "thinking": "hm", "signature": "s"},
@@ -135,7 +121,7 @@ fn anthropic_messages_become_a_session_with_calls_and_results() {
 
 #[test]
 fn of_a_claude_code_file_the_main_chain_is_taken() {
-    let place = Place::new();
+    let home = home();
     let line = |kind: &str, uuid: &str, parent: Option<&str>, message: Value| {
         json!({"type": kind, "uuid": uuid, "parentUuid": parent, "isSidechain": false,
             "sessionId": "s-1", "cwd": "/work/web", "timestamp": "2025-06-01T10:00:00.000Z",
@@ -152,7 +138,7 @@ fn of_a_claude_code_file_the_main_chain_is_taken() {
     };
     let mut side = line("user", "x", None, json!({"role": "user", "content": "side"}));
     side["isSidechain"] = true.into();
-    let (imported, loaded) = place.imported(&[
+    let (imported, loaded) = home.imported(&[
         json!({"type": "summary", "summary": "The web", "leafUuid": "f"}),
         line("user", "a", None, json!({"role": "user", "content": "begin"})),
         line("user", "b0", Some("a"), json!({"role": "user", "content": "taken back"})),
@@ -187,12 +173,12 @@ fn of_a_claude_code_file_the_main_chain_is_taken() {
 
 #[test]
 fn a_codex_rollout_becomes_a_session() {
-    let place = Place::new();
+    let home = home();
     let item = |payload: Value| json!({"timestamp": "2025-10-01T08:00:00Z", "type": "response_item", "payload": payload});
     let text = |role: &str, kind: &str, text: &str| {
         item(json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]}))
     };
-    let (imported, loaded) = place.imported(&[
+    let (imported, loaded) = home.imported(&[
         json!({"timestamp": "2025-10-01T07:00:00Z", "type": "session_meta", "payload": {"id": "r-1",
             "timestamp": "2025-10-01T07:00:00Z", "cwd": "/work/api", "model_provider": "openai"}}),
         json!({"type": "turn_context", "payload": {"model": "gpt-5-codex"}}),
@@ -226,12 +212,12 @@ fn a_codex_rollout_becomes_a_session() {
 
 #[test]
 fn a_folder_with_history_and_metadata_is_one_session() {
-    let place = Place::new();
-    place.file("s/history.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\n");
+    let home = home();
+    home.file("s/history.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\n");
     let metadata = json!({"id": "7", "title": "Greeting", "model": "m", "created": 1_700_000_000});
-    let metadata = place.file("s/metadata.json", metadata.to_string());
-    let imported = place.import(metadata.parent().unwrap()).unwrap();
-    let loaded = place.store.read(imported.session).unwrap();
+    let metadata = home.file("s/metadata.json", metadata.to_string());
+    let imported = home.import(metadata.parent().unwrap()).unwrap();
+    let loaded = home.store.read(imported.session).unwrap();
     assert_eq!(told(&loaded), ["> hi"]);
     assert_eq!(header_of(&loaded).1, "m");
     assert_eq!(loaded.records[0].timestamp.timestamp(), 1_700_000_000);
@@ -240,59 +226,59 @@ fn a_folder_with_history_and_metadata_is_one_session() {
 
 #[test]
 fn a_session_in_one_json_file_is_taken_over() {
-    let place = Place::new();
     let value = json!({"id": "8", "title": "T", "messages": [{"role": "user", "content": "hi"}]});
     for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
-        let place = Place::new();
-        let imported = place.import(&place.file("s.json", text)).unwrap();
-        assert_eq!(told(&place.store.read(imported.session).unwrap()), ["> hi"]);
+        let home = home();
+        let imported = home.import(&home.file("s.json", text)).unwrap();
+        assert_eq!(told(&home.store.read(imported.session).unwrap()), ["> hi"]);
     }
+    let other = home();
     assert!(matches!(
-        place.import(&place.file("package.json", "{\"name\": \"x\"}")),
+        other.import(&other.file("package.json", "{\"name\": \"x\"}")),
         Err(ImportError::NotASession)
     ));
 }
 
 #[test]
 fn a_log_of_slugs_is_copied_byte_by_byte_and_once() {
-    let place = Place::new();
+    let home = home();
     let records = [record(0, Entry::Session(header("/w"))), record(1, user("hi"))];
     let bytes = lines(&records);
-    let file = place.file("log.jsonl", &bytes);
-    let imported = place.import(&file).unwrap();
-    assert_eq!(fs::read(place.store.log_path(imported.session)).unwrap(), bytes);
-    assert!(matches!(place.import(&file), Err(ImportError::Store(StoreError::Exists(_)))));
+    let file = home.file("log.jsonl", &bytes);
+    let imported = home.import(&file).unwrap();
+    assert_eq!(fs::read(home.store.log_path(imported.session)).unwrap(), bytes);
+    assert!(matches!(home.import(&file), Err(ImportError::Store(StoreError::Exists(_)))));
 }
 
 #[test]
 fn what_is_there_already_is_not_taken_over_twice_and_a_trial_writes_nothing() {
-    let place = Place::new();
-    let file = place.file("a.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\nnot json\n");
-    let tried = place.store.import(&file, Path::new("/here"), Importing::Tried);
+    let home = home();
+    let file = home.file("a.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\nnot json\n");
+    let tried = home.store.import(&file, Path::new("/here"), Importing::Tried);
     let tried = *tried[0].outcome.as_ref().unwrap();
-    assert!(place.store.list().unwrap().is_empty());
-    assert_eq!(place.import(&file).unwrap(), tried);
+    assert!(home.store.list().unwrap().is_empty());
+    assert_eq!(home.import(&file).unwrap(), tried);
     assert_eq!(tried.left_out, 1);
-    let copy = place.file("b.jsonl", fs::read(&file).unwrap());
-    assert!(matches!(place.import(&copy), Err(ImportError::Store(StoreError::Exists(_)))));
+    let copy = home.file("b.jsonl", fs::read(&file).unwrap());
+    assert!(matches!(home.import(&copy), Err(ImportError::Store(StoreError::Exists(_)))));
 }
 
 #[test]
 fn a_folder_is_looked_through_and_what_is_no_session_is_passed_over() {
-    let place = Place::new();
-    place.file("x/a.jsonl", "{\"role\":\"user\",\"content\":\"a\"}\n");
-    place.file("x/y/b.jsonl", "{\"role\":\"user\",\"content\":\"b\"}\n");
-    place.file("x/package.json", "{}");
-    place.file("x/notes.jsonl", "[1]\n");
-    let there = place.home.path().join("there");
-    let found = place.store.import(&there, Path::new("/here"), Importing::Done);
+    let home = home();
+    home.file("x/a.jsonl", "{\"role\":\"user\",\"content\":\"a\"}\n");
+    home.file("x/y/b.jsonl", "{\"role\":\"user\",\"content\":\"b\"}\n");
+    home.file("x/package.json", "{}");
+    home.file("x/notes.jsonl", "[1]\n");
+    let there = home.dir.path().join("there");
+    let found = home.store.import(&there, Path::new("/here"), Importing::Done);
     assert_eq!(found.iter().filter(|file| file.outcome.is_ok()).count(), 2);
     assert_eq!(found.len(), 2);
 }
 
 #[test]
 fn what_was_exported_as_json_can_be_taken_over() {
-    let place = Place::new();
+    let home = home();
     let records = [record(0, Entry::Session(header("/w"))), record(1, user("hi"))];
     let exported = crate::session::export(
         &records,
@@ -300,8 +286,8 @@ fn what_was_exported_as_json_can_be_taken_over() {
         crate::session::Secrets::Redacted,
         &|_| None,
     );
-    let imported = place.import(&place.file("e.json", exported.unwrap().text)).unwrap();
-    let loaded = place.store.read(imported.session).unwrap();
+    let imported = home.import(&home.file("e.json", exported.unwrap().text)).unwrap();
+    let loaded = home.store.read(imported.session).unwrap();
     assert_eq!((told(&loaded), header_of(&loaded).0), (vec!["> hi".to_owned()], Path::new("/w")));
 }
 
@@ -367,21 +353,21 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_fail_otherwise_than_by_saying_so(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let place = Place::new();
-        let _ = place.import(&place.file("a.jsonl", &bytes));
-        prop_assert!(place.home.path().join("there/a.jsonl").is_file());
+        let home = home();
+        let _ = home.import(&home.file("a.jsonl", &bytes));
+        prop_assert!(home.dir.path().join("there/a.jsonl").is_file());
     }
 
     #[test]
     fn whatever_the_lines_hold_what_is_written_can_be_read(
         values in prop::collection::vec(some_value(), 1..12),
     ) {
-        let place = Place::new();
+        let home = home();
         let text: String = values.iter().map(|value| format!("{value}\n")).collect();
         let hash = ContentHash::of(text.as_bytes());
-        let path = place.file(&format!("{}.jsonl", hash.as_str()), text);
-        if let Ok(imported) = place.import(&path) {
-            let loaded = place.store.read(imported.session).unwrap();
+        let path = home.file(&format!("{}.jsonl", hash.as_str()), text);
+        if let Ok(imported) = home.import(&path) {
+            let loaded = home.store.read(imported.session).unwrap();
             if imported.kind != SourceKind::Slug {
                 prop_assert!(loaded.notices.is_empty(), "{:?}", loaded.notices);
                 prop_assert_eq!(said(&loaded).len(), imported.messages);
