@@ -78,15 +78,12 @@ impl Blobs {
     /// All that is kept: the hash, the path without the ending of a packed one, and the file.
     pub(super) fn all(&self) -> io::Result<Vec<(String, PathBuf, DirEntry)>> {
         let mut all = Vec::new();
-        for folder in entries(&self.dir)? {
-            let Some(begin) = folder.file_name().to_str().map(str::to_owned) else { continue };
-            if begin.len() != 2 || !folder.file_type()?.is_dir() {
-                continue;
-            }
-            for file in entries(&folder.path())? {
+        for folder in self.folders()? {
+            let Some(begin) = folder.file_name().and_then(|name| name.to_str()) else { continue };
+            for file in entries(&folder)? {
                 let Some(name) = file.file_name().to_str().map(str::to_owned) else { continue };
                 let end = name.split('.').next().unwrap_or_default();
-                let plain = folder.path().join(end);
+                let plain = folder.join(end);
                 let hash = format!("{begin}{end}");
                 if hash.len() == 64 && (name == end || file.path() == cold::packed(&plain)) {
                     all.push((hash, plain, file));
@@ -94,6 +91,18 @@ impl Blobs {
             }
         }
         Ok(all)
+    }
+
+    /// The folders in which they are.
+    pub(super) fn folders(&self) -> io::Result<Vec<PathBuf>> {
+        let mut folders = Vec::new();
+        for folder in entries(&self.dir)? {
+            let is_one = folder.file_name().to_str().is_some_and(|name| name.len() == 2);
+            if is_one && folder.file_type()?.is_dir() {
+                folders.push(folder.path());
+            }
+        }
+        Ok(folders)
     }
 }
 

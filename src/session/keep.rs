@@ -4,8 +4,10 @@
 //! A content is needed when its hash stands anywhere in a log, a draft or the history, in whatever
 //! kind of record. Where one of these cannot be read, no content is removed.
 
+mod leftovers;
+
 use std::collections::HashSet;
-use std::fs::DirEntry;
+use std::fs::{self, DirEntry};
 use std::io::{self, BufRead};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -18,7 +20,6 @@ use crate::domain::SessionId;
 use super::cold;
 use super::disk::Paths;
 use super::files::{self, missing_is_none};
-use super::lock::Lock;
 use super::store::{self, Form, LogFileInfo, failed, take_lock};
 use super::{Store, StoreError};
 
@@ -70,7 +71,7 @@ pub struct Freed {
 }
 
 /// What was packed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Packed {
     /// How many.
     pub count: usize,
@@ -78,6 +79,8 @@ pub struct Packed {
     pub before: u64,
     /// How large they are, in bytes; 0 where it was only said what would be done.
     pub after: u64,
+    /// What could not be packed, and why: it stays as it is.
+    pub failed: Vec<String>,
 }
 
 /// How large the store is, in bytes.
@@ -106,7 +109,7 @@ impl Store {
     pub fn keep_small(&self, keeping: Keeping, also: &[PathBuf]) -> Result<Kept, StoreError> {
         let mut kept = Kept::default();
         let doomed = self.empty_trash(keeping, &mut kept.trash)?;
-        self.remove_leftovers(keeping.will, &mut kept.leftovers)?;
+        self.remove_leftovers(keeping.will, also, &mut kept.leftovers)?;
         let needed = self.named_contents(&doomed, also)?;
         self.remove_contents(keeping.will, &needed, &mut kept.contents)?;
         self.pack_logs(keeping, usize::MAX, &mut kept.packed)?;
@@ -154,7 +157,7 @@ impl Store {
                 && doomed.insert(session)
             {
                 let files = Paths::new(&self.trash, session).all();
-                let sizes = files.iter().filter_map(|file| std::fs::metadata(file).ok());
+                let sizes = files.iter().filter_map(|file| fs::metadata(file).ok());
                 freed.count += 1;
                 freed.bytes += sizes.map(|file| file.len()).sum::<u64>();
                 if keeping.will == Will::Do {
@@ -165,65 +168,36 @@ impl Store {
         Ok(doomed)
     }
 
-    fn remove_leftovers(&self, will: Will, freed: &mut Freed) -> Result<(), StoreError> {
-        for folder in [&self.sessions, &self.trash] {
-            for entry in entries(folder).map_err(failed("list", folder))? {
-                let path = entry.path();
-                if self.is_left_over(&entry).map_err(failed("look at", &path))? {
-                    freed.add(entry.metadata().map_or(0, |metadata| metadata.len()));
-                    if will == Will::Do {
-                        files::remove(&path).map_err(failed("remove", &path))?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn is_left_over(&self, entry: &DirEntry) -> io::Result<bool> {
-        let Some(metadata) = missing_is_none(entry.metadata())? else { return Ok(false) };
-        if !metadata.is_file() || !is_older(metadata.modified()?, YOUNG) {
-            return Ok(false);
-        }
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { return Ok(false) };
-        if name.starts_with(files::TEMPORARY) {
-            return Ok(true);
-        }
-        let (stem, ending) = name.split_once('.').unwrap_or_default();
-        match (ending, stem.parse::<SessionId>()) {
-            ("lock", Ok(_)) => Ok(Lock::holder(&entry.path())?.is_none()),
-            ("meta.json" | "folds.json", Ok(session)) => {
-                let here = entry.path().parent().is_some_and(|folder| folder == self.trash);
-                let folder = if here { &self.trash } else { &self.sessions };
-                let paths = Paths::new(folder, session);
-                Ok(!paths.log().try_exists()? && !paths.packed_log().try_exists()?)
-            }
-            (_, _) => Ok(false),
-        }
-    }
-
     /// The hashes that stand in any log but those of `doomed`, and in these other files.
     fn named_contents(
         &self,
         doomed: &HashSet<SessionId>,
         also: &[PathBuf],
     ) -> Result<HashSet<String>, StoreError> {
-        let mut named = HashSet::new();
-        let mut files = also.to_vec();
-        for folder in also.iter().chain([&self.sessions, &self.trash]).filter(|it| it.is_dir()) {
+        named_in(|| self.naming(doomed, also))
+    }
+
+    /// The files that may name contents, as they are called at the moment.
+    fn naming(
+        &self,
+        doomed: &HashSet<SessionId>,
+        also: &[PathBuf],
+    ) -> Result<Vec<PathBuf>, StoreError> {
+        let (folders, mut files): (Vec<PathBuf>, Vec<PathBuf>) =
+            also.iter().cloned().partition(|it| it.is_dir());
+        files.retain(|file| !matches!(file.try_exists(), Ok(false)));
+        for folder in folders.iter().chain([&self.sessions, &self.trash]) {
             let in_trash = *folder == self.trash;
             for entry in entries(folder).map_err(failed("list", folder))? {
                 let session = session_of_log(&entry);
-                if !in_trash || !session.is_some_and(|session| doomed.contains(&session)) {
+                let is_doomed =
+                    in_trash && session.is_some_and(|session| doomed.contains(&session));
+                if !is_doomed && is_file_or_gone(&entry.path()) {
                     files.push(entry.path());
                 }
             }
         }
-        for file in files.iter().filter(|file| file.is_file()) {
-            collect(file, &mut named).map_err(failed("read", file))?;
-        }
-        Ok(named)
+        Ok(files)
     }
 
     fn remove_contents(
@@ -253,50 +227,103 @@ impl Store {
         most: usize,
         packed: &mut Packed,
     ) -> Result<(), StoreError> {
-        let logs = self.names()?.logs;
-        let is_cold = |log: &&LogFileInfo| {
-            log.form == Form::Plain && is_older(log.modified, keeping.pack_after)
-        };
-        for log in logs.iter().filter(is_cold).take(most) {
-            let paths = self.paths(log.session);
-            // Somebody works with it after all.
-            let Ok(lock) = take_lock(&paths) else { continue };
-            // A list must not have to unpack it.
-            self.meta(log)?;
-            pack(&paths.log(), log.len, keeping.will, packed)?;
-            drop(lock);
+        for log in self.names()?.logs {
+            if packed.count == most {
+                break;
+            }
+            if log.form == Form::Plain && is_older(log.modified, keeping.pack_after) {
+                packed.note(self.pack_log(log.session, keeping));
+            }
         }
         Ok(())
     }
 
+    /// Packs a log that was old when the folder was listed; `None` where it is not to be packed.
+    fn pack_log(
+        &self,
+        session: SessionId,
+        keeping: Keeping,
+    ) -> Result<Option<PackedFile>, StoreError> {
+        let paths = self.paths(session);
+        let path = paths.log();
+        // Somebody works with it after all.
+        let lock = match keeping.will {
+            Will::Say if self.in_use(session)?.is_some() => return Ok(None),
+            Will::Say => None,
+            Will::Do => match take_lock(&paths) {
+                Ok(lock) => Some(lock),
+                Err(StoreError::InUse { .. }) => return Ok(None),
+                Err(error) => return Err(error),
+            },
+        };
+        // Another slug may have opened, packed or deleted it since, and is done with it.
+        let metadata = missing_is_none(fs::metadata(&path)).map_err(failed("look at", &path))?;
+        let Some(metadata) = metadata else { return Ok(None) };
+        let log = LogFileInfo::new(session, Form::Plain, &metadata);
+        if !is_older(log.modified, keeping.pack_after) {
+            return Ok(None);
+        }
+        if keeping.will == Will::Do {
+            // A list must not have to unpack it.
+            self.meta(&log)?;
+        }
+        let packed = pack(&path, log.len, keeping.will)?;
+        drop(lock);
+        Ok(Some(packed))
+    }
+
     fn pack_contents(&self, keeping: Keeping, packed: &mut Packed) -> Result<(), StoreError> {
         for (_, plain, file) in self.blobs().all().map_err(failed("list", &self.sessions))? {
-            let path = file.path();
-            let Some(metadata) =
-                missing_is_none(file.metadata()).map_err(failed("look at", &path))?
-            else {
-                continue;
-            };
-            let modified = metadata.modified().map_err(failed("look at", &path))?;
-            let is_plain = path == plain && metadata.len() >= SMALL;
-            if is_plain
-                && is_older(modified, keeping.pack_after)
-                && cold::is_worth_it(&path).map_err(failed("read", &path))?
-            {
-                pack(&path, metadata.len(), keeping.will, packed)?;
+            if file.path() == plain {
+                packed.note(pack_content(&plain, keeping));
             }
         }
         Ok(())
     }
 }
 
-fn pack(path: &Path, len: u64, will: Will, packed: &mut Packed) -> Result<(), StoreError> {
-    packed.count += 1;
-    packed.before += len;
-    if will == Will::Do {
-        packed.after += cold::pack(path).map_err(failed("pack", path))?;
+impl Packed {
+    /// Counts what became of a file. One that cannot be packed keeps no other from it.
+    fn note(&mut self, outcome: Result<Option<PackedFile>, StoreError>) {
+        match outcome {
+            Ok(Some(PackedFile { before, after })) => {
+                self.count += 1;
+                self.before += before;
+                self.after += after;
+            }
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(%error, "not packed");
+                self.failed.push(error.to_string());
+            }
+        }
     }
-    Ok(())
+}
+
+/// How large a file was, and is.
+#[derive(Debug)]
+struct PackedFile {
+    before: u64,
+    after: u64,
+}
+
+fn pack_content(path: &Path, keeping: Keeping) -> Result<Option<PackedFile>, StoreError> {
+    let metadata = missing_is_none(fs::metadata(path)).map_err(failed("look at", path))?;
+    let Some(metadata) = metadata.filter(|metadata| metadata.len() >= SMALL) else {
+        return Ok(None);
+    };
+    let modified = metadata.modified().map_err(failed("look at", path))?;
+    let is_cold = is_older(modified, keeping.pack_after)
+        && cold::is_worth_it(path).map_err(failed("read", path))?;
+    is_cold.then(|| pack(path, metadata.len(), keeping.will)).transpose()
+}
+
+fn pack(path: &Path, before: u64, will: Will) -> Result<PackedFile, StoreError> {
+    let after = match will {
+        Will::Say => 0,
+        Will::Do => cold::pack(path).map_err(failed("pack", path))?,
+    };
+    Ok(PackedFile { before, after })
 }
 
 /// Whose log a file is, packed or not.
@@ -312,14 +339,46 @@ fn is_older(time: SystemTime, than: Duration) -> bool {
 }
 
 fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
-    missing_is_none(std::fs::read_dir(folder))?.into_iter().flatten().collect()
+    missing_is_none(fs::read_dir(folder))?.into_iter().flatten().collect()
 }
 
-/// Notes all that looks like a hash: 64 hexadecimal digits in a row.
-fn collect(file: &Path, named: &mut HashSet<String>) -> io::Result<()> {
+/// What else lies in a folder names nothing.
+fn is_file_or_gone(path: &Path) -> bool {
+    match missing_is_none(fs::metadata(path)) {
+        Ok(Some(metadata)) => metadata.is_file(),
+        Ok(None) => !path.is_symlink(),
+        // Reading it says why.
+        Err(_) => true,
+    }
+}
+
+/// The hashes in the files that `list` has. A log has another name once it is packed, opened,
+/// deleted or brought back, so that files are listed until each one of a list has been read.
+fn named_in(
+    mut list: impl FnMut() -> Result<Vec<PathBuf>, StoreError>,
+) -> Result<HashSet<String>, StoreError> {
+    let (mut named, mut read) = (HashSet::new(), HashSet::new());
+    loop {
+        let mut is_all = true;
+        for file in list()? {
+            if !read.contains(&file) {
+                is_all = false;
+                if collect(&file, &mut named).map_err(failed("read", &file))? {
+                    read.insert(file);
+                }
+            }
+        }
+        if is_all {
+            return Ok(named);
+        }
+    }
+}
+
+/// Notes all that looks like a hash: 64 hexadecimal digits in a row. Says whether there is a file.
+fn collect(file: &Path, named: &mut HashSet<String>) -> io::Result<bool> {
     let packed = file.extension().is_some_and(|ending| ending == cold::ENDING);
     let plain = if packed { file.with_extension("") } else { file.to_owned() };
-    let Some(mut content) = cold::open(&plain)? else { return Ok(()) };
+    let Some(mut content) = cold::open(&plain)? else { return Ok(false) };
     let mut digits = Vec::new();
     loop {
         let part = content.fill_buf()?;
@@ -339,7 +398,7 @@ fn collect(file: &Path, named: &mut HashSet<String>) -> io::Result<()> {
         content.consume(length);
     }
     note(&mut digits, named);
-    Ok(())
+    Ok(true)
 }
 
 fn note(digits: &mut Vec<u8>, named: &mut HashSet<String>) {

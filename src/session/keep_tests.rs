@@ -5,7 +5,9 @@ use std::fs::{self, File};
 use crate::domain::faults::failing;
 use crate::domain::{ContentHash, TurnId};
 
+use super::super::lock::Lock;
 use super::super::samples::{Home, header, home, user};
+use super::leftovers::LeftOver;
 use super::*;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -145,6 +147,125 @@ async fn what_a_killed_slug_left_goes_and_nothing_else() {
         assert!(home.dir.path().join("sessions").join(name).exists());
     }
     assert_eq!(home.files(), 5);
+}
+
+#[tokio::test]
+async fn what_moves_while_the_files_are_listed_is_still_read() {
+    type Move = fn(&Home, SessionId);
+    let moves: [(&str, Move, Move); 3] = [
+        ("deleted", |_, _| {}, |home, session| home.store.trash(session).unwrap()),
+        (
+            "brought back",
+            |home, session| home.store.trash(session).unwrap(),
+            |home, session| home.store.restore(session).unwrap(),
+        ),
+        (
+            "packed",
+            |_, _| {},
+            |home, session| {
+                cold::pack(&home.store.log_path(session)).unwrap();
+            },
+        ),
+    ];
+    for (what, begin, moved) in moves {
+        let home = home();
+        let hash = ContentHash::of(b"named");
+        let session = home.session(&[hash.as_str()]).await;
+        begin(&home, session);
+        let mut times = 0;
+        let named = named_in(|| {
+            let files = home.store.naming(&HashSet::new(), &[]);
+            times += 1;
+            if times == 1 {
+                moved(&home, session);
+            }
+            files
+        });
+        assert!(named.unwrap().contains(hash.as_str()), "{what}");
+    }
+}
+
+#[test]
+fn a_lock_that_was_taken_meanwhile_is_left() {
+    let home = home();
+    let path = home.dir.path().join("x.lock");
+    let lock = Lock::take(&path).unwrap();
+    assert!(!leftovers::remove(&path, LeftOver::Lock).unwrap());
+    assert!(path.exists());
+    drop(lock);
+    fs::write(&path, "4194305").unwrap();
+    assert!(leftovers::remove(&path, LeftOver::Lock).unwrap());
+    assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn temporary_files_go_wherever_the_store_writes() {
+    let home = home();
+    home.session(&["one"]).await;
+    let kept = home.content(b"kept");
+    let blobs = format!("blobs/{}", &kept.as_str()[..2]);
+    fs::create_dir(home.dir.path().join("drafts")).unwrap();
+    fs::write(home.dir.path().join("history.jsonl"), "{}").unwrap();
+    let left = [format!("{blobs}/.tmpAbCdEf"), "drafts/.tmpAbCdEf".into(), ".tmpAbCdEf".into()];
+    for name in &left {
+        fs::write(home.dir.path().join(name), "12345").unwrap();
+        home.age(name, 2);
+    }
+    let also = ["drafts", "history.jsonl"].map(|name| home.dir.path().join(name));
+    let keep = |will| {
+        let keeping = Keeping { will, trash_after: DAY * 30, pack_after: DAY * 30 };
+        home.store.keep_small(keeping, &also).unwrap().leftovers
+    };
+    assert_eq!(keep(Will::Say), Freed { count: 3, bytes: 15 });
+    assert_eq!(keep(Will::Do), Freed { count: 3, bytes: 15 });
+    assert!(left.iter().all(|name| !home.dir.path().join(name).exists()));
+    assert!(also[1].exists());
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_packed_keeps_no_other_from_it() {
+    let home = home();
+    let mut sessions = Vec::new();
+    for _ in 0..4 {
+        sessions.push(home.session(&["one"]).await);
+    }
+    for session in &sessions {
+        home.age(&format!("sessions/{session}.jsonl"), 40);
+    }
+    // Nothing takes the place of a folder.
+    for session in &sessions[..2] {
+        fs::create_dir(home.store.paths(*session).packed_log()).unwrap();
+    }
+    let packed = home.store.pack_old(DAY * 30, 2).unwrap();
+    assert_eq!((packed.count, packed.failed.len()), (2, 2));
+    assert!(sessions[2..].iter().all(|it| home.store.paths(*it).packed_log().is_file()));
+    assert_eq!(home.store.list().unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn a_log_is_looked_at_again_before_it_is_packed() {
+    let home = home();
+    let keeping = Keeping { will: Will::Do, trash_after: DAY, pack_after: DAY };
+    let deleted = home.session(&["one"]).await;
+    home.store.trash(deleted).unwrap();
+    let used = home.session(&["two"]).await;
+    for session in [deleted, used] {
+        assert!(home.store.pack_log(session, keeping).unwrap().is_none());
+    }
+    assert!(home.store.log_path(used).exists());
+}
+
+#[tokio::test]
+async fn what_is_only_said_leaves_the_store_as_it_is() {
+    let home = home();
+    let session = home.session(&["one"]).await;
+    home.age(&format!("sessions/{session}.jsonl"), 40);
+    fs::remove_file(home.store.paths(session).meta()).unwrap();
+    assert_eq!(home.keep(Will::Say).packed.count, 1);
+    assert_eq!(home.files(), 1, "the log alone");
+    let (handle, _) = home.store.open(session).unwrap();
+    assert_eq!(home.keep(Will::Say).packed.count, 0, "somebody works with it");
+    handle.close().await.unwrap();
 }
 
 /// One after another, each call to the disk fails.

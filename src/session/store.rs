@@ -424,7 +424,7 @@ pub(super) struct LogFileInfo {
 }
 
 impl LogFileInfo {
-    fn new(session: SessionId, form: Form, metadata: &Metadata) -> Self {
+    pub(super) fn new(session: SessionId, form: Form, metadata: &Metadata) -> Self {
         let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         Self { session, form, len: metadata.len(), modified }
     }

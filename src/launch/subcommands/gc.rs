@@ -16,6 +16,9 @@ pub(super) fn run(ground: &Ground, gc: &SessionsGc) -> anyhow::Result<Exit> {
     let home = &ground.home;
     let also = [home.drafts(), home.history(), home.clipboard()];
     let kept = build::store(ground).keep_small(keeping(gc), &also)?;
+    for error in &kept.packed.failed {
+        print::complain(error);
+    }
     let mut out = print::out();
     if gc.format.json {
         writeln!(out, "{}", json!(kept))?;
@@ -47,7 +50,7 @@ fn tell(out: &mut dyn Write, gc: &SessionsGc, kept: &Kept) -> std::io::Result<()
     {
         writeln!(out, "{removed}: {count} {what}, {}", bytes(size))?;
     }
-    let Packed { count, before, after } = kept.packed;
+    let Packed { count, before, after, .. } = kept.packed;
     match (count, gc.dry_run) {
         (0, _) if *kept == Kept::default() => writeln!(out, "There is nothing to remove or pack."),
         (0, _) => Ok(()),

@@ -1,0 +1,102 @@
+//! What killed slugs left behind: temporary files, locks that nobody holds, and lists of logs that
+//! are gone. All of it only once it is a day old.
+
+use std::fs::DirEntry;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::domain::SessionId;
+use crate::session::disk::Paths;
+use crate::session::files::{self, missing_is_none};
+use crate::session::lock::{Lock, LockError};
+use crate::session::store::failed;
+use crate::session::{Store, StoreError};
+
+use super::{Freed, Will, YOUNG, entries, is_older};
+
+/// What was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LeftOver {
+    /// A lock, which somebody may take at any time.
+    Lock,
+    /// Anything else.
+    File,
+}
+
+impl Store {
+    /// Removes it from among the sessions, the contents, and what is kept beside them.
+    pub(super) fn remove_leftovers(
+        &self,
+        will: Will,
+        also: &[PathBuf],
+        freed: &mut Freed,
+    ) -> Result<(), StoreError> {
+        for folder in self.folders(also)? {
+            for entry in entries(&folder).map_err(failed("list", &folder))? {
+                let path = entry.path();
+                let left = left_over(&folder, &entry).map_err(failed("look at", &path))?;
+                let Some(left) = left else { continue };
+                let len = entry.metadata().map_or(0, |metadata| metadata.len());
+                let is_gone = match will {
+                    Will::Say => true,
+                    Will::Do => remove(&path, left).map_err(failed("remove", &path))?,
+                };
+                if is_gone {
+                    freed.add(len);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every folder into which a session's things are written.
+    fn folders(&self, also: &[PathBuf]) -> Result<Vec<PathBuf>, StoreError> {
+        let blobs = self.blobs().folders().map_err(failed("list", &self.sessions))?;
+        let mut folders = vec![self.sessions.clone(), self.trash.clone()];
+        folders.extend(blobs);
+        for path in also {
+            let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
+            folders.extend(folder.map(Path::to_owned));
+        }
+        folders.sort();
+        folders.dedup();
+        Ok(folders)
+    }
+}
+
+fn left_over(folder: &Path, entry: &DirEntry) -> io::Result<Option<LeftOver>> {
+    let Some(metadata) = missing_is_none(entry.metadata())? else { return Ok(None) };
+    if !metadata.is_file() || !is_older(metadata.modified()?, YOUNG) {
+        return Ok(None);
+    }
+    let name = entry.file_name();
+    let Some(name) = name.to_str() else { return Ok(None) };
+    if name.starts_with(files::TEMPORARY) {
+        return Ok(Some(LeftOver::File));
+    }
+    let (stem, ending) = name.split_once('.').unwrap_or_default();
+    match (ending, stem.parse::<SessionId>()) {
+        ("lock", Ok(_)) => Ok(Lock::holder(&entry.path())?.is_none().then_some(LeftOver::Lock)),
+        ("meta.json" | "folds.json", Ok(session)) => {
+            let paths = Paths::new(folder, session);
+            let has_log = paths.log().try_exists()? || paths.packed_log().try_exists()?;
+            Ok((!has_log).then_some(LeftOver::File))
+        }
+        (_, _) => Ok(None),
+    }
+}
+
+/// Whether it is gone: a lock goes with its holder alone, who may have come only now.
+pub(super) fn remove(path: &Path, left: LeftOver) -> io::Result<bool> {
+    match left {
+        LeftOver::File => files::remove(path).map(|()| true),
+        LeftOver::Lock => match Lock::take(path) {
+            Ok(lock) => {
+                drop(lock);
+                Ok(true)
+            }
+            Err(LockError::Held(_)) => Ok(false),
+            Err(LockError::Io(error)) => Err(error),
+        },
+    }
+}
