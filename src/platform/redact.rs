@@ -288,7 +288,10 @@ mod tests {
             ("id=AKIAIOSFODNN7EXAMPLE;".to_owned(), "id=[redacted];"),
             ("authorization: Bearer abc.def-ghi".to_owned(), "authorization: Bearer [redacted]"),
             (format!("<{pem}>"), "<[redacted]>"),
-            ("-----BEGIN PRIVATE KEY-----\nMII cut".to_owned(), "[redacted]"),
+            (
+                format!("-----BEGIN PRIVATE KEY-----\n{}\nnext", "MIIE4Z9".repeat(9)),
+                "[redacted]\nnext",
+            ),
         ] {
             assert_eq!(Redactor::default().text(&text), expected);
         }

@@ -4,12 +4,16 @@
 //! time grows with the length alone. What slug itself holds is no matter here: it never gets into
 //! a log. Too much is taken out rather than too little, since what is exported is passed on.
 
+mod assigned;
+
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
 use crate::domain::sanitize::strip_ansi;
 use crate::domain::secrets::{SHAPES, private_key};
+
+use assigned::{Assigned, Name, is_secret_field, is_secret_option};
 
 /// How far is looked for what decides whether something is a secret.
 const LOOK: usize = 512;
@@ -59,21 +63,16 @@ impl Redaction {
 
     fn object(&mut self, fields: Map<String, Value>) -> Map<String, Value> {
         let field = |(name, value): (String, Value)| {
-            let value = match value {
-                Value::String(text) if is_secret_field(&name) && !text.is_empty() => {
-                    self.count += 1;
-                    Value::String(mark("secret"))
-                }
-                Value::String(_)
-                | Value::Array(_)
-                | Value::Object(_)
-                | Value::Null
-                | Value::Bool(_)
-                | Value::Number(_) => self.json(value),
-            };
+            let value =
+                if is_secret_field(&name, &value) { self.secret() } else { self.json(value) };
             (self.text(&name), value)
         };
         fields.into_iter().map(field).collect()
+    }
+
+    fn secret(&mut self) -> Value {
+        self.count += 1;
+        Value::String(mark("secret"))
     }
 
     /// Lines of a diff are read as the one text that they are: a private key has many.
@@ -90,7 +89,14 @@ impl Redaction {
                 }
             }
         }
-        items.into_iter().map(|item| self.json(item)).collect()
+        let mut is_behind_option = false;
+        let item = |item: Value| {
+            let is_option = is_secret_option(&item);
+            let is_value = is_behind_option && item.as_str().is_some_and(assigned::is_argument);
+            is_behind_option = is_option;
+            if is_value { self.secret() } else { self.json(item) }
+        };
+        items.into_iter().map(item).collect()
     }
 
     /// A secret over several lines is named on the first of them, and the others are left empty.
@@ -279,152 +285,9 @@ impl Look<'_> {
         let window = &self.bytes[at..self.bytes.len().min(at + LOOK)];
         let length = window.iter().take_while(|byte| is_name(**byte)).count();
         let name = Name::of(&self.text[at..at + length])?;
-        let value = Assigned::at(self, at, at + length)?;
+        let value = Assigned::at(self, at..at + length)?;
         value.secret(self, name)
     }
-}
-
-/// What the name of a variable says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Name {
-    /// As variables of the environment are written: its value is secret.
-    Loud,
-    /// As in programs, where the value may be an expression.
-    Quiet,
-    /// The header of that name: a word may stand before the secret.
-    Authorization,
-}
-
-impl Name {
-    fn of(name: &str) -> Option<Self> {
-        const WORDS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD"];
-        if !name.bytes().any(|byte| byte.is_ascii_lowercase()) {
-            return WORDS.iter().any(|word| name.contains(word)).then_some(Self::Loud);
-        }
-        let lower = name.to_ascii_lowercase();
-        if lower.ends_with("authorization") {
-            return Some(Self::Authorization);
-        }
-        says_secret(&lower).then_some(Self::Quiet)
-    }
-}
-
-fn says_secret(lower: &str) -> bool {
-    const ENDS: [&str; 6] = ["token", "secret", "password", "passwd", "passphrase", "credential"];
-    const OF_KEYS: [&str; 10] = [
-        "api",
-        "access",
-        "secret",
-        "private",
-        "auth",
-        "signing",
-        "encryption",
-        "account",
-        "client",
-        "master",
-    ];
-    let of_key = || {
-        let owner = lower.strip_suffix("key")?.trim_end_matches(['_', '-']);
-        OF_KEYS.iter().find(|it| owner.ends_with(**it))
-    };
-    ENDS.iter().any(|end| lower.ends_with(end)) || of_key().is_some()
-}
-
-/// Of a field in JSON, where a string is always a value.
-fn is_secret_field(name: &str) -> bool {
-    name.len() < LOOK && Name::of(name).is_some()
-}
-
-/// Where a value stands, and how it is written.
-struct Assigned {
-    start: usize,
-    quote: Option<u8>,
-    /// Whether it stands behind a colon.
-    colon: bool,
-}
-
-impl Assigned {
-    fn at(look: &Look<'_>, name_start: usize, name_end: usize) -> Option<Self> {
-        let bytes = look.bytes;
-        let byte = |at: usize| bytes.get(at).copied();
-        let skip = |mut at: usize, wanted: &[u8], most: usize| {
-            let end = at + most;
-            while at < end && byte(at).is_some_and(|byte| wanted.contains(&byte)) {
-                at += 1;
-            }
-            at
-        };
-        let separator = skip(skip(name_end, b"\\\"'`]", 3), b" \t", 8);
-        let (behind, colon) = match byte(separator) {
-            Some(b'=') if byte(separator + 1) == Some(b'=') => return None,
-            Some(b'=') if byte(separator + 1) == Some(b'>') => (separator + 2, true),
-            Some(b'=') => (separator + 1, false),
-            Some(b':') if byte(separator + 1) == Some(b'=') => (separator + 2, true),
-            // A path in a program, as in `token::Kind`.
-            Some(b':') if byte(separator + 1) == Some(b':') => return None,
-            Some(b':') => (separator + 1, true),
-            Some(_) if name_start >= 2 && bytes[name_start - 2..name_start] == *b"--" => {
-                if separator == name_end {
-                    return None;
-                }
-                (separator, true)
-            }
-            Some(_) | None => return None,
-        };
-        let start = skip(skip(behind, b" \t", 8), b"\\", 1);
-        match byte(start) {
-            Some(quote @ (b'"' | b'\'' | b'`')) => {
-                Some(Self { start: start + 1, quote: Some(quote), colon })
-            }
-            Some(_) => Some(Self { start, quote: None, colon }),
-            None => None,
-        }
-    }
-
-    fn secret(&self, look: &Look<'_>, name: Name) -> Option<Secret> {
-        let rest = &look.bytes[self.start..];
-        let ends = |byte: &u8| match (self.quote, name) {
-            (Some(quote), _) => *byte == quote || *byte == b'\n',
-            (None, Name::Authorization) => b"\r\n\"'`\\".contains(byte),
-            (None, Name::Loud | Name::Quiet) => {
-                byte.is_ascii_whitespace() || b"\"'`;&|()<>\\{}[],".contains(byte)
-            }
-        };
-        let window = &rest[..rest.len().min(LOOK)];
-        let seen = &window[..window.iter().position(ends).unwrap_or(window.len())];
-        if !self.is_secret(seen, name) {
-            return None;
-        }
-        let length = rest.iter().position(ends).unwrap_or(rest.len());
-        let place = self.start..self.start + length;
-        let kind = match name {
-            Name::Loud | Name::Quiet => "secret",
-            Name::Authorization => "authorization",
-        };
-        Some(Secret { place, kind })
-    }
-
-    /// `seen` is the beginning of the value, all of it where it is short.
-    fn is_secret(&self, seen: &[u8], name: Name) -> bool {
-        if seen.is_empty() || is_reference(seen) || seen.starts_with(b"[redacted") {
-            return false;
-        }
-        let digits = seen.iter().filter(|byte| byte.is_ascii_digit()).count();
-        match (name, self.quote) {
-            (Name::Loud, None) if self.colon && seen.len() < SHORTEST_TOKEN => digits > 0,
-            (Name::Loud, _) => digits < seen.len() || seen.len() >= SHORTEST_TOKEN,
-            (Name::Quiet, Some(_)) => seen.len() >= 4,
-            (Name::Quiet, None) => seen.len() >= SHORTEST_TOKEN && digits > 0,
-            (Name::Authorization, _) => seen.len() >= SHORTEST_TOKEN,
-        }
-    }
-}
-
-/// `$NAME` and `${…}` and `$(…)`: the name of a secret, and no secret.
-fn is_reference(seen: &[u8]) -> bool {
-    let Some(name) = seen.strip_prefix(b"$") else { return false };
-    let is_name = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
-    name.is_empty() || name.starts_with(b"{") || name.starts_with(b"(") || name.iter().all(is_name)
 }
 
 #[cfg(test)]

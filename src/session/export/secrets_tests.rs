@@ -36,6 +36,21 @@ fn planted() -> Vec<(String, String)> {
         (format!("{{\\\"apiKey\\\": \\\"{long}\\\"}}"), long.into()),
         (format!("deploy --token {long}"), long.into()),
         (format!("postgres://me:{long}@db/x"), long.into()),
+        ("DB_PASSWORD=p&ssw(0rd)!x".into(), "&ssw".into()),
+        ("DB_PASSWORD=(abc123x".into(), "abc".into()),
+        ("DB_PASSWORD = p&ssw(0rd)!x".into(), "&ssw".into()),
+        ("DB_PASSWORD=123456".into(), "123456".into()),
+        ("spring.datasource.password=hunter2".into(), "hunter2".into()),
+        ("password: hunter2".into(), "hunter2".into()),
+        ("password: p&ssw0rd!".into(), "&ssw".into()),
+        ("password = hunter2".into(), "hunter2".into()),
+        ("password=correcthorsebattery".into(), "correct".into()),
+        ("curl -d 'user=me&password=correcthorse'".into(), "correcthorse".into()),
+        ("Server=db;Password=hunter2;Port=5".into(), "hunter2".into()),
+        ("mysql --password=hunter2 --host=x".into(), "hunter2".into()),
+        ("mysql --password hunter2 --host=x".into(), "hunter2".into()),
+        ("run([\"curl\", \"--token\", \"abcdefgh\"])".into(), "abcdefgh".into()),
+        ("{\\\"args\\\":[\\\"--token\\\",\\\"abcdefgh\\\"]}".into(), "abcdefgh".into()),
     ]
 }
 
@@ -56,6 +71,12 @@ fn what_it_was_is_said() {
         ("\u{1b}[32mAKIAIOSFODNN7EXAMPLE\u{1b}[0m", "[redacted: AWS key]"),
         (r#"{"a":"x\nAKIAIOSFODNN7EXAMPLE"}"#, r#"{"a":"x\n[redacted: AWS key]"}"#),
         ("https://me:pass@host/", "https://me:[redacted: password]@host/"),
+        ("password=hunter2\nhost=x", "password=[redacted: secret]\nhost=x"),
+        ("a password: hunter2 \nb", "a password: [redacted: secret] \nb"),
+        (
+            "the words -----BEGIN PRIVATE KEY-----, and\nmore",
+            "the words [redacted: private key], and\nmore",
+        ),
     ] {
         assert_eq!(clean(text), expected);
     }
@@ -72,6 +93,27 @@ fn ordinary_text_and_code_stay() {
         "key=lambda pair: pair[1]",
         "MAX_TOKENS=4096",
         "TOKEN=$GITHUB_TOKEN curl",
+        "TOKEN=$GITHUB_TOKEN; export TOKEN",
+        "KEYS = [\n    1,\n]",
+        "KEY_UP = 38",
+        "KEY = (1 << 3)",
+        "KEYS=(\n  one\n)",
+        "parse(token=token, next=1)",
+        "    token=token,\n    password=settings.password,\n",
+        "    api_key=config.api_key\n)",
+        "password=None",
+        "secret=sha256(text)",
+        "token=tokens[0]",
+        "password={password}",
+        "token: Option<u64>,",
+        "    secret: Vec<u8>\n",
+        "token: u128",
+        "the token: 4096 of them",
+        "Password: required",
+        "password: see page 12",
+        "`--token`, `--password` and `--api-key KEY`",
+        "--max-token=4096",
+        "token = next(tokens)",
         "password: String,",
         "git checkout 0123456789abcdef0123456789abcdef01234567",
         "-----BEGIN PUBLIC KEY-----\nMII\n-----END PUBLIC KEY-----",
@@ -93,6 +135,38 @@ fn a_field_that_says_it_is_secret_goes_whatever_it_holds() {
 }
 
 #[test]
+fn a_number_under_such_a_name_goes_where_it_is_no_count() {
+    let value =
+        json!({"password": 1234, "api_key": 12_345_678, "token": 15_024, "MAX_TOKENS": 4096});
+    let expected = json!({
+        "password": "[redacted: secret]", "api_key": "[redacted: secret]", "token": 15_024,
+        "MAX_TOKENS": 4096,
+    });
+    assert_eq!(Redaction::default().json(value), expected);
+}
+
+#[test]
+fn what_follows_an_option_for_a_secret_goes() {
+    let long = format!("ghp_{}", "a1".repeat(18));
+    for (arguments, count) in [
+        (json!(["curl", "--token", "[redacted: secret]", "url"]), 1),
+        (json!(["--token", "[redacted: GitHub token]"]), 1),
+        (json!(["--token", "--password", "[redacted: secret]"]), 1),
+        (json!(["--tokens", "two", "words"]), 0),
+        (json!(["--token", 5]), 0),
+    ] {
+        let secret = |item: &Value| match item.as_str() {
+            Some("[redacted: secret]") => json!("abcdefgh"),
+            Some("[redacted: GitHub token]") => json!(long),
+            Some(_) | None => item.clone(),
+        };
+        let given = arguments.as_array().unwrap().iter().map(secret).collect();
+        let mut redaction = Redaction::default();
+        assert_eq!((redaction.json(given), redaction.count), (arguments, count));
+    }
+}
+
+#[test]
 fn a_private_key_over_the_lines_of_a_diff_goes_whole() {
     let line = |text: &str| json!({"tag": "added", "text": text});
     let lines =
@@ -106,7 +180,7 @@ fn a_private_key_over_the_lines_of_a_diff_goes_whole() {
 proptest! {
     #[test]
     fn no_planted_secret_survives_between_other_texts(
-        which in prop::collection::vec((0..17_usize, "[ ,.;a-z\\n]{0,12}[ \\n]"), 1..8),
+        which in prop::collection::vec((0..planted().len(), "[ ,.;a-z\\n]{0,12}[ \\n]"), 1..8),
     ) {
         let planted = planted();
         let text: String =
