@@ -10,8 +10,11 @@
 
 mod support;
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
 use serde_json::{Value, json};
-use support::desk::Desk;
+use support::desk::{Desk, Ran};
 use support::model_server::{ModelServer, Reply};
 
 /// A desk with one session, and the session's id.
@@ -222,6 +225,27 @@ fn sessions_import_takes_chat_messages_over_once() {
     assert!(desk.run(&["sessions", "show", id]).exits(0).out.contains("which tea?"));
     let again = desk.run(&["sessions", "import", "chat.jsonl"]).exits(1);
     assert!(again.err.contains("already"), "{}", again.told());
+}
+
+#[test]
+fn names_that_are_no_text_are_told_as_far_as_they_are() {
+    let (desk, id) = with_a_session();
+    let name = |name: &[u8]| OsString::from_vec(name.to_vec());
+    let run = |arguments: &[&str], last: &[u8]| {
+        Ran::of(&desk.command(arguments).arg(name(last)).output().unwrap())
+    };
+    let export = run(&["sessions", "export", &id, "--json", "-o"], b"out\xff.md").exits(0).json();
+    assert_eq!(export["file"], "out\u{fffd}.md");
+    for (file, text) in
+        [(b"a\xff.jsonl", "{\"role\":\"user\",\"content\":\"tea\"}\n"), (b"b\xff.jsonl", "")]
+    {
+        std::fs::write(desk.path("").join(name(file)), text).unwrap();
+    }
+    let told = run(&["sessions", "import", "--json"], b"a\xff.jsonl").exits(0).json();
+    assert_eq!(told[0]["file"], "a\u{fffd}.jsonl");
+    let told = run(&["sessions", "import", "--json"], b"b\xff.jsonl").exits(1).json();
+    assert_eq!(told[0]["file"], "b\u{fffd}.jsonl");
+    run(&["sessions", "import"], b"b\xff.jsonl").exits(1);
 }
 
 #[test]

@@ -150,7 +150,8 @@ pub fn with_server<'a>(endpoint: &'a str, arguments: &[&'a str]) -> Vec<&'a str>
 }
 
 impl Ran {
-    fn of(output: &Output) -> Self {
+    /// What came of a process that has ended.
+    pub fn of(output: &Output) -> Self {
         Self {
             code: output.status.code(),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),

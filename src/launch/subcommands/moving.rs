@@ -39,6 +39,7 @@ pub(super) fn export(
             write_file(file, &exported.text)
                 .with_context(|| format!("cannot write {}", file.display()))?;
             if what.format.json {
+                let file = file.to_string_lossy();
                 let told = json!({"session_id": session, "file": file, "redacted": redacted});
                 writeln!(out, "{told}")?;
             } else {
@@ -99,7 +100,7 @@ pub(super) fn import(
                 Ok(Imported { session, kind, messages, left_out }) => {
                     if what.format.json {
                         told.push(json!({
-                            "file": path, "session_id": session, "kind": kind.name(),
+                            "file": path.to_string_lossy(), "session_id": session, "kind": kind.name(),
                             "messages": messages, "left_out": left_out,
                         }));
                         continue;
@@ -113,7 +114,10 @@ pub(super) fn import(
                 Err(error) => {
                     exit = Exit::Failed;
                     print::complain(&format!("{name}: {error}"));
-                    told.push(json!({"file": path, "error": error.to_string()}));
+                    if what.format.json {
+                        let file = path.to_string_lossy();
+                        told.push(json!({"file": file, "error": error.to_string()}));
+                    }
                 }
             }
         }
