@@ -384,6 +384,7 @@ impl Sidebar {
     fn fill(&mut self, list: SessionList, now: Duration) {
         // What was there at once stood in for all of them.
         let before = self.standing().filter(|_| self.is_chosen || self.is_complete);
+        let were_all_there = self.is_complete;
         self.is_complete = self.reading == Reading::No;
         self.listed_at = now;
         let mut tree = Tree::new(list, &self.folder);
@@ -393,6 +394,10 @@ impl Sidebar {
         }
         self.tree = Some(tree);
         self.stand(before);
+        // What was typed meanwhile is to be looked for in all of them.
+        if self.is_complete && !were_all_there {
+            self.seek();
+        }
     }
 
     fn standing(&self) -> Standing {

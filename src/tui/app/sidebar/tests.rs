@@ -497,6 +497,29 @@ fn each_letter_begins_a_search_and_what_is_too_short_ends_it() {
 }
 
 #[test]
+fn what_is_typed_before_the_list_is_there_is_looked_for_in_all_of_it() {
+    let ids = |scene: &Scene| {
+        let id = |effect: &Effect| match effect {
+            Effect::Sessions { id, .. } => Some(*id),
+            _ => None,
+        };
+        scene.effects.iter().filter_map(id).collect::<Vec<_>>()
+    };
+    for newest in [Vec::new(), vec![row(1, "Fix empty cart checkout", 12)]] {
+        let mut scene = Scene::closed(120);
+        let asked = ids(scene.press("ctrl+b"));
+        scene.press("/").typed("cart");
+        scene.answer(asked[0], Ok(SessionAnswer::Listed(list(newest))));
+        assert_eq!(searches(&scene), [""; 0]);
+        scene.answer(asked[1], Ok(SessionAnswer::Listed(week())));
+        let Some(Effect::SearchSessions { text, sessions, .. }) = scene.effects.last() else {
+            panic!("{:?}", scene.effects)
+        };
+        assert_eq!((text.as_str(), sessions.len()), ("cart", week().rows.len()));
+    }
+}
+
+#[test]
 fn what_is_found_comes_in_bit_by_bit_and_the_selection_stays() {
     let mut scene = Scene::of(week());
     scene.press("/").typed("cart");
