@@ -37,7 +37,7 @@ pub use routing::{
     session_opened, title_changed, toggle,
 };
 pub use seeking::Seeking;
-pub use tree::{Line, Scope, Tree, age};
+pub use tree::{Hits, Line, Scope, Tree, age};
 
 /// The list of sessions. It keeps what was deleted also while it is closed.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,7 +14,9 @@ use crate::tui::app::editor::Editor;
 use crate::tui::app::geometry::Area;
 use crate::tui::app::keymap::{Context, FieldKey, Keymap, ListKey, SidebarKey};
 use crate::tui::app::sessions::{Held, Preview, Said, SessionRow};
-use crate::tui::app::sidebar::{Line, Mode, NoticeLevel, Pane, Scope, Seeking, Sidebar, Tree, age};
+use crate::tui::app::sidebar::{
+    Hits, Line, Mode, NoticeLevel, Pane, Scope, Seeking, Sidebar, Tree, age,
+};
 use crate::tui::app::softwrap;
 use crate::tui::layout::{Role, Span};
 
@@ -189,6 +191,7 @@ fn draw_list(
         return None;
     };
     let first = sidebar.first_shown(usize::from(area.height));
+    let mut hits = tree.hits();
     let mut caret = None;
     let shown = lines.iter().enumerate().skip(first).take(usize::from(area.height));
     for (number, line) in shown {
@@ -216,8 +219,10 @@ fn draw_list(
                 if let Line::Session(node) = line
                     && let Some(session) = tree.session(*node)
                 {
+                    let session = (*node, session);
+                    let around = (now, &mut hits);
                     let renamed =
-                        draw_session(sidebar, scene, (*node, session), now, styles, row, buffer);
+                        draw_session(sidebar, scene, session, around, styles, row, buffer);
                     caret = caret.or(renamed);
                 } else if let Line::Place(node, place) = line
                     && let Some(place) = tree.place(*node, *place)
@@ -332,7 +337,7 @@ fn draw_session(
     sidebar: &Sidebar,
     scene: Scene<'_>,
     (node, session): (usize, &SessionRow),
-    now: DateTime<FixedOffset>,
+    (now, hits): (DateTime<FixedOffset>, &mut Option<Hits>),
     styles: &dyn Styles,
     row: Rect,
     buffer: &mut Buffer,
@@ -367,7 +372,7 @@ fn draw_session(
     }
     let role = if is_open { Role::Strong } else { Role::Text };
     let mut spans = head.to_vec();
-    let hits = tree.hits(session.name());
+    let hits = hits.as_mut().map_or(Vec::new(), |hits| hits.of(session.name()));
     spans.extend(highlighted(&paint::truncate(session.name(), room), &hits, role));
     let [project, age] = aside;
     let aside = [project, age, span(" ", Role::Text)];

@@ -218,17 +218,14 @@ impl Tree {
         }
     }
 
-    /// Which characters of a title the filter found.
-    pub fn hits(&self, title: &str) -> Vec<u32> {
-        let mut hits = Vec::new();
-        if !self.filter.text.is_empty() {
-            let mut buffer = Vec::new();
-            let text = Utf32Str::new(title, &mut buffer);
-            pattern(&self.filter.text).indices(text, &mut Matcher::new(Config::DEFAULT), &mut hits);
-            hits.sort_unstable();
-            hits.dedup();
-        }
-        hits
+    /// Finds what the filter found in titles; `None` where it has no text.
+    pub fn hits(&self) -> Option<Hits> {
+        let text = &self.filter.text;
+        (!text.is_empty()).then(|| Hits {
+            pattern: pattern(text),
+            matcher: Matcher::new(Config::DEFAULT),
+            buffer: Vec::new(),
+        })
     }
 
     /// What stands before a title: the branches that lead to it. Under a filter there are none.
@@ -333,6 +330,25 @@ impl Tree {
         let kept = without_copies(found.cloned().collect());
         let kept: HashSet<SessionId> = kept.into_iter().map(|found| found.session).collect();
         self.found.keys().filter(|session| !kept.contains(session)).copied().collect()
+    }
+}
+
+/// Finds the characters of titles that a filter found. The matcher is large: one for a frame.
+pub struct Hits {
+    pattern: Pattern,
+    matcher: Matcher,
+    buffer: Vec<char>,
+}
+
+impl Hits {
+    /// The characters of this title, in order.
+    pub fn of(&mut self, title: &str) -> Vec<u32> {
+        let mut hits = Vec::new();
+        let text = Utf32Str::new(title, &mut self.buffer);
+        self.pattern.indices(text, &mut self.matcher, &mut hits);
+        hits.sort_unstable();
+        hits.dedup();
+        hits
     }
 }
 

@@ -167,7 +167,7 @@ fn a_filter_finds_words_anywhere_and_keeps_the_order() {
         assert_eq!(sorted, expected, "{query}");
     }
     tree.show(Scope::AllProjects, "cart");
-    assert_eq!(tree.hits("Fix empty cart checkout"), [10, 11, 12, 13]);
+    assert_eq!(tree.hits().unwrap().of("Fix empty cart checkout"), [10, 11, 12, 13]);
 }
 
 #[test]
