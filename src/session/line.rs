@@ -6,6 +6,7 @@
 //! the line alone, so that they are the same at each reading and in forks.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -37,12 +38,13 @@ pub(super) enum Line {
 pub(super) struct Before {
     timestamp: DateTime<Utc>,
     turn: TurnId,
-    unnamed: u64,
+    /// How often each line without an id was there, by its digest.
+    unnamed: HashMap<[u8; 32], u64>,
 }
 
 impl Default for Before {
     fn default() -> Self {
-        Self { timestamp: DateTime::UNIX_EPOCH, turn: TurnId(0), unnamed: 0 }
+        Self { timestamp: DateTime::UNIX_EPOCH, turn: TurnId(0), unnamed: HashMap::new() }
     }
 }
 
@@ -143,8 +145,7 @@ fn readable<T: DeserializeOwned>(object: &Map<String, Value>, key: &str) -> bool
 
 fn fill_in(object: &mut Map<String, Value>, line: &[u8], before: &mut Before) {
     if !readable::<EntryId>(object, "id") {
-        object.insert("id".into(), made_up_id(line, before.unnamed).into());
-        before.unnamed += 1;
+        object.insert("id".into(), made_up_id(line, before).into());
     }
     if !readable::<DateTime<Utc>>(object, "timestamp") {
         object.insert("timestamp".into(), json!(before.timestamp));
@@ -164,9 +165,13 @@ fn begins_a_turn(object: &Map<String, Value>) -> bool {
             .is_some_and(|blocks| blocks.iter().any(is_said))
 }
 
-/// The same for the same line, and different for a line that is there twice.
-fn made_up_id(line: &[u8], number: u64) -> String {
-    let digest = Sha256::new().chain_update(number.to_le_bytes()).chain_update(line.trim_ascii());
+/// The same for the same line, whatever stands before it, and different for a line that is there
+/// twice.
+fn made_up_id(line: &[u8], before: &mut Before) -> String {
+    let digest = Sha256::digest(line.trim_ascii()).into();
+    let times = before.unnamed.entry(digest).or_default();
+    let digest = Sha256::new().chain_update(times.to_le_bytes()).chain_update(digest);
+    *times += 1;
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&digest.finalize()[..16]);
     uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string()

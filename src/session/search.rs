@@ -2,15 +2,17 @@
 //!
 //! The bytes of the logs are searched as they are, for the text as JSON writes it; only a line
 //! with a match is read, and counts only where the text is in what a person sees: messages,
-//! thinking, and the arguments and results of calls, and not in ids, hashes, signatures or names
-//! of fields. The sessions that are named first are searched first, by several threads.
+//! thinking, the arguments and results of calls, and commands of the person's own, and not in ids,
+//! hashes, signatures or names of fields, nor in what was taken back. The sessions that are named
+//! first are searched first, by several threads.
 //!
 //! Small letters match capitals, too, unless the text has a capital; a space matches any spaces
 //! and ends of lines.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
+use std::iter;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -19,6 +21,7 @@ use chrono::{DateTime, Utc};
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use memchr::memmem;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,12 +29,22 @@ use crate::domain::sanitize::sanitize;
 use crate::domain::{Block, CallId, CallInput, EntryId, Role, SessionId};
 
 use super::line::{self, Before, Line};
+use super::undo::Rewinds;
 use super::{Entry, MessageEntry, Record, Store};
 
 /// As many places are found in a session before the next one is searched.
 pub const MOST_PLACES: usize = 3;
 /// More threads than this wait for the disk and for each other.
 const THREADS: usize = 4;
+/// Spaces and ends of lines as a log has them: as they are, or as JSON escapes them.
+const WRITTEN_SPACES: &str = concat!(
+    r"(?:[^\S\n]|\\[nrtf]",
+    r"|\\u(?i:000[9a-d]|0020|0085|00a0|1680|200[0-9a]|202[89f]|205f|3000))+",
+);
+/// What the line of a rewind has in it, and what is said has not: there the quotes are escaped.
+const REWIND: &[u8] = br#""type":"rewind""#;
+/// Forks of forks that are gone through at most.
+const DEEPEST: usize = 1000;
 /// Characters that are shown before a match, and behind it.
 const BEFORE: usize = 40;
 const BEHIND: usize = 120;
@@ -117,7 +130,7 @@ impl SearchText {
                 .ok()
         };
         Some(Self {
-            written: build(Some(b'\n'), &pattern(r"(?:[ \t]|\\[nrt])+", &written))?,
+            written: build(Some(b'\n'), &pattern(WRITTEN_SPACES, &written))?,
             seen: build(None, &pattern(r"\s+", &literally))?,
         })
     }
@@ -190,24 +203,67 @@ impl Store {
         session: SessionId,
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Option<Found> {
-        let mut sink = Places { text, places: Vec::new(), more: false };
-        let searched = self.reader(session).map_err(io::Error::other).and_then(|log| {
-            searcher.search_reader(&text.written, Stoppable { log, stopped }, &mut sink)
-        });
-        if let Err(error) = searched {
-            tracing::debug!(%session, %error, "not searched");
+        let log = || match self.reader(session) {
+            Ok(log) => Ok(Stoppable { log, stopped }),
+            Err(error) => Err(io::Error::other(error)),
+        };
+        let mut look = |gone: &HashSet<EntryId>| {
+            let mut sink = Places { text, gone, places: Vec::new(), more: false };
+            let searched =
+                log().and_then(|log| searcher.search_reader(&text.written, log, &mut sink));
+            if let Err(error) = searched {
+                tracing::debug!(%session, %error, "not searched");
+            }
+            Found { session, places: sink.places, more: sink.more }
+        };
+        let mut found = look(&HashSet::new());
+        // Few sessions have any, and of most logs this is seen without reading them as records.
+        if !found.places.is_empty() && log().and_then(has_rewind).unwrap_or(false) {
+            found = look(&self.taken_back(session));
         }
-        let Places { places, more, .. } = sink;
-        (!places.is_empty() && !stopped()).then_some(Found { session, places, more })
+        (!found.places.is_empty() && !stopped()).then_some(found)
+    }
+
+    /// What was said in a session and is no longer in force.
+    fn taken_back(&self, session: SessionId) -> HashSet<EntryId> {
+        let records = self.read(session).map_or_else(
+            |error| {
+                tracing::debug!(%session, %error, "what was taken back is found, too");
+                Vec::new()
+            },
+            |loaded| loaded.records,
+        );
+        let rewinds = Rewinds::of(&records);
+        let gone = records.iter().enumerate().filter(|(at, _)| !rewinds.is_live(*at));
+        gone.map(|(_, record)| record.id).collect()
     }
 }
 
+fn has_rewind(log: impl Read) -> io::Result<bool> {
+    let mark = memmem::Finder::new(REWIND);
+    let mut log = BufReader::with_capacity(1 << 18, log);
+    let mut line = Vec::new();
+    while log.read_until(b'\n', &mut line)? > 0 {
+        if mark.find(&line).is_some() {
+            return Ok(true);
+        }
+        line.clear();
+    }
+    Ok(false)
+}
+
 /// Drops sessions that have nothing of their own: a fork begins with a copy of its parent's lines.
-/// Of those that have a line, the one that is named first keeps it.
-pub fn without_copies(mut found: Vec<Found>) -> Vec<Found> {
+/// Of those that have a line, the one that is named first keeps it. `parent` says what a session was
+/// forked from: lines of plain chat logs are the same by chance, too.
+pub fn without_copies(
+    mut found: Vec<Found>,
+    parent: impl Fn(SessionId) -> Option<SessionId>,
+) -> Vec<Found> {
     let mut seen = HashSet::new();
     found.retain(|found| {
-        let own = found.places.iter().filter(|place| seen.insert(place.entry)).count();
+        let family = iter::successors(Some(found.session), |session| parent(*session));
+        let family = family.take(DEEPEST).last();
+        let own = found.places.iter().filter(|place| seen.insert((family, place.entry))).count();
         // There may be something of its own further on.
         own > 0 || found.more
     });
@@ -236,6 +292,8 @@ impl Read for Stoppable<'_> {
 
 struct Places<'a> {
     text: &'a SearchText,
+    /// What was taken back: nobody sees it any more.
+    gone: &'a HashSet<EntryId>,
     places: Vec<Place>,
     more: bool,
 }
@@ -244,7 +302,8 @@ impl Sink for Places<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, line: &SinkMatch<'_>) -> Result<bool, io::Error> {
-        self.places.extend(self.text.place(line.bytes()));
+        let place = self.text.place(line.bytes());
+        self.places.extend(place.filter(|place| !self.gone.contains(&place.entry)));
         self.more = self.places.len() >= MOST_PLACES;
         Ok(!self.more)
     }
@@ -287,30 +346,46 @@ struct Seen<'a> {
 }
 
 fn seen(message: &MessageEntry) -> impl Iterator<Item = Seen<'_>> {
-    message.content.iter().filter_map(|block| match block {
+    message.content.iter().flat_map(|block| parts(message, block)).flatten()
+}
+
+/// Most blocks have one part, and those that nobody sees none.
+fn parts<'a>(message: &'a MessageEntry, block: &'a Block) -> [Option<Seen<'a>>; 2] {
+    let tool = || message.result.as_ref().map(|info| info.name.clone());
+    let said = match block {
         Block::Text { text } => {
             let who = match message.role {
                 Role::User => Who::Person,
                 Role::Assistant => Who::Model,
             };
-            Some(Seen { who, call: None, text: text.into() })
+            Seen { who, call: None, text: text.into() }
+        }
+        // A command of the person's own, and what came of it.
+        Block::Context { name, text } if name == "shell" => {
+            let (command, output) = text.split_once('\n').unwrap_or((text, ""));
+            let command = command.trim_start_matches("$ ");
+            let output = Seen { who: Who::Result(tool()), call: None, text: output.into() };
+            return [
+                Some(Seen { who: Who::Person, call: None, text: command.into() }),
+                Some(output),
+            ];
         }
         Block::Thinking { thinking, .. } => {
-            Some(Seen { who: Who::Thinking, call: None, text: thinking.into() })
+            Seen { who: Who::Thinking, call: None, text: thinking.into() }
         }
         Block::ToolUse(call) => {
             let text = match &call.input {
                 CallInput::Valid(input) => strings(input).join("\n").into(),
                 CallInput::Invalid(raw) => raw.into(),
             };
-            Some(Seen { who: Who::Call(call.name.clone()), call: Some(&call.id), text })
+            Seen { who: Who::Call(call.name.clone()), call: Some(&call.id), text }
         }
         Block::ToolResult { tool_use_id, content, .. } => {
-            let tool = message.result.as_ref().map(|info| info.name.clone());
-            Some(Seen { who: Who::Result(tool), call: Some(tool_use_id), text: content.into() })
+            Seen { who: Who::Result(tool()), call: Some(tool_use_id), text: content.into() }
         }
-        Block::Context { .. } | Block::Image(_) | Block::Sealed { .. } => None,
-    })
+        Block::Context { .. } | Block::Image(_) | Block::Sealed { .. } => return [None, None],
+    };
+    [Some(said), None]
 }
 
 /// The texts among arguments, without the names of the fields.

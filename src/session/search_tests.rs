@@ -1,13 +1,15 @@
 //! Tests of looking for a text in logs on real folders.
 
+use std::fs;
+
 use serde_json::json;
 
 use crate::domain::{ContentHash, Message, ToolCall};
 
-use super::super::SessionHeader;
 use super::super::samples::{
-    Home, assistant, header, home, lines, log, record, result, says, user,
+    Home, assistant, header, home, lines, log, record, result, rewind, says, user,
 };
+use super::super::{Rewind, Rewound, SessionHeader};
 use super::*;
 
 impl Home {
@@ -61,6 +63,10 @@ fn small_letters_match_capitals_and_a_capital_makes_case_count() {
         ("ärger", "ÄRGER", true),
         ("a b", "a\n  b", true),
         ("a b", "ab", false),
+        ("a b", "a\u{a0}\u{202f}b", true),
+        ("a b", "a\u{3000}b", true),
+        ("a b", "a\u{c}\u{b}b", true),
+        ("a\u{3000}b", "a b", true),
         ("c:\\dir", "in c:\\dir", true),
         ("say \"hi\"", "to say \"hi\" now", true),
         ("a/b.c", "a/b.c", true),
@@ -84,6 +90,8 @@ fn what_another_program_escaped_is_found() {
         ("😀", "\\ud83d\\ude00"),
         ("a/b", "a\\/b"),
         ("one two", "one\\ntwo"),
+        ("one two", "one\\u00A0\\u202f\\u3000two"),
+        ("one two", "one\\u000c\\u000b\\ftwo"),
     ];
     for (text, escaped) in cases {
         let session = home.planted(line(escaped).as_bytes());
@@ -145,8 +153,59 @@ fn a_copy_is_found_once() {
     home.store.fork(parent, None, fork).unwrap();
     let found = home.search("word", &[id, parent]);
     assert_eq!(found.len(), 2);
-    let kept: Vec<SessionId> = without_copies(found).iter().map(|it| it.session).collect();
-    assert_eq!(kept, [id]);
+    let forked_from = |session| (session == id).then_some(parent);
+    let kept = without_copies(found, forked_from);
+    assert_eq!(kept.iter().map(|it| it.session).collect::<Vec<_>>(), [id]);
+}
+
+#[test]
+fn places_in_plain_chat_logs_are_those_of_their_records() {
+    let home = home();
+    let line = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+    let text = [line("tea"), line("the cart"), line("tea"), line("the cart")].concat();
+    let plain = [home.planted(text.as_bytes()), home.planted(line("the cart").as_bytes())];
+    let found = home.search("cart", &plain);
+    let records = home.store.read(plain[0]).unwrap().records;
+    assert_eq!(records.len(), 4, "what is said twice is there twice");
+    assert_eq!(found[0].places[0].entry, records[1].id);
+    assert_eq!(found[1].places[0].entry, home.store.read(plain[1]).unwrap().records[0].id);
+    assert_eq!(without_copies(found, |_| None).len(), 2, "neither is a fork");
+}
+
+#[test]
+fn what_was_taken_back_is_not_found_until_it_is_in_force_again() {
+    let home = home();
+    let mut records: Vec<Record> = (0..9).map(|n| record(1, user(&format!("word {n}")))).collect();
+    let back = record(1, Entry::Rewind(rewind(records[1].id, Rewound::Conversation)));
+    records.push(back.clone());
+    let session = home.planted(&lines(&records));
+    let places = || home.search("word", &[session]).pop().map(|it| (it.places, it.more));
+    assert_eq!(
+        places().map(|(places, more)| (shown(&places[0]), places.len(), more)),
+        Some(("[word] 0".into(), 1, false))
+    );
+    assert!(home.search("word 5", &[session]).is_empty());
+    let forth = Rewind { redoes: Some(back.id), ..rewind(records[1].id, Rewound::Conversation) };
+    records.push(record(1, Entry::Rewind(forth)));
+    fs::write(home.store.log_path(session), lines(&records)).unwrap();
+    assert_eq!(home.search("word 5", &[session]).len(), 1);
+    records.truncate(9);
+    records.push(record(1, user("\"type\":\"rewind\"")));
+    fs::write(home.store.log_path(session), lines(&records)).unwrap();
+    assert_eq!(places().map(|(places, more)| (places.len(), more)), Some((MOST_PLACES, true)));
+}
+
+#[test]
+fn commands_of_the_persons_own_are_found_with_their_output() {
+    let home = home();
+    let text = "$ cargo test --lib\n3 tests passed".into();
+    let mut said = MessageEntry::new(Message::user(""));
+    said.content = vec![Block::Context { name: "shell".into(), text }];
+    let place = |text: &str| home.place(text, vec![Entry::Message(said.clone())]);
+    assert_eq!(shown(&place("cargo").unwrap()), "[cargo] test --lib");
+    assert_eq!(place("cargo").unwrap().who, Who::Person);
+    assert_eq!(shown(&place("passed").unwrap()), "3 tests [passed]");
+    assert_eq!(place("passed").unwrap().who, Who::Result(None));
 }
 
 #[test]

@@ -164,7 +164,9 @@ fn search(
     let in_order = ids.iter().filter_map(|session| found.remove(session)).collect();
     let mut metas: HashMap<SessionId, Meta> =
         sessions.into_iter().map(|session| (session.session_id, session)).collect();
-    let found = without_copies(in_order).into_iter().take(limit);
+    let parent = |session| metas.get(&session).and_then(|meta: &Meta| meta.forked_from);
+    let kept = without_copies(in_order, parent);
+    let found = kept.into_iter().take(limit);
     Ok(found.filter_map(|found| Some((metas.remove(&found.session)?, found))).collect())
 }
 

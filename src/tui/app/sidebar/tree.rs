@@ -323,11 +323,17 @@ impl Tree {
 
     /// The sessions in which only copies were found of what others have, newer ones first.
     fn copies(&self) -> HashSet<SessionId> {
+        if self.found.is_empty() {
+            return HashSet::new();
+        }
         let rows = self.rows.iter().filter(|row| self.found.contains_key(&row.id));
         let mut newest: Vec<&SessionRow> = rows.collect();
         newest.sort_by_key(|row| Reverse(row.last_used_at));
         let found = newest.iter().filter_map(|row| self.found.get(&row.id));
-        let kept = without_copies(found.cloned().collect());
+        let forks = self.rows.iter().filter_map(|row| Some((row.id, row.forked_from?)));
+        let parents: HashMap<SessionId, SessionId> = forks.collect();
+        let parent = |session| parents.get(&session).copied();
+        let kept = without_copies(found.cloned().collect(), parent);
         let kept: HashSet<SessionId> = kept.into_iter().map(|found| found.session).collect();
         self.found.keys().filter(|session| !kept.contains(session)).copied().collect()
     }
