@@ -4,14 +4,14 @@
 //! shared, and all else is of one of them. That holds for any two of a family, and two sessions
 //! that are not of one share nothing.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::domain::{Around, ContentHash, Diff, EntryId, Role, SessionId};
 
 use super::title::title_after;
 use super::undo::Rewinds;
-use super::{Entry, FileChanged, Loaded, Record, Store, StoreError};
+use super::{Entry, Image, Loaded, Record, Store, StoreError};
 
 /// Two branches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +53,13 @@ pub struct FileDelta {
     pub lines: Option<(usize, usize)>,
 }
 
+/// A file before a branch and at its end.
+struct Change<'a> {
+    path: &'a Path,
+    before: Option<Image>,
+    after: Option<Image>,
+}
+
 impl Store {
     /// Compares two sessions.
     pub fn compare(&self, sessions: [SessionId; 2]) -> Result<Comparison, StoreError> {
@@ -80,14 +87,22 @@ impl Store {
 
     fn branch_of(&self, loaded: &Loaded, known: &HashSet<EntryId>) -> Branch {
         let own = || loaded.records.iter().filter(|record| !known.contains(&record.id));
-        let mut changes: Vec<FileChanged> = Vec::new();
+        let mut changes: Vec<Change<'_>> = Vec::new();
+        let mut places = HashMap::new();
         for record in own() {
             let Entry::FileChange(change) = &record.entry else { continue };
-            match changes.iter_mut().find(|known| known.path == change.path) {
-                Some(known) => known.after.clone_from(&change.after),
-                None => changes.push(change.clone()),
+            let path = change.path.as_path();
+            let at = *places.entry(path).or_insert(changes.len());
+            match changes.get_mut(at) {
+                Some(known) => known.after = change.image_after(),
+                None => {
+                    let (before, after) = (change.image_before(), change.image_after());
+                    changes.push(Change { path, before, after });
+                }
             }
         }
+        // What was put back is as it was.
+        changes.retain(|change| change.before != change.after);
         let cwd = loaded.header.as_ref().map_or(Path::new(""), |header| &header.cwd);
         Branch {
             title: title_after(&loaded.records),
@@ -99,11 +114,14 @@ impl Store {
         }
     }
 
-    fn delta(&self, change: &FileChanged, cwd: &Path) -> FileDelta {
-        let name = change.path.strip_prefix(cwd).unwrap_or(&change.path);
+    fn delta(&self, change: &Change<'_>, cwd: &Path) -> FileDelta {
+        let name = change.path.strip_prefix(cwd).unwrap_or(change.path);
+        let text = |image: &Option<Image>| match image {
+            Some(image) => self.text(&image.hash),
+            None => Some(String::new()),
+        };
         let lines = || {
-            let before = change.before.as_ref().map_or(Some(String::new()), |it| self.text(it))?;
-            let after = change.after.as_ref().map_or(Some(String::new()), |it| self.text(it))?;
+            let (before, after) = (text(&change.before)?, text(&change.after)?);
             let diff = Diff::with(PathBuf::from(name), &before, &after, Around::Lines(0));
             Some((diff.added, diff.removed))
         };
@@ -140,7 +158,7 @@ fn said(record: &Record) -> Option<SaidThere> {
 #[cfg(test)]
 mod tests {
     use super::super::samples::{Home, header, home, lines, log, record, says, user};
-    use super::super::{ChangedBy, FileKind, Image, SessionHeader};
+    use super::super::{ChangedBy, FileChanged, FileKind, SessionHeader};
     use super::*;
 
     impl Home {
@@ -208,6 +226,36 @@ mod tests {
         let files = home.store.branch(fork, Some(parent)).unwrap().files;
         let files: Vec<_> = files.iter().map(|it| (it.name.as_str(), it.lines)).collect();
         assert_eq!(files, [("src/a.rs", Some((2, 1))), ("/elsewhere/b", None)]);
+    }
+
+    #[test]
+    fn a_file_that_was_put_back_is_not_changed() {
+        let home = home();
+        let records = log(6);
+        let parent = home.planted(&lines(&records));
+        let image = |mode| {
+            let hash = ContentHash::of(b"x");
+            Some(Image { kind: FileKind::File, hash, mode: Some(mode) })
+        };
+        let moded = |from, to| {
+            let path = "/work/run.sh".into();
+            Entry::FileChange(FileChanged::new(path, image(from), image(to), ChangedBy::Tool))
+        };
+        let made = |before, after| {
+            let path = "/work/new".into();
+            Entry::FileChange(FileChanged::new(path, before, after, ChangedBy::Tool))
+        };
+        let changes = vec![
+            home.change("/work/a", Some("1\n"), "2\n"),
+            made(None, image(0o600)),
+            moded(0o600, 0o700),
+            home.change("/work/a", Some("2\n"), "1\n"),
+            made(image(0o600), None),
+        ];
+        let fork = home.fork(parent, records[4].id, changes);
+        let files = home.store.branch(fork, Some(parent)).unwrap().files;
+        let names: Vec<_> = files.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["run.sh"], "whose permissions are others");
     }
 
     #[test]
