@@ -39,6 +39,16 @@ pub(super) fn open(plain: &Path) -> io::Result<Option<Box<dyn BufRead + Send>>> 
     }
 }
 
+/// The content of this very file, unpacked where its name says that it is packed.
+pub(super) fn read(file: &Path) -> io::Result<Box<dyn BufRead + Send>> {
+    let is_packed = file.extension().is_some_and(|ending| ending == ENDING);
+    let content = File::open(file)?;
+    if is_packed {
+        return Ok(Box::new(unpacked(content)?));
+    }
+    Ok(Box::new(BufReader::with_capacity(AT_ONCE, content)))
+}
+
 /// Packs `plain`, and says how many bytes it has now. Nobody may write to it meanwhile.
 pub(super) fn pack(plain: &Path) -> io::Result<u64> {
     let to = packed(plain);
@@ -68,9 +78,11 @@ pub(super) fn unpack(plain: &Path) -> io::Result<()> {
     let from = packed(plain);
     if !plain.try_exists()? {
         let Some(file) = missing_is_none(File::open(&from))? else { return Ok(()) };
+        let modified = file.metadata()?.modified()?;
         let mut content = unpacked(file)?;
         files::replace_with(plain, Durability::Synced, |file| {
-            io::copy(&mut content, file).map(|_| ())
+            io::copy(&mut content, file)?;
+            files::set_modified(file, modified)
         })?;
     }
     files::remove(&from)
@@ -122,6 +134,7 @@ mod tests {
         assert!(content(&plain) == text);
         unpack(&plain).unwrap();
         assert!(std::fs::read(&plain).unwrap() == text && !packed(&plain).exists());
+        assert_eq!(std::fs::metadata(&plain).unwrap().modified().unwrap(), modified);
     }
 
     /// Does `work` to a file with each call failing in turn. Nothing that is left behind may stand

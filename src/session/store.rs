@@ -178,16 +178,9 @@ impl Store {
 
     /// The session of this working folder that was used last.
     pub fn newest_in(&self, folder: &Path) -> Result<Option<SessionId>, StoreError> {
-        let mut logs = self.names()?.logs;
-        logs.sort_by_key(|log| std::cmp::Reverse((log.modified, log.session)));
-        for log in logs {
-            match self.meta(&log) {
-                Ok(meta) if meta.working_directory == folder => return Ok(Some(log.session)),
-                Ok(_) => {}
-                Err(error) => tracing::warn!(session = %log.session, %error, "passed over"),
-            }
-        }
-        Ok(None)
+        // A file's own time is that of whatever was done to it last.
+        let is_here = |meta: &Meta| meta.working_directory == folder;
+        Ok(self.list()?.into_iter().find(is_here).map(|meta| meta.session_id))
     }
 
     /// The session whose id begins with `prefix`.

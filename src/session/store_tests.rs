@@ -229,7 +229,8 @@ async fn the_newest_session_of_a_folder() {
     let older = home.session_in("/work", &["one"]).await;
     let newer = home.session_in("/work", &["two"]).await;
     home.session_in("/other", &["three"]).await;
-    let times = [(older, 1_000), (newer, 2_000)];
+    // The older one was copied or unpacked since.
+    let times = [(older, 2_000), (newer, 1_000)];
     for (session, seconds) in times {
         let log = File::options().append(true).open(home.store.paths(session).log()).unwrap();
         let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);

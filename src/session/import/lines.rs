@@ -1,23 +1,24 @@
-//! A file of JSON objects, a line at a time.
+//! A file of JSON objects, a line at a time, packed or not.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Read};
 use std::path::Path;
 
 use serde_json::Value;
+
+use crate::session::cold;
 
 /// A longer line is passed over.
 const LONGEST: usize = 64 << 20;
 
 /// The lines that have something on them.
 pub(super) struct Lines {
-    reader: BufReader<File>,
+    reader: Box<dyn BufRead + Send>,
     line: Vec<u8>,
 }
 
 impl Lines {
     pub(super) fn open(file: &Path) -> io::Result<Self> {
-        Ok(Self { reader: BufReader::new(File::open(file)?), line: Vec::new() })
+        Ok(Self { reader: cold::read(file)?, line: Vec::new() })
     }
 
     /// The next line: an object, or `None` where it is no object.

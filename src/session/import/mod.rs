@@ -18,10 +18,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::domain::SessionId;
 
+use super::cold;
 use super::files::{self, Durability};
 use super::store::failed;
 use super::{Record, Store, StoreError};
@@ -153,10 +155,17 @@ impl Store {
         if importing == Importing::Done {
             let log = self.paths(session).log();
             let write = |file: &mut File| {
-                let mut out = BufWriter::new(file);
+                let mut out = BufWriter::new(&mut *file);
+                let mut last = None;
                 out.write_all(&known.first_line(kind)?)?;
-                read(&source, known.clone(), &mut |record| write_line(&mut out, record))?;
-                out.flush()
+                read(&source, known.clone(), &mut |record| {
+                    last = last.max(Some(record.timestamp));
+                    write_line(&mut out, record)
+                })?;
+                out.flush()?;
+                drop(out);
+                used_last(file, last);
+                Ok(())
             };
             files::replace_with(&log, Durability::Synced, write).map_err(failed("write", &log))?;
         }
@@ -172,21 +181,35 @@ impl Store {
         if self.is_begun(session)? {
             return Err(StoreError::Exists(session).into());
         }
-        let (mut messages, mut left_out) = (0, 0);
+        let (mut messages, mut left_out, mut last) = (0, 0, None);
         let mut lines = Lines::open(file).map_err(failed("read", file))?;
         while let Some(line) = lines.next().map_err(failed("read", file))? {
-            match line {
-                Some(value) if value["type"] == "message" => messages += 1,
-                Some(_) => {}
-                None => left_out += 1,
-            }
+            let Some(value) = line else {
+                left_out += 1;
+                continue;
+            };
+            messages += usize::from(value["type"] == "message");
+            last = last.max(DateTime::deserialize(&value["timestamp"]).ok());
         }
         if importing == Importing::Done {
             let log = self.paths(session).log();
-            let copy = |to: &mut File| io::copy(&mut File::open(file)?, to).map(drop);
+            let copy = |to: &mut File| {
+                io::copy(&mut cold::read(file)?, to)?;
+                used_last(to, last);
+                Ok(())
+            };
             files::replace_with(&log, Durability::Synced, copy).map_err(failed("write", &log))?;
         }
         Ok(Imported { session, kind: SourceKind::Slug, messages, left_out })
+    }
+}
+
+/// A session that comes from elsewhere was not used just now.
+fn used_last(file: &File, time: Option<DateTime<Utc>>) {
+    if let Some(time) = time
+        && let Err(error) = files::set_modified(file, time.into())
+    {
+        tracing::debug!(%error, "an import keeps the time of now");
     }
 }
 

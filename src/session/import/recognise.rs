@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::domain::SessionId;
+use crate::session::cold;
 
 use super::SourceKind;
 use super::lines::Lines;
@@ -72,13 +73,21 @@ fn look_through(path: &Path, deeper: usize, found: &mut Vec<PathBuf>) {
     for entry in entries {
         let Ok(kind) = entry.file_type() else { continue };
         let path = entry.path();
-        let ending = path.extension().and_then(|ending| ending.to_str());
         if kind.is_dir() && deeper > 0 {
             look_through(&path, deeper - 1, found);
-        } else if kind.is_file() && matches!(ending, Some("jsonl" | "json")) {
+        } else if kind.is_file() && may_be_one(&path) {
             found.push(path);
         }
     }
+}
+
+/// By its name. For a moment a log is there in both forms, and then the plain one counts.
+fn may_be_one(path: &Path) -> bool {
+    let has = |path: &Path, ending: &str| path.extension().is_some_and(|it| it == ending);
+    let plain = path.with_extension("");
+    has(path, "jsonl")
+        || has(path, "json")
+        || has(path, cold::ENDING) && has(&plain, "jsonl") && !plain.is_file()
 }
 
 /// What `path` is; `None` where it is nothing that is known.

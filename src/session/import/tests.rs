@@ -348,6 +348,50 @@ fn some_value() -> impl Strategy<Value = Value> {
     })
 }
 
+#[test]
+fn packed_logs_of_another_slug_are_taken_over() {
+    let home = home();
+    let log = |text: &str| {
+        let first = header("/there");
+        let session = first.session_id;
+        let records = [record(0, Entry::Session(first)), record(1, user(text))];
+        (home.file(&format!("{session}.jsonl"), lines(&records)), session, records)
+    };
+    let packed = |path: &Path| {
+        let plain = fs::read(path).unwrap();
+        cold::pack(path).unwrap();
+        plain
+    };
+    let (one, two, three) = (log("one"), log("two"), log("three"));
+    packed(&one.0);
+    // In the middle of packing both are there.
+    let plain = packed(&two.0);
+    fs::write(&two.0, plain).unwrap();
+    let found = home.store.import(one.0.parent().unwrap(), Path::new("/here"), Importing::Done);
+    let outcomes: Vec<_> = found.iter().map(|it| it.outcome.as_ref().unwrap().session).collect();
+    assert_eq!(outcomes.len(), 3, "{found:?}");
+    for (_, session, records) in [one, two, three] {
+        assert!(outcomes.contains(&session));
+        assert_eq!(home.store.read(session).unwrap().records, records);
+    }
+}
+
+#[test]
+fn what_comes_from_elsewhere_was_not_used_just_now() {
+    let home = home();
+    let records = [record(0, Entry::Session(header("/there"))), record(1, user("hello"))];
+    let slugs = home.import(&home.file("a.jsonl", lines(&records))).unwrap().session;
+    let (chat, loaded) = home.imported(&[
+        json!({"role": "user", "content": "hello", "timestamp": "2025-03-04T05:06:07Z"}),
+    ]);
+    let last = loaded.records.last().unwrap().timestamp;
+    assert_eq!(last, "2025-03-04T05:06:07Z".parse::<DateTime<Utc>>().unwrap());
+    for (session, time) in [(slugs, records[1].timestamp), (chat.session, last)] {
+        let modified = fs::metadata(home.store.log_path(session)).unwrap().modified().unwrap();
+        assert_eq!(DateTime::<Utc>::from(modified), time);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
