@@ -52,20 +52,31 @@ pub(super) async fn before(gate: &Gate, query: &Query) -> Option<Witness> {
 }
 
 impl Witness {
-    /// Puts on record what the command has changed.
-    pub(super) async fn after(self, keeper: Keeper) {
+    /// Looks at the folder at once, and puts on record what the command has changed.
+    pub(super) fn after(self, keeper: Keeper) -> impl Future<Output = ()> + Send + 'static {
         let blobs = keeper.blobs.clone();
-        let found = tokio::task::spawn_blocking(move || found(self.0.changes(), &blobs)).await;
-        let Ok((changes, not_covered)) = found else {
-            tracing::error!("looking for what a command changed was cut short");
-            return;
-        };
-        for change in changes {
-            keeper.journal.write(keeper.turn, Entry::FileChange(change)).await;
+        let looking = tokio::task::spawn_blocking(move || found(self.0.changes(), &blobs));
+        async move {
+            match looking.await {
+                Ok((changes, not_covered)) => put_on_record(&keeper, changes, not_covered).await,
+                Err(error) => {
+                    tracing::error!(%error, "looking for what a command changed was cut short");
+                }
+            }
         }
-        if let Some(not_covered) = not_covered {
-            keeper.journal.write(keeper.turn, Entry::NotCovered(not_covered)).await;
-        }
+    }
+}
+
+async fn put_on_record(
+    keeper: &Keeper,
+    changes: Vec<FileChanged>,
+    not_covered: Option<NotCovered>,
+) {
+    for change in changes {
+        keeper.journal.write(keeper.turn, Entry::FileChange(change)).await;
+    }
+    if let Some(not_covered) = not_covered {
+        keeper.journal.write(keeper.turn, Entry::NotCovered(not_covered)).await;
     }
 }
 
@@ -78,6 +89,7 @@ fn found(
         Err(error) => {
             let folder = Some(match error {
                 WatchError::TooManyFiles => Unwatched::TooManyFiles,
+                WatchError::TooSlow => Unwatched::TooSlow,
                 WatchError::Unreadable => Unwatched::Unreadable,
             });
             return (Vec::new(), Some(NotCovered { folder, ..NotCovered::default() }));
@@ -128,6 +140,9 @@ impl From<NotKept> for Why {
             NotKept::TooLarge => Self::TooLarge,
             NotKept::TooMany => Self::TooMany,
             NotKept::Unreadable => Self::Unreadable,
+            NotKept::Unseen => Self::Unseen,
+            NotKept::Moved => Self::Moved,
+            NotKept::Name => Self::Name,
         }
     }
 }

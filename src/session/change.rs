@@ -144,6 +144,13 @@ pub enum Why {
     TooMany,
     /// It could not be read.
     Unreadable,
+    /// It was out of sight before the command or after it: ignored, or in a folder that could not
+    /// be listed.
+    Unseen,
+    /// A file went of which nothing is kept, and this may be it, in another place.
+    Moved,
+    /// Its name is not UTF-8, so that the log cannot hold it.
+    Name,
 }
 
 /// Why a folder is not watched.
@@ -152,6 +159,8 @@ pub enum Why {
 pub enum Unwatched {
     /// It has too many files.
     TooManyFiles,
+    /// It takes too long to look at.
+    TooSlow,
     /// It could not be looked at.
     Unreadable,
 }

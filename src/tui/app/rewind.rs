@@ -240,6 +240,7 @@ fn not_covered(all: &[NotCovered], cwd: &Path) -> Vec<String> {
     said.extend(folder.map(|why| {
         let why = match why {
             Unwatched::TooManyFiles => "this folder has too many files to watch",
+            Unwatched::TooSlow => "this folder takes too long to look at",
             Unwatched::Unreadable => "this folder could not be looked at",
         };
         format!("What commands changed is not covered: {why}.")

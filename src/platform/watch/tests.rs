@@ -1,0 +1,377 @@
+//! Looks before and after something that tests do to a folder.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use super::contents::LARGEST;
+use super::*;
+
+struct Folder {
+    _folder: tempfile::TempDir,
+    root: PathBuf,
+    watch: Watch,
+}
+
+fn folder() -> Folder {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap().join("work");
+    fs::create_dir_all(root.join("src")).unwrap();
+    fs::write(root.join("src/a.rs"), "one").unwrap();
+    fs::write(root.join("b"), "two").unwrap();
+    fs::write(root.join(".gitignore"), "target\n").unwrap();
+    let watch = Watch::new(root.clone(), folder.path().join("shelf"));
+    Folder { _folder: folder, root, watch }
+}
+
+fn file(text: &str) -> Thing {
+    Thing::File { bytes: text.as_bytes().to_vec(), mode: Some(0o644) }
+}
+
+impl Folder {
+    fn at(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// What is told of a command that does this.
+    fn told(&self, command: impl FnOnce(&Self)) -> Vec<(String, Told)> {
+        self.watch.look().unwrap();
+        command(self);
+        let told = self.watch.changes().unwrap().into_iter().map(|changed| match changed {
+            Changed::Known { path, before: Thing::Nothing, .. } => (path, Told::Made),
+            Changed::Known { path, after: Thing::Nothing, .. } => (path, Told::Removed),
+            Changed::Known { path, .. } => (path, Told::Changed),
+            Changed::Unknown { path, why } => (path, Told::Not(why)),
+        });
+        let name = |path: &Path| path.strip_prefix(&self.root).unwrap().display().to_string();
+        told.map(|(path, told)| (name(&path), told)).collect()
+    }
+
+    /// As if the last look had been later: what is there now is older than it.
+    fn grow_old(&self) {
+        let mut state = self.watch.state.lock().unwrap();
+        state.looked = Some(SystemTime::now() + Duration::from_secs(60));
+    }
+
+    /// What a command changes that does this.
+    fn changes(&self, command: impl FnOnce(&Self)) -> Vec<(String, Thing, Thing)> {
+        self.watch.look().unwrap();
+        command(self);
+        let name =
+            |path: PathBuf| path.strip_prefix(&self.root).unwrap().to_string_lossy().into_owned();
+        let changes = self.watch.changes().unwrap().into_iter().map(|changed| match changed {
+            Changed::Known { path, before, after } => (name(path), before, after),
+            Changed::Unknown { path, why } => panic!("{path:?} {why:?}"),
+        });
+        changes.collect()
+    }
+}
+
+/// What is told of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Made,
+    Changed,
+    Removed,
+    Not(NotKept),
+}
+
+fn told<const N: usize>(all: [(&str, Told); N]) -> Vec<(String, Told)> {
+    all.map(|(name, told)| (name.to_owned(), told)).to_vec()
+}
+
+fn write(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, PermissionsExt::from_mode(0o644)).unwrap();
+}
+
+#[test]
+fn what_is_made_changed_and_removed_is_found_with_its_content() {
+    let folder = folder();
+    for name in ["b", "src/a.rs"] {
+        fs::set_permissions(folder.at(name), PermissionsExt::from_mode(0o644)).unwrap();
+    }
+    let changes = folder.changes(|it| {
+        write(&it.at("src/a.rs"), "ONE");
+        fs::remove_file(it.at("b")).unwrap();
+        write(&it.at("src/new"), "new");
+        symlink("b", it.at("link")).unwrap();
+    });
+    let expected = [
+        ("b".to_owned(), file("two"), Thing::Nothing),
+        ("link".to_owned(), Thing::Nothing, Thing::Link { target: b"b".to_vec() }),
+        ("src/a.rs".to_owned(), file("one"), file("ONE")),
+        ("src/new".to_owned(), Thing::Nothing, file("new")),
+    ];
+    assert_eq!(changes, expected);
+    assert_eq!(folder.changes(|_| {}), []);
+}
+
+#[test]
+fn the_same_size_at_the_same_instant_is_no_hiding_place() {
+    let folder = folder();
+    for round in 0..50 {
+        let changes = folder.changes(|it| write(&it.at("b"), &format!("{round:03}")));
+        assert_eq!(changes.len(), 1, "round {round}");
+        assert_eq!(changes[0].2, file(&format!("{round:03}")));
+    }
+}
+
+#[test]
+fn permissions_alone_are_a_change() {
+    let folder = folder();
+    write(&folder.at("b"), "two");
+    let changes = folder.changes(|it| {
+        fs::set_permissions(it.at("b"), PermissionsExt::from_mode(0o755)).unwrap();
+    });
+    let after = Thing::File { bytes: b"two".to_vec(), mode: Some(0o755) };
+    assert_eq!(changes, [("b".to_owned(), file("two"), after)]);
+}
+
+#[test]
+fn what_is_ignored_or_slugs_own_is_not_watched() {
+    let folder = folder();
+    let changes = folder.changes(|it| {
+        for name in ["target", ".git", ".slug"] {
+            fs::create_dir_all(it.at(name)).unwrap();
+            write(&it.at(name).join("file"), "x");
+        }
+        write(&it.at(".slug-0.tmp"), "x");
+    });
+    assert_eq!(changes, []);
+}
+
+#[test]
+fn what_somebody_else_changes_between_commands_is_not_the_commands() {
+    let folder = folder();
+    folder.changes(|_| {});
+    write(&folder.at("b"), "mine");
+    assert_eq!(folder.changes(|_| {}), []);
+    let changes = folder.changes(|it| write(&it.at("b"), "its"));
+    assert_eq!(changes, [("b".to_owned(), file("mine"), file("its"))]);
+}
+
+#[test]
+fn what_is_too_large_or_too_much_is_named() {
+    let folder = folder();
+    let large = "x".repeat(LARGEST as usize + 1);
+    write(&folder.at("large"), &large);
+    folder.watch.look().unwrap();
+    write(&folder.at("large"), &large.replace('x', "y"));
+    for number in 0..TOLD + 5 {
+        write(&folder.at(&format!("made-{number:04}")), "x");
+    }
+    let changes = folder.watch.changes().unwrap();
+    let why = |wanted| {
+        let is = |it: &&Changed| matches!(it, Changed::Unknown { why, .. } if *why == wanted);
+        changes.iter().filter(is).count()
+    };
+    assert_eq!(changes.len(), TOLD + 6);
+    assert_eq!((why(NotKept::TooLarge), why(NotKept::TooMany)), (1, 6));
+}
+
+#[test]
+fn a_folder_that_cannot_be_listed_is_said_and_not_tried_again() {
+    let shelf = tempfile::tempdir().unwrap();
+    let watch = Watch::new("/no/such/folder".into(), shelf.path().to_owned());
+    assert_eq!(watch.look(), Err(WatchError::Unreadable));
+    assert_eq!(watch.changes(), Err(WatchError::Unreadable));
+}
+
+#[test]
+fn what_ignore_files_hid_was_not_made_when_it_comes_into_view() {
+    type Command = fn(&Path);
+    let cases: [(&str, Command); 3] = [
+        ("the line goes", |file| write(file, "target\n")),
+        ("the file goes", |file| fs::remove_file(file).unwrap()),
+        ("the line is overruled", |file| write(file, ".env\ntarget\n!.env\n")),
+    ];
+    for (case, command) in cases {
+        let folder = folder();
+        write(&folder.at(".gitignore"), ".env\ntarget\n");
+        write(&folder.at(".env"), "SECRET");
+        let found = folder.told(|it| {
+            command(&it.at(".gitignore"));
+            write(&it.at("made"), "x");
+        });
+        let env = found.iter().find(|(name, _)| name == ".env");
+        assert_eq!(env.map(|it| it.1), Some(Told::Not(NotKept::Unseen)), "{case}");
+        assert!(found.contains(&("made".to_owned(), Told::Made)), "{case} {found:?}");
+    }
+}
+
+#[test]
+fn what_is_older_than_the_last_look_was_not_made_since_however_it_comes_into_view() {
+    let folder = folder();
+    fs::create_dir_all(folder.at(".git/info")).unwrap();
+    write(&folder.at(".git/info/exclude"), ".env\n");
+    write(&folder.at(".env"), "SECRET");
+    folder.watch.look().unwrap();
+    folder.grow_old();
+    write(&folder.at(".git/info/exclude"), "");
+    write(&folder.at(".gitignore"), "other\n");
+    let changes = folder.watch.changes().unwrap();
+    let unseen = Changed::Unknown { path: folder.at(".env"), why: NotKept::Unseen };
+    assert!(changes.contains(&unseen), "{changes:?}");
+}
+
+#[test]
+fn what_was_in_a_folder_that_could_not_be_listed_was_not_made() {
+    let folder = folder();
+    fs::create_dir(folder.at("shut")).unwrap();
+    write(&folder.at("shut/file"), "only copy");
+    fs::set_permissions(folder.at("shut"), PermissionsExt::from_mode(0o000)).unwrap();
+    let found = folder.told(|it| {
+        fs::set_permissions(it.at("shut"), PermissionsExt::from_mode(0o755)).unwrap();
+    });
+    // Nothing is shut to root.
+    assert!(found.is_empty() || found == told([("shut/file", Told::Not(NotKept::Unseen))]));
+}
+
+#[test]
+fn what_only_goes_out_of_sight_is_not_removed() {
+    let folder = folder();
+    write(&folder.at("notes"), "mine");
+    let found = folder.told(|it| write(&it.at(".gitignore"), "target\nnotes\nb\n"));
+    assert_eq!(found, told([(".gitignore", Told::Changed)]));
+    let found = folder.told(|it| write(&it.at(".gitignore"), "target\n"));
+    let unseen = Told::Not(NotKept::Unseen);
+    assert_eq!(found, told([(".gitignore", Told::Changed), ("b", unseen), ("notes", unseen)]));
+}
+
+#[test]
+fn a_file_under_another_name_was_made_there_and_removed_here() {
+    let folder = folder();
+    let found = folder.told(|it| fs::rename(it.at("b"), it.at("c")).unwrap());
+    assert_eq!(found, told([("b", Told::Removed), ("c", Told::Made)]));
+}
+
+#[test]
+fn what_may_be_the_only_copy_of_a_file_that_went_is_not_told_as_made() {
+    let folder = folder();
+    fs::create_dir(folder.at("old")).unwrap();
+    let count = TOLD / 3 * 2;
+    for number in 0..count {
+        write(&folder.at(&format!("old/{number:04}")), &number.to_string());
+    }
+    let found = folder.told(|it| fs::rename(it.at("old"), it.at("new")).unwrap());
+    assert_eq!(found.len(), 2 * count);
+    let made = found.iter().filter(|(_, told)| *told == Told::Made).count();
+    assert_eq!(made, 0);
+
+    let found = folder.told(|it| {
+        for number in 0..10 {
+            fs::rename(it.at(&format!("new/{number:04}")), it.at(&format!("{number:04}"))).unwrap();
+        }
+    });
+    let made = found.iter().filter(|(_, told)| *told == Told::Made).count();
+    assert_eq!(made, 10, "where all that went is kept, what came is known");
+}
+
+#[test]
+fn what_is_overwritten_by_a_file_of_which_nothing_is_kept_stays() {
+    let mut folder = folder();
+    folder.watch.bounds.all = 6;
+    write(&folder.at("large"), "larger than that");
+    let found = folder.told(|it| {
+        fs::rename(it.at("large"), it.at("b")).unwrap();
+        write(&it.at("made"), "x");
+    });
+    let gone = |name: &str| found.iter().find(|it| it.0 == name).map(|it| it.1);
+    assert_eq!(gone("large"), Some(Told::Not(NotKept::TooMany)));
+    for name in ["b", "made"] {
+        assert!(matches!(gone(name), Some(Told::Not(_))), "{found:?}");
+    }
+}
+
+#[test]
+fn a_name_that_the_log_cannot_hold_is_not_covered() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = folder();
+    let path = folder.root.join(OsStr::from_bytes(b"caf\xe9"));
+    folder.watch.look().unwrap();
+    if fs::write(&path, "x").is_err() {
+        // Not every file system takes it.
+        return;
+    }
+    let unnamed = Changed::Unknown { path, why: NotKept::Name };
+    assert_eq!(folder.watch.changes().unwrap(), [unnamed]);
+}
+
+#[test]
+fn a_look_keeps_no_more_than_its_bound_and_the_rest_is_named() {
+    let mut folder = folder();
+    folder.watch.look().unwrap();
+    folder.watch.bounds.all = 25;
+    for number in 0..5 {
+        write(&folder.at(&format!("made-{number}")), "ten bytes.");
+    }
+    let changes = folder.watch.changes().unwrap();
+    let is_named = |it: &&Changed| matches!(it, Changed::Unknown { why: NotKept::TooMany, .. });
+    assert_eq!((changes.len(), changes.iter().filter(is_named).count()), (5, 3));
+}
+
+#[test]
+fn what_there_was_no_time_to_read_is_named_and_read_the_next_time() {
+    let mut folder = folder();
+    folder.watch.look().unwrap();
+    folder.watch.bounds.reading = Duration::ZERO;
+    let found = folder.told(|it| write(&it.at("made"), "x"));
+    assert_eq!(found, told([("made", Told::Not(NotKept::TooMany))]));
+    folder.watch.bounds.reading = PATIENCE;
+    let changes = folder.changes(|it| write(&it.at("made"), "other"));
+    assert_eq!(changes, [("made".to_owned(), file("x"), file("other"))]);
+}
+
+#[test]
+fn a_slow_listing_is_said_and_tried_again_a_few_times() {
+    let mut folder = folder();
+    folder.watch.bounds.listing = Duration::ZERO;
+    assert_eq!(folder.watch.look(), Err(WatchError::TooSlow));
+    assert_eq!(folder.watch.changes(), Err(WatchError::TooSlow));
+    folder.watch.bounds.listing = PATIENCE;
+    assert_eq!(folder.changes(|it| write(&it.at("b"), "new")).len(), 1);
+    folder.watch.bounds.listing = Duration::ZERO;
+    folder.watch.state.lock().unwrap().folders.clear();
+    for _ in 0..SLOW {
+        fs::write(folder.at(".gitignore"), "other\n").unwrap();
+        assert_eq!(folder.watch.look(), Err(WatchError::TooSlow));
+    }
+    folder.watch.bounds.listing = PATIENCE;
+    assert_eq!(folder.watch.look(), Err(WatchError::TooSlow), "that is enough");
+}
+
+#[test]
+fn a_folder_that_was_given_its_old_time_again_is_listed_all_the_same() {
+    let folder = folder();
+    folder.watch.look().unwrap();
+    for (_, _, trust) in &mut folder.watch.state.lock().unwrap().folders {
+        *trust = Trust::Old;
+    }
+    let src = folder.at("src");
+    let time = fs::metadata(&src).unwrap().modified().unwrap();
+    write(&folder.at("src/new"), "x");
+    fs::File::open(&src).unwrap().set_modified(time).unwrap();
+    assert_eq!(folder.watch.changes().unwrap().len(), 1);
+}
+
+#[test]
+fn slugs_own_folder_is_not_watched_whatever_its_name() {
+    let folder = folder();
+    let watch = Watch::new(folder.root.clone(), folder.at("my-slug"));
+    watch.look().unwrap();
+    write(&folder.at("my-slug/blob"), "x");
+    write(&folder.at("made"), "x");
+    let changes = watch.changes().unwrap();
+    assert_eq!(changes.len(), 1, "{changes:?}");
+}
+
+#[test]
+fn a_stamp_is_trusted_once_the_clock_that_gave_it_has_ticked() {
+    let at = |millis: u64| SystemTime::UNIX_EPOCH + Duration::from_millis(millis);
+    let fine = (100, 1_000_000);
+    assert_eq!(trust(fine, at(100_040)), Trust::Young);
+    assert_eq!(trust(fine, at(100_060)), Trust::Old);
+    let coarse = (100, 0);
+    assert_eq!(trust(coarse, at(101_900)), Trust::Young);
+    assert_eq!(trust(coarse, at(102_100)), Trust::Old);
+}
