@@ -124,7 +124,7 @@ pub(super) fn parts(
         place: Place { cwd: ground.cwd.clone(), home: ground.user_home.clone() },
         workspace: Arc::new(workspace),
         registry: Arc::new(Registry::standard()),
-        files: Arc::new(DiskFiles::default()),
+        files: Arc::new(DiskFiles),
         idle_after: IDLE_AFTER,
         hooks: hooks::hooks(ground, project, inside.clone(), processes.clone(), redactor),
         processes: inside,

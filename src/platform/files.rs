@@ -15,7 +15,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
@@ -31,13 +31,13 @@ use crate::tools::{FileError, FileState, Files, Written};
 
 use super::handles::{self, Missing, Spot};
 
-/// Files on this machine. All agents of a process share one.
-#[derive(Debug, Clone, Default)]
-pub struct DiskFiles {
-    /// Held from the last look at a file until it is replaced, so that of two agents that change
-    /// the same content one is refused.
-    replacing: Arc<Mutex<()>>,
-}
+/// Files on this machine.
+#[derive(Debug, Clone, Copy)]
+pub struct DiskFiles;
+
+/// Held from the last look at a file until it is replaced, so that of two in this process that
+/// change the same content, agents or a rewind, one is refused.
+static REPLACING: Mutex<()> = Mutex::new(());
 
 #[async_trait]
 impl Files for DiskFiles {
@@ -55,8 +55,8 @@ impl Files for DiskFiles {
         bytes: &[u8],
         expected: Option<Option<ContentHash>>,
     ) -> Result<Written, FileError> {
-        let (bytes, replacing) = (bytes.to_owned(), self.replacing.clone());
-        off_thread("write", path, move |path| write(path, &bytes, expected, &replacing)).await
+        let bytes = bytes.to_owned();
+        off_thread("write", path, move |path| write(path, &bytes, expected)).await
     }
 
     fn open(&self, path: &Path) -> Result<Option<File>, FileError> {
@@ -192,7 +192,6 @@ fn write(
     path: &Path,
     bytes: &[u8],
     expected: Option<Option<ContentHash>>,
-    replacing: &Mutex<()>,
 ) -> Result<Written, FileError> {
     let spot = handles::spot(path, Missing::Make).map_err(failed("make the folder of", path))?;
     let Some(spot) = spot else { return Err(failed("write", path)(Errno::ISDIR.into())) };
@@ -210,10 +209,10 @@ fn write(
         }
     };
     step().map_err(failed("write", path))?;
-    let temporary = Temporary::filled(&spot, replaced.as_ref(), bytes)
+    let temporary = Temporary::filled(&spot, replaced.as_ref(), bytes, None)
         .map_err(failed("write a temporary file beside", path))?;
     step().map_err(failed("write", path))?;
-    let guard = replacing.lock().unwrap_or_else(PoisonError::into_inner);
+    let guard = replacing();
     match expected {
         Some(None) => match temporary.put_where_nothing_is() {
             Ok(()) => {}
@@ -227,14 +226,19 @@ fn write(
         None => temporary.put().map_err(|errno| failed("write", path)(errno.into()))?,
     }
     drop(guard);
-    step().map_err(failed("sync the folder of", path))?;
     sync(&spot).map_err(failed("sync the folder of", path))?;
     let names = replaced.map_or(1, |(_, metadata)| metadata.nlink());
     Ok(Written { other_names: names.saturating_sub(1) })
 }
 
+/// From here on nobody else in this process replaces a file.
+pub(super) fn replacing() -> MutexGuard<'static, ()> {
+    REPLACING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The rename itself is durable only once the folder is.
 pub(super) fn sync(spot: &Spot) -> io::Result<()> {
+    step()?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::openat(&spot.folder, ".", flags, Mode::empty()) {
         Ok(folder) => File::from(folder).sync_all(),
@@ -249,29 +253,41 @@ pub(super) fn sync(spot: &Spot) -> io::Result<()> {
 pub(super) struct Temporary<'a> {
     spot: &'a Spot,
     name: String,
-    pub(super) file: File,
+    file: File,
 }
 
 impl<'a> Temporary<'a> {
+    /// One with this content, and this mode where one is wanted; else with the mode of the file
+    /// that it replaces, or a usual one.
     pub(super) fn filled(
         spot: &'a Spot,
         replaced: Option<&(File, Metadata)>,
         bytes: &[u8],
+        mode: Option<u32>,
     ) -> io::Result<Self> {
         // A new file gets what the umask leaves. A replacement is private until it has the old
-        // file's mode, so that a secret is never readable by others in between.
-        let mode = Mode::from_raw_mode(if replaced.is_some() { 0o600 } else { 0o666 });
+        // file's mode or the wanted one, so that a secret is never readable by others in between.
+        let is_private = replaced.is_some() || mode.is_some();
+        let created = Mode::from_raw_mode(if is_private { 0o600 } else { 0o666 });
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let name = format!("{TEMPORARY}{}-{}.tmp", std::process::id(), Uuid::new_v4().simple());
-        let file = rustix::fs::openat(&spot.folder, &name, flags, mode)?;
+        let name = temporary_name();
+        let file = rustix::fs::openat(&spot.folder, &name, flags, created)?;
         let mut temporary = Self { spot, name, file: File::from(file) };
         step()?;
         if let Some((old, metadata)) = replaced {
-            take_over(old, metadata, &temporary.file)?;
+            let own = take_over(old, metadata, &temporary.file)?;
+            if mode.is_none() {
+                temporary.file.set_permissions(own)?;
+            }
         }
         step()?;
         temporary.file.write_all(bytes)?;
+        if let Some(mode) = mode {
+            step()?;
+            // Behind the content, since writing takes set-id bits away.
+            temporary.file.set_permissions(Permissions::from_mode(mode))?;
+        }
         step()?;
         // With its metadata: a crash must not bring back the temporary file's mode.
         temporary.file.sync_all()?;
@@ -305,7 +321,12 @@ impl Drop for Temporary<'_> {
 /// How the names of temporary files begin; then come the process and an id.
 const TEMPORARY: &str = ".slug-";
 
-/// Removes the temporary files that a killed slug has left where it was going to write `target`,
+/// A name that nothing else has, by which what a killed slug left is known.
+pub(super) fn temporary_name() -> String {
+    format!("{TEMPORARY}{}-{}.tmp", std::process::id(), Uuid::new_v4().simple())
+}
+
+/// Removes the temporary files and links that a killed slug has left where it was going to write `target`,
 /// and says how many there were.
 pub fn remove_leftovers(target: &Path) -> io::Result<usize> {
     let folder = match target.parent() {
@@ -316,7 +337,8 @@ pub fn remove_leftovers(target: &Path) -> io::Result<usize> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let writer = entry.file_name().to_str().and_then(writer);
-        if entry.file_type()?.is_file() && writer.is_some_and(is_gone) {
+        let kind = entry.file_type()?;
+        if (kind.is_file() || kind.is_symlink()) && writer.is_some_and(is_gone) {
             std::fs::remove_file(entry.path())?;
             removed += 1;
         }
@@ -335,8 +357,9 @@ fn is_gone(process: Pid) -> bool {
     test_kill_process(process) == Err(Errno::SRCH)
 }
 
-/// Gives the new file the owner, extended attributes and mode of the old one.
-fn take_over(old: &File, metadata: &Metadata, new: &File) -> io::Result<()> {
+/// Gives the new file the owner and extended attributes of the old one, and tells which mode it is
+/// to have then.
+fn take_over(old: &File, metadata: &Metadata, new: &File) -> io::Result<Permissions> {
     let mut mode = metadata.mode() & 0o7777;
     let made = new.metadata()?;
     if (made.uid(), made.gid()) != (metadata.uid(), metadata.gid()) {
@@ -351,7 +374,7 @@ fn take_over(old: &File, metadata: &Metadata, new: &File) -> io::Result<()> {
         }
     }
     copy_attributes(old, new);
-    new.set_permissions(Permissions::from_mode(mode))
+    Ok(Permissions::from_mode(mode))
 }
 
 /// Copies extended attributes, access lists among them. Best effort: many file systems have none,
@@ -393,4 +416,4 @@ pub(super) fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error)
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::platform) mod tests;

@@ -5,18 +5,14 @@
 //! something else than was expected. Folders that became empty stay.
 
 use std::ffi::OsString;
-use std::fs::Permissions;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
-use uuid::Uuid;
 
-use crate::domain::ContentHash;
 use crate::tools::{FileError, FileState};
 
 use super::files::{self, Found, Temporary};
@@ -84,13 +80,23 @@ fn look_at(spot: &Spot, limit: u64) -> io::Result<Looked> {
     })
 }
 
+/// How surely a path is as it was wanted to be.
+#[derive(Debug)]
+pub enum Put {
+    /// It outlives the machine.
+    Synced,
+    /// It is so, but a crash of the machine may bring the old state back.
+    NotSynced(FileError),
+}
+
 /// Puts `wanted` at a real path, where there still has to be `expected`; missing folders are made.
-pub fn put(path: &Path, expected: &Thing, wanted: &Thing) -> Result<(), FileError> {
+pub fn put(path: &Path, expected: &Thing, wanted: &Thing) -> Result<Put, FileError> {
     let failed = |doing| files::failed(doing, path);
     let spot = handles::spot(path, Missing::Make).map_err(failed("make the folder of"))?;
     let Some(spot) = spot else { return Err(failed("write")(Errno::ISDIR.into())) };
     match wanted {
         Thing::Nothing => {
+            let _guard = files::replacing();
             ensure_still(path, &spot, expected)?;
             match rustix::fs::unlinkat(&spot.folder, &spot.name, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
@@ -107,12 +113,8 @@ pub fn put(path: &Path, expected: &Thing, wanted: &Thing) -> Result<(), FileErro
             };
             let doing = "write a temporary file beside";
             let temporary =
-                Temporary::filled(&spot, replaced.as_ref(), bytes).map_err(failed(doing))?;
-            if let Some(mode) = mode {
-                let mode = Permissions::from_mode(*mode);
-                temporary.file.set_permissions(mode).map_err(failed(doing))?;
-            }
-            let guard = REPLACING.lock().unwrap_or_else(PoisonError::into_inner);
+                Temporary::filled(&spot, replaced.as_ref(), bytes, *mode).map_err(failed(doing))?;
+            let guard = files::replacing();
             let placed = match expected {
                 Thing::Nothing => temporary.put_where_nothing_is(),
                 Thing::File { .. } | Thing::Link { .. } => {
@@ -125,11 +127,11 @@ pub fn put(path: &Path, expected: &Thing, wanted: &Thing) -> Result<(), FileErro
         }
         Thing::Link { target } => put_link(path, &spot, expected, target)?,
     }
-    files::sync(&spot).map_err(failed("sync the folder of"))
+    Ok(match files::sync(&spot).map_err(failed("sync the folder of")) {
+        Ok(()) => Put::Synced,
+        Err(error) => Put::NotSynced(error),
+    })
 }
-
-/// Between the last look at a file and its replacement nobody else of slug's is to replace it.
-static REPLACING: Mutex<()> = Mutex::new(());
 
 fn put_link(path: &Path, spot: &Spot, expected: &Thing, target: &[u8]) -> Result<(), FileError> {
     let target = OsString::from_vec(target.to_owned());
@@ -137,9 +139,10 @@ fn put_link(path: &Path, spot: &Spot, expected: &Thing, target: &[u8]) -> Result
         let made = rustix::fs::symlinkat(&target, &spot.folder, &spot.name);
         return made.map_err(|errno| changed_or_failed(errno, path));
     }
-    let name = format!(".slug-{}.tmp", Uuid::new_v4().simple());
+    let name = files::temporary_name();
     rustix::fs::symlinkat(&target, &spot.folder, &name)
         .map_err(|errno| changed_or_failed(errno, path))?;
+    let _guard = files::replacing();
     let placed = ensure_still(path, spot, expected).and_then(|()| {
         rustix::fs::renameat(&spot.folder, &name, &spot.folder, &spot.name)
             .map_err(|errno| changed_or_failed(errno, path))
@@ -156,12 +159,12 @@ fn changed_or_failed(errno: Errno, path: &Path) -> FileError {
     }
 }
 
-/// The content is still the expected one, and so are the permissions.
+/// The content is still the expected one, and so are the permissions, where some are expected.
 fn ensure_still(path: &Path, spot: &Spot, expected: &Thing) -> Result<(), FileError> {
     let looked = look_at(spot, u64::MAX).map_err(files::failed("read", path))?;
     let is_expected = match (&looked, expected) {
-        (Looked::Thing(Thing::File { bytes, .. }), Thing::File { bytes: expected, .. }) => {
-            ContentHash::of(bytes) == ContentHash::of(expected)
+        (Looked::Thing(Thing::File { bytes, mode }), Thing::File { bytes: old, mode: wanted }) => {
+            bytes == old && (wanted.is_none() || mode == wanted)
         }
         (Looked::Thing(thing), expected) => thing == expected,
         (Looked::Other(_), _) => false,
@@ -175,6 +178,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::domain::faults::failing;
 
     fn folder() -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -184,6 +188,11 @@ mod tests {
 
     fn file(text: &str, mode: u32) -> Thing {
         Thing::File { bytes: text.as_bytes().to_vec(), mode: Some(mode) }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        names.map(|name| name.to_string_lossy().into_owned()).collect()
     }
 
     fn link(target: &str) -> Thing {
@@ -253,5 +262,87 @@ mod tests {
         assert_eq!(look(&root, 5).unwrap(), Looked::Other("it is a folder now"));
         assert_eq!(look(&root.join("large"), 5).unwrap(), Looked::Other("it is too large now"));
         assert_eq!(seen(&root.join("none/file")), Thing::Nothing);
+    }
+
+    #[test]
+    fn permissions_that_are_others_since_are_left_with_their_file() {
+        let (_folder, root) = folder();
+        let path = root.join("file");
+        put(&path, &Thing::Nothing, &file("a", 0o600)).unwrap();
+        for wanted in [Thing::Nothing, file("b", 0o644), link("x")] {
+            let error = put(&path, &file("a", 0o644), &wanted).unwrap_err();
+            assert!(matches!(error, FileError::Changed(_)), "{error}");
+            assert_eq!(seen(&path), file("a", 0o600));
+        }
+        let unknown = Thing::File { bytes: b"a".to_vec(), mode: None };
+        put(&path, &unknown, &file("b", 0o644)).unwrap();
+        assert_eq!(seen(&path), file("b", 0o644));
+    }
+
+    #[test]
+    fn whichever_call_fails_it_is_the_old_thing_or_the_new_one_and_what_is_told_is_so() {
+        let mut unsynced = 0;
+        for from in [Thing::Nothing, file("a", 0o640)] {
+            for call in 0.. {
+                let (_folder, root) = folder();
+                let (path, wanted) = (root.join("file"), file("b", 0o600));
+                if from != Thing::Nothing {
+                    put(&path, &Thing::Nothing, &from).unwrap();
+                }
+                let done = failing(call, || put(&path, &from, &wanted));
+                let is_told = match &done {
+                    None | Some(Ok(_)) => &wanted,
+                    Some(Err(_)) => &from,
+                };
+                assert_eq!(seen(&path), *is_told, "call {call}");
+                assert_eq!(names(&root).len(), usize::from(*is_told != Thing::Nothing));
+                unsynced += usize::from(matches!(done, Some(Ok(Put::NotSynced(_)))));
+                if done.is_none() {
+                    assert!(call > 4);
+                    break;
+                }
+            }
+        }
+        assert_eq!(unsynced, 2, "once from each");
+    }
+
+    fn private() -> Thing {
+        file("secret", 0o600)
+    }
+
+    #[test]
+    fn what_is_to_be_private_is_so_from_the_beginning_and_nothing_is_left_of_a_kill() {
+        let mut left_something = false;
+        for call in 0.. {
+            let (_folder, root) = folder();
+            let path = root.join("file");
+            put(&path, &Thing::Nothing, &file("open", 0o644)).unwrap();
+            let child = std::process::Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "platform::restore::tests::one_that_kills_itself", "--ignored"])
+                .env(files::tests::KILL_AT, call.to_string())
+                .env("SLUG_TEST_TARGET", &path)
+                .output()
+                .unwrap();
+            for name in names(&root) {
+                let metadata = fs::metadata(root.join(&name)).unwrap();
+                let (mode, is_open) = (metadata.permissions().mode() & 0o777, name == "file");
+                assert!(is_open || mode == 0o600, "call {call}: {name} has {mode:o}");
+                left_something |= !is_open;
+            }
+            files::remove_leftovers(&path).unwrap();
+            assert_eq!(names(&root), ["file"], "call {call}");
+            if child.status.success() {
+                assert!(call > 4 && left_something);
+                assert_eq!(seen(&path), private());
+                return;
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "it is started by the test before it"]
+    fn one_that_kills_itself() {
+        let path = std::env::var_os("SLUG_TEST_TARGET").unwrap();
+        put(Path::new(&path), &file("open", 0o644), &private()).unwrap();
     }
 }

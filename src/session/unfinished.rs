@@ -16,10 +16,10 @@ use super::line::{self, Before, Line};
 use super::lock::Holder;
 use super::recover::END;
 use super::store::{failed, read_from};
-use super::{Entry, Store, StoreError};
+use super::{ChangedBy, Entry, Store, StoreError};
 
 impl Store {
-    /// The files that calls were about to change when their slug was killed.
+    /// The files that calls or a rewind were about to change when their slug was killed.
     pub fn unfinished_writes(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut files = Vec::new();
         for session in self.cut_off()? {
@@ -64,15 +64,23 @@ fn begin(log: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The files of calls that were begun and not answered, as the model named them.
+/// The files of calls that were begun and not answered, as the model named them, and those that
+/// going back in the session announced and did not come to.
 fn begun(end: &[u8]) -> Vec<PathBuf> {
     let mut before = Before::default();
     let mut files: HashMap<CallId, PathBuf> = HashMap::new();
     let mut open: Vec<CallId> = Vec::new();
+    let mut announced: Vec<PathBuf> = Vec::new();
     for line in end.split(|byte| *byte == b'\n') {
         let Line::Record { record, .. } = line::parse(line, &mut before) else { continue };
         match record.entry {
             Entry::ToolStarted { call, .. } => open.push(call),
+            Entry::Rewind(rewind) => {
+                announced = rewind.files.iter().map(|file| file.place().to_owned()).collect();
+            }
+            Entry::FileChange(change) if change.by == ChangedBy::Rewind => {
+                announced.retain(|file| file != change.place());
+            }
             Entry::Message(said) => {
                 for block in said.content {
                     match block {
@@ -95,7 +103,8 @@ fn begun(end: &[u8]) -> Vec<PathBuf> {
             _ => {}
         }
     }
-    open.iter().filter_map(|call| files.remove(call)).collect()
+    announced.extend(open.iter().filter_map(|call| files.remove(call)));
+    announced
 }
 
 fn file_of(call: &ToolCall) -> Option<PathBuf> {
@@ -111,9 +120,10 @@ mod tests {
 
     use super::super::files;
     use super::super::lock::Lock;
-    use super::super::samples::{assistant, header, home, lines, record, result, user};
+    use super::super::samples::{assistant, header, home, lines, record, result, rewind, user};
+    use super::super::{FileChanged, Rewind, Rewound};
     use super::*;
-    use crate::domain::ContentHash;
+    use crate::domain::{ContentHash, EntryId};
 
     fn writes(id: &str, file: &str) -> Entry {
         let input = CallInput::Valid(json!({"file_path": file, "content": "x"}));
@@ -152,5 +162,32 @@ mod tests {
         assert_eq!(store.unfinished_writes().unwrap(), [Path::new("/work/src/cut.rs")]);
         let _taken_over = Lock::take(&store.paths(session).lock()).unwrap();
         assert_eq!(store.unfinished_writes().unwrap(), [Path::new("/work/src/cut.rs")]);
+    }
+
+    #[test]
+    fn a_rewind_that_was_cut_off_is_unfinished_where_it_has_not_written_yet() {
+        let change = |name: &str| {
+            let path = Path::new("/work").join(name);
+            FileChanged::new(path, None, None, ChangedBy::Rewind)
+        };
+        let back = |names: &[&str]| {
+            let files = names.iter().map(|name| change(name)).collect();
+            Entry::Rewind(Rewind { files, ..rewind(EntryId::generate(), Rewound::Files) })
+        };
+        let real = Some("/elsewhere/b".into());
+        let linked = FileChanged { real, ..change("b") };
+        let mut last = back(&["a", "b", "c"]);
+        if let Entry::Rewind(rewind) = &mut last {
+            rewind.files[1] = linked;
+        }
+        let entries = [
+            Entry::Session(header("/work")),
+            back(&["old"]),
+            user("go on"),
+            last,
+            Entry::FileChange(change("a")),
+        ];
+        let end = lines(&entries.map(|entry| record(1, entry)));
+        assert_eq!(begun(&end), [Path::new("/elsewhere/b"), Path::new("/work/c")]);
     }
 }

@@ -120,7 +120,7 @@ mod tests {
         }
         symlink("real", root.join("link")).unwrap();
         let granted = Granted { named: root.join("link"), real: root.join("real"), may };
-        let reach = Reach::new(Arc::new(DiskFiles::default()), [granted]);
+        let reach = Reach::new(Arc::new(DiskFiles), [granted]);
         (dir, root, reach)
     }
 

@@ -38,7 +38,7 @@ impl Bench {
         let processes = Arc::new(FakeProcesses::default());
         let context = ToolContext {
             place: Place { cwd: root.clone(), home: None },
-            files: Arc::new(DiskFiles::default()),
+            files: Arc::new(DiskFiles),
             processes: processes.clone(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),

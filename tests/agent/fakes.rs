@@ -214,7 +214,14 @@ impl Processes for FakeProcesses {
         assert!(text != "panic", "a tool that panics");
         let words: Vec<&str> = text.split(' ').collect();
         match words[..] {
-            ["write", file, text] => std::fs::write(script.cwd.join(file), text).unwrap(),
+            ["write", file, text] | ["block", "write", file, text] => {
+                std::fs::write(script.cwd.join(file), text).unwrap();
+            }
+            ["flatten", folder, text] => {
+                let folder = script.cwd.join(folder);
+                std::fs::remove_dir_all(&folder).unwrap();
+                std::fs::write(folder, text).unwrap();
+            }
             ["remove", file] => std::fs::remove_file(script.cwd.join(file)).unwrap(),
             _ => {}
         }
@@ -250,7 +257,7 @@ pub struct FakeFiles {
 impl FakeFiles {
     pub fn new() -> Self {
         Self {
-            disk: DiskFiles::default(),
+            disk: DiskFiles,
             pair: Barrier::new(2),
             slow: Semaphore::new(0),
             writing: Arc::new(Semaphore::new(0)),

@@ -59,10 +59,10 @@ async fn r49_special_files_are_told_apart_without_blocking() {
         (at("file"), FileState::File(b"x".to_vec())),
     ];
     for (path, expected) in cases {
-        assert_eq!(DiskFiles::default().read(&path, 10).await.unwrap(), expected, "{path:?}");
+        assert_eq!(DiskFiles.read(&path, 10).await.unwrap(), expected, "{path:?}");
     }
-    assert!(DiskFiles::default().write(&at("fifo"), b"", None).await.is_err());
-    assert!(DiskFiles::default().write(dir.path(), b"", None).await.is_err());
+    assert!(DiskFiles.write(&at("fifo"), b"", None).await.is_err());
+    assert!(DiskFiles.write(dir.path(), b"", None).await.is_err());
 }
 
 #[tokio::test]
@@ -70,20 +70,17 @@ async fn more_than_the_limit_is_not_read() {
     let dir = Dir::new();
     let path = dir.path().join("f");
     fs::write(&path, "12345").unwrap();
-    assert_eq!(
-        DiskFiles::default().read(&path, 5).await.unwrap(),
-        FileState::File(b"12345".to_vec())
-    );
-    assert_eq!(DiskFiles::default().read(&path, 4).await.unwrap(), FileState::TooBig(5));
-    assert_eq!(DiskFiles::default().read_at(&path, 1, 3).await.unwrap(), b"234");
-    assert_eq!(DiskFiles::default().read_at(&path, 9, 3).await.unwrap(), b"");
+    assert_eq!(DiskFiles.read(&path, 5).await.unwrap(), FileState::File(b"12345".to_vec()));
+    assert_eq!(DiskFiles.read(&path, 4).await.unwrap(), FileState::TooBig(5));
+    assert_eq!(DiskFiles.read_at(&path, 1, 3).await.unwrap(), b"234");
+    assert_eq!(DiskFiles.read_at(&path, 9, 3).await.unwrap(), b"");
 }
 
 #[tokio::test]
 async fn a_write_makes_folders_and_leaves_nothing_else() {
     let dir = Dir::new();
     let path = dir.path().join("a/b/f");
-    DiskFiles::default().write(&path, b"new", Some(None)).await.unwrap();
+    DiskFiles.write(&path, b"new", Some(None)).await.unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"new");
     assert_eq!(names(&dir.path().join("a/b")), ["f"]);
 }
@@ -92,7 +89,7 @@ async fn a_write_makes_folders_and_leaves_nothing_else() {
 async fn a_new_file_has_the_mode_that_any_program_would_give_it() {
     let dir = Dir::new();
     fs::write(dir.path().join("plain"), "").unwrap();
-    DiskFiles::default().write(&dir.path().join("ours"), b"", None).await.unwrap();
+    DiskFiles.write(&dir.path().join("ours"), b"", None).await.unwrap();
     let mode = |name: &str| fs::metadata(dir.path().join(name)).unwrap().mode();
     assert_eq!(mode("ours"), mode("plain"));
 }
@@ -104,7 +101,7 @@ async fn r15_a_replaced_file_keeps_its_mode() {
     fs::write(&path, "old").unwrap();
     for mode in [0o755, 0o600, 0o664] {
         fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-        DiskFiles::default().write(&path, b"new", None).await.unwrap();
+        DiskFiles.write(&path, b"new", None).await.unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode);
     }
 }
@@ -120,7 +117,7 @@ async fn a_replaced_file_keeps_its_owner_and_group() {
     fs::write(&path, "old").unwrap();
     std::os::unix::fs::chown(&path, Some(1234), Some(4321)).unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o6750)).unwrap();
-    DiskFiles::default().write(&path, b"new", None).await.unwrap();
+    DiskFiles.write(&path, b"new", None).await.unwrap();
     let now = fs::metadata(&path).unwrap();
     assert_eq!((now.uid(), now.gid(), now.mode() & 0o7777), (1234, 4321, 0o6750));
 }
@@ -135,7 +132,7 @@ async fn a_file_that_may_not_be_written_is_not_replaced() {
     let path = dir.path().join("f");
     fs::write(&path, "old").unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
-    assert!(DiskFiles::default().write(&path, b"new", None).await.is_err());
+    assert!(DiskFiles.write(&path, b"new", None).await.is_err());
     assert_eq!(fs::read(&path).unwrap(), b"old");
 }
 
@@ -149,7 +146,7 @@ async fn s42_no_link_is_followed_on_the_way_or_at_the_end() {
     {
         symlink(target, at(link)).unwrap();
     }
-    let files = DiskFiles::default();
+    let files = DiskFiles;
     for path in ["way/target", "way/new/file", "end", "loop", "new"] {
         let path = at(path);
         let linked = |error| matches!(error, FileError::Linked(at) if at == path);
@@ -202,7 +199,7 @@ fn s42_no_write_lands_where_a_swapped_folder_points() {
     // Inside the workspace, which keeping within a root would not notice.
     let hooks = root.join(".git/hooks");
     fs::create_dir_all(&hooks).unwrap();
-    let (path, lock) = (root.join("d/pre-commit"), Mutex::new(()));
+    let path = root.join("d/pre-commit");
     let (mut written, mut refused) = (0, 0);
     while_swapping(&root, &hooks, || {
         let began = Instant::now();
@@ -212,7 +209,7 @@ fn s42_no_write_lands_where_a_swapped_folder_points() {
             || (written == 0 || refused == 0) && began.elapsed() < Duration::from_secs(60)
         {
             number += 1;
-            match write(&path, number.to_string().as_bytes(), None, &lock) {
+            match write(&path, number.to_string().as_bytes(), None) {
                 Ok(_) => written += 1,
                 Err(_) => refused += 1,
             }
@@ -232,7 +229,7 @@ fn s42_no_read_gives_what_a_swapped_folder_points_to() {
     fs::write(outside.join("f"), "theirs").unwrap();
     fs::write(root.join("d/f"), "ours").unwrap();
     let path = root.join("d/f");
-    let files = DiskFiles::default();
+    let files = DiskFiles;
     let (mut ours, mut refused, mut count) = (0, 0, 0);
     while_swapping(&root, &outside, || {
         let began = Instant::now();
@@ -261,7 +258,7 @@ async fn s43_the_other_name_of_a_hard_link_is_not_changed() {
     let (ours, theirs) = (dir.path().join("x"), dir.path().join("bashrc"));
     fs::write(&theirs, "old").unwrap();
     fs::hard_link(&theirs, &ours).unwrap();
-    let written = DiskFiles::default().write(&ours, b"new", None).await.unwrap();
+    let written = DiskFiles.write(&ours, b"new", None).await.unwrap();
     assert_eq!(written, Written { other_names: 1 });
     assert_eq!(
         (fs::read(&ours).unwrap(), fs::read(&theirs).unwrap()),
@@ -275,18 +272,17 @@ async fn s51_other_content_than_expected_is_left_alone() {
     let path = dir.path().join("f");
     fs::write(&path, "theirs").unwrap();
     for expected in [None, Some(ContentHash::of(b"mine"))] {
-        let result = DiskFiles::default().write(&path, b"new", Some(expected)).await;
+        let result = DiskFiles.write(&path, b"new", Some(expected)).await;
         assert!(matches!(result, Err(FileError::Changed(_))));
     }
     let gone = dir.path().join("gone");
-    let result =
-        DiskFiles::default().write(&gone, b"new", Some(Some(ContentHash::of(b"mine")))).await;
+    let result = DiskFiles.write(&gone, b"new", Some(Some(ContentHash::of(b"mine")))).await;
     assert!(matches!(result, Err(FileError::Changed(_))));
     assert_eq!(fs::read(&path).unwrap(), b"theirs");
     assert_eq!(names(dir.path()), ["f"], "no temporary file stays behind");
 
     let hash = ContentHash::of(b"theirs");
-    DiskFiles::default().write(&path, b"new", Some(Some(hash))).await.unwrap();
+    DiskFiles.write(&path, b"new", Some(Some(hash))).await.unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"new");
 }
 
@@ -295,9 +291,9 @@ async fn r16_of_many_writers_one_wins() {
     let dir = Dir::new();
     let path = dir.path().join("f");
     fs::write(&path, "old").unwrap();
-    let files = DiskFiles::default();
+    let files = DiskFiles;
     let writers = (0..16_u8).map(|number| {
-        let (files, path) = (files.clone(), path.clone());
+        let path = path.clone();
         let expected = Some(Some(ContentHash::of(b"old")));
         tokio::spawn(async move { files.write(&path, &[number], expected).await.is_ok() })
     });
@@ -318,14 +314,14 @@ async fn extended_attributes_are_kept_where_there_are_any() {
     if rustix::fs::fsetxattr(&file, name, b"yes", XattrFlags::empty()).is_err() {
         return;
     }
-    DiskFiles::default().write(&path, b"new", None).await.unwrap();
+    DiskFiles.write(&path, b"new", None).await.unwrap();
     let mut value = [0; 3];
     rustix::fs::fgetxattr(File::open(&path).unwrap(), name, &mut value).unwrap();
     assert_eq!(&value, b"yes");
 }
 
 /// Names the call to the disk, counted from 0, before which the process ends itself.
-const KILL_AT: &str = "SLUG_TEST_KILL_AT";
+pub(in crate::platform) const KILL_AT: &str = "SLUG_TEST_KILL_AT";
 
 /// Before each call to the disk.
 pub(super) fn step() -> io::Result<()> {
@@ -361,7 +357,7 @@ fn is_old_or_new(path: &Path) -> bool {
 fn r15_whichever_call_fails_the_file_is_the_old_or_the_new_one() {
     for call in 0.. {
         let (dir, path) = begun();
-        let done = failing(call, || write(&path, &new(), None, &Mutex::default()).is_ok());
+        let done = failing(call, || write(&path, &new(), None).is_ok());
         assert!(is_old_or_new(&path), "call {call}");
         assert_eq!(names(dir.path()), ["f"], "call {call}");
         if done.is_none() {
@@ -399,7 +395,7 @@ fn r15_killed_at_any_call_the_file_is_the_old_or_the_new_one_and_what_is_left_go
 #[ignore = "it is started by the test before it"]
 fn a_writer_that_kills_itself() {
     let path = std::env::var_os("SLUG_TEST_TARGET").unwrap();
-    write(Path::new(&path), &new(), None, &Mutex::default()).unwrap();
+    write(Path::new(&path), &new(), None).unwrap();
 }
 
 #[test]
@@ -412,6 +408,8 @@ fn temporary_files_of_the_living_and_of_others_stay() {
     for name in stays.iter().chain([&dead.as_str()]) {
         fs::write(dir.path().join(name), "").unwrap();
     }
-    assert_eq!(remove_leftovers(&dir.path().join("f")).unwrap(), 1);
+    let link = format!(".slug-4194305-{}.tmp", Uuid::new_v4().simple());
+    symlink("nowhere", dir.path().join(link)).unwrap();
+    assert_eq!(remove_leftovers(&dir.path().join("f")).unwrap(), 2);
     assert_eq!(names(dir.path()).len(), stays.len());
 }
