@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use crate::domain::{NoticeLevel, TurnId};
@@ -13,7 +14,7 @@ use crate::session::{Entry, LogError, LogHandle, Record};
 use super::Event;
 use super::events::Events;
 
-/// How long closing waits for files that are still being written after a stop.
+/// How long closing, or going back, waits for files that are still being written after a stop.
 const LATE: Duration = Duration::from_secs(2);
 
 /// Writes a session's log.
@@ -52,9 +53,10 @@ impl Journal {
                 self.report(&error).await;
                 match error {
                     LogError::NotSaved { record, .. } => record,
-                    LogError::NotJson { .. } | LogError::Closed | LogError::Lost { .. } => {
-                        return None;
-                    }
+                    LogError::NotAnnounced { .. }
+                    | LogError::NotJson { .. }
+                    | LogError::Closed
+                    | LogError::Lost { .. } => return None,
                 }
             }
         };
@@ -82,15 +84,26 @@ impl Journal {
         written
     }
 
-    /// Runs work that still has something to write after its turn. Closing waits for it.
-    pub(super) fn look_after(&self, work: impl Future<Output = ()> + Send + 'static) {
-        self.late.spawn(work);
+    /// Runs work that still has something to write after its turn. Closing waits for it, and so does
+    /// going back.
+    pub(super) fn look_after(
+        &self,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> JoinHandle<()> {
+        self.late.spawn(work)
+    }
+
+    /// Waits until all that is still to be written is; `false` where that takes too long.
+    pub(super) async fn settled(&self) -> bool {
+        self.late.close();
+        let waited = tokio::time::timeout(LATE, self.late.wait()).await;
+        self.late.reopen();
+        waited.is_ok()
     }
 
     /// Saves what is left and gives the session free for others.
     pub(super) async fn close(&self) {
-        self.late.close();
-        if tokio::time::timeout(LATE, self.late.wait()).await.is_err() {
+        if !self.settled().await {
             tracing::warn!("a file is still being written after its turn was stopped");
         }
         if let Err(error) = self.log.close().await {

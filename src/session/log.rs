@@ -2,8 +2,8 @@
 //!
 //! One thread owns the log. Entries reach it through a [`LogHandle`], get their id and time there,
 //! and are written in the order they come; what waits together is synced together. An entry that
-//! could not be saved is kept and tried again with the next one. Dropping the future of an append
-//! takes nothing back.
+//! could not be saved is kept and tried again with the next one; one that says what is about to be
+//! done is not, for then it is not done. Dropping the future of an append takes nothing back.
 //!
 //! The thread also keeps the meta file, at the end of turns, at titles and at the end.
 
@@ -40,6 +40,12 @@ pub enum LogError {
     NotSaved {
         /// The entry as it will be written.
         record: Arc<Record>,
+        /// What the system said.
+        source: Arc<io::Error>,
+    },
+    /// It says what is about to be done, and is not in the log, now or later.
+    #[error("The session is not being saved: {source}.")]
+    NotAnnounced {
         /// What the system said.
         source: Arc<io::Error>,
     },
@@ -164,12 +170,28 @@ impl<F: LogFile> SessionLog<F> {
 
     /// Gives an entry its id and time and hands it to the writer.
     pub(super) fn push(&mut self, turn: TurnId, entry: Entry) -> Result<Arc<Record>, LogError> {
+        let (_, record) = self.push_line(turn, entry)?;
+        self.meta.apply(&record);
+        Ok(record)
+    }
+
+    /// The same without its line in the meta file, which is to follow.
+    fn push_line(
+        &mut self,
+        turn: TurnId,
+        entry: Entry,
+    ) -> Result<(Vec<u8>, Arc<Record>), LogError> {
         if let Some(header) = self.header.clone() {
-            let record = self.push_record(TurnId(0), Entry::Session(header))?;
+            let (line, record) = new_line(TurnId(0), Entry::Session(header))?;
+            self.writer.push(line);
+            self.meta.apply(&record);
             self.meta.created_at = record.timestamp;
             self.header = None;
         }
-        self.push_record(turn, entry)
+        let (line, record) = new_line(turn, entry)?;
+        self.writer.push(line.clone());
+        self.meta_is_old = true;
+        Ok((line, Arc::new(record)))
     }
 
     /// Writes what was pushed.
@@ -189,14 +211,6 @@ impl<F: LogFile> SessionLog<F> {
             count: self.writer.waiting(),
             source: Arc::new(error),
         })
-    }
-
-    fn push_record(&mut self, turn: TurnId, entry: Entry) -> Result<Arc<Record>, LogError> {
-        let (line, record) = new_line(turn, entry)?;
-        self.writer.push(line);
-        self.meta.apply(&record);
-        self.meta_is_old = true;
-        Ok(Arc::new(record))
     }
 
     fn save_meta(&mut self) {
@@ -232,7 +246,14 @@ impl<F: LogFile> SessionLog<F> {
 struct Batch {
     reach: Reach,
     meta: bool,
-    pushed: Vec<(Arc<Record>, Reply<Arc<Record>>)>,
+    pushed: Vec<Pushed>,
+}
+
+struct Pushed {
+    record: Arc<Record>,
+    /// Of what is about to be done: its line.
+    announces: Option<Vec<u8>>,
+    reply: Reply<Arc<Record>>,
 }
 
 impl Default for Batch {
@@ -251,8 +272,12 @@ impl Batch {
     ) {
         self.reach = self.reach.max(reach_of(&entry));
         self.meta |= changes_lists(&entry);
-        match log.push(turn, entry) {
-            Ok(record) => self.pushed.push((record, reply)),
+        let announces = is_announcement(&entry);
+        match log.push_line(turn, entry) {
+            Ok((line, record)) => {
+                let announces = announces.then_some(line);
+                self.pushed.push(Pushed { record, announces, reply });
+            }
             Err(error) => answer(reply, Err(error)),
         }
     }
@@ -262,12 +287,21 @@ impl Batch {
             return;
         }
         let failed = log.flush(self.reach).err().map(Arc::new);
-        for (record, reply) in self.pushed {
-            let result = match &failed {
-                None => Ok(record),
-                Some(error) => Err(LogError::NotSaved { record, source: Arc::clone(error) }),
-            };
-            answer(reply, result);
+        for Pushed { record, announces, reply } in self.pushed {
+            let source = failed.clone();
+            if let (Some(source), Some(line)) = (source.clone(), announces) {
+                log.writer.take_back(&line);
+                answer(reply, Err(LogError::NotAnnounced { source }));
+                continue;
+            }
+            log.meta.apply(&record);
+            answer(
+                reply,
+                match source {
+                    None => Ok(record),
+                    Some(source) => Err(LogError::NotSaved { record, source }),
+                },
+            );
         }
         if self.meta && failed.is_none() {
             log.save_meta();
@@ -279,6 +313,25 @@ impl Batch {
 fn answer<T>(reply: Reply<T>, result: Result<T, LogError>) {
     if reply.send(result).is_err() {
         tracing::debug!("nobody waits for this entry any more");
+    }
+}
+
+/// Which entries say what is about to be done, and is not where they cannot be saved.
+fn is_announcement(entry: &Entry) -> bool {
+    match entry {
+        Entry::ToolStarted { .. } | Entry::Rewind(_) => true,
+        Entry::Session(_)
+        | Entry::Message(_)
+        | Entry::Permission(_)
+        | Entry::FileChange(_)
+        | Entry::NotCovered(_)
+        | Entry::Compaction(_)
+        | Entry::Interrupted
+        | Entry::TurnEnd(_)
+        | Entry::Title { .. }
+        | Entry::Todo { .. }
+        | Entry::Model { .. }
+        | Entry::Mode { .. } => false,
     }
 }
 

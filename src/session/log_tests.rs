@@ -3,9 +3,10 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use super::super::Rewound;
 use super::super::disk::{DiskFile, Paths};
 use super::super::recover::load;
-use super::super::samples::{every_kind, header, says, turn_end, user};
+use super::super::samples::{every_kind, header, rewind, says, turn_end, user};
 use super::super::writer::FileEnd;
 use super::*;
 
@@ -136,6 +137,28 @@ async fn closing_says_what_is_lost_and_ends_the_log() {
     assert!(matches!(closed, Err(LogError::Lost { count: 2, .. })), "{closed:?}");
     let late = scene.handle.append(TurnId(1), user("two")).await;
     assert!(matches!(late, Err(LogError::Closed)), "{late:?}");
+}
+
+#[tokio::test]
+async fn r4_what_was_to_be_done_and_could_not_be_announced_never_is() {
+    let scene = scene();
+    scene.handle.append(TurnId(1), user("one")).await.unwrap();
+    scene.handle.append(TurnId(1), says("two")).await.unwrap();
+    scene.shared.full.store(true, Ordering::SeqCst);
+    let started = every_kind().into_iter().find(|it| matches!(it, Entry::ToolStarted { .. }));
+    let back = Entry::Rewind(rewind(EntryId::generate(), Rewound::Both));
+    for entry in [started.unwrap(), back] {
+        let refused = scene.handle.append(TurnId(1), entry).await;
+        assert!(matches!(refused, Err(LogError::NotAnnounced { .. })), "{refused:?}");
+    }
+    scene.handle.append(TurnId(1), user("three")).await.unwrap_err();
+    scene.shared.full.store(false, Ordering::SeqCst);
+    scene.handle.append(TurnId(1), user("four")).await.unwrap();
+    let said = [user("one"), says("two"), user("three"), user("four")];
+    assert_eq!(scene.entries(), said);
+    scene.handle.close().await.unwrap();
+    let meta = Meta::read(&scene.home.path().join("meta.json")).unwrap();
+    assert_eq!(meta.message_count, 4, "lists count as if nobody had gone back");
 }
 
 #[tokio::test]

@@ -67,6 +67,15 @@ impl<F: LogFile> Writer<F> {
         self.waiting.push_back(line);
     }
 
+    /// Takes a line back that could not be written: whatever comes, it will not be.
+    pub(super) fn take_back(&mut self, line: &[u8]) {
+        self.waiting.retain(|waiting| waiting != line);
+        // What is there of it goes at once, where that is possible, and before the next line else.
+        if let Err(error) = self.cut() {
+            tracing::debug!(%error, "cutting the session log failed");
+        }
+    }
+
     /// How many lines are in memory only.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()

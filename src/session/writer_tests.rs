@@ -147,6 +147,26 @@ fn r4_when_cutting_fails_too_it_comes_before_the_next_write() {
 }
 
 #[test]
+fn r4_a_line_that_is_taken_back_is_never_in_the_file_whichever_call_fails() {
+    for failing in 0..8 {
+        let mut faults = vec![Fault::Nothing; failing];
+        faults.extend([Fault::Fails; 4]);
+        let mut writer = faulty(faults);
+        let mut expected = Vec::new();
+        for number in 0..6 {
+            writer.push(line(number));
+            match writer.flush(Reach::Disk) {
+                Ok(()) => expected.extend(line(number)),
+                Err(_) => writer.take_back(&line(number)),
+            }
+        }
+        writer.flush(Reach::Disk).unwrap();
+        assert_eq!(writer.file.bytes, expected, "calls from {failing} on failed");
+        assert!(expected.len() < lines(6).len());
+    }
+}
+
+#[test]
 fn r6_short_writes_and_interrupts_change_nothing() {
     let pattern = [Fault::Interrupted, Fault::Short, Fault::Short, Fault::Interrupted];
     let mut writer = faulty(pattern.into_iter().cycle().take(400));
