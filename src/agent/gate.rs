@@ -313,7 +313,7 @@ pub(super) async fn run(
             output = &mut running => break output,
             () = facts.news() => keeper.pass_on(&call.id, &facts).await,
             () = &mut out_of_time => {
-                gate.journal.look_after(keeper.clone().pass_on_late(facts.clone()));
+                drop(gate.journal.look_after(keeper.clone().pass_on_late(facts.clone())));
                 break Ok(stopped_after(&facts.so_far()));
             }
         }
@@ -321,10 +321,10 @@ pub(super) async fn run(
     let elapsed = started.elapsed();
     keeper.pass_on(&call.id, &facts).await;
     if let Some(witness) = witness {
-        let after = witness.after(keeper);
-        match gate.context.cancel.is_cancelled() {
-            true => gate.journal.look_after(after),
-            false => after.await,
+        // A stop does not wait for it.
+        let looking = gate.journal.look_after(witness.after(keeper));
+        if let Some(Err(error)) = gate.context.cancel.run_until_cancelled(looking).await {
+            tracing::error!(%error, "looking for what a command changed ended abnormally");
         }
     }
     let output = output.unwrap_or_else(|error| ToolOutput::failed(error.to_string()));

@@ -4,7 +4,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 use crate::domain::{CallId, NoticeLevel, TurnId};
-use crate::session::{BlobError, Blobs, ChangedBy, Entry, FileChanged, FileKind, Image};
+use crate::session::{
+    BlobError, Blobs, ChangedBy, Entry, FileChanged, FileKind, Image, NotCovered, Uncovered, Why,
+};
 use crate::tools::FileChange;
 
 use super::Event;
@@ -61,6 +63,7 @@ impl Keeper {
     /// Keeps both contents by hash and writes the change to the log.
     async fn keep_change(&self, change: FileChange) {
         let blobs = self.blobs.clone();
+        let path = change.path.clone();
         let kept = tokio::task::spawn_blocking(move || {
             let mode = std::fs::metadata(&change.path).ok();
             let mode = mode.map(|metadata| metadata.permissions().mode() & 0o7777);
@@ -75,6 +78,12 @@ impl Keeper {
         })
         .await;
         match kept {
+            // The log would name another place, and what was there would be taken for removed.
+            Ok(Ok(changed)) if changed.place().to_str().is_none() => {
+                let files = vec![Uncovered { path, why: Why::Name }];
+                let not_covered = NotCovered { files, ..NotCovered::default() };
+                self.journal.write(self.turn, Entry::NotCovered(not_covered)).await;
+            }
             Ok(Ok(changed)) => {
                 self.journal.write(self.turn, Entry::FileChange(changed)).await;
             }

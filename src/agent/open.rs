@@ -12,6 +12,7 @@ use crate::tools::ReadLedger;
 
 use super::events::Events;
 use super::journal::Journal;
+use super::rewind::tells_of_rewind;
 
 /// A session, new or from the store.
 pub(super) struct Open {
@@ -126,11 +127,18 @@ impl Open {
     fn note_state(&mut self, entry: &Entry) {
         match entry {
             Entry::TurnEnd(end) => self.was_interrupted = end.outcome == TurnOutcome::Interrupted,
-            Entry::Message(_) => self.taken_back.clear(),
+            Entry::Message(said) if said.content.iter().any(tells_of_rewind) => {
+                self.taken_back.clear();
+            }
             Entry::Rewind(rewind) if !rewind.what.has_conversation() => {
-                self.taken_back.extend(rewind.files.iter().map(|file| file.path.clone()));
+                for file in &rewind.files {
+                    if !self.taken_back.contains(&file.path) {
+                        self.taken_back.push(file.path.clone());
+                    }
+                }
             }
             Entry::Session(_)
+            | Entry::Message(_)
             | Entry::ToolStarted { .. }
             | Entry::Permission(_)
             | Entry::FileChange(_)
@@ -148,6 +156,15 @@ impl Open {
     /// The newest turn there was; zero before the first.
     pub(super) fn last_turn(&self) -> TurnId {
         TurnId(self.conversation.next_turn.0.saturating_sub(1))
+    }
+
+    /// Waits until all that is still to be written of stopped calls is; `false` where that takes
+    /// too long.
+    pub(super) async fn settled(&self) -> bool {
+        match &self.journal {
+            Some(journal) => journal.settled().await,
+            None => true,
+        }
     }
 
     /// Saves what is left and gives the session free for others.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::domain::{Block, ContentHash, EntryId, NoticeLevel, Typed};
-use crate::platform::restore::{self, Looked, Thing};
-use crate::session::undo::{self, Act, FilesPlan, PlannedFile, Rewinds, Seen, World, points};
+use crate::platform::restore::{self, Looked, Put, Thing};
+use crate::session::undo::{self, Act, FilesPlan, Mark, PlannedFile, Rewinds, Seen, World, points};
 use crate::session::{
     BlobError, Blobs, ChangedBy, Entry, FileChanged, FileKind, Image, Meta, Record, Rewind, Rewound,
 };
@@ -21,6 +21,10 @@ use super::sessions::blocking;
 
 /// Larger files are left alone.
 const LARGEST: u64 = 16 << 20;
+/// Why it cannot be gone back yet.
+const UNSETTLED: &str = "A stopped call is still being looked after. Try it again in a moment.";
+/// How what the model is told of it is named.
+const CONTEXT: &str = "rewind";
 
 /// Where to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +80,7 @@ impl Agent {
         let (blobs, to) = (self.setup.blobs.clone(), shown.to);
         let prepared = blocking(move || prepare(&records, to, what, &blobs)).await;
         let prepared = prepared.map_err(|error| error.to_string())??;
-        if what.has_files() && prepared.plan.files != shown.files {
+        if what.has_files() && !prepared.plan.files.does_as(&shown.files) {
             self.events.tell(Event::RewindPlanned(Ok(Arc::new(prepared.plan)))).await;
             let text = "The files have changed since: look again at what would happen.";
             self.events.notice(NoticeLevel::Warning, text).await;
@@ -90,13 +94,16 @@ impl Agent {
         journal.intent(turn, Entry::Rewind(rewind.clone())).await.map_err(|error| {
             format!("Nothing was taken back, since nothing happens that is not on record. {error}")
         })?;
+        let mut written = 0;
         for write in writes {
             let change = write.change.clone();
             let done =
                 blocking(move || restore::put(write.change.place(), &write.now, &write.then));
             match done.await {
-                Ok(Ok(())) => {
+                Ok(Ok(put)) => {
                     journal.write(turn, Entry::FileChange(change)).await;
+                    written += 1;
+                    self.warn_of(put).await;
                 }
                 Ok(Err(error)) => self.error(format!("{error}. It was left as it is.")).await,
                 Err(error) => self.error(error.to_string()).await,
@@ -105,15 +112,27 @@ impl Agent {
         self.open_anew(what).await?;
         let back = plan.to != RewindTo::Again;
         let message = (back && what.has_conversation()).then(|| plan.message.clone());
-        self.events.tell(Event::Rewound { message, told: told(&plan, &rewind) }).await;
+        let told = told(plan.to, what, (written, rewind.files.len()));
+        self.events.tell(Event::Rewound { message, told }).await;
         Ok(())
+    }
+
+    async fn warn_of(&self, put: Put) {
+        match put {
+            Put::Synced => {}
+            Put::NotSynced(error) => {
+                let text =
+                    format!("{error}. It was written, and may be lost if the machine stops.");
+                self.events.notice(NoticeLevel::Warning, text).await;
+            }
+        }
     }
 
     /// What the model is told of its changes that are no longer there, while it remembers them.
     pub(super) fn taken_back(&self) -> Option<Block> {
         let files = &self.open.taken_back;
         (!files.is_empty()).then(|| Block::Context {
-            name: "rewind".into(),
+            name: CONTEXT.into(),
             text: format!(
                 "The user took your changes of these files back: {}. Read them again before you \
                  edit them.",
@@ -143,6 +162,10 @@ impl Agent {
         if !self.open.has_log() {
             return Err("Nothing has been said in this session yet.".to_owned());
         }
+        // What a stopped call still does is to be taken back, too.
+        if !self.open.settled().await {
+            return Err(UNSETTLED.to_owned());
+        }
         let (store, session) = (self.setup.store.clone(), self.open.id);
         let read = blocking(move || store.read(session)).await;
         match read {
@@ -150,6 +173,11 @@ impl Agent {
             Ok(Err(error)) | Err(error) => Err(error.to_string()),
         }
     }
+}
+
+/// Whether the model is told with this of files that went back.
+pub(super) fn tells_of_rewind(block: &Block) -> bool {
+    matches!(block, Block::Context { name, .. } if name == CONTEXT)
 }
 
 /// A plan on its way: everything that would be lost is kept.
@@ -261,8 +289,7 @@ fn plan_again(
         _ => None,
     });
     let entry = Rewind { redoes: Some(id), ..entry(undone.before, undone.what) };
-    let then = with(records, &entry);
-    let (then, _) = Meta::outlook(&then, &Rewinds::of(&then));
+    let (then, _) = outlook_after(records, &entry);
     let (now, _) = Meta::outlook(records, rewinds);
     Ok(RewindPlan {
         to: RewindTo::Again,
@@ -286,17 +313,10 @@ fn entry(before: EntryId, what: Rewound) -> Rewind {
     }
 }
 
-/// The records with one more.
-fn with(records: &[Record], rewind: &Rewind) -> Vec<Record> {
-    let mut records = records.to_vec();
-    if let Some(last) = records.last().cloned() {
-        records.push(Record {
-            id: EntryId::generate(),
-            entry: Entry::Rewind(rewind.clone()),
-            ..last
-        });
-    }
-    records
+/// What lists show once the log has this, too.
+fn outlook_after(records: &[Record], rewind: &Rewind) -> (u64, Option<String>) {
+    let mark = Mark::Rewind(EntryId::generate(), Box::new(rewind.clone()));
+    Meta::outlook(records, &Rewinds::of_parts(records, &[mark]))
 }
 
 /// Plans it, and keeps what would be overwritten.
@@ -318,10 +338,11 @@ fn prepare(
             writes.push(write(file, blobs)?);
         }
         rewind.files = writes.iter().map(|write| write.change.clone()).collect();
+        // A folder may have to be made where there is a file now.
+        writes.sort_by_key(|write| write.then != Thing::Nothing);
         rewind.left = plan.files.left().map(|file| file.path.clone()).collect();
     }
-    let then = with(records, &rewind);
-    (rewind.messages, rewind.summary) = Meta::outlook(&then, &Rewinds::of(&then));
+    (rewind.messages, rewind.summary) = outlook_after(records, &rewind);
     Ok(Prepared { plan, rewind, writes })
 }
 
@@ -357,21 +378,24 @@ fn write(file: &PlannedFile, blobs: &Blobs) -> Result<Write, String> {
     Ok(Write { now, then, change })
 }
 
-/// What was done, in a sentence.
-fn told(plan: &RewindPlan, rewind: &Rewind) -> String {
+/// What was done, in a sentence; so many of the files were written that should have been.
+fn told(to: RewindTo, what: Rewound, (written, wanted): (usize, usize)) -> String {
     let mut done = Vec::new();
-    if rewind.what.has_conversation() {
+    if what.has_conversation() {
         done.push("the conversation".to_owned());
     }
-    if !rewind.files.is_empty() {
-        let count = rewind.files.len();
-        done.push(if count == 1 { "one file".to_owned() } else { format!("{count} files") });
+    match (written, wanted) {
+        (0, _) => {}
+        (1, 1) => done.push("one file".to_owned()),
+        (written, wanted) if written == wanted => done.push(format!("{wanted} files")),
+        (written, wanted) => done.push(format!("{written} of {wanted} files")),
     }
     if done.is_empty() {
-        return "No file had to be changed".to_owned();
+        let none = if wanted == 0 { "No file had to be changed" } else { "No file was changed" };
+        return none.to_owned();
     }
     let done = done.join(" and ");
-    match plan.to {
+    match to {
         RewindTo::Again => format!("Brought {done} back"),
         RewindTo::Last | RewindTo::Before(_) => format!("Took {done} back; /redo undoes that"),
     }
@@ -388,4 +412,30 @@ fn names(paths: &[PathBuf], cwd: &Path) -> String {
         text.push_str(&format!(" and {} more", paths.len() - 5));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_counts_what_was_written() {
+        let before = RewindTo::Before(EntryId::generate());
+        for (to, what, files, expected) in [
+            (
+                before,
+                Rewound::Both,
+                (2, 2),
+                "Took the conversation and 2 files back; /redo undoes that",
+            ),
+            (before, Rewound::Files, (1, 1), "Took one file back; /redo undoes that"),
+            (before, Rewound::Files, (1, 3), "Took 1 of 3 files back; /redo undoes that"),
+            (before, Rewound::Both, (0, 3), "Took the conversation back; /redo undoes that"),
+            (before, Rewound::Files, (0, 3), "No file was changed"),
+            (before, Rewound::Files, (0, 0), "No file had to be changed"),
+            (RewindTo::Again, Rewound::Files, (2, 2), "Brought 2 files back"),
+        ] {
+            assert_eq!(told(to, what, files), expected);
+        }
+    }
 }

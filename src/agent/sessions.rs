@@ -16,6 +16,7 @@ impl Agent {
     pub(super) async fn new_session(&mut self) {
         self.open.close().await;
         self.open = Open::new();
+        self.allowance.begin_session();
         self.tell_opened(Vec::new()).await;
     }
 
@@ -51,6 +52,7 @@ impl Agent {
         let (open, loaded, shown) = self.load(session).await?;
         self.open.close().await;
         self.open = open;
+        self.allowance.begin_session();
         self.take_over_model().await;
         for notice in &loaded.notices {
             self.events.notice(NoticeLevel::Warning, notice.to_string()).await;
@@ -146,7 +148,6 @@ impl Agent {
             self.events.tell(Event::TitleChanged(title)).await;
         }
         self.events.tell(Event::TodosChanged(todos)).await;
-        self.allowance.begin_session();
         self.tell_spent().await;
     }
 

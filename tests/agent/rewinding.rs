@@ -1,20 +1,32 @@
 //! Going back in a session and forth again, with files on a disk.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::json;
 use slug_code::agent::{Command, Event, RewindPlan, RewindTo, Start};
-use slug_code::domain::{Mode, Typed};
+use slug_code::domain::{Answer, Block, Budgets, ContentHash, Mode, Typed, Usage};
+use slug_code::providers::StreamEvent;
 use slug_code::session::undo::Act;
-use slug_code::session::{Entry, Rewound};
+use slug_code::session::{Entry, NotCovered, Rewound, TurnOutcome, Why};
 
-use super::fakes::{calls, words};
+use super::fakes::{Say, calls, words};
 use super::rig::{Rig, Scene, play};
 
 impl Rig {
     async fn plan(&mut self, to: RewindTo) -> Result<Arc<RewindPlan>, String> {
         self.tell(Command::PlanRewind(to)).await;
         self.planned().await
+    }
+
+    /// The same once all is on record that a stopped call has done.
+    async fn plan_once_settled(&mut self, to: RewindTo) -> Arc<RewindPlan> {
+        loop {
+            match self.plan(to).await {
+                Ok(plan) => return plan,
+                Err(reason) => assert!(reason.contains("still being looked after"), "{reason}"),
+            }
+        }
     }
 
     async fn planned(&mut self) -> Result<Arc<RewindPlan>, String> {
@@ -32,6 +44,15 @@ impl Rig {
             Event::Rewound { message, .. } => message,
             _ => unreachable!(),
         }
+    }
+
+    /// What the model was told of files that went back with the last message.
+    fn told_of_files(&self, scene: &Scene) -> Option<String> {
+        let said = scene.model.last_request().messages.pop().unwrap();
+        said.content.into_iter().find_map(|block| match block {
+            Block::Context { name, text } if name == "rewind" => Some(text),
+            _ => None,
+        })
     }
 
     fn heard_by_the_model(&self) -> Vec<String> {
@@ -204,5 +225,153 @@ async fn a_command_that_only_reads_is_not_looked_after() {
     rig.turn("read it").await;
     let of_files = |entry: &Entry| matches!(entry, Entry::FileChange(_) | Entry::NotCovered(_));
     assert!(!rig.records().iter().any(|record| of_files(&record.entry)));
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_stopped_command_changed_goes_back_too() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = scene.open(Start::New).await;
+    play(&scene, [calls(&[("c1", "Bash", json!({"command": "block write b made"}))])]);
+    rig.send("go").await;
+    rig.until("output", |event| matches!(event, Event::ToolProgress { .. })).await;
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    let plan = rig.plan_once_settled(RewindTo::Last).await;
+    let acts: Vec<_> = plan.files.files.iter().map(|file| &file.act).collect();
+    assert_eq!(acts, [&Act::Remove]);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_stopped_call_still_writes_nothing_goes_back() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = scene.open(Start::New).await;
+    let write = ("c1", "Write", json!({"file_path": "slow.txt", "content": "written"}));
+    play(&scene, [calls(&[write])]);
+    rig.send("go").await;
+    scene.files.writing().await;
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    let refused = rig.plan(RewindTo::Last).await.unwrap_err();
+    assert!(refused.contains("still being looked after"), "{refused}");
+    scene.files.release();
+    let plan = rig.plan_once_settled(RewindTo::Last).await;
+    assert_eq!(plan.files.touched().count(), 1);
+    rig.close().await;
+}
+
+/// A pipe that nobody can read from before this goes.
+struct Shut(PathBuf);
+
+impl Drop for Shut {
+    fn drop(&mut self) {
+        // Open at both ends, so that this waits for nobody. Who comes later finds nothing.
+        let _open = std::fs::OpenOptions::new().read(true).write(true).open(&self.0).unwrap();
+        std::fs::remove_file(&self.0).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_does_not_wait_for_the_look_at_what_a_command_changed() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = scene.open(Start::New).await;
+    // A content that cannot be kept before somebody opens this.
+    let hash = ContentHash::of(b"made");
+    let (folder, name) = hash.as_str().split_at(2);
+    let folder = scene.home.join("blobs").join(folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let shut = Shut(folder.join(name));
+    assert!(std::process::Command::new("mkfifo").arg(&shut.0).status().unwrap().success());
+    play(&scene, [calls(&[("c1", "Bash", json!({"command": "write b made"}))])]);
+    rig.send("go").await;
+    rig.until("output", |event| matches!(event, Event::ToolProgress { .. })).await;
+    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    let refused = rig.plan(RewindTo::Last).await.unwrap_err();
+    assert!(refused.contains("still being looked after"), "{refused}");
+    drop(shut);
+    let plan = rig.plan_once_settled(RewindTo::Last).await;
+    assert_eq!(plan.files.touched().count(), 1);
+    rig.close().await;
+}
+
+#[tokio::test]
+async fn a_folder_comes_back_where_a_file_has_taken_its_place() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    scene.put("d/x", "old");
+    let commands = ["remove d/x", "flatten d flat"];
+    let made = [
+        ("c1", "Bash", json!({"command": commands[0]})),
+        ("c2", "Bash", json!({"command": commands[1]})),
+    ];
+    play(&scene, [calls(&made), words("Done.")]);
+    let mut rig = scene.open(Start::New).await;
+    rig.turn("go").await;
+    assert_eq!(scene.read("d"), "flat");
+    rig.go(RewindTo::Last, Rewound::Files).await;
+    assert_eq!(scene.read("d/x"), "old", "{:?}", rig.notices());
+    rig.close().await;
+}
+
+#[tokio::test]
+async fn what_went_back_is_told_with_the_next_message_and_once() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = worked(&scene).await;
+    rig.go(RewindTo::Last, Rewound::Files).await;
+    rig.go(RewindTo::Last, Rewound::Files).await;
+    // The model is not asked anything with this.
+    rig.tell(Command::Shell { command: "echo".into() }).await;
+    rig.until("end", |event| matches!(event, Event::ToolEnded { .. })).await;
+    play(&scene, [words("I see."), words("Yes.")]);
+    rig.turn("and now?").await;
+    let told = rig.told_of_files(&scene).unwrap();
+    assert!(told.contains("files back: a, b, old."), "{told}");
+    rig.turn("and then?").await;
+    assert_eq!(rig.told_of_files(&scene), None);
+    rig.close().await;
+}
+
+#[tokio::test]
+async fn going_back_asks_for_no_budget_again() {
+    let mut scene = Scene::in_mode(Mode::Yolo);
+    scene.budgets = Budgets { session: "640 tokens".parse().unwrap(), ..Budgets::default() };
+    for (text, input) in [("One.", 600), ("Two.", 300), ("Three.", 300)] {
+        let usage = Usage { input, output: 50, ..Usage::default() };
+        let mut reply = words(text);
+        reply.insert(0, Say::Event(StreamEvent::Usage(usage)));
+        scene.model.reply(reply);
+    }
+    let mut rig = scene.open(Start::New).await;
+    rig.turn("one").await;
+    rig.send("two").await;
+    let question = rig.asked().await;
+    rig.answer(&question, Answer::Session { rules: Vec::new() }).await;
+    rig.ended().await;
+    rig.go(RewindTo::Last, Rewound::Conversation).await;
+    let asked = rig.questions();
+    rig.send("three").await;
+    let ends = |event: &Event| matches!(event, Event::TurnEnded { .. } | Event::ApprovalAsked(_));
+    rig.until("end or question", ends).await;
+    assert_eq!(rig.questions(), asked);
+    rig.close().await;
+}
+
+#[tokio::test]
+async fn a_place_that_the_log_cannot_name_is_not_covered() {
+    use std::os::unix::ffi::OsStrExt;
+    let scene = Scene::in_mode(Mode::Yolo);
+    let real = scene.work.join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    if std::fs::create_dir(&real).is_err() {
+        // Not every file system takes it.
+        return;
+    }
+    std::os::unix::fs::symlink(&real, scene.work.join("link")).unwrap();
+    let write = ("c1", "Write", json!({"file_path": "link/a", "content": "one"}));
+    play(&scene, [calls(&[write]), words("Made.")]);
+    let mut rig = scene.open(Start::New).await;
+    rig.turn("go").await;
+    assert_eq!(scene.read("link/a"), "one");
+    let plan = rig.plan(RewindTo::Last).await.unwrap();
+    assert_eq!(plan.files.files, []);
+    let why = |not_covered: &NotCovered| not_covered.files.first().map(|file| file.why);
+    assert_eq!(plan.files.not_covered.iter().map(why).collect::<Vec<_>>(), [Some(Why::Name)]);
     rig.close().await;
 }

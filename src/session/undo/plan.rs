@@ -7,7 +7,7 @@ use std::time::Duration;
 use similar::DiffOp;
 
 use crate::domain::{ContentHash, align};
-use crate::session::{Entry, FileChanged, FileKind, Image, NotCovered, Record, Rewind};
+use crate::session::{ChangedBy, Entry, FileChanged, FileKind, Image, NotCovered, Record, Rewind};
 
 use super::merge::merge;
 
@@ -46,6 +46,9 @@ pub struct PlannedFile {
     pub path: PathBuf,
     /// What is there now, where that is known.
     pub now: Option<Image>,
+    /// Who changed it: a command, if any did. What somebody else saved while one ran counts as its
+    /// own, for nothing tells them apart.
+    pub by: ChangedBy,
     /// What is to be done.
     pub act: Act,
     /// Lines that come and lines that go, where there are lines.
@@ -102,6 +105,16 @@ impl FilesPlan {
     /// The files that are left as they are, though they should not.
     pub fn left(&self) -> impl Iterator<Item = &PlannedFile> {
         self.files.iter().filter(|file| matches!(file.act, Act::Leave(_)))
+    }
+
+    /// Whether the same is done to the same files. How many lines that are is looked for so long and
+    /// no longer, so that it may come out otherwise.
+    pub fn does_as(&self, other: &Self) -> bool {
+        fn done(file: &PlannedFile) -> (&Path, Option<&Image>, &Act) {
+            (&file.path, file.now.as_ref(), &file.act)
+        }
+        self.not_covered == other.not_covered
+            && self.files.iter().map(done).eq(other.files.iter().map(done))
     }
 }
 
@@ -179,12 +192,13 @@ impl<'a> Histories<'a> {
 impl History<'_> {
     fn planned(mut self, world: &dyn World) -> PlannedFile {
         let path = self.path.to_owned();
+        let by = self.by();
         let (now, bytes) = match world.seen(self.path) {
             Seen::Nothing => (None, Vec::new()),
             Seen::There(image, bytes) => (Some(image), bytes),
             Seen::Other(what) => {
                 let act = Act::Leave(Left::Other(what));
-                return PlannedFile { path, now: None, act, lines: None };
+                return PlannedFile { path, now: None, by, act, lines: None };
             }
         };
         if let Some(intended) = self.intended.take()
@@ -213,7 +227,12 @@ impl History<'_> {
             Act::Remove => counted(&bytes, b""),
             Act::Nothing | Act::Put(_) | Act::Leave(_) => None,
         };
-        PlannedFile { path, now, act, lines }
+        PlannedFile { path, now, by, act, lines }
+    }
+
+    fn by(&self) -> ChangedBy {
+        let all = || self.changes.iter().map(|change| change.by);
+        all().find(|by| *by == ChangedBy::Command).or_else(|| all().next_back()).unwrap_or_default()
     }
 
     /// Takes the changes back, from the last one on. Changes between which nobody else wrote count

@@ -475,3 +475,19 @@ fn marks_of_the_end_serve_as_well_as_the_end_itself() {
         }
     }
 }
+
+#[test]
+fn two_plans_that_only_count_lines_differently_do_the_same() {
+    let mut machine = begun();
+    machine.change(&path(0), ChangedBy::Tool, Some((b"new\n".to_vec(), 0o644)));
+    machine.change(&path(1), ChangedBy::Command, None);
+    let plan = back(&machine.log, 0, &machine);
+    let mut other = plan.clone();
+    other.files[0].lines = Some((7, 7));
+    assert!(plan.does_as(&other) && plan != other);
+    other.files[0].act = Act::Remove;
+    assert!(!plan.does_as(&other));
+    other.files.truncate(1);
+    assert!(!plan.does_as(&other));
+    assert_eq!([plan.files[0].by, plan.files[1].by], [ChangedBy::Tool, ChangedBy::Command]);
+}

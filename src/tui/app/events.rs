@@ -173,7 +173,10 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Ve
     model.search = None;
     model.visited = None;
     model.focus = Focus::Input;
-    model.queue = Queue::default();
+    // Going back opens the same session anew: what waits is still to be sent.
+    if model.status.session != Some(session) {
+        model.queue = Queue::default();
+    }
     model.turn = Turn::Idle;
     model.todos = Vec::new();
     model.changes = Changes::default();

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::agent::{self, RewindPlan, RewindTo};
 use crate::domain::{NoticeLevel, Typed};
 use crate::session::undo::{Act, Left, PlannedFile};
-use crate::session::{NotCovered, Rewound, Unwatched};
+use crate::session::{ChangedBy, NotCovered, Rewound, Unwatched};
 
 use super::block::{Body, Shows};
 use super::commands;
@@ -28,6 +28,10 @@ use super::transcript::BlockId;
 const TWICE: Duration = Duration::from_millis(1500);
 /// Files that are named of those that are not covered.
 const NAMED: usize = 5;
+
+/// What the mark of [`Fate::BackFromCommand`] says.
+const WHILE_A_COMMAND_RAN: &str =
+    "$ changed while a command ran: by the command, or by you meanwhile";
 
 /// The dialog.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,8 +82,21 @@ pub enum Row {
 pub enum Fate {
     /// It does.
     Back,
+    /// It does, and so does what the person saved while the command ran that changed it.
+    BackFromCommand,
     /// It stays as it is.
     Stays,
+}
+
+impl Fate {
+    /// The mark before a file.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Back => "· ",
+            Self::BackFromCommand => "$ ",
+            Self::Stays => "! ",
+        }
+    }
 }
 
 impl RewindDialog {
@@ -131,6 +148,9 @@ impl RewindDialog {
             rows.push(Row::Note("No file changes".to_owned()));
         }
         rows.extend(shown.iter().map(|file| row(file, cwd)));
+        if rows.iter().any(|row| matches!(row, Row::File { fate: Fate::BackFromCommand, .. })) {
+            rows.push(Row::Note(WHILE_A_COMMAND_RAN.to_owned()));
+        }
         let same = files.files.len() - shown.len();
         if same > 0 && !shown.is_empty() {
             let text = match same {
@@ -212,7 +232,12 @@ fn row(file: &PlannedFile, cwd: &Path) -> Row {
         }
     };
     let name = file.path.strip_prefix(cwd).unwrap_or(&file.path);
-    Row::File { name: name.to_string_lossy().into_owned(), lines: file.lines, what, fate }
+    let name = name.to_string_lossy().into_owned();
+    let fate = match (fate, file.by) {
+        (Fate::Back, ChangedBy::Command) => Fate::BackFromCommand,
+        (fate, ChangedBy::Command | ChangedBy::Tool | ChangedBy::Rewind) => fate,
+    };
+    Row::File { name, lines: file.lines, what, fate }
 }
 
 /// What commands changed and cannot be taken back, in sentences.

@@ -122,7 +122,9 @@ fn going_back(model: &Model, dialog: &RewindDialog) -> Option<Open> {
             rewind::Row::Gap => return None,
             rewind::Row::Message(text) => format!("  before: {text}"),
             rewind::Row::Note(text) | rewind::Row::Warning(text) => format!("  {text}"),
-            rewind::Row::File { name, what, .. } => format!("  {name}: {what}"),
+            rewind::Row::File { name, what, fate, .. } => {
+                format!("  {}{name}: {what}", fate.mark())
+            }
         };
         Some(Said::new(Who::Same, line(&text)))
     }));

@@ -6,7 +6,8 @@ use crate::agent::{Command, Event, RewindPlan, RewindTo};
 use crate::domain::{Block, ContentHash, EntryId};
 use crate::session::undo::{Act, FilesPlan, Left, PlannedFile, Put};
 use crate::session::{
-    Entry, FileKind, Image, NotCovered, Record, Rewind, Rewound, TurnOutcome, Uncovered, Why,
+    ChangedBy, Entry, FileKind, Image, NotCovered, Record, Rewind, Rewound, TurnOutcome, Uncovered,
+    Why,
 };
 use crate::tui::app::Effect;
 use crate::tui::scene::{Scene, assistant, record, screen, session, turn_end, user};
@@ -15,7 +16,8 @@ const ROOT: &str = "/home/me/src/webshop";
 
 fn file(name: &str, now: bool, act: Act, lines: Option<(usize, usize)>) -> PlannedFile {
     let now = now.then(|| image("now"));
-    PlannedFile { path: format!("{ROOT}/{name}").into(), now, act, lines }
+    let by = if name.starts_with("tests/") { ChangedBy::Command } else { ChangedBy::Tool };
+    PlannedFile { path: format!("{ROOT}/{name}").into(), now, by, act, lines }
 }
 
 fn image(text: &str) -> Image {
@@ -195,4 +197,25 @@ fn a_draft_that_has_to_make_room_goes_to_the_history() {
     let kept =
         |effect: &Effect| matches!(effect, Effect::AddHistory(text) if text.text == "my draft");
     assert!(scene.effects.iter().any(kept), "{:?}", scene.effects);
+}
+
+#[test]
+fn what_waits_to_be_sent_is_still_there_after_going_back() {
+    let log = log();
+    let scene = opened(80, 24, &log).event(Event::TurnStarted { turn: crate::tui::scene::TURN });
+    let scene = scene.types("and then this").quick("enter");
+    assert_eq!(scene.model.queue.items().len(), 1);
+    let ended = Event::TurnEnded {
+        turn: crate::tui::scene::TURN,
+        outcome: TurnOutcome::Interrupted,
+        usage: crate::domain::Usage::default(),
+    };
+    let records = Arc::new(log.clone());
+    let scene = scene.event(ended).event(Event::SessionOpened { session: session(), records });
+    assert_eq!(scene.model.queue.items().len(), 1);
+    let other = Event::SessionOpened {
+        session: crate::domain::SessionId::generate(),
+        records: Arc::new(log),
+    };
+    assert!(scene.quietly().event(other).model.queue.items().is_empty());
 }

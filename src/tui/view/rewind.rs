@@ -74,9 +74,9 @@ fn draw_row(row: &Row, column: u16, width: u16) -> Vec<Line> {
         Row::File { name, lines, what, fate } => {
             let name = truncate(&harmless(name), column);
             let pad = " ".repeat(usize::from(column.saturating_sub(paint::width(&name))) + 2);
-            let (mark, role) = match fate {
-                Fate::Back => ("· ", Role::Muted),
-                Fate::Stays => ("! ", Role::Warning),
+            let role = match fate {
+                Fate::Back | Fate::BackFromCommand => Role::Muted,
+                Fate::Stays => Role::Warning,
             };
             let (added, removed) = match lines {
                 Some((added, removed)) => (format!("+{added}"), format!("-{removed}")),
@@ -84,7 +84,7 @@ fn draw_row(row: &Row, column: u16, width: u16) -> Vec<Line> {
             };
             let room = width.saturating_sub(column + 4 + 12);
             vec![line(vec![
-                span(mark, role),
+                span(fate.mark(), role),
                 span(name, Role::Text),
                 span(pad, Role::Text),
                 span(format!("{added:>5} "), Role::Success),
