@@ -11,14 +11,17 @@ use std::io::{self, Sink};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::DateTime;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use slug_code::agent::Event;
 use slug_code::domain::{SessionId, TurnId};
+use slug_code::session::Grouping;
 use slug_code::tui::app::composer::Composer;
 use slug_code::tui::app::model::Settings;
+use slug_code::tui::app::sessions::{Held, SessionAnswer, SessionList, SessionRow};
 use slug_code::tui::app::status::Status;
 use slug_code::tui::app::{Effect, Model, Msg, update};
 use slug_code::tui::layout::Highlighter;
@@ -135,4 +138,47 @@ fn a_frame_allocates_the_same_however_long_the_session_is() {
         let (few, many) = (short.costs(work), long.costs(work));
         assert!(many < few + slack, "{name}: {few} bytes at 1,000 messages, {many} at 100,000");
     }
+}
+
+/// A screen with the list of so many sessions.
+fn with_sessions(count: usize) -> Screen {
+    let mut screen = Screen::new(10);
+    let now = DateTime::UNIX_EPOCH.fixed_offset();
+    let row = |number: usize| SessionRow {
+        id: SessionId::generate(),
+        title: format!("Fix the cart {number}"),
+        last_used_at: now,
+        working_directory: "/work".into(),
+        model: "qwen".into(),
+        forked_from: None,
+        parted: None,
+        message_count: 2,
+        held: Held::Nowhere,
+    };
+    let rows = (0..count).map(row).collect();
+    let ctrl_b = KeyEvent::new(KeyCode::Char('b'), KeyModifiers::CONTROL);
+    let asked = update(&mut screen.model, Msg::Key(ctrl_b));
+    let id = asked.iter().find_map(|effect| match effect {
+        Effect::Sessions { id, .. } => Some(*id),
+        _ => None,
+    });
+    let list = SessionList { rows, now, grouping: Grouping::Date };
+    screen.take(Msg::Sessions { id: id.unwrap(), answer: Ok(SessionAnswer::Listed(list)) });
+    screen.draw();
+    screen
+}
+
+#[test]
+fn a_frame_of_a_filtered_list_makes_one_matcher() {
+    let costs = |count: usize| {
+        let mut screen = with_sessions(count);
+        for c in "/cart".chars() {
+            key(&mut screen, KeyCode::Char(c));
+        }
+        screen.draw();
+        screen.costs(|_| {})
+    };
+    let (one, many) = (costs(1), costs(25));
+    // A matcher for each of the 24 others would be 3 MB.
+    assert!(many < one + (512 << 10), "{one} bytes with one title, {many} with 25");
 }
