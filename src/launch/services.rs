@@ -37,8 +37,9 @@ use crate::tui::app::status::Git;
 use crate::tui::app::title;
 use crate::tui::executor::Services;
 use crate::tui::gallery::Picture;
+use crate::tui::page_jobs;
+use crate::tui::session_jobs::{self, Beside};
 use crate::tui::theme::Library;
-use crate::tui::{page_jobs, session_jobs};
 
 use super::ground::Ground;
 use super::{themes, workspace};
@@ -65,7 +66,7 @@ pub(super) struct Outside {
     draft: SessionId,
     history: History,
     /// The file of how the list of sessions is grouped.
-    grouping: PathBuf,
+    beside: Beside,
     /// The file of how kinds of panes are folded.
     folds: PathBuf,
     /// The file of the models that the person marked.
@@ -106,7 +107,7 @@ impl Outside {
             drafts: Arc::new(Drafts::new(ground.home.drafts())),
             draft: SessionId::generate(),
             history: History::new(ground.home.history()),
-            grouping: ground.home.grouping(),
+            beside: Beside { grouping: ground.home.grouping(), exports: ground.home.exports() },
             folds: ground.home.folds(),
             favourites: ground.home.favourites(),
             clipboard: Mutex::new(clipboard),
@@ -150,8 +151,8 @@ impl Outside {
 #[async_trait]
 impl Services for Outside {
     async fn sessions(&self, job: SessionJob) -> Result<SessionAnswer, String> {
-        let (store, grouping) = (self.store.clone(), self.grouping.clone());
-        blocking(move || session_jobs::run(&store, &grouping, &job)).await?
+        let (store, beside) = (self.store.clone(), self.beside.clone());
+        blocking(move || session_jobs::run(&store, &beside, &job)).await?
     }
 
     async fn search_sessions(

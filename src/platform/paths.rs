@@ -161,6 +161,11 @@ impl Home {
         self.root.join("grouping.json")
     }
 
+    /// Sessions that were exported from the list.
+    pub fn exports(&self) -> PathBuf {
+        self.root.join("exports")
+    }
+
     /// How kinds of panes are folded.
     pub fn folds(&self) -> PathBuf {
         self.root.join("folds.json")

@@ -45,7 +45,9 @@ pub use entry::{
     Compaction, Entry, MessageEntry, PermissionEntry, Record, ResultInfo, SessionHeader, TurnEnd,
     TurnOutcome,
 };
-pub use export::{ExportError, ExportForm, Exported, Secrets, export};
+pub use export::{
+    ExportError, ExportForm, Exported, ExportedFile, Secrets, StoreExportError, export,
+};
 pub use filter::{Facts, Filter, date};
 pub use fold::{CompactionStage, Conversation, compaction_for};
 pub use folds::{KindFolds, PaneName, SessionFolds};

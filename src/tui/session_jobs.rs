@@ -3,7 +3,7 @@
 //!
 //! What they return has been made harmless to show, and has the person's own time.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,7 +14,7 @@ use crate::domain::SessionId;
 use crate::domain::sanitize::sanitize;
 use crate::session::undo::Rewinds;
 use crate::session::{
-    Entry, Found, Grouping, Listing, Meta, Record, SearchText, Store, StoreError,
+    Entry, ExportForm, Found, Grouping, Listing, Meta, Record, SearchText, Store, StoreError,
 };
 
 use super::app::pager::document::Document;
@@ -30,9 +30,18 @@ const MOST_SESSIONS: usize = 500;
 /// Characters of a message in a preview.
 const LONGEST: usize = 600;
 
-/// Does a job; what goes wrong is a sentence for the person. `grouping` is the file in which that
-/// is remembered.
-pub fn run(store: &Store, grouping: &Path, job: &SessionJob) -> Result<SessionAnswer, String> {
+/// What there is beside the store.
+#[derive(Debug, Clone)]
+pub struct Beside {
+    /// The file in which the grouping is remembered.
+    pub grouping: PathBuf,
+    /// The folder of what is exported.
+    pub exports: PathBuf,
+}
+
+/// Does a job; what goes wrong is a sentence for the person.
+pub fn run(store: &Store, beside: &Beside, job: &SessionJob) -> Result<SessionAnswer, String> {
+    let grouping = beside.grouping.as_path();
     let done = match job {
         SessionJob::Group(chosen) => {
             let kept = chosen.keep(grouping).map(|()| SessionAnswer::Changed);
@@ -42,6 +51,10 @@ pub fn run(store: &Store, grouping: &Path, job: &SessionJob) -> Result<SessionAn
             let page = Document::new(*document, &branch_text::compared(&compared));
             SessionAnswer::Compared(Arc::new(page))
         }),
+        SessionJob::Export { session } => {
+            let exported = store.export_into(&beside.exports, *session, ExportForm::Html);
+            return exported.map(SessionAnswer::Exported).map_err(|error| error.to_string());
+        }
         SessionJob::SumUp { session, beside } => store
             .branch(*session, *beside)
             .map(|branch| SessionAnswer::SummedUp(branch_text::summed_up(&branch))),
@@ -190,8 +203,12 @@ mod tests {
         id
     }
 
+    fn beside() -> Beside {
+        Beside { grouping: "/none".into(), exports: "/none".into() }
+    }
+
     fn listed(store: &Store) -> Vec<SessionRow> {
-        match run(store, Path::new("/none"), &SessionJob::List) {
+        match run(store, &beside(), &SessionJob::List) {
             Ok(SessionAnswer::Listed(list)) => list.rows,
             other => panic!("{other:?}"),
         }
@@ -218,8 +235,7 @@ mod tests {
         let id = session(&home.store, 1).await;
         let _open = home.store.open(id).unwrap();
         assert_eq!(listed(&home.store)[0].held, Held::Nowhere);
-        let refused =
-            run(&home.store, Path::new("/none"), &SessionJob::Trash { session: id }).unwrap_err();
+        let refused = run(&home.store, &beside(), &SessionJob::Trash { session: id }).unwrap_err();
         assert!(refused.contains("is open in process"), "{refused}");
     }
 
@@ -228,16 +244,16 @@ mod tests {
         let home = home();
         let session = session(&home.store, 1).await;
         let job = SessionJob::Rename { session, title: "The cart".into() };
-        assert_eq!(run(&home.store, Path::new("/none"), &job), Ok(SessionAnswer::Changed));
+        assert_eq!(run(&home.store, &beside(), &job), Ok(SessionAnswer::Changed));
         assert_eq!(listed(&home.store)[0].title, "The cart");
         assert_eq!(
-            run(&home.store, Path::new("/none"), &SessionJob::Trash { session }),
+            run(&home.store, &beside(), &SessionJob::Trash { session }),
             Ok(SessionAnswer::Changed)
         );
         assert!(listed(&home.store).is_empty());
         assert!(home.folder.path().join("trash").join(format!("{session}.jsonl")).exists());
         assert_eq!(
-            run(&home.store, Path::new("/none"), &SessionJob::Restore { session }),
+            run(&home.store, &beside(), &SessionJob::Restore { session }),
             Ok(SessionAnswer::Changed)
         );
         assert_eq!(listed(&home.store)[0].title, "The cart");
@@ -248,7 +264,7 @@ mod tests {
         let home = home();
         let session = session(&home.store, 2).await;
         let job = SessionJob::Preview { session };
-        let preview = match run(&home.store, Path::new("/none"), &job) {
+        let preview = match run(&home.store, &beside(), &job) {
             Ok(SessionAnswer::Previewed(preview)) => preview,
             other => panic!("{other:?}"),
         };
@@ -263,16 +279,37 @@ mod tests {
         assert_eq!(said, expected);
     }
 
+    #[tokio::test]
+    async fn a_session_is_exported_to_a_file_or_it_is_said_why_not() {
+        let home = home();
+        let session = session(&home.store, 1).await;
+        let exports = home.folder.path().join("exports");
+        let export = |exports: &Path| {
+            let beside = Beside { exports: exports.to_owned(), ..beside() };
+            run(&home.store, &beside, &SessionJob::Export { session })
+        };
+        match export(&exports) {
+            Ok(SessionAnswer::Exported(file)) => {
+                let page = std::fs::read_to_string(file.path).unwrap();
+                assert!(page.contains("answer 0"), "{page}");
+            }
+            other => panic!("{other:?}"),
+        }
+        std::fs::write(home.folder.path().join("file"), "").unwrap();
+        let refused = export(&home.folder.path().join("file")).unwrap_err();
+        assert!(refused.starts_with("cannot write "), "{refused}");
+    }
+
     #[test]
     fn the_grouping_is_remembered() {
         let home = home();
-        let file = home.folder.path().join("grouping.json");
-        let listed = || match run(&home.store, &file, &SessionJob::List) {
+        let beside = Beside { grouping: home.folder.path().join("grouping.json"), ..beside() };
+        let listed = || match run(&home.store, &beside, &SessionJob::List) {
             Ok(SessionAnswer::Listed(list)) => list.grouping,
             other => panic!("{other:?}"),
         };
         assert_eq!(listed(), Grouping::Project);
-        run(&home.store, &file, &SessionJob::Group(Grouping::Forks)).unwrap();
+        run(&home.store, &beside, &SessionJob::Group(Grouping::Forks)).unwrap();
         assert_eq!(listed(), Grouping::Forks);
     }
 
@@ -284,7 +321,7 @@ mod tests {
         let log = home.store.create(header).unwrap();
         log.append(TurnId(1), message(Role::User, &"ä".repeat(10_000))).await.unwrap();
         log.close().await.unwrap();
-        match run(&home.store, Path::new("/none"), &SessionJob::Preview { session: id }) {
+        match run(&home.store, &beside(), &SessionJob::Preview { session: id }) {
             Ok(SessionAnswer::Previewed(preview)) => match preview.said.as_slice() {
                 [Said { text, .. }] => assert_eq!(text.chars().count(), LONGEST + 1),
                 other => panic!("{other:?}"),

@@ -25,7 +25,7 @@ use slug_code::tui::app::sessions::SessionJob;
 use slug_code::tui::app::status::Status;
 use slug_code::tui::app::{Effect, Model, Msg, update};
 use slug_code::tui::layout::Highlighter;
-use slug_code::tui::session_jobs;
+use slug_code::tui::session_jobs::{self, Beside};
 use slug_code::tui::theme::{ColorDepth, Theme};
 use slug_code::tui::view::{Layouts, view};
 use tempfile::TempDir;
@@ -163,7 +163,11 @@ impl Screen {
             if let Effect::Sessions { id, job } = effect
                 && job == *wanted
             {
-                let answer = session_jobs::run(store, &folder.join("grouping.json"), &job);
+                let beside = Beside {
+                    grouping: folder.join("grouping.json"),
+                    exports: folder.join("exports"),
+                };
+                let answer = session_jobs::run(store, &beside, &job);
                 update(&mut screen.model, Msg::Sessions { id, answer });
             }
         }

@@ -9,12 +9,9 @@ use serde_json::json;
 use tempfile::NamedTempFile;
 
 use crate::cli::{Exit, ExportAs, SessionsExport, SessionsImport};
-use crate::domain::Image;
 use crate::domain::sanitize::sanitize;
 use crate::launch::print;
-use crate::session::{
-    ExportForm, Imported, ImportedFile, Importing, Secrets, Store, export as write_session,
-};
+use crate::session::{ExportForm, Imported, ImportedFile, Importing, Secrets, Store};
 
 /// Prints a session or writes it into a file, and says how many secrets were taken out.
 pub(super) fn export(
@@ -25,14 +22,12 @@ pub(super) fn export(
     let session = store.resolve(&what.id)?;
     let form = what.form.unwrap_or_else(|| by_ending(what.output.as_deref()));
     let secrets = if what.no_redact { Secrets::Kept } else { Secrets::Redacted };
-    // A lost image is said in its place.
-    let bytes_of = |image: &Image| store.blobs().get(&image.hash).ok().flatten();
     let form = match form {
         ExportAs::Md => ExportForm::Markdown,
         ExportAs::Html => ExportForm::Html,
         ExportAs::Json => ExportForm::Json,
     };
-    let exported = write_session(&store.read(session)?.records, form, secrets, &bytes_of)?;
+    let exported = store.export(session, form, secrets)?;
     let redacted = exported.redacted;
     match &what.output {
         Some(file) => {

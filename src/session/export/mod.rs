@@ -1,9 +1,10 @@
 //! A session as a text that can be passed on: Markdown, one HTML file, or JSON.
 //!
-//! Pure: records in, text out. What was said is taken from all messages that are in force, also
+//! Pure but for [`file`]: records in, text out. What was said is taken from all messages that are in force, also
 //! those that a compaction no longer sends; what the person took back is left out, and so is, of
 //! what people read, what slug put beside their words. Secrets are taken out before anything is written, so that no form can forget it.
 
+mod file;
 mod html;
 mod json;
 mod markdown;
@@ -19,6 +20,8 @@ use super::{Entry, Record};
 
 use page::Page;
 use secrets::Redaction;
+
+pub use file::{ExportedFile, StoreExportError};
 
 /// In which form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -142,6 +142,7 @@ pub fn sessions_listed(
             SessionAnswer::Changed
             | SessionAnswer::Previewed(_)
             | SessionAnswer::Compared(_)
+            | SessionAnswer::Exported(_)
             | SessionAnswer::SummedUp(_),
         ) => {}
         Err(reason) => model.toast(crate::domain::NoticeLevel::Error, reason),

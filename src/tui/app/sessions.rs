@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chrono::{DateTime, FixedOffset};
 
 use crate::domain::{EntryId, Role, SessionId};
-use crate::session::Grouping;
+use crate::session::{ExportedFile, Grouping};
 
 use super::pager::document::Document;
 
@@ -49,6 +49,11 @@ pub enum SessionJob {
         /// The id that the document gets.
         document: u64,
     },
+    /// Writes one into a file that can be passed on, without its secrets.
+    Export {
+        /// Which.
+        session: SessionId,
+    },
     /// Sums one up.
     SumUp {
         /// Which.
@@ -69,6 +74,8 @@ pub enum SessionAnswer {
     Previewed(Preview),
     /// To `Compare`: a page.
     Compared(Arc<Document>),
+    /// To `Export`: where it is.
+    Exported(ExportedFile),
     /// To `SumUp`: a note for the input.
     SummedUp(String),
 }

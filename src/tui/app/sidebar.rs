@@ -3,7 +3,7 @@
 //!
 //! A change shows at once and is carried out by a [`SessionJob`]; jobs that change something run
 //! one after another, each begun when the one before is answered, and one that fails is taken
-//! back on screen. Exporting is not here.
+//! back on screen.
 
 mod changes;
 mod order;
@@ -76,6 +76,8 @@ pub struct Sidebar {
     marked: Option<SessionId>,
     /// What a page or the input waits for.
     branches: Option<RequestId>,
+    /// Sessions that are being exported.
+    exports: Vec<RequestId>,
 }
 
 /// Whether the list is on screen.
@@ -133,6 +135,8 @@ pub enum Step {
     Fork(SessionId, Option<EntryId>),
     /// Two sessions are to be compared.
     Compare([SessionId; 2]),
+    /// A session is to be exported.
+    Export(SessionId),
     /// A session is to be summed up in the input.
     SumUp(SessionId),
     /// The open session is to have this title.
@@ -186,6 +190,7 @@ impl Sidebar {
             grouped: None,
             marked: None,
             branches: None,
+            exports: Vec::new(),
         }
     }
 
@@ -365,6 +370,7 @@ impl Sidebar {
                     SessionAnswer::Changed
                     | SessionAnswer::Previewed(_)
                     | SessionAnswer::Compared(_)
+                    | SessionAnswer::Exported(_)
                     | SessionAnswer::SummedUp(_),
                 ) => {}
                 Err(reason) => self.say(NoticeLevel::Error, reason),
@@ -478,6 +484,7 @@ impl Sidebar {
             SidebarKey::NextMessage => self.choose(1),
             SidebarKey::Group => self.group(),
             SidebarKey::Compare => return self.compare(around),
+            SidebarKey::Export => return self.export(),
             SidebarKey::SumUp => {
                 return self.session().map_or(Step::Stay, |row| Step::SumUp(row.id));
             }
@@ -509,6 +516,14 @@ impl Sidebar {
             Grouping::Forks => "Forks, each with the message after which it goes its own way.",
         };
         self.say(NoticeLevel::Info, text);
+    }
+
+    fn export(&mut self) -> Step {
+        let Some((id, name)) = self.session().map(|row| (row.id, row.name().to_owned())) else {
+            return Step::Stay;
+        };
+        self.say(NoticeLevel::Info, format!("“{name}” is being exported …"));
+        Step::Export(id)
     }
 
     /// The first time marks a session, the second time compares another one with it.

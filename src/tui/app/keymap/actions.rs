@@ -329,6 +329,8 @@ pub enum SidebarKey {
     Compare,
     /// Puts a summary of the session into the input.
     SumUp,
+    /// Writes the session into a file that can be passed on.
+    Export,
     /// Shows what was said in the session.
     Preview,
     /// The message above, in what was said.

@@ -397,6 +397,7 @@ pub const SIDEBAR: &[Binding<SidebarKey>] = &[
         "move the session to the trash",
         "delete",
     ),
+    hinted(&[char('x')], SidebarKey::Export, "export the session as a web page", "export"),
     hinted(&[char('p')], SidebarKey::Preview, "what was said in the session", "preview"),
     row(&[char('K')], SidebarKey::PreviousMessage, "a message up in the preview, to fork there"),
     row(&[char('J')], SidebarKey::NextMessage, "a message down in the preview, to fork there"),

@@ -63,6 +63,7 @@ impl Pane {
                 SessionAnswer::Listed(_)
                 | SessionAnswer::Changed
                 | SessionAnswer::Compared(_)
+                | SessionAnswer::Exported(_)
                 | SessionAnswer::SummedUp(_),
             ) => {}
             Err(reason) => *shown = Some((session, Err(reason))),

@@ -4,7 +4,8 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
 use crate::agent;
 use crate::domain::NoticeLevel;
-use crate::session::Found;
+use crate::domain::sanitize::sanitize;
+use crate::session::{ExportedFile, Found};
 use crate::tui::app::commands;
 use crate::tui::app::effect::{Effect, RequestId};
 use crate::tui::app::jump;
@@ -14,6 +15,7 @@ use crate::tui::app::model::{Focus, Model};
 use crate::tui::app::overlay::Overlay;
 use crate::tui::app::pager::Pager;
 use crate::tui::app::sessions::{SessionAnswer, SessionJob};
+use crate::tui::app::title::home_path;
 
 use super::{Around, Mode, Presence, Step};
 
@@ -139,6 +141,12 @@ pub fn answered(
     id: RequestId,
     answer: Result<SessionAnswer, String>,
 ) -> Vec<Effect> {
+    let exports = &mut model.sidebar.exports;
+    if let Some(at) = exports.iter().position(|asked| *asked == id) {
+        exports.remove(at);
+        exported(model, answer);
+        return Vec::new();
+    }
     if let (Presence::Hidden, Err(reason)) = (model.sidebar.presence, &answer) {
         model.toast(NoticeLevel::Error, reason.clone());
     }
@@ -166,8 +174,41 @@ fn branches_read(model: &mut Model, answer: Result<SessionAnswer, String>) {
             }
             model.toast(NoticeLevel::Info, "The summary is in the input: edit it, and send it.");
         }
-        Ok(SessionAnswer::Changed | SessionAnswer::Listed(_) | SessionAnswer::Previewed(_)) => {}
+        Ok(
+            SessionAnswer::Changed
+            | SessionAnswer::Listed(_)
+            | SessionAnswer::Previewed(_)
+            | SessionAnswer::Exported(_),
+        ) => {}
         Err(reason) => model.toast(NoticeLevel::Error, reason),
+    }
+}
+
+/// Where the file is, told where the person is.
+fn exported(model: &mut Model, answer: Result<SessionAnswer, String>) {
+    let (level, text) = match answer {
+        Ok(SessionAnswer::Exported(ExportedFile { path, redacted })) => {
+            let place = home_path(&path, model.settings.home.as_deref());
+            let secrets = match redacted {
+                0 => String::new(),
+                1 => " 1 secret was taken out.".to_owned(),
+                2.. => format!(" {redacted} secrets were taken out."),
+            };
+            (NoticeLevel::Info, format!("Exported to {place}.{secrets}"))
+        }
+        Ok(
+            SessionAnswer::Changed
+            | SessionAnswer::Listed(_)
+            | SessionAnswer::Previewed(_)
+            | SessionAnswer::Compared(_)
+            | SessionAnswer::SummedUp(_),
+        ) => return,
+        Err(reason) => (NoticeLevel::Error, format!("It is not exported: {reason}")),
+    };
+    let text = sanitize(&text).into_owned();
+    match model.sidebar.presence {
+        Presence::Shown => model.sidebar.say(level, text),
+        Presence::Hidden => model.toast(level, text),
     }
 }
 
@@ -222,6 +263,11 @@ fn take(model: &mut Model, step: Step) -> Vec<Effect> {
         }
         Step::Compare(sessions) => {
             ask_for_branches(model, |id| SessionJob::Compare { sessions, document: id.0 })
+        }
+        Step::Export(session) => {
+            let id = model.requests.issue();
+            model.sidebar.exports.push(id);
+            vec![Effect::Sessions { id, job: SessionJob::Export { session } }]
         }
         Step::SumUp(session) => {
             let beside = model.status.session.filter(|open| *open != session);

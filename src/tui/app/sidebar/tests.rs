@@ -8,7 +8,7 @@ use super::samples::{HERE, at, fork, id, list, now, row, week};
 use super::*;
 use crate::agent::Command;
 use crate::domain::Role;
-use crate::session::{Found, Place, Who};
+use crate::session::{ExportedFile, Found, Place, Who};
 use crate::tui::app::composer::Composer;
 use crate::tui::app::geometry::Area;
 use crate::tui::app::model::{Focus, Model, Settings};
@@ -541,6 +541,31 @@ fn what_is_found_comes_in_bit_by_bit_and_the_selection_stays() {
     scene.press("enter");
     assert_eq!(scene.effects, [Effect::Agent(Command::Resume { session: id(4) })]);
     assert!(scene.model.goal.is_some());
+}
+
+#[test]
+fn x_exports_a_session_and_says_where_the_file_is() {
+    let mut scene = Scene::of(week());
+    scene.model.settings.home = Some("/home/me".into());
+    scene.press("x");
+    assert_eq!(scene.jobs(), [SessionJob::Export { session: id(1) }]);
+    assert_eq!(scene.note(), "“Fix empty cart checkout” is being exported …");
+    let asked = scene.asked();
+    scene.press("down x");
+    let other = scene.asked();
+    let file = |redacted| {
+        let path = "/home/me/.slug/exports/cart-1.html".into();
+        Ok(SessionAnswer::Exported(ExportedFile { path, redacted }))
+    };
+    scene.answer(asked, file(0));
+    assert_eq!(scene.note(), "Exported to ~/.slug/exports/cart-1.html.");
+    scene.answer(other, Err("cannot write it: full".into()));
+    assert_eq!(scene.note(), "It is not exported: cannot write it: full");
+    scene.press("x");
+    let asked = scene.asked();
+    scene.press("ctrl+b").answer(asked, file(2));
+    let toast = scene.model.toast.as_ref().unwrap();
+    assert!(toast.text.ends_with("cart-1.html. 2 secrets were taken out."), "{toast:?}");
 }
 
 #[test]

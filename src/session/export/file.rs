@@ -1,0 +1,155 @@
+//! A session of the store, exported: as a text, and as a file that is called after its title.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::{Image, SessionId};
+use crate::session::files::{self, Durability};
+use crate::session::store::failed;
+use crate::session::title::title_after;
+use crate::session::{Record, Store, StoreError};
+
+use super::secrets::Redaction;
+use super::{ExportError, ExportForm, Exported, Secrets, export};
+
+/// Characters of a title in the name of a file.
+const LONGEST_NAME: usize = 32;
+/// Digits of the id behind it, which tell apart what has the same title.
+const DIGITS: usize = 8;
+
+/// Why a session of the store could not be exported.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreExportError {
+    /// It could not be read, or the file not be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It makes no text.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+}
+
+/// A file that a session was exported to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportedFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// How many secrets were taken out.
+    pub redacted: usize,
+}
+
+impl Store {
+    /// Writes a session as a text.
+    pub fn export(
+        &self,
+        session: SessionId,
+        form: ExportForm,
+        secrets: Secrets,
+    ) -> Result<Exported, StoreExportError> {
+        self.written(&self.read(session)?.records, form, secrets)
+    }
+
+    /// Writes a session without its secrets into a file of `folder`, in the place of what it was
+    /// exported to there before.
+    pub fn export_into(
+        &self,
+        folder: &Path,
+        session: SessionId,
+        form: ExportForm,
+    ) -> Result<ExportedFile, StoreExportError> {
+        let records = self.read(session)?.records;
+        let Exported { text, redacted } = self.written(&records, form, Secrets::Redacted)?;
+        let title = title_after(&records).unwrap_or_default();
+        let path = folder.join(file_name(&Redaction::default().text(&title), session, form));
+        files::replace(&path, &[text.as_bytes()], Durability::Cache)
+            .map_err(failed("write", &path))?;
+        Ok(ExportedFile { path, redacted })
+    }
+
+    fn written(
+        &self,
+        records: &[Record],
+        form: ExportForm,
+        secrets: Secrets,
+    ) -> Result<Exported, StoreExportError> {
+        // A lost image is said in its place.
+        let bytes_of = |image: &Image| self.blobs().get(&image.hash).ok().flatten();
+        Ok(export(records, form, secrets, &bytes_of)?)
+    }
+}
+
+/// `fix-the-empty-cart-4f1d2c3b.html`
+fn file_name(title: &str, session: SessionId, form: ExportForm) -> String {
+    let mut name = String::new();
+    let lower = title.to_lowercase();
+    for word in lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        let length = name.chars().count() + word.chars().count();
+        if !name.is_empty() && length > LONGEST_NAME {
+            break;
+        }
+        name.extend(word.chars().take(LONGEST_NAME));
+        name.push('-');
+    }
+    if name.is_empty() {
+        name.push_str("session-");
+    }
+    let id = session.to_string();
+    let digits = &id[id.len().saturating_sub(DIGITS)..];
+    let ending = match form {
+        ExportForm::Markdown => "md",
+        ExportForm::Html => "html",
+        ExportForm::Json => "json",
+    };
+    format!("{name}{digits}.{ending}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use crate::session::Entry;
+    use crate::session::samples::{header, home, lines, record, says, user};
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_called_after_the_title_and_the_session() {
+        let session = "0190a1b2-0000-7000-8000-00004f1d2c3b".parse().unwrap();
+        let long = "word ".repeat(40);
+        for (title, expected) in [
+            ("Fix the: empty/cart?!", "fix-the-empty-cart-4f1d2c3b.html"),
+            ("日本語の通貨", "日本語の通貨-4f1d2c3b.html"),
+            ("../..", "session-4f1d2c3b.html"),
+            ("", "session-4f1d2c3b.html"),
+        ] {
+            assert_eq!(file_name(title, session, ExportForm::Html), expected);
+        }
+        for title in [long.as_str(), &"ä".repeat(999)] {
+            let name = file_name(title, session, ExportForm::Json);
+            assert!(name.ends_with("-4f1d2c3b.json") && name.chars().count() < 48, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_exported_into_a_folder_without_its_secrets() {
+        let home = home();
+        let key = format!("ghp_{}", "a1".repeat(18));
+        let records = [
+            record(0, Entry::Session(header("/work"))),
+            record(1, user(&format!("is {key} mine?"))),
+            record(1, says("It is.")),
+        ];
+        let session = home.planted(&lines(&records));
+        let folder = home.dir.path().join("exports");
+        let export = || home.store.export_into(&folder, session, ExportForm::Html).unwrap();
+        let ExportedFile { path, redacted } = export();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(name.starts_with("is-redacted-github-token-mine-"), "{name}");
+        assert_eq!(redacted, 1);
+        let page = fs::read_to_string(&path).unwrap();
+        assert!(page.contains("It is.") && !page.contains(&key), "{page}");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
+        assert_eq!(export().path, path);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "in the place of the one before");
+    }
+}
