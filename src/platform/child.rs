@@ -55,6 +55,9 @@ pub(super) struct Order {
     /// On its standard input, where there is anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
+    /// Variables for the script that the supervisor itself is not started with ([`for_loader`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<(OsString, OsString)>,
     /// What it is kept inside of, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<Confinement>,
@@ -84,6 +87,23 @@ pub fn program() -> io::Result<PathBuf> {
         return Ok(running.to_owned());
     }
     std::env::current_exe()
+}
+
+/// Takes out of a supervisor's environment what has a program load other people's code. The
+/// supervisor and a sandbox's own program run outside, and an empty or relative entry of
+/// `LD_LIBRARY_PATH` is a folder in which commands write.
+pub(super) fn for_loader(command: &mut Command) -> Vec<(OsString, OsString)> {
+    let is_one = |name: &OsStr| {
+        let name = name.as_encoded_bytes();
+        name.starts_with(b"LD_") || name.starts_with(b"DYLD_")
+    };
+    let set = command.get_envs().filter(|(name, _)| is_one(name));
+    let taken: Vec<_> =
+        set.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
+    for (name, _) in &taken {
+        command.env_remove(name);
+    }
+    taken
 }
 
 /// The command line of a supervisor; `Stdio` is the caller's.
@@ -362,7 +382,7 @@ fn start(bash: &Path, order: Order, inherited: &[i32]) -> Result<Started, Report
     let stdin = if order.input.is_some() { Stdio::piped() } else { Stdio::null() };
     let (started, stdin) = match &order.confinement {
         Some(confinement) => {
-            let words = Words { bash, arguments: renamed() };
+            let words = Words { bash, arguments: renamed(), variables: &order.variables };
             let (inside, stdin) = sandbox::start(confinement, &words, stdin).map_err(|error| {
                 Report::NotConfined(format!("its sandbox cannot be set up: {error}"))
             })?;
@@ -372,7 +392,8 @@ fn start(bash: &Path, order: Order, inherited: &[i32]) -> Result<Started, Report
             let arguments: Vec<OsString> =
                 if inherited.is_empty() { by_itself.collect() } else { renamed() };
             let mut command = Command::new(bash);
-            command.arg0("bash").args(arguments).stdin(stdin).process_group(0);
+            command.arg0("bash").args(arguments).envs(order.variables);
+            command.stdin(stdin).process_group(0);
             let mut child = command.spawn().map_err(|error| {
                 let invalid = rustix::io::Errno::INVAL.raw_os_error();
                 Report::NotStarted(error.raw_os_error().unwrap_or(invalid))

@@ -143,7 +143,8 @@ impl ProcessHost {
             Some(keeping) => Some(keeping.now().await?),
             None => None,
         };
-        let order = Order { script, input, confinement };
+        let variables = child::for_loader(&mut command);
+        let order = Order { script, input, variables, confinement };
         let (control, theirs) = StdUnixStream::pair()?;
         control.set_nonblocking(true)?;
         let mut control = UnixStream::from_std(control)?;

@@ -16,15 +16,24 @@ use super::door;
 const NAME: &str = "bwrap";
 
 /// What every sandbox begins with.
-const ALWAYS: [&str; 7] = [
+const ALWAYS: [&str; 15] = [
     "--unshare-user",
     "--unshare-pid",
     "--unshare-ipc",
     "--new-session",
-    // Who runs slug as root is not root inside.
+    // Who runs slug as root has nothing of root's powers inside.
     "--cap-drop",
     "ALL",
     "--ro-bind",
+    "/",
+    "/",
+    "--dev",
+    "/dev",
+    "--proc",
+    "/proc",
+    // The kernel lets the user root change its settings there without any capability.
+    "--remount-ro",
+    "/proc",
 ];
 
 /// Where the kernel says what it lets programs do.
@@ -57,10 +66,15 @@ pub(super) struct Handed {
     pub ignores: Option<i32>,
 }
 
-/// The arguments before the command: `cwd` is the folder that the command starts in.
-pub(super) fn arguments(view: &View, handed: Handed, cwd: &Path) -> Vec<OsString> {
+/// The arguments before the command: `cwd` is the folder that the command starts in, `variables`
+/// are for it alone.
+pub(super) fn arguments(
+    view: &View,
+    handed: Handed,
+    cwd: &Path,
+    variables: &[(OsString, OsString)],
+) -> Vec<OsString> {
     let mut words = Line(ALWAYS.map(OsString::from).to_vec());
-    words.add(["/", "/", "--dev", "/dev", "--proc", "/proc"]);
     match &view.network {
         Network::Off => words.add(["--unshare-net"]),
         Network::Hosts(hosts) => {
@@ -114,6 +128,9 @@ pub(super) fn arguments(view: &View, handed: Handed, cwd: &Path) -> Vec<OsString
     words.add(["--setenv", "TMPDIR", "/tmp", "--seccomp"]);
     words.0.push(handed.filter.to_string().into());
     words.on("--chdir", cwd);
+    for (name, value) in variables {
+        words.0.extend(["--setenv".into(), name.clone(), value.clone()]);
+    }
     words.add(["--"]);
     words.0
 }
@@ -162,7 +179,7 @@ pub(super) fn try_out(path: &OsStr, workspace: &Path) -> Result<PathBuf, String>
         .ok_or("it is not installed: install the package bubblewrap")?;
     let run = Command::new(&program)
         .args(ALWAYS)
-        .args(["/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--unshare-net"])
+        .args(["--tmpfs", "/tmp", "--unshare-net"])
         .args(["--", "true"])
         .stdin(Stdio::null())
         .output()
@@ -213,12 +230,13 @@ mod tests {
             network: Network::Off,
         };
         let handed = Handed { filter: 7, ignores: Some(8) };
-        let words = arguments(&view, handed, Path::new("/w/app/src"));
+        let own = [("LD_LIBRARY_PATH".into(), "/l".into())];
+        let words = arguments(&view, handed, Path::new("/w/app/src"), &own);
         let line = words.iter().map(|it| it.to_str().unwrap()).collect::<Vec<_>>().join(" ");
         assert_eq!(
             line,
             "--unshare-user --unshare-pid --unshare-ipc --new-session --cap-drop ALL \
-             --ro-bind / / --dev /dev --proc /proc --unshare-net --tmpfs /tmp --tmpfs /run \
+             --ro-bind / / --dev /dev --proc /proc --remount-ro /proc --unshare-net --tmpfs /tmp --tmpfs /run \
              --ro-bind /run/current-system /run/current-system --bind /w/app /w/app \
              --bind /w/main/.git/objects /w/main/.git/objects --bind /w/app/.cargo /w/app/.cargo \
              --ro-bind /w/app/.git /w/app/.git \
@@ -227,12 +245,12 @@ mod tests {
              --ro-bind-data 8 /w/app/.git/info/exclude \
              --ro-bind /dev/null /h/.netrc --tmpfs /h/.ssh \
              --ro-bind /h/.ssh/known_hosts /h/.ssh/known_hosts --remount-ro /h/.ssh \
-             --setenv TMPDIR /tmp --seccomp 7 --chdir /w/app/src --"
+             --setenv TMPDIR /tmp --seccomp 7 --chdir /w/app/src --setenv LD_LIBRARY_PATH /l --"
         );
         assert_eq!(ignored(&view, "a"), "a\n/.mcp.json\n/.slug\n");
         let odd = View { absent: vec![spot("/w/app/a[1] b", SpotKind::File)], ..view.clone() };
         assert_eq!(ignored(&odd, ""), "/a\\[1\\]\\ b\n");
         let with = View { network: Network::On, ..view };
-        assert!(!arguments(&with, handed, Path::new("/w")).contains(&"--unshare-net".into()));
+        assert!(!arguments(&with, handed, Path::new("/w"), &[]).contains(&"--unshare-net".into()));
     }
 }

@@ -148,6 +148,8 @@ fn try_out(_method: Method, _path: &OsStr, _workspace: &Path) -> Result<Means, S
 pub(super) struct Words<'a> {
     pub bash: &'a Path,
     pub arguments: Vec<std::ffi::OsString>,
+    /// Variables that it alone is to have.
+    pub variables: &'a [(std::ffi::OsString, std::ffi::OsString)],
 }
 
 /// Elsewhere than on Linux a supervisor only starts a program.

@@ -92,7 +92,14 @@ pub(super) fn command(view: &View, words: &super::Words<'_>) -> std::process::Co
     let temporary = std::env::temp_dir();
     let temporary = temporary.canonicalize().unwrap_or(temporary);
     let mut command = std::process::Command::new(PROGRAM);
-    command.arg("-p").arg(profile(view, &temporary)).arg(words.bash).args(&words.arguments);
+    command.arg("-p").arg(profile(view, &temporary)).arg("/usr/bin/env");
+    for (name, value) in words.variables {
+        let mut pair = name.clone();
+        pair.push("=");
+        pair.push(value);
+        command.arg(pair);
+    }
+    command.arg(words.bash).args(&words.arguments);
     command
 }
 

@@ -98,7 +98,7 @@ fn in_bubblewrap(
     let mut command = Command::new(program);
     command
         .arg0("bwrap")
-        .args(bubblewrap::arguments(view, descriptors, cwd))
+        .args(bubblewrap::arguments(view, descriptors, cwd, words.variables))
         .stdin(stdin)
         .process_group(0);
     if let Some(inner) = &inner {
@@ -130,6 +130,7 @@ fn under_landlock(
             command
                 .arg0("bash")
                 .args(&words.arguments)
+                .envs(words.variables.iter().cloned())
                 .env("TMPDIR", scratch)
                 .stdin(stdin)
                 .process_group(0);
