@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -229,6 +229,48 @@ async fn s46_what_takes_orders_can_be_read_and_not_changed() {
         }
         assert_eq!(fs::read_to_string(scene.dir.join(".git/config")).unwrap(), "[core]\n");
         assert_eq!(fs::read_dir(scene.dir.join(".git/hooks")).unwrap().count(), 0);
+    }
+}
+
+#[tokio::test]
+async fn s46_what_takes_orders_is_not_reached_by_moving_what_it_lies_in() {
+    for scene in scenes() {
+        fs::create_dir_all(scene.dir.join("a/b/.git")).unwrap();
+        fs::write(scene.dir.join("a/b/.git/config"), "[core]\n").unwrap();
+        for command in [
+            "mv a x && mkdir a && cp -r x/b a/b && echo x >> a/b/.git/config",
+            "mv a/b a/c",
+            // `target` is not looked through.
+            "mkdir -p src/target && mv a src/target/",
+        ] {
+            scene.run(command).await.holds(command);
+        }
+        assert_eq!(fs::read_to_string(scene.dir.join("a/b/.git/config")).unwrap(), "[core]\n");
+    }
+}
+
+/// Not so for root, who looks into everything.
+#[tokio::test]
+async fn s49_a_folder_that_a_command_closes_is_not_open_to_the_next_one() {
+    for mut scene in scenes() {
+        scene.rules = denying(&scene, &["Read(.env)", "Read(src/b/exact)"]);
+        for folder in ["src/a", "src/b", "src/c/.git", ".cargo"] {
+            fs::create_dir_all(scene.dir.join(folder)).unwrap();
+        }
+        for file in ["src/a/.env", "src/b/exact", "src/c/.git/config", ".cargo/config.toml"] {
+            fs::write(scene.dir.join(file), "CANARY").unwrap();
+        }
+        scene.run("chmod 0 src/a src/b src/c .cargo; true").await.passes("closing them");
+        let ran = scene.run("chmod 755 src/a src/b .cargo; cat src/a/.env src/b/exact").await;
+        assert!(!ran.printed.contains("CANARY"), "{:?}: {}", scene.means, ran.printed);
+        for file in ["src/c/.git/config", ".cargo/config.toml"] {
+            let command = format!("chmod 755 src/c .cargo; echo x >> {file}");
+            scene.run(&command).await.holds(&command);
+        }
+        for folder in ["src/a", "src/b", "src/c", ".cargo"] {
+            let open = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(scene.dir.join(folder), open).unwrap();
+        }
     }
 }
 
@@ -614,6 +656,40 @@ async fn other_processes_and_new_namespaces_are_out_of_reach() {
         if scene.is_bubblewrap() {
             scene.run(&format!("kill -0 {me}")).await.holds("a signal");
         }
+    }
+}
+
+/// The user root may change them without any capability, and each process something of its own.
+#[tokio::test]
+async fn settings_of_the_kernel_cannot_be_changed() {
+    for scene in scenes() {
+        for file in ["/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/self/comm"] {
+            // Opened, and nothing written to it.
+            scene.run(&format!("exec 3>> {file}")).await.holds(file);
+        }
+        scene.run("cat /proc/sys/kernel/core_pattern /proc/self/stat").await.passes("reading");
+    }
+}
+
+/// What a program loads can lie where commands write.
+#[tokio::test]
+async fn only_the_script_itself_is_told_what_to_load() {
+    for mut scene in scenes() {
+        let path = std::env::var_os("PATH").unwrap();
+        let programs = Programs {
+            slug: PathBuf::from(env!("CARGO_BIN_EXE_slug")),
+            ..Programs::find(&path, Path::new("/nowhere")).unwrap()
+        };
+        // It has the loader itself tell which programs it was asked to start.
+        let told = [("PATH", path), ("LD_DEBUG", "files".into())];
+        let told = told.map(|(name, value)| (name.into(), value));
+        let environment = ChildEnvironment::from_variables(told, &EnvironmentRules::default());
+        scene.host = ProcessHost::new(programs, environment).unwrap();
+        let ran = scene.run("echo \"[$LD_DEBUG]\"").await;
+        assert!(ran.printed.contains("[files]"), "{}", ran.printed);
+        let starts = ran.printed.lines().filter(|line| line.contains("transferring control: "));
+        let others: Vec<&str> = starts.filter(|line| !line.ends_with("bash")).collect();
+        assert!(others.is_empty(), "{:?}: {others:?}", scene.means);
     }
 }
 

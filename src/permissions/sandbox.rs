@@ -4,7 +4,8 @@
 //! from which slug, git, a shell or an editor take orders ([`super::paths`]) can be read and not
 //! be changed, and what is not there of them cannot be made; keys and passwords cannot be read.
 //! [`Sandbox::view`] looks at the disk through [`Look`] alone; `platform::sandbox` carries out
-//! what it says.
+//! what it says. What cannot be looked at, and a command could open, is covered or refused: it is
+//! never taken for nothing.
 //!
 //! What a deny rule on reading names cannot be read, either ([`hidden`]). In a linked worktree of
 //! git's, commits can be made ([`worktree`]). A place that takes orders can be made in a folder
@@ -121,6 +122,11 @@ pub enum SandboxError {
         "{0} is a link, and a sandbox cannot keep a link from being replaced: put the file itself there"
     )]
     Link(PathBuf),
+    /// It cannot be told what is there.
+    #[error(
+        "{0} cannot be looked at, so that nothing there could be held back from commands. Give yourself the right to read and enter the folders on the way (chmod u+rx)"
+    )]
+    Closed(PathBuf),
     /// Too much cannot be read.
     #[error(
         "the deny rules on reading name more than {most} files and folders in {dir}, one by one: deny the folders that they are in"
@@ -211,8 +217,8 @@ impl Sandbox {
         for (path, kind) in self.start_up().filter(|(path, _)| path.starts_with(&self.dir)) {
             places.protect(&path, kind)?;
         }
-        let mut extent = places.further_down();
-        let Places { mut fixed, mut held, mut absent, .. } = places;
+        let mut extent = places.further_down()?;
+        let Places { mut fixed, mut held, mut absent, closed, .. } = places;
 
         let private: Vec<PathBuf> = SHARED.iter().map(PathBuf::from).collect();
         let private: Vec<PathBuf> =
@@ -227,33 +233,27 @@ impl Sandbox {
             (linked.writable, Some(linked.common))
         });
 
-        let here = |path: &Path| {
-            let real = disk.real(path)?;
-            let kind = kind(disk.at(&real))?;
-            Some(Spot { path: real, kind })
-        };
-        let mut covered: BTreeSet<Spot> = self.secrets().filter_map(|path| here(&path)).collect();
+        let secrets = self.secrets().filter_map(|path| there(&path, &self.dir, disk).transpose());
+        let mut covered = secrets.collect::<Result<BTreeSet<Spot>, _>>()?;
+        let closed = closed.into_iter().map(|path| Spot { path, kind: SpotKind::Folder });
         let hidden = hidden::find(&self.dir, disk, rules)?;
         if hidden.extent == Extent::Part {
             extent = Extent::Part;
         }
-        for spot in hidden.spots {
-            // What is above it stays where it is, or the rule would be about another path.
-            let above = spot.path.ancestors().skip(1);
-            held.extend(
-                above
-                    .take_while(|it| *it != self.dir && it.starts_with(&self.dir))
-                    .map(Path::to_owned),
-            );
-            covered.insert(spot);
+        covered.extend(hidden.spots.into_iter().chain(closed));
+        // What is above them stays where it is, or something else could be put in its place.
+        for path in fixed.iter().chain(covered.iter().map(|spot| &spot.path)) {
+            let above = path.ancestors().skip(1);
+            let above = above.take_while(|it| *it != self.dir && it.starts_with(&self.dir));
+            held.extend(above.map(Path::to_owned));
         }
         let names = match self.network {
             // slug's proxy looks names up, outside.
             Network::Off | Network::Hosts(_) => None,
-            Network::On => disk.real(Path::new("/etc/resolv.conf")),
+            Network::On => Some("/etc/resolv.conf"),
         };
-        let kept =
-            KEPT.iter().filter_map(|path| disk.real(Path::new(path))).chain(names).chain(common);
+        let kept = KEPT.into_iter().chain(names);
+        let kept = kept.filter_map(|path| disk.real(Path::new(path)).ok()?).chain(common);
         let view = View {
             dir: self.dir.clone(),
             writable,
@@ -286,12 +286,28 @@ impl Sandbox {
     }
 }
 
-fn kind(found: Found) -> Option<SpotKind> {
-    match found {
-        Found::Nothing => None,
-        Found::Folder => Some(SpotKind::Folder),
-        Found::Link | Found::File => Some(SpotKind::File),
+/// What is at `path`, its links followed; where that cannot be told, the folder that is closed.
+fn there(path: &Path, dir: &Path, disk: &dyn Look) -> Result<Option<Spot>, SandboxError> {
+    if disk.at(path) == Found::Closed {
+        return closed(path, dir, disk).map(Some);
     }
+    let unknown = |_| SandboxError::Closed(path.to_owned());
+    let Some(path) = disk.real(path).map_err(unknown)? else { return Ok(None) };
+    let kind = match disk.at(&path) {
+        Found::Nothing => return Ok(None),
+        Found::Folder => SpotKind::Folder,
+        Found::Link | Found::File => SpotKind::File,
+        Found::Closed => return Err(SandboxError::Closed(path)),
+    };
+    Ok(Some(Spot { path, kind }))
+}
+
+/// The folder on the way to `path` that cannot be looked into. Covered, it stays so.
+fn closed(path: &Path, dir: &Path, disk: &dyn Look) -> Result<Spot, SandboxError> {
+    let nearest = path.ancestors().find(|it| disk.at(it) != Found::Closed);
+    let real = nearest.and_then(|it| disk.real(it).ok()?).filter(|it| !dir.starts_with(it));
+    let path = real.ok_or_else(|| SandboxError::Closed(path.to_owned()))?;
+    Ok(Spot { path, kind: SpotKind::Folder })
 }
 
 #[cfg(test)]

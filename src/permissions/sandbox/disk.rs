@@ -2,9 +2,12 @@
 //! few lines.
 
 use std::ffi::OsString;
-use std::fs;
-use std::io::Read;
+use std::fs::{self, ReadDir};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
 
 use crate::domain::SpotKind;
 use crate::platform::sandbox;
@@ -23,16 +26,19 @@ pub enum Found {
     Link,
     /// Anything else.
     File,
+    /// It cannot be told: a folder above it, of who runs slug, cannot be looked into. A command
+    /// could open it again.
+    Closed,
 }
 
 /// A look at the disk.
 pub trait Look {
     /// What is at `path`.
     fn at(&self, path: &Path) -> Found;
-    /// What is in `folder`, in any order; nothing where it cannot be read.
-    fn list(&self, folder: &Path) -> Vec<(OsString, Found)>;
-    /// Where `path` really is; `None` where there is nothing.
-    fn real(&self, path: &Path) -> Option<PathBuf>;
+    /// What is in `folder`, in any order; an error where that cannot be told.
+    fn list(&self, folder: &Path) -> io::Result<Vec<(OsString, Found)>>;
+    /// Where `path` really is; `None` where there is nothing, an error where that cannot be told.
+    fn real(&self, path: &Path) -> io::Result<Option<PathBuf>>;
     /// The text of a small file; `None` where there is none.
     fn read(&self, file: &Path) -> Option<String>;
 }
@@ -49,17 +55,26 @@ impl Look for Disk {
         if is_placeholder {
             return Found::Nothing;
         }
-        fs::symlink_metadata(path).map_or(Found::Nothing, |it| found(it.file_type()))
+        match fs::symlink_metadata(path) {
+            Ok(there) => found(there.file_type()),
+            Err(error) if is_out_of_reach(&error, path) => Found::Nothing,
+            Err(_) => Found::Closed,
+        }
     }
 
-    fn list(&self, folder: &Path) -> Vec<(OsString, Found)> {
-        let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-        let entries = entries.filter_map(Result::ok);
-        entries.filter_map(|it| Some((it.file_name(), found(it.file_type().ok()?)))).collect()
+    fn list(&self, folder: &Path) -> io::Result<Vec<(OsString, Found)>> {
+        // By its own dot a folder that shows its names and cannot be entered is an error, too.
+        match fs::read_dir(folder.join(".")).and_then(entries) {
+            Err(error) if is_out_of_reach(&error, folder) => Ok(Vec::new()),
+            listed => listed,
+        }
     }
 
-    fn real(&self, path: &Path) -> Option<PathBuf> {
-        path.canonicalize().ok()
+    fn real(&self, path: &Path) -> io::Result<Option<PathBuf>> {
+        match path.canonicalize() {
+            Err(error) if is_out_of_reach(&error, path) => Ok(None),
+            real => real.map(Some),
+        }
     }
 
     fn read(&self, file: &Path) -> Option<String> {
@@ -69,6 +84,33 @@ impl Look for Disk {
         let mut text = String::new();
         open.take(FEW).read_to_string(&mut text).ok()?;
         Some(text)
+    }
+}
+
+fn entries(listing: ReadDir) -> io::Result<Vec<(OsString, Found)>> {
+    let mut entries = Vec::new();
+    for entry in listing {
+        let entry = entry?;
+        match entry.file_type() {
+            Ok(kind) => entries.push((entry.file_name(), found(kind))),
+            // Gone meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(entries)
+}
+
+/// Whether commands find nothing at `path`, either, whatever they do: there is nothing, or a folder
+/// of somebody else's is closed. One of one's own they could open.
+fn is_out_of_reach(error: &io::Error, path: &Path) -> bool {
+    match Errno::from_io_error(error) {
+        Some(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::LOOP) => true,
+        Some(Errno::ACCESS) => {
+            let nearest = path.ancestors().find_map(|it| fs::metadata(it).ok());
+            nearest.is_some_and(|it| it.uid() != rustix::process::geteuid().as_raw())
+        }
+        Some(_) | None => false,
     }
 }
 

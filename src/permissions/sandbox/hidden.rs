@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::places::{ENTRIES, NOT_ENTERED};
-use super::{Found, Look, SandboxError, kind};
+use super::{Found, Look, SandboxError, closed, there};
 use crate::domain::{Extent, Spot, SpotKind};
 use crate::permissions::pattern::PathPattern;
 use crate::permissions::rules::RuleSet;
@@ -56,7 +56,7 @@ pub(super) fn find(dir: &Path, disk: &dyn Look, rules: &RuleSet) -> Result<Hidde
     };
     for start in first.into_iter().chain(starts) {
         let found = search.disk.at(&start);
-        search.look_at(start, found, Below::Too);
+        search.look_at(start, found, Below::Too)?;
     }
     search.run()
 }
@@ -84,7 +84,11 @@ impl Search<'_> {
             if !seen.insert(folder.clone()) {
                 continue;
             }
-            for (name, found) in self.disk.list(&folder) {
+            let Ok(entries) = self.disk.list(&folder) else {
+                self.hidden.spots.insert(closed(&folder, self.dir, self.disk)?);
+                continue;
+            };
+            for (name, found) in entries {
                 if self.left == 0 {
                     self.hidden.extent = Extent::Part;
                     return Ok(self.hidden);
@@ -92,7 +96,7 @@ impl Search<'_> {
                 self.left -= 1;
                 let others = name == ".git" || NOT_ENTERED.iter().any(|other| name == *other);
                 let below = if others { Below::Not } else { Below::Too };
-                self.look_at(folder.join(name), found, below);
+                self.look_at(folder.join(name), found, below)?;
             }
             if self.hidden.spots.len() > MOST {
                 return Err(SandboxError::TooManyHidden { dir: self.dir.to_owned(), most: MOST });
@@ -101,22 +105,23 @@ impl Search<'_> {
         Ok(self.hidden)
     }
 
-    fn look_at(&mut self, path: PathBuf, found: Found, below: Below) {
+    fn look_at(&mut self, path: PathBuf, found: Found, below: Below) -> Result<(), SandboxError> {
         // Nothing of a file system that the kernel makes up.
         if ["/proc", "/sys", "/dev"].iter().any(|root| path.starts_with(root)) {
-            return;
+            return Ok(());
         }
-        if !self.patterns.iter().any(|pattern| pattern.is_match(&path)) {
+        let is_named = self.patterns.iter().any(|pattern| pattern.is_match(&path));
+        if !is_named && found != Found::Closed {
             if found == Found::Folder && below == Below::Too {
                 self.folders.push_back(path);
             }
-            return;
+            return Ok(());
         }
-        let Some(path) = self.disk.real(&path) else { return };
-        let Some(kind) = kind(self.disk.at(&path)) else { return };
+        let Some(spot) = there(&path, self.dir, self.disk)? else { return Ok(()) };
         // A link to some folder of the system would take that away from every command.
-        if found != Found::Link || kind == SpotKind::File || path.starts_with(self.dir) {
-            self.hidden.spots.insert(Spot { path, kind });
+        if found != Found::Link || spot.kind == SpotKind::File || spot.path.starts_with(self.dir) {
+            self.hidden.spots.insert(spot);
         }
+        Ok(())
     }
 }

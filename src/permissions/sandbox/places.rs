@@ -21,12 +21,14 @@ pub(super) struct Places<'a> {
     pub(super) fixed: BTreeSet<PathBuf>,
     pub(super) held: BTreeSet<PathBuf>,
     pub(super) absent: BTreeSet<Spot>,
+    /// Folders that cannot be looked into, and that a command could open.
+    pub(super) closed: BTreeSet<PathBuf>,
 }
 
 impl<'a> Places<'a> {
     pub(super) fn new(dir: &'a Path, disk: &'a dyn Look) -> Self {
-        let (fixed, held, absent) = Default::default();
-        Self { dir, disk, fixed, held, absent }
+        let (fixed, held, absent, closed) = Default::default();
+        Self { dir, disk, fixed, held, absent, closed }
     }
 
     /// Keeps `path` as it is; where it is missing, the topmost folder that is missing with it.
@@ -35,9 +37,11 @@ impl<'a> Places<'a> {
         let names: Vec<_> = below.components().collect();
         let mut here = self.dir.to_owned();
         for (at, name) in names.iter().enumerate() {
+            let above = here.clone();
             here.push(name);
             let is_last = at + 1 == names.len();
             match (self.disk.at(&here), is_last) {
+                (Found::Closed, _) => return self.close(above),
                 (Found::Link, _) => return Err(SandboxError::Link(here)),
                 (Found::Nothing, _) => {
                     let kind = if is_last { wanted } else { SpotKind::Folder };
@@ -56,17 +60,29 @@ impl<'a> Places<'a> {
         Ok(())
     }
 
+    fn close(&mut self, folder: PathBuf) -> Result<(), SandboxError> {
+        if folder == self.dir {
+            return Err(SandboxError::Closed(folder));
+        }
+        self.closed.insert(folder);
+        Ok(())
+    }
+
     /// What takes orders in the folders below, however deep. A link there is not followed.
-    pub(super) fn further_down(&mut self) -> Extent {
+    pub(super) fn further_down(&mut self) -> Result<Extent, SandboxError> {
         let mut left = ENTRIES;
         let mut level = vec![self.dir.to_owned()];
         let mut is_uppermost = true;
         while !level.is_empty() {
             let mut next = Vec::new();
             for folder in level {
-                for (name, found) in self.disk.list(&folder) {
+                let Ok(entries) = self.disk.list(&folder) else {
+                    self.close(folder)?;
+                    continue;
+                };
+                for (name, found) in entries {
                     if left == 0 {
-                        return Extent::Part;
+                        return Ok(Extent::Part);
                     }
                     left -= 1;
                     let path = folder.join(&name);
@@ -84,7 +100,7 @@ impl<'a> Places<'a> {
             }
             (level, is_uppermost) = (next, false);
         }
-        Extent::Whole
+        Ok(Extent::Whole)
     }
 }
 

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::{fs, io};
 
 use crate::domain::RuleKind;
 use crate::permissions::Workspace;
 
 use super::*;
 
-/// A disk with these paths; those that end in `/` are folders, those with `@` at the end links.
+/// A disk with these paths; those that end in `/` are folders, those with `@` at the end links, and
+/// those with `!` folders that cannot be looked into.
 struct Fake(BTreeMap<PathBuf, Found>);
 
 impl Fake {
@@ -18,6 +20,7 @@ impl Fake {
         for path in paths {
             let (path, found) = match (path.strip_suffix('/'), path.strip_suffix('@')) {
                 (Some(folder), _) => (folder, Found::Folder),
+                (None, None) if path.ends_with('!') => (&path[..path.len() - 1], Found::Closed),
                 (None, Some(link)) => (link, Found::Link),
                 (None, None) => (*path, Found::File),
             };
@@ -32,16 +35,29 @@ impl Fake {
 
 impl Look for Fake {
     fn at(&self, path: &Path) -> Found {
-        self.0.get(path).copied().unwrap_or(Found::Nothing)
+        if path.ancestors().skip(1).any(|above| self.0.get(above) == Some(&Found::Closed)) {
+            return Found::Closed;
+        }
+        match self.0.get(path) {
+            Some(Found::Closed) => Found::Folder,
+            found => found.copied().unwrap_or(Found::Nothing),
+        }
     }
 
-    fn list(&self, folder: &Path) -> Vec<(OsString, Found)> {
-        let inside = self.0.iter().filter(|(path, _)| path.parent() == Some(folder));
-        inside.map(|(path, found)| (path.file_name().unwrap().to_owned(), *found)).collect()
+    fn list(&self, folder: &Path) -> io::Result<Vec<(OsString, Found)>> {
+        if self.0.get(folder) == Some(&Found::Closed) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        let inside = self.0.keys().filter(|path| path.parent() == Some(folder));
+        let named = inside.map(|path| (path.file_name().unwrap().to_owned(), self.at(path)));
+        Ok(named.collect())
     }
 
-    fn real(&self, path: &Path) -> Option<PathBuf> {
-        self.0.contains_key(path).then(|| path.to_owned())
+    fn real(&self, path: &Path) -> io::Result<Option<PathBuf>> {
+        match self.at(path) {
+            Found::Closed => Err(io::ErrorKind::PermissionDenied.into()),
+            _ => Ok(self.0.contains_key(path).then(|| path.to_owned())),
+        }
     }
 
     fn read(&self, _file: &Path) -> Option<String> {
@@ -108,6 +124,65 @@ fn what_takes_orders_further_down_is_fixed_too() {
             "/home/u/app/a/b/c/d/.envrc",
         ]
     );
+}
+
+#[test]
+fn what_is_above_something_fixed_stays_where_it_is() {
+    let view = view(&["/home/u/app/a/b/.git/config", "/home/u/app/c/x"]);
+    assert_eq!(shown(view.fixed), ["/home/u/app/a/b/.git"]);
+    assert_eq!(shown(view.held), ["/home/u/app/a", "/home/u/app/a/b"]);
+}
+
+#[test]
+fn what_cannot_be_looked_into_is_covered_as_a_whole() {
+    let disk = Fake::with(&[
+        "/home/u/app/.cargo!",
+        "/home/u/app/a/shut!",
+        "/home/u/app/target/others!",
+        "/home/u/.config!",
+        "/home/u/private!",
+    ]);
+    let rules = denying(&["Read(a/shut/exact)", "Read(~/private/x)", "Read(~/private/**)"]);
+    let view = around("/home/u/app").view(&disk, &rules).unwrap();
+    let covered = shown(view.covered.iter().map(|spot| spot.path.clone()));
+    assert_eq!(
+        covered,
+        ["/home/u/.config", "/home/u/app/.cargo", "/home/u/app/a/shut", "/home/u/private"]
+    );
+    assert!(view.covered.iter().all(|spot| spot.kind == SpotKind::Folder));
+    assert!(view.held.contains(&"/home/u/app/a".into()), "{:?}", view.held);
+}
+
+#[test]
+fn where_nothing_can_be_told_there_is_no_view() {
+    for shut in ["/home/u/app!", "/home/u!"] {
+        let disk = Fake::with(&[shut]);
+        let error = around("/home/u/app").view(&disk, &RuleSet::new()).unwrap_err();
+        assert!(error.to_string().contains("chmod u+rx"), "{error}");
+    }
+}
+
+/// As the disk has it; root looks into everything.
+#[test]
+fn a_folder_of_ones_own_is_closed_and_somebody_elses_is_nothing() {
+    if rustix::process::geteuid().is_root() {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let shut = root.path().join("shut");
+    fs::create_dir_all(shut.join("below")).unwrap();
+    for mode in [0, 0o400, 0o100] {
+        fs::set_permissions(&shut, fs::Permissions::from_mode(mode)).unwrap();
+        assert!(Disk.list(&shut).is_err(), "{mode:o}");
+        let is_entered = mode == 0o100;
+        assert_eq!(Disk.at(&shut.join("below")) == Found::Closed, !is_entered, "{mode:o}");
+        assert_eq!(Disk.real(&shut.join("below")).is_err(), !is_entered, "{mode:o}");
+    }
+    fs::set_permissions(&shut, fs::Permissions::from_mode(0o700)).unwrap();
+    let of_root = Path::new("/proc/1/cwd/x");
+    assert_eq!(Disk.at(of_root), Found::Nothing);
+    assert_eq!(Disk.real(of_root).unwrap(), None);
+    assert_eq!(Disk.list(of_root).unwrap(), []);
 }
 
 #[test]
@@ -204,11 +279,12 @@ fn with_the_network_names_can_be_looked_up() {
         fn at(&self, path: &Path) -> Found {
             self.0.at(path)
         }
-        fn list(&self, folder: &Path) -> Vec<(OsString, Found)> {
+        fn list(&self, folder: &Path) -> io::Result<Vec<(OsString, Found)>> {
             self.0.list(folder)
         }
-        fn real(&self, path: &Path) -> Option<PathBuf> {
-            (path == Path::new("/etc/resolv.conf")).then(|| "/run/resolve/resolv.conf".into())
+        fn real(&self, path: &Path) -> io::Result<Option<PathBuf>> {
+            let is_list = path == Path::new("/etc/resolv.conf");
+            Ok(is_list.then(|| "/run/resolve/resolv.conf".into()))
         }
         fn read(&self, _file: &Path) -> Option<String> {
             None

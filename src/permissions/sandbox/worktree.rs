@@ -29,11 +29,12 @@ pub(super) struct Linked {
 pub(super) fn linked(dir: &Path, disk: &dyn Look) -> Option<Linked> {
     let file = dir.join(".git");
     let text = disk.read(&file)?;
-    let own = disk.real(&dir.join(text.strip_prefix("gitdir: ")?.trim_end()))?;
+    let real = |path: &Path| disk.real(path).ok().flatten();
+    let own = real(&dir.join(text.strip_prefix("gitdir: ")?.trim_end()))?;
     let back = disk.read(&own.join("gitdir"))?;
     let common = disk.read(&own.join("commondir"))?;
-    let common = disk.real(&own.join(common.trim_end()))?;
-    let is_known = disk.real(&own.join(back.trim_end())).is_some_and(|back| back == file);
+    let common = real(&own.join(common.trim_end()))?;
+    let is_known = real(&own.join(back.trim_end())).is_some_and(|back| back == file);
     if !is_known || own.parent() != Some(&common.join("worktrees")) {
         return None;
     }
@@ -50,8 +51,8 @@ pub(super) fn linked(dir: &Path, disk: &dyn Look) -> Option<Linked> {
         let path = own.join(name);
         match disk.at(&path) {
             Found::Nothing => absent.push(Spot { path, kind }),
-            // It could be replaced, and only git makes these.
-            Found::Link => return None,
+            // It could be replaced or opened, and git makes none of these so.
+            Found::Link | Found::Closed => return None,
             Found::Folder | Found::File => fixed.push(path),
         }
     }

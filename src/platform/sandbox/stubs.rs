@@ -10,6 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
 
 use super::placeholder::{FILE, FOLDER, is_placeholder};
 use crate::domain::{Spot, SpotKind};
@@ -30,7 +31,7 @@ struct Stub {
 pub(super) enum Held {
     /// It is held.
     Free,
-    /// Who runs the command could not make it, either.
+    /// A command could not make it, either, whatever it does.
     OutOfReach,
 }
 
@@ -55,15 +56,14 @@ impl Stubs {
             match make(path, *kind) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
-                    ) =>
-                {
-                    return Ok(Held::OutOfReach);
+                Err(error) if is_out_of_reach(&error, path) => return Ok(Held::OutOfReach),
+                Err(error) => {
+                    return Err(io::Error::other(format!(
+                        "{} cannot be kept free: {error}. Give yourself the right to write in its \
+                         folder (chmod u+rwx)",
+                        path.display()
+                    )));
                 }
-                Err(error) => return Err(error),
             }
             let flags = OFlags::NOFOLLOW.bits() as i32;
             let lock = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
@@ -97,6 +97,18 @@ fn make(path: &Path, kind: SpotKind) -> io::Result<()> {
     }
 }
 
+/// Of a folder of one's own the modes can be changed.
+fn is_out_of_reach(error: &io::Error, path: &Path) -> bool {
+    match Errno::from_io_error(error) {
+        Some(Errno::ROFS | Errno::PERM) => true,
+        Some(Errno::ACCESS) => {
+            let owner = path.parent().and_then(|folder| fs::metadata(folder).ok());
+            owner.is_some_and(|it| it.uid() != rustix::process::geteuid().as_raw())
+        }
+        Some(_) | None => false,
+    }
+}
+
 fn is_same(open: &File, path: &Path) -> bool {
     let (Ok(open), Ok(there)) = (open.metadata(), fs::symlink_metadata(path)) else { return false };
     (open.dev(), open.ino()) == (there.dev(), there.ino())
@@ -120,6 +132,8 @@ impl Drop for Stubs {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn spots(folder: &Path) -> Vec<Spot> {
@@ -151,6 +165,21 @@ mod tests {
         }
         drop(Stubs::hold(&spots).unwrap());
         assert!(spots.iter().all(|spot| !spot.path.exists()));
+    }
+
+    #[test]
+    fn a_folder_of_ones_own_that_is_closed_to_writing_is_an_error() {
+        // Root writes everywhere.
+        if rustix::process::geteuid().is_root() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let spots = spots(folder.path());
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
+        let error = Stubs::hold(&spots).unwrap_err();
+        assert!(error.to_string().contains("chmod u+rwx"), "{error}");
+        let of_root = Spot { path: "/etc/slug-was-here".into(), kind: SpotKind::File };
+        assert!(Stubs::hold(&[of_root]).unwrap().1.is_empty());
     }
 
     #[test]
