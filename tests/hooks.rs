@@ -128,6 +128,12 @@ fn s106_a_hook_that_writes_is_refused_in_plan_mode() {
         assert_eq!(told.contains("alpha"), sandboxed || event == "PostToolUse", "{told}");
         assert!(ran.err.contains("settings.json:1"), "{}", ran.told());
     }
+    if sandboxed {
+        let command = "echo kept > $TMPDIR/o && cat $TMPDIR/o";
+        hook(&desk, "PreToolUse", "Read", command, 30.0);
+        let (told, ran) = one_call(&desk, "Read", &read, &plan);
+        assert!(told.contains("kept"), "{told}\n{}", ran.told());
+    }
     hook(&desk, "PreToolUse", "Read", "cat note.txt", 30.0);
     let (told, ran) = one_call(&desk, "Read", &read, &plan);
     assert!(told.contains("alpha") && told.contains("mind the gap"), "{told}\n{}", ran.told());

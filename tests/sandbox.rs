@@ -754,6 +754,49 @@ async fn s115_a_hook_runs_inside_with_its_input() {
     }
 }
 
+/// What hooks run in, in plan mode: nothing opens by the way that closes.
+#[tokio::test]
+async fn s106_a_sandbox_that_only_reads_is_closed_where_the_other_is() {
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = tcp.local_addr().unwrap().port();
+    for mut scene in scenes() {
+        scene.rules = denying(&scene, &["Read(.env)"]);
+        for path in [scene.dir.join("note"), scene.dir.join(".env"), scene.dir.join("src/.env")] {
+            fs::write(path, "CANARY").unwrap();
+        }
+        let scratch = tempfile::tempdir().unwrap();
+        let scratch = scratch.path().canonicalize().unwrap();
+        let host = scene.port().only_reading(scratch.clone()).unwrap();
+        let run = async |line: &str| {
+            let line = format!("cd '{}' && {line}", scene.dir.display());
+            let (timeout, input, variables) = (Duration::from_secs(60), String::new(), Vec::new());
+            let piped = Piped { line, cwd: scratch.clone(), timeout, input, variables };
+            let said = host.run_piped(piped, &CancellationToken::new()).await.unwrap();
+            (said.exit.cause == ExitCause::Code(0), said.output + &said.complaint)
+        };
+        for line in ["cat note", "ls . src", "echo x > $TMPDIR/o && cat $TMPDIR/o"] {
+            let (works, printed) = run(line).await;
+            assert!(works, "{line} {:?}: {printed}", scene.means);
+        }
+        let (id, trust) = (scene.home.join(".ssh/id"), scene.home.join(".slug/trust.json"));
+        for line in [
+            "cat .env",
+            "cat src/.env",
+            &format!("cat '{}'", id.display()),
+            &format!("cat '{}'", trust.display()),
+            "touch made",
+            "touch src/made",
+            "echo x >> .git/config",
+            "touch .mcp.json",
+            &format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'"),
+        ] {
+            let (works, printed) = run(line).await;
+            let is_closed = !works && !printed.contains("CANARY");
+            assert!(is_closed, "{line} {:?}: {printed}", scene.means);
+        }
+    }
+}
+
 #[tokio::test]
 async fn what_runs_in_the_background_goes_on_and_ends_with_slug() {
     for scene in scenes() {

@@ -31,7 +31,7 @@ pub struct View {
     pub covered: Vec<Spot>,
     /// Folders for all programs, each of which gets one of its own or none: `/tmp`, `/run`.
     pub private: Vec<PathBuf>,
-    /// What can be read though it lies in one of those.
+    /// What can be read though it may lie in one of those.
     pub kept: Vec<PathBuf>,
     /// Whether there is a network.
     pub network: Network,
@@ -52,6 +52,17 @@ impl View {
             kept: Vec::new(),
             network,
         }
+    }
+
+    /// The same with only `scratch` to change: what could be changed before can be read, and what
+    /// could be neither stays so.
+    pub fn reading(mut self, scratch: PathBuf) -> Self {
+        let before = std::mem::replace(&mut self.dir, scratch);
+        if !self.covered.iter().any(|spot| before.starts_with(&spot.path)) {
+            self.kept.push(before);
+        }
+        let (writable, fixed, held, absent) = Default::default();
+        Self { writable, fixed, held, absent, ignores: None, ..self }
     }
 }
 

@@ -3,8 +3,9 @@
 //!
 //! Where a sandbox is in force they run inside it. In plan mode nothing may be changed, and what a
 //! program does cannot be told from its name: there they run in a sandbox in which only a folder of
-//! their own can be written. Where this machine has none, a command is run only if the analysis
-//! that decides commands in plan mode knows it to read.
+//! their own can be written. That is the one in force, made narrower, or one in which all can be
+//! read. Where this machine has none, a command is run only if the analysis that decides commands
+//! in plan mode knows it to read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -110,8 +111,9 @@ impl Runner for Commands {
 impl Commands {
     async fn read_only(&self) -> Option<&ReadOnly> {
         let found = self.read_only.get_or_init(|| async {
-            let (host, root) = (self.host.clone(), self.workspace.root().to_owned());
-            let made = tokio::task::spawn_blocking(move || ReadOnly::make(&host, &root));
+            let (inside, host) = (self.inside.clone(), self.host.clone());
+            let root = self.workspace.root().to_owned();
+            let made = tokio::task::spawn_blocking(move || ReadOnly::make(&inside, &host, &root));
             made.await.ok().flatten()
         });
         found.await.as_ref()
@@ -126,11 +128,15 @@ impl Commands {
 
 impl ReadOnly {
     /// `None` where this machine has no sandbox.
-    fn make(host: &ProcessHost, workspace: &Path) -> Option<Self> {
+    fn make(inside: &ProcessHost, host: &ProcessHost, workspace: &Path) -> Option<Self> {
+        let scratch = tempfile::tempdir().ok()?;
+        let own = scratch.path().canonicalize().ok()?;
+        if let Some(host) = inside.only_reading(own.clone()) {
+            return Some(Self { host, scratch });
+        }
         let path = std::env::var_os("PATH").unwrap_or_default();
         let means = sandbox::find(None, &path, workspace).ok()?;
-        let scratch = tempfile::tempdir().ok()?;
-        let view = View::around(scratch.path().canonicalize().ok()?, Network::On);
+        let view = View::around(own, Network::On);
         let host = host.inside(means, Arc::new(move || Ok(view.clone())));
         Some(Self { host, scratch })
     }

@@ -25,7 +25,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::domain::ContentHash;
+use crate::domain::{ContentHash, View};
 use crate::tools::{Exit, ExitCause, ProcessError, Processes, Script};
 
 use super::child::{self, GRACE, Order, Report};
@@ -106,13 +106,24 @@ impl ProcessHost {
     /// The same host, behind which everything runs inside the sandbox that `looking` describes.
     /// Whoever is handed it cannot run anything outside.
     pub fn inside(&self, means: Means, looking: Looking) -> Self {
+        self.kept(Keeping::new(means, looking))
+    }
+
+    /// The same host, behind which nothing but `scratch` can be changed. `None` where there is no
+    /// sandbox to narrow.
+    pub fn only_reading(&self, scratch: PathBuf) -> Option<Self> {
+        let narrow = move |view: View| view.reading(scratch.clone());
+        Some(self.kept(self.keeping.as_ref()?.narrowed(narrow)))
+    }
+
+    fn kept(&self, keeping: Keeping) -> Self {
         Self {
             programs: self.programs.clone(),
             environment: self.environment.clone(),
             starter: self.starter.clone(),
             behind: self.behind.clone(),
             end_all: self.end_all.child_token(),
-            keeping: Some(Keeping::new(means, looking)),
+            keeping: Some(keeping),
         }
     }
 

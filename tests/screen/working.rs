@@ -4,6 +4,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
+use slug_code::platform::sandbox;
 
 use crate::support::desk::{Desk, with_server};
 use crate::support::model_server::{ModelServer, Reply};
@@ -110,6 +111,39 @@ fn plan_mode_runs_nothing_that_changes_something() {
     slug.wait_for("Here is the plan.");
     assert!(!desk.path("made").exists());
     assert!(!slug.raw().contains("yes, once"));
+}
+
+/// Plan mode takes away, and gives nothing that the sandbox does not.
+#[test]
+fn s115_in_plan_mode_a_hook_stays_inside_the_sandbox_that_is_in_force() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let path = std::env::var_os("PATH").unwrap();
+    if sandbox::find(None, &path, &desk.workspace()).is_err() {
+        return;
+    }
+    for (file, text) in [("a.txt", "alpha"), (".env", "CANARY"), ("b.txt", "beta")] {
+        desk.write(file, text);
+    }
+    std::fs::create_dir(desk.home().join(".ssh")).unwrap();
+    std::fs::write(desk.home().join(".ssh/id"), "CANARY").unwrap();
+    let command = "touch made; cat ~/.ssh/id .env; ls ~/.slug; \
+                   echo kept > $TMPDIR/o; cat $TMPDIR/o; cat a.txt; true";
+    let hooks = json!({"PreToolUse": [{"hooks": [{"type": "command", "command": command}]}]});
+    let settings = json!({"permissions": {"deny": ["Read(.env)"]}, "hooks": hooks});
+    desk.write_home("settings.json", &settings.to_string());
+    server.reply(Reply::calls("", &[("c1", "Read", json!({"file_path": "b.txt"}))]));
+    server.reply(Reply::text("Here is the plan."));
+    let mut slug = Slug::chat_with(&desk, &server, &["--sandbox", "."]);
+    slug.say("/mode plan");
+    slug.wait_for("test-model  plan");
+    slug.say("look");
+    slug.wait_for("Here is the plan.");
+    let told = server.chats()[1].body["messages"].to_string();
+    assert!(!desk.path("made").exists());
+    for there in ["alpha", "beta", "kept"] {
+        assert!(told.contains(there), "{there}: {told}");
+    }
+    assert!(!told.contains("CANARY") && !told.contains("settings.json"), "{told}");
 }
 
 #[test]

@@ -125,7 +125,10 @@ pub(super) fn arguments(
     for spot in covered.iter().filter(|spot| spot.kind == SpotKind::Folder) {
         words.on("--remount-ro", &spot.path);
     }
-    words.add(["--setenv", "TMPDIR", "/tmp", "--seccomp"]);
+    if view.private.iter().any(|folder| folder == Path::new("/tmp")) {
+        words.add(["--setenv", "TMPDIR", "/tmp"]);
+    }
+    words.add(["--seccomp"]);
     words.0.push(handed.filter.to_string().into());
     words.on("--chdir", cwd);
     for (name, value) in variables {

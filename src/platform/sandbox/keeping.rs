@@ -21,6 +21,16 @@ impl Keeping {
         Self { means, looking }
     }
 
+    /// A sandbox by the same means that shows what `narrow` makes of each view.
+    pub(in crate::platform) fn narrowed(
+        &self,
+        narrow: impl Fn(View) -> View + Send + Sync + 'static,
+    ) -> Self {
+        let looking = self.looking.clone();
+        let narrowed = Arc::new(move || looking().map(&narrow));
+        Self { means: self.means.clone(), looking: narrowed }
+    }
+
     /// The sandbox of a command that starts now.
     pub(in crate::platform) async fn now(&self) -> io::Result<Confinement> {
         let looking = self.looking.clone();

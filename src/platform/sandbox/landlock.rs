@@ -55,11 +55,17 @@ pub(super) fn grants(
     // It may lie in a folder for all programs.
     open(&view.dir, &covered, Grant::Read, list, &mut grants);
     open(&view.dir, &closed, Grant::Change, list, &mut grants);
-    if covered.iter().any(|covered| covered.starts_with(&view.dir)) {
-        // Names are no content, and what cannot list its own folder finds nothing in it.
-        grants.push((view.dir.clone(), Grant::List));
+    for kept in &view.kept {
+        let within: Vec<&Path> =
+            covered.iter().copied().filter(|covered| !kept.starts_with(covered)).collect();
+        open(kept, &within, Grant::Read, list, &mut grants);
     }
-    grants.extend(view.kept.iter().map(|path| (path.clone(), Grant::Read)));
+    for folder in view.kept.iter().chain([&view.dir]) {
+        if covered.iter().any(|covered| covered != folder && covered.starts_with(folder)) {
+            // Names are no content, and what cannot list its own folder finds nothing in it.
+            grants.push((folder.clone(), Grant::List));
+        }
+    }
     grants.extend(DEVICES.map(|path| (PathBuf::from(path), Grant::Change)));
     grants.push((scratch.to_owned(), Grant::Change));
     grants
