@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use slug_code::context::{ContextProvider, Git, GitStatus};
 use slug_code::domain::{Method, Network, RuleKind};
 use slug_code::permissions::sandbox::{Disk, Sandbox};
 use slug_code::permissions::{RuleSet, Workspace};
@@ -460,6 +461,27 @@ async fn s46_in_a_linked_worktree_commits_are_made_and_orders_are_not() {
             assert!(Instant::now() < by, "{:?} leaves names behind", scene.means);
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+}
+
+#[tokio::test]
+async fn git_is_asked_inside_as_it_would_be_outside() {
+    for scene in scenes() {
+        let sub = scene.dir.join("sub");
+        fs::create_dir(&sub).unwrap();
+        fs::write(sub.join("a"), "one").unwrap();
+        git(&sub, "init -q -b it\\'s .");
+        git(&sub, "add -A");
+        git(&sub, "commit -q -m first");
+        git(&sub, "config filter.x=y.clean 'touch made; cat'");
+        fs::write(sub.join(".gitattributes"), "a filter=x=y\n").unwrap();
+        fs::write(sub.join("a"), "two").unwrap();
+        let asked = Git::find(&std::env::var_os("PATH").unwrap(), &[]).unwrap();
+        let asked = asked.inside(Arc::new(scene.port()));
+        let told = GitStatus::new(asked, sub.clone()).collect().await.unwrap();
+        let start = "branch: it's\nchanged files: 2\n M a\n?? .gitattributes\nrecent commits:\n";
+        assert!(told.starts_with(start), "{told}");
+        assert!(!sub.join("made").exists());
     }
 }
 

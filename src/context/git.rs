@@ -4,26 +4,34 @@
 //! file system monitor, hooks, pager, filters, signature checks, transports or submodules. The
 //! program itself is searched in absolute folders of PATH outside the workspace, and gets an
 //! environment of a few names, without keys.
+//!
+//! What a repository names can change between two looks. Where a sandbox is in force git runs inside
+//! it, so that what it is made to run is kept there.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
+use tokio_util::sync::CancellationToken;
 
 use super::ContextProvider;
 use crate::domain::SpotKind;
+use crate::platform::process::{Piped, ProcessHost};
 use crate::platform::sandbox::is_placeholder;
 
 /// A git that may be run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Git {
     program: PathBuf,
+    /// The host that keeps it inside the sandbox, where one is in force.
+    inside: Option<Arc<ProcessHost>>,
 }
 
 /// Branch, changed files and recent commits.
@@ -74,7 +82,12 @@ impl Git {
             .find(|program| {
                 is_executable(program) && !workspace.iter().any(|it| program.starts_with(it))
             })
-            .map(|program| Self { program })
+            .map(|program| Self { program, inside: None })
+    }
+
+    /// The same, run by this host.
+    pub fn inside(self, host: Arc<ProcessHost>) -> Self {
+        Self { inside: Some(host), ..self }
     }
 
     /// Where it is.
@@ -85,34 +98,29 @@ impl Git {
     /// Runs git in `cwd` with these arguments and with the keys in `quiet` emptied; `None` when
     /// it cannot be run.
     async fn run(&self, cwd: &Path, quiet: &[OsString], arguments: &[&str]) -> Option<Output> {
+        match &self.inside {
+            Some(host) => self.run_inside(host, cwd, quiet, arguments).await,
+            None => self.run_itself(cwd, quiet, arguments).await,
+        }
+    }
+
+    async fn run_itself(
+        &self,
+        cwd: &Path,
+        quiet: &[OsString],
+        arguments: &[&str],
+    ) -> Option<Output> {
         let mut command = Command::new(&self.program);
         command
             .args(HARDENED)
             .args(arguments)
             .current_dir(cwd)
             .env_clear()
-            .env("LC_ALL", "C")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_NO_LAZY_FETCH", "1")
-            // A list of protocols: there is none of this name. Unlike `protocol.allow`, the
-            // repository's configuration cannot override it.
-            .env("GIT_ALLOW_PROTOCOL", "none")
-            .env("GIT_CONFIG_COUNT", quiet.len().to_string())
+            .envs(environment(quiet))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .kill_on_drop(true);
-        for name in ["HOME", "PATH", "XDG_CONFIG_HOME"] {
-            if let Some(value) = std::env::var_os(name) {
-                command.env(name, value);
-            }
-        }
-        for (index, key) in quiet.iter().enumerate() {
-            let is_required = key.as_encoded_bytes().ends_with(b".required");
-            command
-                .env(format!("GIT_CONFIG_KEY_{index}"), key)
-                .env(format!("GIT_CONFIG_VALUE_{index}"), if is_required { "false" } else { "" });
-        }
         let mut child = command.spawn().ok()?;
         let mut output = Vec::new();
         child.stdout.take()?.take(MAX_OUTPUT).read_to_end(&mut output).await.ok()?;
@@ -122,6 +130,32 @@ impl Git {
         }
         let code = child.wait().await.ok()?.code()?;
         Some(Output { bytes: output, end: End::Code(code) })
+    }
+
+    /// The same, by a host whose limit of output is the same one. A name that is no text is none
+    /// that a shell could be told.
+    async fn run_inside(
+        &self,
+        host: &ProcessHost,
+        cwd: &Path,
+        quiet: &[OsString],
+        arguments: &[&str],
+    ) -> Option<Output> {
+        let mut line = "exec /usr/bin/env -i".to_owned();
+        for (name, value) in environment(quiet) {
+            line.push_str(&format!(" {name}={}", quoted(value.to_str()?)));
+        }
+        for word in [self.program.to_str()?].iter().chain(&HARDENED).chain(arguments) {
+            line.push_str(&format!(" {}", quoted(word)));
+        }
+        let (cwd, variables) = (cwd.to_owned(), Vec::new());
+        let piped = Piped { line, cwd, timeout: TIME_LIMIT, input: String::new(), variables };
+        let said = host.run_piped(piped, &CancellationToken::new()).await.ok()?;
+        let end = match said.output.len() as u64 >= MAX_OUTPUT {
+            true => End::Cut,
+            false => End::Code(said.code()?),
+        };
+        Some(Output { bytes: said.output.into_bytes(), end })
     }
 
     /// The configured filters' keys, to be emptied: `git status` would run their programs. `None`
@@ -139,6 +173,35 @@ impl Git {
             End::Code(_) | End::Cut => None,
         }
     }
+}
+
+/// All that git gets of an environment: with it the keys in `quiet` are empty.
+fn environment(quiet: &[OsString]) -> Vec<(String, OsString)> {
+    let always = [
+        ("LC_ALL", "C"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("GIT_NO_LAZY_FETCH", "1"),
+        // A list of protocols: there is none of this name. Unlike `protocol.allow`, the
+        // repository's configuration cannot override it.
+        ("GIT_ALLOW_PROTOCOL", "none"),
+    ];
+    let always = always.map(|(name, value)| (name.to_owned(), value.into()));
+    let taken = ["HOME", "PATH", "XDG_CONFIG_HOME"].into_iter();
+    let taken = taken.filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?)));
+    let count = ("GIT_CONFIG_COUNT".to_owned(), quiet.len().to_string().into());
+    let emptied = quiet.iter().enumerate().flat_map(|(index, key)| {
+        let is_required = key.as_encoded_bytes().ends_with(b".required");
+        let value = if is_required { "false" } else { "" };
+        [
+            (format!("GIT_CONFIG_KEY_{index}"), key.clone()),
+            (format!("GIT_CONFIG_VALUE_{index}"), value.into()),
+        ]
+    });
+    always.into_iter().chain(taken).chain([count]).chain(emptied).collect()
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 struct Output {

@@ -73,6 +73,7 @@ pub(super) fn establish(
     if !ground.cwd.starts_with(&dir) {
         return Err(NoSandbox::Elsewhere { origin: origin(), cwd: ground.cwd.clone(), dir });
     }
+    let sandbox = sandbox.with_work_in(ground.cwd.clone());
     // What cannot be held in place is said before anything runs.
     let (readers, workspace) = (Arc::new(ReadRules::default()), ground.workspace());
     readers.set(&Settings::read(&workspace, project).rules(&workspace));

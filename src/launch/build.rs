@@ -38,6 +38,8 @@ pub(super) struct Parts {
     pub(super) setup: Setup,
     /// Owns what commands have left running.
     pub(super) processes: Arc<ProcessHost>,
+    /// Only when the working folder is trusted.
+    pub(super) git: Option<Git>,
 }
 
 /// Who answers, and who is asked.
@@ -67,6 +69,10 @@ pub(super) fn parts(
     let environment = ChildEnvironment::from_variables(std::env::vars_os(), &rules);
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
     let sandboxed = boundary::establish(ground, config, project, &processes)?;
+    let (inside, outside, said) = match sandboxed {
+        Some(Sandboxed { inside, outside, notices }) => (inside, Some(outside), notices),
+        None => (processes.clone(), None, Vec::new()),
+    };
     let (git, instruction_folders) = match project {
         ProjectFiles::Trusted => {
             let folders: Vec<PathBuf> =
@@ -76,12 +82,16 @@ pub(super) fn parts(
         }
         ProjectFiles::Untrusted => (None, Vec::new()),
     };
+    let git = match &outside {
+        Some(_) => git.map(|git| git.inside(inside.clone())),
+        None => git,
+    };
     let statics = config.statics.iter();
     let contexts = context::providers(context::Setup {
         cwd: ground.cwd.clone(),
         user_home: ground.user_home.clone(),
         statics: statics.map(|(name, text)| (name.clone(), text.value.clone())).collect(),
-        git,
+        git: git.clone(),
     });
     let debug = if cli.debug_log {
         DebugLog::start(&ground.home.debug(), redactor.clone(), Local::now())
@@ -98,10 +108,6 @@ pub(super) fn parts(
     {
         (model, effort) = (Some(last.name.model.clone()), last.effort);
     }
-    let (inside, outside, said) = match sandboxed {
-        Some(Sandboxed { inside, outside, notices }) => (inside, Some(outside), notices),
-        None => (processes.clone(), None, Vec::new()),
-    };
     let workspace = match &outside {
         Some(outside) => ground.workspace().with_sandbox(&outside.boundary.dir),
         None => ground.workspace(),
@@ -141,7 +147,7 @@ pub(super) fn parts(
         redactor: redactor.clone(),
         notices: ground.notices.iter().chain(&config.warnings).chain(&said).cloned().collect(),
     };
-    Ok(Parts { setup, processes })
+    Ok(Parts { setup, processes, git })
 }
 
 /// The sessions below slug's home.

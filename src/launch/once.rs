@@ -47,7 +47,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
     let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
     let services = build::services(ground, &config, cli.demo.as_ref(), &redactor)?;
     let sides = Sides { services, person: Person::Absent, last_models: None };
-    let Parts { mut setup, processes } =
+    let Parts { mut setup, processes, .. } =
         build::parts(cli, ground, &config, project, sides, &redactor)?;
     setup.notices.extend(log.as_ref().err().map(ToString::to_string));
     let start = start(cli, ground)?;

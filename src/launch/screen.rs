@@ -175,7 +175,7 @@ impl Chat<'_> {
         let services = build::services(ground, &config, script.as_ref(), &redactor)?;
         let last_models = script.is_none().then(|| ground.home.last_models());
         let sides = Sides { services: services.clone(), person: Person::Present, last_models };
-        let Parts { mut setup, processes } =
+        let Parts { mut setup, processes, git } =
             build::parts(cli, ground, &config, project, sides, &redactor)?;
         let (keys, said) = ground.keys(&config);
         setup.notices.extend(said);
@@ -191,7 +191,7 @@ impl Chat<'_> {
         upkeep::start(setup.store.clone());
         let kept = (setup.store.clone(), setup.hooks.clone());
         let clipboard = front.clipboard(ground);
-        let outside = Outside::new(cli, ground, project, services, kept, command, clipboard);
+        let outside = Outside::new(cli, ground, git, services, kept, command, clipboard);
         let shutdown = CancellationToken::new();
         let boundary = setup.outside.as_ref().map(|outside| outside.boundary.clone());
         let AgentHandle { commands, events, stop, task } =

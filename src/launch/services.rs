@@ -15,7 +15,6 @@ use crate::config::{self, Change, ThemeChoice};
 use crate::context::{self, GitStatus, Head, git_head};
 use crate::domain::{Image, Mode, ModelName, SessionId, Typed};
 use crate::hooks::{self, Hooks};
-use crate::permissions::store::ProjectFiles;
 use crate::platform::clipboard::{self, Clipboard, Kept, Pasted};
 use crate::platform::graphics::{Canvas, Cells};
 use crate::platform::image::{self, Fit};
@@ -84,19 +83,12 @@ impl Outside {
     pub(super) fn new(
         cli: &Cli,
         ground: &Ground,
-        project: ProjectFiles,
+        git: Option<context::Git>,
         services: agent::Services,
         (store, hooks): (Store, Arc<Hooks>),
         status_command: Option<StatusCommand>,
         clipboard: Clipboard,
     ) -> Arc<Self> {
-        let git = match project {
-            ProjectFiles::Trusted => {
-                let path = std::env::var_os("PATH").unwrap_or_default();
-                context::Git::find(&path, std::slice::from_ref(&ground.cwd))
-            }
-            ProjectFiles::Untrusted => None,
-        };
         Arc::new(Self {
             cwd: ground.cwd.clone(),
             home: ground.home.root().to_owned(),

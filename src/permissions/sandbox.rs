@@ -9,7 +9,8 @@
 //!
 //! What a deny rule on reading names cannot be read, either ([`hidden`]). In a linked worktree of
 //! git's, commits can be made ([`worktree`]). A place that takes orders can be made in a folder
-//! below: only the folder itself is kept free of new ones.
+//! below: only the folder itself, and those from it down to the one that slug works in, are kept
+//! free of new ones.
 
 mod disk;
 mod hidden;
@@ -85,6 +86,8 @@ const WIDE: [&str; 16] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sandbox {
     dir: PathBuf,
+    /// The folder in it that slug works in.
+    work: PathBuf,
     home: Option<PathBuf>,
     slug_home: PathBuf,
     network: Network,
@@ -155,7 +158,7 @@ impl Sandbox {
         }
         let exact = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let (home, slug_home) = (home.map(exact), exact(slug_home));
-        let sandbox = Self { dir: real, home, slug_home, network };
+        let sandbox = Self { work: real.clone(), dir: real, home, slug_home, network };
         sandbox.check()?;
         Ok(sandbox)
     }
@@ -163,6 +166,11 @@ impl Sandbox {
     /// The folder, where it really is.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// The same, where slug works in a folder further down: it takes orders from there, too.
+    pub fn with_work_in(self, work: PathBuf) -> Self {
+        Self { work, ..self }
     }
 
     /// The same, without any network.
@@ -205,14 +213,16 @@ impl Sandbox {
     /// The same, and whether all that it has to hold back was found.
     pub fn survey(&self, disk: &dyn Look, rules: &RuleSet) -> Result<(View, Extent), SandboxError> {
         let mut places = Places::new(&self.dir, disk);
-        for (name, _) in FOLDERS {
-            places.protect(&self.dir.join(name), SpotKind::Folder)?;
-        }
-        for (name, _) in FILES {
-            places.protect(&self.dir.join(name), SpotKind::File)?;
-        }
-        for (folder, name, _) in FILES_BELOW {
-            places.protect(&self.dir.join(folder).join(name), SpotKind::File)?;
+        for above in self.work.ancestors().take_while(|it| it.starts_with(&self.dir)) {
+            for (name, _) in FOLDERS {
+                places.protect(&above.join(name), SpotKind::Folder)?;
+            }
+            for (name, _) in FILES {
+                places.protect(&above.join(name), SpotKind::File)?;
+            }
+            for (folder, name, _) in FILES_BELOW {
+                places.protect(&above.join(folder).join(name), SpotKind::File)?;
+            }
         }
         for (path, kind) in self.start_up().filter(|(path, _)| path.starts_with(&self.dir)) {
             places.protect(&path, kind)?;

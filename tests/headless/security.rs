@@ -8,7 +8,9 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::desk::{Desk, SLUG};
+use slug_code::platform::sandbox;
+
+use crate::support::desk::{Desk, SLUG, with_server};
 use crate::support::model_server::{ModelServer, Reply};
 use crate::{bash, result_of};
 
@@ -320,6 +322,38 @@ fn s57_a_trusted_repository_has_none_of_its_programs_run() {
     let asked = server.chats()[0].body.to_string();
     assert!(asked.contains("main"), "slug has looked at the repository: {asked}");
     assert!(!desk.path("pwned").exists());
+}
+
+/// What a repository makes git run is found out and switched off before; this git stands for one that
+/// was made to run something all the same.
+#[test]
+fn s115_git_runs_inside_the_sandbox_that_is_in_force() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let path = std::env::var_os("PATH").unwrap();
+    if sandbox::find(None, &path, &desk.workspace()).is_err() {
+        return;
+    }
+    let made = desk.home().join("made");
+    // Beside the folder that slug works in, so that it counts as somebody else's.
+    let git = desk.path("bin/git");
+    let script = format!("#!/bin/sh\necho x > '{}'\necho '## spoken-by-git'\n", made.display());
+    desk.write("bin/git", &script);
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    desk.write("sub/.git/HEAD", "ref: refs/heads/main\n");
+    let sub = desk.path("sub");
+    for (arguments, is_made) in [(&["--sandbox", ".."][..], false), (&[], true)] {
+        server.forget();
+        server.reply(Reply::text("Good."));
+        let endpoint = server.endpoint();
+        let arguments = [arguments, &["-p", "hello"]].concat();
+        let mut command = desk.command(&with_server(&endpoint, &arguments));
+        command.current_dir(&sub).env("PATH", path_behind(&desk.path("bin")));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let asked = server.chats()[0].body.to_string();
+        assert!(asked.contains("spoken-by-git"), "{asked}");
+        assert_eq!(made.exists(), is_made);
+    }
 }
 
 #[test]

@@ -53,7 +53,7 @@ async fn call_one(cli: &Cli, ground: &Ground, call: ToolCall, json: bool) -> any
     let redactor = Redactor::default();
     let services = build::services(ground, &config, cli.demo.as_ref(), &redactor)?;
     let sides = Sides { services, person: Person::Absent, last_models: None };
-    let Parts { mut setup, processes } =
+    let Parts { mut setup, processes, .. } =
         build::parts(cli, ground, &config, project, sides, &redactor)?;
     // A call by itself is no session to come back to; it is on record while it runs.
     let scratch = tempfile::tempdir()?;

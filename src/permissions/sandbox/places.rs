@@ -89,7 +89,10 @@ impl<'a> Places<'a> {
                     let text = name.to_string_lossy();
                     // The uppermost level has been dealt with, with what is missing there.
                     if !is_uppermost && found != Found::Link && takes_orders(&folder, &text) {
-                        self.fixed.insert(path);
+                        // What only keeps a name free is as good as nothing.
+                        if self.disk.at(&path) != Found::Nothing {
+                            self.fixed.insert(path);
+                        }
                     } else if found == Found::Folder
                         && !NOT_ENTERED.contains(&text.as_ref())
                         && !self.fixed.contains(&path)

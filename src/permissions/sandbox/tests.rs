@@ -68,6 +68,7 @@ impl Look for Fake {
 fn around(dir: &str) -> Sandbox {
     Sandbox {
         dir: dir.into(),
+        work: dir.into(),
         home: Some("/home/u".into()),
         slug_home: "/home/u/.slug".into(),
         network: Network::Off,
@@ -130,6 +131,19 @@ fn what_takes_orders_further_down_is_fixed_too() {
 fn what_is_above_something_fixed_stays_where_it_is() {
     let view = view(&["/home/u/app/a/b/.git/config", "/home/u/app/c/x"]);
     assert_eq!(shown(view.fixed), ["/home/u/app/a/b/.git"]);
+    assert_eq!(shown(view.held), ["/home/u/app/a", "/home/u/app/a/b"]);
+}
+
+#[test]
+fn the_folders_down_to_the_one_that_slug_works_in_are_kept_free_too() {
+    let sandbox = around("/home/u/app").with_work_in("/home/u/app/a/b".into());
+    let disk = Fake::with(&["/home/u/app/.git/config", "/home/u/app/a/b/", "/home/u/app/a/c/"]);
+    let view = sandbox.view(&disk, &RuleSet::new()).unwrap();
+    let absent = shown(view.absent.into_iter().map(|spot| spot.path));
+    for path in ["/home/u/app/a/.git", "/home/u/app/a/b/.git", "/home/u/app/a/b/.mcp.json"] {
+        assert!(absent.contains(&path.to_owned()), "{path}: {absent:?}");
+    }
+    assert!(!absent.iter().any(|path| path.starts_with("/home/u/app/a/c")), "{absent:?}");
     assert_eq!(shown(view.held), ["/home/u/app/a", "/home/u/app/a/b"]);
 }
 

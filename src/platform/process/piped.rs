@@ -49,6 +49,16 @@ pub struct Said {
     pub complaint: String,
 }
 
+impl Said {
+    /// The status that it ended with by itself.
+    pub fn code(&self) -> Option<i32> {
+        match self.exit.cause {
+            ExitCause::Code(code) => Some(code),
+            ExitCause::Signal(_) | ExitCause::TimedOut | ExitCause::Cancelled => None,
+        }
+    }
+}
+
 impl ProcessHost {
     /// Runs a command line to its end, and ends what it has left running.
     pub async fn run_piped(
