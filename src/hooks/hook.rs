@@ -73,6 +73,14 @@ impl Action {
         }
     }
 
+    /// How long it may take, where that is part of it.
+    fn limit(&self) -> String {
+        match self {
+            Self::Command { limit, .. } => limit.as_millis().to_string(),
+            Self::Prompt(_) | Self::Unreadable(_) => String::new(),
+        }
+    }
+
     fn kind(&self) -> &'static str {
         match self {
             Self::Command { .. } => "command",
@@ -95,8 +103,9 @@ impl HookId {
             Form::Short => "short",
             Form::Matcher => "matcher",
         };
-        let file = origin.file.to_string_lossy();
-        let parts = [&file, event.name(), form, filter.text(), action.kind(), action.text()];
+        let (file, limit) = (origin.file.to_string_lossy(), action.limit());
+        let parts =
+            [&file, event.name(), form, filter.text(), action.kind(), &limit, action.text()];
         Self(ContentHash::of(parts.join("\0").as_bytes()))
     }
 }

@@ -13,14 +13,14 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{ContentHash, Mode};
+use crate::domain::Mode;
 
 use super::event::HookEvent;
 use super::hook::{Action, Hook, HookId, Origin};
 use super::merged::Merged;
 use super::moment::{Moment, Scene};
 use super::read::Warning;
-use super::scripts;
+use super::scripts::{self, Script};
 use super::shelf::{HookFiles, Source, SwitchError};
 use super::verdict::{Told, Verdict, verdict};
 
@@ -128,8 +128,8 @@ struct Shelf {
     passed_over: Vec<Source>,
     hooks: Vec<Hook>,
     warnings: Vec<Warning>,
-    /// The files of a trusted folder that commands run, as they were when this was read.
-    scripts: BTreeMap<HookId, (PathBuf, ContentHash)>,
+    /// The files of a trusted folder that commands name, as they were when this was read.
+    scripts: BTreeMap<HookId, Vec<Script>>,
     state: Mutex<State>,
 }
 
@@ -269,11 +269,14 @@ impl Hooks {
     /// Why a command must not or cannot be run, where that is known before.
     async fn cannot_run(&self, hook: &Hook, line: &str, cwd: &Path) -> Option<String> {
         let before = self.shelf().scripts.get(&hook.id).cloned();
+        let folder = self.files.as_ref().and_then(|files| files.project.clone());
         let (line, cwd) = (line.to_owned(), cwd.to_owned());
         let looked = tokio::task::spawn_blocking(move || {
-            if let Some((file, hash)) = before
-                && scripts::hash(&file).as_ref() != Some(&hash)
+            if let (Some(before), Some(folder)) = (before, folder)
+                && let now = scripts::scripts(&line, &folder)
+                && let Some((file, _)) = before.iter().find(|script| !now.contains(script))
             {
+                let file = folder.join(file);
                 let file = file.display();
                 return Some(format!(
                     "It is not run: {file} has changed since slug began. Look at it, then start \
@@ -334,16 +337,11 @@ impl Shelf {
         warnings.extend(wrong);
         let project = files.project.as_deref();
         let of = |hook: &Hook| match &hook.action {
-            // What had changed since slug began has changed still.
-            Action::Command { .. }
-                if before.is_some_and(|it| it.scripts.contains_key(&hook.id)) =>
-            {
-                let known = before?.scripts.get(&hook.id)?;
-                Some((hook.id.clone(), known.clone()))
-            }
             Action::Command { line, .. } => {
-                let (file, hash) = scripts::script(line, project?)?;
-                Some((hook.id.clone(), (project?.join(file), hash)))
+                // What had changed since slug began has changed still.
+                let known = before.and_then(|it| it.scripts.get(&hook.id)).cloned();
+                let scripts = known.or_else(|| Some(scripts::scripts(line, project?)))?;
+                Some((hook.id.clone(), scripts))
             }
             Action::Prompt(_) | Action::Unreadable(_) => None,
         };

@@ -1,49 +1,120 @@
-//! The file that a command begins with or hands to an interpreter, as far as it can be told.
+//! The files that a command line names, as far as they can be told.
 //!
-//! It decides about nothing that runs: it says what to do about a missing right to be run, and
-//! which file of a trusted folder is as much a power as the settings that name it.
+//! They decide about nothing that runs: they say what to do about a missing right to be run, and
+//! which files of a trusted folder are as much a power as the settings that name them. Every plain
+//! word that names a file counts, but where the line writes into it: too many rather than too few.
 
+use std::fs::{File, Metadata};
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::domain::ContentHash;
 
-/// More than this of a script is not looked at.
+/// More than this of a file is not read.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// A line may go to a folder first; files are looked for in as many.
+const MOST_FOLDERS: usize = 8;
+
+/// Programs that only write into the files that they name.
+const WRITERS: [&str; 2] = ["tee", "touch"];
+
+/// A file of a folder, relative to it, and the hash of its content.
+pub type Script = (PathBuf, ContentHash);
 
 /// The program that a line begins with, where that is a file without the right to be run.
 pub(super) fn not_executable(line: &str, cwd: &Path) -> Option<PathBuf> {
-    let program = words(line, cwd).next().filter(|word| word.contains('/'))?;
-    let program = cwd.join(program);
+    let program = plain(line.split_whitespace().next()?, cwd)?;
+    let program = Some(program).filter(|word| word.contains('/')).map(|word| cwd.join(word))?;
     let metadata = std::fs::metadata(&program).ok()?;
     let is_it = metadata.is_file() && metadata.permissions().mode() & 0o111 == 0;
     is_it.then_some(program)
 }
 
-/// The file of `folder` that a line runs, relative to the folder, and the hash of its content.
-pub fn script(line: &str, folder: &Path) -> Option<(PathBuf, ContentHash)> {
-    words(line, folder).take(4).find_map(|word| {
-        let inside = folder.join(word).canonicalize().ok()?;
-        let inside = inside.strip_prefix(folder).ok()?.to_owned();
-        let hash = hash(&folder.join(&inside))?;
-        Some((inside, hash))
-    })
+/// The files of `folder` that a line names, in its order.
+pub fn scripts(line: &str, folder: &Path) -> Vec<Script> {
+    let (mut found, mut folders) = (Vec::<Script>::new(), vec![folder.to_owned()]);
+    for word in words(line, folder) {
+        let named: Vec<PathBuf> =
+            folders.iter().filter_map(|it| it.join(&word).canonicalize().ok()).collect();
+        for path in named {
+            let Ok(inside) = path.strip_prefix(folder) else { continue };
+            if path.is_dir() {
+                if folders.len() < MOST_FOLDERS && !folders.contains(&path) {
+                    folders.push(path);
+                }
+            } else if !found.iter().any(|(known, _)| known == inside) {
+                found.extend(hash(&path).map(|hash| (inside.to_owned(), hash)));
+            }
+        }
+    }
+    found
 }
 
-/// The hash of a regular file's content.
-pub(super) fn hash(file: &Path) -> Option<ContentHash> {
-    if !std::fs::metadata(file).ok()?.is_file() {
+/// The hash of a regular file's content. One that is too long to be read is told by its state.
+fn hash(path: &Path) -> Option<ContentHash> {
+    let metadata = std::fs::metadata(path).ok()?;
+    if !metadata.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
-    std::fs::File::open(file).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    if metadata.len() > MAX_BYTES {
+        bytes.extend(state(&metadata).into_iter().flat_map(i64::to_le_bytes));
+    }
     Some(ContentHash::of(&bytes))
 }
 
-/// The words of a line, up to the first that is more than a plain one.
-fn words(line: &str, cwd: &Path) -> impl Iterator<Item = String> {
-    line.split_whitespace().map(move |word| plain(word, cwd)).map_while(|word| word)
+/// What changes with every write, and cannot be set back.
+fn state(of: &Metadata) -> [i64; 5] {
+    [of.size().cast_signed(), of.mtime(), of.mtime_nsec(), of.ctime(), of.ctime_nsec()]
+}
+
+/// What a line does with the words to come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// It may run or read them.
+    Read,
+    /// It writes into the next.
+    WriteNext,
+    /// It writes into all up to the end of this command.
+    Write,
+}
+
+/// The plain words of all commands of a line, but for what is written into. Of `NAME=word` the part
+/// behind the sign is one, too.
+fn words(line: &str, cwd: &Path) -> Vec<String> {
+    let (mut words, mut word) = (Vec::new(), String::new());
+    let (mut begins, mut next) = (true, Use::Read);
+    for c in line.chars().chain(['\n']) {
+        if !c.is_whitespace() && !";&|()<>`".contains(c) {
+            word.push(c);
+            continue;
+        }
+        if !word.is_empty() {
+            let plain = plain(&std::mem::take(&mut word), cwd);
+            next = match (next, plain) {
+                (Use::Write, _) => Use::Write,
+                (Use::Read, Some(word)) if begins && WRITERS.contains(&&*word) => Use::Write,
+                (Use::Read, Some(word)) => {
+                    words.extend(word.split_once('=').map(|(_, value)| value.to_owned()));
+                    words.push(word);
+                    Use::Read
+                }
+                (Use::Read, None) | (Use::WriteNext, _) => Use::Read,
+            };
+            begins = false;
+        }
+        match c {
+            '>' => next = Use::WriteNext,
+            // `>&` and `>|` are one sign.
+            '&' | '|' if next == Use::WriteNext => {}
+            ';' | '&' | '|' | '(' | ')' | '`' | '\n' => (begins, next) = (true, Use::Read),
+            _ => {}
+        }
+    }
+    words
 }
 
 /// A word as the shell would read it. `None` for anything that is not plain.
@@ -56,7 +127,7 @@ fn plain(word: &str, cwd: &Path) -> Option<String> {
         None => super::VARIABLES
             .into_iter()
             .map(|name| (name, cwd.as_ref()))
-            .chain([("HOME", home.as_str())])
+            .chain([("HOME", home.as_str()), ("PWD", cwd.as_ref())])
             .fold(word, |word, (name, value)| {
                 word.replace(&format!("${{{name}}}"), value).replace(&format!("${name}"), value)
             }),
@@ -69,42 +140,77 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_plain_up_to_the_first_that_is_not() {
-        let table: [(&str, &[&str]); 6] = [
+    fn words_are_those_of_all_commands_but_for_what_is_written() {
+        let table: [(&str, &[&str]); 13] = [
             ("./check.sh --fast", &["./check.sh", "--fast"]),
             ("\"$CLAUDE_PROJECT_DIR\"/.slug/x.sh a", &["/w/.slug/x.sh", "a"]),
             ("${SLUG_PROJECT_DIR}/x.sh | tee log", &["/w/x.sh"]),
+            ("tee log && $PWD/x.sh", &["/w/x.sh"]),
             ("python3 'scripts/x.py'", &["python3", "scripts/x.py"]),
-            ("$(pick) a/b", &[]),
+            ("$(pick) a/b", &["pick", "a/b"]),
+            ("cd sub&&./t.sh;./u.sh", &["cd", "sub", "./t.sh", "./u.sh"]),
+            ("A=./x env B=2 c", &["./x", "A=./x", "env", "2", "B=2", "c"]),
+            ("bash <in.sh >out 2>&1 more", &["bash", "in.sh", "2", "more"]),
+            ("x &> log; y >> log; z >| log w", &["x", "y", "z", "w"]),
+            ("sh *.sh $NAME a\\ b", &["sh", "b"]),
+            ("a\nb", &["a", "b"]),
             ("", &[]),
         ];
         for (line, expected) in table {
-            assert_eq!(words(line, Path::new("/w")).collect::<Vec<_>>(), expected, "{line}");
+            assert_eq!(words(line, Path::new("/w")), expected, "{line}");
         }
     }
 
     #[test]
-    fn the_script_of_a_line_is_found_in_the_folder_alone() {
+    fn the_files_of_a_line_are_found_in_the_folder_alone() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        let (work, file) = (root.join("w"), root.join("w/bin/x.py"));
-        std::fs::create_dir_all(work.join("bin")).unwrap();
-        std::fs::write(&file, "1").unwrap();
-        std::fs::write(root.join("out.py"), "1").unwrap();
-        let found = |line: &str| script(line, &work).map(|(path, _)| path);
-        let x = Some(PathBuf::from("bin/x.py"));
-        for (line, path) in [
-            ("bin/x.py", &x),
-            ("python3 -u ./bin/x.py --now", &x),
-            ("$SLUG_PROJECT_DIR/bin/../bin/x.py", &x),
-            ("python3 ../out.py", &None),
-            ("jq .a", &None),
-            ("echo hi && bin/x.py", &None),
-        ] {
-            assert_eq!(&found(line), path, "{line}");
+        let work = root.join("w");
+        std::fs::create_dir_all(work.join("bin/deep")).unwrap();
+        for file in ["w/bin/x.py", "w/bin/deep/y.py", "w/a.js", "out.py"] {
+            std::fs::write(root.join(file), "1").unwrap();
         }
-        let before = script("bin/x.py", &work);
-        std::fs::write(&file, "2").unwrap();
-        assert_ne!(script("bin/x.py", &work), before);
+        for (line, files) in [
+            ("bin/x.py", &["bin/x.py"][..]),
+            ("python3 -u ./bin/x.py --now", &["bin/x.py"]),
+            ("$SLUG_PROJECT_DIR/bin/../bin/x.py", &["bin/x.py"]),
+            ("python3 ../out.py", &[]),
+            ("jq .a", &[]),
+            ("echo hi && bin/x.py", &["bin/x.py"]),
+            ("bash -e -u -x -o pipefail bin/x.py", &["bin/x.py"]),
+            ("env A=1 B=2 python3 bin/x.py", &["bin/x.py"]),
+            ("node -r ./a.js bin/x.py bin/x.py", &["a.js", "bin/x.py"]),
+            ("node --require=./a.js", &["a.js"]),
+            ("cd bin && ./x.py", &["bin/x.py"]),
+            ("cd bin && cd deep && ./y.py", &["bin/deep/y.py"]),
+        ] {
+            let found: Vec<PathBuf> =
+                scripts(line, &work).into_iter().map(|(path, _)| path).collect();
+            assert_eq!(found, files.iter().map(PathBuf::from).collect::<Vec<_>>(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_changes_in_a_file_is_told_wherever_it_is() {
+        use std::io::{Seek, SeekFrom, Write};
+        let folder = tempfile::tempdir().unwrap();
+        let work = folder.path().canonicalize().unwrap();
+        let mut file = File::create(work.join("x")).unwrap();
+        let told = || scripts("./x", &work);
+        for (at, is_long) in [(0, false), (MAX_BYTES, true), (MAX_BYTES, true)] {
+            let before = told();
+            // The clock of a file system may not have moved since the last write.
+            let by = std::time::Instant::now() + std::time::Duration::from_secs(60);
+            loop {
+                file.seek(SeekFrom::Start(at)).unwrap();
+                file.write_all(if before.is_empty() { b"a" } else { b"b" }).unwrap();
+                if told() != before {
+                    break;
+                }
+                assert!(std::time::Instant::now() < by, "{at}");
+            }
+            assert_eq!(file.metadata().unwrap().len() > MAX_BYTES, is_long);
+            assert_eq!(told(), told());
+        }
     }
 }

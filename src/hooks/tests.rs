@@ -471,6 +471,28 @@ async fn s72_a_missing_run_bit_blocks_and_says_what_to_do() {
     assert!(runner.0.lock().unwrap().is_empty());
 }
 
+/// How long a hook may take is a part of it: a guard that is given up on at once guards nothing.
+#[test]
+fn a_limit_that_changes_in_a_project_s_file_holds_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().join("app");
+    std::fs::create_dir_all(project.join(".slug")).unwrap();
+    let file = project.join(".slug/settings.json");
+    let write = |timeout: f64| {
+        let hook = json!({"type": "command", "command": "guard", "timeout": timeout});
+        let text = json!({"hooks": {"PreToolUse": [{"hooks": [hook]}]}}).to_string();
+        std::fs::write(&file, text).unwrap();
+    };
+    write(30.0);
+    let files = HookFiles { home: folder.path().join("home"), project: Some(project.clone()) };
+    let hooks = Hooks::new(Some(files), Arc::new(Fake::default()));
+    let before = hooks.rows();
+    write(0.1);
+    let changed = Changed { file: file.clone(), holds: Holds::AsBefore };
+    assert_eq!(hooks.refresh(), [changed]);
+    assert_eq!(hooks.rows(), before);
+}
+
 /// A script that the model has changed meanwhile is not what the person trusted.
 #[tokio::test]
 async fn a_script_of_the_project_that_changes_is_not_run() {
@@ -478,8 +500,9 @@ async fn a_script_of_the_project_that_changes_is_not_run() {
     let project = folder.path().canonicalize().unwrap();
     std::fs::create_dir(project.join(".slug")).unwrap();
     std::fs::write(project.join("guard.sh"), "exit 0").unwrap();
-    let text =
-        r#"{"hooks":[{"event":"PreToolUse","action":{"type":"command","command":"sh guard.sh"}}]}"#;
+    std::fs::write(project.join("other.sh"), "exit 0").unwrap();
+    let text = r#"{"hooks":[{"event":"PreToolUse",
+        "action":{"type":"command","command":"sh other.sh && sh guard.sh"}}]}"#;
     std::fs::write(project.join(".slug/hooks.json"), text).unwrap();
     let files = HookFiles { home: project.join("home"), project: Some(project.clone()) };
     let runner = Arc::new(Fake::default());

@@ -58,7 +58,7 @@ pub fn inventory(folder: &Path) -> Vec<Item> {
     powers.chain(scripts(folder)).chain(texts).collect()
 }
 
-/// The files of the folder that hooks run.
+/// The files of the folder that the commands of hooks name.
 fn scripts(folder: &Path) -> impl Iterator<Item = Item> {
     let is_script = |path: &PathBuf| !POWERS.iter().any(|(name, _)| path == Path::new(name));
     let paths = powers(folder).into_iter().map(|(path, _)| path).filter(is_script);
@@ -66,8 +66,8 @@ fn scripts(folder: &Path) -> impl Iterator<Item = Item> {
     paths.map(move |path| Item { path, kind: ItemKind::Hooks, lines: lines() })
 }
 
-/// The files that give powers and are there, each with the hash of its content; the scripts that
-/// hooks run are among them.
+/// The files that give powers and are there, each with the hash of its content; those that hooks
+/// name are among them.
 pub fn powers(folder: &Path) -> Vec<(PathBuf, ContentHash)> {
     let mut powers = Vec::new();
     for (name, kind) in POWERS {
@@ -77,10 +77,14 @@ pub fn powers(folder: &Path) -> Vec<(PathBuf, ContentHash)> {
             continue;
         }
         let (hooks, _) = hooks::read(&String::from_utf8_lossy(&bytes), Path::new(name));
-        powers.extend(hooks.iter().filter_map(|hook| match &hook.action {
-            Action::Command { line, .. } => hooks::script(line, folder),
-            Action::Prompt(_) | Action::Unreadable(_) => None,
-        }));
+        for hook in hooks {
+            let scripts = match &hook.action {
+                Action::Command { line, .. } => hooks::scripts(line, folder),
+                Action::Prompt(_) | Action::Unreadable(_) => Vec::new(),
+            };
+            let new = scripts.into_iter().filter(|script| !powers.contains(script));
+            powers.extend(new.collect::<Vec<_>>());
+        }
     }
     powers
 }
