@@ -158,7 +158,7 @@ pub enum Reach {
     /// To addresses of the public network.
     Public,
     /// To those of this machine and the network around it, too: it is listed with this port. Not
-    /// to link-local ones, behind which a cloud hands out keys.
+    /// to those behind which a cloud hands out keys.
     Private,
     /// To this very address, which is listed.
     Anything,
@@ -169,17 +169,31 @@ impl Reach {
     pub fn allows(self, address: IpAddr) -> bool {
         match self {
             Self::Nothing => false,
-            Self::Public => is_public(address),
-            Self::Private => !is_link_local(address.to_canonical()),
+            Self::Public => is_public(address) && !hands_out_keys(address),
+            Self::Private => !hands_out_keys(address),
             Self::Anything => true,
         }
     }
 }
 
-fn is_link_local(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(address) => address.is_link_local(),
-        IpAddr::V6(address) => address.is_unicast_link_local(),
+/// Where clouds hand out keys beside the link-local addresses: Azure, Alibaba and Oracle; Amazon,
+/// Google, Oracle and Scaleway.
+const KEYS_V4: [Ipv4Addr; 3] = [
+    Ipv4Addr::new(168, 63, 129, 16),
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(192, 0, 0, 192),
+];
+const KEYS_V6: [Ipv6Addr; 4] = [
+    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe),
+    Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42),
+];
+
+fn hands_out_keys(address: IpAddr) -> bool {
+    match unwrapped(address) {
+        IpAddr::V4(address) => address.is_link_local() || KEYS_V4.contains(&address),
+        IpAddr::V6(address) => address.is_unicast_link_local() || KEYS_V6.contains(&address),
     }
 }
 
@@ -189,27 +203,27 @@ pub fn reach(rules: &[HostRule], host: &Host, port: u16) -> Reach {
 }
 
 /// Whether an address belongs to the public network, and not to this machine, to the network around
-/// it, or to nobody. An IPv4 address inside an IPv6 one counts as itself.
+/// it, or to nobody.
 fn is_public(address: IpAddr) -> bool {
-    match address {
+    match unwrapped(address) {
         IpAddr::V4(address) => is_public_v4(address),
-        IpAddr::V6(address) => {
-            let part = address.segments();
-            let inner = |high: u16, low: u16| {
-                let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-                is_public_v4(Ipv4Addr::new(a, b, c, d))
-            };
-            match part {
-                // Mapped, compatible and translated addresses, :: and ::1 among them.
-                [0, 0, 0, 0, 0, 0 | 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
-                    inner(high, low)
-                }
-                // 6to4.
-                [0x2002, high, low, ..] => inner(high, low),
-                // Only this eighth is given out.
-                [first, ..] => first & 0xe000 == 0x2000,
-            }
+        // Only this eighth is given out.
+        IpAddr::V6(address) => address.segments()[0] & 0xe000 == 0x2000,
+    }
+}
+
+/// The IPv4 address that is inside an IPv6 one, where one is; else the address.
+fn unwrapped(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(whole) = address else { return address };
+    match whole.segments() {
+        // Mapped, compatible and translated addresses, :: and ::1 among them; then 6to4.
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x2002, high, low, ..] => {
+            let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+            Ipv4Addr::new(a, b, c, d).into()
         }
+        _ => address,
     }
 }
 
@@ -337,7 +351,15 @@ mod tests {
             ("fd12::1", [false, false, true, true]),
             ("169.254.169.254", [false, false, false, true]),
             ("::ffff:169.254.169.254", [false, false, false, true]),
+            ("64:ff9b::169.254.169.254", [false, false, false, true]),
+            ("2002:a9fe:a9fe::", [false, false, false, true]),
             ("fe80::1", [false, false, false, true]),
+            ("168.63.129.16", [false, false, false, true]),
+            ("64:ff9b::168.63.129.16", [false, false, false, true]),
+            ("100.100.100.200", [false, false, false, true]),
+            ("192.0.0.192", [false, false, false, true]),
+            ("fd00:ec2::254", [false, false, false, true]),
+            ("fd20:ce::254", [false, false, false, true]),
         ] {
             let allows = [Nothing, Public, Private, Anything]
                 .map(|reach| reach.allows(address.parse().unwrap()));
