@@ -8,9 +8,10 @@
 //! is not looked into.
 
 mod head;
+mod request;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,12 +68,16 @@ async fn serve_one(mut client: TcpStream, hosts: &[HostRule], refused: &Refused)
         }
     };
     match way {
-        Way::Tunnel => client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?,
-        Way::Request(head) => server.write_all(&head).await?,
+        Way::Tunnel => {
+            client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+            server.write_all(&rest).await?;
+            copy_bidirectional(&mut client, &mut server).await.map(|_| ())
+        }
+        Way::Request { head, body } => {
+            server.write_all(&head).await?;
+            request::pass(&mut client, &mut server, body, &rest).await
+        }
     }
-    server.write_all(&rest).await?;
-    copy_bidirectional(&mut client, &mut server).await?;
-    Ok(())
 }
 
 /// The head, and what has come behind it.
@@ -111,6 +116,7 @@ async fn connect(hosts: &[HostRule], host: &Host, port: u16) -> Result<TcpStream
     let allowed: Vec<SocketAddr> = found
         .into_iter()
         .filter(|address| reach.allows(*address))
+        .filter(|address| reach != Reach::Public || !is_own(*address))
         .map(|address| SocketAddr::new(address, port))
         .collect();
     if allowed.is_empty() {
@@ -118,6 +124,18 @@ async fn connect(hosts: &[HostRule], host: &Host, port: u16) -> Result<TcpStream
     }
     let connected = timeout(PATIENCE, TcpStream::connect(&allowed[..])).await;
     connected.unwrap_or_else(|late| Err(late.into())).map_err(Failure::Network)
+}
+
+/// Whether an address is this machine's: only such a one can be bound to, where the kernel does not
+/// let everything be.
+fn is_own(address: IpAddr) -> bool {
+    let binds = |address: IpAddr| UdpSocket::bind((address, 0)).is_ok();
+    // Given to documents, and so to no machine.
+    let nobodys: IpAddr = match address {
+        IpAddr::V4(_) => Ipv4Addr::new(192, 0, 2, 1).into(),
+        IpAddr::V6(_) => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
+    };
+    binds(address) && !binds(nobodys)
 }
 
 async fn answer(client: &mut TcpStream, status: &str, why: &str) -> io::Result<()> {

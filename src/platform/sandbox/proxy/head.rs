@@ -34,8 +34,22 @@ pub(super) struct Wanted {
 pub(super) enum Way {
     /// Through a tunnel, whose bytes are the client's own.
     Tunnel,
-    /// By one request, which begins with this.
-    Request(Vec<u8>),
+    /// By one request.
+    Request {
+        /// What it begins with.
+        head: Vec<u8>,
+        /// What comes behind that.
+        body: Body,
+    },
+}
+
+/// How it is told where a request's body ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Body {
+    /// By its length in bytes; most have none.
+    Length(u64),
+    /// By itself, in chunks.
+    Chunked,
 }
 
 /// How many bytes of `bytes` are a whole head.
@@ -106,10 +120,14 @@ fn request(method: &str, target: &str, headers: &[Header<'_>]) -> Result<Wanted,
     if told.len() > 1 || !told.iter().all(|told| same(told)) {
         return Err("the Host header is not the host of the address");
     }
-    let lengths = all("content-length").len();
-    if lengths > 1 || (lengths == 1 && !all("transfer-encoding").is_empty()) {
-        return Err("the length of the body is told twice");
-    }
+    let body = match (&all("content-length")[..], &all("transfer-encoding")[..]) {
+        ([], []) => Body::Length(0),
+        ([length], []) if length.bytes().all(|c| c.is_ascii_digit()) => {
+            Body::Length(length.parse().map_err(|_| "the length of the body is no number")?)
+        }
+        ([], [coding]) if coding.eq_ignore_ascii_case("chunked") => Body::Chunked,
+        (_, _) => return Err("where the body ends is not told in one usual way"),
+    };
     let slash = if path.starts_with('/') { "" } else { "/" };
     let shown = if port == 80 { host.to_string() } else { format!("{host}:{port}") };
     let mut head = format!("{method} {slash}{path} HTTP/1.1\r\nHost: {shown}\r\n");
@@ -119,7 +137,28 @@ fn request(method: &str, target: &str, headers: &[Header<'_>]) -> Result<Wanted,
         }
     }
     head.push_str("Connection: close\r\n\r\n");
-    Ok(Wanted { host, port, way: Way::Request(head.into_bytes()) })
+    Ok(Wanted { host, port, way: Way::Request { head: head.into_bytes(), body } })
+}
+
+/// Headers of an answer that say how its connection goes on.
+const OF_THE_CONNECTION: [&str; 3] = ["connection", "keep-alive", "proxy-connection"];
+
+/// A whole head of an answer, as it goes on to the client: the connection ends with this answer.
+pub(super) fn answer(bytes: &[u8]) -> Vec<u8> {
+    let lines = bytes.strip_suffix(b"\r\n").unwrap_or(bytes).split_inclusive(|c| *c == b'\n');
+    let is_kept = |line: &&[u8]| {
+        let name = line.split(|c| *c == b':').next().unwrap_or_default().trim_ascii();
+        !OF_THE_CONNECTION.iter().any(|it| name.eq_ignore_ascii_case(it.as_bytes()))
+    };
+    let mut head: Vec<u8> = lines.filter(is_kept).flatten().copied().collect();
+    head.extend(b"Connection: close\r\n\r\n");
+    head
+}
+
+/// Whether a head says only that an answer is to come.
+pub(super) fn is_interim(head: &[u8]) -> bool {
+    let status = head.strip_prefix(b"HTTP/1.").and_then(|rest| rest.get(1..5));
+    status.is_some_and(|status| status.starts_with(b" 1") && status != b" 101")
 }
 
 #[cfg(test)]
@@ -130,7 +169,7 @@ mod tests {
         let Wanted { host, port, way } = read(head.as_bytes())?;
         let sent = match way {
             Way::Tunnel => None,
-            Way::Request(head) => Some(String::from_utf8(head).unwrap()),
+            Way::Request { head, .. } => Some(String::from_utf8(head).unwrap()),
         };
         Ok((host.to_string(), port, sent))
     }
@@ -191,11 +230,43 @@ mod tests {
             "GET http://a.org/ HTTP/1.1\r\nX: y\0\r\n\r\n",
             "POST http://a.org/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
             "POST http://a.org/ HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "POST http://a.org/ HTTP/1.1\r\nContent-Length: +1\r\n\r\n",
+            "POST http://a.org/ HTTP/1.1\r\nContent-Length: 1, 1\r\n\r\n",
+            "POST http://a.org/ HTTP/1.1\r\nContent-Length: \r\n\r\n",
+            "POST http://a.org/ HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+            "POST http://a.org/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n",
             "\r\n\r\n",
         ] {
             assert!(read(head.as_bytes()).is_err(), "{head:?}");
         }
         assert!(read(b"GET http://a.org/\xff HTTP/1.1\r\n\r\n").is_err());
+    }
+
+    #[test]
+    fn where_a_body_ends_is_told_by_its_head() {
+        for (headers, told) in [
+            ("", Body::Length(0)),
+            ("Content-Length: 12\r\n", Body::Length(12)),
+            ("transfer-encoding: Chunked\r\n", Body::Chunked),
+        ] {
+            let read = read(format!("POST http://a.org/ HTTP/1.1\r\n{headers}\r\n").as_bytes());
+            let Ok(Wanted { way: Way::Request { body, .. }, .. }) = read else {
+                panic!("{read:?}")
+            };
+            assert_eq!(body, told, "{headers}");
+        }
+    }
+
+    #[test]
+    fn an_answer_ends_its_connection_whatever_it_said() {
+        for headers in ["", "Keep-Alive: timeout=5\r\nconnection : keep-alive\r\n"] {
+            let head = format!("HTTP/1.1 200 OK\r\n{headers}A: \u{e9}\r\n\r\n");
+            let sent = "HTTP/1.1 200 OK\r\nA: \u{e9}\r\nConnection: close\r\n\r\n";
+            assert_eq!(String::from_utf8(answer(head.as_bytes())).unwrap(), sent);
+        }
+        for (head, interim) in [("100 Continue", true), ("101 Other", false), ("200 OK", false)] {
+            assert_eq!(is_interim(format!("HTTP/1.1 {head}\r\n\r\n").as_bytes()), interim);
+        }
     }
 
     #[test]
@@ -214,7 +285,7 @@ mod tests {
         #[test]
         fn what_goes_on_is_one_head(path in "[ -~\t]{0,20}", value in "[ -~\r\n\t]{0,20}") {
             let head = format!("GET http://a.org/{path} HTTP/1.1\r\nX: {value}\r\n\r\n");
-            if let Ok(Wanted { way: Way::Request(sent), .. }) = read(head.as_bytes()) {
+            if let Ok(Wanted { way: Way::Request { head: sent, .. }, .. }) = read(head.as_bytes()) {
                 proptest::prop_assert_eq!(length(&sent), Some(sent.len()));
                 let text = String::from_utf8(sent).unwrap().to_ascii_lowercase();
                 proptest::prop_assert_eq!(text.matches("\r\nhost:").count(), 1);

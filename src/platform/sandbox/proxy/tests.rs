@@ -1,5 +1,7 @@
 //! The proxy over loopback, against a server that says what it was sent.
 
+use tokio::task::JoinHandle;
+
 use super::*;
 
 /// A server that answers the first thing it reads with itself, and its port.
@@ -30,7 +32,9 @@ async fn said(listed: &[&str], request: &str) -> (String, Vec<String>) {
     let mut client = TcpStream::connect(address).await.unwrap();
     client.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
-    client.read_to_end(&mut answer).await.unwrap();
+    // Where it was given up on, the connection may be broken rather than closed.
+    let _ = client.shutdown().await;
+    let _ = client.read_to_end(&mut answer).await;
     serving.abort();
     (String::from_utf8(answer).unwrap(), refused.take())
 }
@@ -58,6 +62,74 @@ async fn a_plain_request_reaches_its_server_without_the_proxys_part() {
     let (answer, refused) = said(&[&here, "example.org"], &other).await;
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
     assert!(refused.is_empty(), "{refused:?}");
+}
+
+/// A server that answers each request on a connection, however it is asked to close it. In the end
+/// it says what it was sent.
+async fn stubborn() -> (String, JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let serving = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let (mut bytes, mut answered) = (Vec::new(), 0);
+        while socket.read_buf(&mut bytes).await.is_ok_and(|read| read > 0) {
+            let asked = bytes.windows(4).filter(|four| four == b"\r\n\r\n").count();
+            for _ in answered..asked {
+                let _ = socket
+                    .write_all(
+                        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\
+                          Keep-Alive: timeout=9\r\nContent-Length: 2\r\n\r\nok",
+                    )
+                    .await;
+            }
+            answered = asked;
+        }
+        String::from_utf8(bytes).unwrap()
+    });
+    (address, serving)
+}
+
+#[tokio::test]
+async fn s90_behind_a_plain_request_nothing_goes_on_to_its_server() {
+    let chunks = ("4;a=b\r\nbody\r\n0\r\nX: y\r\n\r\n", "4\r\nbody\r\n0\r\n\r\n");
+    for (header, (body, passed_on)) in [
+        ("", ("", "")),
+        ("Content-Length: 4\r\n", ("body", "body")),
+        ("Transfer-Encoding: chunked\r\n", chunks),
+    ] {
+        let (here, serving) = stubborn().await;
+        let request = format!(
+            "POST http://{here}/one HTTP/1.1\r\n{header}\r\n{body}\
+             GET http://not-listed.example/two HTTP/1.1\r\nAuthorization: SECRET\r\n\r\n"
+        );
+        let (answer, refused) = said(&[&here], &request).await;
+        let only = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\
+                    Connection: close\r\n\r\nok";
+        assert!(answer.starts_with(only), "{answer}");
+        let sent = serving.await.unwrap();
+        assert!(sent.ends_with(&format!("Connection: close\r\n\r\n{passed_on}")), "{sent}");
+        assert!(refused.is_empty(), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn s90_chunks_that_two_programs_could_read_in_two_ways_come_to_no_end() {
+    for body in ["4\nbody\r\n", "+4\r\nbody\r\n", "4\r\nbodyxx", "0x4\r\nbody\r\n", "\r\n"] {
+        let (here, serving) = stubborn().await;
+        let request = format!(
+            "POST http://{here}/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n{body}0\r\n\r\n"
+        );
+        said(&[&here], &request).await;
+        let sent = serving.await.unwrap();
+        assert!(!sent.ends_with("0\r\n\r\n"), "{body:?}: {sent}");
+    }
+}
+
+#[test]
+fn s85_the_addresses_of_this_machine_are_known() {
+    assert!(is_own("127.0.0.1".parse().unwrap()));
+    assert!(!is_own("192.0.2.55".parse().unwrap()));
+    assert!(!is_own("2001:db8::55".parse().unwrap()));
 }
 
 /// A name that leads to loopback stands for any that was made to.

@@ -1,0 +1,120 @@
+//! One plain request and its answer, and nothing more: what a client sends behind its request was not
+//! decided on, and goes to nobody. Both sides are told that their connection ends with the answer; a
+//! server may not heed that, and need not.
+
+use std::io;
+
+use tokio::io::{
+    AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader,
+    copy, copy_buf, sink,
+};
+use tokio::net::TcpStream;
+
+use super::head::{self, Body};
+
+/// The longest head of an answer that is looked at.
+const LONGEST_ANSWER: usize = 64 << 10;
+
+/// The longest line between chunks.
+const LONGEST_LINE: u64 = 4 << 10;
+
+/// Passes a request on behind its head, and its answer back. `rest` is what has come of it.
+pub(super) async fn pass(
+    client: &mut TcpStream,
+    server: &mut TcpStream,
+    body: Body,
+    rest: &[u8],
+) -> io::Result<()> {
+    let (from_client, mut to_client) = client.split();
+    let (mut from_server, mut to_server) = server.split();
+    let up = async {
+        let mut from_client = BufReader::new(rest.chain(from_client));
+        pass_body(&mut from_client, &mut to_server, body).await?;
+        copy(&mut from_client, &mut sink()).await?;
+        to_server.shutdown().await
+    };
+    let down = async {
+        pass_head(&mut from_server, &mut to_client).await?;
+        copy(&mut from_server, &mut to_client).await?;
+        to_client.shutdown().await
+    };
+    tokio::pin!(down);
+    tokio::select! {
+        answered = &mut down => answered,
+        sent = up => match sent {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error),
+            // A server may answer before it has read all.
+            Ok(()) | Err(_) => down.await,
+        },
+    }
+}
+
+async fn pass_body(
+    from: &mut (impl AsyncBufRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    body: Body,
+) -> io::Result<()> {
+    match body {
+        Body::Length(length) => copy_buf(&mut from.take(length), to).await.map(|_| ()),
+        Body::Chunked => pass_chunks(from, to).await,
+    }
+}
+
+/// What is told beside the chunks, in their lines and behind the last, stays here.
+async fn pass_chunks(
+    from: &mut (impl AsyncBufRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+) -> io::Result<()> {
+    loop {
+        let line = line(from).await?;
+        let digits = line.split(';').next().unwrap_or_default().trim_ascii_end();
+        let is_number = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_hexdigit());
+        let size = u64::from_str_radix(digits, 16).ok().filter(|_| is_number).ok_or_else(odd)?;
+        if size == 0 {
+            break;
+        }
+        to.write_all(format!("{size:x}\r\n").as_bytes()).await?;
+        let passed = copy_buf(&mut (&mut *from).take(size), to).await?;
+        if passed < size || !self::line(from).await?.is_empty() {
+            return Err(odd());
+        }
+        to.write_all(b"\r\n").await?;
+    }
+    while !line(from).await?.is_empty() {}
+    to.write_all(b"0\r\n\r\n").await
+}
+
+/// A line without its end.
+async fn line(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    from.take(LONGEST_LINE).read_until(b'\n', &mut bytes).await?;
+    let line = bytes.strip_suffix(b"\r\n").ok_or_else(odd)?;
+    String::from_utf8(line.to_owned()).map_err(|_| odd())
+}
+
+fn odd() -> io::Error {
+    io::ErrorKind::InvalidData.into()
+}
+
+/// The head of the answer, with what has come behind it. What is no head goes on as it is.
+async fn pass_head(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    loop {
+        if let Some(length) = head::length(&bytes) {
+            let rest = bytes.split_off(length);
+            if head::is_interim(&bytes) {
+                to.write_all(&bytes).await?;
+                bytes = rest;
+                continue;
+            }
+            to.write_all(&head::answer(&bytes)).await?;
+            return to.write_all(&rest).await;
+        }
+        if bytes.len() > LONGEST_ANSWER || from.read_buf(&mut bytes).await? == 0 {
+            return to.write_all(&bytes).await;
+        }
+    }
+}
