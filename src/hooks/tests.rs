@@ -484,7 +484,7 @@ fn a_limit_that_changes_in_a_project_s_file_holds_as_it_was() {
         std::fs::write(&file, text).unwrap();
     };
     write(30.0);
-    let files = HookFiles { home: folder.path().join("home"), project: Some(project.clone()) };
+    let files = HookFiles { home: folder.path().join("home"), project: Some(project) };
     let hooks = Hooks::new(Some(files), Arc::new(Fake::default()));
     let before = hooks.rows();
     write(0.1);
