@@ -96,7 +96,7 @@ impl std::io::Write for Hashing<'_> {
 impl ContentHash {
     /// The hash of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
-        Self(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+        Self(format!("{:x}", Sha256::digest(bytes)))
     }
 
     /// The hash of what `value` is as JSON, which is never in memory as a whole.
@@ -127,7 +127,7 @@ impl JsonHasher {
 
     /// The hash of all that was taken in.
     pub fn hash(self) -> ContentHash {
-        ContentHash(self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        ContentHash(format!("{:x}", self.0.finalize()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// `path` without `.` and `..`. Purely lexical.
 pub fn clean_path(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
+    let mut clean = PathBuf::with_capacity(path.as_os_str().len());
     for component in path.components() {
         match component {
             Component::CurDir => {}

@@ -13,6 +13,7 @@ mod bash;
 mod check;
 mod globs;
 mod hooked;
+mod index;
 mod launchers;
 mod meaning;
 pub mod paths;

@@ -5,7 +5,9 @@
 //! components; it is protected when either is. A path that does not exist yet has the real form of
 //! its nearest existing folder. Nothing is opened, and nothing is followed but links.
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use crate::domain::clean_path;
@@ -20,9 +22,10 @@ pub struct Workspace {
     added: Vec<PathBuf>,
     home: Option<PathBuf>,
     slug_home: PathBuf,
-    real_roots: Vec<PathBuf>,
-    real_home: Option<PathBuf>,
-    real_slug_home: PathBuf,
+    /// Each of these as it is called and, where that is another place, where it really is.
+    all_roots: Vec<PathBuf>,
+    all_homes: Vec<PathBuf>,
+    all_slug_homes: Vec<PathBuf>,
     sandbox: Option<PathBuf>,
 }
 
@@ -78,11 +81,21 @@ impl Workspace {
         let root = clean_path(&root.into());
         let slug_home = clean_path(&slug_home.into());
         let added: Vec<PathBuf> = added.into_iter().map(|path| clean_path(&path)).collect();
-        let real = |path: &Path| follow(Path::new("/"), path).unwrap_or_else(|| path.to_owned());
+        let mut seen = Seen::default();
+        let mut with_real = |paths: &[&PathBuf]| {
+            let mut all: Vec<PathBuf> = paths.iter().map(|path| (*path).clone()).collect();
+            let real = paths.iter().filter_map(|path| seen.real(path));
+            all.extend(real.collect::<Vec<_>>());
+            let mut known = HashSet::new();
+            all.retain(|path| known.insert(path.clone()));
+            all
+        };
+        let roots: Vec<&PathBuf> = std::iter::once(&root).chain(&added).collect();
+        let homes: Vec<&PathBuf> = home.iter().collect();
         Self {
-            real_roots: std::iter::once(&root).chain(&added).map(|path| real(path)).collect(),
-            real_home: home.as_deref().map(real),
-            real_slug_home: real(&slug_home),
+            all_roots: with_real(&roots),
+            all_homes: with_real(&homes),
+            all_slug_homes: with_real(&[&slug_home]),
             root,
             added,
             home,
@@ -130,7 +143,7 @@ impl Workspace {
 
     /// Where a path really is; itself where its links go in a circle.
     pub fn real(&self, path: &Path) -> PathBuf {
-        follow(Path::new("/"), path).unwrap_or_else(|| path.to_owned())
+        Seen::default().real(path).unwrap_or_else(|| path.to_owned())
     }
 
     /// The path as people read it: relative inside the root.
@@ -145,53 +158,51 @@ impl Workspace {
     /// Finds out what `path` is. A relative one is taken from `from`, which has to be absolute; its
     /// `..` are followed as the system does, after links.
     pub fn resolve(&self, path: &Path, from: &Path) -> ResolvedPath {
+        self.resolve_seen(path, from, &mut Seen::default())
+    }
+
+    /// The same by one look at the disk for many paths.
+    pub(super) fn resolve_seen(&self, path: &Path, from: &Path, seen: &mut Seen) -> ResolvedPath {
         let whole = from.join(path);
         let lexical = clean_path(&whole);
-        let followed = follow(Path::new("/"), &whole);
+        let followed = seen.real_in(path, from);
         let circular = followed.is_none();
         let real = followed.unwrap_or_else(|| lexical.clone());
-        let inside = !circular && self.contains(&lexical) && self.contains(&real);
-        let metadata = std::fs::symlink_metadata(&real).ok();
+        let is_direct = real == lexical;
+        let inside = !circular && self.contains(&lexical) && (is_direct || self.contains(&real));
+        let by_real = || if is_direct { None } else { self.protection(&real) };
+        let there = seen.at(&real);
         ResolvedPath {
             zone: if inside { Zone::Inside } else { Zone::Outside },
-            protected: self.protection(&lexical).or_else(|| self.protection(&real)),
-            folder: metadata.as_ref().is_some_and(std::fs::Metadata::is_dir),
-            exists: metadata.is_some(),
+            protected: self.protection(&lexical).or_else(by_real),
+            folder: there == There::Folder,
+            exists: there != There::Nothing,
             path: lexical,
             real,
         }
     }
 
     fn contains(&self, path: &Path) -> bool {
-        self.roots()
-            .chain(self.real_roots.iter().map(PathBuf::as_path))
-            .any(|r| path.starts_with(r))
+        self.all_roots.iter().any(|root| path.starts_with(root))
     }
 
     fn protection(&self, path: &Path) -> Option<Protected> {
         if ["/proc", "/sys", "/dev"].iter().any(|root| path.starts_with(root)) {
             return Some(Protected::System);
         }
-        for home in [&self.slug_home, &self.real_slug_home] {
-            if path.starts_with(home) && !path.starts_with(home.join("memory")) {
-                return Some(Protected::OwnPowers);
-            }
-            // Its default name would look like a project's own folder below.
-            if path.starts_with(home) {
-                return None;
+        for home in &self.all_slug_homes {
+            if let Ok(inside) = path.strip_prefix(home) {
+                // Its default name would look like a project's own folder below.
+                return (!inside.starts_with("memory")).then_some(Protected::OwnPowers);
             }
         }
-        for home in [&self.home, &self.real_home].into_iter().flatten() {
-            if let Ok(inside) = path.strip_prefix(home)
-                && is_start_up(&names(inside))
-            {
-                return Some(Protected::StartUp);
-            }
+        let mut in_homes = self.all_homes.iter().filter_map(|home| path.strip_prefix(home).ok());
+        if in_homes.any(is_start_up) {
+            return Some(Protected::StartUp);
         }
         // Names above the workspace are not its own: it may lie in a folder called `.slug`.
-        let mut roots = self.roots().chain(self.real_roots.iter().map(PathBuf::as_path));
-        let inside = roots.find_map(|root| path.strip_prefix(root).ok());
-        by_name(&names(inside.unwrap_or(path)))
+        let inside = self.all_roots.iter().find_map(|root| path.strip_prefix(root).ok());
+        by_name(inside.unwrap_or(path))
     }
 }
 
@@ -208,54 +219,121 @@ impl Protected {
     }
 }
 
-/// Follows every link in `path`, which starts at `from`, a real folder. What does not exist is kept
-/// as it is. `None` when there are too many links.
-fn follow(from: &Path, path: &Path) -> Option<PathBuf> {
-    let mut real = from.to_owned();
-    let mut ahead: Vec<OsString> = components(path);
-    let mut links = 0;
-    while let Some(name) = ahead.pop() {
-        if name == ".." {
-            real.pop();
-            continue;
-        }
-        if name == "/" {
-            real = PathBuf::from("/");
-            continue;
-        }
-        real.push(&name);
-        let Ok(target) = std::fs::read_link(&real) else { continue };
-        links += 1;
-        if links > MAX_LINKS {
-            return None;
-        }
-        real.pop();
-        ahead.extend(components(&target));
+/// What was seen at each place, so that it is looked at once.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    places: HashMap<OsString, There>,
+    /// Where the folders really are from which paths were taken.
+    folders: HashMap<OsString, Option<PathBuf>>,
+}
+
+/// What is at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum There {
+    Nothing,
+    Link(PathBuf),
+    Folder,
+    /// A file, or something that cannot be looked at.
+    Other,
+}
+
+impl Seen {
+    /// Follows every link in an absolute path. What does not exist is kept as it is. `None` when
+    /// there are too many links.
+    fn real(&mut self, path: &Path) -> Option<PathBuf> {
+        self.follow(PathBuf::with_capacity(path.as_os_str().len()), path, MAX_LINKS)
     }
-    Some(real)
+
+    /// The same of a path taken from a folder.
+    fn real_in(&mut self, path: &Path, folder: &Path) -> Option<PathBuf> {
+        if path.is_absolute() {
+            return self.real(path);
+        }
+        if !self.folders.contains_key(folder.as_os_str()) {
+            let real = self.real(folder);
+            self.folders.insert(folder.as_os_str().to_owned(), real);
+        }
+        let folder = self.folders[folder.as_os_str()].as_deref()?;
+        let mut real =
+            PathBuf::with_capacity(folder.as_os_str().len() + path.as_os_str().len() + 1);
+        real.push(folder);
+        self.follow(real, path, MAX_LINKS)
+    }
+
+    /// The same from `real` on, which has no links in it.
+    fn follow(&mut self, mut real: PathBuf, path: &Path, links: usize) -> Option<PathBuf> {
+        // Below what does not exist is nothing, and a look there would be for nothing.
+        let mut is_there = real.as_os_str().is_empty() || self.at(&real) != There::Nothing;
+        let mut ahead = path.components();
+        while let Some(component) = ahead.next() {
+            match component {
+                Component::Prefix(_) | Component::CurDir => {}
+                Component::RootDir => real.push(component),
+                Component::ParentDir => {
+                    real.pop();
+                    is_there = self.at(&real) != There::Nothing;
+                }
+                Component::Normal(name) => {
+                    real.push(name);
+                    if !is_there {
+                        continue;
+                    }
+                    match self.at(&real) {
+                        There::Link(target) => {
+                            let path = target.join(ahead.as_path());
+                            real.pop();
+                            return self.follow(real, &path, links.checked_sub(1)?);
+                        }
+                        There::Nothing => is_there = false,
+                        There::Folder | There::Other => {}
+                    }
+                }
+            }
+        }
+        Some(real)
+    }
+
+    fn at(&mut self, path: &Path) -> There {
+        if let Some(there) = self.places.get(path.as_os_str()) {
+            return there.clone();
+        }
+        let there = There::look(path);
+        self.places.insert(path.as_os_str().to_owned(), there.clone());
+        there
+    }
 }
 
-/// The components, last first.
-fn components(path: &Path) -> Vec<OsString> {
-    let names = path.components().filter(|component| *component != Component::CurDir);
-    let mut names: Vec<OsString> = names.map(|c| c.as_os_str().to_owned()).collect();
-    names.reverse();
-    names
+impl There {
+    fn look(path: &Path) -> Self {
+        let metadata = match std::fs::symlink_metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Self::Nothing;
+            }
+            Err(_) => return Self::Other,
+        };
+        if !metadata.is_symlink() {
+            return if metadata.is_dir() { Self::Folder } else { Self::Other };
+        }
+        std::fs::read_link(path).map_or(Self::Other, Self::Link)
+    }
 }
 
-/// Components in lower case: some file systems take `.GIT` for `.git`.
-fn names(path: &Path) -> Vec<String> {
-    let names = path.components().filter_map(|component| match component {
-        Component::Normal(name) => Some(lower(name)),
+/// The names in a path.
+fn names(path: &Path) -> impl DoubleEndedIterator<Item = &OsStr> {
+    path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(name),
         Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
             None
         }
-    });
-    names.collect()
+    })
 }
 
-fn lower(name: &OsStr) -> String {
-    name.to_string_lossy().to_ascii_lowercase()
+/// Some file systems take `.GIT` for `.git`.
+fn is_name(name: &OsStr, known: &str) -> bool {
+    name.eq_ignore_ascii_case(known)
 }
 
 /// Files of the home folder that a shell, a login or ssh reads.
@@ -332,25 +410,28 @@ pub(super) const FILES: [(&str, Protected); 12] = [
 pub(super) const FILES_BELOW: [(&str, &str, Protected); 2] =
     [(".cargo", "config.toml", Protected::Tooling), (".cargo", "config", Protected::Tooling)];
 
-fn is_start_up(names: &[String]) -> bool {
+fn is_start_up(path: &Path) -> bool {
+    let mut of_path = names(path);
+    let (Some(first), second) = (of_path.next(), of_path.next()) else { return false };
     let below = |folder: &&str| {
-        let mut names = names.iter();
-        folder.split('/').all(|part| names.next().is_some_and(|name| name == part))
+        let mut names = names(path);
+        folder.split('/').all(|part| names.next().is_some_and(|name| is_name(name, part)))
     };
-    matches!(names, [name] if START_UP_FILES.contains(&name.as_str()))
+    (second.is_none() && START_UP_FILES.iter().any(|known| is_name(first, known)))
         || START_UP_FOLDERS.iter().any(below)
 }
 
 /// Names that mean the same in every folder.
-fn by_name(names: &[String]) -> Option<Protected> {
-    let file = names.last()?.as_str();
-    let folder = |(folder, _): &&(&str, Protected)| names.iter().any(|name| name == folder);
-    let pair = |(folder, file, _): &&(&str, &str, Protected)| {
-        names.windows(2).any(|pair| pair[0] == *folder && pair[1] == *file)
+fn by_name(path: &Path) -> Option<Protected> {
+    let folder = |name| FOLDERS.iter().position(|(known, _)| is_name(name, known));
+    let file = |name| FILES.iter().find(|(known, _)| is_name(name, known));
+    let below = |(above, name)| {
+        let mut known = FILES_BELOW.iter();
+        known.find(|(folder, file, _)| is_name(above, folder) && is_name(name, file))
     };
-    let in_folder = FOLDERS.iter().find(folder).map(|(_, protected)| *protected);
-    let by_file = || FILES.iter().find(|(name, _)| *name == file).map(|(_, it)| *it);
-    let by_pair = || FILES_BELOW.iter().find(pair).map(|(_, _, protected)| *protected);
+    let in_folder = names(path).filter_map(folder).min().map(|at| FOLDERS[at].1);
+    let by_file = || names(path).next_back().and_then(file).map(|(_, it)| *it);
+    let by_pair = || names(path).zip(names(path).skip(1)).find_map(below).map(|(_, _, it)| *it);
     in_folder.or_else(by_file).or_else(by_pair)
 }
 

@@ -126,6 +126,14 @@ impl BashPattern {
         }
     }
 
+    /// The name that a command has to have to fit, unless that is a wildcard's.
+    pub(super) fn name(&self) -> Option<&str> {
+        match self.words.first()? {
+            PatternWord::Exact(name) => Some(name),
+            PatternWord::Glued(_) | PatternWord::Any => None,
+        }
+    }
+
     /// Whether the pattern fits a simple command.
     pub fn fits(&self, command: &SimpleCommand, purpose: Purpose) -> Option<Fit> {
         let assigned = self.assignments.len() == command.assignments.len()

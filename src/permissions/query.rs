@@ -3,12 +3,13 @@
 //! This is the decision's only look at the disk. The same call resolved twice gives queries with
 //! the same fingerprint, unless what its paths lead to has changed in between.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::domain::{Access, ContentHash, clean_path};
 
 use super::globs::{self, Beginning};
-use super::paths::{ResolvedPath, Workspace, Zone};
+use super::paths::{ResolvedPath, Seen, Workspace, Zone};
 use super::pattern::MAX_DEPTH;
 use super::readonly;
 use super::shell::{self, Analysis, Direction, Kind, SimpleCommand, Word};
@@ -83,12 +84,17 @@ pub struct Argument {
 impl Query {
     /// Follows links and analyses commands.
     pub fn resolve(tool: &str, accesses: &[Access], workspace: &Workspace) -> Self {
+        let mut seen = Seen::default();
         let root = Path::new("/");
         let resolved = accesses.iter().map(|access| match access {
-            Access::Read(path) => ResolvedAccess::Read(workspace.resolve(path, root)),
-            Access::Write(path) => ResolvedAccess::Write(workspace.resolve(path, root)),
+            Access::Read(path) => {
+                ResolvedAccess::Read(workspace.resolve_seen(path, root, &mut seen))
+            }
+            Access::Write(path) => {
+                ResolvedAccess::Write(workspace.resolve_seen(path, root, &mut seen))
+            }
             Access::Run { command, cwd } => {
-                ResolvedAccess::Run(Box::new(ResolvedRun::new(command, cwd, workspace)))
+                ResolvedAccess::Run(Box::new(ResolvedRun::new(command, cwd, workspace, &mut seen)))
             }
         });
         let around = ContentHash::of(b"");
@@ -103,17 +109,34 @@ impl Query {
 
     /// Stands for what would be touched: a change of it means that another thing would be.
     pub fn fingerprint(&self) -> ContentHash {
-        let mut text = format!("{} {}", self.tool, self.around);
+        let mut parts = Parts::default();
+        parts.add(&self.tool);
+        parts.add(self.around.as_str());
         for access in &self.accesses {
-            let line = match access {
-                ResolvedAccess::Read(path) => format!("read {:?} {:?}", path.path, path.real),
-                ResolvedAccess::Write(path) => format!("write {:?} {:?}", path.path, path.real),
-                ResolvedAccess::Run(run) => run.fingerprint(),
+            match access {
+                ResolvedAccess::Read(path) => parts.add("read").add_path(path),
+                ResolvedAccess::Write(path) => parts.add("write").add_path(path),
+                ResolvedAccess::Run(run) => run.add_to(parts.add("run")),
             };
-            text.push('\0');
-            text.push_str(&line);
         }
-        ContentHash::of(text.as_bytes())
+        ContentHash::of(&parts.0)
+    }
+}
+
+/// What a hash is made of. Each part says how long it is, so that none reads as two.
+#[derive(Default)]
+struct Parts(Vec<u8>);
+
+impl Parts {
+    fn add(&mut self, part: impl AsRef<OsStr>) -> &mut Self {
+        let bytes = part.as_ref().as_encoded_bytes();
+        self.0.extend(bytes.len().to_le_bytes());
+        self.0.extend(bytes);
+        self
+    }
+
+    fn add_path(&mut self, path: &ResolvedPath) -> &mut Self {
+        self.add(&path.path).add(&path.real)
     }
 }
 
@@ -128,34 +151,34 @@ impl ResolvedRun {
             && self.analysis.commands.iter().flat_map(SimpleCommand::flatten).all(reads)
     }
 
-    fn new(command: &str, cwd: &Path, workspace: &Workspace) -> Self {
+    fn new(command: &str, cwd: &Path, workspace: &Workspace, seen: &mut Seen) -> Self {
         let analysis = shell::analyse(command);
-        let folder = workspace.resolve(cwd, Path::new("/"));
+        let folder = workspace.resolve_seen(cwd, Path::new("/"), seen);
         let flat: Vec<&SimpleCommand> =
             analysis.commands.iter().flat_map(SimpleCommand::flatten).collect();
         let (folders, moves) = folders(&flat, &folder.real, workspace.home());
         let beginning = Beginning::of(command);
         let (left, crowded) = (MAX_LOOKUPS, false);
-        let mut lookup = Lookup { workspace, folders: &folders, beginning, left, crowded };
+        let mut lookup = Lookup { workspace, folders: &folders, beginning, seen, left, crowded };
         let files = flat.iter().map(|one| lookup.files(one)).collect();
         let crowded = lookup.crowded;
         Self { command: command.to_owned(), cwd: folder, analysis, files, moves, crowded }
     }
 
     /// The same for a static command and for its canonical text, which is what runs.
-    fn fingerprint(&self) -> String {
+    fn add_to<'a>(&self, parts: &'a mut Parts) -> &'a mut Parts {
         let text = match &self.analysis.kind {
             Kind::Static { canonical } => canonical,
             Kind::NotStatic { .. } | Kind::NotAnalysable { .. } => &self.command,
         };
-        let mut line = format!("run {:?} {text}", self.cwd.real);
+        parts.add(&self.cwd.real).add(text);
         for files in &self.files {
             let arguments = files.arguments.iter().map(|argument| &argument.path);
             for path in files.reads.iter().chain(&files.writes).chain(arguments) {
-                line.push_str(&format!("\n{:?} {:?}", path.path, path.real));
+                parts.add_path(path);
             }
         }
-        line
+        parts
     }
 }
 
@@ -281,6 +304,7 @@ struct Lookup<'a> {
     workspace: &'a Workspace,
     folders: &'a [PathBuf],
     beginning: Beginning,
+    seen: &'a mut Seen,
     left: usize,
     crowded: bool,
 }
@@ -311,22 +335,17 @@ impl Lookup<'_> {
             match word.known() {
                 Some(text) => {
                     for candidate in path_candidates(text) {
-                        let path = spelled(&Word::literal(candidate), home);
-                        self.argument(path, candidate, &mut files);
+                        self.argument(Path::new(candidate), candidate, &mut files);
                         // A program may read the `~` that the shell left.
-                        let home = candidate.strip_prefix("~/").zip(home);
-                        self.argument(
-                            home.map(|(rest, home)| home.join(rest)),
-                            candidate,
-                            &mut files,
-                        );
+                        if let Some((rest, home)) = candidate.strip_prefix("~/").zip(home) {
+                            self.argument(&home.join(rest), candidate, &mut files);
+                        }
                     }
                 }
                 None => {
                     let path = spelled(word, home).or_else(|| known_end(word));
-                    self.argument(path, &word.text, &mut files);
-                    for path in self.meant(word) {
-                        self.argument(Some(path), &word.text, &mut files);
+                    for path in path.into_iter().chain(self.meant(word)) {
+                        self.argument(&path, &word.text, &mut files);
                     }
                 }
             }
@@ -348,8 +367,8 @@ impl Lookup<'_> {
         paths.collect()
     }
 
-    fn argument(&mut self, path: Option<PathBuf>, text: &str, files: &mut CommandFiles) {
-        let found = path.map(|path| self.everywhere(&path)).unwrap_or_default();
+    fn argument(&mut self, path: &Path, text: &str, files: &mut CommandFiles) {
+        let found = self.everywhere(path);
         let arguments = found.into_iter().map(|path| Argument { text: text.to_owned(), path });
         files.arguments.extend(arguments);
     }
@@ -362,7 +381,7 @@ impl Lookup<'_> {
         self.crowded |= !look;
         self.left = self.left.saturating_sub(folders.len());
         let resolve = |folder: &PathBuf| match look {
-            true => self.workspace.resolve(path, folder),
+            true => self.workspace.resolve_seen(path, folder, self.seen),
             false => as_written(&folder.join(path)),
         };
         folders.iter().map(resolve).collect()

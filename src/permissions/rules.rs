@@ -20,6 +20,7 @@ use serde_json::Value;
 use crate::domain::json_lines::{Step, lines_of_values};
 use crate::domain::{RuleKind, RuleSource};
 
+use super::index::{Index, Subject};
 use super::paths::{ResolvedPath, Workspace};
 use super::pattern::{BashPattern, Fit, PathPattern, Purpose};
 use super::shell::{SimpleCommand, Word};
@@ -28,6 +29,7 @@ use super::shell::{SimpleCommand, Word};
 #[derive(Debug, Clone, Default)]
 pub struct RuleSet {
     rules: Vec<Rule>,
+    index: Index,
     warnings: Vec<Warning>,
 }
 
@@ -181,7 +183,7 @@ impl RuleSet {
     ) -> Result<(), RuleError> {
         let covers = Covers::parse(rule, kind, workspace)?;
         let source = RuleSource { rule: rule.trim().to_owned(), kind, file: None, line: None };
-        self.rules.push(Rule { source, covers });
+        self.push(Rule { source, covers });
         Ok(())
     }
 
@@ -192,7 +194,7 @@ impl RuleSet {
 
     /// Whether searches have to leave a path out, by its lexical name: a deny rule on reading fits it.
     pub fn hides(&self, path: &Path) -> bool {
-        self.of_kind(RuleKind::Deny).any(|rule| match &rule.covers {
+        self.at(self.index.files(RuleKind::Deny)).any(|rule| match &rule.covers {
             Covers::Files { family: Family::Read, pattern: Some(pattern) } => pattern.covers(path),
             Covers::Files { family: Family::Read, pattern: None } => true,
             Covers::Files { .. }
@@ -204,7 +206,7 @@ impl RuleSet {
 
     /// What deny rules on reading name.
     pub(super) fn unreadable(&self) -> impl Iterator<Item = &PathPattern> {
-        self.of_kind(RuleKind::Deny).filter_map(|rule| match &rule.covers {
+        self.at(self.index.files(RuleKind::Deny)).filter_map(|rule| match &rule.covers {
             Covers::Files { family: Family::Read, pattern } => pattern.as_ref(),
             Covers::Files { .. }
             | Covers::Tool { .. }
@@ -215,7 +217,7 @@ impl RuleSet {
 
     /// The rule on all calls of a tool.
     pub(super) fn on_tool(&self, kind: RuleKind, tool: &str) -> Option<RuleSource> {
-        self.first(kind, |covers| match covers {
+        self.first(self.index.tools(kind), |covers| match covers {
             Covers::Tool { name } => name == tool,
             Covers::Tools { start } => tool.starts_with(start.as_str()),
             Covers::Commands(_) | Covers::Files { .. } => false,
@@ -230,7 +232,7 @@ impl RuleSet {
         effect: Effect,
         path: &ResolvedPath,
     ) -> Option<RuleSource> {
-        self.first(kind, |covers| match covers {
+        self.first(self.index.files(kind), |covers| match covers {
             Covers::Files { family, pattern } => {
                 family.covers(tool, effect, kind)
                     && pattern.as_ref().is_none_or(|pattern| pattern.fits(path))
@@ -242,7 +244,7 @@ impl RuleSet {
     /// The deny rule on a path argument of a command. Only rules with a pattern: an argument may
     /// be no path at all.
     pub(super) fn on_argument(&self, path: &ResolvedPath) -> Option<RuleSource> {
-        self.first(RuleKind::Deny, |covers| match covers {
+        self.first(self.index.files(RuleKind::Deny), |covers| match covers {
             Covers::Files { family: Family::Read, pattern: Some(pattern) } => pattern.fits(path),
             Covers::Files { .. }
             | Covers::Tool { .. }
@@ -259,7 +261,8 @@ impl RuleSet {
     ) -> Option<CommandRule> {
         let purpose = purpose(kind);
         let mut best: Option<CommandRule> = None;
-        for rule in self.of_kind(kind) {
+        let name = command.words.first().and_then(Word::known);
+        for rule in self.at(&self.index.commands(kind, name)) {
             let Covers::Commands(pattern) = &rule.covers else { continue };
             match pattern.fits(command, purpose) {
                 Some(Fit::Exact) => {
@@ -276,18 +279,19 @@ impl RuleSet {
 
     /// The deny or ask rule on words that did not parse.
     pub(super) fn on_rough(&self, kind: RuleKind, words: &[Word]) -> Option<RuleSource> {
-        self.first(kind, |covers| match covers {
+        let name = words.first().and_then(Word::known);
+        self.first(&self.index.commands(kind, name), |covers| match covers {
             Covers::Commands(pattern) => pattern.fits_rough(words),
             Covers::Tool { .. } | Covers::Tools { .. } | Covers::Files { .. } => false,
         })
     }
 
-    fn of_kind(&self, kind: RuleKind) -> impl Iterator<Item = &Rule> {
-        self.rules.iter().filter(move |rule| rule.source.kind == kind)
+    fn at(&self, places: &[usize]) -> impl Iterator<Item = &Rule> {
+        places.iter().map(|place| &self.rules[*place])
     }
 
-    fn first(&self, kind: RuleKind, fits: impl Fn(&Covers) -> bool) -> Option<RuleSource> {
-        self.of_kind(kind).find(|rule| fits(&rule.covers)).map(|rule| rule.source.clone())
+    fn first(&self, places: &[usize], fits: impl Fn(&Covers) -> bool) -> Option<RuleSource> {
+        self.at(places).find(|rule| fits(&rule.covers)).map(|rule| rule.source.clone())
     }
 
     fn add_from_file(
@@ -316,7 +320,17 @@ impl RuleSet {
         }
         let file = Some(file.to_owned());
         let source = RuleSource { rule: rule.trim().to_owned(), kind, file, line };
-        self.rules.push(Rule { source, covers });
+        self.push(Rule { source, covers });
+    }
+
+    fn push(&mut self, rule: Rule) {
+        let subject = match &rule.covers {
+            Covers::Tool { .. } | Covers::Tools { .. } => Subject::Tools,
+            Covers::Files { .. } => Subject::Files,
+            Covers::Commands(pattern) => Subject::Commands(pattern.name()),
+        };
+        self.index.add(self.rules.len(), rule.source.kind, subject);
+        self.rules.push(rule);
     }
 
     fn warn(&mut self, file: &Path, line: Option<usize>, text: String) {
