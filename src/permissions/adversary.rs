@@ -391,3 +391,61 @@ fn s46_s48_programs_that_write_to_places_that_take_orders_are_asked() {
     );
     yolo.all(Allow, &["cat .git/config", "git add .gitmodules", "sed -n p .npmrc", "cp a b"]);
 }
+
+#[test]
+fn a_name_that_a_variable_carries_is_seen() {
+    Attack::new(Mode::Yolo).all(
+        Ask,
+        &[
+            "d=.slug/settings.json; cp a.txt $d",
+            "for d in .mcp.json; do cp a.txt $d; done",
+            "a=.slug/settings.json; echo x > $a",
+            "a=(.slug); cp x $a/settings.json",
+            "a+=.slug; cp x $a",
+            "read a <<< .slug; cp x $a/hooks.json",
+            "cp x ${a:-.slug}/hooks.json",
+            "a=.slug; cd $a; cp ../a.txt settings.json",
+            "echo .slug; cp a.txt $_/hooks.json",
+            "while read f; do cp a.txt $f; done <<E\n.slug/hooks.json\nE",
+            "a='.sl'\"ug\"; cp x $a/y",
+            "a=.git; cp x $a/hooks/pre-commit",
+            "a=.git; echo x > $a/hooks/pre-commit",
+            "a=.vscode; rm -r $a",
+        ],
+    );
+    Attack::new(Mode::Yolo).all(
+        Allow,
+        &["a=src; cp x $a/y", "cat > notes.md <<E\nsee .slug/settings.json\nE", "echo my.slug $X"],
+    );
+    denied("Read(.env)").all(
+        Deny,
+        &["f=.env; cat $f", "for f in a .env; do cat $f; done", "cat ${f:-.env}", "cat {.env,x}"],
+    );
+    denied("Bash(rm *)").all(
+        Deny,
+        &["for a in rm; do $a -rf x; done", "a=rm; $a -rf x", "/bin/r? -rf x", "r[m] -rf x"],
+    );
+    denied("Bash(rm *)").all(Allow, &["./*.sh x", "/bin/l? x"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_pattern_finds_is_seen() {
+    let yolo = Attack::new(Mode::Yolo);
+    let root = yolo.workspace.root().to_owned();
+    std::fs::create_dir(root.join(".slug")).unwrap();
+    std::os::unix::fs::symlink(".slug", root.join("conf")).unwrap();
+    let commands =
+        ["cp hooks.json con?", "cp x {conf,src}/settings.json", "cp x */hooks.json", "cp x [c]onf"];
+    yolo.all(Ask, &commands);
+    yolo.all(Allow, &["cp x s?c", "cat sr*/*.rs"]);
+    let denied = denied("Read(.env)").deny("Read(src/key)");
+    let root = denied.workspace.root();
+    for name in [".env", "src/key"] {
+        std::fs::write(root.join(name), "k").unwrap();
+    }
+    let commands =
+        ["cat .en?", "cat < .en[v]", "cat .e*", "cat src/*", "cd src; cat k*", "cat */key"];
+    denied.all(Deny, &commands);
+    denied.all(Allow, &["ls *", "cat s*/b"]);
+}

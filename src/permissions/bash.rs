@@ -4,12 +4,13 @@
 use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
 
 use super::check::{Grounds, Offer, Verdict};
+use super::globs::{Beginning, Ways};
 use super::paths::{Protected, Zone};
 use super::pattern::{Fit, exact_rule};
 use super::query::{CommandFiles, ResolvedRun};
 use super::readonly;
 use super::rules::Effect;
-use super::shell::{Inner, Kind, SimpleCommand, Word};
+use super::shell::{Direction, Inner, Kind, Redirect, SimpleCommand, Word};
 use super::words::{RoughCommand, show};
 use super::wrappers::{base_name, has_subcommands, needs_exact_rule, never_allowed};
 
@@ -84,8 +85,25 @@ fn on_the_whole(grounds: &Grounds<'_>, run: &ResolvedRun, no_parts: bool) -> Vec
     }
     if no_parts {
         verdicts.push(unknown_command(grounds, run));
+    } else if !is_held(grounds, run) && !is_known(run) && grounds.mentions_own_powers(&run.command)
+    {
+        verdicts.push(may_change(run.command.trim(), Protected::OwnPowers));
     }
     verdicts
+}
+
+/// Whether every word and every file of it is.
+fn is_known(run: &ResolvedRun) -> bool {
+    let mut commands = run.analysis.commands.iter().flat_map(SimpleCommand::flatten);
+    commands.all(|command| {
+        let targets = command.redirects.iter().map(|redirect| &redirect.target);
+        command.words.iter().chain(targets).all(|word| word.known().is_some())
+    })
+}
+
+fn may_change(text: &str, protected: Protected) -> Verdict {
+    let reason = format!("It may change {}, which is always asked.", protected.what());
+    Verdict::new(text, Outcome::Ask, reason)
 }
 
 /// A command in which no simple command was found.
@@ -94,9 +112,7 @@ fn unknown_command(grounds: &Grounds<'_>, run: &ResolvedRun) -> Verdict {
     match not_certain(run) {
         Some(_) if grounds.mode == Mode::Plan => plan_refuses(text),
         Some(_) if !is_held(grounds, run) && grounds.may_spell_own_powers(text) => {
-            let what = Protected::OwnPowers.what();
-            let reason = format!("It may change {what}, which is always asked.");
-            Verdict::new(text, Outcome::Ask, reason)
+            may_change(text, Protected::OwnPowers)
         }
         Some(_) if trusts(grounds, run) => grounds.by_mode(text),
         Some(why) => Verdict::new(text, Outcome::Ask, why),
@@ -183,7 +199,7 @@ impl Judge<'_> {
             return self.plan(text, reads.is_some());
         }
         let deny_rule = refusing_rule(self.command);
-        self.answer(text, reads.is_some()).refusable(deny_rule)
+        self.answer(text, reads.is_some() && !self.writes_somewhere()).refusable(deny_rule)
     }
 
     /// The deny rule on any command or path in it.
@@ -193,9 +209,9 @@ impl Judge<'_> {
             .flat
             .iter()
             .find_map(|command| rules.on_command(RuleKind::Deny, command).map(|rule| rule.source));
-        on_commands.or_else(|| {
+        on_commands.or_else(|| self.disguised(RuleKind::Deny)).or_else(|| {
             // A word that is not there and does not look like a path is taken for text.
-            let arguments = self.files.iter().flat_map(|files| &files.arguments);
+            let arguments = self.files.iter().flat_map(CommandFiles::named);
             arguments
                 .filter(|argument| {
                     argument.path.exists
@@ -236,8 +252,24 @@ impl Judge<'_> {
     }
 
     fn asking_rule(&self) -> Option<RuleSource> {
+        let rules = self.grounds.rules;
+        self.flat
+            .iter()
+            .find_map(|command| rules.on_command(RuleKind::Ask, command).map(|rule| rule.source))
+            .or_else(|| self.disguised(RuleKind::Ask))
+    }
+
+    /// The rule on a command whose name a pattern or braces may stand for: `/bin/r? -f x`.
+    fn disguised(&self, kind: RuleKind) -> Option<RuleSource> {
+        let rules = self.grounds.rules;
         self.flat.iter().find_map(|command| {
-            self.grounds.rules.on_command(RuleKind::Ask, command).map(|rule| rule.source)
+            let (name, arguments) = command.words.split_first()?;
+            let ways = name.known().is_none().then(|| Ways::read(&name.text, Beginning::Open))?;
+            rules.names(kind).filter(|name| ways.may_run(base_name(name))).find_map(|name| {
+                let words = std::iter::once(Word::literal(name)).chain(arguments.iter().cloned());
+                let command = SimpleCommand { words: words.collect(), ..SimpleCommand::default() };
+                rules.on_command(kind, &command).map(|rule| rule.source)
+            })
         })
     }
 
@@ -245,9 +277,7 @@ impl Judge<'_> {
         let grounds = self.grounds;
         let is_held = is_held(grounds, self.run);
         if let Some(protected) = self.changes_protected().filter(|_| !reads_only && !is_held) {
-            let what = protected.what();
-            let reason = format!("It may change {what}, which is always asked.");
-            return Verdict::new(text, Outcome::Ask, reason);
+            return may_change(&text, protected);
         }
         if self.run.crowded && !is_held {
             return Verdict::new(text, Outcome::Ask, CROWDED);
@@ -303,9 +333,16 @@ impl Judge<'_> {
         wraps_allowed.then_some(rule.source)
     }
 
+    /// Whether a redirection writes to a file that is known only when it runs.
+    fn writes_somewhere(&self) -> bool {
+        let is_unknown =
+            |it: &Redirect| it.direction == Direction::Write && it.target.known().is_none();
+        self.flat.iter().any(|one| one.redirects.iter().any(is_unknown))
+    }
+
     /// What it may change of what is always asked, if anything.
     fn changes_protected(&self) -> Option<Protected> {
-        let arguments = || self.files.iter().flat_map(|files| &files.arguments);
+        let arguments = || self.files.iter().flat_map(CommandFiles::named);
         let names = |kind| arguments().any(|argument| argument.path.protected == Some(kind));
         let own = |one: &&SimpleCommand| {
             runs_slug(&one.words)
@@ -314,7 +351,8 @@ impl Judge<'_> {
         if names(Protected::OwnPowers) || self.flat.iter().any(own) {
             return Some(Protected::OwnPowers);
         }
-        let writes = self.flat.iter().any(|one| writes_arguments(&one.words));
+        let writes =
+            self.writes_somewhere() || self.flat.iter().any(|one| writes_arguments(&one.words));
         [Protected::Git, Protected::StartUp, Protected::Tooling]
             .into_iter()
             .find(|kind| writes && names(*kind))

@@ -1,9 +1,12 @@
 //! What a word with a pattern or with braces in it may turn out to name, among the names that mean
 //! something to slug, git, a shell or an editor: `.slu?/x`, `.s*`, `{.slug,y}/x`.
 //!
-//! The file system is not asked: what is there when the command runs may have come with it. As in
-//! bash, the dot at the beginning of a name has to be spelled, unless the command switches that off;
-//! and so has the first letter of any other name here, or every `*` would mean all of them.
+//! For these names the file system is not asked: what is there when the command runs may have come
+//! with it. As in bash, the dot at the beginning of a name has to be spelled, unless the command
+//! switches that off; and so has the first letter of any other name here, or every `*` would mean
+//! all of them. What there is besides is listed, for it may be a link, or denied by its name.
+
+use std::path::{Path, PathBuf};
 
 use super::paths::{FILES, FILES_BELOW, FOLDERS, START_UP_FILES, START_UP_FOLDERS};
 
@@ -33,29 +36,130 @@ impl Beginning {
     }
 }
 
-/// The texts that a source word may become in which a component is one of those names. What is an
-/// expansion in it stays one.
-pub(super) fn meant(source: &str, beginning: Beginning) -> Vec<String> {
-    if !source.contains(['*', '?', '[', '{', '(']) {
-        return Vec::new();
+/// The ways to read a source word with a pattern or braces in it. What is an expansion stays one.
+#[derive(Debug)]
+pub(super) struct Ways {
+    ways: Vec<Vec<Token>>,
+    beginning: Beginning,
+    is_crowded: bool,
+}
+
+/// Where patterns are looked for, and how much may still be looked at.
+#[derive(Debug)]
+pub(super) struct Places<'a> {
+    /// The folders in which the command may be.
+    pub(super) folders: &'a [PathBuf],
+    /// The person's home folder.
+    pub(super) home: Option<&'a Path>,
+    /// So many entries more are listed.
+    pub(super) left: usize,
+}
+
+impl Ways {
+    /// Reads a word; one without pattern and braces has no ways here.
+    pub(super) fn read(source: &str, beginning: Beginning) -> Self {
+        if !source.contains(['*', '?', '[', '{', '(']) {
+            return Self { ways: Vec::new(), beginning, is_crowded: false };
+        }
+        let chars = source.chars().collect();
+        let mut reader = Reader { chars, at: 0, steps: 0, is_crowded: false };
+        let ways = reader.sequence(0);
+        Self { ways, beginning, is_crowded: reader.is_crowded }
     }
-    let mut reader = Reader { chars: source.chars().collect(), at: 0, steps: 0, is_crowded: false };
-    let words = reader.sequence(0);
-    let mut found: Vec<String> =
-        words.iter().flat_map(|word| with_names(word, beginning)).take(MOST).collect();
-    if reader.is_crowded {
-        found.push(FOLDERS[0].0.to_owned());
+
+    /// The texts that it may become in which a component is one of the names that mean something.
+    pub(super) fn meant(&self) -> Vec<String> {
+        let named = self.ways.iter().flat_map(|way| with_names(way, self.beginning));
+        let mut found: Vec<String> = named.take(MOST).collect();
+        if self.is_crowded {
+            found.push(FOLDERS[0].0.to_owned());
+        }
+        found
     }
-    found
+
+    /// The texts that braces alone spell.
+    pub(super) fn spelled(&self) -> impl Iterator<Item = String> {
+        let is_plain = |way: &&Vec<Token>| way.iter().all(|it| matches!(it, Token::Char(_)));
+        self.ways.iter().filter(is_plain).map(|way| shown(way))
+    }
+
+    /// Whether it may be a program of this name.
+    pub(super) fn may_run(&self, name: &str) -> bool {
+        self.ways.iter().any(|way| {
+            let last = way.rsplit(|token| *token == Token::Char('/')).next().unwrap_or_default();
+            let says_something = last.iter().any(|token| matches!(token, Token::Char(_)));
+            says_something && fits(last, name, Beginning::Open)
+        })
+    }
+
+    /// What is there at the moment that its patterns fit.
+    pub(super) fn listed(&self, places: &mut Places<'_>) -> Vec<PathBuf> {
+        let is_pattern = |way: &&Vec<Token>| {
+            way.iter().any(|it| matches!(it, Token::One | Token::Many | Token::Rest))
+        };
+        let mut found = Vec::new();
+        for way in self.ways.iter().filter(is_pattern) {
+            let components: Vec<&[Token]> = way.split(|it| *it == Token::Char('/')).collect();
+            let Some((folders, passed)) = starts(components[0], places) else { continue };
+            for folder in folders {
+                self.list(folder, &components[passed..], places, &mut found);
+            }
+        }
+        found
+    }
+
+    fn list(
+        &self,
+        folder: PathBuf,
+        components: &[&[Token]],
+        places: &mut Places<'_>,
+        found: &mut Vec<PathBuf>,
+    ) {
+        let Some((component, rest)) = components.split_first() else { return found.push(folder) };
+        if component.iter().any(|token| matches!(token, Token::Expansion(_))) {
+            return;
+        }
+        if component.iter().all(|token| matches!(token, Token::Char(_))) {
+            return self.list(folder.join(shown(component)), rest, places, found);
+        }
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if places.left == 0 {
+                return;
+            }
+            places.left -= 1;
+            let name = entry.file_name();
+            let lower = name.to_string_lossy().to_lowercase();
+            let is_hidden = lower.starts_with('.') && self.beginning == Beginning::Spelled;
+            if (!is_hidden || component.first() == Some(&Token::Char('.')))
+                && fits(component, &lower, Beginning::Open)
+            {
+                self.list(folder.join(name), rest, places, found);
+            }
+        }
+    }
+}
+
+/// The folders in which a way begins, and how many of its components say so.
+fn starts(first: &[Token], places: &Places<'_>) -> Option<(Vec<PathBuf>, usize)> {
+    let home = || places.home.map(|home| (vec![home.to_owned()], 1));
+    match first {
+        [] => Some((vec![PathBuf::from("/")], 1)),
+        [Token::Char('~')] => home(),
+        [Token::Expansion(name)] if name == "$HOME" || name == "${HOME}" => home(),
+        [Token::Expansion(_)] => None,
+        _ => Some((places.folders.to_vec(), 0)),
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Token {
     Char(char),
-    /// `?` or `[…]`.
+    /// `?`.
     One,
     /// `*`, and what may be anything of a name.
     Many,
+    /// What is left of a name, whatever it says: a bracket in it is closed behind braces.
+    Rest,
     /// `$…`: in a name, nothing.
     Expansion(String),
 }
@@ -83,7 +187,11 @@ impl Reader {
             }
             let parts = match c {
                 '{' if depth < DEEPEST => self.braces(depth),
-                _ => vec![self.tokens(c)],
+                '[' => vec![self.bracket(depth)],
+                _ => {
+                    self.is_crowded |= c == '{';
+                    vec![self.tokens(c)]
+                }
             };
             if ways.len() * parts.len() > MOST {
                 self.is_crowded = true;
@@ -126,6 +234,25 @@ impl Reader {
         parts.into_iter().map(around).collect()
     }
 
+    /// Where a bracket ends depends on what is in it, and braces come first: up to the last one that
+    /// closes in what surely belongs together it is anything.
+    fn bracket(&mut self, depth: usize) -> Vec<Token> {
+        self.at += 1;
+        let rest = &self.chars[self.at..];
+        if !rest.contains(&']') {
+            return vec![Token::Char('[')];
+        }
+        let ends = |c: &char| *c == '/' || *c == '{' || (depth > 0 && (*c == ',' || *c == '}'));
+        let together = rest.iter().position(ends).unwrap_or(rest.len());
+        match rest[..together].iter().rposition(|c| *c == ']') {
+            Some(end) => {
+                self.at += end + 1;
+                vec![Token::Many]
+            }
+            None => vec![Token::Rest],
+        }
+    }
+
     fn tokens(&mut self, c: char) -> Vec<Token> {
         self.at += 1;
         let next = self.chars.get(self.at).copied();
@@ -149,13 +276,6 @@ impl Reader {
             }
             '*' => vec![Token::Many],
             '?' => vec![Token::One],
-            '[' => match self.chars[self.at..].iter().skip(1).position(|c| *c == ']') {
-                Some(end) => {
-                    self.at += end + 2;
-                    vec![Token::One]
-                }
-                None => vec![Token::Char('[')],
-            },
             '$' => vec![Token::Expansion(self.expansion(next))],
             '`' => vec![Token::Expansion(format!("`{}`", self.until('`')))],
             _ => vec![Token::Char(c)],
@@ -252,6 +372,7 @@ fn fits_from(tokens: &[&Token], name: &str) -> bool {
     let Some((token, rest)) = tokens.split_first() else { return name.is_empty() };
     let mut chars = name.chars();
     match token {
+        Token::Rest => true,
         Token::Many => {
             (0..=name.len()).any(|at| name.get(at..).is_some_and(|left| fits_from(rest, left)))
         }
@@ -268,7 +389,7 @@ fn shown(component: &[Token]) -> String {
         match token {
             Token::Char(c) => text.push(*c),
             Token::One => text.push('?'),
-            Token::Many => text.push('*'),
+            Token::Many | Token::Rest => text.push('*'),
             Token::Expansion(source) => text.push_str(source),
         }
         text
@@ -278,6 +399,10 @@ fn shown(component: &[Token]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn meant(source: &str, beginning: Beginning) -> Vec<String> {
+        Ways::read(source, beginning).meant()
+    }
 
     #[test]
     fn a_pattern_means_the_names_that_it_fits() {
@@ -299,6 +424,15 @@ mod tests {
             (".carg?/config.tom?", ".cargo/config.toml"),
             ("mise.tom?", "mise.toml"),
             (".@(slug)", ".slug"),
+            (".slu[[:lower:]]/x", ".slug/x"),
+            (".slu[!]x]", ".slug"),
+            (".slu[^]x]", ".slug"),
+            (".slu[[=g=]]", ".slug"),
+            (".slu[\\]g]", ".slug"),
+            (".slu[\"]\"g]", ".slug"),
+            (".sl[u{x,]}g", ".slug"),
+            ("{[a],.slug}/x", ".slug/x"),
+            ("{a,{b,{c,{d,{e,{f,{g,{.slug,h}}}}}}}}/x", ".slug"),
         ] {
             let meant = meant(source, Beginning::Spelled);
             assert!(meant.iter().any(|it| it == one_of_them), "{source}: {meant:?}");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::{Access, ContentHash, clean_path};
 
-use super::globs::{self, Beginning};
+use super::globs::{Beginning, Places, Ways};
 use super::paths::{ResolvedPath, Seen, Workspace, Zone};
 use super::pattern::MAX_DEPTH;
 use super::readonly;
@@ -17,6 +17,8 @@ use super::wrappers::base_name;
 
 /// More paths than this are not looked up on the disk: they are compared as they are written.
 const MAX_LOOKUPS: usize = 2048;
+/// More entries of folders than this are not compared with patterns.
+const MAX_LISTED: usize = 20_000;
 /// More folders than this that a command may be in are not followed.
 const MAX_FOLDERS: usize = 8;
 
@@ -70,6 +72,15 @@ pub struct CommandFiles {
     pub writes: Vec<ResolvedPath>,
     /// Arguments that may be paths.
     pub arguments: Vec<Argument>,
+    /// What patterns fit at the moment.
+    pub matches: Vec<Argument>,
+}
+
+impl CommandFiles {
+    /// Everything but redirections.
+    pub(super) fn named(&self) -> impl Iterator<Item = &Argument> {
+        self.arguments.iter().chain(&self.matches)
+    }
 }
 
 /// An argument, or a part of one, that may be a path.
@@ -158,10 +169,12 @@ impl ResolvedRun {
             analysis.commands.iter().flat_map(SimpleCommand::flatten).collect();
         let (folders, moves) = folders(&flat, &folder.real, workspace.home());
         let beginning = Beginning::of(command);
+        let places = Places { folders: &folders, home: workspace.home(), left: MAX_LISTED };
         let (left, crowded) = (MAX_LOOKUPS, false);
-        let mut lookup = Lookup { workspace, folders: &folders, beginning, seen, left, crowded };
+        let carried = &analysis.carried;
+        let mut lookup = Lookup { workspace, places, carried, beginning, seen, left, crowded };
         let files = flat.iter().map(|one| lookup.files(one)).collect();
-        let crowded = lookup.crowded;
+        let crowded = lookup.crowded || lookup.places.left == 0;
         Self { command: command.to_owned(), cwd: folder, analysis, files, moves, crowded }
     }
 
@@ -302,7 +315,9 @@ fn known_end(word: &Word) -> Option<PathBuf> {
 /// Looks up paths, up to a number.
 struct Lookup<'a> {
     workspace: &'a Workspace,
-    folders: &'a [PathBuf],
+    places: Places<'a>,
+    /// What a word that is not known may be.
+    carried: &'a [String],
     beginning: Beginning,
     seen: &'a mut Seen,
     left: usize,
@@ -316,13 +331,17 @@ impl Lookup<'_> {
         for redirect in &command.redirects {
             let Some(path) = spelled(&redirect.target, home) else {
                 // Where it leads is not known, but what takes orders has the same name everywhere.
-                let ends = known_end(&redirect.target).into_iter();
-                let ends: Vec<PathBuf> = ends.chain(self.meant(&redirect.target)).collect();
-                let found = ends.iter().flat_map(|end| self.everywhere(end)).collect();
+                let mut unclear = CommandFiles::default();
+                self.unclear(&redirect.target, &mut unclear);
+                let named: Vec<ResolvedPath> =
+                    unclear.named().map(|argument| argument.path.clone()).collect();
                 match redirect.direction {
-                    Direction::Read => files.reads.extend(protected(found)),
-                    Direction::Write => files.writes.extend(protected(found)),
+                    Direction::Read => files.reads.extend(protected(named)),
+                    Direction::Write => files.writes.extend(protected(named)),
                 }
+                files.arguments.extend(unclear.arguments);
+                files.matches.extend(unclear.matches);
+                self.carried(&redirect.target, &mut files);
                 continue;
             };
             let found = self.everywhere(&path);
@@ -343,28 +362,46 @@ impl Lookup<'_> {
                     }
                 }
                 None => {
-                    let path = spelled(word, home).or_else(|| known_end(word));
-                    for path in path.into_iter().chain(self.meant(word)) {
-                        self.argument(&path, &word.text, &mut files);
-                    }
+                    self.unclear(word, &mut files);
+                    self.carried(word, &mut files);
                 }
             }
         }
         files
     }
 
-    /// Places that take orders which a pattern or braces may stand for.
-    fn meant(&self, word: &Word) -> Vec<PathBuf> {
-        if word.known().is_some() {
-            return Vec::new();
+    /// What a word may name that is known only when it runs.
+    fn unclear(&mut self, word: &Word, files: &mut CommandFiles) {
+        let home = self.places.home;
+        let ways = Ways::read(&word.text, self.beginning);
+        let own = spelled(word, home).or_else(|| known_end(word));
+        if let Some(path) = own {
+            self.argument(&path, &word.text, files);
         }
-        let texts = globs::meant(&word.text, self.beginning).into_iter();
-        let paths = texts.filter_map(|text| {
+        for text in ways.meant().into_iter().chain(ways.spelled()) {
             let word = Word::dynamic(text);
             let plain = || (!has_expansion(&word.text)).then(|| PathBuf::from(&word.text));
-            spelled(&word, self.workspace.home()).or_else(|| known_end(&word)).or_else(plain)
-        });
-        paths.collect()
+            let path = spelled(&word, home).or_else(|| known_end(&word)).or_else(plain);
+            if let Some(path) = path {
+                self.argument(&path, &word.text, files);
+            }
+        }
+        for path in ways.listed(&mut self.places) {
+            let path = self.workspace.resolve_seen(&path, Path::new("/"), self.seen);
+            files.matches.push(Argument { text: word.text.clone(), path });
+        }
+    }
+
+    /// What variables hold, where a word has one in it.
+    fn carried(&mut self, word: &Word, files: &mut CommandFiles) {
+        if word.known().is_some() || !word.text.contains('$') {
+            return;
+        }
+        for text in self.carried {
+            for candidate in path_candidates(text) {
+                self.argument(Path::new(candidate), candidate, files);
+            }
+        }
     }
 
     fn argument(&mut self, path: &Path, text: &str, files: &mut CommandFiles) {
@@ -375,7 +412,8 @@ impl Lookup<'_> {
 
     /// The path from each folder that the command may be in.
     fn everywhere(&mut self, path: &Path) -> Vec<ResolvedPath> {
-        let folders = if path.is_absolute() { &self.folders[..1] } else { self.folders };
+        let all = self.places.folders;
+        let folders = if path.is_absolute() { &all[..1] } else { all };
         let deep = path.components().count() > MAX_DEPTH;
         let look = !deep && self.left >= folders.len();
         self.crowded |= !look;

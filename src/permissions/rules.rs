@@ -277,6 +277,11 @@ impl RuleSet {
         best
     }
 
+    /// The names of commands that rules give.
+    pub(super) fn names(&self, kind: RuleKind) -> impl Iterator<Item = &str> {
+        self.index.names(kind)
+    }
+
     /// The deny or ask rule on words that did not parse.
     pub(super) fn on_rough(&self, kind: RuleKind, words: &[Word]) -> Option<RuleSource> {
         let name = words.first().and_then(Word::known);

@@ -36,6 +36,8 @@ const MAX_PARENTHESES: usize = 10;
 const MAX_TWICE: usize = 8;
 /// How deep scripts inside scripts are followed.
 const MAX_DEPTH: usize = 8;
+/// As many values of variables are taken for a command's name.
+const MAX_CARRIED: usize = 64;
 /// Beyond this many openers the parser gets a thread with a stack of its own.
 const SHALLOW: usize = 6;
 const DEEP_STACK: usize = 64 * 1024 * 1024;
@@ -49,6 +51,8 @@ pub struct Analysis {
     pub commands: Vec<SimpleCommand>,
     /// Where something did not parse: words from each place where a command may begin.
     pub rough: Vec<RoughCommand>,
+    /// What variables may hold: where a word is not known, it may be any of these.
+    pub carried: Vec<String>,
 }
 
 /// How much can be said of a command.
@@ -148,6 +152,7 @@ fn analyse_at(command: &str, depth: usize) -> Analysis {
             kind: Kind::NotAnalysable { why },
             commands: Vec::new(),
             rough: rough_commands(command),
+            carried: Vec::new(),
         },
     }
 }
@@ -256,17 +261,20 @@ struct Walker {
     why: Option<String>,
     /// The texts of here-documents and here-strings.
     fed: Vec<String>,
+    /// What variables may hold.
+    carried: Vec<String>,
 }
 
 impl Walker {
     fn finish(mut self) -> Analysis {
         self.read_what_is_fed();
+        self.name_what_is_carried();
         let kind = match self.why {
             Some(why) => Kind::NotStatic { why },
             None if self.commands.is_empty() => Kind::NotStatic { why: "it is empty".into() },
             None => Kind::Static { canonical: self.canonical },
         };
-        Analysis { kind, commands: self.commands, rough: self.rough }
+        Analysis { kind, commands: self.commands, rough: self.rough, carried: self.carried }
     }
 
     /// Where a shell reads its script from somewhere, what this text feeds or prints may be it.
@@ -286,6 +294,27 @@ impl Walker {
             found.extend(values.flat_map(|(_, value)| rough_commands(&value.text)));
         }
         self.rough.extend(found);
+    }
+
+    /// Where a variable names the command, that may be what a variable holds.
+    fn name_what_is_carried(&mut self) {
+        let mut found = Vec::new();
+        for command in self.commands.iter().flat_map(SimpleCommand::flatten) {
+            let Some((name, arguments)) = command.words.split_first() else { continue };
+            if name.known().is_some() {
+                continue;
+            }
+            for text in self.carried.iter().take(MAX_CARRIED) {
+                let words = std::iter::once(Word::literal(text)).chain(arguments.iter().cloned());
+                found.push(RoughCommand::at_once(words.collect()));
+            }
+        }
+        self.rough.extend(found);
+    }
+
+    fn carry(&mut self, source: &str) {
+        let words = source.split_whitespace().map(|word| Word::read(word).text);
+        self.carried.extend(words);
     }
 
     /// The first thing that makes it not static is the one that is told.
@@ -378,7 +407,8 @@ impl Walker {
             CompoundCommand::Subshell(subshell) => self.list(&subshell.list),
             CompoundCommand::ForClause(clause) => {
                 for value in clause.values.iter().flatten() {
-                    self.word(&value.value);
+                    let word = self.word(&value.value);
+                    self.carried.push(word.text);
                 }
                 self.list(&clause.body.list);
             }
@@ -486,12 +516,15 @@ impl Walker {
             (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Scalar(_))
                 if !assignment.append =>
             {
-                (name.clone(), self.word(value))
+                let word = self.word(value);
+                self.carried.push(word.text.clone());
+                (name.clone(), word)
             }
             (ast::AssignmentName::VariableName(name), _)
             | (ast::AssignmentName::ArrayElementName(name, _), _) => {
                 self.not_static("it changes an array or appends to a variable");
                 self.nested_in(source);
+                self.carry(value.trim_matches(['(', ')']));
                 (name.clone(), Word::dynamic(value))
             }
         }
@@ -504,6 +537,10 @@ impl Walker {
         if !word.is_literal() {
             self.not_static(format!("`{source}` is known only when it runs"));
             self.nested_in(source);
+            if source.contains("${") {
+                // What stands in for an unset variable.
+                self.carry(&without_variables(source));
+            }
         }
         word
     }
@@ -529,6 +566,7 @@ impl Walker {
         let nested = analyse_at(script, self.depth + 1);
         self.commands.extend(nested.commands);
         self.rough.extend(nested.rough);
+        self.carried.extend(nested.carried);
     }
 
     fn process_substitution(&mut self, script: &ast::SubshellCommand) {
@@ -571,6 +609,7 @@ impl Walker {
             IoRedirect::HereString(_, word) => {
                 self.not_static("it holds a here-string");
                 let word = self.word(&word.value);
+                self.carry(&word.text);
                 self.fed.push(word.text);
                 None
             }
@@ -661,11 +700,13 @@ impl Walker {
                 });
                 let commands = commands.collect();
                 self.rough.extend(inner.rough);
+                self.carried.extend(inner.carried);
                 Inner::Known(commands)
             }
             Runs::Script(script) => {
                 let nested = analyse_at(&script, self.depth + 1);
                 self.rough.extend(nested.rough);
+                self.carried.extend(nested.carried);
                 match nested.kind {
                     Kind::Static { .. } => Inner::Known(nested.commands),
                     Kind::NotStatic { .. } | Kind::NotAnalysable { .. } => {

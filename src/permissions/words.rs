@@ -87,6 +87,11 @@ impl RoughCommand {
         Self { starts: (1..words.len()).collect(), words }
     }
 
+    /// Words that are a command from the first one on.
+    pub fn at_once(words: Vec<Word>) -> Self {
+        Self { words, starts: vec![0] }
+    }
+
     /// The words from each place where a command may begin.
     pub fn candidates(&self) -> impl Iterator<Item = &[Word]> {
         self.starts.iter().map(|start| {
