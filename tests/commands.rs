@@ -228,6 +228,23 @@ fn sessions_import_takes_chat_messages_over_once() {
 }
 
 #[test]
+fn sessions_import_keeps_images() {
+    const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9\
+                       awAAAABJRU5ErkJggg==";
+    let desk = Desk::new();
+    let address = format!("data:image/png;base64,{DOT}");
+    let content = json!([
+        {"type": "text", "text": "a dot"}, {"type": "image_url", "image_url": {"url": address}},
+    ]);
+    desk.write("chat.jsonl", &format!("{}\n", json!({"role": "user", "content": content})));
+    let told = desk.run(&["sessions", "import", "chat.jsonl", "--json"]).exits(0).json();
+    assert_eq!(told[0]["left_out"], 0);
+    let id = told[0]["session_id"].as_str().unwrap();
+    let page = desk.run(&["sessions", "export", id, "--format", "html"]).exits(0).out;
+    assert!(page.contains(&address) && page.contains("[Image 1 image 1×1]"), "{page}");
+}
+
+#[test]
 fn names_that_are_no_text_are_told_as_far_as_they_are() {
     let (desk, id) = with_a_session();
     let name = |name: &[u8]| OsString::from_vec(name.to_vec());

@@ -52,7 +52,7 @@ pub use filter::{Facts, Filter, date};
 pub use fold::{CompactionStage, Conversation, compaction_for};
 pub use folds::{KindFolds, PaneName, SessionFolds};
 pub use history::{History, HistoryPage, Prompt};
-pub use import::{ImportError, Imported, ImportedFile, Importing, SourceKind};
+pub use import::{FitImage, ImportError, Imported, ImportedFile, Importing, SourceKind};
 pub use keep::{Freed, Keeping, Kept, Packed, Size, Will};
 pub use lock::Holder;
 pub use log::{LogError, LogHandle};

@@ -11,6 +11,7 @@ use tempfile::NamedTempFile;
 use crate::cli::{Exit, ExportAs, SessionsExport, SessionsImport};
 use crate::domain::sanitize::sanitize;
 use crate::launch::print;
+use crate::platform::image::{self, Fit};
 use crate::session::{ExportForm, Imported, ImportedFile, Importing, Secrets, Store};
 
 /// Prints a session or writes it into a file, and says how many secrets were taken out.
@@ -86,9 +87,16 @@ pub(super) fn import(
 ) -> anyhow::Result<Exit> {
     let importing = if what.dry_run { Importing::Tried } else { Importing::Done };
     let here = std::env::current_dir().context("cannot tell the current folder")?;
+    let fit = |bytes: Vec<u8>| match image::fit("image", bytes) {
+        Ok(Fit { image, bytes }) => Some((image, bytes)),
+        Err(error) => {
+            tracing::debug!(%error, "an image is left out");
+            None
+        }
+    };
     let (mut told, mut exit) = (Vec::new(), Exit::Answered);
     for path in &what.paths {
-        for ImportedFile { path, outcome } in store.import(path, &here, importing) {
+        for ImportedFile { path, outcome } in store.import(path, &here, &fit, importing) {
             let name = path.display().to_string();
             let name = sanitize(&name);
             match outcome {

@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::domain::{Block, CallId, EntryId, Message, Role, SessionId, ToolStatus, TurnId, Usage};
 use crate::session::{Entry, MessageEntry, Record, ResultInfo, SessionHeader};
 
+use super::images::Images;
 use super::recognise::Source;
 use super::{SourceKind, Tally};
 
@@ -42,6 +43,7 @@ struct Pending {
 /// Takes what was said, in order, and hands on records.
 pub(super) struct Builder<'a> {
     pub(super) known: Known,
+    pub(super) images: &'a Images<'a>,
     sink: &'a mut dyn FnMut(&Record) -> io::Result<()>,
     at: Option<DateTime<Utc>>,
     turn: TurnId,
@@ -102,10 +104,15 @@ impl Known {
 }
 
 impl<'a> Builder<'a> {
-    pub(super) fn new(known: Known, sink: &'a mut dyn FnMut(&Record) -> io::Result<()>) -> Self {
+    pub(super) fn new(
+        known: Known,
+        images: &'a Images<'a>,
+        sink: &'a mut dyn FnMut(&Record) -> io::Result<()>,
+    ) -> Self {
         Self {
             at: known.created,
             known,
+            images,
             sink,
             turn: TurnId(0),
             records: 1,

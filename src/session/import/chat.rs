@@ -41,6 +41,7 @@ pub(super) fn message(builder: &mut Builder<'_>, value: &Value) -> io::Result<()
         Some("tool") => {
             let call = value["tool_call_id"].as_str().unwrap_or_default();
             let is_error = value["is_error"].as_bool().unwrap_or(false);
+            leave_out_images(builder, &value["content"]);
             builder.result(call, text_of(&value["content"]), is_error)
         }
         // slug has a prompt of its own.
@@ -52,23 +53,43 @@ pub(super) fn message(builder: &mut Builder<'_>, value: &Value) -> io::Result<()
     }
 }
 
-/// Something of the person's: text, and results of calls.
+/// Something of the person's: text, images, and results of calls.
 pub(super) fn user(builder: &mut Builder<'_>, content: &Value) -> io::Result<()> {
-    let mut said = Vec::new();
+    let (mut said, mut shown) = (Vec::new(), Vec::new());
     for part in parts(content) {
         match part["type"].as_str() {
             Some("tool_result") => {
                 let call = part["tool_use_id"].as_str().unwrap_or_default();
                 let is_error = part["is_error"].as_bool().unwrap_or(false);
                 builder.result(call, text_of(&part["content"]), is_error)?;
+                leave_out_images(builder, &part["content"]);
             }
+            Some("image" | "image_url" | "input_image") => match builder.images.take(&part)? {
+                Some(image) => {
+                    // The text names it, as in what is typed here.
+                    let text = format!("[Image {} {image}]", shown.len() + 1);
+                    said.push(Block::Text { text });
+                    shown.push(Block::Image(image));
+                }
+                None => builder.leave_out(),
+            },
             Some("text" | "input_text") => said.extend(text(&part["text"])),
             // What slug had put beside the words: it was true then.
             Some("context") => {}
             Some(_) | None => builder.leave_out(),
         }
     }
+    said.extend(shown);
     builder.user(said)
+}
+
+/// The results of calls are texts here.
+fn leave_out_images(builder: &mut Builder<'_>, content: &Value) {
+    for part in content.as_array().into_iter().flatten() {
+        if matches!(part["type"].as_str(), Some("image" | "image_url" | "input_image")) {
+            builder.leave_out();
+        }
+    }
 }
 
 fn assistant(builder: &mut Builder<'_>, value: &Value) -> io::Result<()> {

@@ -10,6 +10,7 @@ mod builder;
 mod chat;
 mod claude_code;
 mod codex;
+mod images;
 mod lines;
 mod recognise;
 
@@ -29,8 +30,11 @@ use super::store::failed;
 use super::{Record, Store, StoreError};
 
 use builder::{Builder, Known};
+use images::Images;
 use lines::Lines;
 use recognise::Source;
+
+pub use images::FitImage;
 
 /// Whether anything is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,9 +109,15 @@ impl SourceKind {
 impl Store {
     /// Takes over a file, a folder that is one session, or all sessions below a folder. A session
     /// that says nothing of its folder is given `here`.
-    pub fn import(&self, path: &Path, here: &Path, importing: Importing) -> Vec<ImportedFile> {
+    pub fn import(
+        &self,
+        path: &Path,
+        here: &Path,
+        fit: FitImage<'_>,
+        importing: Importing,
+    ) -> Vec<ImportedFile> {
         let one = |path: PathBuf| {
-            let outcome = self.import_one(&path, here, importing);
+            let outcome = self.import_one(&path, here, fit, importing);
             ImportedFile { path, outcome }
         };
         if !path.is_dir() || recognise::is_session_folder(path) {
@@ -130,6 +140,7 @@ impl Store {
         &self,
         path: &Path,
         here: &Path,
+        fit: FitImage<'_>,
         importing: Importing,
     ) -> Result<Imported, ImportError> {
         let source = recognise::source(path).map_err(failed("read", path))?;
@@ -137,8 +148,14 @@ impl Store {
         if let Source::Slug { file, session } = &source {
             return self.copy(file, *session, importing);
         }
-        let (known, tally) =
-            read(&source, Known::default(), &mut |_| Ok(())).map_err(failed("read", path))?;
+        // They are kept before the log names them.
+        let kept_in = match importing {
+            Importing::Tried => None,
+            Importing::Done => Some(self.blobs()),
+        };
+        let images = Images::new(fit, kept_in);
+        let (known, tally) = read(&source, Known::default(), &images, &mut |_| Ok(()))
+            .map_err(failed("read", path))?;
         if tally.messages == 0 {
             return Err(ImportError::Empty);
         }
@@ -158,7 +175,7 @@ impl Store {
                 let mut out = BufWriter::new(&mut *file);
                 let mut last = None;
                 out.write_all(&known.first_line(kind)?)?;
-                read(&source, known.clone(), &mut |record| {
+                read(&source, known.clone(), &images, &mut |record| {
                     last = last.max(Some(record.timestamp));
                     write_line(&mut out, record)
                 })?;
@@ -229,9 +246,10 @@ struct Tally {
 fn read(
     source: &Source,
     known: Known,
+    images: &Images<'_>,
     sink: &mut dyn FnMut(&Record) -> io::Result<()>,
 ) -> io::Result<(Known, Tally)> {
-    let mut builder = Builder::new(known, sink);
+    let mut builder = Builder::new(known, images, sink);
     match source {
         // Copied as it is.
         Source::Slug { .. } => {}

@@ -2,10 +2,12 @@
 
 use std::fs;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::domain::{Block, ContentHash, Role};
+use crate::domain::{Block, ContentHash, Image, MediaType, Role, Typed};
 use crate::session::samples::{Home, header, home, lines, record, user};
 use crate::session::{Entry, Loaded, MessageEntry};
 
@@ -20,7 +22,7 @@ impl Home {
     }
 
     fn import(&self, path: &Path) -> Result<Imported, ImportError> {
-        let mut found = self.store.import(path, Path::new("/here"), Importing::Done);
+        let mut found = self.store.import(path, Path::new("/here"), &fit, Importing::Done);
         assert_eq!(found.len(), 1);
         found.remove(0).outcome
     }
@@ -31,6 +33,13 @@ impl Home {
         let imported = self.import(&self.file("session.jsonl", text)).unwrap();
         (imported, self.store.read(imported.session).unwrap())
     }
+}
+
+/// Takes what begins as a PNG, and makes it smaller.
+fn fit(mut bytes: Vec<u8>) -> Option<(Image, Vec<u8>)> {
+    let kind = MediaType::of(&bytes)?;
+    bytes.truncate(9);
+    Some((Image::new("image", kind, (3, 2), &bytes), bytes))
 }
 
 fn said(loaded: &Loaded) -> Vec<&MessageEntry> {
@@ -56,7 +65,8 @@ fn told(loaded: &Loaded) -> Vec<String> {
         Block::ToolResult { tool_use_id, content, is_error } => {
             format!("{tool_use_id}={content}{}", if *is_error { "!" } else { "" })
         }
-        Block::Context { .. } | Block::Image(_) | Block::Sealed { .. } => "?".into(),
+        Block::Image(image) => image.hash.as_str()[..4].into(),
+        Block::Context { .. } | Block::Sealed { .. } => "?".into(),
     };
     let line = |said: &&MessageEntry| {
         let who = match said.role {
@@ -254,7 +264,7 @@ fn a_log_of_slugs_is_copied_byte_by_byte_and_once() {
 fn what_is_there_already_is_not_taken_over_twice_and_a_trial_writes_nothing() {
     let home = home();
     let file = home.file("a.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\nnot json\n");
-    let tried = home.store.import(&file, Path::new("/here"), Importing::Tried);
+    let tried = home.store.import(&file, Path::new("/here"), &fit, Importing::Tried);
     let tried = *tried[0].outcome.as_ref().unwrap();
     assert!(home.store.list().unwrap().is_empty());
     assert_eq!(home.import(&file).unwrap(), tried);
@@ -271,7 +281,7 @@ fn a_folder_is_looked_through_and_what_is_no_session_is_passed_over() {
     home.file("x/package.json", "{}");
     home.file("x/notes.jsonl", "[1]\n");
     let there = home.dir.path().join("there");
-    let found = home.store.import(&there, Path::new("/here"), Importing::Done);
+    let found = home.store.import(&there, Path::new("/here"), &fit, Importing::Done);
     assert_eq!(found.iter().filter(|file| file.outcome.is_ok()).count(), 2);
     assert_eq!(found.len(), 2);
 }
@@ -367,13 +377,70 @@ fn packed_logs_of_another_slug_are_taken_over() {
     // In the middle of packing both are there.
     let plain = packed(&two.0);
     fs::write(&two.0, plain).unwrap();
-    let found = home.store.import(one.0.parent().unwrap(), Path::new("/here"), Importing::Done);
+    let found =
+        home.store.import(one.0.parent().unwrap(), Path::new("/here"), &fit, Importing::Done);
     let outcomes: Vec<_> = found.iter().map(|it| it.outcome.as_ref().unwrap().session).collect();
     assert_eq!(outcomes.len(), 3, "{found:?}");
     for (_, session, records) in [one, two, three] {
         assert!(outcomes.contains(&session));
         assert_eq!(home.store.read(session).unwrap().records, records);
     }
+}
+
+#[test]
+fn images_are_kept_as_those_of_ones_own() {
+    let png = b"\x89PNG\r\n\x1a\nsome more";
+    let data = STANDARD.encode(png);
+    let address = format!("data:image/png;base64,{data}");
+    let anthropic = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}});
+    let text = json!({"type": "text", "text": "what is this?"});
+    let claude_code = |content: Value| json!({"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "content": content}});
+    let codex = |content: Value| {
+        let message = json!({"type": "message", "role": "user", "content": content});
+        json!({"type": "response_item", "payload": message})
+    };
+    let kept = ContentHash::of(&png[..9]);
+    let hash = &kept.as_str()[..4];
+    for line in [
+        json!({"role": "user", "content": [text, anthropic]}),
+        json!({"role": "user", "content": [text, {"type": "image_url", "image_url": {"url": address}}]}),
+        claude_code(json!([text, anthropic])),
+        codex(json!([
+            {"type": "input_text", "text": "what is this?"}, {"type": "input_image", "image_url": address}
+        ])),
+    ] {
+        let home = home();
+        let (imported, loaded) = home.imported(std::slice::from_ref(&line));
+        let expected = format!("> what is this? | [Image 1 image 3×2] | {hash}");
+        assert_eq!((told(&loaded), imported.left_out), (vec![expected], 0), "{line}");
+        assert_eq!(home.store.blobs().get(&kept).unwrap().unwrap(), &png[..9]);
+        let typed = Typed::from_blocks(&said(&loaded)[0].content);
+        assert_eq!(typed.images.len(), 1, "it comes back into the input");
+    }
+}
+
+#[test]
+fn what_is_no_image_here_is_counted_and_a_trial_keeps_nothing() {
+    let home = home();
+    let png = STANDARD.encode(b"\x89PNG\r\n\x1a\nx");
+    let image = |data: &str| json!({"type": "image", "source": {"type": "base64", "data": data}});
+    let call = json!({"type": "tool_use", "id": "t1", "name": "Read", "input": {}});
+    let result = json!({"type": "tool_result", "tool_use_id": "t1", "content": [image(&png)]});
+    let lines = [
+        json!({"role": "user", "content": [
+            {"type": "text", "text": "look"}, image("no base64!"), image(&STANDARD.encode("a text")),
+            {"type": "image_url", "image_url": {"url": "https://elsewhere/a.png"}}, image(&png), image(&png)]}),
+        json!({"role": "assistant", "content": [call]}),
+        json!({"role": "user", "content": [result]}),
+    ];
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let file = home.file("a.jsonl", text);
+    let tried = home.store.import(&file, Path::new("/here"), &fit, Importing::Tried);
+    assert!(!home.dir.path().join("blobs").exists());
+    let imported = home.import(&file).unwrap();
+    assert_eq!(*tried[0].outcome.as_ref().unwrap(), imported);
+    assert_eq!((imported.messages, imported.left_out), (3, 4));
+    assert_eq!(home.store.blobs().all().unwrap().len(), 1, "the same one is kept once");
 }
 
 #[test]
