@@ -6,8 +6,9 @@
 //! told which they are for.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobBuilder, GlobMatcher};
 
 use super::paths::{ResolvedPath, Workspace};
 use super::shell::{SimpleCommand, Word};
@@ -16,6 +17,9 @@ use super::wrappers::{base_name, has_subcommands};
 
 /// Deeper paths than this are no one's.
 pub const MAX_DEPTH: usize = 128;
+
+/// What a longer pattern compiles to may be too large for memory.
+const MAX_GLOB: usize = 4096;
 
 /// What a match is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +79,9 @@ pub struct PathPattern {
 #[derive(Debug, Clone)]
 struct Matcher {
     start: String,
-    glob: GlobMatcher,
+    glob: Glob,
+    /// Made for the first path that begins so: most rules never see one.
+    compiled: OnceLock<GlobMatcher>,
 }
 
 impl BashPattern {
@@ -412,7 +418,7 @@ impl PathPattern {
     pub(super) fn starts(&self) -> impl Iterator<Item = PathBuf> {
         self.matchers.iter().map(|matcher| {
             let start = Path::new(&matcher.start);
-            match matcher.start == matcher.glob.glob().glob() {
+            match matcher.start == matcher.glob.glob() {
                 true => start.to_owned(),
                 // The last name may go on in a wildcard.
                 false if matcher.start.ends_with('/') => start.to_owned(),
@@ -430,11 +436,13 @@ impl PathPattern {
 impl Matcher {
     fn new(glob: &str) -> Result<Self, String> {
         let end = glob.find(['*', '?', '[', '{', '\\']).unwrap_or(glob.len());
-        Ok(Self { start: glob[..end].to_owned(), glob: compile(glob)? })
+        let start = glob[..end].to_owned();
+        Ok(Self { start, glob: parse_glob(glob)?, compiled: OnceLock::new() })
     }
 
     fn fits(&self, path: &Path) -> bool {
-        self.may_fit(path) && self.glob.is_match(path)
+        let compiled = || self.compiled.get_or_init(|| self.glob.compile_matcher());
+        self.may_fit(path) && compiled().is_match(path)
     }
 
     /// Whether it fits a path or a folder above it. Of an absurdly deep path only the folders at its
@@ -491,12 +499,14 @@ fn join_glob(base: &Path, pattern: &str) -> Result<String, String> {
     Ok(if pattern.is_empty() { base } else { format!("{base}/{pattern}") })
 }
 
-fn compile(glob: &str) -> Result<GlobMatcher, String> {
+fn parse_glob(glob: &str) -> Result<Glob, String> {
+    if glob.len() > MAX_GLOB {
+        return Err(format!("the pattern is longer than {MAX_GLOB} bytes"));
+    }
     GlobBuilder::new(glob)
         .literal_separator(true)
         .backslash_escape(true)
         .build()
-        .map(|glob| glob.compile_matcher())
         .map_err(|error| error.kind().to_string())
 }
 

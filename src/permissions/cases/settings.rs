@@ -35,6 +35,19 @@ fn bad_rules_are_warnings_and_spoil_nothing() {
 }
 
 #[test]
+fn a_pattern_of_absurd_length_is_no_rule_and_none_below_fails_later() {
+    let scene = scene();
+    let check = |length: usize| {
+        let rule = format!("Read(/{})", "?{a,[b-y]}*".repeat(length));
+        RuleSet::check(&rule, RuleKind::Deny, &scene.workspace).map(|()| rule)
+    };
+    assert!(check(1_000).unwrap_err().to_string().contains("longer than"));
+    let mut rules = RuleSet::new();
+    rules.add_session(RuleKind::Deny, &check(350).unwrap(), &scene.workspace).unwrap();
+    assert!(!rules.hides(Path::new("/elsewhere")));
+}
+
+#[test]
 fn settings_are_read_in_order_and_the_projects_only_when_trusted() {
     let scene = scene();
     let root = scene.workspace.root().to_owned();
