@@ -178,9 +178,24 @@ impl Store {
 
     /// The session of this working folder that was used last.
     pub fn newest_in(&self, folder: &Path) -> Result<Option<SessionId>, StoreError> {
-        // A file's own time is that of whatever was done to it last.
-        let is_here = |meta: &Meta| meta.working_directory == folder;
-        Ok(self.list()?.into_iter().find(is_here).map(|meta| meta.session_id))
+        let mut logs = self.names()?.logs;
+        logs.sort_by_key(|log| std::cmp::Reverse((log.modified, log.session)));
+        let mut newest: Option<Meta> = None;
+        for log in logs {
+            // Whatever else was done to a file, it was not used after its own time.
+            let used = newest.as_ref().map(|meta| meta.last_used_at);
+            if used.is_some_and(|used| SystemTime::from(used) >= log.modified) {
+                break;
+            }
+            match self.meta(&log) {
+                Ok(meta) if meta.working_directory == folder && used < Some(meta.last_used_at) => {
+                    newest = Some(meta);
+                }
+                Ok(_) => {}
+                Err(error) => tracing::warn!(session = %log.session, %error, "passed over"),
+            }
+        }
+        Ok(newest.map(|meta| meta.session_id))
     }
 
     /// The session whose id begins with `prefix`.

@@ -230,10 +230,9 @@ async fn the_newest_session_of_a_folder() {
     let newer = home.session_in("/work", &["two"]).await;
     home.session_in("/other", &["three"]).await;
     // The older one was copied or unpacked since.
-    let times = [(older, 2_000), (newer, 1_000)];
-    for (session, seconds) in times {
+    for (session, seconds) in [(older, 2_000), (newer, 1_000)] {
         let log = File::options().append(true).open(home.store.paths(session).log()).unwrap();
-        let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+        let time = SystemTime::now() + std::time::Duration::from_secs(seconds);
         log.set_modified(time).unwrap();
     }
     assert_eq!(home.store.newest_in(Path::new("/work")).unwrap(), Some(newer));
