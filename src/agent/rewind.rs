@@ -77,16 +77,17 @@ impl Agent {
 
     async fn go(&mut self, shown: &Arc<RewindPlan>, what: Rewound) -> Result<(), String> {
         let records = self.rewind_ground().await?;
-        let (blobs, to) = (self.setup.blobs.clone(), shown.to);
-        let prepared = blocking(move || prepare(&records, to, what, &blobs)).await;
-        let prepared = prepared.map_err(|error| error.to_string())??;
-        if what.has_files() && !prepared.plan.files.does_as(&shown.files) {
-            self.events.tell(Event::RewindPlanned(Ok(Arc::new(prepared.plan)))).await;
-            let text = "The files have changed since: look again at what would happen.";
-            self.events.notice(NoticeLevel::Warning, text).await;
-            return Ok(());
-        }
-        let Prepared { plan, rewind, writes } = prepared;
+        let (blobs, shown) = (self.setup.blobs.clone(), shown.clone());
+        let prepared = blocking(move || prepare(&records, &shown, what, &blobs)).await;
+        let (plan, rewind, writes) = match prepared.map_err(|error| error.to_string())?? {
+            Prepared::AsShown { plan, rewind, writes } => (plan, rewind, writes),
+            Prepared::Otherwise(plan) => {
+                self.events.tell(Event::RewindPlanned(Ok(Arc::new(plan)))).await;
+                let text = "The files have changed since: look again at what would happen.";
+                self.events.notice(NoticeLevel::Warning, text).await;
+                return Ok(());
+            }
+        };
         let header = self.header(self.open.id);
         let journal = self.open.journal(&self.setup.store, &self.events, header);
         let journal = journal.map_err(|error| error.to_string())?;
@@ -180,11 +181,12 @@ pub(super) fn tells_of_rewind(block: &Block) -> bool {
     matches!(block, Block::Context { name, .. } if name == CONTEXT)
 }
 
-/// A plan on its way: everything that would be lost is kept.
-struct Prepared {
-    plan: RewindPlan,
-    rewind: Rewind,
-    writes: Vec<Write>,
+/// A plan on its way.
+enum Prepared {
+    /// It is still the one that was shown, and everything that would be lost is kept.
+    AsShown { plan: RewindPlan, rewind: Rewind, writes: Vec<Write> },
+    /// The files have changed since, and this would happen now.
+    Otherwise(RewindPlan),
 }
 
 /// A file that is about to be written.
@@ -251,7 +253,7 @@ fn plan(records: &[Record], to: RewindTo, world: &dyn World) -> Result<RewindPla
     };
     let before = records[at].id;
     let files = undo::back(records, at, world);
-    let offers = match files.touched().next().is_some() {
+    let offers = match files.touched().next().is_some() || files.has_questions() {
         true => vec![Rewound::Both, Rewound::Files, Rewound::Conversation],
         false => vec![Rewound::Conversation],
     };
@@ -319,15 +321,20 @@ fn outlook_after(records: &[Record], rewind: &Rewind) -> (u64, Option<String>) {
     Meta::outlook(records, &Rewinds::of_parts(records, &[mark]))
 }
 
-/// Plans it, and keeps what would be overwritten.
+/// Plans it again, and keeps what would be overwritten.
 fn prepare(
     records: &[Record],
-    to: RewindTo,
+    shown: &RewindPlan,
     what: Rewound,
     blobs: &Blobs,
 ) -> Result<Prepared, String> {
-    let plan = plan(records, to, &Disk(blobs))?;
-    let redoes = match to {
+    let now = plan(records, shown.to, &Disk(blobs))?;
+    let mut plan = now.clone();
+    plan.files.turn_as(&shown.files);
+    if what.has_files() && !plan.files.does_as(&shown.files) {
+        return Ok(Prepared::Otherwise(now));
+    }
+    let redoes = match shown.to {
         RewindTo::Again => Rewinds::of(records).redoable().map(|at| records[at].id),
         RewindTo::Last | RewindTo::Before(_) => None,
     };
@@ -343,7 +350,7 @@ fn prepare(
         rewind.left = plan.files.left().map(|file| file.path.clone()).collect();
     }
     (rewind.messages, rewind.summary) = outlook_after(records, &rewind);
-    Ok(Prepared { plan, rewind, writes })
+    Ok(Prepared::AsShown { plan, rewind, writes })
 }
 
 fn write(file: &PlannedFile, blobs: &Blobs) -> Result<Write, String> {

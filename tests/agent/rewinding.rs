@@ -375,3 +375,35 @@ async fn a_place_that_the_log_cannot_name_is_not_covered() {
     assert_eq!(plan.files.not_covered.iter().map(why).collect::<Vec<_>>(), [Some(Why::Name)]);
     rig.close().await;
 }
+
+#[tokio::test]
+async fn a_file_that_the_person_has_changed_goes_back_by_their_word_and_comes_again() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = worked(&scene).await;
+    scene.put("b", "mine");
+    let mut plan = Arc::unwrap_or_clone(rig.plan(RewindTo::Last).await.unwrap());
+    for file in &mut plan.files.files {
+        file.turn();
+    }
+    rig.tell(Command::Rewind { plan: Arc::new(plan), what: Rewound::Both }).await;
+    rig.until("return", |event| matches!(event, Event::Rewound { .. })).await;
+    assert_eq!(files(&scene), are([Some("one\n"), None, Some("old\n")]));
+    rig.go(RewindTo::Again, Rewound::Both).await;
+    assert_eq!(files(&scene), are([Some("two\n"), Some("mine"), None]));
+    rig.close().await;
+}
+
+#[tokio::test]
+async fn an_answer_is_for_the_version_that_was_shown() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = worked(&scene).await;
+    scene.put("a", "mine\n");
+    let mut plan = Arc::unwrap_or_clone(rig.plan(RewindTo::Last).await.unwrap());
+    plan.files.files.iter_mut().for_each(|file| file.turn());
+    scene.put("a", "mine, and more\n");
+    rig.tell(Command::Rewind { plan: Arc::new(plan), what: Rewound::Both }).await;
+    let anew = rig.planned().await.unwrap();
+    assert!(anew.files.has_questions() && !anew.files.files.iter().any(|file| file.is_turned()));
+    assert_eq!(scene.read("a"), "mine, and more\n");
+    rig.close().await;
+}

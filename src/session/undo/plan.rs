@@ -53,6 +53,18 @@ pub struct PlannedFile {
     pub act: Act,
     /// Lines that come and lines that go, where there are lines.
     pub lines: Option<(usize, usize)>,
+    /// Of a file that the person has changed so that it is left: what can be done as well.
+    pub instead: Option<Instead>,
+}
+
+/// What is done where the person says so: the file becomes what it was. What it is now is kept like
+/// everything that is overwritten, so that going forth brings it back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instead {
+    /// What it comes to.
+    pub act: Act,
+    /// Lines that come and lines that go, where there are lines.
+    pub lines: Option<(usize, usize)>,
 }
 
 /// What is to be done to a file.
@@ -96,6 +108,21 @@ pub enum Left {
     Other(String),
 }
 
+impl PlannedFile {
+    /// Takes the other of the two things that can be done, where there are two.
+    pub fn turn(&mut self) {
+        if let Some(instead) = &mut self.instead {
+            std::mem::swap(&mut self.act, &mut instead.act);
+            std::mem::swap(&mut self.lines, &mut instead.lines);
+        }
+    }
+
+    /// Whether it becomes what it was by the person's word.
+    pub fn is_turned(&self) -> bool {
+        matches!(&self.instead, Some(Instead { act: Act::Leave(_), .. }))
+    }
+}
+
 impl FilesPlan {
     /// The files that would be written or removed.
     pub fn touched(&self) -> impl Iterator<Item = &PlannedFile> {
@@ -105,6 +132,21 @@ impl FilesPlan {
     /// The files that are left as they are, though they should not.
     pub fn left(&self) -> impl Iterator<Item = &PlannedFile> {
         self.files.iter().filter(|file| matches!(file.act, Act::Leave(_)))
+    }
+
+    /// Whether the person can say what becomes of a file.
+    pub fn has_questions(&self) -> bool {
+        self.files.iter().any(|file| file.instead.is_some())
+    }
+
+    /// Turns the files that the person has turned in another plan.
+    pub fn turn_as(&mut self, other: &Self) {
+        let turned = |path: &Path| other.files.iter().any(|it| it.path == path && it.is_turned());
+        for file in &mut self.files {
+            if file.is_turned() != turned(&file.path) {
+                file.turn();
+            }
+        }
     }
 
     /// Whether the same is done to the same files. How many lines that are is looked for so long and
@@ -198,7 +240,7 @@ impl History<'_> {
             Seen::There(image, bytes) => (Some(image), bytes),
             Seen::Other(what) => {
                 let act = Act::Leave(Left::Other(what));
-                return PlannedFile { path, now: None, by, act, lines: None };
+                return PlannedFile { path, now: None, by, act, lines: None, instead: None };
             }
         };
         if let Some(intended) = self.intended.take()
@@ -220,14 +262,34 @@ impl History<'_> {
                     None => Act::Leave(Left::Lost),
                 }
             }
+            // However it came to be so.
+            Err(_) if self.was() == Some(now.clone()) => Act::Nothing,
             Err(left) => Act::Leave(left),
         };
-        let lines = match &act {
-            Act::Put(put) if put.image.kind == FileKind::File => counted(&bytes, &put.bytes),
-            Act::Remove => counted(&bytes, b""),
-            Act::Nothing | Act::Put(_) | Act::Leave(_) => None,
+        let lines = lines_of(&act, &bytes);
+        let instead = match &act {
+            Act::Leave(_) => self.instead(&bytes, world),
+            Act::Nothing | Act::Put(_) | Act::Remove => None,
         };
-        PlannedFile { path, now, by, act, lines }
+        PlannedFile { path, now, by, act, lines, instead }
+    }
+
+    /// What it was before the first change.
+    fn was(&self) -> Option<Option<Image>> {
+        self.changes.first().map(|change| change.image_before())
+    }
+
+    /// To make it what it was, where that is kept.
+    fn instead(&self, now: &[u8], world: &dyn World) -> Option<Instead> {
+        let act = match self.was()? {
+            None => Act::Remove,
+            Some(image) => {
+                let bytes = world.content(&image.hash)?;
+                Act::Put(Put { image, bytes, is_merged: false })
+            }
+        };
+        let lines = lines_of(&act, now);
+        Some(Instead { act, lines })
     }
 
     fn by(&self) -> ChangedBy {
@@ -311,6 +373,14 @@ impl State {
 const LARGEST: usize = 1 << 20;
 /// How long counting may take.
 const SEARCH: Duration = Duration::from_millis(50);
+
+fn lines_of(act: &Act, now: &[u8]) -> Option<(usize, usize)> {
+    match act {
+        Act::Put(put) if put.image.kind == FileKind::File => counted(now, &put.bytes),
+        Act::Remove => counted(now, b""),
+        Act::Nothing | Act::Put(_) | Act::Leave(_) => None,
+    }
+}
 
 /// Lines that come and lines that go.
 fn counted(now: &[u8], then: &[u8]) -> Option<(usize, usize)> {

@@ -88,6 +88,14 @@ impl Machine {
         self.files.get(path).map(|(bytes, mode)| image(bytes, *mode))
     }
 
+    /// What was there before slug's first change.
+    fn first_image(&self, path: &Path) -> Option<Image> {
+        self.log.iter().find_map(|record| match &record.entry {
+            Entry::FileChange(change) if change.place() == path => Some(change.image_before()),
+            _ => None,
+        })?
+    }
+
     fn keep(&mut self, path: &Path) {
         if let Some((bytes, _)) = self.files.get(path) {
             self.kept.insert(ContentHash::of(bytes), bytes.clone());
@@ -337,6 +345,29 @@ proptest! {
     }
 
     #[test]
+    fn what_goes_back_by_the_persons_word_is_what_it_was_and_comes_again(
+        ops in prop::collection::vec(prop_oneof![6 => changes(), 3 => person()], 0..30),
+    ) {
+        let mut machine = begun();
+        for op in &ops {
+            machine.play(op);
+        }
+        let files = machine.files.clone();
+        let mut plan = back(&machine.log, 0, &machine);
+        plan.files.iter_mut().for_each(PlannedFile::turn);
+        let first = machine.log[0].id;
+        machine.do_as(&plan, rewind(first, Rewound::Both), None);
+        for file in &plan.files {
+            if file.is_turned() {
+                prop_assert_eq!(machine.here(&file.path), machine.first_image(&file.path));
+            }
+            prop_assert!(!matches!(file.act, Act::Leave(_)), "{:?}", file);
+        }
+        prop_assert!(machine.again());
+        prop_assert_eq!(&machine.files, &files);
+    }
+
+    #[test]
     fn where_the_person_changed_nothing_all_goes_back_to_the_start(
         ops in prop::collection::vec(prop_oneof![6 => changes(), 2 => rewinding(false)], 0..40),
     ) {
@@ -490,4 +521,43 @@ fn two_plans_that_only_count_lines_differently_do_the_same() {
     other.files.truncate(1);
     assert!(!plan.does_as(&other));
     assert_eq!([plan.files[0].by, plan.files[1].by], [ChangedBy::Tool, ChangedBy::Command]);
+}
+
+#[test]
+fn a_file_that_is_turned_in_one_plan_is_turned_in_the_other() {
+    let mut machine = begun();
+    machine.change(&path(0), ChangedBy::Tool, Some((b"new\n".to_vec(), 0o644)));
+    machine.files.insert(path(0), (b"mine\n".to_vec(), 0o644));
+    let fresh = back(&machine.log, 0, &machine);
+    assert_eq!((fresh.touched().count(), fresh.left().count()), (0, 1));
+    let mut shown = fresh.clone();
+    shown.files[0].turn();
+    assert_eq!((shown.touched().count(), shown.left().count()), (1, 0));
+    assert!(!fresh.does_as(&shown));
+    let mut again = fresh.clone();
+    again.turn_as(&shown);
+    assert!(again.does_as(&shown));
+    again.turn_as(&fresh);
+    assert_eq!(again, fresh);
+}
+
+#[test]
+fn what_nobody_can_bring_back_is_no_question() {
+    let mut machine = begun();
+    machine.change(&path(0), ChangedBy::Tool, Some((b"new\n".to_vec(), 0o644)));
+    machine.files.insert(path(0), (b"mine\n".to_vec(), 0o644));
+    machine.kept.clear();
+    let plan = back(&machine.log, 0, &machine);
+    assert!(matches!(plan.files[0].act, Act::Leave(_)) && !plan.has_questions());
+}
+
+#[test]
+fn what_is_as_it_was_is_no_question_however_it_came_to_be_so() {
+    let mut machine = begun();
+    let file = |text: &str| Some((text.as_bytes().to_vec(), 0o644));
+    machine.change(&path(2), ChangedBy::Tool, file("one\n"));
+    machine.files.insert(path(2), (b"mine\n".to_vec(), 0o644));
+    machine.change(&path(2), ChangedBy::Tool, file("two\n"));
+    machine.files.remove(&path(2));
+    assert_eq!(back(&machine.log, 0, &machine).files[0].act, Act::Nothing);
 }

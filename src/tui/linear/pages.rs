@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::commands;
 use crate::domain::sanitize::sanitize;
 use crate::domain::{Diff, Matter, NoticeLevel, Outcome, Part, Todo, TodoStatus};
+use crate::session::undo::PlannedFile;
 use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, Asked, Stage};
 use crate::tui::app::block::{Block, Fold, Origin, Shows, Tool, ToolState};
@@ -128,10 +129,13 @@ fn going_back(model: &Model, dialog: &RewindDialog) -> Option<Open> {
         };
         Some(Said::new(Who::Same, line(&text)))
     }));
-    let offers = dialog.offers().into_iter().zip(1..);
-    said.extend(offers.map(|((_, word), number)| Said::new(Who::Same, format!("{number} {word}"))));
+    let answers = dialog.answers(&model.settings.cwd);
+    let offers = dialog.offers().into_iter().map(|(_, word)| word.to_owned());
+    let all = offers.chain(answers).zip(1..);
+    said.extend(all.map(|(word, number)| Said::new(Who::Same, line(&format!("{number} {word}")))));
     said.push(Said::new(Who::Same, "Type a number. An empty line leaves everything as it is."));
-    Some(Open { key: format!("rewind {:?}", plan.to), lines: said })
+    let turned: Vec<bool> = plan.files.files.iter().map(PlannedFile::is_turned).collect();
+    Some(Open { key: format!("rewind {:?} {turned:?}", plan.to), lines: said })
 }
 
 /// The rules, and what was refused. `slug permissions` tests them.

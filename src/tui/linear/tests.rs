@@ -10,15 +10,18 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Command, Event};
+use crate::agent::{Command, Event, RewindPlan, RewindTo};
 use crate::domain::{
-    Answer, ApprovalId, Block, Image, Mode, ModelName, SessionId, ToolStatus, TurnId, Typed, Usage,
-    Window,
+    Answer, ApprovalId, Block, ContentHash, EntryId, Image, Mode, ModelName, SessionId, ToolStatus,
+    TurnId, Typed, Usage, Window,
 };
 use crate::platform::graphics::{Canvas, Cells};
 use crate::providers::Held;
 use crate::providers::retry::Again;
-use crate::session::{Found, KindFolds, ResultInfo, SessionFolds, TurnOutcome};
+use crate::session::undo::{self, Act, FilesPlan, Instead, PlannedFile, Put};
+use crate::session::{
+    ChangedBy, FileKind, Found, KindFolds, ResultInfo, Rewound, SessionFolds, TurnOutcome,
+};
 use crate::tui::app::hooks::{HookAnswer, HookJob};
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::model::Settings;
@@ -523,4 +526,47 @@ fn labels_have_colours_only_where_they_are_wanted() {
     };
     assert_eq!(write(Paint::Plain), "Error: x\n");
     assert_eq!(write(Paint::Labels), "\x1b[31mError:\x1b[0m x\n");
+}
+
+#[tokio::test]
+async fn what_going_back_would_do_is_answered_by_numbers() {
+    let mut rig = rig(Hand::Piped).opened().await;
+    rig.line("/undo").await;
+    assert_eq!(rig.command().await, Command::PlanRewind(RewindTo::Last));
+    let image = |bytes| crate::session::Image {
+        kind: FileKind::File,
+        hash: ContentHash::of(bytes),
+        mode: None,
+    };
+    let back = Act::Put(Put { image: image(b"x"), bytes: b"x".to_vec(), is_merged: false });
+    let file = PlannedFile {
+        path: "/home/me/src/webshop/notes.md".into(),
+        now: Some(image(b"y")),
+        by: ChangedBy::Tool,
+        act: Act::Leave(undo::Left::SameLines),
+        lines: None,
+        instead: Some(Instead { act: back, lines: None }),
+    };
+    let before = EntryId::generate();
+    let mut plan = RewindPlan {
+        to: RewindTo::Before(before),
+        before,
+        message: "go".into(),
+        offers: vec![Rewound::Both, Rewound::Files, Rewound::Conversation],
+        messages: 2,
+        files: FilesPlan { files: vec![file], not_covered: Vec::new() },
+    };
+    rig.event(Event::RewindPlanned(Ok(Arc::new(plan.clone())))).await;
+    rig.until("1 conversation only\n").await;
+    rig.until("2 notes.md: take it back all the same; yours is kept\n").await;
+    rig.line("2").await;
+    rig.until("1 files and conversation\n").await;
+    rig.until("4 notes.md: leave it as it is\n").await;
+    rig.line("1").await;
+    plan.files.files[0].turn();
+    let wanted = Command::Rewind { plan: Arc::new(plan), what: Rewound::Both };
+    assert_eq!(rig.command().await, wanted);
+    rig.event(Event::RewindPlanned(Err("The disk is gone.".into()))).await;
+    rig.until("The disk is gone.").await;
+    rig.end().await;
 }

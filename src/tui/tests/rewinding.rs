@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::agent::{Command, Event, RewindPlan, RewindTo};
 use crate::domain::{Block, ContentHash, EntryId};
-use crate::session::undo::{Act, FilesPlan, Left, PlannedFile, Put};
+use crate::session::undo::{Act, FilesPlan, Instead, Left, PlannedFile, Put};
 use crate::session::{
     ChangedBy, Entry, FileKind, Image, NotCovered, Record, Rewind, Rewound, TurnOutcome, Uncovered,
     Why,
@@ -17,7 +17,11 @@ const ROOT: &str = "/home/me/src/webshop";
 fn file(name: &str, now: bool, act: Act, lines: Option<(usize, usize)>) -> PlannedFile {
     let now = now.then(|| image("now"));
     let by = if name.starts_with("tests/") { ChangedBy::Command } else { ChangedBy::Tool };
-    PlannedFile { path: format!("{ROOT}/{name}").into(), now, by, act, lines }
+    let instead = match act {
+        Act::Leave(_) => Some(Instead { act: put(false), lines: Some((5, 2)) }),
+        Act::Nothing | Act::Put(_) | Act::Remove => None,
+    };
+    PlannedFile { path: format!("{ROOT}/{name}").into(), now, by, act, lines, instead }
 }
 
 fn image(text: &str) -> Image {
@@ -218,4 +222,61 @@ fn what_waits_to_be_sent_is_still_there_after_going_back() {
         records: Arc::new(log),
     };
     assert!(scene.quietly().event(other).model.queue.items().is_empty());
+}
+
+/// Before the last message, with two files more that the person has changed.
+fn asking(width: u16, height: u16) -> (Scene, RewindPlan) {
+    let log = log();
+    let mut plan = plan(log[3].id);
+    plan.files.files.extend([
+        file("src/cart/price.rs", true, Act::Leave(Left::Changed), None),
+        file("notes.md", false, Act::Leave(Left::Removed), None),
+    ]);
+    let shown = Event::RewindPlanned(Ok(Arc::new(plan.clone())));
+    (opened(width, height, &log).types("/undo").key("enter").event(shown), plan)
+}
+
+#[test]
+fn the_dialog_with_an_answer_at_80x24() {
+    insta::assert_snapshot!(asking(80, 24).0.key("tab").key("space").text());
+}
+
+#[test]
+fn the_dialog_with_an_answer_at_120x40() {
+    insta::assert_snapshot!(asking(120, 40).0.key("tab").key("space").text());
+}
+
+#[test]
+fn a_file_that_the_person_has_changed_goes_back_by_their_word_alone() {
+    let go = |keys: &[&str]| {
+        let (scene, mut plan) = asking(120, 40);
+        let scene = keys.iter().fold(scene, |scene, key| scene.key(key)).quietly().key("y");
+        let sent = scene.effects.iter().find_map(|effect| match effect {
+            Effect::Agent(Command::Rewind { plan, .. }) => Some(plan.files.clone()),
+            _ => None,
+        });
+        let sent = sent.unwrap();
+        let turned = sent.files.iter().enumerate().filter(|(_, file)| file.is_turned());
+        let turned: Vec<usize> = turned.map(|(at, _)| at).collect();
+        plan.files.turn_as(&sent);
+        assert_eq!(sent, plan.files, "nothing else is another than was planned");
+        turned
+    };
+    let none: [usize; 0] = [];
+    assert_eq!(go(&[]), none);
+    assert_eq!(go(&["space"]), [4]);
+    assert_eq!(go(&["tab", "space"]), [6]);
+    assert_eq!(go(&["tab", "tab", "space", "tab", "space"]), [4, 7]);
+    assert_eq!(go(&["space", "space"]), none);
+}
+
+#[test]
+fn where_all_files_are_left_no_files_are_offered_before_one_is_turned() {
+    let log = log();
+    let mut plan = plan(log[3].id);
+    plan.files.files.retain(|file| file.instead.is_some());
+    let shown = Event::RewindPlanned(Ok(Arc::new(plan)));
+    let scene = opened(80, 24, &log).types("/undo").key("enter").event(shown);
+    let scene = scene.shows("conversation only").hides("files only");
+    scene.key("space").shows("files only").shows("restored; yours is kept");
 }

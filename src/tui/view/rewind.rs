@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use crate::tui::app::Model;
 use crate::tui::app::geometry::{Extent, Geometry};
 use crate::tui::app::keymap::RewindKey;
-use crate::tui::app::rewind::{Fate, RewindDialog, Row};
+use crate::tui::app::rewind::{Asked, Fate, RewindDialog, Row};
 use crate::tui::layout::{Line, Role, plain};
 
 use super::blocks::harmless;
@@ -29,7 +29,10 @@ pub fn draw(
     let inside = width.saturating_sub(6).max(1);
     let rows = dialog.rows(&model.settings.cwd);
     let column = rows.iter().map(name_width).max().unwrap_or(0).min(inside / 2);
-    let lines: Vec<Line> = rows.iter().flat_map(|row| draw_row(row, column, inside)).collect();
+    let lines: Vec<(Line, Asked)> = rows
+        .iter()
+        .flat_map(|row| draw_row(row, column, inside).into_iter().map(|line| (line, asked(row))))
+        .collect();
     let offers = offers(model, dialog);
     let below = if offers.is_empty() { 0 } else { offers.len() + 1 };
     let wanted = u16::try_from(lines.len() + below + 2).unwrap_or(u16::MAX);
@@ -38,8 +41,14 @@ pub fn draw(
     let inner = paint::frame(dialog.title(), "", styles, outer, buffer);
     let below = u16::try_from(below).unwrap_or(inner.height).min(inner.height);
     let above = Rect { height: inner.height - below, ..inner };
-    for (y, line) in (above.y..above.y + above.height).zip(lines.iter().skip(dialog.scroll)) {
-        paint::spans(&line.spans, styles, Rect { y, height: 1, ..above }, buffer);
+    let shown = lines.iter().skip(dialog.scroll);
+    for (y, (line, asked)) in (above.y..above.y + above.height).zip(shown) {
+        let place = Rect { y, height: 1, ..above };
+        match asked {
+            Asked::Next => paint::selected(place, styles, buffer),
+            Asked::Yes | Asked::No => {}
+        }
+        paint::spans(&line.spans, styles, place, buffer);
     }
     let hidden = lines.len().saturating_sub(dialog.scroll + usize::from(above.height));
     if below > 0 {
@@ -62,6 +71,13 @@ fn name_width(row: &Row) -> u16 {
     }
 }
 
+fn asked(row: &Row) -> Asked {
+    match row {
+        Row::File { asked, .. } => *asked,
+        Row::Gap | Row::Message(_) | Row::Note(_) | Row::Warning(_) => Asked::No,
+    }
+}
+
 fn draw_row(row: &Row, column: u16, width: u16) -> Vec<Line> {
     match row {
         Row::Gap => vec![Line::default()],
@@ -71,7 +87,7 @@ fn draw_row(row: &Row, column: u16, width: u16) -> Vec<Line> {
         }
         Row::Note(text) => plain::render(text, Role::Muted, width),
         Row::Warning(text) => plain::render(&format!("! {text}"), Role::Warning, width),
-        Row::File { name, lines, what, fate } => {
+        Row::File { name, lines, what, fate, asked: _ } => {
             let name = truncate(&harmless(name), column);
             let pad = " ".repeat(usize::from(column.saturating_sub(paint::width(&name))) + 2);
             let role = match fate {
@@ -95,16 +111,26 @@ fn draw_row(row: &Row, column: u16, width: u16) -> Vec<Line> {
     }
 }
 
-/// The keys, and what each takes back.
+/// The keys, and what each does.
 fn offers(model: &Model, dialog: &RewindDialog) -> Vec<Line> {
     let offers = dialog.offers();
     if offers.is_empty() {
         return Vec::new();
     }
+    let keys = &model.settings.keys;
+    let label = |key| span(format!("{:<5} ", keys.key(key)), Role::Key);
     let all = offers.into_iter().chain([(RewindKey::Back, "nothing")]);
-    let offer = |(key, word): (RewindKey, &str)| {
-        let key = model.settings.keys.key(key);
-        line(vec![span(format!("{key:<5} "), Role::Key), span(word, Role::Text)])
-    };
-    all.map(offer).collect()
+    let offers = all.map(|(key, word)| line(vec![label(key), span(word, Role::Text)]));
+    let answer = dialog.answer(&model.settings.cwd).map(|(text, count)| {
+        let next = match count {
+            1 => String::new(),
+            _ => format!(" ({}: the next)", keys.key(RewindKey::NextQuestion)),
+        };
+        line(vec![
+            label(RewindKey::Answer),
+            span(harmless(&text), Role::Text),
+            span(next, Role::Muted),
+        ])
+    });
+    answer.into_iter().chain(offers).collect()
 }

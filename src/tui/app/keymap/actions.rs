@@ -383,6 +383,10 @@ pub enum RewindKey {
     Files,
     /// Takes the conversation back alone.
     Conversation,
+    /// Gives the other answer for the file that is asked about.
+    Answer,
+    /// The next file that is asked about; behind the last one, the first.
+    NextQuestion,
     /// Moves through what would happen.
     Scroll(Scrolling),
     /// Does nothing.

@@ -437,6 +437,8 @@ pub const REWIND: &[Binding<RewindKey>] = &[
     hinted(&[char('y'), key(KeyCode::Enter)], RewindKey::Accept, "all that is offered", "go back"),
     row(&[char('f')], RewindKey::Files, "the files alone"),
     row(&[char('c')], RewindKey::Conversation, "the conversation alone"),
+    row(&[char(' ')], RewindKey::Answer, "take a file back that you changed, or leave it"),
+    row(&[key(KeyCode::Tab)], RewindKey::NextQuestion, "the next file that you changed"),
     row(&[key(KeyCode::Up), char('k')], RewindKey::Scroll(Scrolling::LineUp), "a line up"),
     row(&[key(KeyCode::Down), char('j')], RewindKey::Scroll(Scrolling::LineDown), "a line down"),
     row(&[key(KeyCode::PageUp)], RewindKey::Scroll(Scrolling::PageUp), "a page up"),

@@ -1,0 +1,370 @@
+//! The dialog that shows what going back, or forth again, would do: the rows, the answers for files
+//! that the person has changed since, and what can be chosen.
+//!
+//! An answer turns its file in the plan that is shown, so that what the agent is asked for is what is
+//! on the screen. Nothing is turned without a key: such a file is left as it is.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::agent::{RewindPlan, RewindTo};
+use crate::session::undo::{Act, Left, PlannedFile};
+use crate::session::{ChangedBy, NotCovered, Rewound, Unwatched};
+use crate::tui::app::geometry::Extent;
+use crate::tui::app::keymap::{self, Press, RewindKey};
+use crate::tui::app::overlay::{Step, scrolled};
+use crate::tui::app::title::first_line;
+
+use super::counted;
+
+/// Rows above those of files.
+const HEAD: usize = 3;
+/// Files that are named of those that are not covered.
+const NAMED: usize = 5;
+/// What the mark of [`Fate::BackFromCommand`] says.
+const WHILE_A_COMMAND_RAN: &str =
+    "$ changed while a command ran: by the command, or by you meanwhile";
+
+/// The dialog.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RewindDialog {
+    /// What is shown.
+    pub stage: Stage,
+    /// Rows above the part that is shown.
+    pub scroll: usize,
+    /// Which of the files that the person is asked about an answer is for.
+    selected: usize,
+}
+
+/// What the dialog shows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stage {
+    /// Nothing yet: what would happen is being looked at.
+    Planning,
+    /// What would happen.
+    Planned(Arc<RewindPlan>),
+    /// It is being done.
+    Going,
+}
+
+/// A row of what would happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Row {
+    /// Nothing.
+    Gap,
+    /// The message that it goes back before.
+    Message(String),
+    /// Something to know.
+    Note(String),
+    /// Something that does not go back.
+    Warning(String),
+    /// What becomes of a file.
+    File {
+        /// Its name.
+        name: String,
+        /// Lines that come and that go.
+        lines: Option<(usize, usize)>,
+        /// What becomes of it, in a few words.
+        what: String,
+        /// Whether it goes back.
+        fate: Fate,
+        /// Whether the person is asked.
+        asked: Asked,
+    },
+}
+
+/// Whether a file goes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It does.
+    Back,
+    /// It does, and so does what the person saved while the command ran that changed it.
+    BackFromCommand,
+    /// It stays as it is.
+    Stays,
+}
+
+/// Whether the person can say what becomes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// They cannot: it is clear.
+    No,
+    /// They can.
+    Yes,
+    /// They can, and the next answer is for this one.
+    Next,
+}
+
+impl Fate {
+    /// The mark before a file.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Back => "· ",
+            Self::BackFromCommand => "$ ",
+            Self::Stays => "! ",
+        }
+    }
+}
+
+impl RewindDialog {
+    /// One that shows this.
+    pub fn new(stage: Stage) -> Self {
+        Self { stage, scroll: 0, selected: 0 }
+    }
+
+    /// What it is about.
+    pub fn title(&self) -> &'static str {
+        match &self.stage {
+            Stage::Planned(plan) if plan.to == RewindTo::Again => "Bring back",
+            Stage::Planning | Stage::Planned(_) | Stage::Going => "Go back",
+        }
+    }
+
+    /// What can be chosen, the first with Enter: its key, and what goes.
+    pub fn offers(&self) -> Vec<(RewindKey, &'static str)> {
+        let key = |at, what| match what {
+            _ if at == 0 => RewindKey::Accept,
+            Rewound::Files => RewindKey::Files,
+            Rewound::Both | Rewound::Conversation => RewindKey::Conversation,
+        };
+        let word = |what| match what {
+            Rewound::Both => "files and conversation",
+            Rewound::Files => "files only",
+            Rewound::Conversation => "conversation only",
+        };
+        let offers = self.offered().into_iter().enumerate();
+        offers.map(|(at, what)| (key(at, what), word(what))).collect()
+    }
+
+    /// What can be chosen as the answers are now: no files, where all of them are left.
+    fn offered(&self) -> Vec<Rewound> {
+        let Stage::Planned(plan) = &self.stage else { return Vec::new() };
+        let has_files = plan.files.touched().next().is_some();
+        let offers = plan.offers.iter().copied();
+        let offers: Vec<_> = offers.filter(|what| has_files || !what.has_files()).collect();
+        if offers.is_empty() { plan.offers.clone() } else { offers }
+    }
+
+    /// What another answer would be for each file that the person is asked about.
+    pub fn answers(&self, cwd: &Path) -> Vec<String> {
+        let Stage::Planned(plan) = &self.stage else { return Vec::new() };
+        let asked = plan.files.files.iter().filter(|file| file.instead.is_some());
+        let answers = asked.map(|file| {
+            let how = match (file.is_turned(), plan.to) {
+                (true, _) => "leave it as it is",
+                (false, RewindTo::Again) => "bring it back all the same",
+                (false, RewindTo::Last | RewindTo::Before(_)) => "take it back all the same",
+            };
+            let kept = if file.now.is_some() && !file.is_turned() { "; yours is kept" } else { "" };
+            format!("{}: {how}{kept}", name(file, cwd))
+        });
+        answers.collect()
+    }
+
+    /// The answer that a key gives, and how many there are in all.
+    pub fn answer(&self, cwd: &Path) -> Option<(String, usize)> {
+        let answers = self.answers(cwd);
+        let count = answers.len();
+        Some((answers.into_iter().nth(self.selected)?, count))
+    }
+
+    /// What would happen.
+    pub fn rows(&self, cwd: &Path) -> Vec<Row> {
+        let plan = match &self.stage {
+            Stage::Planned(plan) => plan,
+            Stage::Planning | Stage::Going => return vec![Row::Note("One moment …".to_owned())],
+        };
+        let again = plan.to == RewindTo::Again;
+        let mut rows = vec![Row::Message(first_line(&plan.message.text))];
+        let count = counted(plan.messages, "message");
+        let what = plan.offers.first().copied().unwrap_or(Rewound::Conversation);
+        rows.push(Row::Note(match (again, what.has_conversation()) {
+            (false, _) => format!("takes {count} back; your words return to the input"),
+            (true, true) => format!("brings {count} back"),
+            (true, false) => "the conversation stays as it is".to_owned(),
+        }));
+        let files = &plan.files;
+        let shown: Vec<&PlannedFile> = shown(plan).collect();
+        rows.push(Row::Gap);
+        if shown.is_empty() {
+            rows.push(Row::Note("No file changes".to_owned()));
+        }
+        let mut questions = 0..;
+        rows.extend(shown.iter().map(|file| {
+            let asked = match file.instead {
+                None => Asked::No,
+                Some(_) if questions.next() == Some(self.selected) => Asked::Next,
+                Some(_) => Asked::Yes,
+            };
+            row(file, asked, cwd)
+        }));
+        if rows.iter().any(|row| matches!(row, Row::File { fate: Fate::BackFromCommand, .. })) {
+            rows.push(Row::Note(WHILE_A_COMMAND_RAN.to_owned()));
+        }
+        let same = files.files.len() - shown.len();
+        if same > 0 && !shown.is_empty() {
+            let text = match same {
+                1 => "1 more file is so already".to_owned(),
+                same => format!("{same} more files are so already"),
+            };
+            rows.push(Row::Note(text));
+        }
+        rows.extend(not_covered(&files.not_covered, cwd).into_iter().map(Row::Warning));
+        rows
+    }
+
+    /// A key.
+    pub fn key(&mut self, key: &Press<'_>, extent: Extent) -> Step {
+        let Some(key) = keymap::find(keymap::REWIND, key) else { return Step::Stay };
+        let wanted = match key {
+            RewindKey::Back => return Step::Close,
+            RewindKey::Scroll(how) => {
+                self.scroll = scrolled(self.scroll, how, extent);
+                return Step::Stay;
+            }
+            RewindKey::Answer => {
+                self.turn(self.selected);
+                return Step::Stay;
+            }
+            RewindKey::NextQuestion => {
+                self.next_question(extent);
+                return Step::Stay;
+            }
+            RewindKey::Accept => None,
+            RewindKey::Files => Some(Rewound::Files),
+            RewindKey::Conversation => Some(Rewound::Conversation),
+        };
+        self.go(wanted)
+    }
+
+    /// A line: the number of an offer, or behind them of an answer, or nothing.
+    pub fn line(&mut self, text: &str) -> Option<Step> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Some(Step::Close);
+        }
+        let number: usize = text.parse().ok()?;
+        let at = number.checked_sub(1)?;
+        let offers = self.offered();
+        match offers.get(at) {
+            Some(offer) => Some(self.go(Some(*offer))),
+            None => self.turn(at - offers.len()).then_some(Step::Stay),
+        }
+    }
+
+    /// Gives the other answer for one of the files that the person is asked about, if it is there.
+    fn turn(&mut self, question: usize) -> bool {
+        let Stage::Planned(plan) = &mut self.stage else { return false };
+        let files = &mut Arc::make_mut(plan).files.files;
+        let Some(file) = files.iter_mut().filter(|file| file.instead.is_some()).nth(question)
+        else {
+            return false;
+        };
+        file.turn();
+        true
+    }
+
+    /// Goes on to the next question, which is then to be seen.
+    fn next_question(&mut self, extent: Extent) {
+        let Stage::Planned(plan) = &self.stage else { return };
+        let asked = shown(plan).enumerate().filter(|(_, file)| file.instead.is_some());
+        let rows: Vec<usize> = asked.map(|(at, _)| at + HEAD).collect();
+        let next = self.selected + 1;
+        self.selected = if next < rows.len() { next } else { 0 };
+        if let Some(row) = rows.get(self.selected) {
+            self.scroll = self.scroll.min(*row).max((row + 1).saturating_sub(extent.shown));
+        }
+    }
+
+    /// Chooses one of the offers, the first where none is named.
+    pub fn go(&mut self, wanted: Option<Rewound>) -> Step {
+        let Stage::Planned(plan) = &self.stage else { return Step::Stay };
+        let mut offers = self.offered().into_iter();
+        let what = match wanted {
+            None => offers.next(),
+            Some(wanted) => offers.find(|offer| *offer == wanted),
+        };
+        let Some(what) = what else { return Step::Stay };
+        let plan = Arc::clone(plan);
+        self.stage = Stage::Going;
+        Step::Rewind(plan, what)
+    }
+}
+
+/// The files that have a row.
+fn shown(plan: &RewindPlan) -> impl Iterator<Item = &PlannedFile> {
+    plan.files.files.iter().filter(|file| file.act != Act::Nothing)
+}
+
+fn name(file: &PlannedFile, cwd: &Path) -> String {
+    file.path.strip_prefix(cwd).unwrap_or(&file.path).to_string_lossy().into_owned()
+}
+
+fn row(file: &PlannedFile, asked: Asked, cwd: &Path) -> Row {
+    let (what, fate) = match &file.act {
+        Act::Nothing => ("as it is".to_owned(), Fate::Stays),
+        Act::Remove if file.is_turned() => ("removed; yours is kept".to_owned(), Fate::Back),
+        Act::Remove => ("removed".to_owned(), Fate::Back),
+        Act::Put(put) if put.is_merged => ("merged with your changes".to_owned(), Fate::Back),
+        Act::Put(put) => {
+            let word = match &file.now {
+                None => "brought back",
+                Some(now) if now.hash == put.image.hash => "permissions restored",
+                Some(_) if file.is_turned() => "restored; yours is kept",
+                Some(_) => "restored",
+            };
+            (word.to_owned(), Fate::Back)
+        }
+        Act::Leave(left) => {
+            let why = match left {
+                Left::SameLines => "you changed the same lines",
+                Left::Changed => "you changed it since",
+                Left::Removed => "you removed it since",
+                Left::MadeAnew => "you made it anew",
+                Left::Lost => "its content is not kept",
+                Left::Other(what) => what,
+            };
+            (format!("left: {why}"), Fate::Stays)
+        }
+    };
+    let name = name(file, cwd);
+    let fate = match (fate, file.by) {
+        (Fate::Back, ChangedBy::Command) => Fate::BackFromCommand,
+        (fate, ChangedBy::Command | ChangedBy::Tool | ChangedBy::Rewind) => fate,
+    };
+    Row::File { name, lines: file.lines, what, fate, asked }
+}
+
+/// What commands changed and cannot be taken back, in sentences.
+fn not_covered(all: &[NotCovered], cwd: &Path) -> Vec<String> {
+    let named: BTreeSet<&Path> =
+        all.iter().flat_map(|it| &it.files).map(|file| file.path.as_path()).collect();
+    let more: u64 = all.iter().map(|it| it.more).sum();
+    let mut said = Vec::new();
+    let count = named.len() as u64 + more;
+    if count > 0 {
+        let names: Vec<_> = named
+            .iter()
+            .take(NAMED)
+            .map(|path| path.strip_prefix(cwd).unwrap_or(path).to_string_lossy())
+            .collect();
+        let rest = if count > names.len() as u64 { ", …" } else { "" };
+        let are = if count == 1 { "is" } else { "are" };
+        let files = counted(count, "file");
+        said.push(format!(
+            "{files} changed by commands {are} not covered: {}{rest}",
+            names.join(", ")
+        ));
+    }
+    let folder = all.iter().find_map(|it| it.folder);
+    said.extend(folder.map(|why| {
+        let why = match why {
+            Unwatched::TooManyFiles => "this folder has too many files to watch",
+            Unwatched::TooSlow => "this folder takes too long to look at",
+            Unwatched::Unreadable => "this folder could not be looked at",
+        };
+        format!("What commands changed is not covered: {why}.")
+    }));
+    said
+}
