@@ -51,8 +51,8 @@ impl Agent {
                     format!("The hooks in {file} have changed, and hold as they are now.")
                 }
                 Holds::AsBefore => format!(
-                    "The hooks in {file} have changed. They hold as they were; slug asks about them \
-                     when it starts again."
+                    "The hooks in {file} have changed. They hold as they were until you trust what is \
+                     new: /hooks shows it."
                 ),
             };
             self.events.notice(NoticeLevel::Info, text).await;

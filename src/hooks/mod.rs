@@ -9,7 +9,7 @@
 //! A hook that stands guard ([`HookEvent::is_guard`]) and cannot be read or run, or says what
 //! cannot be understood, blocks. Hooks are read when a run begins and looked at again with each of the
 //! person's messages: their own hold as they are then, a project's as they were trusted, until the
-//! next start asks about them again.
+//! person says yes to what is new, in `/hooks` or at the next start.
 
 mod event;
 mod filter;

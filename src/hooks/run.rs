@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::Mode;
+use crate::domain::{ContentHash, Mode};
 
 use super::event::HookEvent;
 use super::hook::{Action, Hook, HookId, Origin};
@@ -152,7 +152,7 @@ impl Hooks {
     }
 
     /// Reads the files again. The person's own hooks hold as they are now; a project's hold as the
-    /// person has seen them until slug asks again, at its start. What has changed is told once.
+    /// person has seen them until they say yes to what is new. What has changed is told once.
     pub fn refresh(&self) -> Vec<Changed> {
         let Some(files) = &self.files else { return Vec::new() };
         let before = self.shelf();
@@ -163,10 +163,7 @@ impl Hooks {
         let mut changes = Vec::new();
         let (mut sources, mut passed_over) = (Vec::new(), Vec::new());
         for (was, is) in before.sources.iter().zip(now) {
-            let ids = |source: &Source| -> Vec<HookId> {
-                source.hooks().0.into_iter().map(|hook| hook.id).collect()
-            };
-            let differs = *was != is && ids(was) != ids(&is);
+            let differs = is.differs(was);
             let is_of_project = files.is_of_project(&is.file);
             let holds = if is_of_project { Holds::AsBefore } else { Holds::Now };
             if differs && !before.passed_over.contains(&is) {
@@ -183,6 +180,52 @@ impl Hooks {
         let fresh = Shelf::of(files, sources, passed_over, Some(&before));
         *self.lock() = Some(Arc::new(fresh));
         changes
+    }
+
+    /// The files of the project that do not hold as they are now, relative to its folder: files of hooks,
+    /// and those that hooks name.
+    pub fn changed(&self) -> Vec<PathBuf> {
+        let Some(files) = &self.files else { return Vec::new() };
+        let Some(project) = &files.project else { return Vec::new() };
+        let shelf = self.shelf();
+        let now = files.load();
+        let differing = shelf
+            .sources
+            .iter()
+            .zip(&now)
+            .filter(|(was, is)| files.is_of_project(&is.file) && is.differs(was));
+        let differing = differing.filter_map(|(_, is)| is.file.strip_prefix(project).ok());
+        let mut changed: BTreeSet<PathBuf> = differing.map(Path::to_owned).collect();
+        for hook in &shelf.hooks {
+            if let (Action::Command { line, .. }, Some(before)) =
+                (&hook.action, shelf.scripts.get(&hook.id))
+            {
+                let now = scripts::scripts(line, project);
+                let others = before.iter().filter(|script| !now.contains(script));
+                changed.extend(others.map(|(file, _)| file.clone()));
+            }
+        }
+        changed.into_iter().collect()
+    }
+
+    /// Takes a project's files as they are now, where each is `known`: the person has said yes to just
+    /// this content. Else nothing changes, and the first that is not is the error.
+    pub fn renew(&self, is_known: impl Fn(&Path, &ContentHash) -> bool) -> Result<(), PathBuf> {
+        let Some(files) = &self.files else { return Ok(()) };
+        let Some(project) = &files.project else { return Ok(()) };
+        let fresh = Shelf::of(files, files.load(), Vec::new(), None);
+        let of_project = fresh.sources.iter().filter(|source| files.is_of_project(&source.file));
+        let files = of_project.filter_map(|source| {
+            let inside = source.file.strip_prefix(project).ok()?;
+            Some((inside.to_owned(), source.hash()?))
+        });
+        let scripts = fresh.scripts.values().flatten().cloned();
+        if let Some((file, _)) = files.chain(scripts).find(|(file, hash)| !is_known(file, hash)) {
+            return Err(file);
+        }
+        fresh.lock().last.clone_from(&self.shelf().lock().last);
+        *self.lock() = Some(Arc::new(fresh));
+        Ok(())
     }
 
     /// Whether any hook of this event is on.
@@ -279,8 +322,8 @@ impl Hooks {
                 let file = folder.join(file);
                 let file = file.display();
                 return Some(format!(
-                    "It is not run: {file} has changed since slug began. Look at it, then start \
-                     slug anew."
+                    "It is not run: {file} has changed since slug began. Look at it, then trust it in \
+                     /hooks or start slug anew."
                 ));
             }
             let file = scripts::not_executable(&line, &cwd)?;

@@ -132,6 +132,18 @@ pub(super) struct Source {
 }
 
 impl Source {
+    /// Whether other hooks are in it than before.
+    pub(super) fn differs(&self, before: &Self) -> bool {
+        let ids = |source: &Self| source.hooks().0.into_iter().map(|hook| hook.id);
+        self != before && !ids(self).eq(ids(before))
+    }
+
+    /// What is in it; `None` where there is nothing, or nothing that can be read.
+    pub(super) fn hash(&self) -> Option<ContentHash> {
+        let text = self.text.as_ref().ok()?.as_ref()?;
+        Some(ContentHash::of(text.as_bytes()))
+    }
+
     /// The hooks in it, and what is wrong there.
     pub(super) fn hooks(&self) -> (Vec<Hook>, Vec<Warning>) {
         match &self.text {

@@ -13,7 +13,7 @@ use super::merged::{Merged, Said, Word};
 use super::run::outcome;
 use super::verdict::LONGEST;
 use super::*;
-use crate::domain::{Mode, SessionId};
+use crate::domain::{ContentHash, Mode, SessionId};
 
 const FILE: &str = "/w/.slug/settings.json";
 
@@ -515,6 +515,36 @@ async fn a_script_of_the_project_that_changes_is_not_run() {
     };
     assert!(said.text.contains("guard.sh has changed since slug began"), "{}", said.text);
     assert_eq!(runner.0.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn what_changed_in_a_project_holds_once_the_person_has_said_yes_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().canonicalize().unwrap();
+    std::fs::create_dir(project.join(".slug")).unwrap();
+    let file = project.join(".slug/hooks.json");
+    let write = |line: &str| {
+        let action = json!({"type": "command", "command": line});
+        let text = json!({"hooks": [{"event": "PreToolUse", "action": action}]}).to_string();
+        std::fs::write(&file, text).unwrap();
+    };
+    write("sh guard.sh");
+    std::fs::write(project.join("guard.sh"), "exit 0").unwrap();
+    let files = HookFiles { home: project.join("home"), project: Some(project.clone()) };
+    let hooks = Hooks::new(Some(files), Arc::new(Fake::default()));
+    assert_eq!(hooks.changed(), [PathBuf::new(); 0]);
+    let lines = || hooks.rows().iter().map(|row| row.action.text().to_owned()).collect::<String>();
+    write("sh guard.sh --strict");
+    std::fs::write(project.join("guard.sh"), "exit 2").unwrap();
+    assert_eq!(hooks.changed(), [PathBuf::from(".slug/hooks.json"), "guard.sh".into()]);
+    // A yes to the one is none to the other.
+    let refused = hooks.renew(|file, _| file == Path::new(".slug/hooks.json"));
+    assert_eq!((refused, lines().as_str()), (Err("guard.sh".into()), "sh guard.sh"));
+    let now = ContentHash::of(b"exit 2");
+    hooks.renew(|file, hash| file != Path::new("guard.sh") || *hash == now).unwrap();
+    assert_eq!((hooks.changed(), lines().as_str()), (Vec::new(), "sh guard.sh --strict"));
+    let cancel = CancellationToken::new();
+    assert_eq!(hooks.fire(&scene(Mode::Ask), &call("Read", "a"), &cancel).await, Merged::default());
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod servers;
 mod services;
 mod subcommands;
 mod themes;
+mod trusting;
 mod upkeep;
 mod workspace;
 

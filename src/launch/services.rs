@@ -26,6 +26,7 @@ use crate::session::{
     Draft, Drafts, Favourites, Found, History, HistoryPage, KindFolds, SessionFolds, Store,
 };
 use crate::tools::Place;
+use crate::trust::Question;
 use crate::tui::app::hooks::{HookAnswer, HookJob};
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::msg::{Mark, ModelRow};
@@ -41,6 +42,7 @@ use crate::tui::session_jobs::{self, Beside};
 use crate::tui::theme::Library;
 
 use super::ground::Ground;
+use super::trusting::{self, Trusting};
 use super::{themes, workspace};
 
 /// How long the system's clipboard may take before slug says that it has not answered.
@@ -60,6 +62,8 @@ pub(super) struct Outside {
     services: agent::Services,
     store: Store,
     hooks: Arc<Hooks>,
+    /// What the list of hooks has shown as new, for a yes.
+    asked: Mutex<Option<Question>>,
     drafts: Arc<Drafts>,
     /// What this run's draft is kept under.
     draft: SessionId,
@@ -96,6 +100,7 @@ impl Outside {
             services,
             store,
             hooks,
+            asked: Mutex::default(),
             drafts: Arc::new(Drafts::new(ground.home.drafts())),
             draft: SessionId::generate(),
             history: History::new(ground.home.history()),
@@ -116,6 +121,14 @@ impl Outside {
             tracing::warn!(%error, "the history of prompts cannot be read");
             HistoryPage::default()
         })
+    }
+
+    fn trust(&self) -> Trusting {
+        Trusting {
+            cwd: self.cwd.clone(),
+            home: self.home.clone(),
+            user_home: self.user_home.clone(),
+        }
     }
 
     /// What is on the system's clipboard.
@@ -174,6 +187,13 @@ impl Services for Outside {
                 let switched = blocking(move || hooks.switch(&id)).await?;
                 switched.map_err(|error| error.to_string())?;
             }
+            HookJob::Trust => {
+                let question = self.asked.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let question = question.ok_or("Open the list anew: there is nothing to trust.")?;
+                let (outside, hooks) = (self.trust(), self.hooks.clone());
+                let trusted = blocking(move || outside.take(question, &hooks)).await?;
+                trusted.map_err(|error| error.to_string())?;
+            }
             HookJob::Try(id) => {
                 let scene = hooks::Scene {
                     session: self.draft,
@@ -186,8 +206,16 @@ impl Services for Outside {
                 return Ok(HookAnswer::Tried(Box::new(trial)));
             }
         }
-        let hooks = self.hooks.clone();
-        Ok(HookAnswer::Listed(blocking(move || hooks.rows()).await?))
+        let (hooks, trust) = (self.hooks.clone(), self.trust());
+        let (rows, question) =
+            blocking(move || (hooks.rows(), trust.question(&hooks.changed()))).await?;
+        let question = question.map_err(|error| error.to_string())?;
+        let news = question.as_ref().map(|question| trusting::lines(question));
+        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = question;
+        Ok(match news {
+            Some(news) => HookAnswer::Changed { rows, news: news.into() },
+            None => HookAnswer::Listed(rows),
+        })
     }
 
     async fn keep_folds(&self, session: SessionId, folds: SessionFolds) -> Result<(), String> {

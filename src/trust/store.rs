@@ -174,6 +174,13 @@ impl TrustStore {
         then.is_some_and(|then| then.contents.get(file) == Some(&ContentHash::of(content)))
     }
 
+    /// The files of this folder that the person's yes covers, relative to it, with their content.
+    pub fn covered(&self, folder: &Path) -> BTreeMap<PathBuf, ContentHash> {
+        let Ok(now) = Folder::look(folder) else { return BTreeMap::new() };
+        let then = self.answers.folders.iter().find(|then| then.is_same(&now));
+        then.map(|then| then.contents.clone()).unwrap_or_default()
+    }
+
     /// Takes a yes back.
     pub fn forget(&mut self, folder: &Path) -> Result<(), TrustError> {
         let path = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());

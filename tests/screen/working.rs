@@ -147,6 +147,43 @@ fn s115_in_plan_mode_a_hook_stays_inside_the_sandbox_that_is_in_force() {
 }
 
 #[test]
+fn hooks_that_changed_hold_once_they_are_trusted_without_a_restart() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let write = |line: &str| {
+        let action = json!({"type": "command", "command": line});
+        let hooks = json!({"hooks": [{"event": "UserPromptSubmit", "action": action}]});
+        desk.write(".slug/hooks.json", &hooks.to_string());
+    };
+    write("echo as it was");
+    for _ in 0..3 {
+        server.reply(Reply::text("Well."));
+    }
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("one");
+    slug.wait_for("Well.");
+    write("echo with news");
+    slug.say("two");
+    slug.wait_for("They hold as they were");
+    slug.wait_until("two answers", |screen| screen.matches("Well.").count() == 2);
+    slug.say("/hooks");
+    slug.wait_for("not trusted");
+    slug.keys(key::ENTER);
+    slug.wait_for("runs echo with news");
+    slug.keys(key::DOWN);
+    slug.keys(key::DOWN);
+    slug.keys(key::ENTER);
+    slug.wait_until("the new hook in force", |screen| {
+        screen.contains("UserPromptSubmit") && !screen.contains("not trusted")
+    });
+    slug.keys(key::ESC);
+    slug.wait_for_no("type to filter");
+    slug.say("three");
+    slug.wait_until("three answers", |screen| screen.matches("Well.").count() == 3);
+    let asked: Vec<String> = server.chats().iter().map(|it| it.body.to_string()).collect();
+    assert!(!asked[1].contains("with news") && asked[2].contains("with news"), "{}", asked[2]);
+}
+
+#[test]
 fn the_mode_alters_neither_prompt_nor_tools() {
     let (desk, server) = (Desk::new(), ModelServer::start());
     server.reply(Reply::text("First."));

@@ -1,5 +1,6 @@
 //! `/hooks`: a list of the hooks there are, and what can be done with one of them: switching it off
-//! or on, and trying it out, which is chosen with its whole command in sight.
+//! or on, and trying it out, which is chosen with its whole command in sight. Where a project's hooks
+//! have changed since they were trusted, what is new stands there, too, to be trusted.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub enum HookJob {
     Switch(HookId),
     /// That one be run with a made-up moment.
     Try(HookId),
+    /// That what was listed as new be trusted; then which there are.
+    Trust,
 }
 
 /// What came of it.
@@ -30,17 +33,52 @@ pub enum HookJob {
 pub enum HookAnswer {
     /// The hooks.
     Listed(Vec<Row>),
+    /// The same, where some of a project have changed since they were trusted.
+    Changed {
+        /// Those that hold.
+        rows: Vec<Row>,
+        /// What a yes to what is there now would mean, in lines.
+        news: Arc<str>,
+    },
     /// What the hook did.
     Tried(Box<Trial>),
 }
 
 /// A row of these lists.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HookChoice {
-    /// What choosing it does.
-    pub does: HookDoes,
-    /// The hook.
-    pub hook: Arc<Row>,
+pub enum HookChoice {
+    /// A hook.
+    One {
+        /// What choosing it does.
+        does: HookDoes,
+        /// The hook.
+        hook: Arc<Row>,
+    },
+    /// What is new, in lines.
+    News(NewsDoes, Arc<str>),
+}
+
+/// What choosing what is new does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewsDoes {
+    /// Asks about it.
+    Ask,
+    /// Leaves it as it is.
+    Leave,
+    /// Shows all of it.
+    Read,
+    /// Trusts it.
+    Trust,
+}
+
+impl HookChoice {
+    /// All there is to know of it.
+    pub fn about(&self) -> String {
+        match self {
+            Self::One { hook, .. } => about(hook),
+            Self::News(_, text) => text.to_string(),
+        }
+    }
 }
 
 /// What choosing a row does.
@@ -60,17 +98,32 @@ pub fn open(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Does what a row says.
-pub fn choose(model: &mut Model, HookChoice { does, hook }: HookChoice) -> Vec<Effect> {
-    match does {
-        HookDoes::Open => {
-            let mut picker = Picker::ready("Hook", actions(&hook));
-            picker.beneath = Beneath::Whole;
-            model.overlays.push(Overlay::Picker(Box::new(picker)));
+pub fn choose(model: &mut Model, choice: HookChoice) -> Vec<Effect> {
+    match choice {
+        HookChoice::One { does: HookDoes::Open, hook } => show(model, "Hook", actions(&hook)),
+        HookChoice::One { does: HookDoes::Switch, hook } => {
+            ask(model, "Hooks", HookJob::Switch(hook.id.clone()))
+        }
+        HookChoice::One { does: HookDoes::Try, hook } => {
+            ask(model, "Trying the hook", HookJob::Try(hook.id.clone()))
+        }
+        HookChoice::News(NewsDoes::Ask, text) => show(model, "Trust what is new?", answers(&text)),
+        HookChoice::News(NewsDoes::Leave, _) => Vec::new(),
+        HookChoice::News(NewsDoes::Read, text) => {
+            let document = Document::new(model.requests.issue().0, &text);
+            let pager = Pager::new("What is new".to_owned(), Arc::new(document));
+            model.overlays.push(Overlay::Pager(Box::new(pager)));
             Vec::new()
         }
-        HookDoes::Switch => ask(model, "Hooks", HookJob::Switch(hook.id.clone())),
-        HookDoes::Try => ask(model, "Trying the hook", HookJob::Try(hook.id.clone())),
+        HookChoice::News(NewsDoes::Trust, _) => ask(model, "Hooks", HookJob::Trust),
     }
+}
+
+fn show(model: &mut Model, title: &'static str, items: Vec<Item>) -> Vec<Effect> {
+    let mut picker = Picker::ready(title, items);
+    picker.beneath = Beneath::Whole;
+    model.overlays.push(Overlay::Picker(Box::new(picker)));
+    Vec::new()
 }
 
 /// Takes an answer in. Nobody waits for it where its list was closed.
@@ -99,10 +152,12 @@ pub fn answered(
             model.toast(NoticeLevel::Info, text);
         }
         Ok(HookAnswer::Listed(rows)) => {
-            if let Some(Overlay::Picker(picker)) = model.overlays.get_mut(at) {
-                picker.fill(id, Ok(rows.into_iter().map(near).map(listed).collect()), 0);
-                picker.beneath = Beneath::Whole;
-            }
+            fill(model, at, id, rows.into_iter().map(near).map(listed).collect());
+        }
+        Ok(HookAnswer::Changed { rows, news }) => {
+            let rows = rows.into_iter().map(near).map(listed);
+            let items = std::iter::once(changed(news)).chain(rows).collect();
+            fill(model, at, id, items);
         }
         Ok(HookAnswer::Tried(trial)) => {
             let trial = Trial { hook: near(trial.hook), ..*trial };
@@ -118,6 +173,13 @@ pub fn answered(
         }
     }
     Vec::new()
+}
+
+fn fill(model: &mut Model, at: usize, id: RequestId, items: Vec<Item>) {
+    if let Some(Overlay::Picker(picker)) = model.overlays.get_mut(at) {
+        picker.fill(id, Ok(items), 0);
+        picker.beneath = Beneath::Whole;
+    }
 }
 
 /// With its file as people read it: relative in the working folder, or below `~`.
@@ -145,8 +207,32 @@ fn listed(row: Row) -> Item {
         label: name(&row),
         detail: one_line(row.action.text()),
         aside: state.to_owned(),
-        choice: Choice::Hook(HookChoice { does: HookDoes::Open, hook: Arc::new(row) }),
+        choice: Choice::Hook(HookChoice::One { does: HookDoes::Open, hook: Arc::new(row) }),
     }
+}
+
+fn changed(news: Arc<str>) -> Item {
+    Item {
+        label: "Changed".to_owned(),
+        detail: "does not hold yet".to_owned(),
+        aside: "not trusted".to_owned(),
+        choice: Choice::Hook(HookChoice::News(NewsDoes::Ask, news)),
+    }
+}
+
+/// As at the start, what comes first gives nothing.
+fn answers(news: &Arc<str>) -> Vec<Item> {
+    let item = |label: &str, detail: &str, does| Item {
+        label: label.to_owned(),
+        detail: detail.to_owned(),
+        aside: String::new(),
+        choice: Choice::Hook(HookChoice::News(does, news.clone())),
+    };
+    vec![
+        item("Leave it", "slug asks again when it starts", NewsDoes::Leave),
+        item("Read it", "all that would hold", NewsDoes::Read),
+        item("Trust it", "as it is now", NewsDoes::Trust),
+    ]
 }
 
 fn actions(hook: &Arc<Row>) -> Vec<Item> {
@@ -154,7 +240,7 @@ fn actions(hook: &Arc<Row>) -> Vec<Item> {
         label: label.to_owned(),
         detail: detail.to_owned(),
         aside: String::new(),
-        choice: Choice::Hook(HookChoice { does, hook: hook.clone() }),
+        choice: Choice::Hook(HookChoice::One { does, hook: hook.clone() }),
     };
     let switch = match hook.is_on {
         true => item("Switch off", "until it changes, or is switched on again", HookDoes::Switch),
@@ -178,7 +264,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// All there is to know of a hook.
-pub fn about(row: &Row) -> String {
+fn about(row: &Row) -> String {
     let mut text = match &row.action {
         Action::Command { line, limit } => {
             format!("{line}\n\nA command, for at most {} s", limit.as_secs_f64())

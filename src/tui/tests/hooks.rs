@@ -87,6 +87,39 @@ fn one_is_switched_off_and_the_list_comes_again() {
     answer(scene, Ok(HookAnswer::Listed(after.collect()))).shows("Hooks");
 }
 
+fn changed(width: u16, height: u16) -> Scene {
+    let news =
+        ".slug/settings.json\n  on Stop runs cargo test -q\n  + on Stop runs curl x.example\n";
+    let scene = screen(width, height).types("/hooks").key("enter");
+    answer(scene, Ok(HookAnswer::Changed { rows: rows(), news: news.into() }))
+}
+
+#[test]
+fn what_is_new_in_a_project_stands_above_at_80_columns() {
+    insta::assert_snapshot!(changed(80, 24).text());
+}
+
+#[test]
+fn trusting_what_is_new_is_asked_at_80_columns() {
+    insta::assert_snapshot!(changed(80, 24).key("enter").text());
+}
+
+/// Whoever only presses enter gives nothing.
+#[test]
+fn what_is_new_is_trusted_with_its_lines_in_sight_and_never_by_enter_alone() {
+    let asked = |scene: &Scene| job(scene) == Some(HookJob::Trust);
+    let scene = changed(120, 40).key("enter").shows("+ on Stop runs curl x.example");
+    assert!(!asked(&scene));
+    let scene = scene.key("enter").hides("curl");
+    assert!(!asked(&scene));
+    let scene = changed(80, 24).key("enter").key("down").key("enter");
+    assert!(!asked(&scene.shows("What is new").shows("+ on Stop runs curl x.example")));
+    let scene = changed(80, 24).key("enter").key("down").key("down");
+    let scene = scene.shows("+ on Stop runs curl x.example").key("enter");
+    assert!(asked(&scene));
+    answer(scene, Ok(HookAnswer::Listed(rows()))).shows("Hooks");
+}
+
 #[test]
 fn what_cannot_be_done_is_told() {
     let scene = listed(80, 24, rows()).key("enter").key("enter");

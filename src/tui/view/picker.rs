@@ -6,7 +6,6 @@ use ratatui::layout::{Position, Rect};
 use crate::tui::app::Model;
 use crate::tui::app::complete::{self, Hint};
 use crate::tui::app::geometry::Geometry;
-use crate::tui::app::hooks;
 use crate::tui::app::picker::{Beneath, Choice, List, Loading, Picker, Room};
 use crate::tui::layout::{Role, Span, plain};
 
@@ -92,7 +91,7 @@ fn draw_whole(list: &List, styles: &dyn Styles, area: Rect, buffer: &mut Buffer)
     paint::spans(&[span("─".repeat(area.width.into()), Role::Border)], styles, rule, buffer);
     let text = match list.chosen() {
         Some(Choice::Sent(typed)) => typed.text.clone(),
-        Some(Choice::Hook(choice)) => hooks::about(&choice.hook),
+        Some(Choice::Hook(choice)) => choice.about(),
         Some(_) | None => return above,
     };
     let end = text.char_indices().nth(BENEATH).map_or(text.len(), |(end, _)| end);

@@ -1,0 +1,65 @@
+//! A yes to hooks of a project that have changed while slug runs: to what was shown, and nothing else.
+
+use std::path::PathBuf;
+
+use crate::hooks::Hooks;
+use crate::trust::{Asked, ItemKind, Mark, Question, TrustError, TrustStore};
+
+/// Where that is asked and kept.
+pub(super) struct Trusting {
+    pub(super) cwd: PathBuf,
+    pub(super) home: PathBuf,
+    pub(super) user_home: Option<PathBuf>,
+}
+
+/// Why a yes does not hold.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TrustingError {
+    /// It could not be kept.
+    #[error(transparent)]
+    Store(#[from] TrustError),
+    /// The folder is not as it was shown.
+    #[error("{0} has changed since it was shown. Open /hooks anew.")]
+    Changed(PathBuf),
+}
+
+impl Trusting {
+    /// What to ask where these files have changed; nothing where none has.
+    pub(super) fn question(&self, changed: &[PathBuf]) -> Result<Option<Question>, TrustError> {
+        if changed.is_empty() {
+            return Ok(None);
+        }
+        self.store()?.question(&self.cwd).map(Some)
+    }
+
+    /// Keeps a yes; the hooks hold from here on as they were shown.
+    pub(super) fn take(&self, question: Question, hooks: &Hooks) -> Result<(), TrustingError> {
+        let mut store = self.store()?;
+        store.grant_asked(question)?;
+        let covered = store.covered(&self.cwd);
+        let renewed = hooks.renew(|file, hash| covered.get(file) == Some(hash));
+        renewed.map_err(TrustingError::Changed)
+    }
+
+    fn store(&self) -> Result<TrustStore, TrustError> {
+        TrustStore::open(&self.home, self.user_home.as_deref())
+    }
+}
+
+/// A question's lines: those of what has changed, all of its programs where nothing is known of before.
+pub(super) fn lines(question: &Question) -> String {
+    let items = question.items();
+    let is_new = |item: &&Asked| item.lines.iter().any(|(mark, _)| *mark != Mark::Same);
+    let mut shown: Vec<&Asked> = items.iter().filter(is_new).collect();
+    if shown.is_empty() {
+        shown = items.iter().filter(|item| item.kind == ItemKind::Hooks).collect();
+    }
+    let mut text = String::new();
+    for item in shown {
+        text.push_str(&format!("{}\n", item.path.display()));
+        for (mark, line) in &item.lines {
+            text.push_str(&format!("  {}{line}\n", mark.sign()));
+        }
+    }
+    text
+}
