@@ -210,7 +210,7 @@ impl Services for Outside {
         let (rows, question) =
             blocking(move || (hooks.rows(), trust.question(&hooks.changed()))).await?;
         let question = question.map_err(|error| error.to_string())?;
-        let news = question.as_ref().map(|question| trusting::lines(question));
+        let news = question.as_ref().map(trusting::lines);
         *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = question;
         Ok(match news {
             Some(news) => HookAnswer::Changed { rows, news: news.into() },
