@@ -90,7 +90,8 @@ impl Outer {
     /// Serves what comes through once it is open; returns where it never will be.
     pub(super) async fn serve(self, refused: Refused) {
         if let Ok(listener) = opened(self.socket).await {
-            proxy::serve(listener, self.hosts, refused).await;
+            let ways = proxy::Ways::named(|name| std::env::var(name).ok());
+            proxy::serve(listener, self.hosts, ways, refused).await;
         }
     }
 }

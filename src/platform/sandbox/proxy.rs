@@ -9,6 +9,7 @@
 
 mod head;
 mod request;
+mod upstream;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -24,14 +25,24 @@ use super::refused::Refused;
 use crate::domain::{Host, HostRule, Reach, reach};
 use head::{Wanted, Way};
 
+pub(super) use upstream::Ways;
+
 /// Connections at one time; more wait.
 const AT_ONCE: usize = 256;
 
 /// How long a head may take, and a connection to a server.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long a name may be looked up that another proxy is to look up.
+const GLANCE: Duration = Duration::from_secs(2);
+
 /// Serves what comes to `listener`, for ever.
-pub(super) async fn serve(listener: TcpListener, hosts: Arc<[HostRule]>, refused: Refused) {
+pub(super) async fn serve(
+    listener: TcpListener,
+    hosts: Arc<[HostRule]>,
+    ways: Ways,
+    refused: Refused,
+) {
     let places = Arc::new(Semaphore::new(AT_ONCE));
     loop {
         let Ok(place) = places.clone().acquire_owned().await else { return };
@@ -40,22 +51,29 @@ pub(super) async fn serve(listener: TcpListener, hosts: Arc<[HostRule]>, refused
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let (hosts, refused) = (hosts.clone(), refused.clone());
+        let (hosts, ways, refused) = (hosts.clone(), ways.clone(), refused.clone());
         tokio::spawn(async move {
             // A client or server that goes away is their own affair.
-            let _ = serve_one(client, &hosts, &refused).await;
+            let _ = serve_one(client, &hosts, &ways, &refused).await;
             drop(place);
         });
     }
 }
 
-async fn serve_one(mut client: TcpStream, hosts: &[HostRule], refused: &Refused) -> io::Result<()> {
+async fn serve_one(
+    mut client: TcpStream,
+    hosts: &[HostRule],
+    ways: &Ways,
+    refused: &Refused,
+) -> io::Result<()> {
     let (head, rest) = timeout(PATIENCE, read_head(&mut client)).await??;
-    let Wanted { host, port, way } = match head::read(&head) {
+    let wanted = match head::read(&head) {
         Ok(wanted) => wanted,
         Err(why) => return answer(&mut client, "400 Bad Request", why).await,
     };
-    let mut server = match connect(hosts, &host, port).await {
+    let connected = connect(hosts, ways, &wanted).await;
+    let Wanted { host, port, way } = wanted;
+    let mut server = match connected {
         Ok(server) => server,
         Err(Failure::Refused(why)) => {
             refused.note(format!("{host}:{port}{why}"));
@@ -101,29 +119,41 @@ enum Failure {
     Network(io::Error),
 }
 
-async fn connect(hosts: &[HostRule], host: &Host, port: u16) -> Result<TcpStream, Failure> {
-    let reach = reach(hosts, host, port);
+async fn connect(hosts: &[HostRule], ways: &Ways, wanted: &Wanted) -> Result<TcpStream, Failure> {
+    let Wanted { host, port, way } = wanted;
+    let reach = reach(hosts, host, *port);
     if reach == Reach::Nothing {
         return Err(Failure::Refused(""));
     }
-    let found: Vec<IpAddr> = match host {
-        Host::Address(address) => vec![*address],
-        Host::Name(name) => {
-            let found = lookup_host((name.as_str(), port)).await.map_err(Failure::Network)?;
-            found.map(|found| found.ip()).collect()
+    let upstream = ways.towards(host, *port, way).map_err(Failure::Network)?;
+    let found = match (host, &upstream) {
+        (Host::Address(address), _) => vec![*address],
+        (Host::Name(name), None) => looked_up(name, *port).await.map_err(Failure::Network)?,
+        // It may not be known here.
+        (Host::Name(name), Some(_)) => {
+            let found = timeout(GLANCE, looked_up(name, *port)).await;
+            found.ok().and_then(Result::ok).unwrap_or_default()
         }
     };
+    let is_known = !found.is_empty();
     let allowed: Vec<SocketAddr> = found
         .into_iter()
         .filter(|address| reach.allows(*address))
         .filter(|address| reach != Reach::Public || !is_own(*address))
-        .map(|address| SocketAddr::new(address, port))
+        .map(|address| SocketAddr::new(address, *port))
         .collect();
-    if allowed.is_empty() {
+    if allowed.is_empty() && (is_known || upstream.is_none()) {
         return Err(Failure::Refused(", which leads to this machine or its own network"));
     }
-    let connected = timeout(PATIENCE, TcpStream::connect(&allowed[..])).await;
+    let connected = match &upstream {
+        Some(upstream) => timeout(PATIENCE, upstream.tunnel(host, *port)).await,
+        None => timeout(PATIENCE, TcpStream::connect(&allowed[..])).await,
+    };
     connected.unwrap_or_else(|late| Err(late.into())).map_err(Failure::Network)
+}
+
+async fn looked_up(name: &str, port: u16) -> io::Result<Vec<IpAddr>> {
+    Ok(lookup_host((name, port)).await?.map(|found| found.ip()).collect())
 }
 
 /// Whether an address is this machine's: only such a one can be bound to, where the kernel does not

@@ -4,9 +4,9 @@
 //! `NO_PROXY` with a port, is known here. What a proxy's address has of a name and a password is
 //! left out of everything that is shown.
 
-use std::net::IpAddr;
-
 use reqwest::Url;
+
+use crate::domain::is_exempt_from_proxy;
 
 /// The proxy that is named for `url`, fit to be shown; `None` where it is asked directly.
 pub(super) fn named(url: &Url, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
@@ -29,47 +29,7 @@ pub(super) fn named(url: &Url, variable: impl Fn(&str) -> Option<String>) -> Opt
 /// Whether `NO_PROXY` leaves `url` out.
 pub(super) fn is_exempt(url: &Url, variable: impl Fn(&str) -> Option<String>) -> bool {
     let list = variable("NO_PROXY").or_else(|| variable("no_proxy")).unwrap_or_default();
-    let host = url.host_str().unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-    let port = url.port_or_known_default();
-    list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).any(|entry| {
-        // An address of six parts has colons of its own.
-        let (name, wanted) = match entry.rsplit_once(':') {
-            Some((name, number)) if !name.contains(':') || name.ends_with(']') => {
-                (name, number.parse::<u16>().ok())
-            }
-            Some(_) | None => (entry, None),
-        };
-        let name = name.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-        (wanted.is_none() || wanted == port) && covers(&name, &host)
-    })
-}
-
-/// Whether an entry without its port means this host: `*`, an address, a range of them, or a name
-/// with all below it.
-fn covers(entry: &str, host: &str) -> bool {
-    if entry == "*" {
-        return true;
-    }
-    if let Ok(address) = host.parse::<IpAddr>() {
-        let (start, bits) = entry.split_once('/').map_or((entry, None), |(a, b)| (a, Some(b)));
-        let Ok(start) = start.parse::<IpAddr>() else { return false };
-        let width = if start.is_ipv4() { 32 } else { 128 };
-        let bits = bits.map_or(Some(width), |bits| bits.parse().ok().filter(|it| *it <= width));
-        return start.is_ipv4() == address.is_ipv4()
-            && bits.is_some_and(|bits| prefix(start, bits) == prefix(address, bits));
-    }
-    let name = entry.trim_start_matches('.');
-    host.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-}
-
-/// The first bits of an address.
-fn prefix(address: IpAddr, bits: u32) -> u128 {
-    let (number, width) = match address {
-        IpAddr::V4(it) => (u128::from(it.to_bits()), 32),
-        IpAddr::V6(it) => (it.to_bits(), 128),
-    };
-    number.checked_shr(width - bits).unwrap_or(0)
+    is_exempt_from_proxy(&list, url.host_str().unwrap_or_default(), url.port_or_known_default())
 }
 
 /// A proxy's address without name and password.

@@ -24,11 +24,16 @@ async fn echo() -> u16 {
 
 /// What a proxy with this list answers, and what it says it refused.
 async fn said(listed: &[&str], request: &str) -> (String, Vec<String>) {
+    said_by(Ways::default(), listed, request).await
+}
+
+/// The same by one that has to go through another.
+async fn said_by(ways: Ways, listed: &[&str], request: &str) -> (String, Vec<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let hosts = listed.iter().map(|text| text.parse().unwrap()).collect();
     let refused = Refused::default();
-    let serving = tokio::spawn(serve(listener, hosts, refused.clone()));
+    let serving = tokio::spawn(serve(listener, hosts, ways, refused.clone()));
     let mut client = TcpStream::connect(address).await.unwrap();
     client.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
@@ -157,4 +162,57 @@ async fn what_cannot_be_reached_is_no_refusal_of_the_sandboxs() {
 async fn a_head_without_an_end_is_given_up_on() {
     let (answer, _) = said(&["a.org"], &"x".repeat(head::LONGEST + 2)).await;
     assert_eq!(answer, "");
+}
+
+/// A proxy that answers each request with this and then with what comes, and what it was asked.
+async fn upstream(answer: &'static str) -> (Ways, JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://u:p@{}", listener.local_addr().unwrap());
+    let serving = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let (head, rest) = read_head(&mut socket).await.unwrap();
+        socket.write_all(answer.as_bytes()).await.unwrap();
+        socket.write_all(&rest).await.unwrap();
+        let (mut from, mut to) = socket.split();
+        let _ = tokio::io::copy(&mut from, &mut to).await;
+        String::from_utf8(head).unwrap()
+    });
+    (Ways::named(|name| (name == "ALL_PROXY").then(|| address.clone())), serving)
+}
+
+#[tokio::test]
+async fn a_listed_host_is_reached_through_the_proxy_that_slug_has_to_use() {
+    for (request, came) in [
+        ("CONNECT a.invalid:80 HTTP/1.1\r\n\r\nhello", "\r\n\r\nhello"),
+        ("GET http://a.invalid/x HTTP/1.1\r\n\r\n", "GET /x HTTP/1.1\r\nHost: a.invalid\r\n"),
+    ] {
+        let (ways, serving) = upstream("HTTP/1.1 200 OK\r\nX: y\r\n\r\n").await;
+        let (answer, refused) = said_by(ways, &["a.invalid"], request).await;
+        assert!(answer.contains(came) && !answer.contains("X: y"), "{answer}");
+        assert!(refused.is_empty(), "{refused:?}");
+        let asked = "CONNECT a.invalid:80 HTTP/1.1\r\nHost: a.invalid:80\r\n\
+                     Proxy-Authorization: Basic dTpw\r\n\r\n";
+        assert_eq!(serving.await.unwrap(), asked);
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_allowed_is_refused_before_another_proxy_hears_of_it() {
+    for (listed, asked) in [("a.invalid", "b.invalid:443"), ("a.invalid", "10.0.0.1:443")] {
+        let (ways, serving) = upstream("HTTP/1.1 200 OK\r\n\r\n").await;
+        let tunnel = format!("CONNECT {asked} HTTP/1.1\r\n\r\n");
+        let (answer, refused) = said_by(ways, &[listed], &tunnel).await;
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+        assert_eq!(refused, [asked]);
+        assert!(!serving.is_finished());
+        serving.abort();
+    }
+}
+
+#[tokio::test]
+async fn a_proxy_that_refuses_is_told_with_its_own_words() {
+    let (ways, serving) = upstream("HTTP/1.1 407 Login first\r\n\r\n").await;
+    let (answer, _) = said_by(ways, &["a.invalid"], "CONNECT a.invalid:443 HTTP/1.1\r\n\r\n").await;
+    assert!(answer.starts_with("HTTP/1.1 502 ") && answer.contains("407 Login first"), "{answer}");
+    serving.await.unwrap();
 }
