@@ -13,6 +13,7 @@ mod samples;
 mod session;
 mod sessions;
 mod view;
+mod watch;
 
 fn main() {
     divan::main();
