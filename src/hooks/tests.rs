@@ -532,7 +532,7 @@ async fn what_changed_in_a_project_holds_once_the_person_has_said_yes_to_it() {
     std::fs::write(project.join("guard.sh"), "exit 0").unwrap();
     let files = HookFiles { home: project.join("home"), project: Some(project.clone()) };
     let hooks = Hooks::new(Some(files), Arc::new(Fake::default()));
-    assert_eq!(hooks.changed(), [PathBuf::new(); 0]);
+    assert!(hooks.changed().is_empty());
     let lines = || hooks.rows().iter().map(|row| row.action.text().to_owned()).collect::<String>();
     write("sh guard.sh --strict");
     std::fs::write(project.join("guard.sh"), "exit 2").unwrap();
