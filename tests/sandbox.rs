@@ -19,7 +19,7 @@ use slug_code::permissions::sandbox::{Disk, Sandbox};
 use slug_code::permissions::{RuleSet, Workspace};
 use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
 use slug_code::platform::process::{Piped, ProcessHost, Programs};
-use slug_code::platform::sandbox::{self, Means};
+use slug_code::platform::sandbox::{self, Looking, Means};
 use slug_code::tools::{Exit, ExitCause, ProcessError, Processes, Script};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -111,14 +111,17 @@ impl Scene {
         }
     }
 
-    fn port(&self) -> ProcessHost {
+    fn looking(&self) -> Looking {
         let slug_home = self.home.join(".slug");
         let sandbox =
             Sandbox::around(&self.dir, Some(&self.home), &slug_home, self.network.clone());
         let sandbox = sandbox.unwrap();
         let rules = self.rules.clone();
-        let looking = move || sandbox.view(&Disk, &rules).map_err(|error| error.to_string());
-        self.host.inside(self.means.clone(), Arc::new(looking))
+        Arc::new(move || sandbox.view(&Disk, &rules).map_err(|error| error.to_string()))
+    }
+
+    fn port(&self) -> ProcessHost {
+        self.host.inside(self.means.clone(), self.looking())
     }
 
     async fn run(&self, text: &str) -> Ran {
@@ -735,6 +738,34 @@ async fn s114_a_link_that_leads_out_leads_nowhere() {
     for scene in scenes() {
         let target = scene.outside("kept");
         scene.run(&format!("ln -s {target} src/out && echo x > src/out")).await.holds("the link");
+        assert_eq!(fs::read_to_string(scene.outside.join("kept")).unwrap(), "as it was");
+    }
+}
+
+/// Between the look and the start a command that still runs can put a link in its place.
+#[tokio::test]
+async fn s114_a_folder_that_is_swapped_for_a_link_opens_nothing() {
+    for mut scene in scenes() {
+        scene.rules = denying(&scene, &["Read(.env)"]);
+        fs::create_dir(scene.dir.join("src/a")).unwrap();
+        fs::write(scene.dir.join("src/a/.env"), "").unwrap();
+        let view = scene.looking()().unwrap();
+        let src = scene.dir.join("src");
+        let swapping = move || {
+            fs::rename(src.join("a"), src.join("b")).map_err(|error| error.to_string())?;
+            symlink("../../outside", src.join("a")).map_err(|error| error.to_string())?;
+            Ok(view.clone())
+        };
+        let port = scene.host.inside(scene.means.clone(), Arc::new(swapping));
+        let text = format!("echo x > {}; touch src/ran", scene.outside("kept"));
+        let timeout = Duration::from_secs(60);
+        let script = Script { text, cwd: scene.dir.clone(), timeout };
+        let exit = port.run(script, &mut |_| {}, CancellationToken::new()).await;
+        if scene.is_bubblewrap() {
+            let error = exit.unwrap_err().to_string();
+            assert!(error.contains("changed meanwhile"), "{error}");
+            assert!(!scene.dir.join("src/ran").exists());
+        }
         assert_eq!(fs::read_to_string(scene.outside.join("kept")).unwrap(), "as it was");
     }
 }

@@ -105,7 +105,8 @@ pub(super) fn establish(
         Network::Hosts(_) | Network::Off | Network::On => sandbox,
     };
     let rules = readers.clone();
-    let looking = move || sandbox.view(&Disk, &rules.now()).map_err(|error| error.to_string());
+    let looking =
+        move || sandbox.view_again(&Disk, &rules.now(), extent).map_err(|error| error.to_string());
     let inside = Arc::new(host.inside(means, Arc::new(looking)));
     let outside = Outside { boundary, processes: host.clone(), readers };
     Ok(Some(Sandboxed { inside, outside, notices }))

@@ -130,6 +130,16 @@ pub enum SandboxError {
         "{0} cannot be looked at, so that nothing there could be held back from commands. Give yourself the right to read and enter the folders on the way (chmod u+rx)"
     )]
     Closed(PathBuf),
+    /// There was less in it.
+    #[error(
+        "{dir} holds more than {most} files and folders by now, so that not all that is to be held back from commands can be found there. Remove what is too much, or start slug anew; commands can be run outside of the sandbox with `!`"
+    )]
+    Grown {
+        /// The folder.
+        dir: PathBuf,
+        /// As many are looked at.
+        most: usize,
+    },
     /// Too much cannot be read.
     #[error(
         "the deny rules on reading name more than {most} files and folders in {dir}, one by one: deny the folders that they are in"
@@ -208,6 +218,22 @@ impl Sandbox {
     /// What a command sees, as the disk is now, where `rules` hold.
     pub fn view(&self, disk: &dyn Look, rules: &RuleSet) -> Result<View, SandboxError> {
         self.survey(disk, rules).map(|(view, _)| view)
+    }
+
+    /// The same for a later command; `first` says whether all was found at the start. It must not
+    /// be less by now: a command could have made it so, and the next would read what it likes.
+    pub fn view_again(
+        &self,
+        disk: &dyn Look,
+        rules: &RuleSet,
+        first: Extent,
+    ) -> Result<View, SandboxError> {
+        match (first, self.survey(disk, rules)?) {
+            (Extent::Whole, (_, Extent::Part)) => {
+                Err(SandboxError::Grown { dir: self.dir.clone(), most: places::ENTRIES })
+            }
+            (Extent::Whole | Extent::Part, (view, _)) => Ok(view),
+        }
     }
 
     /// The same, and whether all that it has to hold back was found.

@@ -372,6 +372,10 @@ fn where_the_look_ends_is_told() {
     };
     assert_eq!(survey(&paths[1..], &["Read(.env)"]), Extent::Whole);
     assert_eq!(survey(&paths, &[]), Extent::Part);
+    let again =
+        |first| around("/home/u/app").view_again(&Fake::with(&paths), &RuleSet::new(), first);
+    assert!(matches!(again(Extent::Whole), Err(SandboxError::Grown { .. })));
+    assert!(again(Extent::Part).is_ok());
     // Other people's programs are not looked through.
     let modules: Vec<String> =
         many.iter().map(|path| path.replace("/d/", "/node_modules/")).collect();

@@ -64,6 +64,8 @@ pub(super) struct Handed {
     pub filter: i32,
     /// What git passes over, where there is a list of it.
     pub ignores: Option<i32>,
+    /// Where it says who its child is, and what that waits for before it goes on.
+    pub gate: (i32, i32),
 }
 
 /// The arguments before the command: `cwd` is the folder that the command starts in, `variables`
@@ -130,6 +132,9 @@ pub(super) fn arguments(
     }
     words.add(["--seccomp"]);
     words.0.push(handed.filter.to_string().into());
+    let (info, word) = handed.gate;
+    words.0.extend(["--info-fd".into(), info.to_string().into()]);
+    words.0.extend(["--block-fd".into(), word.to_string().into()]);
     words.on("--chdir", cwd);
     for (name, value) in variables {
         words.0.extend(["--setenv".into(), name.clone(), value.clone()]);
@@ -232,7 +237,7 @@ mod tests {
             kept: vec!["/run/current-system".into(), "/h/.ssh/known_hosts".into()],
             network: Network::Off,
         };
-        let handed = Handed { filter: 7, ignores: Some(8) };
+        let handed = Handed { filter: 7, ignores: Some(8), gate: (9, 10) };
         let own = [("LD_LIBRARY_PATH".into(), "/l".into())];
         let words = arguments(&view, handed, Path::new("/w/app/src"), &own);
         let line = words.iter().map(|it| it.to_str().unwrap()).collect::<Vec<_>>().join(" ");
@@ -248,7 +253,8 @@ mod tests {
              --ro-bind-data 8 /w/app/.git/info/exclude \
              --ro-bind /dev/null /h/.netrc --tmpfs /h/.ssh \
              --ro-bind /h/.ssh/known_hosts /h/.ssh/known_hosts --remount-ro /h/.ssh \
-             --setenv TMPDIR /tmp --seccomp 7 --chdir /w/app/src --setenv LD_LIBRARY_PATH /l --"
+             --setenv TMPDIR /tmp --seccomp 7 --info-fd 9 --block-fd 10 --chdir /w/app/src \
+             --setenv LD_LIBRARY_PATH /l --"
         );
         assert_eq!(ignored(&view, "a"), "a\n/.mcp.json\n/.slug\n");
         let odd = View { absent: vec![spot("/w/app/a[1] b", SpotKind::File)], ..view.clone() };

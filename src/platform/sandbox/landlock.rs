@@ -4,20 +4,27 @@
 //! something must not be changed or read, its neighbours are granted one by one, and not the
 //! folder they lie in: directly in it nothing can be made, renamed or removed. That holds for the
 //! sandbox's own folder in any case, since names in it have to be kept free.
+//!
+//! A grant is for the place that was looked at: its path is gone without following a link, since
+//! what runs in the folder already can put one there meanwhile.
 
 use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus,
-    PathBeneath, PathFd, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    PathBeneath, RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
     RulesetStatus, Scope,
 };
+use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::filter::{self, Sockets};
 use crate::domain::{Network, View};
+use crate::platform::handles::{self, Missing};
 
 /// The first version that holds back truncation: Linux 6.2.
 const OLDEST: ABI = ABI::V3;
@@ -136,9 +143,8 @@ pub(super) fn confine_thread(view: &View, scratch: &Path) -> Result<(), Landlock
             Grant::Change => files,
         };
         // What has gone meanwhile, or cannot be opened, is simply not granted.
-        if let Ok(open) = PathFd::new(&path) {
-            let access = access & right_for(&path, abi);
-            rules = rules.add_rule(PathBeneath::new(open, access))?;
+        if let Ok((place, kind)) = place(&path) {
+            rules = rules.add_rule(PathBeneath::new(place, access & right_for(kind, abi)))?;
         }
     }
     let status = rules.restrict_self()?;
@@ -158,10 +164,23 @@ pub(super) fn confine_thread(view: &View, scratch: &Path) -> Result<(), Landlock
     Ok(seccompiler::apply_filter(&filter)?)
 }
 
-/// What can be granted on a path: rights on folders mean nothing on a file.
-fn right_for(path: &Path, abi: ABI) -> BitFlags<AccessFs> {
-    let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
-    if is_folder { AccessFs::from_all(abi) } else { AccessFs::from_file(abi) }
+/// What is at a path without a link in it, and of which kind it is.
+fn place(path: &Path) -> io::Result<(OwnedFd, FileType)> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let place = match handles::spot(path, Missing::Leave)? {
+        Some(spot) => rustix::fs::openat(spot.folder, &spot.name, flags, Mode::empty())?,
+        None => rustix::fs::openat(CWD, path, flags, Mode::empty())?,
+    };
+    let kind = FileType::from_raw_mode(rustix::fs::fstat(place.as_fd())?.st_mode);
+    if kind == FileType::Symlink {
+        return Err(rustix::io::Errno::LOOP.into());
+    }
+    Ok((place, kind))
+}
+
+/// What can be granted: rights on folders mean nothing on a file.
+fn right_for(kind: FileType, abi: ABI) -> BitFlags<AccessFs> {
+    if kind == FileType::Directory { AccessFs::from_all(abi) } else { AccessFs::from_file(abi) }
 }
 
 /// The version that this kernel has.
@@ -202,8 +221,9 @@ fn version() -> Result<ABI, LandlockError> {
 pub(super) fn try_out() -> Result<(), String> {
     let inside = tempfile::tempdir().map_err(|error| error.to_string())?;
     let outside = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let view = View::around(inside.path().to_owned(), Network::Off);
-    let (scratch, target) = (inside.path().to_owned(), outside.path().join("out"));
+    let scratch = inside.path().canonicalize().map_err(|error| error.to_string())?;
+    let view = View::around(scratch.clone(), Network::Off);
+    let target = outside.path().join("out");
     let tried = thread::spawn(move || {
         confine_thread(&view, &scratch).map_err(|error| error.to_string())?;
         let stays = fs::write(&target, "out").is_err();
@@ -275,6 +295,25 @@ mod tests {
             of(&view(), Grant::Change),
             ["/home/u/app/src", "/home/u/app/pkg/lib", "/tmp/scratch"]
         );
+    }
+
+    #[test]
+    fn a_link_is_granted_nowhere() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::write(root.join("a/file"), "").unwrap();
+        std::os::unix::fs::symlink("a", root.join("link")).unwrap();
+        for (path, kind) in [
+            ("a/b", Some(FileType::Directory)),
+            ("a/file", Some(FileType::RegularFile)),
+            ("link", None),
+            ("link/b", None),
+        ] {
+            let found = place(&root.join(path)).ok().map(|(_, kind)| kind);
+            assert_eq!(found, kind, "{path}");
+        }
+        assert_eq!(place(Path::new("/")).unwrap().1, FileType::Directory);
     }
 
     #[test]

@@ -26,6 +26,8 @@ mod filter;
 #[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(target_os = "linux")]
+mod mounted;
+#[cfg(target_os = "linux")]
 mod proxy;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 use super::bubblewrap::Handed;
 use super::filter::{self, Sockets};
+use super::mounted::Gate;
 use super::stubs::Stubs;
 use super::{Confinement, Means, Refused, Words, bubblewrap, door, landlock};
 use crate::domain::{Network, View};
@@ -65,7 +66,7 @@ pub(in crate::platform) fn start(
         }
         Means::Landlock => {
             let scratch = tempfile::Builder::new().prefix("slug-").tempdir()?;
-            let mut child = under_landlock(&view, scratch.path(), words, stdin)?;
+            let mut child = under_landlock(&view, &scratch.path().canonicalize()?, words, stdin)?;
             let direct = Pid::from_child(&child);
             let (_stubs, _scratch) = (Stubs::default(), Some(scratch));
             let inside = Inside { direct, door: None, _stubs, _scratch };
@@ -89,8 +90,12 @@ fn in_bubblewrap(
     let ignores =
         list.map(|list| handed("slug-ignores", bubblewrap::ignored(view, &list).as_bytes()));
     let ignores = ignores.transpose()?;
-    let descriptors =
-        Handed { filter: filter.as_raw_fd(), ignores: ignores.as_ref().map(File::as_raw_fd) };
+    let (gate, ends) = Gate::new()?;
+    let descriptors = Handed {
+        filter: filter.as_raw_fd(),
+        ignores: ignores.as_ref().map(File::as_raw_fd),
+        gate: ends.numbers(),
+    };
     let (inner, outer) = match &view.network {
         Network::Hosts(hosts) => Some(door::make(hosts)?).unzip(),
         Network::Off | Network::On => (None, None),
@@ -104,7 +109,9 @@ fn in_bubblewrap(
     if let Some(inner) = &inner {
         command.arg(words.bash).args(["--noprofile", "--norc", "-c"]).arg(inner.script());
     }
-    let child = command.arg(words.bash).args(&words.arguments).spawn()?;
+    let mut child = command.arg(words.bash).args(&words.arguments).spawn()?;
+    drop(ends);
+    gate.open(&mut child, view)?;
     Ok((child, outer))
 }
 
