@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use slug_code::context::{ContextProvider, Git, GitStatus};
-use slug_code::domain::{Method, Network, RuleKind};
+use slug_code::domain::{Method, Network, RuleKind, View};
 use slug_code::permissions::sandbox::{Disk, Sandbox};
 use slug_code::permissions::{RuleSet, Workspace};
 use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
@@ -440,7 +440,17 @@ async fn s46_in_a_linked_worktree_commits_are_made_and_orders_are_not() {
         let (common, own) = (main.join(".git"), main.join(".git/worktrees/tree"));
         let config = fs::read(common.join("config")).unwrap();
         for (folder, names) in [
-            (&common, &["config", "hooks/pre-commit", "info/attributes", "HEAD", "new"][..]),
+            (
+                &common,
+                &[
+                    "config",
+                    "hooks/pre-commit",
+                    "info/attributes",
+                    "HEAD",
+                    "new",
+                    "objects/info/alternates",
+                ][..],
+            ),
             (&own, &["commondir", "gitdir", "config.worktree", "modules/x/config"]),
         ] {
             for name in names {
@@ -458,12 +468,29 @@ async fn s46_in_a_linked_worktree_commits_are_made_and_orders_are_not() {
         scene.run("echo gitdir: /nowhere > .git").await.holds("another repository");
         assert_eq!(fs::read(common.join("config")).unwrap(), config);
         git(&scene.dir, "status --porcelain");
+        // git would write through links that a command leaves.
+        let links = [own.join("MERGE_MSG"), common.join("logs/x"), common.join("refs/heads/a/b")];
+        for link in &links {
+            let (target, link) = (scene.outside("kept"), link.display());
+            let command = format!("mkdir -p $(dirname {link}) && ln -s {target} {link}");
+            let ran = scene.run(&command).await;
+            assert_eq!(ran.works(), scene.is_bubblewrap(), "{:?}: {}", scene.means, ran.printed);
+        }
         // As names in the folder, they are free again once the last supervisor has ended.
         let by = Instant::now() + Duration::from_secs(60);
-        while own.join("modules").exists() || own.join("config.worktree").exists() {
+        let is_left = |path: &Path| path.symlink_metadata().is_ok();
+        while is_left(&own.join("modules"))
+            || is_left(&own.join("config.worktree"))
+            || links.iter().any(|link| is_left(link))
+        {
             assert!(Instant::now() < by, "{:?} leaves names behind", scene.means);
             std::thread::sleep(Duration::from_millis(10));
         }
+        // One of the person's stays, and keeps the repository closed.
+        symlink("main", common.join("refs/heads/mine")).unwrap();
+        let file = own.join("new");
+        scene.run(&format!("echo x > {}", file.display())).await.holds("a repository with a link");
+        assert!(is_left(&common.join("refs/heads/mine")));
     }
 }
 
@@ -628,6 +655,19 @@ async fn s90_other_families_are_refused_by_the_kernel() {
 }
 
 #[tokio::test]
+async fn memory_that_other_programs_share_is_out_of_reach() {
+    for scene in scenes() {
+        // A private segment, which is removed again.
+        let script = "my $id = shmget(0, 4096, 0600); defined $id or die \"$!\\n\"; \
+                      shmctl($id, 0, 0); print 'made';";
+        let Some(ran) = perl(&scene, script).await else { return };
+        // bubblewrap has a room for it that is the command's own.
+        let said = if scene.is_bubblewrap() { "made" } else { "not permitted" };
+        assert!(ran.printed.contains(said), "{:?}: {}", scene.means, ran.printed);
+    }
+}
+
+#[tokio::test]
 async fn s91_no_socket_outside_is_reached_and_no_descriptor_inherited() {
     for scene in scenes() {
         let beside = scene.outside.join("sock");
@@ -749,7 +789,8 @@ async fn s114_a_folder_that_is_swapped_for_a_link_opens_nothing() {
         scene.rules = denying(&scene, &["Read(.env)"]);
         fs::create_dir(scene.dir.join("src/a")).unwrap();
         fs::write(scene.dir.join("src/a/.env"), "").unwrap();
-        let view = scene.looking()().unwrap();
+        // What is outside is to be there, also where all of this lies in /tmp.
+        let view = View { private: Vec::new(), ..scene.looking()().unwrap() };
         let src = scene.dir.join("src");
         let swapping = move || {
             fs::rename(src.join("a"), src.join("b")).map_err(|error| error.to_string())?;

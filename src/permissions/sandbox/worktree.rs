@@ -5,7 +5,7 @@
 //! the objects, branches and logs that all worktrees share. What git takes orders from (hooks, the
 //! configuration, which repository this is) stays as it is. In a folder that is the main repository
 //! itself that would not be enough: whoever can make a `.git` there invalid makes git look for a
-//! repository in its place.
+//! repository in its place. No link may be where git writes: it follows them, outside as well.
 
 use std::path::{Path, PathBuf};
 
@@ -40,15 +40,19 @@ pub(super) fn linked(dir: &Path, disk: &dyn Look) -> Option<Linked> {
     }
     let shared = ["objects", "refs", "logs"].map(|name| common.join(name));
     let shared = shared.into_iter().filter(|path| disk.at(path) == Found::Folder);
-    let writable = shared.chain([own.clone()]).collect();
+    let writable: Vec<PathBuf> = shared.chain([own.clone()]).collect();
+    if writable.iter().any(|folder| has_link(folder, disk)) {
+        return None;
+    }
     let (mut fixed, mut absent) = (Vec::new(), Vec::new());
-    for (name, kind) in [
-        ("commondir", SpotKind::File),
-        ("gitdir", SpotKind::File),
-        ("config.worktree", SpotKind::File),
-        ("modules", SpotKind::Folder),
+    for (path, kind) in [
+        (own.join("commondir"), SpotKind::File),
+        (own.join("gitdir"), SpotKind::File),
+        (own.join("config.worktree"), SpotKind::File),
+        (own.join("modules"), SpotKind::Folder),
+        // Where else objects are looked for.
+        (common.join("objects/info"), SpotKind::Folder),
     ] {
-        let path = own.join(name);
         match disk.at(&path) {
             Found::Nothing => absent.push(Spot { path, kind }),
             // It could be replaced or opened, and git makes none of these so.
@@ -57,4 +61,13 @@ pub(super) fn linked(dir: &Path, disk: &dyn Look) -> Option<Linked> {
         }
     }
     Some(Linked { common, writable, fixed, absent })
+}
+
+fn has_link(folder: &Path, disk: &dyn Look) -> bool {
+    let Ok(entries) = disk.list(folder) else { return true };
+    entries.into_iter().any(|(name, found)| match found {
+        Found::Link => true,
+        Found::Folder => has_link(&folder.join(name), disk),
+        Found::Nothing | Found::File | Found::Closed => false,
+    })
 }

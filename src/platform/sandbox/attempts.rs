@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr as UnixAddress, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -27,6 +28,9 @@ use crate::tools::{Processes, Script};
 
 /// The argument behind [`child::COMMAND`] that makes slug try.
 pub(in crate::platform) const COMMAND: &str = "attempts";
+
+/// The mode of a folder that its owner can look into.
+const OPEN: u32 = 0o755;
 
 const CANARY: &str = "a key that nobody reads";
 /// How long all of it may take.
@@ -66,11 +70,23 @@ struct Targets {
 type Way = (&'static str, fn(&Targets) -> bool);
 
 /// Each way out, and what takes it. True when it led out as far as can be seen from inside.
-const WAYS: [Way; 15] = [
+const WAYS: [Way; 18] = [
     ("writing outside of the folder", |it| write(&it.outside().join("new"))),
     ("changing what git runs", |it| write(&it.dir().join(".git/config"))),
     ("moving .git away", |it| {
         fs::rename(it.dir().join(".git"), it.dir().join("src/moved")).is_ok()
+    }),
+    ("moving a folder with .git in it", |it| {
+        fs::rename(it.dir().join("sub"), it.dir().join("src/sub")).is_ok()
+    }),
+    ("opening a folder that an earlier command shut", |it| {
+        // Where modes can be changed, that must not be enough.
+        let _ = fs::set_permissions(it.shut(), Permissions::from_mode(OPEN));
+        write(&it.shut().join(".git/config"))
+    }),
+    ("a setting of the kernel", |_| {
+        // Opened alone: nothing is written to it.
+        OpenOptions::new().append(true).open("/proc/sys/kernel/core_pattern").is_ok()
     }),
     ("making a .mcp.json", |it| write(&it.dir().join(".mcp.json"))),
     ("reading a key in .ssh", |it| {
@@ -104,6 +120,10 @@ const WAYS: [Way; 15] = [
 impl Targets {
     fn dir(&self) -> PathBuf {
         self.root.join("app")
+    }
+
+    fn shut(&self) -> PathBuf {
+        self.dir().join("shut")
     }
 
     fn home(&self) -> PathBuf {
@@ -192,17 +212,27 @@ pub async fn trial(
     let address = UnixAddress::from_abstract_name(&targets.name).map_err(failed)?;
     let _named = UnixListener::bind_addr(&address).map_err(failed)?;
 
+    let look = || looking(&targets.dir(), &targets.home(), &targets.home().join(".slug"));
+    let script = |text| Script { text, cwd: targets.dir(), timeout: LIMIT };
+    // What one command leaves must not be a way out for the next.
+    let view = look()?;
+    let port = host.inside(means.clone(), Arc::new(move || Ok(view.clone())));
+    let shutting = script("chmod 0 shut".to_owned());
+    let ran = port.run(shutting, &mut |_| {}, CancellationToken::new()).await;
+    ran.map_err(|error| error.to_string())?;
+
     let program = std::env::current_exe().map_err(failed)?;
-    let mut view = looking(&targets.dir(), &targets.home(), &targets.home().join(".slug"))?;
+    let mut view = look()?;
     view.kept.push(program.clone());
     let words = serde_json::to_string(&targets).map_err(|error| error.to_string())?;
     let program = program.to_str().ok_or("the path of slug is no text")?;
     let text = format!("exec {} {} {COMMAND} {}", quoted(program), child::COMMAND, quoted(&words));
-    let script = Script { text, cwd: targets.dir(), timeout: LIMIT };
     let port = host.inside(means.clone(), Arc::new(move || Ok(view.clone())));
     let mut printed = Vec::new();
     let take = &mut |bytes: &[u8]| printed.extend(bytes);
-    let ran = port.run(script, take, CancellationToken::new()).await;
+    let ran = port.run(script(text), take, CancellationToken::new()).await;
+    // Else it could not be removed.
+    fs::set_permissions(targets.shut(), Permissions::from_mode(OPEN)).map_err(failed)?;
     ran.map_err(|error| error.to_string())?;
     let seems: Vec<bool> = serde_json::from_slice(&printed)
         .map_err(|_| format!("what was sent in said: {}", String::from_utf8_lossy(&printed)))?;
@@ -223,7 +253,7 @@ pub async fn trial(
 }
 
 fn make(targets: &Targets) -> io::Result<()> {
-    for folder in [".git", "src"] {
+    for folder in [".git", "src", "sub/.git", "shut/.git"] {
         fs::create_dir_all(targets.dir().join(folder))?;
     }
     fs::write(targets.dir().join(".git/config"), "")?;
@@ -257,9 +287,10 @@ mod tests {
         let _socket = UnixListener::bind(targets.socket()).unwrap();
         let address = UnixAddress::from_abstract_name(&targets.name).unwrap();
         let _named = UnixListener::bind_addr(&address).unwrap();
-        // Whether there is a VSOCK, a terminal or a descriptor too many is the machine's to say,
+        // Root alone changes the kernel's settings. Whether there is a VSOCK, a terminal or a descriptor too many is the machine's to say,
         // a datagram's way is told by its receiver, and outside there is no proxy.
         let unsure = [
+            "a setting of the kernel",
             "a host that is not listed",
             "a UDP datagram",
             "a VSOCK socket",

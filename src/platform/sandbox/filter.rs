@@ -22,6 +22,15 @@ pub(super) enum Sockets {
     None,
 }
 
+/// Whose memory, queues and semaphores a command shares by a number or a name of the kernel's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shared {
+    /// Those of what is inside with it.
+    Inside,
+    /// The machine's: they are refused.
+    Machine,
+}
+
 const LOAD: u16 = 0x20;
 const JUMP_EQUAL: u16 = 0x15;
 const JUMP_GREATER_OR_EQUAL: u16 = 0x35;
@@ -109,6 +118,24 @@ const REFUSED: [c_long; 45] = [
     libc::SYS_syslog,
 ];
 
+/// What other programs of the same person leave to be shared. Neither Landlock nor a path holds
+/// these back, and their numbers can be guessed.
+const OF_OTHERS: [c_long; 13] = [
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
 /// The flags of `clone` that make namespaces.
 const NAMESPACES: u32 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
@@ -122,14 +149,18 @@ const NAMESPACES: u32 = (libc::CLONE_NEWNS
 const TYPING: [u32; 3] = [0x5412, 0x541c, 0x541d];
 
 /// The program; none for a processor whose calls are not known here.
-pub(super) fn filter(sockets: Sockets) -> Option<Vec<sock_filter>> {
+pub(super) fn filter(sockets: Sockets, shared: Shared) -> Option<Vec<sock_filter>> {
     let mut program =
         vec![load(ARCHITECTURE), unless(JUMP_EQUAL, OWN_ARCHITECTURE?), give(KILL), load(NUMBER)];
     if let Some(first) = FOREIGN_NUMBERS {
         program.extend([when(JUMP_GREATER_OR_EQUAL, first), give(KILL)]);
     }
-    for call in REFUSED {
-        program.extend([when(JUMP_EQUAL, number(call)), refuse(libc::EPERM)]);
+    let of_others: &[c_long] = match shared {
+        Shared::Inside => &[],
+        Shared::Machine => &OF_OTHERS,
+    };
+    for call in REFUSED.iter().chain(of_others) {
+        program.extend([when(JUMP_EQUAL, number(*call)), refuse(libc::EPERM)]);
     }
     // Its flags lie in memory, where they cannot be looked at; programs then use `clone`.
     program.extend([when(JUMP_EQUAL, number(libc::SYS_clone3)), refuse(libc::ENOSYS)]);
@@ -223,7 +254,7 @@ mod tests {
     }
 
     fn outcome(sockets: Sockets, call: c_long, arguments: [u64; 2]) -> u32 {
-        let program = filter(sockets).unwrap();
+        let program = filter(sockets, Shared::Machine).unwrap();
         run(&program, OWN_ARCHITECTURE.unwrap(), number(call), arguments)
     }
 
@@ -238,6 +269,16 @@ mod tests {
             assert_eq!(outcome(Sockets::None, call, [0; 2]), ALLOW, "{call}");
         }
         assert_eq!(outcome(Sockets::None, libc::SYS_clone3, [0; 2]), ERROR | 38);
+    }
+
+    #[test]
+    fn what_others_share_is_refused_where_it_can_be_seen() {
+        let inside = filter(Sockets::None, Shared::Inside).unwrap();
+        for call in OF_OTHERS {
+            assert_eq!(outcome(Sockets::None, call, [0; 2]), EPERM, "{call}");
+            let own = OWN_ARCHITECTURE.unwrap();
+            assert_eq!(run(&inside, own, number(call), [0; 2]), ALLOW, "{call}");
+        }
     }
 
     #[test]
@@ -284,7 +325,7 @@ mod tests {
 
     #[test]
     fn calls_under_other_numbers_end_the_process() {
-        let program = filter(Sockets::Loopback).unwrap();
+        let program = filter(Sockets::Loopback, Shared::Inside).unwrap();
         let i386 = 0x4000_0003;
         assert_eq!(run(&program, i386, 1, [0; 2]), KILL);
         if let Some(first) = FOREIGN_NUMBERS {
@@ -295,7 +336,7 @@ mod tests {
 
     #[test]
     fn each_instruction_is_eight_bytes() {
-        let program = filter(Sockets::None).unwrap();
+        let program = filter(Sockets::None, Shared::Machine).unwrap();
         let bytes = bytes(&program);
         assert_eq!(bytes.len(), program.len() * 8);
         assert_eq!(bytes[..8], [0x20, 0, 0, 0, 4, 0, 0, 0]);

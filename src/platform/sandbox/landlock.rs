@@ -22,7 +22,7 @@ use landlock::{
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
-use super::filter::{self, Sockets};
+use super::filter::{self, Shared, Sockets};
 use crate::domain::{Network, View};
 use crate::platform::handles::{self, Missing};
 
@@ -160,7 +160,7 @@ pub(super) fn confine_thread(view: &View, scratch: &Path) -> Result<(), Landlock
         Network::Off | Network::Hosts(_) => Sockets::None,
         Network::On => Sockets::Loopback,
     };
-    let filter = filter::filter(sockets).ok_or(LandlockError::Processor)?;
+    let filter = filter::filter(sockets, Shared::Machine).ok_or(LandlockError::Processor)?;
     Ok(seccompiler::apply_filter(&filter)?)
 }
 

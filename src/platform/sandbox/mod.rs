@@ -26,6 +26,8 @@ mod filter;
 #[cfg(target_os = "linux")]
 mod landlock;
 #[cfg(target_os = "linux")]
+mod links;
+#[cfg(target_os = "linux")]
 mod mounted;
 #[cfg(target_os = "linux")]
 mod proxy;
@@ -123,7 +125,7 @@ pub fn methods() -> &'static [Method] {
 /// Uses a means for a command that does nothing. Why it does not work is a phrase.
 #[cfg(target_os = "linux")]
 fn try_out(method: Method, path: &OsStr, workspace: &Path) -> Result<Means, String> {
-    if filter::filter(filter::Sockets::Loopback).is_none() {
+    if filter::filter(filter::Sockets::Loopback, filter::Shared::Machine).is_none() {
         return Err("slug has no seccomp filter for this kind of processor".to_owned());
     }
     match method {

@@ -79,7 +79,11 @@ impl Gate {
         // What it says when it cannot begin is in its own output.
         let Ok(Info { child }) = Info::deserialize(&mut said) else { return Ok(()) };
         match wait_for(child, view) {
-            Ok(()) => self.word.write_all(b"g"),
+            Ok(()) => match self.word.write_all(b"g") {
+                // It has ended by itself, and says why in its own output.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                told => told,
+            },
             Err(error) => {
                 // It takes the end of the pipe for a word, too.
                 if let Some(child) = Pid::from_raw(child) {
@@ -97,7 +101,7 @@ fn wait_for(child: i32, view: &View) -> io::Result<()> {
     let began = Instant::now();
     let mut ready = None;
     loop {
-        // It has ended by itself, and says why in its own output.
+        // It has ended by itself.
         let Ok(inside) = Mounts::of(&child.to_string()) else { return Ok(()) };
         let wrong = if inside.is_ready() {
             ready.get_or_insert_with(Instant::now);

@@ -12,7 +12,8 @@ use rustix::process::Pid;
 use tempfile::TempDir;
 
 use super::bubblewrap::Handed;
-use super::filter::{self, Sockets};
+use super::filter::{self, Shared, Sockets};
+use super::links::Links;
 use super::mounted::Gate;
 use super::stubs::Stubs;
 use super::{Confinement, Means, Refused, Words, bubblewrap, door, landlock};
@@ -25,6 +26,7 @@ pub(in crate::platform) struct Inside {
     pub direct: Pid,
     door: Option<door::Outer>,
     _stubs: Stubs,
+    _links: Links,
     _scratch: Option<TempDir>,
 }
 
@@ -61,15 +63,16 @@ pub(in crate::platform) fn start(
             view.absent = held;
             let (mut child, door) = in_bubblewrap(program, &view, &cwd, words, stdin)?;
             let direct = Pid::from_child(&child);
-            let inside = Inside { direct, door, _stubs: stubs, _scratch: None };
+            let _links = Links::of(&view);
+            let inside = Inside { direct, door, _stubs: stubs, _links, _scratch: None };
             Ok((inside, child.stdin.take()))
         }
         Means::Landlock => {
             let scratch = tempfile::Builder::new().prefix("slug-").tempdir()?;
             let mut child = under_landlock(&view, &scratch.path().canonicalize()?, words, stdin)?;
             let direct = Pid::from_child(&child);
-            let (_stubs, _scratch) = (Stubs::default(), Some(scratch));
-            let inside = Inside { direct, door: None, _stubs, _scratch };
+            let (_stubs, _links, _scratch) = (Stubs::default(), Links::default(), Some(scratch));
+            let inside = Inside { direct, door: None, _stubs, _links, _scratch };
             Ok((inside, child.stdin.take()))
         }
         Means::Seatbelt => Err(io::Error::from(io::ErrorKind::Unsupported)),
@@ -83,7 +86,8 @@ fn in_bubblewrap(
     words: &Words<'_>,
     stdin: Stdio,
 ) -> io::Result<(Child, Option<door::Outer>)> {
-    let program_of_filter = filter::filter(Sockets::Loopback).ok_or(io::ErrorKind::Unsupported)?;
+    let program_of_filter = filter::filter(Sockets::Loopback, Shared::Inside);
+    let program_of_filter = program_of_filter.ok_or(io::ErrorKind::Unsupported)?;
     let filter = handed("slug-filter", &filter::bytes(&program_of_filter))?;
     // Where it cannot be read there is nothing to add to.
     let list = view.ignores.as_ref().and_then(|path| fs::read_to_string(path).ok());
