@@ -31,7 +31,7 @@ pub(super) fn decide_run(grounds: &Grounds<'_>, run: &ResolvedRun) -> Vec<Verdic
             verdicts.extend(reads.chain(writes).map(|verdict| settle(grounds, run, verdict)));
         }
     }
-    verdicts.extend(on_the_whole(grounds, run, verdicts.is_empty()));
+    verdicts.extend(on_the_whole(grounds, run, &verdicts));
     verdicts
 }
 
@@ -65,7 +65,7 @@ fn is_held(grounds: &Grounds<'_>, run: &ResolvedRun) -> bool {
 }
 
 /// What holds for the text as a whole: rules on what did not parse, and why it is asked.
-fn on_the_whole(grounds: &Grounds<'_>, run: &ResolvedRun, no_parts: bool) -> Vec<Verdict> {
+fn on_the_whole(grounds: &Grounds<'_>, run: &ResolvedRun, parts: &[Verdict]) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     for (kind, make) in [
         (RuleKind::Deny, Verdict::denied_by as fn(String, RuleSource) -> Verdict),
@@ -83,9 +83,13 @@ fn on_the_whole(grounds: &Grounds<'_>, run: &ResolvedRun, no_parts: bool) -> Vec
             break;
         }
     }
-    if no_parts {
+    let is_asked = || parts.iter().any(|part| part.outcome != Outcome::Allow);
+    if parts.is_empty() {
         verdicts.push(unknown_command(grounds, run));
-    } else if !is_held(grounds, run) && !is_known(run) && grounds.mentions_own_powers(&run.command)
+    } else if !is_held(grounds, run)
+        && !is_asked()
+        && !is_known(run)
+        && grounds.mentions_own_powers(&run.command)
     {
         verdicts.push(may_change(run.command.trim(), Protected::OwnPowers));
     }
