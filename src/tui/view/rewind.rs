@@ -44,11 +44,16 @@ pub fn draw(
     let shown = lines.iter().skip(dialog.scroll);
     for (y, (line, asked)) in (above.y..above.y + above.height).zip(shown) {
         let place = Rect { y, height: 1, ..above };
-        match asked {
-            Asked::Next => paint::selected(place, styles, buffer),
-            Asked::Yes | Asked::No => {}
+        let text = || line.spans.iter().map(|span| span.text.as_str()).collect::<String>();
+        let spans = match asked {
+            // In a row that is drawn in reverse each colour would be a block.
+            Asked::Next => &[span(text(), Role::Selected)][..],
+            Asked::Yes | Asked::No => &line.spans,
+        };
+        if *asked == Asked::Next {
+            paint::selected(place, styles, buffer);
         }
-        paint::spans(&line.spans, styles, place, buffer);
+        paint::spans(spans, styles, place, buffer);
     }
     let hidden = lines.len().saturating_sub(dialog.scroll + usize::from(above.height));
     if below > 0 {
