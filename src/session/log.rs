@@ -175,12 +175,13 @@ impl<F: LogFile> SessionLog<F> {
         Ok(record)
     }
 
-    /// The same without its line in the meta file, which is to follow.
+    /// The same without its line in the meta file, which is to follow. With the record of what is
+    /// about to be done comes its line, which is taken back where it cannot be saved.
     fn push_line(
         &mut self,
         turn: TurnId,
         entry: Entry,
-    ) -> Result<(Vec<u8>, Arc<Record>), LogError> {
+    ) -> Result<(Option<Vec<u8>>, Arc<Record>), LogError> {
         if let Some(header) = self.header.clone() {
             let (line, record) = new_line(TurnId(0), Entry::Session(header))?;
             self.writer.push(line);
@@ -188,10 +189,12 @@ impl<F: LogFile> SessionLog<F> {
             self.meta.created_at = record.timestamp;
             self.header = None;
         }
+        let announces = is_announcement(&entry);
         let (line, record) = new_line(turn, entry)?;
-        self.writer.push(line.clone());
+        let announced = announces.then(|| line.clone());
+        self.writer.push(line);
         self.meta_is_old = true;
-        Ok((line, Arc::new(record)))
+        Ok((announced, Arc::new(record)))
     }
 
     /// Writes what was pushed.
@@ -272,12 +275,8 @@ impl Batch {
     ) {
         self.reach = self.reach.max(reach_of(&entry));
         self.meta |= changes_lists(&entry);
-        let announces = is_announcement(&entry);
         match log.push_line(turn, entry) {
-            Ok((line, record)) => {
-                let announces = announces.then_some(line);
-                self.pushed.push(Pushed { record, announces, reply });
-            }
+            Ok((announces, record)) => self.pushed.push(Pushed { record, announces, reply }),
             Err(error) => answer(reply, Err(error)),
         }
     }
@@ -295,13 +294,11 @@ impl Batch {
                 continue;
             }
             log.meta.apply(&record);
-            answer(
-                reply,
-                match source {
-                    None => Ok(record),
-                    Some(source) => Err(LogError::NotSaved { record, source }),
-                },
-            );
+            let result = match source {
+                None => Ok(record),
+                Some(source) => Err(LogError::NotSaved { record, source }),
+            };
+            answer(reply, result);
         }
         if self.meta && failed.is_none() {
             log.save_meta();
