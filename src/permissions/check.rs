@@ -10,7 +10,7 @@ use crate::domain::{Mode, Outcome, Part, RuleKind, RuleSource};
 use super::approved::Decision;
 use super::bash;
 use super::globs::{Beginning, Ways};
-use super::paths::{Protected, ResolvedPath, Workspace, Zone};
+use super::paths::{FILES, FOLDERS, Protected, ResolvedPath, Workspace, Zone};
 use super::pattern::path_rule;
 use super::query::{Query, ResolvedAccess};
 use super::rules::{Effect, RuleSet};
@@ -228,22 +228,6 @@ impl Grounds<'_> {
         settings || text.contains(".mcp.json")
     }
 
-    /// Whether such a name stands in a command of which words are known only when it runs: one of
-    /// them may be it.
-    pub(super) fn mentions_own_powers(&self, text: &str) -> bool {
-        let text = text.replace(&*self.workspace.root().to_string_lossy(), "");
-        let text = text.replace(['"', '\'', '\\'], "").to_ascii_lowercase();
-        let goes_on = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        [".slug", ".mcp.json"].iter().any(|name| {
-            text.match_indices(name).any(|(at, _)| {
-                let after = &text[at + name.len()..];
-                !text[..at].ends_with(goes_on)
-                    && !after.starts_with(goes_on)
-                    && !after.starts_with("/memory/")
-            })
-        })
-    }
-
     /// The same of a text that did not parse, in which patterns may stand for it, too.
     pub(super) fn may_spell_own_powers(&self, text: &str) -> bool {
         // Nobody writes so much, and to look at all of it would take long.
@@ -254,6 +238,23 @@ impl Grounds<'_> {
         let words = text.split_whitespace();
         let mut meant = words.flat_map(|word| Ways::read(word, beginning).meant());
         self.spells_own_powers(text) || meant.any(|text| self.spells_own_powers(&text))
+    }
+
+    /// Whether such a name stands by itself anywhere in a text. Where a word of a command is known
+    /// only when it runs, that may be the word.
+    pub(super) fn mentions_own_powers(&self, text: &str) -> bool {
+        let text = text.replace(&*self.workspace.root().to_string_lossy(), "");
+        let text = text.replace(['"', '\'', '\\'], "").to_ascii_lowercase();
+        let goes_on = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let names = FOLDERS.iter().chain(&FILES).filter(|(_, it)| *it == Protected::OwnPowers);
+        names.map(|(name, _)| *name).any(|name| {
+            text.match_indices(name).any(|(at, _)| {
+                let after = &text[at + name.len()..];
+                !text[..at].ends_with(goes_on)
+                    && !after.starts_with(goes_on)
+                    && !after.starts_with("/memory/")
+            })
+        })
     }
 
     pub(super) fn by_mode(&self, text: impl Into<String>) -> Verdict {
