@@ -476,6 +476,10 @@ async fn s46_in_a_linked_worktree_commits_are_made_and_orders_are_not() {
             let ran = scene.run(&command).await;
             assert_eq!(ran.works(), scene.is_bubblewrap(), "{:?}: {}", scene.means, ran.printed);
         }
+        // The next command finds none of them, even while something still runs.
+        let link = common.join("refs/heads/c");
+        scene.run(&format!("ln -s main {}; sleep 2 &", link.display())).await;
+        assert!(link.symlink_metadata().is_err(), "{:?} has a link when it returns", scene.means);
         // As names in the folder, they are free again once the last supervisor has ended.
         let by = Instant::now() + Duration::from_secs(60);
         let is_left = |path: &Path| path.symlink_metadata().is_ok();

@@ -200,6 +200,11 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
         if left == Left::Nothing {
             // The sandbox has put its things away when slug hears of the end.
             drop(inside.take());
+        } else if status.is_some()
+            && let Some(Started::Confined(inside)) = &inside
+        {
+            // The last of a sandbox may take a moment longer than its command.
+            inside.tidy();
         }
         if let Some(status) = status {
             let refused = Some(refused.take()).filter(|hosts| !hosts.is_empty());

@@ -19,15 +19,20 @@ impl Links {
     pub(super) fn of(view: &View) -> Self {
         Self(view.writable.clone())
     }
-}
 
-impl Drop for Links {
-    fn drop(&mut self) {
+    /// Takes away those that are there now.
+    pub(super) fn remove(&self) {
         for folder in &self.0 {
             if let Ok(folder) = rustix::fs::openat(CWD, folder, FOLDER, Mode::empty()) {
                 remove(&folder);
             }
         }
+    }
+}
+
+impl Drop for Links {
+    fn drop(&mut self) {
+        self.remove();
     }
 }
 

@@ -25,8 +25,9 @@ pub(in crate::platform) struct Inside {
     /// The first process.
     pub direct: Pid,
     door: Option<door::Outer>,
+    // Before the names are free, or it would look as if all had been put away.
+    links: Links,
     _stubs: Stubs,
-    _links: Links,
     _scratch: Option<TempDir>,
 }
 
@@ -39,6 +40,11 @@ impl Inside {
             tokio::spawn(door.serve(refused.clone()));
         }
         refused
+    }
+
+    /// Takes away what the next command would take for the person's, while something still runs.
+    pub fn tidy(&self) {
+        self.links.remove();
     }
 }
 
@@ -63,16 +69,16 @@ pub(in crate::platform) fn start(
             view.absent = held;
             let (mut child, door) = in_bubblewrap(program, &view, &cwd, words, stdin)?;
             let direct = Pid::from_child(&child);
-            let _links = Links::of(&view);
-            let inside = Inside { direct, door, _stubs: stubs, _links, _scratch: None };
+            let links = Links::of(&view);
+            let inside = Inside { direct, door, links, _stubs: stubs, _scratch: None };
             Ok((inside, child.stdin.take()))
         }
         Means::Landlock => {
             let scratch = tempfile::Builder::new().prefix("slug-").tempdir()?;
             let mut child = under_landlock(&view, &scratch.path().canonicalize()?, words, stdin)?;
             let direct = Pid::from_child(&child);
-            let (_stubs, _links, _scratch) = (Stubs::default(), Links::default(), Some(scratch));
-            let inside = Inside { direct, door: None, _stubs, _links, _scratch };
+            let (links, _stubs, _scratch) = (Links::default(), Stubs::default(), Some(scratch));
+            let inside = Inside { direct, door: None, links, _stubs, _scratch };
             Ok((inside, child.stdin.take()))
         }
         Means::Seatbelt => Err(io::Error::from(io::ErrorKind::Unsupported)),
