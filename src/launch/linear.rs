@@ -1,6 +1,7 @@
 //! The conversation without a screen: the questions before it, as text, then the conversation.
 
 use std::io::{self, IsTerminal, Stdout, Write};
+use std::path::Path;
 
 use crate::cli::{Cli, Exit};
 use crate::config::{Config, Notify};
@@ -95,44 +96,24 @@ impl Desk {
             return Ok(Outcome::Answer(ProjectFiles::Trusted));
         }
         let mut store = ground.trust()?;
-        match store.status(&ground.cwd) {
-            Status::Trusted => return Ok(Outcome::Answer(ProjectFiles::Trusted)),
-            // A yes would not help. The chat says what is left out.
-            Status::TooWide => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),
-            Status::Unknown | Status::Changed(_) => {}
-        }
-        let asked = store.question(&ground.cwd)?;
-        let mut question = format!("Do you trust the folder {}?\n", ground.cwd.display());
-        for item in asked.items() {
-            question.push_str(&format!("  It has {}.\n", item.path.display()));
-            for (mark, line) in &item.lines {
-                let line = line.replace(['\n', '\t'], " ");
-                match mark {
-                    // What would run is shown, however often it was seen.
-                    trust::Mark::Same if item.kind == trust::ItemKind::Hooks => {
-                        question.push_str(&format!("    {line}\n"));
-                    }
-                    trust::Mark::Same => {}
-                    trust::Mark::New => question.push_str(&format!("    New: {line}\n")),
-                    trust::Mark::Gone => question.push_str(&format!("    Gone: {line}\n")),
-                }
-            }
-        }
-        question.push_str(
-            "With a yes, its settings and instructions count from now on. Without, slug works \
-             there with your own alone.\nType y to trust it, n to go on without, q to leave.",
-        );
+        // What changes while the question is open is asked about next.
         loop {
+            let heading = match store.status(&ground.cwd) {
+                Status::Trusted => return Ok(Outcome::Answer(ProjectFiles::Trusted)),
+                // A yes would not help. The chat says what is left out.
+                Status::TooWide => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),
+                Status::Unknown => "Do you trust this folder?",
+                Status::Changed(_) => "This folder has changed since you trusted it. Do you still?",
+            };
+            let asked = store.question(&ground.cwd)?;
+            let question = trust_question(heading, &ground.cwd, asked.items());
             let answer = match self.ask(&question).await? {
                 Outcome::Answer(answer) => answer,
                 Outcome::Quit => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),
                 Outcome::Signal(signal) => return Ok(Outcome::Signal(signal)),
             };
             match answer.to_lowercase().as_str() {
-                "y" | "yes" => {
-                    store.grant_asked(asked)?;
-                    return Ok(Outcome::Answer(ProjectFiles::Trusted));
-                }
+                "y" | "yes" => store.grant_asked(asked)?,
                 "n" | "no" => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),
                 "q" | "quit" => return Ok(Outcome::Quit),
                 _ => {}
@@ -171,6 +152,31 @@ impl Desk {
             }
         }
     }
+}
+
+/// The question about a folder, with all that would become active.
+fn trust_question(heading: &str, folder: &Path, items: &[trust::Asked]) -> String {
+    let mut question = format!("{heading}\n  {}\n", folder.display());
+    if !items.is_empty() {
+        question.push_str("With a yes, this becomes active:\n");
+    }
+    for item in items {
+        question.push_str(&format!("  {}, {}:\n", item.path.display(), item.words()));
+        for (mark, line) in &item.lines {
+            let label = match mark {
+                trust::Mark::Same => "",
+                trust::Mark::New => "New: ",
+                trust::Mark::Gone => "Gone: ",
+            };
+            let line = line.replace(['\n', '\t'], " ");
+            question.push_str(&format!("    {label}{line}\n"));
+        }
+    }
+    question.push_str(
+        "Without, slug works there with your own rules and settings alone.\n\
+         Type y to trust it, n to go on without, q to leave.",
+    );
+    question
 }
 
 /// Labels have colours where a terminal that has any shows them, and NO_COLOR does not forbid it.

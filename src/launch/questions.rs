@@ -11,12 +11,12 @@ use crate::config::{self, Change, Config, Endpoint as Address, Reach};
 use crate::permissions::store::ProjectFiles;
 use crate::platform::signals::{Signal, Signals};
 use crate::platform::terminal::Screen;
-use crate::trust::{self, Status};
+use crate::trust::Status;
 use crate::tui::app::looks::Looks;
 use crate::tui::welcome::first_run::{
     FirstRun, FirstRunAnswer, Job, Kept, Note, Server, Target, found_keys, rank, work,
 };
-use crate::tui::welcome::trust::{About, Item, ItemKind, Trust, TrustAnswer};
+use crate::tui::welcome::trust::{About, Trust, TrustAnswer};
 use crate::tui::welcome::{self, runner::Ended};
 
 use super::candidates::{Candidates, Said};
@@ -62,8 +62,7 @@ pub(super) async fn trust(
             Status::Changed(_) => About::Changes,
         };
         let question = store.question(&ground.cwd)?;
-        let items = question.items().iter().map(item).collect();
-        let page = Trust::new(&ground.cwd.display().to_string(), about, items);
+        let page = Trust::new(&ground.cwd.display().to_string(), about, question.items());
         let nothing = |job: welcome::trust::Nothing, _| async move { match job {} };
         match welcome::run(page, screen, signals, looks, nothing).await? {
             Ended::Signalled(signal) => return Ok(Outcome::Signal(signal)),
@@ -73,19 +72,6 @@ pub(super) async fn trust(
             }
             Ended::Answered(TrustAnswer::Trust) => store.grant_asked(question)?,
         }
-    }
-}
-
-fn item(item: &trust::Asked) -> Item {
-    Item {
-        path: item.path.display().to_string(),
-        kind: match item.kind {
-            trust::ItemKind::Settings => ItemKind::Permissions,
-            trust::ItemKind::Hooks => ItemKind::Programs,
-            trust::ItemKind::Configuration => ItemKind::Configuration,
-            trust::ItemKind::Instructions => ItemKind::Instructions,
-        },
-        lines: item.lines.clone(),
     }
 }
 

@@ -52,14 +52,47 @@ pub(super) fn lines(question: &Question) -> String {
     let is_new = |item: &&Asked| item.lines.iter().any(|(mark, _)| *mark != Mark::Same);
     let mut shown: Vec<&Asked> = items.iter().filter(is_new).collect();
     if shown.is_empty() {
-        shown = items.iter().filter(|item| item.kind == ItemKind::Hooks).collect();
+        shown = items.iter().filter(|item| item.kinds.contains(&ItemKind::Hooks)).collect();
     }
     let mut text = String::new();
     for item in shown {
-        text.push_str(&format!("{}\n", item.path.display()));
+        text.push_str(&format!("{}, {}\n", item.path.display(), item.words()));
         for (mark, line) in &item.lines {
             text.push_str(&format!("  {}{line}\n", mark.sign()));
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_once_above_all_that_came_and_went() {
+        let folder = tempfile::tempdir().unwrap();
+        let (home, project) = (folder.path().join("home"), folder.path().join("app"));
+        let hook = |command: &str| {
+            format!(
+                r#"{{"hooks":[{{"event":"Stop","action":{{"type":"command","command":"{command}"}}}},
+                {{"event":"Stop","action":{{"type":"command","command":"make"}}}}]}}"#
+            )
+        };
+        fs::create_dir_all(project.join(".slug")).unwrap();
+        fs::write(project.join(".slug/settings.json"), hook("one")).unwrap();
+        fs::write(project.join("SLUG.md"), "x").unwrap();
+        let mut store = TrustStore::open(&home, None).unwrap();
+        store.grant(&project).unwrap();
+        fs::write(project.join(".slug/settings.json"), hook("two")).unwrap();
+        let question = store.question(&project).unwrap();
+        let expected = "\
+.slug/settings.json, programs that slug would run
+  + on Stop runs two
+    on Stop runs make
+  - on Stop runs one
+";
+        assert_eq!(lines(&question), expected);
+    }
 }

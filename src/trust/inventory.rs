@@ -25,9 +25,9 @@ const POWERS: [(&str, ItemKind); 4] = [
 pub struct Item {
     /// The file, relative to the folder.
     pub path: PathBuf,
-    /// What it is.
-    pub kind: ItemKind,
-    /// What it would do, a line for each rule or key.
+    /// What is in it; nothing where nothing in it takes effect.
+    pub kinds: Vec<ItemKind>,
+    /// What it would do, a line for each rule, hook or key.
     pub lines: Vec<String>,
 }
 
@@ -45,17 +45,36 @@ pub enum ItemKind {
     Instructions,
 }
 
-/// What is in `folder` that slug would read, in the order in which it would be read.
+impl ItemKind {
+    /// What a file of this kind holds.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Settings => "permission rules",
+            Self::Hooks => "programs that slug would run",
+            Self::Configuration => "configuration",
+            Self::Instructions => "instructions for the model",
+        }
+    }
+}
+
+/// What is in `folder` that slug would read, in the order in which it would be read; each file once.
 pub fn inventory(folder: &Path) -> Vec<Item> {
-    let powers = POWERS.into_iter().flat_map(|(name, kind)| {
-        let hooks =
-            (kind == ItemKind::Settings).then(|| item(folder, name.into(), ItemKind::Hooks));
-        item(folder, name.into(), kind).into_iter().chain(hooks.flatten())
-    });
+    let powers = POWERS.into_iter().filter_map(|(name, kind)| item(folder, name.into(), kind));
     let texts = instructions(folder)
         .into_iter()
         .filter_map(|path| item(folder, path, ItemKind::Instructions));
-    powers.chain(scripts(folder)).chain(texts).collect()
+    let mut all: Vec<Item> = Vec::new();
+    for item in powers.chain(scripts(folder)).chain(texts) {
+        match all.iter_mut().find(|it| it.path == item.path) {
+            // A hook can name what is read as instructions, too.
+            Some(same) => {
+                same.kinds.extend(item.kinds);
+                same.lines.extend(item.lines);
+            }
+            None => all.push(item),
+        }
+    }
+    all
 }
 
 /// The files of the folder that the commands of hooks name.
@@ -63,7 +82,7 @@ fn scripts(folder: &Path) -> impl Iterator<Item = Item> {
     let is_script = |path: &PathBuf| !POWERS.iter().any(|(name, _)| path == Path::new(name));
     let paths = powers(folder).into_iter().map(|(path, _)| path).filter(is_script);
     let lines = || vec!["run by a hook".to_owned()];
-    paths.map(move |path| Item { path, kind: ItemKind::Hooks, lines: lines() })
+    paths.map(move |path| Item { path, kinds: vec![ItemKind::Hooks], lines: lines() })
 }
 
 /// The files that give powers and are there, each with the hash of its content; those that hooks
@@ -114,17 +133,20 @@ fn instructions(folder: &Path) -> Vec<PathBuf> {
 fn item(folder: &Path, path: PathBuf, kind: ItemKind) -> Option<Item> {
     let bytes = content(&folder.join(&path))?;
     let text = String::from_utf8_lossy(&bytes);
-    let lines = match kind {
-        ItemKind::Settings => rules(&text),
-        ItemKind::Hooks => hook_lines(&text, &path),
-        ItemKind::Configuration => keys(&text),
+    let hooks = || (ItemKind::Hooks, hook_lines(&text, &path));
+    let parts = match kind {
+        ItemKind::Settings => vec![(kind, rules(&text)), hooks()],
+        ItemKind::Hooks => vec![hooks()],
+        ItemKind::Configuration => vec![(kind, keys(&text))],
         ItemKind::Instructions => {
             let count = text.lines().count();
-            vec![format!("{count} line{} of instructions", if count == 1 { "" } else { "s" })]
+            let lines = if count == 1 { "line" } else { "lines" };
+            vec![(kind, vec![format!("{count} {lines} of instructions")])]
         }
     };
-    let nothing = kind == ItemKind::Hooks && lines.is_empty();
-    (!nothing).then_some(Item { path, kind, lines })
+    let parts = parts.into_iter().filter(|(_, lines)| !lines.is_empty());
+    let (kinds, lines): (Vec<ItemKind>, Vec<Vec<String>>) = parts.unzip();
+    Some(Item { path, kinds, lines: lines.concat() })
 }
 
 fn hook_lines(text: &str, path: &Path) -> Vec<String> {
@@ -151,7 +173,7 @@ fn rules(text: &str) -> Vec<String> {
         let rules = list.into_iter().flatten().filter_map(Value::as_str);
         lines.extend(rules.map(|rule| format!("{kind} {rule}")));
     }
-    if lines.is_empty() { vec!["no rules".into()] } else { lines }
+    lines
 }
 
 fn keys(text: &str) -> Vec<String> {
@@ -161,7 +183,7 @@ fn keys(text: &str) -> Vec<String> {
     };
     let mut lines = Vec::new();
     flatten("", &table, &mut lines);
-    if lines.is_empty() { vec!["no keys".into()] } else { lines }
+    lines
 }
 
 fn flatten(before: &str, table: &toml::Table, lines: &mut Vec<String>) {

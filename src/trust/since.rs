@@ -13,8 +13,8 @@ pub(super) type Shown = BTreeMap<PathBuf, Vec<String>>;
 pub struct Asked {
     /// The file, relative to the folder.
     pub path: PathBuf,
-    /// What it is.
-    pub kind: ItemKind,
+    /// What is in it; nothing where nothing in it takes effect.
+    pub kinds: Vec<ItemKind>,
     /// Its lines now, and those that are gone.
     pub lines: Vec<(Mark, String)>,
 }
@@ -34,46 +34,46 @@ impl Mark {
     /// Before the line, where people read it.
     pub fn sign(self) -> &'static str {
         match self {
-            Self::Same => "",
+            Self::Same => "  ",
             Self::New => "+ ",
             Self::Gone => "- ",
         }
     }
 }
 
+impl Asked {
+    /// What is in the file.
+    pub fn words(&self) -> String {
+        match &*self.kinds {
+            [] => "nothing that takes effect".to_owned(),
+            kinds => kinds.iter().map(|kind| kind.words()).collect::<Vec<_>>().join(", "),
+        }
+    }
+}
+
 /// All lines of a question.
 pub(super) fn shown(items: &[Item]) -> Shown {
-    let mut shown = Shown::new();
-    for item in items {
-        shown.entry(item.path.clone()).or_default().extend(item.lines.iter().cloned());
-    }
-    shown
+    items.iter().map(|item| (item.path.clone(), item.lines.clone())).collect()
 }
 
 /// The items with the files that `changed`, each against what was shown of it before.
 pub(super) fn asked(items: &[Item], before: &Shown, changed: &[PathBuf]) -> Vec<Asked> {
-    let now = shown(items);
-    let mut told: Vec<&PathBuf> = Vec::new();
-    let mut all = Vec::new();
-    for item in items {
+    let asked = |item: &Item| {
         let is_changed = changed.contains(&item.path);
-        let (then, is_first) = (before.get(&item.path), !told.contains(&&item.path));
-        told.push(&item.path);
+        let then = before.get(&item.path).filter(|_| is_changed);
         let mark = |line: &String| match then {
             _ if !is_changed => Mark::Same,
             Some(then) if then.contains(line) => Mark::Same,
             Some(_) | None => Mark::New,
         };
         let mut lines: Vec<_> = item.lines.iter().map(|it| (mark(it), it.clone())).collect();
-        if is_changed && is_first {
-            let gone = then.into_iter().flatten().filter(|line| !now[&item.path].contains(line));
-            lines.extend(gone.map(|line| (Mark::Gone, line.clone())));
-            if then == now.get(&item.path) {
-                let text = "changed in ways that none of these lines shows".to_owned();
-                lines.push((Mark::New, text));
-            }
+        let gone = then.into_iter().flatten().filter(|line| !item.lines.contains(line));
+        lines.extend(gone.map(|line| (Mark::Gone, line.clone())));
+        if then == Some(&item.lines) {
+            let text = "changed in ways that none of these lines shows".to_owned();
+            lines.push((Mark::New, text));
         }
-        all.push(Asked { path: item.path.clone(), kind: item.kind, lines });
-    }
-    all
+        Asked { path: item.path.clone(), kinds: item.kinds.clone(), lines }
+    };
+    items.iter().map(asked).collect()
 }

@@ -119,6 +119,11 @@ fn what_slug_wrote_itself_is_not_asked_about() {
     assert_eq!(store.status(&scene.project), Status::Trusted);
 }
 
+/// The files of the question, with what is in each.
+fn found(items: &[super::Item]) -> Vec<(&str, &[ItemKind])> {
+    items.iter().map(|item| (item.path.to_str().unwrap(), &*item.kinds)).collect()
+}
+
 #[test]
 fn the_question_names_every_rule_key_and_instruction_file() {
     let scene = scene();
@@ -134,18 +139,16 @@ fn the_question_names_every_rule_key_and_instruction_file() {
     scene.write(".slug/rules/a.md", "x");
     scene.write(".slug/rules/c.txt", "x");
     let items = inventory(&scene.project);
-    let found: Vec<(&str, ItemKind)> =
-        items.iter().map(|item| (item.path.to_str().unwrap(), item.kind)).collect();
     use ItemKind::{Configuration, Instructions, Settings};
     assert_eq!(
-        found,
+        found(&items),
         [
-            (".slug/settings.json", Settings),
-            (".slug/settings.local.json", Settings),
-            (".slug/config.toml", Configuration),
-            ("AGENTS.md", Instructions),
-            (".slug/rules/a.md", Instructions),
-            (".slug/rules/b.md", Instructions),
+            (".slug/settings.json", &[Settings][..]),
+            (".slug/settings.local.json", &[Settings]),
+            (".slug/config.toml", &[Configuration]),
+            ("AGENTS.md", &[Instructions]),
+            (".slug/rules/a.md", &[Instructions]),
+            (".slug/rules/b.md", &[Instructions]),
         ]
     );
     assert_eq!(items[0].lines, ["deny Read(.env)", "allow Bash(npm *)"]);
@@ -166,23 +169,19 @@ fn the_question_shows_each_line_of_a_hook_and_is_asked_again_for_its_script() {
     scene.write(".slug/settings.json", wide);
     scene.write("done.sh", "exit 0");
     let items = inventory(&scene.project);
-    let found: Vec<(&str, ItemKind)> =
-        items.iter().map(|item| (item.path.to_str().unwrap(), item.kind)).collect();
-    let settings = ".slug/settings.json";
     let hooks = ItemKind::Hooks;
     assert_eq!(
-        found,
+        found(&items),
         [
-            (".slug/hooks.json", hooks),
-            (settings, ItemKind::Settings),
-            (settings, hooks),
-            ("done.sh", hooks),
+            (".slug/hooks.json", &[hooks][..]),
+            (".slug/settings.json", &[ItemKind::Settings, hooks]),
+            ("done.sh", &[hooks]),
         ]
     );
     let lines = ["on Stop runs sh done.sh", "on SessionStart tells the model: Be brief."];
     assert_eq!(items[0].lines, lines);
-    assert_eq!(items[2].lines[0], "on PreToolUse Bash runs a | b");
-    assert!(items[2].lines[1].starts_with("on PreToolUse Bash not readable"), "{items:?}");
+    assert_eq!(items[1].lines[..2], ["allow Read", "on PreToolUse Bash runs a | b"]);
+    assert!(items[1].lines[2].starts_with("on PreToolUse Bash not readable"), "{items:?}");
 
     store.grant(&scene.project).unwrap();
     assert_eq!(store.status(&scene.project), Status::Trusted);
@@ -256,7 +255,8 @@ fn the_store_is_private_and_a_broken_one_is_an_error() {
 fn asked(scene: &Scene, file: &str) -> Vec<String> {
     let question = scene.store().question(&scene.project).unwrap();
     let item = question.items().iter().find(|item| item.path == Path::new(file)).unwrap();
-    item.lines.iter().map(|(mark, line)| format!("{}{line}", mark.sign())).collect()
+    let signed = |(mark, line): &(_, String)| format!("{}{line}", super::Mark::sign(*mark));
+    item.lines.iter().map(signed).map(|line| line.trim_start().to_owned()).collect()
 }
 
 #[test]
@@ -273,6 +273,37 @@ fn s66_a_changed_file_is_asked_again_with_what_is_new_and_what_is_gone() {
         ["+ deny Bash(ls)", "allow Bash(make)", "+ allow Bash", "- allow Bash(ls)"]
     );
     assert_eq!(asked(&scene, ".slug/config.toml"), ["model = \"x\""]);
+}
+
+#[test]
+fn s66_a_file_is_asked_about_once_and_what_went_from_it_is_shown() {
+    let scene = scene();
+    let hooks = r#"{"hooks":[{"event":"Stop","action":{"type":"command","command":"make"}}]}"#;
+    for file in [".slug/hooks.json", ".slug/settings.json"] {
+        scene.write(file, hooks);
+        scene.store().grant(&scene.project).unwrap();
+        scene.write(file, "{}");
+        let question = scene.store().question(&scene.project).unwrap();
+        let items: Vec<_> =
+            question.items().iter().filter(|item| item.path == Path::new(file)).collect();
+        assert_eq!(items.len(), 1, "{items:?}");
+        assert_eq!(items[0].words(), "nothing that takes effect");
+        assert_eq!(asked(&scene, file), ["- on Stop runs make"]);
+        scene.store().grant(&scene.project).unwrap();
+    }
+}
+
+#[test]
+fn what_a_hook_names_and_the_model_reads_is_asked_about_once() {
+    let scene = scene();
+    scene.write("SLUG.md", "x");
+    let hook =
+        r#"{"hooks":[{"event":"Stop","action":{"type":"command","command":"cat SLUG.md"}}]}"#;
+    scene.write(".slug/hooks.json", hook);
+    let question = scene.store().question(&scene.project).unwrap();
+    let words: Vec<String> = question.items().iter().map(super::Asked::words).collect();
+    let both = "programs that slug would run, instructions for the model";
+    assert_eq!(words, ["programs that slug would run", both]);
 }
 
 #[test]
@@ -305,7 +336,7 @@ fn a_yes_is_to_what_was_shown_and_to_nothing_later() {
     scene.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
     store.grant_asked(question).unwrap();
     assert!(matches!(store.status(&scene.project), Status::Changed(_)));
-    assert_eq!(asked(&scene, ".slug/settings.json"), ["+ allow Bash", "- no rules"]);
+    assert_eq!(asked(&scene, ".slug/settings.json"), ["+ allow Bash"]);
 }
 
 #[test]

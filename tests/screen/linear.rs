@@ -152,11 +152,78 @@ fn a_new_folder_is_asked_about_and_not_trusted_without_an_answer() {
     let endpoint = server.endpoint();
     let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
     let ran = desk.run_with_input(&arguments, "n\nhello\n").exits(0);
-    assert!(ran.out.contains("Do you trust the folder"), "{}", ran.told());
-    assert!(ran.out.contains("It has SLUG.md."), "{}", ran.told());
+    assert!(ran.out.contains("Do you trust this folder?"), "{}", ran.told());
+    let item = "SLUG.md, instructions for the model:\n    1 line of instructions\n";
+    assert!(ran.out.contains(item), "{}", ran.told());
     assert!(!server.chats()[0].body.to_string().contains("Say moo."));
     desk.run_with_input(&arguments, "y\nhello\n").exits(0);
     assert!(server.chats()[1].body.to_string().contains("Say moo."));
+}
+
+/// A settings file with one hook at the end of each answer.
+fn settings(command: &str) -> String {
+    format!(
+        r#"{{"permissions":{{"deny":["Bash(make *)"]}},
+            "hooks":{{"Stop":[{{"hooks":[{{"type":"command","command":"{command}"}}]}}]}}}}"#
+    )
+}
+
+#[test]
+fn the_question_about_a_folder_says_every_rule_and_every_program() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write(".slug/settings.json", &settings("true"));
+    let endpoint = server.endpoint();
+    let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
+    let ran = desk.run_with_input(&arguments, "n\n").exits(0);
+    let item = ".slug/settings.json, permission rules, programs that slug would run:\n    \
+                deny Bash(make *)\n    on Stop runs true\n";
+    assert!(ran.out.contains(item), "{}", ran.told());
+}
+
+#[test]
+fn what_changes_while_the_question_is_open_is_asked_about_before_it_holds() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write(".slug/settings.json", &settings("true"));
+    let endpoint = server.endpoint();
+    let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
+    let mut slug = Slug::at(&desk, 80, 24).args(&arguments).open();
+    slug.wait_for_raw("the question", |raw| raw.ends_with("> "));
+    desk.write(".slug/settings.json", &settings("touch marker"));
+    slug.keys("y\r");
+    says(&slug, "has changed since you trusted it");
+    says(&slug, "New: on Stop runs touch marker");
+    slug.keys("n\r");
+    slug.wait_for_raw("a prompt", |raw| raw.ends_with("You: "));
+    slug.keys("/quit\r");
+    assert!(slug.wait().success());
+}
+
+#[test]
+fn hooks_are_listed_tried_switched_and_trusted_with_their_commands_said() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write(".slug/settings.json", &settings("echo tried"));
+    desk.write("new.json", &settings("echo new"));
+    server.reply(Reply::text("Hello."));
+    let endpoint = server.endpoint();
+    let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
+    let input = "y\n/hooks\n1\n2\n/hooks\n1\n1\n\n!cp new.json .slug/settings.json\nhi\n\
+                 /hooks\n1\n2\n3\n\n";
+    let ran = desk.run_with_input(&arguments, input).exits(0);
+    let news = "  .slug/settings.json, permission rules, programs that slug would run\n      \
+                deny Bash(make *)\n    + on Stop runs echo new\n    - on Stop runs echo tried\n";
+    let answers = "1. Leave it, slug asks again when it starts\n2. Read it, all of what stands \
+                   below\n3. Trust it, as it is now\n";
+    for text in [
+        "Note: Hooks:\n1. Stop, echo tried, on\n",
+        "Note: Hook:\n  echo tried\n",
+        "Standard output:\ntried\n",
+        "Note: Hooks:\n1. Stop, echo tried, off\n",
+        "1. Hooks have changed, what is new does not hold yet, not trusted\n",
+        &format!("Note: Trust what is new?\n{news}{answers}"),
+        "Note: Hooks:\n1. Stop, echo new, on\n",
+    ] {
+        assert!(ran.out.contains(text), "no {text:?} in {}", ran.told());
+    }
 }
 
 #[test]

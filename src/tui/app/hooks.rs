@@ -15,6 +15,9 @@ use super::pager::{Pager, document::Document};
 use super::picker::{Beneath, Choice, Item, Picker};
 use super::title::home_path;
 
+/// Above the answers to what is new.
+const QUESTION: &str = "Trust what is new?";
+
 /// What is asked of the hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookJob {
@@ -79,6 +82,17 @@ impl HookChoice {
             Self::News(_, text) => text.to_string(),
         }
     }
+
+    /// What all rows of its list are about, where that is one thing.
+    pub fn subject(&self) -> Option<String> {
+        match self {
+            Self::One { does: HookDoes::Open, .. } | Self::News(NewsDoes::Ask, _) => None,
+            Self::One { does: HookDoes::Switch | HookDoes::Try, .. }
+            | Self::News(NewsDoes::Leave | NewsDoes::Read | NewsDoes::Trust, _) => {
+                Some(self.about())
+            }
+        }
+    }
 }
 
 /// What choosing a row does.
@@ -107,11 +121,13 @@ pub fn choose(model: &mut Model, choice: HookChoice) -> Vec<Effect> {
         HookChoice::One { does: HookDoes::Try, hook } => {
             ask(model, "Trying the hook", HookJob::Try(hook.id.clone()))
         }
-        HookChoice::News(NewsDoes::Ask, text) => show(model, "Trust what is new?", answers(&text)),
+        HookChoice::News(NewsDoes::Ask, text) => show(model, QUESTION, answers(&text)),
         HookChoice::News(NewsDoes::Leave, _) => Vec::new(),
         HookChoice::News(NewsDoes::Read, text) => {
             let document = Document::new(model.requests.issue().0, &text);
             let pager = Pager::new("What is new".to_owned(), Arc::new(document));
+            // Once it was read, the question is there again.
+            show(model, QUESTION, answers(&text));
             model.overlays.push(Overlay::Pager(Box::new(pager)));
             Vec::new()
         }
@@ -213,8 +229,8 @@ fn listed(row: Row) -> Item {
 
 fn changed(news: Arc<str>) -> Item {
     Item {
-        label: "Changed".to_owned(),
-        detail: "does not hold yet".to_owned(),
+        label: "Hooks have changed".to_owned(),
+        detail: "what is new does not hold yet".to_owned(),
         aside: "not trusted".to_owned(),
         choice: Choice::Hook(HookChoice::News(NewsDoes::Ask, news)),
     }
@@ -230,7 +246,7 @@ fn answers(news: &Arc<str>) -> Vec<Item> {
     };
     vec![
         item("Leave it", "slug asks again when it starts", NewsDoes::Leave),
-        item("Read it", "all that would hold", NewsDoes::Read),
+        item("Read it", "all of what stands below", NewsDoes::Read),
         item("Trust it", "as it is now", NewsDoes::Trust),
     ]
 }

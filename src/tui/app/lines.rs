@@ -48,6 +48,7 @@ pub fn awaits(model: &Model) -> Awaits {
             rewind::Stage::Planned(_) => Awaits::Row,
             rewind::Stage::Planning | rewind::Stage::Going => Awaits::Nothing,
         },
+        Some(Overlay::Pager(_)) if is_over_a_list(model) => Awaits::Row,
         Some(Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_)) => {
             Awaits::Message
         }
@@ -118,6 +119,12 @@ fn listed(model: &Model) -> bool {
     model.focus == Focus::Sidebar
         && model.sidebar.presence == Presence::Shown
         && model.sidebar.tree.is_some()
+}
+
+/// Whether what is read stands over a list, which the next line is for.
+fn is_over_a_list(model: &Model) -> bool {
+    let [.., Overlay::Picker(picker), _] = &*model.overlays else { return false };
+    matches!(picker.state, Loading::Ready)
 }
 
 fn open_session(model: &mut Model, text: &str) -> Vec<Effect> {

@@ -13,7 +13,7 @@ use crate::tui::app::changes::{Content, Net, Since, patch};
 use crate::tui::app::diff_text;
 use crate::tui::app::model::{Focus, Settings};
 use crate::tui::app::overlay::{Overlay, Page};
-use crate::tui::app::picker::{Loading, Picker};
+use crate::tui::app::picker::{Choice, Loading, Picker};
 use crate::tui::app::rewind::{self, RewindDialog};
 use crate::tui::app::rules::{self, RulesPage, stands_in};
 use crate::tui::app::sidebar::{Presence, Sidebar, age};
@@ -106,7 +106,12 @@ pub(super) fn open(model: &Model) -> Option<Open> {
         Some(Overlay::Pager(pager)) => {
             let text = pager.document.read(0..pager.document.len());
             let key = format!("pager {}", pager.document.id());
-            Some(Open { key, lines: lines(Who::Note, &text) })
+            let mut said = lines(Who::Note, &text);
+            // What a line is for then.
+            if let [.., Overlay::Picker(picker), _] = &*model.overlays {
+                said.extend(picked(picker).into_iter().flat_map(|below| below.lines));
+            }
+            Some(Open { key, lines: said })
         }
         None if model.focus == Focus::Sidebar => sessions(model, &model.sidebar),
         None => None,
@@ -305,13 +310,18 @@ fn picked(picker: &Picker) -> Option<Open> {
             Some(Open { key: format!("{title} failed"), lines: lines(Who::Error, reason) })
         }
         Loading::Ready => {
-            let mut said = vec![Said::new(Who::Note, format!("{title}:"))];
+            let colon = if title.ends_with('?') { "" } else { ":" };
+            let mut said = vec![Said::new(Who::Note, format!("{title}{colon}"))];
+            if let Some(Choice::Hook(choice)) = picker.list.chosen()
+                && let Some(subject) = choice.subject()
+            {
+                said.extend(lines(Who::Same, &indented(&subject)));
+            }
             let rows = (0..picker.list.len()).filter_map(|at| picker.list.row(at));
             said.extend(rows.zip(1..).map(|((label, detail, aside), number)| {
-                let rest = [detail, aside].map(line).join(" ");
-                let rest = rest.trim();
-                let comma = if rest.is_empty() { "" } else { ", " };
-                Said::new(Who::Same, format!("{number}. {}{comma}{rest}", line(label)))
+                let parts = [label, detail, aside].map(|part| line(part).trim().to_owned());
+                let parts: Vec<String> = parts.into_iter().filter(|it| !it.is_empty()).collect();
+                Said::new(Who::Same, format!("{number}. {}", parts.join(", ")))
             }));
             said.push(Said::new(Who::Same, "Type a number, or an empty line to go back."));
             Some(Open { key: format!("{title} ready"), lines: said })

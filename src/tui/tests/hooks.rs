@@ -88,8 +88,8 @@ fn one_is_switched_off_and_the_list_comes_again() {
 }
 
 fn changed(width: u16, height: u16) -> Scene {
-    let news =
-        ".slug/settings.json\n  on Stop runs cargo test -q\n  + on Stop runs curl x.example\n";
+    let news = ".slug/settings.json, programs that slug would run\n    on Stop runs cargo test -q\n  \
+         + on Stop runs curl x.example\n";
     let scene = screen(width, height).types("/hooks").key("enter");
     answer(scene, Ok(HookAnswer::Changed { rows: rows(), news: news.into() }))
 }
@@ -114,6 +114,8 @@ fn what_is_new_is_trusted_with_its_lines_in_sight_and_never_by_enter_alone() {
     assert!(!asked(&scene));
     let scene = changed(80, 24).key("enter").key("down").key("enter");
     assert!(!asked(&scene.shows("What is new").shows("+ on Stop runs curl x.example")));
+    let scene = changed(80, 24).key("enter").key("down").key("enter").key("esc");
+    scene.shows("Trust what is new?");
     let scene = changed(80, 24).key("enter").key("down").key("down");
     let scene = scene.shows("+ on Stop runs curl x.example").key("enter");
     assert!(asked(&scene));

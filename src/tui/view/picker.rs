@@ -83,9 +83,11 @@ pub fn draw(
     Some(caret)
 }
 
-/// Draws the text that the selected row puts in, and returns the rows that are left above it.
+/// Draws the text that the selected row puts in, and returns the rows that are left above it: no
+/// more than a short list fills.
 fn draw_whole(list: &List, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Rect {
-    let height = area.height / 3;
+    let filled = u16::try_from(list.total()).unwrap_or(u16::MAX).saturating_add(2);
+    let height = area.height.saturating_sub(filled).max(area.height / 3);
     let above = Rect { height: area.height - height - 1, ..area };
     let rule = Rect { y: above.y + above.height, height: 1, ..area };
     paint::spans(&[span("─".repeat(area.width.into()), Role::Border)], styles, rule, buffer);

@@ -187,7 +187,7 @@ mod tests {
         let mut terminal = terminal();
         let keys = [press(KeyCode::Tab), Ok(Event::Resize(60, 20)), press(KeyCode::Char('y'))];
         let events = stream::iter(keys).chain(stream::pending());
-        let page = Trust::new("~/src", About::Folder, Vec::new());
+        let page = Trust::new("~/src", About::Folder, &[]);
         let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
         let ended =
             in_time(drive(page, events, &mut signals, &mut terminal, &mut Looks::default(), work))
@@ -241,7 +241,7 @@ mod tests {
     #[tokio::test]
     async fn a_terminal_that_is_gone_is_an_error() {
         let mut signals = Signals::listen().unwrap();
-        let page = Trust::new("~/src", About::Folder, Vec::new());
+        let page = Trust::new("~/src", About::Folder, &[]);
         let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
         let mut terminal = terminal();
         let mut looks = Looks::default();

@@ -8,7 +8,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::domain::sanitize::sanitize;
-use crate::trust::Mark;
+use crate::trust::{Asked, ItemKind, Mark};
 use crate::tui::app::geometry::Extent;
 use crate::tui::app::keymap::{self, Press, ReadingKey};
 use crate::tui::app::overlay::scrolled;
@@ -38,28 +38,13 @@ pub enum About {
     Changes,
 }
 
-/// Something that trust would make active. Its texts are the folder's: they need not be harmless.
+/// A file that trust would make active, made harmless.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
-    /// The file, as people like to read it.
-    pub path: String,
-    /// What it holds.
-    pub kind: ItemKind,
-    /// What it says: rules, keys, or how large it is; and what became of each since the last yes.
-    pub lines: Vec<(Mark, String)>,
-}
-
-/// What a file of a folder holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ItemKind {
-    /// Rules for what needs no question.
-    Permissions,
-    /// Settings.
-    Configuration,
-    /// Text for the model.
-    Instructions,
-    /// Programs that are run.
-    Programs,
+struct Item {
+    path: String,
+    words: String,
+    role: Role,
+    lines: Vec<(Mark, String)>,
 }
 
 /// The answer.
@@ -79,20 +64,9 @@ pub enum Nothing {}
 
 impl Trust {
     /// The question for `folder`, with what would become active.
-    pub fn new(folder: &str, about: About, items: Vec<Item>) -> Self {
-        let harmless = |text: String| sanitize(&text).replace(['\n', '\t'], " ");
-        let item = |item: Item| Item {
-            path: harmless(item.path),
-            kind: item.kind,
-            lines: item.lines.into_iter().map(|(mark, line)| (mark, harmless(line))).collect(),
-        };
-        Self {
-            folder: harmless(folder.to_owned()),
-            about,
-            items: items.into_iter().map(item).collect(),
-            scroll: 0,
-            size: (0, 0),
-        }
+    pub fn new(folder: &str, about: About, items: &[Asked]) -> Self {
+        let folder = harmless(folder);
+        Self { folder, about, items: items.iter().map(item).collect(), scroll: 0, size: (0, 0) }
     }
 
     fn key(&mut self, key: KeyEvent) -> Next<Nothing, TrustAnswer> {
@@ -153,11 +127,11 @@ impl Trust {
             rows.push(vec![
                 span("  ", Role::Text),
                 span(item.path.clone(), Role::Strong),
-                span(format!("  {}", item.kind.words()), Role::Muted),
+                span(format!("  {}", item.words), Role::Muted),
             ]);
             for (mark, line) in &item.lines {
                 let (sign, role) = match mark {
-                    Mark::Same => ("    ", item.kind.role()),
+                    Mark::Same => ("    ", item.role),
                     Mark::New => ("  + ", Role::Added),
                     Mark::Gone => ("  - ", Role::Removed),
                 };
@@ -168,22 +142,22 @@ impl Trust {
     }
 }
 
-impl ItemKind {
-    fn words(self) -> &'static str {
-        match self {
-            Self::Permissions => "permission rules",
-            Self::Configuration => "configuration",
-            Self::Instructions => "instructions for the model",
-            Self::Programs => "programs that slug would run",
-        }
+/// What runs or allows things stands out. The texts are the folder's: they need not be harmless.
+fn item(item: &Asked) -> Item {
+    let acts = item.kinds.iter().any(|kind| match kind {
+        ItemKind::Settings | ItemKind::Hooks => true,
+        ItemKind::Configuration | ItemKind::Instructions => false,
+    });
+    Item {
+        path: harmless(&item.path.display().to_string()),
+        words: item.words(),
+        role: if acts { Role::Warning } else { Role::Text },
+        lines: item.lines.iter().map(|(mark, line)| (*mark, harmless(line))).collect(),
     }
+}
 
-    fn role(self) -> Role {
-        match self {
-            Self::Permissions | Self::Programs => Role::Warning,
-            Self::Configuration | Self::Instructions => Role::Text,
-        }
-    }
+fn harmless(text: &str) -> String {
+    sanitize(text).replace(['\n', '\t'], " ")
 }
 
 impl Page for Trust {
@@ -226,25 +200,27 @@ mod tests {
     use super::super::samples::{key, picture};
     use super::*;
 
-    fn items() -> Vec<Item> {
-        let item = |path: &str, kind, lines: &[&str]| Item {
+    fn items() -> Vec<Asked> {
+        let item = |path: &str, kinds: &[ItemKind], lines: &[&str]| Asked {
             path: path.into(),
-            kind,
+            kinds: kinds.to_owned(),
             lines: lines.iter().map(|line| (Mark::Same, (*line).to_owned())).collect(),
         };
+        let rules_and_hooks = [
+            "deny Bash(git push *)",
+            "allow Bash(npm *)",
+            "allow Edit(src/**)",
+            "on Stop runs npm test",
+        ];
         vec![
-            item(
-                ".slug/settings.json",
-                ItemKind::Permissions,
-                &["allow  Bash(npm *)", "allow  Edit(src/**)", "deny   Bash(git push *)"],
-            ),
-            item(".slug/config.toml", ItemKind::Configuration, &["model = \"qwen3-coder\""]),
-            item("SLUG.md", ItemKind::Instructions, &["3.1 KB"]),
+            item(".slug/settings.json", &[ItemKind::Settings, ItemKind::Hooks], &rules_and_hooks),
+            item(".slug/config.toml", &[ItemKind::Configuration], &["model = \"qwen3-coder\""]),
+            item("SLUG.md", &[ItemKind::Instructions], &["88 lines of instructions"]),
         ]
     }
 
-    fn trust(items: Vec<Item>) -> Trust {
-        let mut trust = Trust::new("~/src/webshop", About::Folder, items);
+    fn trust(items: Vec<Asked>) -> Trust {
+        let mut trust = Trust::new("~/src/webshop", About::Folder, &items);
         trust.update(Input::Size { width: 40, height: 12 });
         trust
     }
@@ -290,14 +266,14 @@ mod tests {
                 break;
             }
         }
-        assert!(seen.contains("Bash(npm *)") && seen.contains("3.1 KB"), "{seen}");
+        assert!(seen.contains("Bash(npm *)") && seen.contains("88 lines"), "{seen}");
         assert_eq!(trust.update(key(KeyCode::Down)), Next::Wait, "it ends there");
     }
 
     #[test]
     fn what_a_folder_says_cannot_draw() {
         let lines = vec![(Mark::Same, "allow  Bash(x)\u{1b}[2J\u{202e}\nnext".to_owned())];
-        let items = vec![Item { path: "a\tb".into(), kind: ItemKind::Permissions, lines }];
+        let items = vec![Asked { path: "a\tb".into(), kinds: vec![ItemKind::Settings], lines }];
         let picture = picture(&trust(items), 80, 24);
         assert!(picture.contains("␛[2J‹U+202E› next") && picture.contains("a b"), "{picture}");
     }
@@ -315,9 +291,11 @@ mod tests {
             (Mark::Gone, "deny Bash(git push *)"),
         ];
         let lines = lines.map(|(mark, line)| (mark, line.to_owned())).to_vec();
-        let path = ".slug/settings.json".to_owned();
-        let items = vec![Item { path, kind: ItemKind::Permissions, lines }];
-        let mut trust = Trust::new("~/src/webshop", About::Changes, items);
+        let changed =
+            Asked { path: ".slug/settings.json".into(), kinds: vec![ItemKind::Settings], lines };
+        let gone = vec![(Mark::Gone, "on Stop runs npm test".to_owned())];
+        let emptied = Asked { path: ".slug/hooks.json".into(), kinds: Vec::new(), lines: gone };
+        let mut trust = Trust::new("~/src/webshop", About::Changes, &[changed, emptied]);
         trust.update(Input::Size { width: 80, height: 24 });
         insta::assert_snapshot!(picture(&trust, 80, 24));
     }
