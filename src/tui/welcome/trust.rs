@@ -219,8 +219,8 @@ mod tests {
         ]
     }
 
-    fn trust(items: Vec<Asked>) -> Trust {
-        let mut trust = Trust::new("~/src/webshop", About::Folder, &items);
+    fn trust(items: &[Asked]) -> Trust {
+        let mut trust = Trust::new("~/src/webshop", About::Folder, items);
         trust.update(Input::Size { width: 40, height: 12 });
         trust
     }
@@ -242,7 +242,7 @@ mod tests {
             (KeyCode::Tab, none, None),
         ];
         for (code, modifiers, answer) in cases {
-            let next = trust(items()).update(Input::Key(KeyEvent::new(code, modifiers)));
+            let next = trust(&items()).update(Input::Key(KeyEvent::new(code, modifiers)));
             let got = match next {
                 Next::Done(answer) => Some(answer),
                 Next::Wait | Next::Draw(_) => None,
@@ -253,12 +253,12 @@ mod tests {
 
     #[test]
     fn pasted_text_answers_nothing() {
-        assert_eq!(trust(items()).update(Input::Paste("y".into())), Next::Wait);
+        assert_eq!(trust(&items()).update(Input::Paste("y".into())), Next::Wait);
     }
 
     #[test]
     fn everything_can_be_scrolled_to() {
-        let mut trust = trust(items());
+        let mut trust = trust(&items());
         let mut seen = String::new();
         loop {
             seen.push_str(&picture(&trust, 40, 12));
@@ -274,13 +274,13 @@ mod tests {
     fn what_a_folder_says_cannot_draw() {
         let lines = vec![(Mark::Same, "allow  Bash(x)\u{1b}[2J\u{202e}\nnext".to_owned())];
         let items = vec![Asked { path: "a\tb".into(), kinds: vec![ItemKind::Settings], lines }];
-        let picture = picture(&trust(items), 80, 24);
+        let picture = picture(&trust(&items), 80, 24);
         assert!(picture.contains("␛[2J‹U+202E› next") && picture.contains("a b"), "{picture}");
     }
 
     #[test]
     fn at_80_columns() {
-        insta::assert_snapshot!(picture(&trust(items()), 80, 24));
+        insta::assert_snapshot!(picture(&trust(&items()), 80, 24));
     }
 
     #[test]
@@ -302,23 +302,23 @@ mod tests {
 
     #[test]
     fn at_120_columns() {
-        insta::assert_snapshot!(picture(&trust(items()), 120, 40));
+        insta::assert_snapshot!(picture(&trust(&items()), 120, 40));
     }
 
     #[test]
     fn on_the_smallest_screen() {
-        insta::assert_snapshot!(picture(&trust(items()), 40, 12));
+        insta::assert_snapshot!(picture(&trust(&items()), 40, 12));
     }
 
     #[test]
     fn of_an_empty_folder() {
-        insta::assert_snapshot!(picture(&trust(Vec::new()), 80, 24));
+        insta::assert_snapshot!(picture(&trust(&[]), 80, 24));
     }
 
     #[test]
     fn nothing_breaks_at_any_size() {
         for (width, height) in [(1, 1), (2, 3), (12, 5), (300, 100)] {
-            picture(&trust(items()), width, height);
+            picture(&trust(&items()), width, height);
         }
     }
 }
