@@ -8,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::domain::clean_path;
@@ -84,7 +85,7 @@ impl Workspace {
         let mut seen = Seen::default();
         let mut with_real = |paths: &[&PathBuf]| {
             let mut all: Vec<PathBuf> = paths.iter().map(|path| (*path).clone()).collect();
-            let real = paths.iter().filter_map(|path| seen.real(path));
+            let real = paths.iter().filter_map(|path| seen.real(path)).map(|(real, _)| real);
             all.extend(real.collect::<Vec<_>>());
             let mut known = HashSet::new();
             all.retain(|path| known.insert(path.clone()));
@@ -143,7 +144,7 @@ impl Workspace {
 
     /// Where a path really is; itself where its links go in a circle.
     pub fn real(&self, path: &Path) -> PathBuf {
-        Seen::default().real(path).unwrap_or_else(|| path.to_owned())
+        Seen::default().real(path).map_or_else(|| path.to_owned(), |(real, _)| real)
     }
 
     /// The path as people read it: relative inside the root.
@@ -163,15 +164,13 @@ impl Workspace {
 
     /// The same by one look at the disk for many paths.
     pub(super) fn resolve_seen(&self, path: &Path, from: &Path, seen: &mut Seen) -> ResolvedPath {
-        let whole = from.join(path);
-        let lexical = clean_path(&whole);
+        let lexical = clean_path(&from.join(path));
         let followed = seen.real_in(path, from);
         let circular = followed.is_none();
-        let real = followed.unwrap_or_else(|| lexical.clone());
+        let (real, there) = followed.unwrap_or_else(|| (lexical.clone(), There::Other));
         let is_direct = real == lexical;
         let inside = !circular && self.contains(&lexical) && (is_direct || self.contains(&real));
         let by_real = || if is_direct { None } else { self.protection(&real) };
-        let there = seen.at(&real);
         ResolvedPath {
             zone: if inside { Zone::Inside } else { Zone::Outside },
             protected: self.protection(&lexical).or_else(by_real),
@@ -183,26 +182,39 @@ impl Workspace {
     }
 
     fn contains(&self, path: &Path) -> bool {
-        self.all_roots.iter().any(|root| path.starts_with(root))
+        self.all_roots.iter().any(|root| below(path, root).is_some())
     }
 
+    /// Of a clean path.
     fn protection(&self, path: &Path) -> Option<Protected> {
-        if ["/proc", "/sys", "/dev"].iter().any(|root| path.starts_with(root)) {
+        if ["/proc", "/sys", "/dev"].iter().any(|root| below(path, Path::new(root)).is_some()) {
             return Some(Protected::System);
         }
         for home in &self.all_slug_homes {
-            if let Ok(inside) = path.strip_prefix(home) {
+            if let Some(inside) = below(path, home) {
                 // Its default name would look like a project's own folder below.
-                return (!inside.starts_with("memory")).then_some(Protected::OwnPowers);
+                let is_memory = below(inside, Path::new("memory")).is_some();
+                return (!is_memory).then_some(Protected::OwnPowers);
             }
         }
-        let mut in_homes = self.all_homes.iter().filter_map(|home| path.strip_prefix(home).ok());
+        let mut in_homes = self.all_homes.iter().filter_map(|home| below(path, home));
         if in_homes.any(is_start_up) {
             return Some(Protected::StartUp);
         }
         // Names above the workspace are not its own: it may lie in a folder called `.slug`.
-        let inside = self.all_roots.iter().find_map(|root| path.strip_prefix(root).ok());
+        let inside = self.all_roots.iter().find_map(|root| below(path, root));
         by_name(inside.unwrap_or(path))
+    }
+}
+
+/// What of a path is below a folder, both of them clean: the bytes say it then, which is an order
+/// faster than components, and a command names many paths.
+fn below<'a>(path: &'a Path, folder: &Path) -> Option<&'a Path> {
+    let folder = folder.as_os_str().as_bytes();
+    match path.as_os_str().as_bytes().strip_prefix(folder)? {
+        [] => Some(Path::new("")),
+        [b'/', rest @ ..] => Some(Path::new(OsStr::from_bytes(rest))),
+        rest => folder.ends_with(b"/").then(|| Path::new(OsStr::from_bytes(rest))),
     }
 }
 
@@ -223,8 +235,8 @@ impl Protected {
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     places: HashMap<OsString, There>,
-    /// Where the folders really are from which paths were taken.
-    folders: HashMap<OsString, Option<PathBuf>>,
+    /// Where the few folders really are from which paths were taken.
+    folders: Vec<(PathBuf, Option<(PathBuf, There)>)>,
 }
 
 /// What is at a place.
@@ -238,59 +250,71 @@ enum There {
 }
 
 impl Seen {
-    /// Follows every link in an absolute path. What does not exist is kept as it is. `None` when
-    /// there are too many links.
-    fn real(&mut self, path: &Path) -> Option<PathBuf> {
-        self.follow(PathBuf::with_capacity(path.as_os_str().len()), path, MAX_LINKS)
+    /// Follows every link in an absolute path, and says what is there. What does not exist is kept
+    /// as it is. `None` when there are too many links.
+    fn real(&mut self, path: &Path) -> Option<(PathBuf, There)> {
+        let real = PathBuf::with_capacity(path.as_os_str().len());
+        self.follow(real, There::Folder, path, MAX_LINKS)
     }
 
     /// The same of a path taken from a folder.
-    fn real_in(&mut self, path: &Path, folder: &Path) -> Option<PathBuf> {
+    fn real_in(&mut self, path: &Path, folder: &Path) -> Option<(PathBuf, There)> {
         if path.is_absolute() {
             return self.real(path);
         }
-        if !self.folders.contains_key(folder.as_os_str()) {
-            let real = self.real(folder);
-            self.folders.insert(folder.as_os_str().to_owned(), real);
-        }
-        let folder = self.folders[folder.as_os_str()].as_deref()?;
+        let is_it = |(known, _): &(PathBuf, _)| known.as_os_str() == folder.as_os_str();
+        let at = match self.folders.iter().position(is_it) {
+            Some(at) => at,
+            None => {
+                let real = self.real(folder);
+                self.folders.push((folder.to_owned(), real));
+                self.folders.len() - 1
+            }
+        };
+        let (folder, there) = self.folders[at].1.as_ref()?;
         let mut real =
             PathBuf::with_capacity(folder.as_os_str().len() + path.as_os_str().len() + 1);
         real.push(folder);
-        self.follow(real, path, MAX_LINKS)
+        let there = there.clone();
+        self.follow(real, there, path, MAX_LINKS)
     }
 
-    /// The same from `real` on, which has no links in it.
-    fn follow(&mut self, mut real: PathBuf, path: &Path, links: usize) -> Option<PathBuf> {
-        // Below what does not exist is nothing, and a look there would be for nothing.
-        let mut is_there = real.as_os_str().is_empty() || self.at(&real) != There::Nothing;
+    /// The same from `real` on, which has no links in it and where `there` is.
+    fn follow(
+        &mut self,
+        mut real: PathBuf,
+        mut there: There,
+        path: &Path,
+        links: usize,
+    ) -> Option<(PathBuf, There)> {
         let mut ahead = path.components();
         while let Some(component) = ahead.next() {
             match component {
                 Component::Prefix(_) | Component::CurDir => {}
-                Component::RootDir => real.push(component),
+                Component::RootDir => {
+                    real.push(component);
+                    there = There::Folder;
+                }
                 Component::ParentDir => {
                     real.pop();
-                    is_there = self.at(&real) != There::Nothing;
+                    there = self.at(&real);
                 }
                 Component::Normal(name) => {
                     real.push(name);
-                    if !is_there {
+                    // Below what does not exist is nothing: a look there would be for nothing.
+                    if there == There::Nothing {
                         continue;
                     }
-                    match self.at(&real) {
-                        There::Link(target) => {
-                            let path = target.join(ahead.as_path());
-                            real.pop();
-                            return self.follow(real, &path, links.checked_sub(1)?);
-                        }
-                        There::Nothing => is_there = false,
-                        There::Folder | There::Other => {}
+                    there = self.at(&real);
+                    if let There::Link(target) = there {
+                        let path = target.join(ahead.as_path());
+                        real.pop();
+                        return self.follow(real, There::Folder, &path, links.checked_sub(1)?);
                     }
                 }
             }
         }
-        Some(real)
+        Some((real, there))
     }
 
     fn at(&mut self, path: &Path) -> There {
@@ -321,14 +345,10 @@ impl There {
     }
 }
 
-/// The names in a path.
-fn names(path: &Path) -> impl DoubleEndedIterator<Item = &OsStr> {
-    path.components().filter_map(|component| match component {
-        Component::Normal(name) => Some(name),
-        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
-            None
-        }
-    })
+/// The names in a clean path.
+fn names(path: &Path) -> impl Iterator<Item = &OsStr> {
+    let names = path.as_os_str().as_bytes().split(|byte| *byte == b'/');
+    names.filter(|name| !name.is_empty()).map(OsStr::from_bytes)
 }
 
 /// Some file systems take `.GIT` for `.git`.
@@ -423,16 +443,19 @@ fn is_start_up(path: &Path) -> bool {
 
 /// Names that mean the same in every folder.
 fn by_name(path: &Path) -> Option<Protected> {
-    let folder = |name| FOLDERS.iter().position(|(known, _)| is_name(name, known));
-    let file = |name| FILES.iter().find(|(known, _)| is_name(name, known));
-    let below = |(above, name)| {
-        let mut known = FILES_BELOW.iter();
-        known.find(|(folder, file, _)| is_name(above, folder) && is_name(name, file))
-    };
-    let in_folder = names(path).filter_map(folder).min().map(|at| FOLDERS[at].1);
-    let by_file = || names(path).next_back().and_then(file).map(|(_, it)| *it);
-    let by_pair = || names(path).zip(names(path).skip(1)).find_map(below).map(|(_, _, it)| *it);
-    in_folder.or_else(by_file).or_else(by_pair)
+    let (mut in_folder, mut by_pair): (Option<usize>, _) = (None, None);
+    let mut above = OsStr::new("");
+    for name in names(path) {
+        let folder = FOLDERS.iter().position(|(known, _)| is_name(name, known));
+        in_folder = in_folder.into_iter().chain(folder).min();
+        let mut pairs = FILES_BELOW.iter();
+        let pair = || pairs.find(|(folder, file, _)| is_name(above, folder) && is_name(name, file));
+        by_pair = by_pair.or_else(pair);
+        above = name;
+    }
+    let by_file = || FILES.iter().find(|(known, _)| is_name(above, known)).map(|(_, it)| *it);
+    let by_pair = by_pair.map(|(_, _, it)| *it);
+    in_folder.map(|at| FOLDERS[at].1).or_else(by_file).or(by_pair)
 }
 
 #[cfg(test)]
@@ -499,6 +522,22 @@ mod tests {
         let both =
             Workspace::new(workspace.root(), vec![added.clone()], None, dir.path().join("s"));
         assert_eq!(both.resolve(&added.join("x"), Path::new("/")).zone, Zone::Inside);
+    }
+
+    #[test]
+    fn below_is_by_whole_names() {
+        for (path, folder, rest) in [
+            ("/a/b/c", "/a", Some("b/c")),
+            ("/a", "/a", Some("")),
+            ("/ab", "/a", None),
+            ("/a", "/a/b", None),
+            ("/a/b", "/", Some("a/b")),
+            ("/", "/", Some("")),
+        ] {
+            let found = below(Path::new(path), Path::new(folder));
+            assert_eq!(found, rest.map(Path::new), "{path} below {folder}");
+            assert_eq!(found, Path::new(path).strip_prefix(folder).ok());
+        }
     }
 
     #[test]
