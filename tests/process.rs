@@ -7,7 +7,6 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
@@ -393,12 +392,12 @@ fn nothing_outlives_a_killed_slug() {
         let folder = tempfile::tempdir().unwrap();
         let text = "sleep 993 & echo $! >> pids; setsid sleep 993 & echo $! >> pids; \
                     (trap '' TERM; sleep 993 & echo $! >> pids; wait) & echo $$ >> pids; wait";
-        let mut slug = Command::new(std::env::current_exe().unwrap())
+        let mut slug = std::process::Command::new(std::env::current_exe().unwrap())
             .args(HELPER)
             .env("SCENE_FOLDER", folder.path())
             .env("SCENE_SCRIPT", text)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
             .spawn()
             .unwrap();
         let children = pids(&folder.path().join("pids"), 4);

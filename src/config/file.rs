@@ -93,14 +93,7 @@ mod tests {
     fn what_is_no_text_file_is_refused_without_waiting() {
         let folder = tempfile::tempdir().unwrap();
         let fifo = folder.path().join("fifo");
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            &fifo,
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::from_raw_mode(0o600),
-            0,
-        )
-        .unwrap();
+        crate::domain::testing::make_fifo(&fifo);
         assert!(matches!(read_text(&fifo, 10), Err(FileTextError::NotAFile)));
         assert!(matches!(read_text(folder.path(), 10), Err(FileTextError::NotAFile)));
         let binary = folder.path().join("binary");

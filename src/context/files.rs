@@ -212,10 +212,7 @@ mod tests {
     #[test]
     fn a_fifo_as_ignore_file_is_not_waited_for() {
         let folder = folder(&["a.rs", "sub/b.rs"]);
-        let fifo = |name: &str| {
-            let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::from_raw_mode(0o600));
-            rustix::fs::mknodat(rustix::fs::CWD, folder.path().join(name), kind, mode, 0).unwrap();
-        };
+        let fifo = |name: &str| crate::domain::testing::make_fifo(&folder.path().join(name));
         fifo("sub/.gitignore");
         assert_eq!(tree(folder.path()), "sub/\na.rs");
         fifo(".ignore");

@@ -33,6 +33,8 @@ mod sandbox;
 pub mod sanitize;
 pub mod secrets;
 mod source;
+#[cfg(test)]
+pub mod testing;
 mod this_machine;
 mod todo;
 mod tool;

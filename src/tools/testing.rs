@@ -62,9 +62,7 @@ impl Bench {
 
     /// Puts a FIFO there.
     pub fn fifo(&self, name: &str) {
-        let mode = rustix::fs::Mode::from_raw_mode(0o600);
-        let kind = rustix::fs::FileType::Fifo;
-        rustix::fs::mknodat(rustix::fs::CWD, self.path(name), kind, mode, 0).unwrap();
+        crate::domain::testing::make_fifo(&self.path(name));
     }
 
     /// The model has read the file as it is now.

@@ -198,14 +198,7 @@ fn s57_looking_at_a_folder_runs_nothing_and_never_blocks() {
     use std::os::unix::fs::symlink;
     let scene = scene();
     let fifo = scene.project.join("SLUG.md");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        &fifo,
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::from_raw_mode(0o600),
-        0,
-    )
-    .unwrap();
+    crate::domain::testing::make_fifo(&fifo);
     symlink("/dev/zero", scene.project.join(".slug/settings.json")).unwrap();
     std::fs::create_dir(scene.project.join(".git")).unwrap();
     std::fs::write(scene.project.join(".git/config"), "[core]\nfsmonitor=touch marker\n").unwrap();

@@ -94,7 +94,7 @@ pub struct Start<'a> {
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
     shell: bool,
-    umask: Option<u32>,
+    umask: Option<rustix::fs::RawMode>,
 }
 
 /// What the terminal got.
@@ -334,7 +334,7 @@ impl Start<'_> {
     }
 
     /// With this umask.
-    pub fn umask(mut self, umask: u32) -> Self {
+    pub fn umask(mut self, umask: rustix::fs::RawMode) -> Self {
         self.umask = Some(umask);
         self
     }

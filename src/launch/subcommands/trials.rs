@@ -1,15 +1,17 @@
 //! The ways out of each kind of sandbox, tried for `slug doctor`.
 
-use std::path::Path;
+#[cfg(target_os = "linux")]
+mod linux;
 
 use crate::doctor::{Trial, Tried};
-use crate::domain::{Extent, Method, Network};
+use crate::domain::{Extent, Network};
 use crate::launch::ground::Ground;
 use crate::permissions::RuleSet;
 use crate::permissions::sandbox::{Disk, Sandbox};
-use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
-use crate::platform::process::{ProcessHost, Programs};
-use crate::platform::sandbox::{self, Means, Unavailable};
+use crate::platform::sandbox::{self, Unavailable};
+
+#[cfg(target_os = "linux")]
+use linux::try_out;
 
 /// `network` is what commands are to reach, all of it aside: with that nothing holds them.
 pub(super) async fn run(ground: &Ground, network: &Network) -> Vec<Trial> {
@@ -36,47 +38,7 @@ pub(super) fn extent(ground: &Ground) -> Extent {
     surveyed.map_or(Extent::Whole, |(_, extent)| extent)
 }
 
-#[cfg(target_os = "linux")]
-async fn try_out(ground: &Ground, means: &Means, network: &Network) -> Tried {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let rules = EnvironmentRules::default();
-    let environment = ChildEnvironment::from_variables(std::env::vars_os(), &rules);
-    let host = Programs::find(&path, &ground.cwd)
-        .and_then(|programs| ProcessHost::new(programs, environment));
-    let host = match host {
-        Ok(host) => host,
-        Err(error) => return Tried::Failed(error.to_string()),
-    };
-    // A sandbox has folders of its own under the system's one for temporary files.
-    let temporary = std::env::temp_dir();
-    let base = ground.user_home.as_deref().unwrap_or(&temporary);
-    let network = match network {
-        Network::Hosts(_) if means.method() == Method::Bubblewrap => network.clone(),
-        Network::Hosts(_) | Network::Off | Network::On => Network::Off,
-    };
-    let looking = |dir: &Path, home: &Path, slug_home: &Path| {
-        Sandbox::around(dir, Some(home), slug_home, network.clone())
-            .and_then(|sandbox| sandbox.view(&Disk, &RuleSet::new()))
-            .map_err(|error| error.to_string())
-    };
-    let tried = sandbox::trial(&host, means, base, &looking).await;
-    host.end_all().await;
-    match tried {
-        Ok(attempts) => {
-            let of = |came_to| {
-                let those = attempts.iter().filter(move |it| it.came_to == came_to);
-                those.map(|it| it.what).collect()
-            };
-            Tried::Ran {
-                refused: of(sandbox::CameTo::Nothing),
-                escaped: of(sandbox::CameTo::Escape),
-            }
-        }
-        Err(why) => Tried::Failed(why),
-    }
-}
-
 #[cfg(not(target_os = "linux"))]
-async fn try_out(_ground: &Ground, _means: &Means, _network: &Network) -> Tried {
+async fn try_out(_ground: &Ground, _means: &sandbox::Means, _network: &Network) -> Tried {
     Tried::Failed("slug knows how to try it on Linux alone".to_owned())
 }

@@ -44,8 +44,7 @@ fn names(folder: &Path) -> Vec<String> {
 async fn r49_special_files_are_told_apart_without_blocking() {
     let dir = Dir::new();
     let at = |name: &str| dir.path().join(name);
-    let mode = Mode::from_raw_mode(0o600);
-    rustix::fs::mknodat(rustix::fs::CWD, at("fifo"), FileType::Fifo, mode, 0).unwrap();
+    crate::domain::testing::make_fifo(&at("fifo"));
     let _listener = UnixListener::bind(at("socket")).unwrap();
     symlink(at("fifo"), at("link")).unwrap();
     fs::write(at("file"), "x").unwrap();

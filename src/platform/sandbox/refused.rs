@@ -12,6 +12,7 @@ pub(in crate::platform) struct Refused(Arc<Mutex<BTreeSet<String>>>);
 
 impl Refused {
     /// `host` is refused. What cannot be told any more is not kept.
+    #[cfg(any(target_os = "linux", test))]
     pub(super) fn note(&self, host: String) {
         let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if hosts.len() <= MOST {

@@ -1,0 +1,52 @@
+//! The supervisor of each command is there to try the ways out on Linux alone.
+
+use std::path::Path;
+
+use crate::doctor::Tried;
+use crate::domain::{Method, Network};
+use crate::launch::ground::Ground;
+use crate::permissions::RuleSet;
+use crate::permissions::sandbox::{Disk, Sandbox};
+use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
+use crate::platform::process::{ProcessHost, Programs};
+use crate::platform::sandbox::{self, Means};
+
+/// Starts what tries them, inside a sandbox of folders made for it.
+pub(super) async fn try_out(ground: &Ground, means: &Means, network: &Network) -> Tried {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let rules = EnvironmentRules::default();
+    let environment = ChildEnvironment::from_variables(std::env::vars_os(), &rules);
+    let host = Programs::find(&path, &ground.cwd)
+        .and_then(|programs| ProcessHost::new(programs, environment));
+    let host = match host {
+        Ok(host) => host,
+        Err(error) => return Tried::Failed(error.to_string()),
+    };
+    // A sandbox has folders of its own under the system's one for temporary files.
+    let temporary = std::env::temp_dir();
+    let base = ground.user_home.as_deref().unwrap_or(&temporary);
+    let network = match network {
+        Network::Hosts(_) if means.method() == Method::Bubblewrap => network.clone(),
+        Network::Hosts(_) | Network::Off | Network::On => Network::Off,
+    };
+    let looking = |dir: &Path, home: &Path, slug_home: &Path| {
+        Sandbox::around(dir, Some(home), slug_home, network.clone())
+            .and_then(|sandbox| sandbox.view(&Disk, &RuleSet::new()))
+            .map_err(|error| error.to_string())
+    };
+    let tried = sandbox::trial(&host, means, base, &looking).await;
+    host.end_all().await;
+    match tried {
+        Ok(attempts) => {
+            let of = |came_to| {
+                let those = attempts.iter().filter(move |it| it.came_to == came_to);
+                those.map(|it| it.what).collect()
+            };
+            Tried::Ran {
+                refused: of(sandbox::CameTo::Nothing),
+                escaped: of(sandbox::CameTo::Escape),
+            }
+        }
+        Err(why) => Tried::Failed(why),
+    }
+}
