@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "what helps a test may fail and tell")]
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{TcpListener, UdpSocket};
+use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use slug_code::context::{ContextProvider, Git, GitStatus};
-use slug_code::domain::{Method, Network, RuleKind, View};
+use slug_code::domain::{Extent, Method, Network, RuleKind, View};
 use slug_code::permissions::sandbox::{Disk, Sandbox};
 use slug_code::permissions::{RuleSet, Workspace};
 use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
@@ -23,6 +23,9 @@ use slug_code::platform::sandbox::{self, Looking, Means};
 use slug_code::tools::{Exit, ExitCause, ProcessError, Processes, Script};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
+
+#[path = "sandbox/network.rs"]
+mod network;
 
 /// A folder with a sandbox around it, a home with secrets, and a place outside.
 struct Scene {
@@ -74,6 +77,17 @@ fn each() -> Vec<Means> {
     found
 }
 
+/// What starts commands with these variables.
+fn host(variables: impl Iterator<Item = (OsString, OsString)>) -> ProcessHost {
+    let path = std::env::var_os("PATH").unwrap();
+    let programs = Programs {
+        slug: PathBuf::from(env!("CARGO_BIN_EXE_slug")),
+        ..Programs::find(&path, Path::new("/nowhere")).unwrap()
+    };
+    let environment = ChildEnvironment::from_variables(variables, &EnvironmentRules::default());
+    ProcessHost::new(programs, environment).unwrap()
+}
+
 fn scenes() -> Vec<Scene> {
     each().into_iter().map(Scene::with).collect()
 }
@@ -91,20 +105,12 @@ impl Scene {
         fs::write(home.join(".ssh/id"), "CANARY").unwrap();
         fs::write(home.join(".slug/trust.json"), "CANARY").unwrap();
         fs::write(outside.join("kept"), "as it was").unwrap();
-        let path = std::env::var_os("PATH").unwrap();
-        let programs = Programs {
-            slug: PathBuf::from(env!("CARGO_BIN_EXE_slug")),
-            ..Programs::find(&path, Path::new("/nowhere")).unwrap()
-        };
-        let environment =
-            ChildEnvironment::from_variables(std::env::vars_os(), &EnvironmentRules::default());
-        let host = ProcessHost::new(programs, environment).unwrap();
         Self {
             _root: root,
             dir,
             home,
             outside,
-            host,
+            host: host(std::env::vars_os()),
             means,
             network: Network::Off,
             rules: RuleSet::new(),
@@ -316,33 +322,6 @@ async fn secrets_and_slugs_own_state_cannot_be_read() {
     }
 }
 
-#[tokio::test]
-async fn s90_an_empty_list_means_no_network() {
-    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
-    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
-    tcp.set_nonblocking(true).unwrap();
-    udp.set_nonblocking(true).unwrap();
-    let (tcp_port, udp_port) = (tcp.local_addr().unwrap().port(), udp.local_addr().unwrap().port());
-    for scene in scenes() {
-        for command in [
-            format!("exec 3<>/dev/tcp/127.0.0.1/{tcp_port}"),
-            format!(
-                "unset http_proxy https_proxy HTTPS_PROXY ALL_PROXY; exec 3<>/dev/tcp/127.0.0.1/{tcp_port}"
-            ),
-            "exec 3<>/dev/tcp/1.1.1.1/443".to_owned(),
-            "exec 3<>/dev/tcp/::1/53".to_owned(),
-            "getent hosts example.com".to_owned(),
-            "getent ahosts example.com".to_owned(),
-        ] {
-            scene.run(&command).await.holds(&command);
-        }
-        scene.run(&format!("echo x > /dev/udp/127.0.0.1/{udp_port}")).await;
-        assert!(tcp.accept().is_err(), "{:?}", scene.means);
-        assert!(udp.recv(&mut [0; 8]).is_err(), "{:?}", scene.means);
-        scene.run("command -v curl || exit 1; curl -m 5 -s http://1.1.1.1").await.holds("curl");
-    }
-}
-
 fn denying(scene: &Scene, rules: &[&str]) -> RuleSet {
     let home = Some(scene.home.clone());
     let workspace = Workspace::new(&scene.dir, Vec::new(), home, scene.home.join(".slug"));
@@ -351,6 +330,21 @@ fn denying(scene: &Scene, rules: &[&str]) -> RuleSet {
         set.add_session(RuleKind::Deny, rule, &workspace).unwrap();
     }
     set
+}
+
+#[tokio::test]
+async fn s49_where_not_all_that_is_denied_was_found_each_result_tells() {
+    for mut scene in scenes() {
+        scene.rules = denying(&scene, &["Read(.env)"]);
+        assert_eq!(scene.run("true").await.exit.unwrap().denied, Extent::Whole);
+        let looking = scene.looking();
+        let part = move || looking().map(|view| View { denied: Extent::Part, ..view });
+        let port = scene.host.inside(scene.means.clone(), Arc::new(part));
+        let (text, timeout) = ("true".to_owned(), Duration::from_secs(60));
+        let script = Script { text, cwd: scene.dir.clone(), timeout };
+        let exit = port.run(script, &mut |_| {}, CancellationToken::new()).await;
+        assert_eq!(exit.unwrap().denied, Extent::Part);
+    }
 }
 
 #[tokio::test]
@@ -536,96 +530,6 @@ async fn s46_a_repository_that_does_not_know_a_folder_is_closed_to_it() {
         for path in [own.join("HEAD"), main.join(".git/refs/heads/side")] {
             scene.run(&format!("echo x > {}", path.display())).await.holds("a repository");
         }
-    }
-}
-
-/// A server that says what it was sent, and its port.
-fn echo() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        for mut socket in listener.incoming().map_while(Result::ok) {
-            let mut bytes = [0; 4096];
-            let count = socket.read(&mut bytes).unwrap_or(0);
-            let _ = socket.write_all(&bytes[..count]);
-        }
-    });
-    port
-}
-
-/// A line of bash that asks the proxy, and prints what comes back.
-fn asks(request: &str) -> String {
-    format!(
-        "exec 3<>\"/dev/tcp/${{http_proxy:7:9}}/${{http_proxy:17}}\" || exit 9; \
-         printf '{request}' >&3; cat <&3; exec 3<&-"
-    )
-}
-
-#[tokio::test]
-async fn s90_listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
-    let (listed, other) = (echo(), echo());
-    for mut scene in scenes().into_iter().filter(Scene::is_bubblewrap) {
-        let here = format!("127.0.0.1:{listed}");
-        scene.network = Network::Hosts(vec![here.parse().unwrap(), "a.example".parse().unwrap()]);
-        let ran = scene.run(&asks(&format!("CONNECT {here} HTTP/1.1\\r\\n\\r\\nhello"))).await;
-        assert!(ran.printed.ends_with("hello"), "{}", ran.printed);
-        assert_eq!(ran.refused(), Vec::<String>::new());
-        let get = format!("GET http://{here}/x HTTP/1.1\\r\\nHost: {here}\\r\\n\\r\\n");
-        let ran = scene.run(&asks(&get)).await;
-        assert!(ran.printed.starts_with("GET /x HTTP/1.1\r\n"), "{}", ran.printed);
-
-        for host in [&format!("127.0.0.1:{other}"), "b.example:443", "a.example:22"] {
-            let ask = asks(&format!("CONNECT {host} HTTP/1.1\\r\\n\\r\\nhello"));
-            let ran = scene.run(&format!("{ask}; exit 7")).await;
-            assert!(ran.printed.starts_with("HTTP/1.1 403 "), "{}", ran.printed);
-            assert_eq!(ran.refused(), [host], "{}", ran.printed);
-        }
-        for command in [
-            format!("unset http_proxy; exec 3<>/dev/tcp/127.0.0.1/{listed}"),
-            "exec 3<>/dev/tcp/1.1.1.1/443".to_owned(),
-            "getent ahosts a.example".to_owned(),
-        ] {
-            scene.run(&command).await.holds(&command);
-        }
-        let ran = scene.run("ls /proc/self/fd | tr '\\n' ' '; env").await;
-        assert!(ran.printed.starts_with("0 1 2 3 "), "{}", ran.printed);
-        for name in ["HTTP_PROXY", "https_proxy", "ALL_PROXY"] {
-            assert!(ran.printed.contains(&format!("\n{name}=http://127.0.0.1:3128\n")), "{name}");
-        }
-        assert!(ran.printed.contains("\nno_proxy=localhost,::1\n"), "{}", ran.printed);
-        scene.run("read line; test -z \"$line\"").await.passes("nothing on standard input");
-    }
-}
-
-#[tokio::test]
-async fn s90_what_runs_on_in_the_background_keeps_its_way() {
-    let listed = echo();
-    for mut scene in scenes().into_iter().filter(Scene::is_bubblewrap) {
-        let here = format!("127.0.0.1:{listed}");
-        scene.network = Network::Hosts(vec![here.parse().unwrap()]);
-        let ask = asks(&format!("CONNECT {here} HTTP/1.1\\r\\n\\r\\nlater"));
-        let behind = format!(
-            "(until test -e src/go; do sleep 0.02; done; {{ {ask}; }} > src/told) > /dev/null 2>&1 & exit 0"
-        );
-        scene.run(&behind).await.passes("leaving something behind");
-        fs::write(scene.dir.join("src/go"), "").unwrap();
-        let by = Instant::now() + Duration::from_secs(60);
-        let told = || fs::read_to_string(scene.dir.join("src/told")).unwrap_or_default();
-        while !told().ends_with("later") {
-            assert!(Instant::now() < by, "{}", told());
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        scene.host.end_all().await;
-    }
-}
-
-#[tokio::test]
-async fn s90_where_hosts_cannot_be_told_apart_none_is_reached() {
-    let listed = echo();
-    for mut scene in scenes().into_iter().filter(|scene| !scene.is_bubblewrap()) {
-        let here = format!("127.0.0.1:{listed}");
-        scene.network = Network::Hosts(vec![here.parse().unwrap()]);
-        scene.run(&format!("exec 3<>/dev/tcp/127.0.0.1/{listed}")).await.holds("a listed host");
     }
 }
 

@@ -29,6 +29,8 @@ pub struct View {
     pub ignores: Option<PathBuf>,
     /// What exists and cannot be read.
     pub covered: Vec<Spot>,
+    /// Whether all that deny rules on reading name was found: what was not is not covered.
+    pub denied: Extent,
     /// Folders for all programs, each of which gets one of its own or none: `/tmp`, `/run`.
     pub private: Vec<PathBuf>,
     /// What can be read though it may lie in one of those.
@@ -48,6 +50,7 @@ impl View {
             absent: Vec::new(),
             ignores: None,
             covered: Vec::new(),
+            denied: Extent::Whole,
             private: Vec::new(),
             kept: Vec::new(),
             network,
@@ -138,7 +141,7 @@ pub struct Boundary {
 }
 
 /// Whether everything in a folder was looked at.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Extent {
     /// All of it.
     #[default]

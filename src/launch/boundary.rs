@@ -112,6 +112,16 @@ pub(super) fn establish(
     Ok(Some(Sandboxed { inside, outside, notices }))
 }
 
+/// The folder that commands can change without a question, else the one that slug works in: what
+/// is in it is no program of slug's own.
+pub(super) fn changeable(ground: &Ground, config: &Config) -> PathBuf {
+    let folder = config.sandbox.as_ref().and_then(|asked| asked.value.as_ref().zip(Some(asked)));
+    let folder = folder.map(|(dir, asked)| whole(dir, ground, &asked.origin));
+    let real = folder.and_then(|folder| folder.canonicalize().ok());
+    // Another is refused.
+    real.filter(|real| ground.cwd.starts_with(real)).unwrap_or_else(|| ground.cwd.clone())
+}
+
 /// What commands in a sandbox are to reach.
 pub(super) fn network(config: &Config) -> Network {
     match &config.sandbox_hosts {

@@ -62,7 +62,8 @@ pub(super) fn parts(
     redactor: &Redactor,
 ) -> anyhow::Result<Parts> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let programs = Programs::find(&path, &ground.cwd)?;
+    let changeable = boundary::changeable(ground, config);
+    let programs = Programs::find(&path, &changeable)?;
     let own_keys = servers::variables(config);
     let passed = config.bash_environment.as_ref().map(|it| it.value.clone()).unwrap_or_default();
     let rules = EnvironmentRules { own_keys, passed };
@@ -76,7 +77,7 @@ pub(super) fn parts(
     let (git, instruction_folders) = match project {
         ProjectFiles::Trusted => {
             let folders: Vec<PathBuf> =
-                std::iter::once(&ground.cwd).chain(&ground.added).cloned().collect();
+                std::iter::once(&changeable).chain(&ground.added).cloned().collect();
             let instructions = context::project_folders(&ground.cwd, ground.user_home.as_deref());
             (Git::find(&path, &folders), instructions)
         }

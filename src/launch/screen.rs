@@ -147,12 +147,12 @@ pub(super) enum Front {
 
 impl Front {
     /// Sequences go to a terminal that understands them, and to nothing else.
-    fn clipboard(&self, ground: &Ground) -> Clipboard {
+    fn clipboard(&self, ground: &Ground, config: &Config) -> Clipboard {
         match self {
             Self::Linear { .. } if !terminal::is_capable() => {
-                services::clipboard(ground).without_terminal()
+                services::clipboard(ground, config).without_terminal()
             }
-            Self::Linear { .. } | Self::Full { .. } => services::clipboard(ground),
+            Self::Linear { .. } | Self::Full { .. } => services::clipboard(ground, config),
         }
     }
 }
@@ -190,7 +190,7 @@ impl Chat<'_> {
             .map(|it| status_command::StatusCommand::new(&it.value, servers::variables(&config)));
         upkeep::start(setup.store.clone());
         let kept = (setup.store.clone(), setup.hooks.clone());
-        let clipboard = front.clipboard(ground);
+        let clipboard = front.clipboard(ground, &config);
         let outside = Outside::new(cli, ground, git, services, kept, command, clipboard);
         let shutdown = CancellationToken::new();
         let boundary = setup.outside.as_ref().map(|outside| outside.boundary.clone());

@@ -26,6 +26,7 @@ use crate::providers::{
 };
 use crate::trust::TrustStore;
 
+use super::boundary;
 use super::ground::Ground;
 
 /// Makes the providers of the configured servers.
@@ -34,6 +35,8 @@ pub(super) struct Servers<'a> {
     redactor: Redactor,
     /// Variables that hold keys.
     hidden: Vec<String>,
+    /// What is in it is no program of slug's own.
+    changeable: PathBuf,
     /// For all that are reached in no way of their own.
     http: Arc<Http>,
     timeouts: Timeouts,
@@ -62,6 +65,7 @@ impl<'a> Servers<'a> {
             ground,
             redactor: redactor.clone(),
             hidden: variables(config),
+            changeable: boundary::changeable(ground, config),
             http: Arc::new(Http::over(Transport {
                 timeouts: timeouts(config),
                 ..Transport::default()
@@ -189,7 +193,7 @@ impl<'a> Servers<'a> {
         Key::Fetched(Arc::new(Asked {
             source,
             path: std::env::var_os("PATH").unwrap_or_default(),
-            workspace: self.ground.cwd.clone(),
+            workspace: self.changeable.clone(),
             folder: self.ground.home.root().to_owned(),
             hidden: self.hidden.clone(),
             redactor: self.redactor.clone(),

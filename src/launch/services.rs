@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent;
 use crate::cli::Cli;
-use crate::config::{self, Change, ThemeChoice};
+use crate::config::{self, Change, Config, ThemeChoice};
 use crate::context::{self, GitStatus, Head, git_head};
 use crate::domain::{Image, Mode, ModelName, SessionId, Typed};
 use crate::hooks::{self, Hooks};
@@ -41,6 +41,7 @@ use crate::tui::page_jobs;
 use crate::tui::session_jobs::{self, Beside};
 use crate::tui::theme::Library;
 
+use super::boundary;
 use super::ground::Ground;
 use super::trusting::{self, Trusting};
 use super::{themes, workspace};
@@ -403,9 +404,9 @@ impl Services for Outside {
 }
 
 /// The clipboard of a run.
-pub(super) fn clipboard(ground: &Ground) -> Clipboard {
+pub(super) fn clipboard(ground: &Ground, config: &Config) -> Clipboard {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let tmux = which::find("tmux", &path, &ground.cwd);
+    let tmux = which::find("tmux", &path, &boundary::changeable(ground, config));
     Clipboard::new(Terminal::from_environment(), tmux, ground.home.clipboard())
 }
 

@@ -298,6 +298,7 @@ impl Sandbox {
             absent: absent.into_iter().collect(),
             ignores,
             covered: covered.into_iter().collect(),
+            denied: hidden.extent,
             kept: kept.filter(|it| private.iter().any(|all| it.starts_with(all))).collect(),
             private,
             network: self.network.clone(),

@@ -25,7 +25,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::domain::{ContentHash, View};
+use crate::domain::{ContentHash, Extent, View};
 use crate::tools::{Exit, ExitCause, ProcessError, Processes, Script};
 
 use super::child::{self, GRACE, Order, Report};
@@ -154,6 +154,7 @@ impl ProcessHost {
             Some(keeping) => Some(keeping.now().await?),
             None => None,
         };
+        let denied = confinement.as_ref().map_or(Extent::Whole, |it| it.view.denied);
         let variables = child::for_loader(&mut command);
         let order = Order { script, input, variables, confinement };
         let (control, theirs) = StdUnixStream::pair()?;
@@ -167,7 +168,8 @@ impl ProcessHost {
         order.push(b'\n');
         control.write_all(&order).await?;
         let (heard, refused) = (Vec::new(), Vec::new());
-        Ok(Running { control, output: Some(output), heard, refused, _supervisor: supervisor })
+        let output = Some(output);
+        Ok(Running { control, output, heard, refused, denied, _supervisor: supervisor })
     }
 
     async fn spawn(&self, command: Command) -> io::Result<Supervisor> {
@@ -225,31 +227,34 @@ impl Processes for ProcessHost {
     ) -> Result<Exit, ProcessError> {
         let began = Instant::now();
         let failed = |source| ProcessError { cwd: script.cwd.clone(), source };
-        let exit = |(cause, held), refused| Exit {
+        let exit = |(cause, held), (refused, denied)| Exit {
             cause,
             elapsed: began.elapsed(),
             left_running: held == Held::Yes,
             refused,
+            denied,
         };
 
         let mut running = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Ok(exit((ExitCause::Cancelled, Held::No), Vec::new())),
+            () = cancel.cancelled() => {
+                return Ok(exit((ExitCause::Cancelled, Held::No), Default::default()));
+            }
             started = self.start(&script) => started.map_err(failed)?,
         };
         let over = running.until_over(began + script.timeout, output, &cancel).await;
-        let refused = std::mem::take(&mut running.refused);
+        let told = (std::mem::take(&mut running.refused), running.denied);
         match over {
             Over::Exited(cause) => {
-                Ok(exit(self.finish(running, output, &cancel, cause).await, refused))
+                Ok(exit(self.finish(running, output, &cancel, cause).await, told))
             }
             Over::Cancelled => {
                 self.leave_behind(running, &cancel);
-                Ok(exit((ExitCause::Cancelled, Held::No), refused))
+                Ok(exit((ExitCause::Cancelled, Held::No), told))
             }
             Over::TimedOut(held) => {
                 self.leave_behind(running, &self.end_all);
-                Ok(exit((ExitCause::TimedOut, held), refused))
+                Ok(exit((ExitCause::TimedOut, held), told))
             }
             Over::NotStarted(number) => Err(failed(io::Error::from_raw_os_error(number))),
             Over::NotConfined(why) => Err(failed(io::Error::other(why))),
@@ -289,6 +294,8 @@ struct Running {
     heard: Vec<u8>,
     /// Hosts that the sandbox kept it from reaching.
     refused: Vec<String>,
+    /// Whether the sandbox covers all that it should.
+    denied: Extent,
     _supervisor: Supervisor,
 }
 

@@ -185,7 +185,7 @@ async fn told(report: Report, exit: Exit, wanted: &Wanted, context: &ToolContext
     if wanted.is_shortened {
         notes.push("the timeout was lowered to 600 s, the most there is".to_owned());
     }
-    notes.extend(exit.refused_note());
+    notes.extend(exit.refused_note().into_iter().chain(exit.denied_note()));
     let mut observation = printed.clone();
     if printed.is_empty() {
         observation.push_str("(no output)");

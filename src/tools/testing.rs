@@ -14,7 +14,7 @@ use super::{
     Exit, ExitCause, FileChange, Granted, May, Place, ProcessError, Processes, Reach, ReadLedger,
     Script, Tool, ToolContext, ToolEffects, ToolError,
 };
-use crate::domain::{Access, ContentHash, Todo, ToolOutput};
+use crate::domain::{Access, ContentHash, Extent, Todo, ToolOutput};
 use crate::platform::files::DiskFiles;
 
 /// A workspace with a context over it.
@@ -166,6 +166,7 @@ impl Default for FakeProcesses {
             elapsed: Duration::ZERO,
             left_running: false,
             refused: Vec::new(),
+            denied: Extent::Whole,
         };
         Self { scripts: Mutex::default(), output: Mutex::default(), exit: Mutex::new(exit) }
     }

@@ -11,7 +11,7 @@ use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, future, stream};
 use serde_json::Value;
 use slug_code::context::ContextProvider;
-use slug_code::domain::{CallId, ContentHash, StopReason};
+use slug_code::domain::{CallId, ContentHash, Extent, StopReason};
 use slug_code::hooks::{Ended, Order, Ran, Runner};
 use slug_code::platform::files::DiskFiles;
 use slug_code::providers::{ModelInfo, Provider, ProviderError, Recovery, Request, StreamEvent};
@@ -241,6 +241,7 @@ impl Processes for FakeProcesses {
             elapsed: Duration::from_millis(1),
             left_running: false,
             refused: Vec::new(),
+            denied: Extent::Whole,
         })
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::json;
 use slug_code::agent::{Command, Event, Person, RuleOrder, Start};
-use slug_code::domain::{Answer, Matter, Mode, RuleKind, ToolStatus};
+use slug_code::domain::{Answer, Extent, Matter, Mode, RuleKind, ToolStatus};
 use slug_code::permissions::store::RuleEdit;
 use slug_code::session::{Entry, TurnOutcome};
 use slug_code::tools::{Exit, ExitCause, ProcessError, Processes, Script};
@@ -28,7 +28,7 @@ impl Processes for Failing {
     ) -> Result<Exit, ProcessError> {
         output(self.0.as_bytes());
         let (cause, elapsed) = (ExitCause::Code(1), Duration::ZERO);
-        Ok(Exit { cause, elapsed, left_running: false, refused: Vec::new() })
+        Ok(Exit { cause, elapsed, left_running: false, refused: Vec::new(), denied: Extent::Whole })
     }
 }
 

@@ -334,10 +334,14 @@ fn s115_git_runs_inside_the_sandbox_that_is_in_force() {
         return;
     }
     let made = desk.home().join("made");
-    // Beside the folder that slug works in, so that it counts as somebody else's.
-    let git = desk.path("bin/git");
+    let others = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    // A sandbox has a /tmp of its own, in which it would not be found.
+    if others.path().starts_with("/tmp") {
+        return;
+    }
+    let git = others.path().join("git");
     let script = format!("#!/bin/sh\necho x > '{}'\necho '## spoken-by-git'\n", made.display());
-    desk.write("bin/git", &script);
+    fs::write(&git, script).unwrap();
     fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
     desk.write("sub/.git/HEAD", "ref: refs/heads/main\n");
     let sub = desk.path("sub");
@@ -347,13 +351,36 @@ fn s115_git_runs_inside_the_sandbox_that_is_in_force() {
         let endpoint = server.endpoint();
         let arguments = [arguments, &["-p", "hello"]].concat();
         let mut command = desk.command(&with_server(&endpoint, &arguments));
-        command.current_dir(&sub).env("PATH", path_behind(&desk.path("bin")));
+        command.current_dir(&sub).env("PATH", path_behind(others.path()));
         let output = command.output().unwrap();
         assert!(output.status.success(), "{output:?}");
         let asked = server.chats()[0].body.to_string();
         assert!(asked.contains("spoken-by-git"), "{asked}");
         assert_eq!(made.exists(), is_made);
     }
+}
+
+/// What commands can change is more than the folder that slug works in.
+#[test]
+fn s64_a_sandboxs_folder_in_the_path_gives_slug_no_program() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let path = std::env::var_os("PATH").unwrap();
+    if sandbox::find(None, &path, &desk.workspace()).is_err() {
+        return;
+    }
+    // Where those could write that were run inside.
+    desk.write("out/here", "");
+    let trace = desk.path("out/trace");
+    desk.write("sub/.git/HEAD", "ref: refs/heads/main\n");
+    traps(&desk.path("bin"), &["git", "bash", "bwrap", "tmux", "secret-tool"], &trace);
+    server.reply(bash("c1", "echo done"));
+    server.reply(Reply::text("Good."));
+    let endpoint = server.endpoint();
+    let mut command = desk.command(&with_server(&endpoint, &["--sandbox", "..", "-p", "hello"]));
+    command.current_dir(desk.path("sub")).env("PATH", path_behind(&desk.path("bin")));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(!trace.exists(), "{}", fs::read_to_string(&trace).unwrap());
 }
 
 #[test]

@@ -83,8 +83,12 @@ async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit>
         Err(_) => None,
     };
     let (provider, key) = server.unzip();
-    let git =
-        Git::find(&std::env::var_os("PATH").unwrap_or_default(), std::slice::from_ref(&ground.cwd));
+    let changeable = match &config {
+        Ok(config) => boundary::changeable(ground, config),
+        Err(_) => ground.cwd.clone(),
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let git = Git::find(&path, std::slice::from_ref(&changeable));
     let network = config.as_ref().map(boundary::network).unwrap_or_default();
     let findings = doctor::examine(&Checkup {
         config: config.as_ref().map_err(Vec::as_slice),
@@ -96,7 +100,7 @@ async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit>
         user_home: ground.user_home.as_deref(),
         git: git.as_ref(),
         terminal: &Terminal::read(|name| std::env::var_os(name)),
-        sandboxes: &trials::run(ground, &network).await,
+        sandboxes: &trials::run(ground, &changeable, &network).await,
         network: &network,
         extent: trials::extent(ground),
     })

@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 mod linux;
 
+use std::path::Path;
+
 use crate::doctor::{Trial, Tried};
 use crate::domain::{Extent, Network};
 use crate::launch::ground::Ground;
@@ -13,13 +15,14 @@ use crate::platform::sandbox::{self, Unavailable};
 #[cfg(target_os = "linux")]
 use linux::try_out;
 
-/// `network` is what commands are to reach, all of it aside: with that nothing holds them.
-pub(super) async fn run(ground: &Ground, network: &Network) -> Vec<Trial> {
+/// `network` is what commands are to reach, all of it aside: with that nothing holds them. What is
+/// in `changeable` is no program of slug's own.
+pub(super) async fn run(ground: &Ground, changeable: &Path, network: &Network) -> Vec<Trial> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut trials = Vec::new();
     for method in sandbox::methods() {
-        let tried = match sandbox::find(Some(*method), &path, &ground.cwd) {
-            Ok(means) => try_out(ground, &means, network).await,
+        let tried = match sandbox::find(Some(*method), &path, changeable) {
+            Ok(means) => try_out(ground, changeable, &means, network).await,
             Err(Unavailable(lacks)) => {
                 Tried::Missing(lacks.into_iter().map(|(_, why)| why).collect())
             }
@@ -39,6 +42,6 @@ pub(super) fn extent(ground: &Ground) -> Extent {
 }
 
 #[cfg(not(target_os = "linux"))]
-async fn try_out(_ground: &Ground, _means: &sandbox::Means, _network: &Network) -> Tried {
+async fn try_out(_: &Ground, _: &Path, _: &sandbox::Means, _: &Network) -> Tried {
     Tried::Failed("slug knows how to try it on Linux alone".to_owned())
 }

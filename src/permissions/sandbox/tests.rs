@@ -376,6 +376,13 @@ fn where_the_look_ends_is_told() {
         |first| around("/home/u/app").view_again(&Fake::with(&paths), &RuleSet::new(), first);
     assert!(matches!(again(Extent::Whole), Err(SandboxError::Grown { .. })));
     assert!(again(Extent::Part).is_ok());
+    // What is denied is looked for by itself.
+    let view = |rules: &[&str]| {
+        around("/home/u/app").view(&Fake::with(&paths), &denying(rules)).unwrap().denied
+    };
+    assert_eq!(view(&[]), Extent::Whole);
+    assert_eq!(view(&["Read(/home/u/app/d/1)"]), Extent::Whole);
+    assert_eq!(view(&["Read(.env)"]), Extent::Part);
     // Other people's programs are not looked through.
     let modules: Vec<String> =
         many.iter().map(|path| path.replace("/d/", "/node_modules/")).collect();

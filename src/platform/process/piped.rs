@@ -97,7 +97,7 @@ impl ProcessHost {
         }
         drop(reading);
         running.end().await;
-        let refused = std::mem::take(&mut running.refused);
+        let (refused, denied) = (std::mem::take(&mut running.refused), running.denied);
         self.leave_behind(running, &self.end_all);
         let cause = match over {
             Over::Exited(cause) => cause,
@@ -107,7 +107,8 @@ impl ProcessHost {
             Over::NotStarted(number) => return Err(failed(io::Error::from_raw_os_error(number))),
             Over::Lost => return Err(failed(io::Error::other("its supervisor was killed"))),
         };
-        let exit = Exit { cause, elapsed: began.elapsed(), left_running: false, refused };
+        let (elapsed, left_running) = (began.elapsed(), false);
+        let exit = Exit { cause, elapsed, left_running, refused, denied };
         let mut complaint = text(&complaint);
         if let Some(note) = exit.refused_note() {
             complaint.push_str(&format!("{note}\n"));

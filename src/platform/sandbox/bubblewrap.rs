@@ -5,15 +5,23 @@
 //! it when slug goes.
 
 use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Seek};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::domain::{Network, SpotKind, View};
 use crate::platform::which;
 
 use super::door;
+use super::mounted::Gate;
 
 const NAME: &str = "bwrap";
+
+/// How long a command that does nothing may take.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What every sandbox begins with.
 const ALWAYS: [&str; 15] = [
@@ -181,22 +189,16 @@ pub(super) fn ignored(view: &View, list: &str) -> String {
     text
 }
 
-/// The `bwrap` of `path`, once it has run something. Why it did not is a phrase.
+/// The `bwrap` of `path`, once it has run something in sight of slug. Why it did not is a phrase.
 pub(super) fn try_out(path: &OsStr, workspace: &Path) -> Result<PathBuf, String> {
     let program = which::find(NAME, path, workspace)
         .ok_or("it is not installed: install the package bubblewrap")?;
-    let run = Command::new(&program)
-        .args(ALWAYS)
-        .args(["--tmpfs", "/tmp", "--unshare-net"])
-        .args(["--", "true"])
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
-    if run.status.success() {
+    let failed = |error| format!("{} cannot be used: {error}", program.display());
+    let (said, status) = run_nothing(&program).map_err(failed)?;
+    if status.success() {
         return Ok(program);
     }
-    let complaint = String::from_utf8_lossy(&run.stderr);
-    let complaint = complaint.lines().next().unwrap_or("it failed without a word").trim();
+    let complaint = said.lines().next().unwrap_or("it failed without a word").trim();
     let limit = LIMITS.iter().find(|(file, value, _)| {
         std::fs::read_to_string(file).is_ok_and(|text| text.trim() == *value)
     });
@@ -206,9 +208,48 @@ pub(super) fn try_out(path: &OsStr, workspace: &Path) -> Result<PathBuf, String>
     })
 }
 
+/// Has it run a command that does nothing, as it will run others. What it leaves when it fails may
+/// hold its output for ever, so that goes to a file.
+fn run_nothing(program: &Path) -> io::Result<(String, ExitStatus)> {
+    let (gate, ends) = Gate::new()?;
+    let mut errors = tempfile::tempfile()?;
+    let (info, word) = ends.numbers();
+    let mut child = Command::new(program)
+        .arg0(NAME)
+        .args(ALWAYS)
+        .args(["--tmpfs", "/tmp", "--unshare-net"])
+        .args(["--info-fd", &info.to_string(), "--block-fd", &word.to_string()])
+        .args(["--", "true"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(errors.try_clone()?)
+        .process_group(0)
+        .spawn()?;
+    drop(ends);
+    let temporary = PathBuf::from("/tmp");
+    let private = vec![temporary.clone()];
+    gate.open(&mut child, &View { private, ..View::around(temporary, Network::Off) })?;
+    let began = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if began.elapsed() > PATIENCE {
+            child.kill()?;
+            child.wait()?;
+            return Err(io::Error::other("a command that does nothing does not end in it"));
+        }
+        thread::sleep(Duration::from_millis(1));
+    };
+    let mut said = Vec::new();
+    errors.rewind()?;
+    errors.read_to_end(&mut said)?;
+    Ok((String::from_utf8_lossy(&said).into_owned(), status))
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::domain::Spot;
+    use crate::domain::{Extent, Spot};
 
     use super::*;
 
@@ -233,6 +274,7 @@ mod tests {
                 spot("/h/.ssh", SpotKind::Folder),
                 spot("/h/.ssh/deeper", SpotKind::Folder),
             ],
+            denied: Extent::Whole,
             private: vec!["/tmp".into(), "/run".into()],
             kept: vec!["/run/current-system".into(), "/h/.ssh/known_hosts".into()],
             network: Network::Off,

@@ -237,7 +237,7 @@ pub(super) fn try_out() -> Result<(), String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use crate::domain::{Spot, SpotKind};
+    use crate::domain::{Extent, Spot, SpotKind};
 
     use super::*;
 
@@ -275,6 +275,7 @@ mod tests {
             absent: vec![Spot { path: "/home/u/app/.slug".into(), kind: SpotKind::Folder }],
             ignores: None,
             covered: vec![Spot { path: "/home/u/.ssh".into(), kind: SpotKind::Folder }],
+            denied: Extent::Whole,
             private: vec!["/tmp".into()],
             kept: Vec::new(),
             network: Network::Off,

@@ -8,7 +8,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, PipeReader, PipeWriter, Write};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,9 @@ use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::io::FdFlags;
-use rustix::process::{Pid, Signal};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, FdFlags};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use serde::Deserialize;
 
 use crate::domain::View;
@@ -72,55 +73,147 @@ impl Gate {
         Ok((Self { info, word }, Ends { info: their_info, word: their_word }))
     }
 
-    /// Lets the child go on once everything is where `view` has it. Where it is not, nothing has
-    /// run, and nothing is left.
+    /// Lets the child go on once everything is where `view` has it. Where it is not, or cannot be
+    /// looked at, nothing has run, and nothing is left.
     pub(super) fn open(mut self, bubblewrap: &mut Child, view: &View) -> io::Result<()> {
-        let mut said = serde_json::Deserializer::from_reader(&self.info);
-        // What it says when it cannot begin is in its own output.
-        let Ok(Info { child }) = Info::deserialize(&mut said) else { return Ok(()) };
-        match wait_for(child, view) {
-            Ok(()) => match self.word.write_all(b"g") {
-                // It has ended by itself, and says why in its own output.
+        let (mut child, mut come) = (None, Ok(Came::Ended));
+        match self.child(bubblewrap) {
+            Ok(Some(said)) => {
+                child = Pid::from_raw(said);
+                come = wait_for(said, bubblewrap, view);
+            }
+            // It says why in its own output.
+            Ok(None) => {}
+            Err(error) => come = Err(error),
+        }
+        if let Ok(Came::Right) = come {
+            return match self.word.write_all(b"g") {
+                // It has ended by itself.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
                 told => told,
-            },
-            Err(error) => {
-                // It takes the end of the pipe for a word, too.
-                if let Some(child) = Pid::from_raw(child) {
-                    let _ = rustix::process::kill_process(child, Signal::KILL);
-                }
-                bubblewrap.kill()?;
-                bubblewrap.wait()?;
-                Err(error)
+            };
+        }
+        // Before the pipe goes: its end would be a word, too. Who has gone is nobody to kill.
+        if let Some(child) = child {
+            let _ = rustix::process::kill_process(child, Signal::KILL);
+        }
+        if come.is_err() {
+            let group = Pid::from_child(bubblewrap);
+            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+            bubblewrap.kill()?;
+            bubblewrap.wait()?;
+        }
+        come.map(drop)
+    }
+
+    /// Who its child is; `None` where bubblewrap has ended without one, and says why in its own
+    /// output.
+    fn child(&mut self, bubblewrap: &Child) -> io::Result<Option<i32>> {
+        let (began, mut said) = (Instant::now(), Vec::new());
+        while began.elapsed() < PATIENCE {
+            let is_over = has_ended(bubblewrap);
+            let heard = self.hear(&mut said)?;
+            if let Ok(Info { child }) = serde_json::from_slice(&said) {
+                return Ok(Some(child));
+            }
+            match heard {
+                Heard::Something => {}
+                Heard::Nothing | Heard::End if is_over => return Ok(None),
+                Heard::Nothing => {}
+                Heard::End => thread::sleep(LOOK_AGAIN),
             }
         }
+        Err(io::Error::other("bubblewrap does not say which process is to be looked at"))
+    }
+
+    /// What it says, without waiting for long: its child can hold the other end for ever.
+    fn hear(&mut self, said: &mut Vec<u8>) -> io::Result<Heard> {
+        let limit = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+        match poll(&mut [PollFd::new(&self.info, PollFlags::IN)], Some(&limit)) {
+            Ok(0) | Err(Errno::INTR) => return Ok(Heard::Nothing),
+            Ok(_) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut bytes = [0; 512];
+        let count = self.info.read(&mut bytes)?;
+        said.extend(&bytes[..count]);
+        Ok(if count == 0 { Heard::End } else { Heard::Something })
     }
 }
 
-fn wait_for(child: i32, view: &View) -> io::Result<()> {
+/// What came over the pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    Something,
+    Nothing,
+    End,
+}
+
+/// What became of the child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Came {
+    /// It waits, and everything is where it should be.
+    Right,
+    /// It has ended by itself, or whoever started it has.
+    Ended,
+}
+
+/// Whether it has ended; how is for another to ask.
+fn has_ended(process: &Child) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    match rustix::process::waitid(WaitId::Pid(Pid::from_child(process)), options) {
+        Ok(ended) => ended.is_some(),
+        Err(error) => error != Errno::INTR,
+    }
+}
+
+fn is_gone(process: i32) -> bool {
+    let asked = Pid::from_raw(process).map(rustix::process::test_kill_process);
+    asked.is_none_or(|asked| asked == Err(Errno::SRCH))
+}
+
+fn wait_for(child: i32, bubblewrap: &Child, view: &View) -> io::Result<Came> {
     let began = Instant::now();
     let mut ready = None;
     loop {
-        // It has ended by itself.
-        let Ok(inside) = Mounts::of(&child.to_string()) else { return Ok(()) };
-        let wrong = if inside.is_ready() {
-            ready.get_or_insert_with(Instant::now);
-            match first_wrong(&inside, &Mounts::of("self")?, view) {
-                None => return Ok(()),
-                wrong => wrong,
+        if has_ended(bubblewrap) {
+            return Ok(Came::Ended);
+        }
+        let wrong = match Mounts::of(&child.to_string()) {
+            Ok(inside) if inside.is_ready() => {
+                ready.get_or_insert_with(Instant::now);
+                match first_wrong(&inside, &Mounts::of("self")?, view) {
+                    None => return Ok(Came::Right),
+                    Some(path) => Wrong::Changed(path),
+                }
             }
-        } else {
-            None
+            Ok(_) => Wrong::Changed(view.dir.clone()),
+            Err(_) if is_gone(child) => return Ok(Came::Ended),
+            Err(error) => {
+                ready.get_or_insert_with(Instant::now);
+                Wrong::Hidden(error)
+            }
         };
         if ready.is_some_and(|since| since.elapsed() > SETTLING) || began.elapsed() > PATIENCE {
-            let what = wrong.as_deref().unwrap_or(&view.dir);
-            return Err(io::Error::other(format!(
-                "{} was changed meanwhile; nothing was run. Try again",
-                what.display()
-            )));
+            return Err(io::Error::other(wrong));
         }
         thread::sleep(LOOK_AGAIN);
     }
+}
+
+/// Why the child does not go on.
+#[derive(Debug, thiserror::Error)]
+enum Wrong {
+    /// Something is not where it should be.
+    #[error("{0} was changed meanwhile; nothing was run. Try again")]
+    Changed(PathBuf),
+    /// So it is where `/proc` hides what runs with more rights than slug has.
+    #[error(
+        "what it has mounted cannot be looked at ({0}), and nothing is run on that. Where /proc is \
+         mounted with hidepid, bwrap must not be installed setuid: take that bit from it (chmod u-s), \
+         or have `sandbox.method` in config.toml say \"landlock\""
+    )]
+    Hidden(io::Error),
 }
 
 /// The first path that is not as `view` has it.
@@ -135,7 +228,11 @@ fn first_wrong(inside: &Mounts, outside: &Mounts, view: &View) -> Option<PathBuf
             // bubblewrap leaves as it is what it cannot enter, and no more can a command.
             || is_closed(&mount.at)
     };
-    let mut written = inside.0.iter().filter(|mount| mount.is_writable);
+    // What lies under another mount of the same place cannot be reached.
+    let is_beneath = |mount: &Mount| {
+        inside.0.iter().any(|upper| upper.parent == mount.id && upper.at == mount.at)
+    };
+    let mut written = inside.0.iter().filter(|mount| mount.is_writable && !is_beneath(mount));
     if let Some(wrong) = written.find(|mount| !is_right(mount)) {
         return Some(wrong.at.clone());
     }
@@ -156,6 +253,9 @@ fn is_closed(path: &Path) -> bool {
 /// A mount: what of which device is where.
 #[derive(Debug, PartialEq, Eq)]
 struct Mount {
+    id: u64,
+    /// The mount that it is on.
+    parent: u64,
     device: String,
     root: PathBuf,
     at: PathBuf,
@@ -194,11 +294,13 @@ impl Mounts {
 impl Mount {
     /// A line of `mountinfo`; see `proc_pid_mountinfo(5)`.
     fn read(line: &[u8]) -> Option<Self> {
-        let mut fields = line.split(|byte| *byte == b' ').skip(2);
+        let mut fields = line.split(|byte| *byte == b' ');
+        let mut number = || str::from_utf8(fields.next()?).ok()?.parse().ok();
+        let (id, parent) = (number()?, number()?);
         let device = String::from_utf8_lossy(fields.next()?).into_owned();
         let (root, at) = (unescaped(fields.next()?), unescaped(fields.next()?));
         let is_writable = fields.next()?.split(|byte| *byte == b',').any(|it| it == b"rw");
-        Some(Self { device, root, at, is_writable })
+        Some(Self { id, parent, device, root, at, is_writable })
     }
 }
 
@@ -217,6 +319,8 @@ fn unescaped(field: &[u8]) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::CommandExt;
+
     use crate::domain::{Network, Spot, SpotKind};
 
     use super::*;
@@ -283,6 +387,64 @@ mod tests {
             assert_ne!(changed, INSIDE, "{from}");
             assert_eq!(wrong(&changed).as_deref(), Some(path), "{from}");
         }
+    }
+
+    #[test]
+    fn what_lies_under_another_mount_of_the_same_place_does_not_matter() {
+        let writable = INSIDE.replace("3 1 0:5 / /proc ro", "3 1 0:5 / /proc rw");
+        assert_eq!(wrong(&writable).as_deref(), Some("/proc"));
+        assert_eq!(wrong(&writable.replace("5 1 0:7", "5 3 0:7")), None);
+    }
+
+    /// What the gate makes of a script in bubblewrap's place, and whether any of it was let go.
+    fn said_by(script: &str) -> (io::Result<()>, bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let (gate, ends) = Gate::new().unwrap();
+        let (info, word) = ends.numbers();
+        let script = script.replace("INFO", &info.to_string()).replace("WORD", &word.to_string());
+        let mut started = std::process::Command::new("/bin/bash")
+            .args(["-c", &script])
+            .current_dir(&folder)
+            .process_group(0)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(ends);
+        let came = gate.open(&mut started, &view());
+        // It is at its end when nobody is left.
+        let mut output = started.stdout.take().unwrap();
+        output.read_to_end(&mut Vec::new()).unwrap();
+        let _ = started.wait();
+        (came, folder.path().join("went").exists())
+    }
+
+    /// Of a process that has ended and was not asked how, `/proc` tells as little as of a hidden one.
+    #[test]
+    fn what_cannot_be_looked_at_is_not_let_go() {
+        let mut ended = std::process::Command::new("/bin/true").spawn().unwrap();
+        while !has_ended(&ended) {
+            thread::sleep(LOOK_AGAIN);
+        }
+        let says = format!("echo '{{ \"child-pid\": {} }}' >&INFO; exec INFO>&-;", ended.id());
+        let (came, went) = said_by(&format!("{says} read -n1 x <&WORD && touch went"));
+        let why = came.unwrap_err().to_string();
+        assert!(why.contains("hidepid") && why.contains("chmod u-s"), "{why}");
+        assert!(!went);
+        ended.wait().unwrap();
+    }
+
+    #[test]
+    fn what_ends_without_a_child_says_why_itself() {
+        let (came, went) = said_by("exit 1");
+        assert!(came.is_ok() && !went, "{came:?}");
+    }
+
+    #[test]
+    fn a_child_that_bubblewrap_has_left_behind_is_not_let_go() {
+        let child = "(read -n1 x <&WORD && touch went) &";
+        let (came, went) =
+            said_by(&format!("{child} echo '{{ \"child-pid\": '$!' }}' >&INFO; kill -9 $$"));
+        assert!(came.is_ok() && !went, "{came:?}");
     }
 
     #[test]

@@ -118,7 +118,7 @@ pub(super) fn try_out() -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::Spot;
+    use crate::domain::{Extent, Spot};
 
     use super::*;
 
@@ -132,6 +132,7 @@ mod tests {
             absent: vec![spot("/Users/u/app/.mcp.json", SpotKind::File)],
             ignores: None,
             covered: vec![spot("/Users/u/app/secret", SpotKind::Folder)],
+            denied: Extent::Whole,
             private: Vec::new(),
             kept: Vec::new(),
             network: Network::Off,

@@ -1,7 +1,7 @@
 //! Bash over processes that play a part.
 
 use super::*;
-use crate::domain::ContentHash;
+use crate::domain::{ContentHash, Extent};
 use crate::tools::testing::Bench;
 
 async fn bash(bench: &Bench, output: &[&[u8]], cause: ExitCause) -> ToolOutput {
@@ -40,6 +40,20 @@ async fn how_it_ended_is_said() {
     assert_eq!(
         output.observation,
         "(no output)\n[something it started still runs in the background]"
+    );
+}
+
+#[tokio::test]
+async fn where_not_all_that_is_denied_was_found_the_result_says_so() {
+    let bench = Bench::new();
+    let whole = bash(&bench, &[b"hm\n"], ExitCause::Code(0)).await;
+    assert_eq!(whole.observation, "hm");
+    bench.processes.exit.lock().unwrap().denied = Extent::Part;
+    let part = bash(&bench, &[b"hm\n"], ExitCause::Code(0)).await;
+    assert_eq!(
+        part.observation,
+        "hm\n[there is too much to be looked through before each command, so that this one could \
+         perhaps read files that deny rules keep from reading, in the deepest folders]"
     );
 }
 

@@ -12,11 +12,16 @@ use crate::platform::process::{ProcessHost, Programs};
 use crate::platform::sandbox::{self, Means};
 
 /// Starts what tries them, inside a sandbox of folders made for it.
-pub(super) async fn try_out(ground: &Ground, means: &Means, network: &Network) -> Tried {
+pub(super) async fn try_out(
+    ground: &Ground,
+    changeable: &Path,
+    means: &Means,
+    network: &Network,
+) -> Tried {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let rules = EnvironmentRules::default();
     let environment = ChildEnvironment::from_variables(std::env::vars_os(), &rules);
-    let host = Programs::find(&path, &ground.cwd)
+    let host = Programs::find(&path, changeable)
         .and_then(|programs| ProcessHost::new(programs, environment));
     let host = match host {
         Ok(host) => host,
