@@ -111,7 +111,8 @@ pub struct Part {
     pub text: String,
     /// What was decided for it alone.
     pub decision: Outcome,
-    /// The rule that decided, if one did.
+    /// The rule that decided, if one did; where it is asked for, it may be one that allows this part
+    /// alone, and that is not enough.
     pub rule: Option<RuleSource>,
 }
 

@@ -292,13 +292,14 @@ impl Judge<'_> {
         let analysable = !matches!(self.run.analysis.kind, Kind::NotAnalysable { .. });
         let every_call = grounds.rules.on_tool(RuleKind::Allow, grounds.tool);
         let uncertain = not_certain(self.run);
-        match (self.covered(self.command), every_call, uncertain) {
+        let covered = self.covered(self.command);
+        match (&covered, every_call, uncertain) {
             (Some(rule), _, None) if self.run.cwd.zone == Zone::Inside => {
-                Verdict::allowed_by(text, rule)
+                Verdict::allowed_by(text, rule.clone())
             }
             (_, Some(rule), _) if analysable => Verdict::allowed_by(text, rule),
             _ if trusts(grounds, self.run) => grounds.by_mode(text),
-            (_, _, Some(why)) => Verdict::new(text, Outcome::Ask, why),
+            (_, _, Some(why)) => Verdict { rule: covered, ..Verdict::new(text, Outcome::Ask, why) },
             (_, _, None) if self.run.cwd.zone == Zone::Outside => {
                 Verdict::new(text, Outcome::Ask, "It runs outside the workspace.")
             }

@@ -66,6 +66,8 @@ fn combine(query: &Query, verdicts: Vec<Verdict>) -> Decision {
     let reason = decisive
         .map_or_else(|| "It touches no file and runs no command.".into(), |v| v.reason.clone());
     let rule = decisive.and_then(|verdict| verdict.rule.clone());
+    // One that is not enough has decided nothing.
+    let rule = rule.filter(|rule| outcome == Outcome::Allow || rule.kind != RuleKind::Allow);
     let asked: Vec<&Verdict> = verdicts.iter().filter(|v| v.outcome == Outcome::Ask).collect();
     let offers: Option<Vec<String>> = asked
         .iter()

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::agent::accesses_of;
 use crate::cli::{Cli, Exit, PermissionsCommand, PermissionsTest};
-use crate::domain::{Mode, RuleKind, RuleSource};
+use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
 use crate::launch::ground::Ground;
 use crate::launch::print;
 use crate::permissions::{self, ListReport, Query, RuleSet, TestReport, store};
@@ -90,9 +90,12 @@ fn try_out(cli: &Cli, ground: &Ground, test: &PermissionsTest) -> anyhow::Result
     }
     writeln!(out, "{}: {}", report.decision.word(), report.reason)?;
     for part in &report.commands {
+        let allows = |rule: &RuleSource| rule.kind == RuleKind::Allow;
+        let is_enough = part.decision == Outcome::Allow || !part.rule.as_ref().is_some_and(allows);
+        let lacks = if is_enough { "" } else { "not certain enough for " };
         let rule = part.rule.as_ref().map_or_else(
             || "no rule".to_owned(),
-            |rule| format!("{}  {}", rule.rule, stands_in(rule)),
+            |rule| format!("{lacks}{}  {}", rule.rule, stands_in(rule)),
         );
         writeln!(out, "  {:5}  {}  {rule}", part.decision.word(), part.text)?;
         if let Some(means) = part.rule.as_ref().and_then(means) {

@@ -423,3 +423,17 @@ fn bash_patterns_match_word_by_word() {
         assert_eq!(outcome, if fits { Allow } else { Ask }, "{pattern} / {command}");
     }
 }
+
+/// What stands in the dialog beside a part that a rule allows, where the whole is asked about.
+#[test]
+fn a_rule_that_is_not_enough_is_named_and_decides_nothing() {
+    let scene = allow(["Bash(npm *)"]);
+    let decision = scene.bash("npm install && for f in *.md; do rm \"$f\"; done");
+    let named: Vec<_> = decision
+        .parts()
+        .iter()
+        .map(|part| (part.decision, part.rule.as_ref().map(|rule| rule.rule.as_str())))
+        .collect();
+    assert_eq!(named, [(Ask, Some("Bash(npm *)")), (Ask, None)]);
+    assert_eq!((decision.outcome(), decision.rule()), (Ask, None));
+}

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::commands;
 use crate::domain::sanitize::sanitize;
-use crate::domain::{Diff, Matter, NoticeLevel, Outcome, Part, Todo, TodoStatus};
+use crate::domain::{Diff, Matter, NoticeLevel, Part, Todo, TodoStatus};
 use crate::session::undo::PlannedFile;
 use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, Asked, Stage};
@@ -22,6 +22,7 @@ use crate::tui::app::title::{first_line, home_path};
 use crate::tui::layout::Span;
 use crate::tui::layout::ansi::{self, Keep};
 use crate::tui::view::heads;
+use crate::tui::view::rules::{by, decided};
 
 use super::voice::{Said, Who};
 
@@ -156,7 +157,7 @@ fn rule_list(model: &Model, page: &RulesPage, count: usize) -> Vec<Said> {
             rules::Row::Warning(warning) => format!("  {warning}"),
             rules::Row::Refused(refused) => {
                 let about = refused.entry.about.as_deref().unwrap_or_default();
-                format!("  {}: {}", refused.entry.tool, first_line(about))
+                format!("  {}: {}, {}", refused.entry.tool, first_line(about), by(refused))
             }
         };
         Said::new(Who::Same, line(&text))
@@ -276,14 +277,8 @@ fn answers(model: &Model, approval: &Approval) -> String {
 }
 
 fn part(part: &Part, settings: &Settings) -> String {
-    let word = match part.decision {
-        Outcome::Allow => "allowed",
-        Outcome::Ask => "no rule",
-        Outcome::Deny => "denied",
-    };
-    let mut text = format!("  {word}: {}", line(&part.text));
+    let mut text = format!("  {}: {}", line(&part.text), line(&decided(part)));
     if let Some(source) = &part.rule {
-        text.push_str(&format!(", by {}", line(&source.rule)));
         text.push_str(&format!(" in {}", line(&stands_in(source, settings))));
     }
     text

@@ -330,8 +330,8 @@ async fn a_question_is_asked_in_words_and_answered_by_a_letter() {
     let said = rig.said();
     for line in [
         "Question: may Bash run this?\n  git status && rm -rf build/\nin ~/src/webshop\n",
-        "  allowed: git status, by Bash(git status) in ~/.slug/settings.json:3\n",
-        "  no rule: rm -rf build/\n",
+        "  git status: allowed by Bash(git status) in ~/.slug/settings.json:3\n",
+        "  rm -rf build/: no rule\n",
         "Answers: y yes, once; n no; s yes, for this session; a yes, always for Bash(rm -rf \
          build/), kept in ~/.slug/settings.json; d no, always for Bash(rm *); e edit the command; \
          t no, and tell it what to do instead.\n",

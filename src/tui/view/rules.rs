@@ -158,7 +158,7 @@ fn clock(refused: &Refused, model: &Model) -> DateTime<Utc> {
 }
 
 /// By whom or what a call was refused.
-fn by(refused: &Refused) -> String {
+pub fn by(refused: &Refused) -> String {
     match (&refused.entry.rule, refused.entry.answer.as_str()) {
         (Some(rule), "rule") => format!("by {}", rule.rule),
         (_, "mode") => "by the mode".to_owned(),
@@ -311,23 +311,31 @@ fn sign(outcome: Outcome) -> (&'static str, Role) {
     }
 }
 
+/// What was decided for a part of a call, and by which rule.
+pub fn decided(part: &Part) -> String {
+    let (word, rule) = match (part.decision, &part.rule) {
+        (Outcome::Allow, Some(rule)) => ("allowed by", rule),
+        (Outcome::Allow, None) => return "allowed".to_owned(),
+        (Outcome::Ask, Some(rule)) if rule.kind == RuleKind::Allow => {
+            ("not certain enough for", rule)
+        }
+        (Outcome::Ask, Some(rule)) => ("asked for by", rule),
+        (Outcome::Ask, None) => return "no rule".to_owned(),
+        (Outcome::Deny, Some(rule)) => ("denied by", rule),
+        (Outcome::Deny, None) => return "denied".to_owned(),
+    };
+    format!("{word} {}", rule.rule)
+}
+
 /// A part of a call, what was decided for it, and the rule with its place.
 pub(super) fn of_part(part: &Part, column: u16, width: u16, settings: &Settings) -> Line {
     let (mark, role) = sign(part.decision);
     let text = truncate(&harmless(&part.text), column);
     let pad = usize::from(column.saturating_sub(paint::width(&text))) + 4;
-    let word = match (part.decision, &part.rule) {
-        (Outcome::Allow, Some(_)) => "allowed by",
-        (Outcome::Allow, None) => "allowed",
-        (Outcome::Ask, Some(_)) => "asked for by",
-        (Outcome::Ask, None) => "no rule",
-        (Outcome::Deny, Some(_)) => "denied by",
-        (Outcome::Deny, None) => "denied",
-    };
-    let why = part.rule.as_ref().map_or_else(
-        || word.to_owned(),
-        |rule| format!("{word} {}   {}", rule.rule, stands_in(rule, settings)),
-    );
+    let mut why = decided(part);
+    if let Some(rule) = &part.rule {
+        why.push_str(&format!("   {}", stands_in(rule, settings)));
+    }
     let room = width.saturating_sub(column + 6);
     line(vec![
         span(format!("{mark} "), role),

@@ -192,7 +192,8 @@ fn always(model: &Model, approval: &Approval, width: u16, role: Role) -> [Row; 2
     let words = format!("yes, always for  {}", rules.join("  "));
     let edit = format!("{} edits the rule", keys.key(ApprovalKey::EditRule));
     let room = usize::from(width.saturating_sub(paint::width(&edit) + 3));
-    let taken = usize::from(paint::width(&keys.key(ApprovalKey::Always))) + 2;
+    // Its key, the space behind that, and a gap before what follows.
+    let taken = usize::from(paint::width(&keys.key(ApprovalKey::Always))) + 4;
     let words = truncate(&words, u16::try_from(room.saturating_sub(taken)).unwrap_or(0));
     let row = Row::default()
         .answer(keys, ApprovalKey::Always, &words, room, role)
