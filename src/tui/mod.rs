@@ -2,6 +2,7 @@
 //! its effects, `view` draws the model from laid-out lines.
 
 pub mod app;
+mod branch_page;
 mod branch_text;
 pub mod executor;
 pub mod gallery;

@@ -14,14 +14,15 @@ use crate::domain::SessionId;
 use crate::domain::sanitize::sanitize;
 use crate::session::undo::Rewinds;
 use crate::session::{
-    Entry, ExportForm, Found, Grouping, Listing, Meta, Record, SearchText, Store, StoreError,
+    Comparison, Entry, ExportForm, Found, Grouping, Listing, Meta, Record, SearchText, Store,
+    StoreError,
 };
 
 use super::app::pager::document::Document;
 use super::app::sessions::{
-    Held, Preview, Said, SessionAnswer, SessionJob, SessionList, SessionRow,
+    BranchPage, Held, PageOrder, Preview, Said, SessionAnswer, SessionJob, SessionList, SessionRow,
 };
-use super::branch_text;
+use super::{branch_page, branch_text};
 
 /// More sessions than a screen has rows, and few enough to be there at once.
 const AT_ONCE: usize = 200;
@@ -47,10 +48,10 @@ pub fn run(store: &Store, beside: &Beside, job: &SessionJob) -> Result<SessionAn
             let kept = chosen.keep(grouping).map(|()| SessionAnswer::Changed);
             return kept.map_err(|error| format!("The grouping is not remembered: {error}."));
         }
-        SessionJob::Compare { sessions, document } => store.compare(*sessions).map(|compared| {
-            let page = Document::new(*document, &branch_text::compared(&compared));
-            SessionAnswer::Compared(Arc::new(page))
-        }),
+        SessionJob::Compare { sessions, page } => {
+            store.compare(*sessions).map(|compared| laid(Arc::new(compared), *page))
+        }
+        SessionJob::Lay { branches, page } => Ok(laid(branches.clone(), *page)),
         SessionJob::Export { session } => {
             let exported = store.export_into(&beside.exports, *session, ExportForm::Html);
             return exported.map(SessionAnswer::Exported).map_err(|error| error.to_string());
@@ -83,6 +84,13 @@ pub fn search(store: &Store, text: &str, sessions: &[SessionId], found: &mpsc::S
         // Where nobody takes it, the search ends.
         let _ = found.blocking_send(one);
     });
+}
+
+fn laid(branches: Arc<Comparison>, page: PageOrder) -> SessionAnswer {
+    let PageOrder { document, width } = page;
+    let text = branch_page::compared(&branches, width);
+    let document = Arc::new(Document::new(document, &text));
+    SessionAnswer::Compared(BranchPage { branches, width, document })
 }
 
 fn list(store: &Store, grouping: &Path) -> Result<SessionList, StoreError> {

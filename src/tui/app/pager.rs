@@ -12,19 +12,21 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::domain::{CallId, NoticeLevel};
+use crate::session::Comparison;
 use crate::tui::layout::paged;
 
 use super::block::{Block, Body, Shows, Tool};
 use super::editor::Editor;
 use super::effect::{Effect, RequestId};
 use super::find::{Query, QueryKind};
-use super::geometry::PageGeometry;
+use super::geometry::{Geometry, PageGeometry};
 use super::keymap::Scrolling;
 use super::model::Model;
 use super::overlay::Overlay;
 use super::pages::PageJob;
 use super::reach::{Place, Reach};
 use super::search::Hit as Match;
+use super::sessions::{BranchPage, PageOrder, SessionJob};
 use super::source::{self, Part};
 use super::transcript::BlockId;
 use document::Document;
@@ -84,6 +86,15 @@ pub enum Source {
     Whole,
     /// The output of a call that runs.
     Running(CallId, Follow),
+    /// Two branches, laid out for a width; anew where there is another one now.
+    Branches {
+        /// What is in them.
+        branches: Arc<Comparison>,
+        /// The width.
+        width: u16,
+        /// The page of the other width, which is being made.
+        asked: Option<RequestId>,
+    },
 }
 
 /// Whether the end stays in sight while more comes.
@@ -126,6 +137,12 @@ impl Pager {
         }
     }
 
+    /// Two branches, compared.
+    pub fn of_branches(BranchPage { branches, width, document }: BranchPage) -> Self {
+        let source = Source::Branches { branches, width, asked: None };
+        Self { source, ..Self::new("Two branches".to_owned(), document) }
+    }
+
     /// The marked lines.
     pub fn marked_lines(&self) -> Option<Range<usize>> {
         self.marked.map(|(from, to)| from.min(to)..from.max(to) + 1)
@@ -135,8 +152,24 @@ impl Pager {
     pub fn drawn(&mut self, page: &PageGeometry) {
         self.reach = match &self.source {
             Source::Running(_, Follow::Tail) => Reach::END,
-            Source::Running(_, Follow::Held) | Source::Whole => Reach { top: page.top, delta: 0 },
+            Source::Running(_, Follow::Held) | Source::Whole | Source::Branches { .. } => {
+                Reach { top: page.top, delta: 0 }
+            }
         };
+    }
+
+    /// The job that lays it out for the width that it has now.
+    fn lay(&mut self, width: u16, id: RequestId) -> Option<Effect> {
+        let Source::Branches { branches, width: laid, asked } = &mut self.source else {
+            return None;
+        };
+        if *laid == width || asked.is_some() {
+            return None;
+        }
+        *asked = Some(id);
+        let page = PageOrder { document: id.0, width };
+        let job = SessionJob::Lay { branches: branches.clone(), page };
+        Some(Effect::Sessions { id, job })
     }
 
     fn scroll(&mut self, how: Scrolling, page: &PageGeometry) {
@@ -402,6 +435,35 @@ fn whole(block: &Block) -> String {
     }
 }
 
+/// The columns that the text of a pager has on this screen, its line numbers left out.
+pub fn text_width(geometry: &Geometry) -> u16 {
+    geometry.width.saturating_sub(2).max(1)
+}
+
+/// The page on top was drawn: where it has another width than it was laid out for, it is made anew.
+pub fn lay_anew(model: &mut Model) -> Vec<Effect> {
+    let width = model.geometry.page.as_ref().map(|page| page.area.width);
+    let (Some(width), Some(Overlay::Pager(pager))) = (width, model.overlays.last_mut()) else {
+        return Vec::new();
+    };
+    pager.lay(width, model.requests.issue()).into_iter().collect()
+}
+
+/// A page was made anew. `None` where no pager waits for it.
+pub fn laid(model: &mut Model, id: RequestId, page: &BranchPage) -> Option<Vec<Effect>> {
+    let shown = model.geometry.page.clone().unwrap_or_default();
+    let next = model.requests.issue();
+    let pager = pagers(model).find(|pager| pager.waits_for(id))?;
+    let branches = page.branches.clone();
+    pager.source = Source::Branches { branches, width: page.width, asked: None };
+    // About the same place of what is longer or shorter now.
+    let (before, now) = (pager.document.len().max(1), page.document.len());
+    let line = pager.reach.top.line * now / before;
+    let effect = pager.replace(page.document.clone(), &shown, next);
+    pager.reach = Reach::at(Place { line, row: 0 }, 0);
+    Some(effect.into_iter().collect())
+}
+
 /// What a search elsewhere has found.
 pub fn found(model: &mut Model, id: RequestId, hits: &[search::Hit], searched: usize) {
     let page = model.geometry.page.clone().unwrap_or_default();
@@ -431,7 +493,7 @@ pub fn ended(model: &mut Model, call: &CallId) -> Vec<Effect> {
     for pager in pagers(model).filter(|pager| pager.reads(call)) {
         let follow = match &pager.source {
             Source::Running(_, follow) => *follow,
-            Source::Whole => Follow::Held,
+            Source::Whole | Source::Branches { .. } => Follow::Held,
         };
         if follow == Follow::Tail {
             pager.reach = Reach::END;
@@ -461,10 +523,17 @@ pub fn kept(model: &mut Model, id: RequestId, document: Option<&Arc<Document>>) 
 }
 
 impl Pager {
+    fn waits_for(&self, id: RequestId) -> bool {
+        match &self.source {
+            Source::Branches { asked, .. } => *asked == Some(id),
+            Source::Whole | Source::Running(..) => false,
+        }
+    }
+
     fn reads(&self, call: &CallId) -> bool {
         match &self.source {
             Source::Running(running, _) => running == call,
-            Source::Whole => false,
+            Source::Whole | Source::Branches { .. } => false,
         }
     }
 }

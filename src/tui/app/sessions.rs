@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chrono::{DateTime, FixedOffset};
 
 use crate::domain::{EntryId, Role, SessionId};
-use crate::session::{ExportedFile, Grouping};
+use crate::session::{Comparison, ExportedFile, Grouping};
 
 use super::pager::document::Document;
 
@@ -46,8 +46,15 @@ pub enum SessionJob {
     Compare {
         /// Which.
         sessions: [SessionId; 2],
-        /// The id that the document gets.
-        document: u64,
+        /// How the page is to be.
+        page: PageOrder,
+    },
+    /// Lays two that were compared out anew.
+    Lay {
+        /// What is in them.
+        branches: Arc<Comparison>,
+        /// How the page is to be.
+        page: PageOrder,
     },
     /// Writes one into a file that can be passed on, without its secrets.
     Export {
@@ -72,12 +79,32 @@ pub enum SessionAnswer {
     Changed,
     /// To `Preview`.
     Previewed(Preview),
-    /// To `Compare`: a page.
-    Compared(Arc<Document>),
+    /// To `Compare` and `Lay`: a page.
+    Compared(BranchPage),
     /// To `Export`: where it is.
     Exported(ExportedFile),
     /// To `SumUp`: a note for the input.
     SummedUp(String),
+}
+
+/// How a page of two branches is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageOrder {
+    /// The id that its document gets.
+    pub document: u64,
+    /// The columns that it may take.
+    pub width: u16,
+}
+
+/// Two branches as a page that fits a width.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchPage {
+    /// What is in them.
+    pub branches: Arc<Comparison>,
+    /// The columns that it may take.
+    pub width: u16,
+    /// The page.
+    pub document: Arc<Document>,
 }
 
 /// All sessions at one moment.

@@ -223,7 +223,9 @@ fn drawn(model: &mut Model, geometry: Geometry) -> Vec<Effect> {
     mouse::drawn(model);
     caret::drawn(model);
     let wanted = std::mem::take(&mut model.geometry.pictures);
-    pictures::seen(model, &wanted)
+    let mut effects = pictures::seen(model, &wanted);
+    effects.extend(pager::lay_anew(model));
+    effects
 }
 
 /// Puts the models into the list that waits for them, with the one that answers now selected.

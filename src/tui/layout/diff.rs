@@ -12,7 +12,7 @@ use std::ops::{Deref, Range};
 
 use super::highlight::Highlighted;
 use super::wrap::{Frame, display_width, truncate};
-use super::{Colours, Highlighter, Laid, Line, Role, Span, Syntax, code};
+use super::{Colours, Highlighter, Laid, Line, Role, Span, Syntax, beside, code};
 use crate::domain::{Diff, DiffLine, LineEnd, LineTag};
 use rows::{Context, Entry, Row, Sides};
 
@@ -20,8 +20,6 @@ use rows::{Context, Entry, Row, Sides};
 pub const SIDE_BY_SIDE: u16 = 140;
 /// Below this many columns for the text, line numbers are left out.
 const MIN_TEXT: usize = 20;
-/// Between the sides.
-const DIVIDER: &str = " │ ";
 
 /// How a diff stands in a column of this width unless told otherwise.
 pub fn natural_sides(width: u16) -> Sides {
@@ -153,8 +151,7 @@ impl<D: Deref<Target = Diff>> Sheet<D> {
     }
 
     fn beside(&self, old: Option<&Entry>, new: Option<&Entry>, out: &mut Vec<Line>) {
-        let column = usize::from(self.width).saturating_sub(display_width(DIVIDER)) / 2;
-        let width = u16::try_from(column).unwrap_or(u16::MAX);
+        let width = beside::column(self.width);
         let (mut left, mut right) = (Vec::new(), Vec::new());
         if let Some(entry) = old {
             self.line(entry, Numbers::Old, width, &mut left);
@@ -163,16 +160,9 @@ impl<D: Deref<Target = Diff>> Sheet<D> {
             self.line(entry, Numbers::New, width, &mut right);
         }
         let source = old.or(new).map_or(0, |entry| entry.source);
-        let (mut left, mut right) = (left.into_iter(), right.into_iter());
-        loop {
-            let row = (left.next(), right.next());
-            if row == (None, None) {
-                break;
-            }
-            // A side that has come to its end keeps its background beside the rest of the other.
-            let fills = (old.and_then(fill), new.and_then(fill));
-            out.push(side_by_side(row, fills, column, source));
-        }
+        // A side that has come to its end keeps its background beside the rest of the other.
+        let fills = (old.and_then(fill), new.and_then(fill));
+        out.extend(beside::rows(left, right, fills, width, source));
     }
 
     /// Lays out one line behind its numbers and its sign.
@@ -319,24 +309,6 @@ fn overlay(
         at = end;
     }
     runs
-}
-
-/// Two lines as one.
-fn side_by_side(
-    (left, right): (Option<Line>, Option<Line>),
-    (left_fill, right_fill): (Option<Role>, Option<Role>),
-    column: usize,
-    source: usize,
-) -> Line {
-    let Line { mut spans, runs, .. } = left.unwrap_or_default();
-    let rest = " ".repeat(column.saturating_sub(spans_width(&spans)));
-    spans.push(Span::new(rest, left_fill.unwrap_or(Role::Text)));
-    spans.push(Span::new(DIVIDER, Role::Border));
-    let right = right.unwrap_or_default();
-    spans.extend(right.spans);
-    let mut line = Line { spans, source, runs, fill: right_fill, ..Line::default() };
-    line.beside(&right.runs, u16::try_from(column + display_width(DIVIDER)).unwrap_or(u16::MAX));
-    line
 }
 
 fn spans_width(spans: &[Span]) -> usize {

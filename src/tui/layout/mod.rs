@@ -5,6 +5,7 @@
 //! it cuts it into spans, whatever its caller did before.
 
 pub mod ansi;
+pub mod beside;
 mod bounded;
 pub mod cache;
 mod code;

@@ -120,6 +120,16 @@ pub fn truncate(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
+/// A path cut at its beginning, which says less than its end.
+pub fn truncate_path(path: &str, width: usize) -> Cow<'_, str> {
+    if display_width(path) <= width {
+        return Cow::Borrowed(path);
+    }
+    let mut ends = path.match_indices('/').map(|(at, _)| &path[at..]);
+    let fits = ends.find(|end| display_width(end) < width);
+    fits.map_or_else(|| truncate(path, width), |end| Cow::Owned(format!("…{end}")))
+}
+
 /// Lays the pieces out below what `out` already holds: at least one line, the first of them on a
 /// line of its own.
 pub fn wrap(pieces: &[Piece<'_>], frame: &Frame, out: &mut Vec<Line>) {

@@ -8,11 +8,12 @@ use crate::tui::app::changes::{ChangesPage, Content, Net, Since, columns};
 use crate::tui::app::geometry::{Geometry, PageGeometry};
 use crate::tui::app::reach::{AtEnd, Place};
 use crate::tui::layout::diff::rows::Sides;
+use crate::tui::layout::wrap::truncate_path;
 use crate::tui::layout::{Role, Span, plain};
 
 use super::blocks::harmless;
 use super::layouts::Layouts;
-use super::paint::{self, Styles, span, spans_width, truncate};
+use super::paint::{self, Styles, span, spans_width};
 
 /// Draws the page on all of `area`.
 pub fn draw(
@@ -130,7 +131,8 @@ fn draw_list(
             (Content::Same | Content::Unknown(_), _) => ("·", Role::Muted),
         };
         let room = place.width.saturating_sub(spans_width(&right) + 6);
-        let name = shortened(&harmless(&file.name), room);
+        let name = harmless(&file.name);
+        let name = truncate_path(&name, room.into());
         let role_of_name = if is_shown { Role::Strong } else { Role::Text };
         let left =
             [span(mark, Role::User), span(format!("{sign} "), role), span(name, role_of_name)];
@@ -138,16 +140,6 @@ fn draw_list(
         paint::both_edges(&left, &right, styles, inside, buffer);
     }
     first
-}
-
-/// A path cut at its beginning: its end says most.
-fn shortened(path: &str, columns: u16) -> String {
-    if paint::width(path) <= columns {
-        return path.to_owned();
-    }
-    let ends = path.match_indices('/').map(|(at, _)| &path[at..]);
-    let fits = ends.into_iter().find(|end| paint::width(end) < columns);
-    fits.map_or_else(|| truncate(path, columns), |end| format!("…{end}"))
 }
 
 /// Draws the shown file: its name, what is to be said of it, and its rows.
@@ -216,8 +208,10 @@ fn name(file: &Net, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> usi
         Content::Changed(_) | Content::Same | Content::Unknown(_) => "",
     };
     let room = area.width.saturating_sub(spans_width(&right) + paint::width(kind) + 2);
-    let left =
-        [span(shortened(&harmless(&file.name), room), Role::Strong), span(kind, Role::Muted)];
+    let left = [
+        span(truncate_path(&harmless(&file.name), room.into()), Role::Strong),
+        span(kind, Role::Muted),
+    ];
     let first = Rect { height: area.height.min(1), ..area };
     paint::both_edges(&left, &right, styles, first, buffer);
     let mut lines = Vec::new();

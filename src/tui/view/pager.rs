@@ -148,7 +148,7 @@ fn title(pager: &Pager, page: &PageGeometry, styles: &dyn Styles, area: Rect, bu
         right.push(span("reading the whole   ", Role::Warning));
     }
     match &pager.source {
-        Source::Whole => {}
+        Source::Whole | Source::Branches { .. } => {}
         Source::Running(_, Follow::Tail) => right.push(span("following   ", Role::Warning)),
         Source::Running(_, Follow::Held) => right.push(span("running   ", Role::Warning)),
     }

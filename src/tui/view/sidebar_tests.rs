@@ -60,6 +60,7 @@ fn answer(sidebar: &mut Sidebar, requests: &mut Requests) {
             | SessionJob::Trash { .. }
             | SessionJob::Restore { .. }
             | SessionJob::Compare { .. }
+            | SessionJob::Lay { .. }
             | SessionJob::Export { .. }
             | SessionJob::SumUp { .. }
             | SessionJob::Group(_) => SessionAnswer::Changed,

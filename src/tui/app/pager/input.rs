@@ -74,7 +74,7 @@ fn pressed(pager: &mut Pager, key: PagerKey, page: &PageGeometry) -> After {
                 *follow = Follow::Tail;
                 pager.reach = Reach::END;
             }
-            Source::Whole => {
+            Source::Whole | Source::Branches { .. } => {
                 pager.reach = Reach::END;
                 return After::Tell("Nothing runs: this is all there is");
             }

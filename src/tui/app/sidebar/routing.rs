@@ -13,8 +13,8 @@ use crate::tui::app::keymap::{ChatKey, Press};
 use crate::tui::app::keys;
 use crate::tui::app::model::{Focus, Model};
 use crate::tui::app::overlay::Overlay;
-use crate::tui::app::pager::Pager;
-use crate::tui::app::sessions::{SessionAnswer, SessionJob};
+use crate::tui::app::pager::{self, Pager};
+use crate::tui::app::sessions::{PageOrder, SessionAnswer, SessionJob};
 use crate::tui::app::title::home_path;
 
 use super::{Around, Mode, Presence, Step};
@@ -147,6 +147,11 @@ pub fn answered(
         exported(model, answer);
         return Vec::new();
     }
+    if let Ok(SessionAnswer::Compared(page)) = &answer
+        && let Some(effects) = pager::laid(model, id, page)
+    {
+        return effects;
+    }
     if let (Presence::Hidden, Err(reason)) = (model.sidebar.presence, &answer) {
         model.toast(NoticeLevel::Error, reason.clone());
     }
@@ -163,7 +168,7 @@ pub fn answered(
 fn branches_read(model: &mut Model, answer: Result<SessionAnswer, String>) {
     match answer {
         Ok(SessionAnswer::Compared(page)) => {
-            let pager = Pager::new("Two branches".to_owned(), page);
+            let pager = Pager::of_branches(page);
             model.overlays.push(Overlay::Pager(Box::new(pager)));
         }
         Ok(SessionAnswer::SummedUp(note)) => {
@@ -262,7 +267,9 @@ fn take(model: &mut Model, step: Step) -> Vec<Effect> {
             commands::when_idle(model, agent::Command::Fork { session, upto })
         }
         Step::Compare(sessions) => {
-            ask_for_branches(model, |id| SessionJob::Compare { sessions, document: id.0 })
+            let width = pager::text_width(&model.geometry);
+            let page = |id: RequestId| PageOrder { document: id.0, width };
+            ask_for_branches(model, |id| SessionJob::Compare { sessions, page: page(id) })
         }
         Step::Export(session) => {
             let id = model.requests.issue();

@@ -8,13 +8,13 @@ use super::samples::{HERE, at, fork, id, list, now, row, week};
 use super::*;
 use crate::agent::Command;
 use crate::domain::Role;
-use crate::session::{ExportedFile, Found, Place, Who};
+use crate::session::{Branch, Comparison, ExportedFile, Found, Place, Who};
 use crate::tui::app::composer::Composer;
-use crate::tui::app::geometry::Area;
+use crate::tui::app::geometry::{Area, Geometry, PageGeometry};
 use crate::tui::app::model::{Focus, Model, Settings};
 use crate::tui::app::overlay::Overlay;
 use crate::tui::app::pager::document::Document;
-use crate::tui::app::sessions::{Preview, Said};
+use crate::tui::app::sessions::{BranchPage, PageOrder, Preview, Said};
 use crate::tui::app::status::Status;
 use crate::tui::app::{Msg, update};
 
@@ -640,10 +640,44 @@ fn c_on_one_and_on_another_compares_them() {
     scene.press("c down c");
     let asked = scene.asked();
     let sessions = [id(1), id(2)];
-    assert_eq!(scene.jobs(), [SessionJob::Compare { sessions, document: asked.0 }]);
-    let page = Arc::new(Document::new(asked.0, "A and B"));
-    scene.answer(asked, Ok(SessionAnswer::Compared(page)));
+    let page = PageOrder { document: asked.0, width: scene.model.geometry.width - 2 };
+    assert_eq!(scene.jobs(), [SessionJob::Compare { sessions, page }]);
+    scene.answer(asked, Ok(SessionAnswer::Compared(page_of(page))));
     assert!(matches!(scene.model.overlays.last(), Some(Overlay::Pager(_))));
+}
+
+/// Two branches without a word.
+fn page_of(page: PageOrder) -> BranchPage {
+    let branch = || Branch { title: None, said: Vec::new(), files: Vec::new() };
+    let branches = Comparison { shared: 0, parted: None, branches: [branch(), branch()] };
+    let document = Arc::new(Document::new(page.document, "A and B"));
+    BranchPage { branches: Arc::new(branches), width: page.width, document }
+}
+
+#[test]
+fn a_comparison_is_laid_out_for_the_width_that_it_is_drawn_in() {
+    let mut scene = Scene::of(week());
+    scene.press("c down c");
+    let order = PageOrder { document: scene.asked().0, width: 118 };
+    scene.answer(scene.asked(), Ok(SessionAnswer::Compared(page_of(order))));
+    let drawn = |scene: &mut Scene, width| {
+        let area = Area { x: 1, y: 2, width, height: 20 };
+        let page = Some(PageGeometry { area, ..PageGeometry::default() });
+        let geometry = Geometry { page, ..scene.model.geometry.clone() };
+        scene.effects = update(&mut scene.model, Msg::Drawn(Box::new(geometry)));
+    };
+    drawn(&mut scene, 118);
+    assert!(scene.effects.is_empty(), "it has that width");
+    drawn(&mut scene, 78);
+    let asked = scene.asked();
+    let order = PageOrder { document: asked.0, width: 78 };
+    let branches = page_of(order).branches;
+    assert_eq!(scene.jobs(), [SessionJob::Lay { branches, page: order }]);
+    drawn(&mut scene, 60);
+    assert!(scene.effects.is_empty(), "one at a time");
+    scene.answer(asked, Ok(SessionAnswer::Compared(page_of(order))));
+    drawn(&mut scene, 60);
+    assert_eq!(scene.jobs().len(), 1, "and then for what it is now");
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn the_background_of_a_changed_line_fills_its_column() {
     assert_eq!(fills(60), [Some(Role::Removed), Some(Role::Added), None]);
     assert_eq!(fills(140), [Some(Role::Added), None]);
     let beside = render(&diff, 140, 99, &Highlighter::off()).lines;
-    let left = beside[0].spans.iter().take_while(|span| span.text != DIVIDER);
+    let left = beside[0].spans.iter().take_while(|span| span.text != beside::DIVIDER);
     let filled = left.filter(|span| span.role == Role::Removed).map(|span| span.text.len());
     assert_eq!(filled.sum::<usize>(), 68 - "   1 ".len());
 }
