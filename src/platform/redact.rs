@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use crate::domain::secrets::{SHAPES, private_key};
+use crate::domain::secrets::{SHAPES, private_keys};
 
 /// Stands where a secret was.
 pub const REDACTED: &str = "[redacted]";
@@ -225,17 +225,25 @@ fn is_secret_field(name: &str) -> bool {
 /// One pass from left to right: wherever a secret begins, it is skipped and its place marked.
 fn without_shapes(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
-    let mut rest = text;
+    let mut keys = private_keys(text).into_iter().peekable();
+    let mut at = 0;
     let mut before = None;
-    while let Some(first) = rest.chars().next() {
-        if let Some((kept, secret)) = secret_at(rest, before) {
-            clean.push_str(&rest[..kept]);
+    while let Some(first) = text[at..].chars().next() {
+        // What was found may go on into a key.
+        let key = keys.next_if(|key| key.start <= at);
+        let secret = match key {
+            Some(key) if key.end <= at => continue,
+            Some(key) => Some((0, key.end - at)),
+            None => secret_at(&text[at..], before),
+        };
+        if let Some((kept, secret)) = secret {
+            clean.push_str(&text[at..at + kept]);
             clean.push_str(REDACTED);
-            rest = &rest[kept + secret..];
+            at += kept + secret;
             before = None;
         } else {
             clean.push(first);
-            rest = &rest[first.len_utf8()..];
+            at += first.len_utf8();
             before = Some(first);
         }
     }
@@ -244,9 +252,6 @@ fn without_shapes(text: &str) -> String {
 
 /// If a secret begins at the start of `rest`: how many bytes before it stay, and its length.
 fn secret_at(rest: &str, before: Option<char>) -> Option<(usize, usize)> {
-    if rest.starts_with('-') {
-        return private_key(rest).map(|length| (0, length));
-    }
     if before.is_some_and(|before| before.is_ascii_alphanumeric() || before == '_') {
         return None;
     }
@@ -289,8 +294,12 @@ mod tests {
             ("authorization: Bearer abc.def-ghi".to_owned(), "authorization: Bearer [redacted]"),
             (format!("<{pem}>"), "<[redacted]>"),
             (
-                format!("-----BEGIN PRIVATE KEY-----\n{}\nnext", "MIIE4Z9".repeat(9)),
-                "[redacted]\nnext",
+                format!("-----BEGIN PRIVATE KEY-----\n{}\nnext to it", "MIIE4Z9".repeat(9)),
+                "[redacted]\nnext to it",
+            ),
+            (
+                format!("cut …\n{}\n-----END PRIVATE KEY-----\nnext", "MIIE4Z9".repeat(9)),
+                "cut …\n[redacted]\nnext",
             ),
         ] {
             assert_eq!(Redactor::default().text(&text), expected);

@@ -11,7 +11,7 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use crate::domain::sanitize::strip_ansi;
-use crate::domain::secrets::{SHAPES, private_key};
+use crate::domain::secrets::{SHAPES, private_keys};
 
 use assigned::{Assigned, Name, is_secret_field, is_secret_option};
 
@@ -152,10 +152,18 @@ fn mark(kind: &str) -> String {
 /// All secrets of a text, in order, none within another.
 fn find(text: &str) -> Vec<Secret> {
     let mut look = Look { text, bytes: text.as_bytes(), run_end: 0 };
+    let mut keys = private_keys(text).into_iter().peekable();
     let mut found = Vec::new();
     let mut at = 0;
     while at < text.len() {
-        match look.secret(at) {
+        // What was found may go on into a key.
+        let key = keys.next_if(|key| key.start <= at).map(|key| key.start.max(at)..key.end);
+        let secret = match key {
+            Some(place) if place.is_empty() => continue,
+            Some(place) => Some(Secret { place, kind: "private key" }),
+            None => look.secret(at),
+        };
+        match secret {
             Some(secret) => {
                 at = secret.place.end;
                 found.push(secret);
@@ -177,10 +185,6 @@ impl Look<'_> {
     /// The secret that is found out by what stands at `at`; it may begin behind that.
     fn secret(&mut self, at: usize) -> Option<Secret> {
         let first = self.bytes[at];
-        if first == b'-' {
-            let length = private_key(&self.text[at..])?;
-            return Some(Secret { place: at..at + length, kind: "private key" });
-        }
         if first == b':' && self.starts(at, "://") {
             return self.in_address(at + 3);
         }

@@ -27,6 +27,8 @@ fn planted() -> Vec<(String, String)> {
             ),
             long.into(),
         ),
+        (format!("… 12 lines hidden\n{long}\nabc=\n-----END RSA PRIVATE KEY-----"), long.into()),
+        (format!("-----BEGIN RSA PRIVATE KEY-----\n{long}\nabcdefgh"), "abcdefgh".into()),
         (format!("Authorization: Bearer {long}"), long.into()),
         (format!("authorization: Basic {long}"), long.into()),
         (format!("export STRIPE_SECRET={long}"), long.into()),
@@ -175,6 +177,15 @@ fn a_private_key_over_the_lines_of_a_diff_goes_whole() {
     let clean = redaction.json(json!({"lines": lines.map(line)}));
     let expected = ["a", "[redacted: private key]", "", "", "b"].map(line);
     assert_eq!((clean, redaction.count), (json!({"lines": expected}), 1));
+}
+
+#[test]
+fn a_key_that_another_secret_goes_on_into_goes_with_it() {
+    let line = "MIIE4Z9".repeat(9);
+    let text = format!("API_KEY={line}\n{line}\n-----END PRIVATE KEY----- on");
+    assert_eq!(clean(&text), "[redacted: private key] on");
+    let text = format!("Bearer {line}-----BEGIN PRIVATE KEY-----\n{line}\n and on");
+    assert_eq!(clean(&text), "Bearer [redacted: authorization][redacted: private key]\n and on");
 }
 
 proptest! {
