@@ -51,12 +51,12 @@ pub enum Command {
         /// Which one.
         session: SessionId,
     },
-    /// Forks a session after `upto`, whole without it, and opens the fork.
+    /// Forks a session and opens the fork.
     Fork {
         /// Which one.
         session: SessionId,
-        /// The last entry taken over.
-        upto: Option<EntryId>,
+        /// How much of it.
+        at: ForkAt,
     },
     /// Tells what going back in the session, or forth again, would do.
     PlanRewind(RewindTo),
@@ -84,3 +84,14 @@ pub enum Command {
 /// Names a steering message until it has gone in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SteerId(pub u64);
+
+/// Where a fork goes its own way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForkAt {
+    /// At the end: it has all that its parent has.
+    End,
+    /// Behind this entry.
+    After(EntryId),
+    /// Before this message of the person's, which is theirs again.
+    Before(EntryId),
+}

@@ -217,9 +217,9 @@ impl Agent {
                 }
                 self.session_changed(&left, "resume");
             }
-            Command::Fork { session, upto } => {
+            Command::Fork { session, at } => {
                 let left = self.hooked();
-                if let Err(error) = self.fork(session, upto).await {
+                if let Err(error) = self.fork(session, at).await {
                     self.error(error.to_string()).await;
                 }
                 self.session_changed(&left, "resume");

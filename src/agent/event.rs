@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    ApprovalId, ApprovalRequest, CallId, Display, Effort, EntryId, Mode, ModelName, NoticeLevel,
-    SessionId, StopReason, Todo, ToolCall, ToolStatus, TurnId, Typed, Usage, Window,
+    ApprovalId, ApprovalRequest, CallId, Display, Effort, Mode, ModelName, NoticeLevel, SessionId,
+    StopReason, Todo, ToolCall, ToolStatus, TurnId, Typed, Usage, Window,
 };
 use crate::providers::retry::Again;
 use crate::providers::{Held, ModelInfo, Prefill};
 use crate::session::{Record, Spending, TurnOutcome};
 
-use super::{RewindPlan, RuleNews, SteerId};
+use super::{ForkAt, RewindPlan, RuleNews, SteerId};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -227,11 +227,13 @@ pub enum Event {
         /// What was done, in a sentence.
         told: String,
     },
-    /// The last entry taken over by the fork that is now open.
+    /// What is open now is a fork.
     Forked {
         /// The session it came from.
         from: SessionId,
-        /// Up to where; all of it where absent.
-        upto: Option<EntryId>,
+        /// Where it goes its own way.
+        at: ForkAt,
+        /// The message that it goes its own way before, which is the person's again.
+        message: Option<Typed>,
     },
 }

@@ -46,7 +46,7 @@ mod turn;
 mod witness;
 mod words;
 
-pub use command::{Command, SteerId};
+pub use command::{Command, ForkAt, SteerId};
 pub use driver::{AgentHandle, Start, spawn};
 pub use event::Event;
 pub use gate::Person;

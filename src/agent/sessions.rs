@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use crate::domain::{EntryId, NoticeLevel, SessionId};
-use crate::session::{Loaded, Record, StoreError};
+use crate::domain::{EntryId, NoticeLevel, SessionId, Typed};
+use crate::session::{Entry, Loaded, Record, StoreError};
 
-use super::Event;
 use super::driver::Agent;
 use super::gate::Person;
 use super::open::Open;
+use super::{Event, ForkAt};
 
 impl Agent {
     pub(super) async fn new_session(&mut self) {
@@ -28,7 +28,7 @@ impl Agent {
     }
 
     pub(super) async fn fork_or_new(&mut self, session: SessionId) {
-        if let Err(error) = self.fork(session, None).await {
+        if let Err(error) = self.fork(session, ForkAt::End).await {
             self.begin_without(error.to_string()).await;
         }
     }
@@ -111,16 +111,25 @@ impl Agent {
         Some(first)
     }
 
-    pub(super) async fn fork(
-        &mut self,
-        session: SessionId,
-        upto: Option<EntryId>,
-    ) -> Result<(), StoreError> {
+    pub(super) async fn fork(&mut self, session: SessionId, at: ForkAt) -> Result<(), StoreError> {
         let (store, header) = (self.setup.store.clone(), self.header(SessionId::generate()));
         let fork = header.session_id;
-        blocking(move || store.fork(session, upto, header)).await??;
+        let made = move || {
+            let (upto, message) = match at {
+                ForkAt::End => (None, None),
+                ForkAt::After(entry) => (Some(entry), None),
+                ForkAt::Before(entry) => {
+                    let records = store.read(session)?.records;
+                    let (upto, message) = parted_before(&records, entry)
+                        .ok_or(StoreError::NoSuchEntry { session, entry })?;
+                    (Some(upto), Some(message))
+                }
+            };
+            store.fork(session, upto, header).map(|()| message)
+        };
+        let message = blocking(made).await??;
         self.resume(fork).await?;
-        self.events.tell(Event::Forked { from: session, upto }).await;
+        self.events.tell(Event::Forked { from: session, at, message }).await;
         Ok(())
     }
 
@@ -161,6 +170,14 @@ impl Agent {
             )
         })
     }
+}
+
+/// The entry that a message follows, and what it says.
+fn parted_before(records: &[Record], entry: EntryId) -> Option<(EntryId, Typed)> {
+    let at = records.iter().position(|record| record.id == entry)?;
+    let Entry::Message(said) = &records[at].entry else { return None };
+    let upto = records.get(at.checked_sub(1)?)?.id;
+    Some((upto, Typed::from_blocks(&said.content)))
 }
 
 const NEWER: &str = "This session was written by a newer slug: it can be read here, and forked.";

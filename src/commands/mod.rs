@@ -14,8 +14,8 @@ pub enum SlashCommand {
     New,
     /// Lists the sessions, or opens one.
     Sessions(Option<SessionId>),
-    /// Forks the open session.
-    Fork,
+    /// Forks the open session: all of it, or before a message.
+    Fork(Option<Earlier>),
     /// Changes the model, or asks which.
     Model(Option<String>),
     /// Changes the mode, or asks which.
@@ -30,8 +30,8 @@ pub enum SlashCommand {
     Undo,
     /// Brings back what was taken back.
     Redo,
-    /// Lists the messages that can be gone back before.
-    Rewind,
+    /// Goes back before a message, or lists those that can be gone back before.
+    Rewind(Option<Earlier>),
     /// Makes the conversation that is sent shorter.
     Compact,
     /// Starts over with nothing in the conversation.
@@ -56,6 +56,15 @@ pub enum SlashCommand {
     Vi(Option<Switch>),
     /// Leaves.
     Quit,
+}
+
+/// A message of the person's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Earlier {
+    /// Counted from the last one, which is 1.
+    Nth(usize),
+    /// The newest that has these words in it.
+    With(String),
 }
 
 /// What `/copy` copies.
@@ -140,6 +149,8 @@ pub enum Argument {
     File,
     /// A past session: chosen by its title, written as its id.
     Session,
+    /// A message of the person's: chosen by its words, written as its number from the end.
+    Earlier,
     /// One of these words, each with what it means.
     OneOf(&'static [(&'static str, &'static str)]),
 }
@@ -190,6 +201,9 @@ pub enum ParseError {
     /// No server could have a model of this name.
     #[error("`{0}` is no name of a model. /model alone lists those that there are.")]
     Model(String),
+    /// No message has this number.
+    #[error("Your messages are counted from the last one, which is 1.")]
+    Earlier,
     /// It is no session.
     #[error("`{0}` is no session. /sessions alone lists them all.")]
     Session(String),
@@ -203,7 +217,11 @@ pub const TABLE: [Spec; 24] = [
     Spec { name: "help", argument: Argument::None, help: "keys and commands" },
     Spec { name: "new", argument: Argument::None, help: "begin an empty session" },
     Spec { name: "sessions", argument: Argument::Session, help: "open a past session" },
-    Spec { name: "fork", argument: Argument::None, help: "go on in a copy of this session" },
+    Spec {
+        name: "fork",
+        argument: Argument::Earlier,
+        help: "go on in a copy, also from an earlier message",
+    },
     Spec { name: "model", argument: Argument::Model, help: "change the model" },
     Spec {
         name: "effort",
@@ -221,7 +239,7 @@ pub const TABLE: [Spec; 24] = [
     Spec { name: "clear", argument: Argument::None, help: "start over; this session is kept" },
     Spec { name: "undo", argument: Argument::None, help: "take the last turn back" },
     Spec { name: "redo", argument: Argument::None, help: "bring back what was taken back" },
-    Spec { name: "rewind", argument: Argument::None, help: "go back before an earlier message" },
+    Spec { name: "rewind", argument: Argument::Earlier, help: "go back before an earlier message" },
     Spec { name: "copy", argument: Argument::Copied, help: "copy the last answer, code, or all" },
     Spec { name: "diff", argument: Argument::File, help: "what this session changed" },
     Spec { name: "pager", argument: Argument::None, help: "the transcript in $PAGER" },
@@ -246,6 +264,7 @@ impl Argument {
             Self::Fold => "a kind of panes, and how; alone it folds or unfolds them all",
             Self::File => "a file to begin with; alone it shows all of them",
             Self::Session => "a past session; alone it lists them",
+            Self::Earlier => "a message of yours: words of it, or its number from the last one",
             Self::OneOf(_) => "one of these words",
         }
     }
@@ -314,7 +333,7 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "help" => SlashCommand::Help,
         "new" => SlashCommand::New,
         "sessions" => SlashCommand::Sessions(given.map(session).transpose()?),
-        "fork" => SlashCommand::Fork,
+        "fork" => SlashCommand::Fork(given.map(earlier).transpose()?),
         "model" => SlashCommand::Model(given.map(model).transpose()?),
         "effort" => SlashCommand::Effort(given.map(thinking)),
         "mode" => SlashCommand::Mode(given.map(str::parse).transpose()?),
@@ -322,7 +341,7 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "hooks" => SlashCommand::Hooks,
         "undo" => SlashCommand::Undo,
         "redo" => SlashCommand::Redo,
-        "rewind" => SlashCommand::Rewind,
+        "rewind" => SlashCommand::Rewind(given.map(earlier).transpose()?),
         "compact" => SlashCommand::Compact,
         "clear" => SlashCommand::Clear,
         "copy" => SlashCommand::Copy(given.map_or(Ok(Copied::Answer), str::parse)?),
@@ -352,6 +371,14 @@ fn model(given: &str) -> Result<String, ParseError> {
 
 fn session(given: &str) -> Result<SessionId, ParseError> {
     given.parse().map_err(|_| ParseError::Session(given.to_owned()))
+}
+
+fn earlier(given: &str) -> Result<Earlier, ParseError> {
+    if !given.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(Earlier::With(given.to_owned()));
+    }
+    let number = given.parse().ok().filter(|number| *number > 0);
+    number.map(Earlier::Nth).ok_or(ParseError::Earlier)
 }
 
 /// What the table let through and is no step is `default`.
@@ -402,6 +429,13 @@ mod tests {
             (
                 "/vi maybe",
                 Some(Err(ParseError::NoSuchWord { name: "vi", words: "on or off".into() })),
+            ),
+            ("/fork", Some(Ok(SlashCommand::Fork(None)))),
+            ("/fork 3", Some(Ok(SlashCommand::Fork(Some(Earlier::Nth(3)))))),
+            ("/fork 0", Some(Err(ParseError::Earlier))),
+            (
+                "/rewind 3 free items",
+                Some(Ok(SlashCommand::Rewind(Some(Earlier::With("3 free items".into()))))),
             ),
             ("/sessions", Some(Ok(SlashCommand::Sessions(None)))),
             ("/sessions cart", Some(Err(ParseError::Session("cart".into())))),

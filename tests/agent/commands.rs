@@ -1,7 +1,7 @@
 //! Commands at the wrong moment get a sentence, and those of the person's own leave slug usable.
 
 use serde_json::json;
-use slug_code::agent::{Command, Event, Person, Start};
+use slug_code::agent::{Command, Event, ForkAt, Person, Start};
 use slug_code::domain::{Block, Mode, ModelName, SessionId};
 use slug_code::platform::debug_log::DebugLog;
 use slug_code::platform::redact::Redactor;
@@ -25,7 +25,7 @@ async fn what_cannot_be_done_in_a_turn_is_answered_with_a_sentence() {
         Command::Compact,
         Command::NewSession,
         Command::Resume { session: SessionId::generate() },
-        Command::Fork { session: rig.id(), upto: None },
+        Command::Fork { session: rig.id(), at: ForkAt::End },
         Command::SetModel("other".into()),
         Command::UseModel(ModelName::new("test", "other")),
         Command::SetEffort(None),

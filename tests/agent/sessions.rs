@@ -1,7 +1,7 @@
 //! Sessions that go on: resumed, forked, and after a kill at any point.
 
 use serde_json::{Value, json};
-use slug_code::agent::{Command, Event, Start};
+use slug_code::agent::{Command, Event, ForkAt, Start};
 use slug_code::domain::{EntryId, Message, Mode, SessionId};
 use slug_code::session::{Entry, TurnOutcome};
 
@@ -63,9 +63,10 @@ async fn a_fork_goes_up_to_its_entry_and_leaves_the_rest_alone() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = two_turns(&scene).await;
     let (session, before) = (rig.id(), rig.records());
-    let upto = Some(entry_of(&rig, "first answer"));
-    rig.tell(Command::Fork { session, upto }).await;
-    rig.until("fork", |event| *event == Event::Forked { from: session, upto }).await;
+    let at = ForkAt::After(entry_of(&rig, "first answer"));
+    rig.tell(Command::Fork { session, at }).await;
+    let forked = Event::Forked { from: session, at, message: None };
+    rig.until("fork", |event| *event == forked).await;
     let fork = rig.id();
     assert_ne!(fork, session);
     play(&scene, [words("another second answer")]);
@@ -73,6 +74,33 @@ async fn a_fork_goes_up_to_its_entry_and_leaves_the_rest_alone() {
     let said: Vec<String> = scene.model.last_request().messages.iter().map(Message::text).collect();
     assert_eq!(said, ["first", "", "", "first answer", "another second"]);
     assert_eq!(scene.store.read(session).unwrap().records, before);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_before_a_message_gives_its_words_back() {
+    let scene = Scene::in_mode(Mode::Yolo);
+    let mut rig = two_turns(&scene).await;
+    let (session, records) = (rig.id(), rig.records());
+    let fork = async |rig: &mut Rig, words: &str| {
+        let at = ForkAt::Before(entry_of(rig, words));
+        rig.tell(Command::Fork { session, at }).await;
+        let forked = Event::Forked { from: session, at, message: Some(words.into()) };
+        rig.until("fork", |event| *event == forked).await;
+        assert_ne!(rig.id(), session);
+    };
+    fork(&mut rig, "second").await;
+    play(&scene, [words("another second answer")]);
+    rig.turn("the second, said otherwise").await;
+    let said: Vec<String> = scene.model.last_request().messages.iter().map(Message::text).collect();
+    assert_eq!(said, ["first", "", "", "first answer", "the second, said otherwise"]);
+    rig.tell(Command::Resume { session }).await;
+    rig.until("session", |event| matches!(event, Event::SessionOpened { .. })).await;
+    fork(&mut rig, "first").await;
+    play(&scene, [words("another first answer")]);
+    rig.turn("all of it otherwise").await;
+    assert_eq!(scene.model.last_request().messages.len(), 1, "nothing stood before it");
+    assert_eq!(scene.store.read(session).unwrap().records, records);
     rig.close().await;
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::agent::{self, RewindTo};
+use crate::agent::{self, ForkAt, RewindTo};
 use crate::commands::{self, Copied, FoldHow, SlashCommand, Switch, THINKING};
 use crate::config::ThemeChoice;
 use crate::domain::{Effort, Mode, NoticeLevel, SessionId, Typed};
@@ -250,9 +250,7 @@ pub fn view_block(model: &mut Model, block: BlockId) -> Vec<Effect> {
 pub fn fork_at(model: &mut Model, block: BlockId) -> Vec<Effect> {
     let upto = model.transcript.get(block).and_then(|block| block.entry);
     match (model.status.session, upto) {
-        (Some(session), Some(entry)) => {
-            when_idle(model, agent::Command::Fork { session, upto: Some(entry) })
-        }
+        (Some(session), Some(entry)) => fork(model, session, ForkAt::After(entry)),
         (_, None) => told(model, "Only messages that are in the log can be forked from."),
         (None, _) => told(model, NO_SESSION),
     }
@@ -269,10 +267,15 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
         SlashCommand::Sessions(Some(session)) => {
             when_idle(model, agent::Command::Resume { session })
         }
-        SlashCommand::Fork => match model.status.session {
-            Some(session) => fork(model, session),
-            None => told(model, NO_SESSION),
-        },
+        SlashCommand::Fork(which) => {
+            let at = which
+                .map_or(Ok(ForkAt::End), |which| rewind::find(model, &which).map(ForkAt::Before));
+            match (model.status.session, at) {
+                (Some(session), Ok(at)) => fork(model, session, at),
+                (Some(_), Err(reason)) => told(model, &reason),
+                (None, _) => told(model, NO_SESSION),
+            }
+        }
         SlashCommand::Model(Some(name)) => vec![Effect::Agent(agent::Command::SetModel(name))],
         SlashCommand::Model(None) => {
             let id = model.requests.issue();
@@ -303,7 +306,11 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
         SlashCommand::Hooks => hooks::open(model),
         SlashCommand::Undo => rewind::open(model, RewindTo::Last),
         SlashCommand::Redo => rewind::open(model, RewindTo::Again),
-        SlashCommand::Rewind => rewind::list(model),
+        SlashCommand::Rewind(None) => rewind::list(model),
+        SlashCommand::Rewind(Some(which)) => match rewind::find(model, &which) {
+            Ok(entry) => rewind::open(model, RewindTo::Before(entry)),
+            Err(reason) => told(model, &reason),
+        },
         SlashCommand::Compact => when_idle(model, agent::Command::Compact),
         SlashCommand::Copy(what) => copy(model, what),
         SlashCommand::Diff(path) => changes::open(model, path),
@@ -352,8 +359,8 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
     }
 }
 
-fn fork(model: &mut Model, session: SessionId) -> Vec<Effect> {
-    when_idle(model, agent::Command::Fork { session, upto: None })
+fn fork(model: &mut Model, session: SessionId, at: ForkAt) -> Vec<Effect> {
+    when_idle(model, agent::Command::Fork { session, at })
 }
 
 fn read(model: &mut Model, page: Page) -> Vec<Effect> {

@@ -13,6 +13,7 @@ use super::model::Model;
 use super::msg::{Mark, ModelRow};
 use super::paths;
 use super::picker::{Choice, Item, List, Paths, Source};
+use super::rewind::{self, Own};
 use super::sessions::SessionRow;
 use super::sidebar::age;
 use super::trigger::Trigger;
@@ -60,6 +61,7 @@ pub fn source(trigger: &Trigger, model: &Model) -> Source {
             Argument::Model => Source::Items(models(model)),
             Argument::Theme => Source::Items(looks::items(&model.looks)),
             Argument::Session => Source::Items(sessions(model)),
+            Argument::Earlier => Source::Items(earlier(model)),
             Argument::File => workspace(model),
         },
     }
@@ -219,6 +221,17 @@ fn sessions(model: &Model) -> Vec<Item> {
             choice: Choice::Session(row.id),
         })
         .collect()
+}
+
+/// The person's messages, the newest first, by their numbers.
+fn earlier(model: &Model) -> Vec<Item> {
+    let item = |(at, message): (usize, Own<'_>)| Item {
+        detail: message.files_changed(),
+        aside: (at + 1).to_string(),
+        choice: Choice::Text((at + 1).to_string()),
+        label: message.title(),
+    };
+    rewind::own_messages(model).into_iter().enumerate().map(item).collect()
 }
 
 fn lines_hint(path: &str, typed: &str, lines: Option<u64>) -> Hint {

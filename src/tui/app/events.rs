@@ -158,8 +158,15 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
         Event::NotSaved { reason } => model.transcript.notice(NoticeLevel::Error, reason),
         Event::RewindPlanned(plan) => rewind::planned(model, plan),
         Event::Rewound { message, told } => return rewind::done(model, message, told),
-        Event::Forked { .. } => {
-            model.toast(NoticeLevel::Info, "This is a fork; the session it came from is kept.");
+        Event::Forked { message, .. } => {
+            let told = match &message {
+                None => "This is a fork; the session it came from is kept.",
+                Some(_) => {
+                    "This is a fork from before that message; the session it came from is kept, \
+                     and files stay as they are."
+                }
+            };
+            return rewind::done(model, message, told);
         }
     }
     Vec::new()

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agent::{self, RewindPlan, RewindTo};
-use crate::domain::{NoticeLevel, Typed};
+use crate::commands::Earlier;
+use crate::domain::{EntryId, NoticeLevel, Typed};
 
 use super::block::{Body, Shows};
 use super::commands;
@@ -24,6 +25,7 @@ use super::transcript::BlockId;
 
 pub use dialog::{Asked, Fate, RewindDialog, Row, Stage};
 
+const NOTHING_SAID: &str = "Nothing has been said in this session yet.";
 /// How long a second Escape may take.
 const TWICE: Duration = Duration::from_millis(1500);
 
@@ -35,7 +37,7 @@ pub fn open(model: &mut Model, to: RewindTo) -> Vec<Effect> {
         return Vec::new();
     }
     if model.status.session.is_none() {
-        model.toast(NoticeLevel::Info, "Nothing has been said in this session yet.");
+        model.toast(NoticeLevel::Info, NOTHING_SAID);
         return Vec::new();
     }
     let dialog = RewindDialog::new(Stage::Planning);
@@ -43,29 +45,43 @@ pub fn open(model: &mut Model, to: RewindTo) -> Vec<Effect> {
     vec![Effect::Agent(agent::Command::PlanRewind(to))]
 }
 
-/// The list of the person's messages, the newest first.
-pub fn list(model: &mut Model) -> Vec<Effect> {
-    let mut items = Vec::new();
-    let mut files = BTreeSet::new();
+/// A message of the person's that is in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Own<'a> {
+    /// Its line there.
+    pub entry: EntryId,
+    /// What it says.
+    pub text: &'a str,
+    /// How many files were changed behind it, up to the next one.
+    pub files: usize,
+}
+
+impl Own<'_> {
+    /// Its first line.
+    pub fn title(&self) -> String {
+        first_line(self.text)
+    }
+
+    /// How many files were changed, where any were.
+    pub fn files_changed(&self) -> String {
+        if self.files == 0 { String::new() } else { counted(self.files as u64, "file") }
+    }
+}
+
+/// The person's messages, the newest first.
+pub fn own_messages(model: &Model) -> Vec<Own<'_>> {
+    let mut own = Vec::new();
+    let mut changed = BTreeSet::new();
     for block in model.transcript.blocks().iter().rev() {
         match &block.body {
             Body::Tool(tool) => {
                 if let Shows::Diff(diff) = &tool.shows {
-                    files.insert(diff.path.clone());
+                    changed.insert(&diff.path);
                 }
             }
             Body::User(text) => {
                 if let Some(entry) = block.entry {
-                    let aside = match std::mem::take(&mut files).len() as u64 {
-                        0 => String::new(),
-                        count => counted(count, "file"),
-                    };
-                    items.push(Item {
-                        label: first_line(text),
-                        detail: String::new(),
-                        aside,
-                        choice: Choice::Rewind(entry),
-                    });
+                    own.push(Own { entry, text, files: std::mem::take(&mut changed).len() });
                 }
             }
             Body::Assistant(_)
@@ -76,8 +92,45 @@ pub fn list(model: &mut Model) -> Vec<Effect> {
             | Body::Compacted => {}
         }
     }
+    own
+}
+
+/// The message that is meant, or why there is none.
+pub fn find(model: &Model, which: &Earlier) -> Result<EntryId, String> {
+    let own = own_messages(model);
+    if own.is_empty() {
+        return Err(NOTHING_SAID.to_owned());
+    }
+    match which {
+        Earlier::Nth(number) => {
+            let found = own.get(number.saturating_sub(1)).map(|message| message.entry);
+            let all = counted(own.len() as u64, "message");
+            found.ok_or_else(|| format!("There is no such message: {all} of yours can be chosen."))
+        }
+        Earlier::With(words) => {
+            let plain = |text: &str| {
+                let words: Vec<&str> = text.split_whitespace().collect();
+                words.join(" ").to_lowercase()
+            };
+            let wanted = plain(words);
+            let found = own.iter().find(|message| plain(message.text).contains(&wanted));
+            let found = found.map(|message| message.entry);
+            found.ok_or_else(|| format!("No message of yours has \"{words}\" in it."))
+        }
+    }
+}
+
+/// The list of the person's messages, the newest first.
+pub fn list(model: &mut Model) -> Vec<Effect> {
+    let item = |message: &Own<'_>| Item {
+        label: message.title(),
+        detail: String::new(),
+        aside: message.files_changed(),
+        choice: Choice::Rewind(message.entry),
+    };
+    let items: Vec<Item> = own_messages(model).iter().map(item).collect();
     if items.is_empty() {
-        model.toast(NoticeLevel::Info, "Nothing has been said in this session yet.");
+        model.toast(NoticeLevel::Info, NOTHING_SAID);
         return Vec::new();
     }
     model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Go back before", items))));
@@ -132,8 +185,8 @@ pub fn planned(model: &mut Model, plan: Result<Arc<RewindPlan>, String>) {
     }
 }
 
-/// It was done: what the person had said is theirs again.
-pub fn done(model: &mut Model, message: Option<Typed>, told: String) -> Vec<Effect> {
+/// It was done, here or in a fork: what the person had said is theirs again.
+pub fn done(model: &mut Model, message: Option<Typed>, told: impl Into<String>) -> Vec<Effect> {
     model.toast(NoticeLevel::Info, told);
     let Some(message) = message else { return Vec::new() };
     let mut effects = Vec::new();

@@ -106,7 +106,9 @@ pub fn escaped(path: &str) -> String {
 /// What follows a command. Titles and paths have spaces in them; nothing else has.
 fn after_command<'a>(spec: &'static Spec, argument: &'a str) -> Option<(Trigger, &'a str)> {
     match (spec.argument, argument.split_once(' ')) {
-        (_, None) | (Argument::Session | Argument::File, Some(_)) => {
+        // A number says which message it is: enter is not to take one that has it in its words.
+        (Argument::Earlier, None) if is_number(argument) => None,
+        (_, None) | (Argument::Session | Argument::File | Argument::Earlier, Some(_)) => {
             Some((Trigger::Argument(spec), argument))
         }
         (Argument::Fold, Some((_, how))) if !how.contains(' ') => Some((Trigger::FoldHow, how)),
@@ -121,6 +123,10 @@ fn after_command<'a>(spec: &'static Spec, argument: &'a str) -> Option<(Trigger,
             Some(_),
         ) => None,
     }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A mention that begins with a quote, whether it has been closed or not.

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::agent::{Command, Event, RewindPlan, RewindTo};
-use crate::domain::{Block, ContentHash, EntryId};
+use crate::agent::{Command, Event, ForkAt, RewindPlan, RewindTo};
+use crate::domain::{Block, ContentHash, EntryId, SessionId};
 use crate::session::undo::{Act, FilesPlan, Instead, Left, PlannedFile, Put};
 use crate::session::{
     ChangedBy, Entry, FileKind, Image, NotCovered, Record, Rewind, Rewound, TurnOutcome, Uncovered,
     Why,
 };
-use crate::tui::app::Effect;
+use crate::tui::app::{Effect, Msg};
 use crate::tui::scene::{Scene, assistant, record, screen, session, turn_end, user};
 
 const ROOT: &str = "/home/me/src/webshop";
@@ -99,6 +99,66 @@ fn the_dialog_on_the_smallest_screen() {
 #[test]
 fn the_list_at_80x24() {
     insta::assert_snapshot!(opened(80, 24, &log()).types("/rewind").key("enter").text());
+}
+
+#[test]
+fn a_message_is_named_by_its_number_or_its_words() {
+    let log = log();
+    let fork = |at: usize| {
+        let at = ForkAt::Before(log[at].id);
+        Some(Effect::Agent(Command::Fork { session: session(), at }))
+    };
+    let back = |at: usize| {
+        let to = RewindTo::Before(log[at].id);
+        Some(Effect::Agent(Command::PlanRewind(to)))
+    };
+    for (line, effect, told) in [
+        ("/fork 1", fork(3), ""),
+        ("/fork 2", fork(0), ""),
+        ("/fork 3", None, "2 messages of yours can be chosen"),
+        ("/fork Free  Item", fork(3), ""),
+        ("/fork the", None, "No message of yours has \"the\" in it."),
+        ("/rewind 2", back(0), ""),
+        ("/rewind checkout", back(0), ""),
+    ] {
+        let mut scene = opened(80, 24, &log).msg(Msg::Paste(line.into())).key("esc").quietly();
+        scene = scene.quick("enter").shows(told);
+        scene.effects.retain(|effect| matches!(effect, Effect::Agent(_)));
+        assert_eq!(scene.effects, Vec::from_iter(effect), "{line}");
+    }
+}
+
+#[test]
+fn behind_fork_the_messages_are_listed_and_one_is_taken() {
+    let log = log();
+    let mut scene = opened(80, 24, &log).types("/fork ");
+    insta::assert_snapshot!(scene.text());
+    scene = scene.key("down").quietly().key("enter");
+    scene.effects.retain(|effect| matches!(effect, Effect::Agent(_)));
+    let at = ForkAt::Before(log[0].id);
+    assert_eq!(scene.effects, [Effect::Agent(Command::Fork { session: session(), at })]);
+}
+
+#[test]
+fn a_fork_before_a_message_puts_its_words_into_the_input() {
+    let log = log();
+    let forked = |message| {
+        let at = ForkAt::Before(log[3].id);
+        let records = Arc::new(log[..3].to_vec());
+        let scene = opened(120, 24, &log).types("half a draft");
+        let fork = SessionId::generate();
+        let scene = scene.event(Event::SessionOpened { session: fork, records });
+        scene.quietly().event(Event::Forked { from: session(), at, message })
+    };
+    let words = "also add a test";
+    let scene = forked(Some(words.into())).shows("a fork from before that message");
+    assert_eq!(scene.model.composer.editor.text(), words);
+    assert!(
+        scene.effects.contains(&Effect::AddHistory("half a draft".into())),
+        "the draft is kept"
+    );
+    let scene = forked(None).shows("This is a fork; the session it came from is kept.");
+    assert_eq!(scene.model.composer.editor.text(), "half a draft");
 }
 
 #[test]
@@ -217,10 +277,7 @@ fn what_waits_to_be_sent_is_still_there_after_going_back() {
     let records = Arc::new(log.clone());
     let scene = scene.event(ended).event(Event::SessionOpened { session: session(), records });
     assert_eq!(scene.model.queue.items().len(), 1);
-    let other = Event::SessionOpened {
-        session: crate::domain::SessionId::generate(),
-        records: Arc::new(log),
-    };
+    let other = Event::SessionOpened { session: SessionId::generate(), records: Arc::new(log) };
     assert!(scene.quietly().event(other).model.queue.items().is_empty());
 }
 

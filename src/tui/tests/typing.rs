@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::agent::{Command, Event, SteerId};
+use crate::agent::{Command, Event, ForkAt, SteerId};
 use crate::domain::{Effort, Mode, ModelName, Typed, Usage, Window};
 use crate::session::{HistoryPage, TurnOutcome};
 use crate::tui::app::effect::RequestId;
@@ -173,7 +173,7 @@ fn slash_commands_do_what_they_say() {
     let rows: &[(&str, Effect)] = &[
         ("/new", Effect::Agent(Command::NewSession)),
         ("/compact", Effect::Agent(Command::Compact)),
-        ("/fork", Effect::Agent(Command::Fork { session: session(), upto: None })),
+        ("/fork", Effect::Agent(Command::Fork { session: session(), at: ForkAt::End })),
         ("/mode plan", Effect::Agent(Command::SetMode(Mode::Plan))),
         ("/retry", Effect::Agent(Command::Retry)),
         ("/sessions", Effect::Sessions { id: RequestId(2), job: SessionJob::List }),

@@ -2,7 +2,7 @@
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
-use crate::agent;
+use crate::agent::{self, ForkAt};
 use crate::domain::NoticeLevel;
 use crate::domain::sanitize::sanitize;
 use crate::session::{ExportedFile, Found};
@@ -264,7 +264,8 @@ fn take(model: &mut Model, step: Step) -> Vec<Effect> {
         Step::Help => keys::chat_action(model, ChatKey::Help),
         Step::Open(session) => commands::when_idle(model, agent::Command::Resume { session }),
         Step::Fork(session, upto) => {
-            commands::when_idle(model, agent::Command::Fork { session, upto })
+            let at = upto.map_or(ForkAt::End, ForkAt::After);
+            commands::when_idle(model, agent::Command::Fork { session, at })
         }
         Step::Compare(sessions) => {
             let width = pager::text_width(&model.geometry);

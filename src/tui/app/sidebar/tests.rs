@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::samples::{HERE, at, fork, id, list, now, row, week};
 use super::*;
-use crate::agent::Command;
+use crate::agent::{Command, ForkAt};
 use crate::domain::Role;
 use crate::session::{Branch, Comparison, ExportedFile, Found, Place, Who};
 use crate::tui::app::composer::Composer;
@@ -146,7 +146,7 @@ fn enter_opens_and_f_forks() {
     scene.press("enter");
     assert_eq!(scene.effects, [Effect::Agent(Command::Resume { session })]);
     scene.press("f");
-    assert_eq!(scene.effects, [Effect::Agent(Command::Fork { session, upto: None })]);
+    assert_eq!(scene.effects, [Effect::Agent(Command::Fork { session, at: ForkAt::End })]);
 }
 
 #[test]
@@ -591,10 +591,10 @@ fn a_fork_begins_at_the_message_of_the_preview_that_was_gone_to() {
     scene.answer(scene.asked(), Ok(SessionAnswer::Previewed(preview.clone())));
     let session = id(1);
     scene.press("f");
-    assert_eq!(scene.effects, [Effect::Agent(Command::Fork { session, upto: None })]);
+    assert_eq!(scene.effects, [Effect::Agent(Command::Fork { session, at: ForkAt::End })]);
     scene.press("K K K J f");
-    let upto = Some(preview.said[3].entry);
-    assert_eq!(scene.effects, [Effect::Agent(Command::Fork { session, upto })]);
+    let at = ForkAt::After(preview.said[3].entry);
+    assert_eq!(scene.effects, [Effect::Agent(Command::Fork { session, at })]);
 }
 
 #[test]
