@@ -242,6 +242,20 @@ fn sessions_import_keeps_images() {
     let id = told[0]["session_id"].as_str().unwrap();
     let page = desk.run(&["sessions", "export", id, "--format", "html"]).exits(0).out;
     assert!(page.contains(&address) && page.contains("[Image 1 image 1×1]"), "{page}");
+
+    // And they go on to another home in an exported log, but not in a log alone.
+    desk.run(&["sessions", "export", id, "-o", "out.jsonl"]).exits(0);
+    let log = desk.slug_home().join(format!("sessions/{id}.jsonl"));
+    let there = Desk::new();
+    there.write("alone.jsonl", &std::fs::read_to_string(log).unwrap());
+    let told = there.run(&["sessions", "import", "alone.jsonl"]).exits(0);
+    assert!(told.err.contains("it came without 1 image."), "{}", told.told());
+    there.run(&["sessions", "delete", id]).exits(0);
+    there.write("out.jsonl", &desk.read("out.jsonl"));
+    let told = there.run(&["sessions", "import", "out.jsonl"]).exits(0);
+    assert_eq!(told.err, "", "{}", told.told());
+    let page = there.run(&["sessions", "export", id, "--format", "html"]).exits(0).out;
+    assert!(page.contains(&address), "{page}");
 }
 
 #[test]

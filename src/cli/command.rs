@@ -205,6 +205,8 @@ pub enum ExportAs {
     Html,
     /// JSON
     Json,
+    /// A log that another slug imports, with its images and long outputs
+    Jsonl,
 }
 
 /// `slug sessions import …`

@@ -52,6 +52,11 @@ impl Blobs {
         Ok(hash)
     }
 
+    /// Whether a content with this hash is kept.
+    pub fn has(&self, hash: &ContentHash) -> bool {
+        self.path(hash).is_some_and(|path| path.exists() || cold::packed(&path).exists())
+    }
+
     /// The content with this hash; `None` where it is not kept.
     pub fn get(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, BlobError> {
         let Some(path) = self.path(hash) else { return Ok(None) };

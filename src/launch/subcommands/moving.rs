@@ -27,6 +27,7 @@ pub(super) fn export(
         ExportAs::Md => ExportForm::Markdown,
         ExportAs::Html => ExportForm::Html,
         ExportAs::Json => ExportForm::Json,
+        ExportAs::Jsonl => ExportForm::Log,
     };
     let exported = store.export(session, form, secrets)?;
     let redacted = exported.redacted;
@@ -64,6 +65,7 @@ fn by_ending(file: Option<&Path>) -> ExportAs {
     match ending.as_deref().and_then(|ending| ending.to_str()) {
         Some("html" | "htm") => ExportAs::Html,
         Some("json") => ExportAs::Json,
+        Some("jsonl") => ExportAs::Jsonl,
         Some(_) | None => ExportAs::Md,
     }
 }
@@ -100,11 +102,11 @@ pub(super) fn import(
             let name = path.display().to_string();
             let name = sanitize(&name);
             match outcome {
-                Ok(Imported { session, kind, messages, left_out }) => {
+                Ok(Imported { session, kind, messages, left_out, missing }) => {
                     if what.format.json {
                         told.push(json!({
                             "file": path.to_string_lossy(), "session_id": session, "kind": kind.name(),
-                            "messages": messages, "left_out": left_out,
+                            "messages": messages, "left_out": left_out, "missing": missing,
                         }));
                         continue;
                     }
@@ -113,6 +115,9 @@ pub(super) fn import(
                         write!(out, "  ({left_out} lines not understood)")?;
                     }
                     writeln!(out)?;
+                    if let Some(told) = missing.told() {
+                        print::complain(&format!("{session}: {told}"));
+                    }
                 }
                 Err(error) => {
                     exit = Exit::Failed;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::{Image, SessionId};
+use crate::domain::{ContentHash, SessionId};
 use crate::session::files::{self, Durability};
 use crate::session::store::failed;
 use crate::session::title::title_after;
@@ -71,8 +71,8 @@ impl Store {
         secrets: Secrets,
     ) -> Result<Exported, StoreExportError> {
         // A lost image is said in its place.
-        let bytes_of = |image: &Image| self.blobs().get(&image.hash).ok().flatten();
-        Ok(export(records, form, secrets, &bytes_of)?)
+        let content_of = |hash: &ContentHash| self.blobs().get(hash).ok().flatten();
+        Ok(export(records, form, secrets, &content_of)?)
     }
 }
 
@@ -97,6 +97,7 @@ fn file_name(title: &str, session: SessionId, form: ExportForm) -> String {
         ExportForm::Markdown => "md",
         ExportForm::Html => "html",
         ExportForm::Json => "json",
+        ExportForm::Log => "jsonl",
     };
     format!("{name}{digits}.{ending}")
 }

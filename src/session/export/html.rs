@@ -13,16 +13,15 @@ use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use crate::domain::sanitize::{sanitize, strip_ansi};
 use crate::domain::{Image, LineTag, Role};
 
+use super::ContentOf;
 use super::markdown::sign;
 use super::page::{Call, Page, Part, Said, Seen, time};
 
 /// What stands around the messages. Its holes are `{title}`, `{facts}` and `{messages}`, in order.
 const TEMPLATE: &str = include_str!("../../../assets/export.html");
 
-type BytesOf<'a> = &'a dyn Fn(&Image) -> Option<Vec<u8>>;
-
 /// The whole file.
-pub(super) fn write(page: &Page<'_>, bytes_of: BytesOf<'_>) -> String {
+pub(super) fn write(page: &Page<'_>, content_of: ContentOf<'_>) -> String {
     let mut out = String::with_capacity(TEMPLATE.len() * 2);
     let mut rest = TEMPLATE;
     for (hole, fill) in [
@@ -37,7 +36,7 @@ pub(super) fn write(page: &Page<'_>, bytes_of: BytesOf<'_>) -> String {
             Fill::Title => out.push_str(&escape(&page.title)),
             Fill::Facts => facts(&mut out, page),
             Fill::Messages => {
-                page.said.iter().for_each(|said| message(&mut out, said, bytes_of));
+                page.said.iter().for_each(|said| message(&mut out, said, content_of));
             }
         }
         rest = behind;
@@ -59,7 +58,7 @@ fn facts(out: &mut String, page: &Page<'_>) {
     }
 }
 
-fn message(out: &mut String, said: &Said<'_>, bytes_of: BytesOf<'_>) {
+fn message(out: &mut String, said: &Said<'_>, content_of: ContentOf<'_>) {
     let (class, who) = match said.role {
         Role::User => ("you", "You"),
         Role::Assistant => ("slug", "slug"),
@@ -78,7 +77,7 @@ fn message(out: &mut String, said: &Said<'_>, bytes_of: BytesOf<'_>) {
         match part {
             Part::Text(text) => markdown(out, text),
             Part::Shell(text) => pre(out, &escape(&strip_ansi(text))),
-            Part::Image(image) => picture(out, image, bytes_of),
+            Part::Image(image) => picture(out, image, content_of),
             Part::Thinking(text) => {
                 out.push_str("<details class=\"thinking\"><summary>Thinking</summary>");
                 markdown(out, text);
@@ -126,9 +125,9 @@ fn pre(out: &mut String, escaped: &str) {
     let _ = writeln!(out, "<pre>{escaped}</pre>");
 }
 
-fn picture(out: &mut String, image: &Image, bytes_of: BytesOf<'_>) {
+fn picture(out: &mut String, image: &Image, content_of: ContentOf<'_>) {
     let name = escape(&image.to_string());
-    let _ = match bytes_of(image) {
+    let _ = match content_of(&image.hash) {
         Some(bytes) => {
             let kind = image.media_type.name();
             let bytes = STANDARD.encode(bytes);

@@ -1,4 +1,4 @@
-//! A session as a text that can be passed on: Markdown, one HTML file, or JSON.
+//! A session as a text that can be passed on: Markdown, one HTML file, JSON, or a log to import.
 //!
 //! Pure but for [`file`]: records in, text out. What was said is taken from all messages that are in force, also
 //! those that a compaction no longer sends; what the person took back is left out, and so is, of
@@ -7,13 +7,14 @@
 mod file;
 mod html;
 mod json;
+pub(super) mod log;
 mod markdown;
 mod page;
 mod secrets;
 
 use serde_json::Value;
 
-use crate::domain::Image;
+use crate::domain::ContentHash;
 
 use super::undo::Rewinds;
 use super::{Entry, Record};
@@ -32,6 +33,8 @@ pub enum ExportForm {
     Html,
     /// For programs.
     Json,
+    /// For another slug.
+    Log,
 }
 
 /// What becomes of secrets.
@@ -57,17 +60,20 @@ pub struct Exported {
 #[error("a record of the session cannot be written: {0}")]
 pub struct ExportError(#[from] serde_json::Error);
 
-/// Writes a session. `bytes_of` gives the bytes of an image that are kept.
+/// Gives contents that are kept.
+type ContentOf<'a> = &'a dyn Fn(&ContentHash) -> Option<Vec<u8>>;
+
+/// Writes a session. `content_of` gives images, and outputs that are kept.
 pub fn export(
     records: &[Record],
     form: ExportForm,
     secrets: Secrets,
-    bytes_of: &dyn Fn(&Image) -> Option<Vec<u8>>,
+    content_of: ContentOf<'_>,
 ) -> Result<Exported, ExportError> {
     let mut redaction = Redaction::default();
     let rewinds = Rewinds::of(records);
     let told = records.iter().enumerate().filter_map(|(at, record)| {
-        (rewinds.is_live(at) && is_told(&record.entry)).then_some(record)
+        (rewinds.is_live(at) && is_told(&record.entry, form)).then_some(record)
     });
     let mut values: Vec<Value> = told.map(serde_json::to_value).collect::<Result<_, _>>()?;
     if secrets == Secrets::Redacted {
@@ -76,17 +82,28 @@ pub fn export(
     let text = match form {
         ExportForm::Json => json::write(values)?,
         ExportForm::Markdown => markdown::write(&Page::of(&clean(values)?)),
-        ExportForm::Html => html::write(&Page::of(&clean(values)?), bytes_of),
+        ExportForm::Html => html::write(&Page::of(&clean(values)?), content_of),
+        ExportForm::Log => log::write(values, secrets, &mut redaction, content_of),
     };
     Ok(Exported { text, redacted: redaction.count })
 }
 
-/// Whether an entry says anything to somebody else.
-fn is_told(entry: &Entry) -> bool {
-    matches!(
-        entry,
-        Entry::Session(_) | Entry::Message(_) | Entry::Title { .. } | Entry::Model { .. }
-    )
+/// Whether an entry says anything to those that the form is for. With what was taken back goes the
+/// word that it was.
+fn is_told(entry: &Entry, form: ExportForm) -> bool {
+    match entry {
+        Entry::Session(_) | Entry::Message(_) | Entry::Title { .. } | Entry::Model { .. } => true,
+        Entry::Rewind(_) => false,
+        Entry::ToolStarted { .. }
+        | Entry::Permission(_)
+        | Entry::FileChange(_)
+        | Entry::NotCovered(_)
+        | Entry::Compaction(_)
+        | Entry::Interrupted
+        | Entry::TurnEnd(_)
+        | Entry::Todo { .. }
+        | Entry::Mode { .. } => form == ExportForm::Log,
+    }
 }
 
 fn clean(values: Vec<Value>) -> Result<Vec<Record>, serde_json::Error> {

@@ -21,6 +21,11 @@ impl Lines {
         Ok(Self { reader: cold::read(file)?, line: Vec::new() })
     }
 
+    /// The line that was read last.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.line
+    }
+
     /// The next line: an object, or `None` where it is no object.
     pub(super) fn next(&mut self) -> io::Result<Option<Option<Value>>> {
         loop {

@@ -13,18 +13,17 @@ mod codex;
 mod images;
 mod lines;
 mod recognise;
+mod slug;
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::domain::SessionId;
 
-use super::cold;
 use super::files::{self, Durability};
 use super::store::failed;
 use super::{Record, Store, StoreError};
@@ -35,6 +34,7 @@ use lines::Lines;
 use recognise::Source;
 
 pub use images::FitImage;
+pub use slug::Missing;
 
 /// Whether anything is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +69,8 @@ pub struct Imported {
     pub messages: usize,
     /// How many lines or parts of messages were not understood.
     pub left_out: usize,
+    /// Of a log of slug's: what it names and came without.
+    pub missing: Missing,
 }
 
 /// A file or a folder, and what became of it.
@@ -146,7 +148,7 @@ impl Store {
         let source = recognise::source(path).map_err(failed("read", path))?;
         let source = source.ok_or(ImportError::NotASession)?;
         if let Source::Slug { file, session } = &source {
-            return self.copy(file, *session, importing);
+            return self.import_log(file, *session, importing);
         }
         // They are kept before the log names them.
         let kept_in = match importing {
@@ -186,38 +188,8 @@ impl Store {
             };
             files::replace_with(&log, Durability::Synced, write).map_err(failed("write", &log))?;
         }
-        Ok(Imported { session, kind, messages: tally.messages, left_out: tally.left_out })
-    }
-
-    fn copy(
-        &self,
-        file: &Path,
-        session: SessionId,
-        importing: Importing,
-    ) -> Result<Imported, ImportError> {
-        if self.is_begun(session)? {
-            return Err(StoreError::Exists(session).into());
-        }
-        let (mut messages, mut left_out, mut last) = (0, 0, None);
-        let mut lines = Lines::open(file).map_err(failed("read", file))?;
-        while let Some(line) = lines.next().map_err(failed("read", file))? {
-            let Some(value) = line else {
-                left_out += 1;
-                continue;
-            };
-            messages += usize::from(value["type"] == "message");
-            last = last.max(DateTime::deserialize(&value["timestamp"]).ok());
-        }
-        if importing == Importing::Done {
-            let log = self.paths(session).log();
-            let copy = |to: &mut File| {
-                io::copy(&mut cold::read(file)?, to)?;
-                used_last(to, last);
-                Ok(())
-            };
-            files::replace_with(&log, Durability::Synced, copy).map_err(failed("write", &log))?;
-        }
-        Ok(Imported { session, kind: SourceKind::Slug, messages, left_out })
+        let Tally { messages, left_out } = tally;
+        Ok(Imported { session, kind, messages, left_out, missing: Missing::default() })
     }
 }
 

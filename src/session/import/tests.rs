@@ -7,9 +7,12 @@ use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::domain::{Block, ContentHash, Image, MediaType, Role, Typed};
-use crate::session::samples::{Home, header, home, lines, record, user};
-use crate::session::{Entry, Loaded, MessageEntry};
+use crate::domain::{Block, ContentHash, Image, MediaType, Message, Role, ToolStatus, Typed};
+use crate::session::samples::{Home, header, home, lines, record, result, says, user};
+use crate::session::{
+    ChangedBy, Entry, ExportForm, FileChanged, FileKind, Image as FileImage, Loaded, MessageEntry,
+    ResultInfo, Secrets, cold,
+};
 
 use super::*;
 
@@ -290,12 +293,7 @@ fn a_folder_is_looked_through_and_what_is_no_session_is_passed_over() {
 fn what_was_exported_as_json_can_be_taken_over() {
     let home = home();
     let records = [record(0, Entry::Session(header("/w"))), record(1, user("hi"))];
-    let exported = crate::session::export(
-        &records,
-        crate::session::ExportForm::Json,
-        crate::session::Secrets::Redacted,
-        &|_| None,
-    );
+    let exported = crate::session::export(&records, ExportForm::Json, Secrets::Redacted, &|_| None);
     let imported = home.import(&home.file("e.json", exported.unwrap().text)).unwrap();
     let loaded = home.store.read(imported.session).unwrap();
     assert_eq!((told(&loaded), header_of(&loaded).0), (vec!["> hi".to_owned()], Path::new("/w")));
@@ -456,6 +454,120 @@ fn what_comes_from_elsewhere_was_not_used_just_now() {
     for (session, time) in [(slugs, records[1].timestamp), (chat.session, last)] {
         let modified = fs::metadata(home.store.log_path(session)).unwrap().modified().unwrap();
         assert_eq!(DateTime::<Utc>::from(modified), time);
+    }
+}
+
+/// A session with an image, a long output, and a changed file, whose contents are kept.
+fn whole(home: &Home, secret: &str) -> (SessionId, [ContentHash; 4]) {
+    let keep = |text: &str| home.store.blobs().put(text.as_bytes()).unwrap();
+    let hashes = [keep("PNG"), keep(&format!("line\n{secret}\n")), keep("old"), keep("new")];
+    let image = |hash: &ContentHash| {
+        Some(FileImage { kind: FileKind::File, hash: hash.clone(), mode: Some(0o644) })
+    };
+    let (before, after) = (image(&hashes[2]), image(&hashes[3]));
+    let change = FileChanged::new("/work/a.rs".into(), before, after, ChangedBy::Tool);
+    let shown = Image::new("shot.png", MediaType::Png, (3, 2), b"PNG");
+    let said = vec![Block::Text { text: "look".into() }, Block::Image(shown)];
+    let head = header("/work");
+    let session = head.session_id;
+    let Entry::Message(output) = result("c1", "line") else { panic!("a message") };
+    let info = ResultInfo {
+        name: "Bash".into(),
+        status: ToolStatus::Done,
+        summary: None,
+        display: None,
+        elapsed_ms: 1,
+        kept: Some(hashes[1].clone()),
+    };
+    let records = [
+        record(0, Entry::Session(head)),
+        record(1, Entry::Message(MessageEntry::new(Message { role: Role::User, content: said }))),
+        record(1, Entry::Message(MessageEntry { result: Some(info), ..output })),
+        record(1, Entry::FileChange(change)),
+        record(1, says("done")),
+    ];
+    fs::create_dir_all(home.dir.path().join("sessions")).unwrap();
+    fs::write(home.store.log_path(session), lines(&records)).unwrap();
+    (session, hashes)
+}
+
+#[test]
+fn an_exported_log_brings_its_images_and_outputs_and_no_files() {
+    let (there, here) = (home(), home());
+    let secret = format!("ghp_{}", "a1".repeat(18));
+    let (session, [image, output, before, after]) = whole(&there, &secret);
+    let exported = there.store.export(session, ExportForm::Log, Secrets::Redacted).unwrap();
+    assert_eq!(exported.redacted, 1);
+    assert!(!exported.text.contains(&secret), "{}", exported.text);
+    let file = here.file("cart.jsonl", exported.text);
+    let tried = here.store.import(&file, Path::new("/here"), &fit, Importing::Tried);
+    assert!(here.store.blobs().all().unwrap().is_empty(), "a trial keeps nothing");
+    let imported = here.import(&file).unwrap();
+    assert_eq!(*tried[0].outcome.as_ref().unwrap(), imported);
+    assert_eq!((imported.session, imported.messages, imported.left_out), (session, 3, 0));
+    assert_eq!(imported.missing, Missing { files: 1, ..Missing::default() });
+    let told =
+        "it came without the former contents of 1 changed file, so /undo leaves it as it is.";
+    assert_eq!(imported.missing.told().as_deref(), Some(told));
+    let get = |hash: &ContentHash| here.store.blobs().get(hash).unwrap();
+    assert_eq!(get(&image).unwrap(), b"PNG");
+    assert_eq!([get(&output), get(&before), get(&after)], [None, None, None]);
+    let loaded = here.store.read(session).unwrap();
+    assert!(loaded.notices.is_empty() && loaded.records.len() == 5, "{loaded:?}");
+    let kept = said(&loaded).iter().find_map(|it| it.result.clone()?.kept).unwrap();
+    assert_eq!(get(&kept).unwrap(), b"line\n[redacted: GitHub token]\n");
+}
+
+#[test]
+fn with_its_secrets_an_exported_log_comes_back_as_it_was() {
+    let (there, here) = (home(), home());
+    let (session, [image, output, ..]) = whole(&there, "ghp_secret");
+    let exported = there.store.export(session, ExportForm::Log, Secrets::Kept).unwrap();
+    here.import(&here.file("cart.jsonl", exported.text)).unwrap();
+    let read = |home: &Home| home.store.read(session).unwrap().records;
+    assert_eq!(read(&here), read(&there));
+    assert!(here.store.blobs().has(&image) && here.store.blobs().has(&output));
+}
+
+#[test]
+fn a_content_that_is_not_what_its_hash_says_is_counted_and_not_kept() {
+    let (there, here) = (home(), home());
+    let (session, _) = whole(&there, "nothing");
+    let exported = there.store.export(session, ExportForm::Log, Secrets::Redacted).unwrap();
+    let changed = exported.text.replace(&STANDARD.encode("PNG"), &STANDARD.encode("JPG"));
+    let imported = here.import(&here.file("cart.jsonl", changed)).unwrap();
+    assert_eq!((imported.left_out, imported.missing.images), (1, 1));
+    assert_eq!(here.store.blobs().all().unwrap().len(), 1, "the output");
+}
+
+#[test]
+fn a_log_out_of_another_store_brings_all_that_is_kept_there() {
+    let (there, here) = (home(), home());
+    let (session, hashes) = whole(&there, "nothing");
+    let path = there.store.log_path(session);
+    let imported = here.import(&path).unwrap();
+    assert_eq!((imported.missing, imported.missing.told()), (Missing::default(), None));
+    assert!(hashes.iter().all(|hash| here.store.blobs().has(hash)));
+    let elsewhere = home();
+    let alone = elsewhere.file("alone.jsonl", fs::read(&path).unwrap());
+    let missing = elsewhere.import(&alone).unwrap().missing;
+    assert_eq!(missing, Missing { images: 1, outputs: 1, files: 1 });
+}
+
+#[test]
+fn what_is_missing_is_a_sentence() {
+    for (images, outputs, files, expected) in [
+        (1, 0, 0, "it came without 1 image."),
+        (2, 1, 0, "it came without 2 images and 1 whole output."),
+        (
+            1,
+            2,
+            3,
+            "it came without 1 image, 2 whole outputs and the former contents of 3 changed files, \
+             so /undo leaves them as they are.",
+        ),
+    ] {
+        assert_eq!(Missing { images, outputs, files }.told().as_deref(), Some(expected));
     }
 }
 

@@ -1,0 +1,106 @@
+//! A session as a log that another slug takes over, with what it names: the images that were shown,
+//! and the whole of long outputs.
+//!
+//! A content stands in a line of its own before the first line that names it. Outputs are texts
+//! without secrets, so they have other hashes than in the store. What files held before and after
+//! a change stays here: a file may hold anything, and nobody looked at it to pass it on.
+
+use std::collections::HashSet;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::domain::{ContentHash, EntryId};
+
+use super::secrets::Redaction;
+use super::{ContentOf, Secrets};
+
+/// The type of a line that holds a content.
+pub(in crate::session) const CONTENT: &str = "content";
+
+/// The lines of records, from which secrets are out already.
+pub(super) fn write(
+    mut records: Vec<Value>,
+    secrets: Secrets,
+    redaction: &mut Redaction,
+    content_of: ContentOf<'_>,
+) -> String {
+    let mut text = String::new();
+    let mut told = HashSet::new();
+    for record in &mut records {
+        for (hash, content) in contents(record, secrets, redaction, content_of) {
+            if told.insert(hash.clone()) {
+                let line = line(record, &hash, content);
+                text.extend([line.to_string().as_str(), "\n"]);
+            }
+        }
+        text.extend([record.to_string().as_str(), "\n"]);
+    }
+    text
+}
+
+/// A content, as it is written.
+enum Content {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+fn line(record: &Value, hash: &ContentHash, content: Content) -> Value {
+    let (turn, timestamp) = (&record["turn"], &record["timestamp"]);
+    let mut line = json!({
+        "id": EntryId::generate(), "timestamp": timestamp, "turn": turn, "type": CONTENT, "hash": hash,
+    });
+    match content {
+        Content::Text(text) => line["text"] = text.into(),
+        Content::Bytes(bytes) => line["base64"] = STANDARD.encode(bytes).into(),
+    }
+    line
+}
+
+/// What a record names and is passed on; the hash of an output is put in anew.
+fn contents(
+    record: &mut Value,
+    secrets: Secrets,
+    redaction: &mut Redaction,
+    content_of: ContentOf<'_>,
+) -> Vec<(ContentHash, Content)> {
+    let get = |hash: &Value| {
+        let hash: ContentHash = serde_json::from_value(hash.clone()).ok()?;
+        content_of(&hash).map(|bytes| (hash, bytes))
+    };
+    let mut found = Vec::new();
+    for block in record["content"].as_array().into_iter().flatten() {
+        if block["type"] == "image" {
+            found.extend(get(&block["hash"]).map(|(hash, bytes)| (hash, Content::Bytes(bytes))));
+        }
+    }
+    if let Some(kept) = record.get_mut("result").and_then(|result| result.get_mut("kept"))
+        && let Some((hash, bytes)) = get(kept)
+    {
+        match secrets {
+            Secrets::Kept => {
+                let content = String::from_utf8(bytes)
+                    .map_or_else(|error| Content::Bytes(error.into_bytes()), Content::Text);
+                found.push((hash, content));
+            }
+            Secrets::Redacted => {
+                let text = redaction.text(&String::from_utf8_lossy(&bytes));
+                let hash = ContentHash::of(text.as_bytes());
+                *kept = json!(hash);
+                found.push((hash, Content::Text(text)));
+            }
+        }
+    }
+    found
+}
+
+/// The content of such a line; `None` where it is not what its hash says.
+pub(in crate::session) fn content(line: &Value) -> Option<Vec<u8>> {
+    let bytes = match (line["text"].as_str(), line["base64"].as_str()) {
+        (Some(text), _) => text.as_bytes().to_vec(),
+        (None, Some(text)) => STANDARD.decode(text).ok()?,
+        (None, None) => return None,
+    };
+    (line["hash"] == ContentHash::of(&bytes).as_str()).then_some(bytes)
+}
