@@ -42,6 +42,9 @@ pub struct Meta {
     /// Of a fork: the last that was said before it went its own way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parted: Option<Parted>,
+    /// Of a fork: how the first message begins that the person sent in it alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<String>,
     /// How much of the log all this covers.
     #[serde(default)]
     pub log_bytes: u64,
@@ -77,6 +80,7 @@ impl Meta {
             message_count: 0,
             forked_from: None,
             parted: None,
+            own: None,
             log_bytes: 0,
         }
     }
@@ -157,11 +161,16 @@ impl Meta {
 
     /// A fork's copied lines are older than its first.
     fn part(&mut self, record: &Record, said: &MessageEntry) {
-        if self.forked_from.is_none() || record.timestamp >= self.created_at || said.is_result() {
+        if self.forked_from.is_none() || said.is_result() {
             return;
         }
-        if let Some(text) = beginning(&said.content, PARTED_WIDTH) {
-            self.parted = Some(Parted { entry: record.id, role: said.role, text });
+        let is_own = record.timestamp >= self.created_at;
+        match beginning(&said.content, PARTED_WIDTH) {
+            Some(text) if !is_own => {
+                self.parted = Some(Parted { entry: record.id, role: said.role, text });
+            }
+            Some(text) if said.role == Role::User && self.own.is_none() => self.own = Some(text),
+            Some(_) | None => {}
         }
     }
 

@@ -389,7 +389,8 @@ async fn a_fork_knows_where_it_parts() {
     let of = |session| metas.iter().find(|meta| meta.session_id == session).unwrap();
     let parted = of(id).parted.clone().unwrap();
     assert_eq!((parted.entry, parted.text.as_str()), (records[9].id, "an answer"));
-    assert_eq!(of(parent).parted, None);
+    assert_eq!(of(id).own.as_deref(), Some("my own way"));
+    assert_eq!((&of(parent).parted, &of(parent).own), (&None, &None));
     let fork = header("/work");
     let id = fork.session_id;
     home.store.fork(parent, None, fork).unwrap();

@@ -10,7 +10,7 @@ use crate::session::{Branch, Comparison, FileDelta, SaidThere};
 
 use super::branch_text::{counted, title};
 use super::layout::wrap::{Frame, Piece, display_width, escape, truncate, truncate_path, wrap};
-use super::layout::{Line, Role, Span, beside};
+use super::layout::{Highlighter, Line, Role, Span, beside, markdown};
 
 /// From this width on the branches stand side by side, where each has the room that prose needs.
 pub const SIDE_BY_SIDE: u16 = 100;
@@ -23,8 +23,16 @@ const MARK: usize = 6;
 const NOTHING: &str = "·";
 
 /// How each role looks as a terminal is told.
-const LOOKS: [(Role, &str); 6] = [
+const LOOKS: [(Role, &str); 14] = [
     (Role::Strong, "\u{1b}[1m"),
+    (Role::StrongEmphasis, "\u{1b}[1m"),
+    (Role::Heading(1), "\u{1b}[1m"),
+    (Role::Heading(2), "\u{1b}[1m"),
+    (Role::Heading(3), "\u{1b}[1m"),
+    (Role::Emphasis, "\u{1b}[3m"),
+    (Role::Code, "\u{1b}[36m"),
+    (Role::Link, "\u{1b}[4m"),
+    (Role::Quote, "\u{1b}[2m"),
     (Role::Muted, "\u{1b}[2m"),
     (Role::Border, "\u{1b}[2m"),
     (Role::Added, "\u{1b}[32m"),
@@ -77,6 +85,7 @@ fn side_by_side(branches: &[Branch; 2], width: u16, lines: &mut Vec<Line>) {
         lines.extend(beside::rows(left, right, (None, None), column, 0));
     };
     let names = names(branches);
+    let longest = longest(&names);
     let head = |letter, branch: &Branch, other: &Branch| {
         let mut head = heading(letter, branch, column);
         head.push(row([Span::new("─".repeat(column.into()), Role::Border)]));
@@ -85,10 +94,12 @@ fn side_by_side(branches: &[Branch; 2], width: u16, lines: &mut Vec<Line>) {
         let (both, own): (Vec<&str>, Vec<&str>) = (names.iter().copied())
             .filter(|name| is_in(branch, name))
             .partition(|name| is_in(other, name));
-        let marks = names.iter().any(|name| is_in(branch, name) && is_in(other, name));
-        let both = both.into_iter().map(|name| (name, Some(Mark::Both)));
-        let own = own.into_iter().map(|name| (name, marks.then_some(Mark::Own)));
-        head.extend(both.chain(own).map(|(name, mark)| file(branch, name, mark, column)));
+        let room = usize::from(column).saturating_sub(DELTA + 2 + MARK);
+        let both = both.into_iter().map(|name| (name, Mark::Both));
+        let own = own.into_iter().map(|name| (name, Mark::Own));
+        head.extend(
+            both.chain(own).map(|(name, mark)| file(branch, name, mark, longest.min(room))),
+        );
         head
     };
     let [one, two] = branches;
@@ -158,6 +169,12 @@ fn names(branches: &[Branch; 2]) -> Vec<&str> {
     names
 }
 
+/// The columns that the longest of the names takes.
+fn longest(names: &[&str]) -> usize {
+    let widths = names.iter().map(|name| display_width(&sanitize(name)));
+    widths.max().unwrap_or_default().max("Files".len())
+}
+
 /// Whether both branches changed a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
@@ -166,21 +183,19 @@ enum Mark {
 }
 
 impl Mark {
-    fn spans(self) -> Span {
+    fn span(self) -> Option<Span> {
         match self {
-            Self::Both => Span::new("  both", Role::Warning),
-            Self::Own => Span::new(" ".repeat(MARK), Role::Text),
+            Self::Both => Some(Span::new("  both", Role::Warning)),
+            Self::Own => None,
         }
     }
 }
 
 /// A file in the column of its branch.
-fn file(branch: &Branch, name: &str, mark: Option<Mark>, width: u16) -> Line {
-    let marked = if mark.is_some() { MARK } else { 0 };
-    let room = usize::from(width).saturating_sub(DELTA + 2 + marked);
+fn file(branch: &Branch, name: &str, mark: Mark, room: usize) -> Line {
     let mut spans = vec![padded(name, room)];
     spans.extend(delta(branch, name));
-    spans.extend(mark.map(Mark::spans));
+    spans.extend(mark.span());
     row(spans)
 }
 
@@ -190,8 +205,7 @@ fn table(branches: &[Branch; 2], width: u16, lines: &mut Vec<Line>) {
     if names.is_empty() {
         return;
     }
-    let longest = names.iter().map(|name| display_width(name)).max().unwrap_or_default().max(5);
-    let room = usize::from(width).saturating_sub((DELTA + 2) * 2 + MARK).min(longest);
+    let room = usize::from(width).saturating_sub((DELTA + 2) * 2 + MARK).min(longest(&names));
     let text = format!("{:<room$}  {:>DELTA$}  {:>DELTA$}", "Files", "A", "B");
     lines.push(row([Span::new(text, Role::Strong)]));
     for name in names {
@@ -199,7 +213,7 @@ fn table(branches: &[Branch; 2], width: u16, lines: &mut Vec<Line>) {
         branches.iter().for_each(|branch| spans.extend(delta(branch, name)));
         let of = |branch: &Branch| branch.files.iter().any(|file| file.name == name);
         if branches.iter().all(of) {
-            spans.push(Mark::Both.spans());
+            spans.extend(Mark::Both.span());
         }
         lines.push(row(spans));
     }
@@ -243,7 +257,14 @@ fn exchanges(branch: &Branch) -> Vec<&[SaidThere]> {
 fn say(said: &SaidThere, width: u16, lines: &mut Vec<Line>) {
     match said.role {
         Speaker::User => prose(said.text.trim(), Role::Strong, ["❯ ", "  "], width, lines),
-        Speaker::Assistant => prose(said.text.trim(), Role::Text, ["  ", "  "], width, lines),
+        Speaker::Assistant => {
+            let laid =
+                markdown::render(said.text.trim(), width.saturating_sub(2), &Highlighter::off());
+            lines.extend(laid.lines.into_iter().map(|mut line| {
+                line.spans.insert(0, Span::new("  ", Role::Text));
+                line
+            }));
+        }
     }
 }
 

@@ -98,9 +98,9 @@ fn a_branch_without_a_word_says_so() {
 fn of_a_long_shared_message_the_beginning_is_shown() {
     let mut compared = cart();
     let lines: Vec<String> = (0..50).map(|n| format!("line {n}")).collect();
-    compared.parted = Some(said(Speaker::Assistant, &lines.join("\n")));
+    compared.parted = Some(said(Speaker::Assistant, &lines.join("\n\n")));
     let page = plain(&compared, 118);
-    assert!(page.contains("line 7\n  … 42 more rows\n") && !page.contains("line 8"), "{page}");
+    assert!(page.contains("line 3\n\n  … 91 more rows\n") && !page.contains("line 4"), "{page}");
 }
 
 proptest! {

@@ -3,6 +3,7 @@
 //!
 //! What they return has been made harmless to show, and has the person's own time.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -97,13 +98,12 @@ fn list(store: &Store, grouping: &Path) -> Result<SessionList, StoreError> {
     let Listing { sessions, locked } = store.listing()?;
     let held =
         |session| if locked.contains(&session) { held(store, session) } else { Held::Nowhere };
-    let rows = sessions.into_iter().map(|meta| row(held(meta.session_id), meta)).collect();
+    let rows = rows(sessions, held);
     Ok(SessionList { rows, now: local(Utc::now()), grouping: Grouping::load(grouping) })
 }
 
 fn newest(store: &Store, grouping: &Path) -> SessionList {
-    let rows =
-        store.newest_sessions(AT_ONCE).into_iter().map(|meta| row(Held::Nowhere, meta)).collect();
+    let rows = rows(store.newest_sessions(AT_ONCE), |_| Held::Nowhere);
     SessionList { rows, now: local(Utc::now()), grouping: Grouping::load(grouping) }
 }
 
@@ -116,6 +116,21 @@ fn held(store: &Store, session: SessionId) -> Held {
             Held::Nowhere
         }
     }
+}
+
+/// A fork that is called as its parent is gets the first words that are its own for a name.
+fn rows(mut metas: Vec<Meta>, held: impl Fn(SessionId) -> Held) -> Vec<SessionRow> {
+    let titles: HashMap<SessionId, &Option<String>> =
+        metas.iter().map(|meta| (meta.session_id, &meta.title)).collect();
+    let is_same = |meta: &Meta| {
+        let parent = meta.forked_from.and_then(|parent| titles.get(&parent));
+        parent.is_some_and(|title| **title == meta.title)
+    };
+    let same: Vec<bool> = metas.iter().map(is_same).collect();
+    for (meta, _) in metas.iter_mut().zip(same).filter(|(_, is_same)| *is_same) {
+        meta.title = meta.own.take().or(meta.title.take());
+    }
+    metas.into_iter().map(|meta| row(held(meta.session_id), meta)).collect()
 }
 
 fn row(held: Held, meta: Meta) -> SessionRow {
@@ -235,6 +250,29 @@ mod tests {
         assert_eq!((row.held, row.working_directory.to_str()), (Held::Nowhere, Some("/w")));
         let fork = rows.iter().find(|row| row.id == fork_id).unwrap();
         assert_eq!(fork.forked_from, Some(parent));
+    }
+
+    #[tokio::test]
+    async fn a_fork_is_called_after_what_it_alone_has() {
+        let home = home();
+        let parent = session(&home.store, 1).await;
+        let fork = header(None);
+        let id = fork.session_id;
+        home.store.fork(parent, None, fork).unwrap();
+        let title = |rows: Vec<SessionRow>| {
+            rows.into_iter().find(|row| row.id == id).map(|row| row.title).unwrap()
+        };
+        assert_eq!(title(listed(&home.store)), "ask␛[31m 0", "nothing yet");
+        let (log, _) = home.store.open(id).unwrap();
+        log.append(TurnId(2), message(Role::User, "another way")).await.unwrap();
+        log.close().await.unwrap();
+        assert_eq!(title(listed(&home.store)), "another way");
+        match run(&home.store, &beside(), &SessionJob::Newest) {
+            Ok(SessionAnswer::Listed(list)) => assert_eq!(title(list.rows), "another way"),
+            other => panic!("{other:?}"),
+        }
+        home.store.rename(id, "My fork").unwrap();
+        assert_eq!(title(listed(&home.store)), "My fork");
     }
 
     #[tokio::test]
