@@ -130,7 +130,7 @@ fn after_another(branches: &[Branch; 2], width: u16, lines: &mut Vec<Line>) {
     table(branches, width, lines);
     for (letter, branch) in ["A", "B"].into_iter().zip(branches) {
         let title = title(branch);
-        let room = usize::from(width).saturating_sub(8);
+        let room = usize::from(width).saturating_sub("── A   ──".chars().count());
         let text = format!("── {letter}  {} ──", truncate(&title, room));
         lines.push(row([Span::new(text, Role::Strong)]));
         lines.push(Line::default());
@@ -171,7 +171,7 @@ fn names(branches: &[Branch; 2]) -> Vec<&str> {
 
 /// The columns that the longest of the names takes.
 fn longest(names: &[&str]) -> usize {
-    let widths = names.iter().map(|name| display_width(&sanitize(name)));
+    let widths = names.iter().map(|name| display_width(&shown(name)));
     widths.max().unwrap_or_default().max("Files".len())
 }
 
@@ -220,8 +220,13 @@ fn table(branches: &[Branch; 2], width: u16, lines: &mut Vec<Line>) {
     lines.push(Line::default());
 }
 
+/// A name as it stands in a row.
+fn shown(name: &str) -> String {
+    sanitize(name).replace(['\t', '\n'], "�")
+}
+
 fn padded(name: &str, room: usize) -> Span {
-    let name = sanitize(name);
+    let name = shown(name);
     let name = truncate_path(&name, room);
     let rest = room.saturating_sub(display_width(&name));
     Span::new(format!("{name}{:rest$}", ""), Role::Text)

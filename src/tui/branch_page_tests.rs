@@ -108,7 +108,7 @@ proptest! {
     fn any_page_fits_its_width(
         width in 40u16..220,
         texts in proptest::collection::vec("[a-z 日é\n\t\u{1b}]{0,80}", 4),
-        name in "[a-z/日]{1,90}",
+        name in "[a-z/日\t\n]{1,90}",
     ) {
         let mut comparison = cart();
         comparison.parted = Some(said(Speaker::Assistant, &texts[0]));

@@ -45,10 +45,11 @@ pub fn summed_up(branch: &Branch) -> String {
     note
 }
 
-/// What a branch is called.
+/// What a branch is called, on one line.
 pub fn title(branch: &Branch) -> String {
     let title = branch.title.as_deref().unwrap_or("Untitled");
-    sanitize(title).into_owned()
+    let words: Vec<&str> = title.split_whitespace().collect();
+    sanitize(&words.join(" ")).into_owned()
 }
 
 /// So many of these.

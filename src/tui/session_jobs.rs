@@ -267,10 +267,6 @@ mod tests {
         log.append(TurnId(2), message(Role::User, "another way")).await.unwrap();
         log.close().await.unwrap();
         assert_eq!(title(listed(&home.store)), "another way");
-        match run(&home.store, &beside(), &SessionJob::Newest) {
-            Ok(SessionAnswer::Listed(list)) => assert_eq!(title(list.rows), "another way"),
-            other => panic!("{other:?}"),
-        }
         home.store.rename(id, "My fork").unwrap();
         assert_eq!(title(listed(&home.store)), "My fork");
     }

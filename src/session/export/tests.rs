@@ -5,12 +5,13 @@ use serde_json::Value;
 use crate::domain::{
     Block, CallId, CallInput, Diff, Display, Image, MediaType, Message, Role, ToolCall, ToolStatus,
 };
-use crate::session::samples::{every_kind, header, record, result, says, user};
-use crate::session::{MessageEntry, ResultInfo};
+use crate::session::samples::{every_kind, header, record, result, rewind, says, user};
+use crate::session::{MessageEntry, ResultInfo, Rewound};
 
 use super::*;
 
-const FORMS: [ExportForm; 3] = [ExportForm::Markdown, ExportForm::Html, ExportForm::Json];
+const FORMS: [ExportForm; 4] =
+    [ExportForm::Markdown, ExportForm::Html, ExportForm::Json, ExportForm::Log];
 
 fn written(entries: Vec<Entry>, form: ExportForm) -> Exported {
     let records: Vec<Record> = entries.into_iter().map(|entry| record(1, entry)).collect();
@@ -113,6 +114,43 @@ fn html_colours_a_diff_and_holds_its_images() {
         "src=\"data:image/png;base64,Ynl0ZXM=\"",
     ] {
         assert!(text.contains(expected), "{expected} in {text}");
+    }
+}
+
+#[test]
+fn a_log_has_every_record_and_what_it_names_before_it() {
+    let image = Image::new("shot.png", MediaType::Png, (8, 6), b"bytes");
+    let content = vec![Block::Image(image)];
+    let shown = || {
+        Entry::Message(MessageEntry::new(Message { role: Role::User, content: content.clone() }))
+    };
+    let entries = || [every_kind(), vec![shown(), shown()]].concat();
+    let told = entries().into_iter().filter(|entry| !matches!(entry, Entry::Rewind(_))).count();
+    let text = written(entries(), ExportForm::Log).text;
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let is_content = |line: &&Value| line["type"] == log::CONTENT;
+    assert_eq!(lines.iter().filter(is_content).count(), 1, "the image once: {text}");
+    assert_eq!(lines[told - 2]["base64"], "Ynl0ZXM=", "before the first that shows it");
+    let records = lines.iter().filter(|line| !is_content(line));
+    let records: Vec<Record> =
+        records.map(|it| serde_json::from_value(it.clone()).unwrap()).collect();
+    assert_eq!(records.len(), told);
+}
+
+#[test]
+fn what_was_taken_back_is_in_no_form() {
+    let records = vec![
+        record(0, Entry::Session(header("/work"))),
+        record(1, user("the first question")),
+        record(1, says("an answer")),
+        record(2, user("of no use")),
+    ];
+    let back = record(2, Entry::Rewind(rewind(records[3].id, Rewound::Both)));
+    let records = [records, vec![back]].concat();
+    for form in FORMS {
+        let text = export(&records, form, Secrets::Redacted, &|_| None).unwrap().text;
+        assert!(text.contains("first question") && !text.contains("of no use"), "{text}");
+        assert!(!text.contains("\"rewind\""), "{text}");
     }
 }
 
