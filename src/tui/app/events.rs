@@ -161,10 +161,7 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
         Event::Forked { message, .. } => {
             let told = match &message {
                 None => "This is a fork; the session it came from is kept.",
-                Some(_) => {
-                    "This is a fork from before that message; the session it came from is kept, \
-                     and files stay as they are."
-                }
+                Some(_) => "This is a fork from before that message. Files stay as they are.",
             };
             return rewind::done(model, message, told);
         }
