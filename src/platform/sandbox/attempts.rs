@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{SocketAddr as UnixAddress, UnixListener, UnixStream};
+use std::os::unix::net::{SocketAddr as UnixAddress, UnixDatagram, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ struct Targets {
 type Way = (&'static str, fn(&Targets) -> bool);
 
 /// Each way out, and what takes it. True when it led out as far as can be seen from inside.
-const WAYS: [Way; 18] = [
+const WAYS: [Way; 20] = [
     ("writing outside of the folder", |it| write(&it.outside().join("new"))),
     ("changing what git runs", |it| write(&it.dir().join(".git/config"))),
     ("moving .git away", |it| {
@@ -108,6 +108,15 @@ const WAYS: [Way; 18] = [
         let address = UnixAddress::from_abstract_name(&it.name);
         address.and_then(|address| UnixStream::connect_addr(&address)).is_ok()
     }),
+    ("a datagram to a Unix socket", |it| {
+        let pair = UnixDatagram::pair();
+        pair.and_then(|(own, _)| own.send_to(b"out", it.mailbox())).is_ok()
+    }),
+    ("a datagram to an abstract Unix socket", |it| {
+        let address = UnixAddress::from_abstract_name(it.mailbox_name());
+        let pair = UnixDatagram::pair();
+        address.and_then(|to| pair.and_then(|(own, _)| own.send_to_addr(b"out", &to))).is_ok()
+    }),
     ("a netlink socket", |_| makes(AddressFamily::NETLINK, SocketType::RAW)),
     ("a VSOCK socket", |_| makes(AddressFamily::from_raw(40), SocketType::STREAM)),
     ("the terminal", |_| fs::File::open("/dev/tty").is_ok()),
@@ -140,6 +149,14 @@ impl Targets {
 
     fn socket(&self) -> PathBuf {
         self.outside().join("s")
+    }
+
+    fn mailbox(&self) -> PathBuf {
+        self.outside().join("d")
+    }
+
+    fn mailbox_name(&self) -> String {
+        format!("{}-d", self.name)
     }
 }
 
@@ -211,6 +228,9 @@ pub async fn trial(
     let _socket = UnixListener::bind(targets.socket()).map_err(failed)?;
     let address = UnixAddress::from_abstract_name(&targets.name).map_err(failed)?;
     let _named = UnixListener::bind_addr(&address).map_err(failed)?;
+    let _mailbox = UnixDatagram::bind(targets.mailbox()).map_err(failed)?;
+    let address = UnixAddress::from_abstract_name(targets.mailbox_name()).map_err(failed)?;
+    let _mailbox_named = UnixDatagram::bind_addr(&address).map_err(failed)?;
 
     let look = || looking(&targets.dir(), &targets.home(), &targets.home().join(".slug"));
     let script = |text| Script { text, cwd: targets.dir(), timeout: LIMIT };
@@ -287,6 +307,9 @@ mod tests {
         let _socket = UnixListener::bind(targets.socket()).unwrap();
         let address = UnixAddress::from_abstract_name(&targets.name).unwrap();
         let _named = UnixListener::bind_addr(&address).unwrap();
+        let _mailbox = UnixDatagram::bind(targets.mailbox()).unwrap();
+        let address = UnixAddress::from_abstract_name(targets.mailbox_name()).unwrap();
+        let _mailbox_named = UnixDatagram::bind_addr(&address).unwrap();
         // Root alone changes the kernel's settings. Whether there is a VSOCK, a terminal or a descriptor too many is the machine's to say,
         // a datagram's way is told by its receiver, and outside there is no proxy.
         let unsure = [

@@ -12,7 +12,8 @@ use libc::c_long;
 use seccompiler::sock_filter;
 
 /// Which sockets may be made. Those of the Unix kind never: behind their paths and names wait
-/// programs outside, such as Docker, the ssh agent and the desktop. Pairs of them are allowed.
+/// programs outside, such as Docker, the ssh agent and the desktop. Pairs of them are allowed, but
+/// not of those for datagrams: each end of such a pair can be sent from to any path and name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sockets {
     /// Internet sockets: the network that can be seen has nobody in it but what is inside, or is
@@ -35,6 +36,7 @@ const LOAD: u16 = 0x20;
 const JUMP_EQUAL: u16 = 0x15;
 const JUMP_GREATER_OR_EQUAL: u16 = 0x35;
 const JUMP_ANY_BIT: u16 = 0x45;
+const AND: u16 = 0x54;
 const RETURN: u16 = 0x06;
 
 /// Where in the kernel's `seccomp_data` things are.
@@ -145,6 +147,9 @@ const NAMESPACES: u32 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET) as u32;
 
+/// What of a socket's type is not one of its flags.
+const KIND: u32 = 0xf;
+
 /// What types into a terminal or takes it over.
 const TYPING: [u32; 3] = [0x5412, 0x541c, 0x541d];
 
@@ -183,6 +188,21 @@ pub(super) fn filter(sockets: Sockets, shared: Shared) -> Option<Vec<sock_filter
     let mut socket = vec![load(argument(0))];
     socket.extend(families.iter().flat_map(|it| [when(JUMP_EQUAL, *it as u32), give(ALLOW)]));
     only(libc::SYS_socket, socket, refuse(libc::EPERM));
+    let mut pair = vec![
+        load(argument(0)),
+        unless(JUMP_EQUAL, libc::AF_UNIX as u32),
+        refuse(libc::EPERM),
+        load(argument(1)),
+        sock_filter { code: AND, jt: 0, jf: 0, k: KIND },
+    ];
+    let connected = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
+    pair.extend(connected.iter().flat_map(|it| [when(JUMP_EQUAL, *it as u32), give(ALLOW)]));
+    only(libc::SYS_socketpair, pair, refuse(libc::EPERM));
+    if shared == Shared::Machine {
+        // The limits of another process can be set so low that it ends.
+        let limits = vec![load(argument(0)), when(JUMP_EQUAL, 0), give(ALLOW)];
+        only(libc::SYS_prlimit64, limits, refuse(libc::EPERM));
+    }
     program.push(give(ALLOW));
     Some(program)
 }
@@ -244,6 +264,7 @@ mod tests {
                         k => panic!("loads {k}"),
                     }
                 }
+                AND => value &= it.k,
                 JUMP_EQUAL => at += jump(value == it.k),
                 JUMP_GREATER_OR_EQUAL => at += jump(value >= it.k),
                 JUMP_ANY_BIT => at += jump(value & it.k != 0),
@@ -265,7 +286,7 @@ mod tests {
         for call in REFUSED {
             assert_eq!(outcome(Sockets::Loopback, call, [0; 2]), EPERM, "{call}");
         }
-        for call in [libc::SYS_read, libc::SYS_openat, libc::SYS_execve, libc::SYS_socketpair] {
+        for call in [libc::SYS_read, libc::SYS_openat, libc::SYS_execve] {
             assert_eq!(outcome(Sockets::None, call, [0; 2]), ALLOW, "{call}");
         }
         assert_eq!(outcome(Sockets::None, libc::SYS_clone3, [0; 2]), ERROR | 38);
@@ -304,6 +325,42 @@ mod tests {
                 wanted,
                 "{sockets:?} {family}"
             );
+        }
+    }
+
+    #[test]
+    fn s91_a_pair_of_sockets_speaks_with_itself_alone() {
+        let (unix, tipc) = (libc::AF_UNIX as u64, libc::AF_TIPC as u64);
+        let (stream, datagram, raw, packets) = (1, 2, 3, 5);
+        let close_on_exec = libc::SOCK_CLOEXEC as u64;
+        for (family, kind, allowed) in [
+            (unix, stream, true),
+            (unix, stream | close_on_exec, true),
+            (unix, packets, true),
+            (unix, datagram, false),
+            (unix, datagram | close_on_exec, false),
+            // The kernel makes it one for datagrams.
+            (unix, raw, false),
+            (tipc, stream, false),
+        ] {
+            let wanted = if allowed { ALLOW } else { EPERM };
+            let outcome = outcome(Sockets::Loopback, libc::SYS_socketpair, [family, kind]);
+            assert_eq!(outcome, wanted, "{family} {kind}");
+        }
+    }
+
+    #[test]
+    fn the_limits_of_others_stay_as_they_are() {
+        let own = OWN_ARCHITECTURE.unwrap();
+        let limits = number(libc::SYS_prlimit64);
+        for (shared, process, wanted) in [
+            (Shared::Machine, 0, ALLOW),
+            (Shared::Machine, 4711, EPERM),
+            // There it sees its own processes alone.
+            (Shared::Inside, 4711, ALLOW),
+        ] {
+            let program = filter(Sockets::None, shared).unwrap();
+            assert_eq!(run(&program, own, limits, [process, 0]), wanted, "{shared:?} {process}");
         }
     }
 
