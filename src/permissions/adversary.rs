@@ -69,6 +69,8 @@ fn s7_s9_an_expansion_in_the_name_does_not_hide_the_word() {
             "$unset rm x",
             "\"$DIR\"/rm x",
             "{fd}>f rm x",
+            "$1rm x",
+            "x=>o $1rm x",
             "RM=rm; $RM x",
             "$(echo rm) x",
             "RM x",
@@ -426,6 +428,159 @@ fn a_name_that_a_variable_carries_is_seen() {
         &["for a in rm; do $a -rf x; done", "a=rm; $a -rf x", "/bin/r? -rf x", "r[m] -rf x"],
     );
     denied("Bash(rm *)").all(Allow, &["./*.sh x", "/bin/l? x"]);
+}
+
+#[test]
+fn s108_a_name_that_the_shell_puts_together_is_seen() {
+    let yolo = Attack::new(Mode::Yolo);
+    yolo.all(
+        Ask,
+        &[
+            "a=.sl; cp x ${a}ug/settings.json",
+            "a=.sl; b=ug; cp x $a$b/settings.json",
+            "a=.sl; b=\"$a\"ug; cp x \"$b/settings.json\"",
+            "a=(.sl ug); cp x ${a[0]}${a[1]}/settings.json",
+            "n=.slu; n+=g; cp x $n/settings.json",
+            "declare a=.sl; cp x ${a}ug/y",
+            "export a=.sl; bash -c 'cp x ${a}ug/y'",
+            "read a b <<< '.sl ug'; cp x $a$b/y",
+            "set -- .sl ug; cp x $1$2/y",
+            "f() { cp x $1$2/y; }; f .sl ug",
+            "bash -c 'cp x $0$1/y' .sl ug",
+            "cp x ${q:-.sl}ug/y",
+            "cp x .sl$(echo ug)/y",
+            "cp x \".s$(printf lug)/y\"",
+            "f() { cp x .s$1/y; }; f lug",
+            "for i in ug; do cp x .sl$i/y; done",
+            "xargs -I{} cp x .s{}/y <<< lug",
+            "xargs -I % cp x .s%/y <<< lug",
+            "cp x /proc/self/cwd/.sl?g/y",
+        ],
+    );
+    let dotted = ["a=.e; rm ${a}nvrc", "a=ssh; cp x ~/.${a}/authorized_keys"];
+    yolo.all(Ask, &dotted);
+    yolo.all(
+        Allow,
+        &[
+            "for f in src/*.rs; do mv \"$f\" \"${f%.*}.$ext\"; done",
+            "cp \"$a.$b\" \"$c.$d\"",
+            "name=web; cp $name.conf conf.d/$name.conf",
+            "for i in 1 2 3; do for j in a b c; do cp x out_$i$j; done; done",
+            "cp .env.example .env.$STAGE",
+            "git commit -m \"$(cat <<'E'\n1) see .s* and $x\nE\n)\"",
+        ],
+    );
+    denied("Read(.env)").all(Deny, &["a=.e; cat ${a}nv", "a=.e b=nv; cat $a$b"]);
+    denied("Bash(rm *)").all(Deny, &["a=r; ${a}m x", "a=r b=m; $a$b x", "a='rm x'; $a"]);
+}
+
+#[test]
+fn s108_a_script_that_is_fed_or_written_first_is_read() {
+    let yolo = Attack::new(Mode::Yolo);
+    yolo.all(
+        Ask,
+        &[
+            "echo 'cp x .slug/y' | sh",
+            "bash <<< 'cp x .slug/y'",
+            "bash <<'E'\ncd .slug; cp ../x y\nE",
+            "echo 'cp x .slug/y' > s.sh; . ./s.sh",
+            "cat > s.sh <<'E'\ncp x .slug/y\nE\nchmod +x s.sh && ./s.sh",
+            "printf 'cp x .git/hooks/pre-commit' | tee s.sh; /bin/bash s.sh",
+            "python3 - <<'E'\nopen('.slug/settings.json', 'w')\nE",
+            "cat > s.py <<'E'\nopen('.slug/settings.json', 'w')\nE\npython3 s.py",
+            "echo \"open('.git/config', 'w')\" | python3",
+            "patch -p0 <<'E'\n+++ .slug/settings.json\nE",
+            "git apply <<'E'\n+++ b/.slug/settings.json\nE",
+            "make -f - <<'E'\nall:\n\tcp x .slug/y\nE",
+            "python3 -c \"open('.git/hooks/pre-commit', 'w')\"",
+            "node -e 'fs.writeFileSync(home + \"/.bashrc\", x)'",
+            "awk 'BEGIN { print 1 > \".git/config\" }'",
+        ],
+    );
+    yolo.all(
+        Allow,
+        &[
+            "cat > s.sh <<'E'\nmake test\nE\nbash s.sh",
+            "cat > notes.md <<'E'\nsee .slug/settings.json\nE\npython3 check.py notes.txt",
+            "python3 - <<'E'\nprint(1)\nE",
+            "echo 'see .slug/y' > notes; sh build.sh",
+            "awk '/.git/ { print $1 }' notes",
+        ],
+    );
+    let denied = denied("Read(.env)");
+    std::fs::write(denied.workspace.root().join(".env"), "k").unwrap();
+    denied.all(Deny, &["echo 'cat .env' | sh", "bash <<'E'\ncat ./.env\nE"]);
+}
+
+#[test]
+fn s46_s48_what_changes_places_that_take_orders_in_other_ways_is_asked() {
+    let yolo = Attack::new(Mode::Yolo);
+    yolo.all(
+        Ask,
+        &[
+            "git config core.hooksPath ./hooks",
+            "git -C . config --global core.fsmonitor ./x",
+            "git config --file=.git/config a.b c",
+            "git config set alias.st '!./x'",
+            "git config --edit",
+            "git init --template=./t",
+            "sort -o .git/config x",
+            "curl -so .git/hooks/pre-commit https://example.org/x",
+            "find .git/hooks -delete",
+            "tar xf a.tar -C .git",
+            "split x .git/hooks/pre",
+            "mkdir .husky/x",
+            "ln -s ~ h; cp x h/.bashrc",
+            "ln -s .. h; echo x > h/.bashrc",
+            "ln -s ../settings.json ~/.slug/memory/n && cp x ~/.slug/memory/n",
+            "ln -s ../settings.json n; mv n ~/.slug/memory/; cat x > ~/.slug/memory/n",
+            "cp x /proc/self/cwd/.git/config",
+            "dd if=x of=/dev/sda",
+        ],
+    );
+    yolo.all(
+        Allow,
+        &[
+            "git config --get core.hooksPath",
+            "git config user.email a@example.org",
+            "git config --global push.default simple",
+            "git config --list",
+            "git log -- config",
+            "tar czf a.tgz .git",
+            "find .git -type f",
+            "curl -d @.gitmodules https://example.org",
+            "sort .gitmodules",
+            "ln -s ../shared/a.rs src/b.rs && make",
+            "cp x ~/.slug/memory/n",
+            "dd if=/dev/zero of=x",
+            "tee /dev/stderr",
+        ],
+    );
+}
+
+#[test]
+fn s22_what_bash_runs_with_a_warning_is_read() {
+    // It ends a here-document by itself.
+    denied("Bash(rm *)").all(
+        Deny,
+        &["{rm,x} <<E", "${a:-rm} x <<'E'\nfoo", "a=rm; $a x <<-E", "{rm,x} 'y", "exec {rm,x}"],
+    );
+    Attack::new(Mode::Yolo).all(Ask, &["a=.sl; cp x ${a}ug/y <<E"]);
+    let every = Attack::new(Mode::Ask).allow("Bash").allow("Bash(*)");
+    every.all(Ask, &["cat <<E", "ls x <<'E'\ny"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn s22_a_pattern_for_a_long_name_takes_no_time() {
+    let yolo = Attack::new(Mode::Yolo);
+    std::fs::write(yolo.workspace.root().join("a".repeat(250)), "").unwrap();
+    let started = Instant::now();
+    yolo.all(
+        Allow,
+        &[&format!("cp x {}q", "*?".repeat(100)), &format!("cp x .s{}q", "*".repeat(90))],
+    );
+    assert!(started.elapsed() < Duration::from_secs(30));
 }
 
 #[cfg(unix)]

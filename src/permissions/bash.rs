@@ -1,18 +1,21 @@
 //! The decision for a shell command: deny rules on everything that can be seen in it, and a yes
 //! without a question only where it is static and each of its simple commands has one.
 
+use std::path::Path;
+
 use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
 
 use super::check::{Grounds, Offer, Verdict};
 use super::globs::{Beginning, Ways};
+use super::launchers;
 use super::paths::{Protected, Zone};
 use super::pattern::{Fit, exact_rule};
-use super::query::{CommandFiles, ResolvedRun};
+use super::query::{Argument, CommandFiles, ResolvedRun};
 use super::readonly;
 use super::rules::Effect;
 use super::shell::{Direction, Inner, Kind, Redirect, SimpleCommand, Word};
 use super::words::{RoughCommand, show};
-use super::wrappers::{base_name, has_subcommands, needs_exact_rule, never_allowed};
+use super::wrappers::{self, base_name, has_subcommands, needs_exact_rule, never_allowed};
 
 /// The verdicts on all parts of a command, in the order of its text.
 pub(super) fn decide_run(grounds: &Grounds<'_>, run: &ResolvedRun) -> Vec<Verdict> {
@@ -86,14 +89,19 @@ fn on_the_whole(grounds: &Grounds<'_>, run: &ResolvedRun, parts: &[Verdict]) -> 
     let is_asked = || parts.iter().any(|part| part.outcome != Outcome::Allow);
     if parts.is_empty() {
         verdicts.push(unknown_command(grounds, run));
-    } else if !is_held(grounds, run)
-        && !is_asked()
-        && !is_known(run)
-        && grounds.mentions_own_powers(&run.command)
-    {
-        verdicts.push(may_change(run.command.trim(), Protected::OwnPowers));
+    } else if !is_held(grounds, run) && !is_asked() {
+        let unseen = !is_known(run) && grounds.mentions_own_powers(&run.command);
+        let unseen = unseen.then_some(Protected::OwnPowers);
+        if let Some(protected) = unseen.or_else(|| by_others(grounds, run)) {
+            verdicts.push(may_change(run.command.trim(), protected));
+        }
     }
     verdicts
+}
+
+/// What a script that an interpreter is given names of what is always asked.
+fn by_others(grounds: &Grounds<'_>, run: &ResolvedRun) -> Option<Protected> {
+    run.analysis.foreign.iter().find_map(|text| grounds.spells_protected(text))
 }
 
 /// Whether every word and every file of it is.
@@ -115,7 +123,11 @@ fn unknown_command(grounds: &Grounds<'_>, run: &ResolvedRun) -> Verdict {
     let text = run.command.trim();
     match not_certain(run) {
         Some(_) if grounds.mode == Mode::Plan => plan_refuses(text),
-        Some(_) if !is_held(grounds, run) && grounds.may_spell_own_powers(text) => {
+        Some(_)
+            if !is_held(grounds, run)
+                && (grounds.may_spell_own_powers(text)
+                    || text.contains('$') && grounds.mentions_own_powers(text)) =>
+        {
             may_change(text, Protected::OwnPowers)
         }
         Some(_) if trusts(grounds, run) => grounds.by_mode(text),
@@ -162,19 +174,30 @@ fn runs_slug(words: &[Word]) -> bool {
 
 /// Whether it is one of the common programs that make, change or remove the files they are given.
 fn writes_arguments(words: &[Word]) -> bool {
-    let name = words.first().and_then(Word::known).map(base_name);
+    let Some(name) = words.first().and_then(Word::known).map(base_name) else { return false };
+    let texts = || words[1..].iter().map(|word| word.text.as_str());
+    let short = |letter: char| {
+        move |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
+    };
+    let any = |options: &[&str]| texts().any(|text| options.iter().any(|it| text.starts_with(it)));
     match name {
-        Some(
-            "chmod" | "chown" | "cp" | "dd" | "install" | "ln" | "mv" | "patch" | "rm" | "rsync"
-            | "shred" | "tee" | "touch" | "truncate" | "unlink",
-        ) => true,
-        Some("sed" | "perl") => words.iter().any(|word| {
-            word.text.starts_with("--in-place")
-                || (word.text.starts_with('-')
-                    && !word.text.starts_with("--")
-                    && word.text.contains('i'))
-        }),
-        Some(_) | None => false,
+        "7z" | "chattr" | "chgrp" | "chmod" | "chown" | "cp" | "cpio" | "csplit" | "dd" | "ed"
+        | "ex" | "gunzip" | "gzip" | "install" | "link" | "ln" | "mkdir" | "mkfifo" | "mknod"
+        | "mv" | "patch" | "rename" | "rm" | "rmdir" | "rsync" | "scp" | "setfacl" | "setfattr"
+        | "shred" | "split" | "sponge" | "tee" | "touch" | "truncate" | "unlink" | "unzip"
+        | "vi" | "vim" | "wget" => true,
+        "sed" | "perl" | "ruby" => texts().any(short('i')) || any(&["--in-place"]),
+        "awk" | "gawk" => texts().any(short('i')),
+        "curl" => texts().any(short('o')) || texts().any(short('O')) || any(&["--output", "--rem"]),
+        "sort" => texts().any(short('o')) || any(&["--o"]),
+        "find" => any(&["-delete", "-exec", "-ok", "-fprint", "-fls"]),
+        "bsdtar" | "tar" => {
+            let letters = texts().next().filter(|text| !text.starts_with('-'));
+            letters.is_some_and(|text| text.contains('x'))
+                || texts().any(short('x'))
+                || any(&["--ex", "--get"])
+        }
+        _ => false,
     }
 }
 
@@ -345,23 +368,89 @@ impl Judge<'_> {
         self.flat.iter().any(|one| one.redirects.iter().any(is_unknown))
     }
 
+    /// Whether links are made in the same command, through which later parts of it may go: where
+    /// they lead is not there to be looked at yet.
+    fn links(&self) -> bool {
+        let mut all = self.run.analysis.commands.iter().flat_map(SimpleCommand::flatten);
+        all.any(|one| runs(one, "ln") || runs(one, "link"))
+    }
+
+    /// Whether it names slug's memory, which lies beside its settings, where links are made.
+    fn leads_to_own_powers(&self) -> bool {
+        let mut named = self.files.iter().flat_map(CommandFiles::named);
+        named.any(|it| self.grounds.workspace.is_in_slug_home(&it.path)) && self.links()
+    }
+
+    /// Whether it makes a link to the home folder or one above it, and more is done behind that.
+    fn makes_way_home(&self) -> bool {
+        let mut named = self.files.iter().flat_map(CommandFiles::named);
+        let is_alone = self.run.analysis.commands.len() == 1;
+        !is_alone
+            && self.flat.iter().any(|one| runs(one, "ln"))
+            && named.any(|it| self.grounds.workspace.is_above_home(&it.path))
+    }
+
     /// What it may change of what is always asked, if anything.
     fn changes_protected(&self) -> Option<Protected> {
         let arguments = || self.files.iter().flat_map(CommandFiles::named);
         let names = |kind| arguments().any(|argument| argument.path.protected == Some(kind));
+        let grounds = self.grounds;
         let own = |one: &&SimpleCommand| {
             runs_slug(&one.words)
-                || one.words.iter().any(|word| self.grounds.spells_own_powers(&word.text))
+                || one.words.iter().any(|word| grounds.spells_own_powers(&word.text))
         };
-        if names(Protected::OwnPowers) || self.flat.iter().any(own) {
+        // A folder can be reached through the processes in it.
+        let by_process = || {
+            arguments().any(|it| {
+                it.path.protected == Some(Protected::System)
+                    && grounds.spells_own_powers(&it.path.path.to_string_lossy())
+            })
+        };
+        if names(Protected::OwnPowers)
+            || by_process()
+            || self.flat.iter().any(own)
+            || self.leads_to_own_powers()
+        {
             return Some(Protected::OwnPowers);
+        }
+        let configures =
+            |one: &&SimpleCommand| runs(one, "git") && launchers::configures_git(&one.words[1..]);
+        if self.flat.iter().any(configures) {
+            return Some(Protected::Git);
+        }
+        if self.makes_way_home() {
+            return Some(Protected::StartUp);
         }
         let writes =
             self.writes_somewhere() || self.flat.iter().any(|one| writes_arguments(&one.words));
-        [Protected::Git, Protected::StartUp, Protected::Tooling]
-            .into_iter()
-            .find(|kind| writes && names(*kind))
+        let named = [Protected::Git, Protected::StartUp, Protected::Tooling];
+        let named = named.into_iter().find(|kind| writes && names(*kind));
+        let in_scripts = || {
+            let mut scripts =
+                self.flat.iter().filter_map(|one| wrappers::script_in_arguments(&one.words));
+            scripts.find_map(|text| grounds.spells_protected(&text))
+        };
+        let into_system = || {
+            let system = |it: &Argument| {
+                it.path.protected == Some(Protected::System) && !is_harmless_device(&it.path.path)
+            };
+            (writes && arguments().any(system)).then_some(Protected::System)
+        };
+        named.or_else(in_scripts).or_else(into_system)
     }
+}
+
+/// Whether it is one that programs read from and write to all the time.
+fn is_harmless_device(path: &Path) -> bool {
+    let names = [
+        "null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "fd",
+        "shm",
+    ];
+    path.strip_prefix("/dev").is_ok_and(|name| names.iter().any(|it| name.starts_with(it)))
+}
+
+fn runs(command: &SimpleCommand, program: &str) -> bool {
+    command.words.first().and_then(Word::known).is_some_and(|name| base_name(name) == program)
 }
 
 /// The rule that a "never" would save: the command with any arguments, its subcommand named; of a

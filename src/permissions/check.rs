@@ -10,7 +10,7 @@ use crate::domain::{Mode, Outcome, Part, RuleKind, RuleSource};
 use super::approved::Decision;
 use super::bash;
 use super::globs::{Beginning, Ways};
-use super::paths::{FILES, FOLDERS, Protected, ResolvedPath, Workspace, Zone};
+use super::paths::{FILES, FOLDERS, Protected, ResolvedPath, START_UP_FILES, Workspace, Zone};
 use super::pattern::path_rule;
 use super::query::{Query, ResolvedAccess};
 use super::rules::{Effect, RuleSet};
@@ -228,6 +228,30 @@ impl Grounds<'_> {
             .match_indices(".slug/")
             .any(|(at, found)| !text[at + found.len()..].starts_with("memory/"));
         settings || text.contains(".mcp.json")
+    }
+
+    /// The places that take orders of which a script that is no shell's has the name in it.
+    pub(super) fn spells_protected(&self, text: &str) -> Option<Protected> {
+        if self.spells_own_powers(text) {
+            return Some(Protected::OwnPowers);
+        }
+        let text = text.to_ascii_lowercase();
+        let goes_on = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let is_said = |name: &str, is_folder: bool| {
+            text.match_indices(name).any(|(at, _)| {
+                let after = &text[at + name.len()..];
+                let ends =
+                    if is_folder { after.starts_with('/') } else { !after.starts_with(goes_on) };
+                ends && !text[..at].ends_with(goes_on)
+            })
+        };
+        let folders = FOLDERS.iter().map(|(name, kind)| (*name, *kind, true));
+        let files = FILES.iter().map(|(name, kind)| (*name, *kind, false));
+        let at_home = START_UP_FILES.iter().map(|name| (*name, Protected::StartUp, false));
+        let all = folders.chain(files).chain(at_home).chain([(".ssh", Protected::StartUp, true)]);
+        let found = all.filter(|(_, kind, _)| *kind != Protected::OwnPowers);
+        let mut found = found.filter(|(name, _, is_folder)| is_said(name, *is_folder));
+        found.next().map(|(_, kind, _)| kind)
     }
 
     /// The same of a text that did not parse, in which patterns may stand for it, too.

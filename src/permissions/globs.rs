@@ -4,11 +4,12 @@
 //! For these names the file system is not asked: what is there when the command runs may have come
 //! with it. As in bash, the dot at the beginning of a name has to be spelled, unless the command
 //! switches that off; and so has the first letter of any other name here, or every `*` would mean
-//! all of them. What there is besides is listed, for it may be a link, or denied by its name.
+//! all of them. Behind such a letter an expansion may be anything: `.s$x`. What there is besides is listed, for it may be a link, or denied by its name.
 
 use std::path::{Path, PathBuf};
 
 use super::paths::{FILES, FILES_BELOW, FOLDERS, START_UP_FILES, START_UP_FOLDERS};
+use super::values::closed;
 
 /// As many ways to read a word are looked at; one with more may name anything.
 const MOST: usize = 64;
@@ -58,7 +59,7 @@ pub(super) struct Places<'a> {
 impl Ways {
     /// Reads a word; one without pattern and braces has no ways here.
     pub(super) fn read(source: &str, beginning: Beginning) -> Self {
-        if !source.contains(['*', '?', '[', '{', '(']) {
+        if !source.contains(['*', '?', '[', '{', '(', '$', '`']) {
             return Self { ways: Vec::new(), beginning, is_crowded: false };
         }
         let chars = source.chars().collect();
@@ -87,8 +88,11 @@ impl Ways {
     pub(super) fn may_run(&self, name: &str) -> bool {
         self.ways.iter().any(|way| {
             let last = way.rsplit(|token| *token == Token::Char('/')).next().unwrap_or_default();
+            // That the name of a program goes on with an expansion says too little.
+            let is_said = |token: &&Token| !matches!(token, Token::Expansion(_));
+            let last: Vec<Token> = last.iter().filter(is_said).cloned().collect();
             let says_something = last.iter().any(|token| matches!(token, Token::Char(_)));
-            says_something && fits(last, name, Beginning::Open)
+            says_something && fits(&last, name, Beginning::Open)
         })
     }
 
@@ -160,7 +164,7 @@ enum Token {
     Many,
     /// What is left of a name, whatever it says: a bracket in it is closed behind braces.
     Rest,
-    /// `$…`: in a name, nothing.
+    /// `$…`: where a name begins, nothing; behind that, anything.
     Expansion(String),
 }
 
@@ -226,6 +230,10 @@ impl Reader {
             return parts;
         }
         let inside: String = self.chars[from + 1..self.at - 1].iter().collect();
+        if inside.is_empty() {
+            // What is run may put something there, as `find -exec` and xargs do.
+            return vec![vec![Token::Expansion("{}".into())]];
+        }
         if inside.contains("..") {
             return vec![vec![Token::Many]];
         }
@@ -264,11 +272,8 @@ impl Reader {
             '\'' => self.until('\'').chars().map(Token::Char).collect(),
             '"' => {
                 let inside = self.in_double_quotes();
-                let plain = !inside.contains(['$', '`', '\\']);
-                match plain {
-                    true => inside.chars().map(Token::Char).collect(),
-                    false => vec![Token::Expansion(inside)],
-                }
+                let chars = inside.chars().collect();
+                Self { chars, at: 0, steps: 0, is_crowded: false }.quoted()
             }
             '?' | '*' | '+' | '@' | '!' if next == Some('(') => {
                 self.until(')');
@@ -310,10 +315,37 @@ impl Reader {
         self.chars[from..end].iter().collect()
     }
 
+    /// What stands in double quotes: no patterns, but expansions.
+    fn quoted(mut self) -> Vec<Token> {
+        let mut tokens = Vec::new();
+        while let Some(c) = self.chars.get(self.at).copied() {
+            self.at += 1;
+            let next = self.chars.get(self.at).copied();
+            tokens.push(match (c, next) {
+                ('\\', Some(escaped @ ('$' | '`' | '"' | '\\'))) => {
+                    self.at += 1;
+                    Token::Char(escaped)
+                }
+                ('$', _) => Token::Expansion(self.expansion(next)),
+                ('`', _) => Token::Expansion(format!("`{}`", self.until('`'))),
+                (_, _) => Token::Char(c),
+            });
+        }
+        tokens
+    }
+
+    /// What is closed behind the place where it is opened.
+    fn closed(&mut self, open: char, close: char) -> String {
+        let rest: String = self.chars[self.at..].iter().collect();
+        let inside = &rest[..closed(&rest, open, close)];
+        self.at += inside.chars().count();
+        format!("${inside}")
+    }
+
     fn expansion(&mut self, next: Option<char>) -> String {
         match next {
-            Some('{') => format!("${}}}", self.until('}')),
-            Some('(') => format!("${})", self.until(')')),
+            Some('{') => self.closed('{', '}'),
+            Some('(') => self.closed('(', ')'),
             _ => {
                 let rest = &self.chars[self.at..];
                 let is_name = |c: &&char| c.is_ascii_alphanumeric() || **c == '_';
@@ -359,8 +391,9 @@ fn names() -> impl Iterator<Item = &'static str> {
 }
 
 fn fits(component: &[Token], name: &str, beginning: Beginning) -> bool {
-    let rest: Vec<&Token> =
-        component.iter().filter(|token| !matches!(token, Token::Expansion(_))).collect();
+    let begins_open = matches!(component.first(), Some(Token::Expansion(_)));
+    let is_text = |token: &&Token| !(begins_open && matches!(token, Token::Expansion(_)));
+    let rest: Vec<&Token> = component.iter().filter(is_text).collect();
     let is_spelled = || {
         let first = name.chars().next();
         matches!(rest.first(), Some(Token::Char(c)) if Some(c.to_ascii_lowercase()) == first)
@@ -368,20 +401,31 @@ fn fits(component: &[Token], name: &str, beginning: Beginning) -> bool {
     (beginning == Beginning::Open || is_spelled()) && fits_from(&rest, name)
 }
 
+/// Step by step over all places that a name may have come to, for no pattern may take long.
 fn fits_from(tokens: &[&Token], name: &str) -> bool {
-    let Some((token, rest)) = tokens.split_first() else { return name.is_empty() };
-    let mut chars = name.chars();
-    match token {
-        Token::Rest => true,
-        Token::Many => {
-            (0..=name.len()).any(|at| name.get(at..).is_some_and(|left| fits_from(rest, left)))
+    let chars: Vec<char> = name.chars().collect();
+    let mut reached = vec![false; chars.len() + 1];
+    reached[0] = true;
+    for token in tokens {
+        match token {
+            Token::Rest => return reached.contains(&true),
+            Token::Many | Token::Expansion(_) => {
+                let first = reached.iter().position(|it| *it).unwrap_or(reached.len());
+                reached[first..].fill(true);
+            }
+            Token::One | Token::Char(_) => {
+                let fits = |c: char| match token {
+                    Token::Char(wanted) => c == wanted.to_ascii_lowercase(),
+                    Token::One | Token::Many | Token::Rest | Token::Expansion(_) => true,
+                };
+                for at in (0..chars.len()).rev() {
+                    reached[at + 1] = reached[at] && fits(chars[at]);
+                }
+                reached[0] = false;
+            }
         }
-        Token::One => chars.next().is_some() && fits_from(rest, chars.as_str()),
-        Token::Char(c) => {
-            chars.next() == Some(c.to_ascii_lowercase()) && fits_from(rest, chars.as_str())
-        }
-        Token::Expansion(_) => fits_from(rest, name),
     }
+    reached.last() == Some(&true)
 }
 
 fn shown(component: &[Token]) -> String {
@@ -433,6 +477,11 @@ mod tests {
             (".sl[u{x,]}g", ".slug"),
             ("{[a],.slug}/x", ".slug/x"),
             ("{a,{b,{c,{d,{e,{f,{g,{.slug,h}}}}}}}}/x", ".slug"),
+            (".s$x/y", ".slug/y"),
+            ("\".sl$x/y\"", ".slug/y"),
+            (".sl$(echo $(echo ug))/y", ".slug/y"),
+            (".sl\"`echo ug`\"", ".slug"),
+            ("\"$d\"/.$x", "$d/.slug"),
         ] {
             let meant = meant(source, Beginning::Spelled);
             assert!(meant.iter().any(|it| it == one_of_them), "{source}: {meant:?}");
@@ -442,8 +491,25 @@ mod tests {
     #[test]
     fn what_fits_no_such_name_means_nothing() {
         for source in [
-            "*", "*.json", "src/*.rs", "?slug", "[.]slug", ".slugs*", "a{b,c}", "{a,b", "{}",
-            "x{1..9}", "$X", "'.slu?'", "[", "",
+            "*",
+            "*.json",
+            "src/*.rs",
+            "?slug",
+            "[.]slug",
+            ".slugs*",
+            "a{b,c}",
+            "{a,b",
+            "{}",
+            "x{1..9}",
+            "$X",
+            "'.slu?'",
+            "[",
+            "",
+            "$a$b",
+            "\"$a.$b\"",
+            "${f%.*}.$x",
+            "a.$b",
+            ".sx$a",
         ] {
             assert_eq!(meant(source, Beginning::Spelled), Vec::<String>::new(), "{source}");
         }
@@ -453,6 +519,16 @@ mod tests {
         assert!(!meant(&"{a,b}".repeat(9), Beginning::Spelled).is_empty());
         let message = "\"$(cat <<'E'\nsay \"a\" to .s* and {b,c}\nE\n)\"";
         assert!(meant(message, Beginning::Spelled).is_empty());
+    }
+
+    #[test]
+    fn s22_hostile_patterns_take_no_time() {
+        let long = "a".repeat(250);
+        for source in [format!(".{}q", "*".repeat(200)), format!("{}q", "*?".repeat(100))] {
+            let ways = Ways::read(&source, Beginning::Open);
+            assert!(!ways.may_run(&long) && !ways.may_run(".slug"), "{source}");
+        }
+        assert!(Ways::read("*a?a*", Beginning::Open).may_run(&long));
     }
 
     #[test]

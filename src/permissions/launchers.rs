@@ -10,15 +10,33 @@ use super::wrappers::{Runs, base_name};
 /// Keys of git's configuration that name no program; those below a section end in a dot.
 const HARMLESS_KEYS: &[&str] = &[
     "advice.",
+    "branch.",
     "color.",
     "column.",
     "commit.gpgsign",
     "core.autocrlf",
+    "core.eol",
+    "core.filemode",
+    "core.ignorecase",
     "core.quotepath",
+    "diff.algorithm",
+    "diff.colormoved",
+    "fetch.prune",
+    "http.postbuffer",
     "init.defaultbranch",
     "log.",
+    "merge.conflictstyle",
+    "pull.ff",
+    "pull.rebase",
+    "push.autosetupremote",
+    "push.default",
+    "push.followtags",
+    "rebase.autosquash",
+    "rebase.autostash",
+    "rerere.enabled",
     "user.email",
     "user.name",
+    "user.signingkey",
 ];
 
 /// Runners, and the words after which the command stands; without any it stands at once.
@@ -89,6 +107,40 @@ pub fn sets_what_git_runs(arguments: &[Word]) -> bool {
         word.text.starts_with("--exec-path=") || word.text.starts_with("--config-env")
     };
     arguments.iter().any(names_place) || set_values(arguments).any(|(key, _)| !is_harmless(key))
+}
+
+/// Whether git's arguments change its configuration for good, other than in what names no program.
+pub fn configures_git(arguments: &[Word]) -> bool {
+    let first = arguments.iter().find(|word| !word.text.starts_with('-'));
+    if first.is_some_and(|word| matches!(word.text.as_str(), "clone" | "init")) {
+        // Hooks come with it.
+        return arguments.iter().any(|word| word.text.starts_with("--template"));
+    }
+    let Some(at) = arguments.iter().position(|word| word.text == "config") else { return false };
+    let (options, rest): (Vec<&Word>, Vec<&Word>) =
+        arguments[at + 1..].iter().partition(|word| word.text.starts_with('-'));
+    let reads = options.iter().any(|word| {
+        let text = word.text.as_str();
+        text.starts_with("--get") || matches!(text, "-l" | "--list" | "--show-origin")
+    });
+    let verbs = ["get", "list", "set", "unset", "edit", "rename-section", "remove-section"];
+    let verb = rest.first().map(|word| word.text.as_str()).filter(|text| verbs.contains(text));
+    let from = usize::from(verb.is_some());
+    let removes = |word: &&Word| word.text.starts_with("--unset") || word.text == "-e";
+    let changes = match verb {
+        Some("get" | "list") => false,
+        Some(_) => true,
+        None => rest.len() > 1 || options.iter().any(removes) || is_edited(&options),
+    };
+    // The value of an option, such as a file's name, may stand before the key.
+    let key = rest[from..].iter().find(|word| word.text.contains('.'));
+    let in_file = options.iter().any(|word| matches!(word.text.as_str(), "-f" | "--file"));
+    changes && !reads && (in_file || !key.is_some_and(|key| is_harmless(&key.text)))
+}
+
+fn is_edited(options: &[&Word]) -> bool {
+    let texts = ["--edit", "--rename-section", "--remove-section"];
+    options.iter().any(|word| texts.contains(&word.text.as_str()))
 }
 
 /// What `fd --exec` runs.

@@ -25,6 +25,7 @@ mod rules;
 pub mod sandbox;
 pub mod shell;
 pub mod store;
+mod values;
 mod words;
 mod wrappers;
 

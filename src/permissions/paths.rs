@@ -142,6 +142,17 @@ impl Workspace {
         &self.slug_home
     }
 
+    /// Whether a path is in slug's own folder.
+    pub(super) fn is_in_slug_home(&self, path: &ResolvedPath) -> bool {
+        let mut homes = self.all_slug_homes.iter();
+        homes.any(|home| path.path.starts_with(home) || path.real.starts_with(home))
+    }
+
+    /// Whether it is the home folder or one above that.
+    pub(super) fn is_above_home(&self, path: &ResolvedPath) -> bool {
+        self.all_homes.iter().any(|home| home.starts_with(&path.real))
+    }
+
     /// Where a path really is; itself where its links go in a circle.
     pub fn real(&self, path: &Path) -> PathBuf {
         Seen::default().real(path).map_or_else(|| path.to_owned(), |(real, _)| real)

@@ -13,6 +13,7 @@ use super::paths::{ResolvedPath, Seen, Workspace, Zone};
 use super::pattern::MAX_DEPTH;
 use super::readonly;
 use super::shell::{self, Analysis, Direction, Kind, SimpleCommand, Word};
+use super::values::{self, Carried};
 use super::wrappers::base_name;
 
 /// More paths than this are not looked up on the disk: they are compared as they are written.
@@ -317,7 +318,7 @@ struct Lookup<'a> {
     workspace: &'a Workspace,
     places: Places<'a>,
     /// What a word that is not known may be.
-    carried: &'a [String],
+    carried: &'a [Carried],
     beginning: Beginning,
     seen: &'a mut Seen,
     left: usize,
@@ -397,9 +398,21 @@ impl Lookup<'_> {
         if word.known().is_some() || !word.text.contains('$') {
             return;
         }
-        for text in self.carried {
-            for candidate in path_candidates(text) {
+        for Carried { word, .. } in self.carried {
+            for candidate in path_candidates(&word.text) {
                 self.argument(Path::new(candidate), candidate, files);
+            }
+        }
+        let (texts, is_crowded) = values::texts(&word.text, self.carried);
+        self.crowded |= is_crowded;
+        for text in texts {
+            match has_expansion(&text) {
+                true => self.unclear(&Word::dynamic(text), files),
+                false => {
+                    for candidate in path_candidates(&text) {
+                        self.argument(Path::new(candidate), candidate, files);
+                    }
+                }
             }
         }
     }

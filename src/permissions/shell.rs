@@ -18,6 +18,7 @@ use brush_parser::ast::{
 use brush_parser::{ParserOptions, Token, TokenizerOptions};
 
 use super::launchers;
+use super::values::{self, ARGUMENTS, Carried};
 use super::words::{
     RoughCommand, is_unreadable, quote, rough_commands, show, substitutions, without_variables,
 };
@@ -36,8 +37,12 @@ const MAX_PARENTHESES: usize = 10;
 const MAX_TWICE: usize = 8;
 /// How deep scripts inside scripts are followed.
 const MAX_DEPTH: usize = 8;
+/// As many here-documents without an end are given one.
+const MAX_ENDS: usize = 8;
 /// As many values of variables are taken for a command's name.
 const MAX_CARRIED: usize = 64;
+/// With more values than this it is not followed what is appended to them.
+const MAX_APPENDED: usize = 1024;
 /// Beyond this many openers the parser gets a thread with a stack of its own.
 const SHALLOW: usize = 6;
 const DEEP_STACK: usize = 64 * 1024 * 1024;
@@ -52,7 +57,9 @@ pub struct Analysis {
     /// Where something did not parse: words from each place where a command may begin.
     pub rough: Vec<RoughCommand>,
     /// What variables may hold: where a word is not known, it may be any of these.
-    pub carried: Vec<String>,
+    pub carried: Vec<Carried>,
+    /// Texts that some program is given to run and that are no shell's.
+    pub foreign: Vec<String>,
 }
 
 /// How much can be said of a command.
@@ -148,13 +155,38 @@ fn analyse_at(command: &str, depth: usize) -> Analysis {
             walker.program(&program);
             walker.finish()
         }
-        Err(why) => Analysis {
-            kind: Kind::NotAnalysable { why },
-            commands: Vec::new(),
-            rough: rough_commands(command),
-            carried: Vec::new(),
-        },
+        Err(why) => {
+            let kind = Kind::NotAnalysable { why };
+            let mut rough = rough_commands(command);
+            // Who writes so much is not helped, and it would take long.
+            if command.len() <= MAX_BYTES {
+                rough.extend(rough_commands(&without_variables(command)));
+            }
+            let Some(program) = ended(command).and_then(|text| parse(&text).ok()) else {
+                let (carried, foreign) = (Vec::new(), Vec::new());
+                return Analysis { kind, commands: Vec::new(), rough, carried, foreign };
+            };
+            let mut walker = Walker { depth, rough, ..Walker::default() };
+            walker.program(&program);
+            Analysis { kind, ..walker.finish() }
+        }
     }
+}
+
+/// The command with an end for each here-document that has none: bash runs it all the same.
+fn ended(command: &str) -> Option<String> {
+    let mut text = command.to_owned();
+    let mut rest = command;
+    for _ in 0..MAX_ENDS {
+        let Some((_, behind)) = rest.split_once("<<") else { break };
+        rest = behind.trim_start_matches(['-', ' ', '\t', '\'', '"', '\\']);
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let name = &rest[..end.unwrap_or(rest.len())];
+        if !name.is_empty() && !behind.starts_with('<') {
+            text.push_str(&format!("\n{name}"));
+        }
+    }
+    (text.len() > command.len()).then(|| text + "\n")
 }
 
 fn show_word(word: &Word) -> String {
@@ -262,7 +294,11 @@ struct Walker {
     /// The texts of here-documents and here-strings.
     fed: Vec<String>,
     /// What variables may hold.
-    carried: Vec<String>,
+    carried: Vec<Carried>,
+    /// Texts that are no shell's.
+    foreign: Vec<String>,
+    /// Whether functions are defined, which have arguments of their own.
+    has_functions: bool,
 }
 
 impl Walker {
@@ -274,26 +310,67 @@ impl Walker {
             None if self.commands.is_empty() => Kind::NotStatic { why: "it is empty".into() },
             None => Kind::Static { canonical: self.canonical },
         };
-        Analysis { kind, commands: self.commands, rough: self.rough, carried: self.carried }
+        Analysis {
+            kind,
+            commands: self.commands,
+            rough: self.rough,
+            carried: self.carried,
+            foreign: self.foreign,
+        }
     }
 
-    /// Where a shell reads its script from somewhere, what this text feeds or prints may be it.
+    /// Where a shell reads its script from somewhere, what this text feeds or prints may be it; and
+    /// so it is with a file that this text writes first.
     fn read_what_is_fed(&mut self) {
         let all = || self.commands.iter().flat_map(SimpleCommand::flatten);
-        if !all().any(|command| wrappers::reads_script(&command.words)) {
-            return;
-        }
-        let mut found: Vec<RoughCommand> =
-            self.fed.iter().flat_map(|text| rough_commands(text)).collect();
-        for command in all() {
-            let name = command.words.first().and_then(Word::known).map(wrappers::base_name);
-            if matches!(name, Some("echo" | "printf")) {
-                found.extend(rough_words(&command.words));
-            }
-            let values = command.assignments.iter();
+        let written: Vec<String> = all().flat_map(written).collect();
+        let runs = |reads: fn(&[Word]) -> bool| {
+            all().any(|command| reads(&command.words) || runs_one_of(&command.words, &written))
+        };
+        let (by_shell, by_other) =
+            (runs(wrappers::reads_script), runs(wrappers::reads_foreign_script));
+        let printed: Vec<&SimpleCommand> = all()
+            .filter(|command| {
+                let name = command.words.first().and_then(Word::known).map(wrappers::base_name);
+                matches!(name, Some("echo" | "printf"))
+            })
+            .collect();
+        let texts: Vec<String> = printed
+            .iter()
+            .map(|command| {
+                let texts: Vec<&str> =
+                    command.words[1..].iter().map(|word| word.text.as_str()).collect();
+                texts.join(" ")
+            })
+            .chain(self.fed.iter().cloned())
+            .collect();
+        let mut found = Vec::new();
+        if by_shell {
+            found.extend(self.fed.iter().flat_map(|text| rough_commands(text)));
+            found.extend(printed.iter().flat_map(|command| rough_words(&command.words)));
+            let values = all().flat_map(|command| &command.assignments);
             found.extend(values.flat_map(|(_, value)| rough_commands(&value.text)));
         }
         self.rough.extend(found);
+        if by_shell {
+            for text in &texts {
+                self.script(text);
+            }
+        }
+        if by_other {
+            self.foreign.extend(texts);
+        }
+    }
+
+    /// What functions and scripts in arguments are given, and what builtins and wrappers set.
+    fn carry_arguments(&mut self, words: &[Word]) {
+        let Some((name, arguments)) = words.split_first() else { return };
+        self.carried.extend(arguments.iter().filter_map(values::assigned));
+        let name = name.known().map(wrappers::base_name);
+        if self.has_functions || name.is_some_and(|it| it == "set" || wrappers::is_shell(it)) {
+            let one = |word: &Word| Carried { name: Some(ARGUMENTS.into()), word: word.clone() };
+            self.carried.extend(arguments.iter().map(one));
+        }
     }
 
     /// Where a variable names the command, that may be what a variable holds.
@@ -304,17 +381,24 @@ impl Walker {
             if name.known().is_some() {
                 continue;
             }
-            for text in self.carried.iter().take(MAX_CARRIED) {
-                let words = std::iter::once(Word::literal(text)).chain(arguments.iter().cloned());
-                found.push(RoughCommand::at_once(words.collect()));
+            let held = self.carried.iter().map(|it| it.word.text.clone()).take(MAX_CARRIED);
+            let (put_together, _) = values::texts(&name.text, &self.carried);
+            for text in held.chain(put_together.into_iter().take(MAX_CARRIED)) {
+                let words = text.split_whitespace().map(Word::literal);
+                let words = words.chain(arguments.iter().cloned()).collect();
+                found.push(RoughCommand::at_once(words));
             }
         }
         self.rough.extend(found);
     }
 
     fn carry(&mut self, source: &str) {
-        let words = source.split_whitespace().map(|word| Word::read(word).text);
-        self.carried.extend(words);
+        self.carry_for(None, source);
+    }
+
+    fn carry_for(&mut self, name: Option<&str>, source: &str) {
+        let one = |word| Carried { name: name.map(str::to_owned), word: Word::read(word) };
+        self.carried.extend(source.split_whitespace().map(one));
     }
 
     /// The first thing that makes it not static is the one that is told.
@@ -380,6 +464,7 @@ impl Walker {
                 self.redirects_of_compound(redirects.as_ref());
             }
             Command::Function(function) => {
+                self.has_functions = true;
                 self.not_static("it defines a function");
                 self.word(&function.fname.value);
                 self.compound(&function.body.0);
@@ -408,7 +493,7 @@ impl Walker {
             CompoundCommand::ForClause(clause) => {
                 for value in clause.values.iter().flatten() {
                     let word = self.word(&value.value);
-                    self.carried.push(word.text);
+                    self.carried.push(Carried { name: Some(clause.variable_name.clone()), word });
                 }
                 self.list(&clause.body.list);
             }
@@ -517,16 +602,32 @@ impl Walker {
                 if !assignment.append =>
             {
                 let word = self.word(value);
-                self.carried.push(word.text.clone());
+                self.carried.push(Carried { name: Some(name.clone()), word: word.clone() });
                 (name.clone(), word)
             }
             (ast::AssignmentName::VariableName(name), _)
             | (ast::AssignmentName::ArrayElementName(name, _), _) => {
                 self.not_static("it changes an array or appends to a variable");
                 self.nested_in(source);
-                self.carry(value.trim_matches(['(', ')']));
+                self.carry_for(Some(name), value.trim_matches(['(', ')']));
+                if assignment.append {
+                    self.append(name, value);
+                }
                 (name.clone(), Word::dynamic(value))
             }
+        }
+    }
+
+    /// What a variable may hold with more behind it.
+    fn append(&mut self, name: &str, value: &str) {
+        let longer = |it: &Carried| Carried {
+            name: it.name.clone(),
+            word: Word::read(&format!("{}{value}", quoted_again(&it.word))),
+        };
+        let of_it = self.carried.iter().filter(|it| it.name.as_deref() == Some(name));
+        let all: Vec<Carried> = of_it.take(MAX_CARRIED).map(longer).collect();
+        if self.carried.len() < MAX_APPENDED {
+            self.carried.extend(all);
         }
     }
 
@@ -567,6 +668,7 @@ impl Walker {
         self.commands.extend(nested.commands);
         self.rough.extend(nested.rough);
         self.carried.extend(nested.carried);
+        self.foreign.extend(nested.foreign);
     }
 
     fn process_substitution(&mut self, script: &ast::SubshellCommand) {
@@ -671,6 +773,7 @@ impl Walker {
 
     /// Looks into what a wrapper runs. That it is a wrapper does not make the command less static.
     fn follow(&mut self, command: &mut SimpleCommand) {
+        self.carry_arguments(&command.words);
         if let Some(name) = command.words.first().filter(|name| name.known().is_none()) {
             // It may come to nothing, and then the next word is the command; or be several words.
             self.rough.extend(rough_commands(&without_variables(&name.text)));
@@ -692,7 +795,8 @@ impl Walker {
         command.inner = match wrappers::runs(&command.words) {
             Runs::Nothing => Inner::Nothing,
             Runs::Commands(commands) => {
-                let mut inner = Self { depth: self.depth + 1, ..Self::default() };
+                let has_functions = self.has_functions;
+                let mut inner = Self { depth: self.depth + 1, has_functions, ..Self::default() };
                 let commands = commands.into_iter().map(|words| {
                     let mut command = SimpleCommand { words, ..SimpleCommand::default() };
                     inner.follow(&mut command);
@@ -701,12 +805,14 @@ impl Walker {
                 let commands = commands.collect();
                 self.rough.extend(inner.rough);
                 self.carried.extend(inner.carried);
+                self.foreign.extend(inner.foreign);
                 Inner::Known(commands)
             }
             Runs::Script(script) => {
                 let nested = analyse_at(&script, self.depth + 1);
                 self.rough.extend(nested.rough);
                 self.carried.extend(nested.carried);
+                self.foreign.extend(nested.foreign);
                 match nested.kind {
                     Kind::Static { .. } => Inner::Known(nested.commands),
                     Kind::NotStatic { .. } | Kind::NotAnalysable { .. } => {
@@ -722,6 +828,35 @@ impl Walker {
     }
 }
 
+/// The word as a source that says the same.
+fn quoted_again(word: &Word) -> String {
+    word.known().map_or_else(|| word.text.clone(), quote)
+}
+
+/// The names of the files that a command writes.
+fn written(command: &SimpleCommand) -> Vec<String> {
+    let writes = |it: &&Redirect| it.direction == Direction::Write;
+    let targets = command.redirects.iter().filter(writes).map(|it| &it.target);
+    let name = command.words.first().and_then(Word::known).map(wrappers::base_name);
+    let copies = command.words.iter().skip(1).filter(|_| matches!(name, Some("tee" | "cp" | "mv")));
+    let known = targets.chain(copies).filter_map(Word::known);
+    known.map(|path| wrappers::base_name(path).to_owned()).collect()
+}
+
+/// Whether a command runs a file of one of these names.
+fn runs_one_of(words: &[Word], names: &[String]) -> bool {
+    let Some((name, arguments)) = words.split_first() else { return false };
+    let is_one = |word: &Word| {
+        let name = word.known().map(wrappers::base_name);
+        name.is_some_and(|name| names.iter().any(|it| it == name))
+    };
+    let runs_files = name
+        .known()
+        .map(wrappers::base_name)
+        .is_some_and(|name| wrappers::runs_files(name) || matches!(name, "." | "source"));
+    is_one(name) || (runs_files && arguments.iter().any(is_one))
+}
+
 /// Every word after the first may be the command, or a script.
 fn rough_words(words: &[Word]) -> Vec<RoughCommand> {
     let scripts = words.iter().skip(1).flat_map(|word| {
@@ -729,7 +864,10 @@ fn rough_words(words: &[Word]) -> Vec<RoughCommand> {
         let value = text.split_once('=').map(|(_, value)| value);
         // `-S'rm x'`.
         let glued = text.strip_prefix('-').and_then(|option| option.get(1..));
-        [Some(text), value, glued].into_iter().flatten().flat_map(rough_commands)
+        let spelled = (!word.is_literal()).then(|| without_variables(text));
+        let spelled: Vec<RoughCommand> = spelled.iter().flat_map(|it| rough_commands(it)).collect();
+        let parts = [Some(text), value, glued].into_iter().flatten();
+        parts.flat_map(rough_commands).chain(spelled).collect::<Vec<_>>()
     });
     std::iter::once(RoughCommand::anywhere_in(words)).chain(scripts).collect()
 }

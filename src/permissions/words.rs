@@ -143,8 +143,13 @@ pub fn without_variables(source: &str) -> String {
             '$' => {
                 text.push(' ');
                 let name = rest.strip_prefix('{').unwrap_or(rest);
-                let after =
-                    name.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+                let after = match name.strip_prefix(|c: char| c.is_ascii_digit()) {
+                    // `$1rm` is the first argument and `rm`.
+                    Some(after) if name.len() == rest.len() => after,
+                    Some(_) | None => {
+                        name.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_')
+                    }
+                };
                 rest = match (name.len() < rest.len(), after.len() < name.len()) {
                     (true, _) => after.trim_start_matches([':', '-', '=', '+', '?']),
                     (false, true) => after,

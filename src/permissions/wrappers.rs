@@ -334,6 +334,19 @@ pub fn needs_exact_rule(words: &[Word]) -> bool {
         })
 }
 
+/// The text of a script in a command's arguments that may write files, other than a shell's.
+pub fn script_in_arguments(words: &[Word]) -> Option<String> {
+    let name = words.first().and_then(Word::known).map(base_name)?;
+    let joined = || words[1..].iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+    match name {
+        "awk" | "gawk" | "mawk" | "nawk" => Some(joined()).filter(|text| text.contains('>')),
+        _ => {
+            let runs = INTERPRETERS.iter().any(|(known, _)| *known == stem(name));
+            (runs && needs_exact_rule(words)).then(joined)
+        }
+    }
+}
+
 /// Whether the program runs the code of a file that it is given.
 pub fn runs_files(name: &str) -> bool {
     is_shell(name) || INTERPRETERS.iter().any(|(known, _)| *known == stem(name))
@@ -363,8 +376,26 @@ pub fn reads_script(words: &[Word]) -> bool {
     }
 }
 
+/// The same of interpreters other than shells, and of programs that are told which files to change.
+pub fn reads_foreign_script(words: &[Word]) -> bool {
+    let Some(name) = words.first().and_then(Word::known).map(base_name) else { return false };
+    let arguments = &words[1..];
+    let has = |text: &str| arguments.iter().any(|word| word.text == text);
+    match name {
+        "ed" | "ex" | "patch" | "sqlite3" => return true,
+        "git" => return has("apply") || has("am"),
+        "make" | "gmake" => return has("-"),
+        _ => {}
+    }
+    let is_option = |word: &Word| word.text.starts_with('-') && word.text != "-";
+    let from_input =
+        |word: &Word| word.known().is_none_or(|text| text == "-" || text.starts_with("/dev/"));
+    INTERPRETERS.iter().any(|(known, _)| *known == stem(name))
+        && (arguments.iter().all(is_option) || arguments.iter().any(from_input))
+}
+
 /// Whether the command is a shell by its name.
-fn is_shell(name: &str) -> bool {
+pub fn is_shell(name: &str) -> bool {
     SHELLS.contains(&stem(name))
 }
 
@@ -475,10 +506,23 @@ fn wrapped(wrapper: &Wrapper, arguments: &[Word]) -> Runs {
     if command.is_empty() {
         return Runs::Nothing;
     }
+    if let Some(mark) = filled_in(wrapper, &arguments[..at]) {
+        for word in command.iter_mut().filter(|word| word.text.contains(&mark)) {
+            *word = Word::dynamic(word.text.replace(&mark, "${…}"));
+        }
+    }
     if wrapper.name == "xargs" {
         command.push(Word::dynamic("…"));
     }
     Runs::Commands(vec![command])
+}
+
+/// What xargs puts words in the place of.
+fn filled_in(wrapper: &Wrapper, options: &[Word]) -> Option<String> {
+    let at = options.iter().position(|word| word.text.starts_with("-I"))?;
+    let glued = options[at].text[2..].to_owned();
+    let mark = if glued.is_empty() { options.get(at + 1)?.text.clone() } else { glued };
+    (wrapper.name == "xargs" && !mark.is_empty()).then_some(mark)
 }
 
 /// How many words an option takes, itself included; `None` when it is not known.
