@@ -209,6 +209,21 @@ fn s19_a_descriptor_that_may_not_be_open_is_not_static() {
 }
 
 #[test]
+fn s19_what_bash_expands_twice_is_not_static() {
+    // It reads the name of a file behind `>&` again when the quotes are gone.
+    let every = Attack::new(Mode::AllowEdits).allow("Bash(*)").allow("Edit(**)");
+    every.all(
+        Ask,
+        &["ls >&'$(id)'", "ls >&\\$\\(id\\)", "ls 1>&'`id`'", "ls >&'*'", "ls <&'$(id)'"],
+    );
+    every.all(Allow, &["ls >&out", "ls >&src/a.log", "ls &>'$(id)'", "ls >'$(id)'"]);
+    denied("Bash(id)").all(Deny, &["ls >&'$(id)'", "ls 1>&\"'\\`id\\`'\""]);
+    // To these places redirections are refused.
+    let refused = ["d=.slug; ls >&'$d/settings.json'", "ls >&'$HOME/.bashrc'"];
+    Attack::new(Mode::Yolo).all(Deny, &refused);
+}
+
+#[test]
 fn s21_options_in_front_do_not_hide_a_subcommand() {
     denied("Bash(git push *)").all(
         Deny,

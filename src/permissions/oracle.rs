@@ -80,6 +80,31 @@ proptest! {
     }
 
     #[test]
+    fn s27_no_redirection_of_a_static_command_runs_anything(
+        operator in prop::sample::select(vec![
+            ">", ">>", ">|", "<>", "&>", "&>>", ">&", "1>&", "2>&", "2>", "<", "<&", "0<&",
+        ]),
+        word in prop::sample::select(vec![
+            "'$(show run)'", "'`show run`'", "\\$\\(show run\\)", "\"\\$(show run)\"", "'a$(show run)b'",
+            "'${x:-$(show run)}'", "'$((a[$(show run)]))'", "'<(show run)'", "'{fd}$(show run)'", "plain",
+        ]),
+    ) {
+        let command = format!("show x {operator}{word}");
+        if let Kind::Static { canonical } = analyse(&command).kind {
+            let folder = stub();
+            for text in [&command, &canonical] {
+                let calls = argv(text, folder.path());
+                prop_assert!(!calls.contains(&vec!["run".to_owned()]), "{}", text);
+            }
+            let written = std::fs::read_dir(folder.path()).unwrap().filter_map(Result::ok);
+            for entry in written.filter(|entry| entry.file_name() != "show") {
+                let text = std::fs::read_to_string(entry.path()).unwrap();
+                prop_assert!(!text.contains("run\u{2}"), "{}", command);
+            }
+        }
+    }
+
+    #[test]
     fn s27_bash_runs_the_words_that_were_decided(
         pieces in prop::collection::vec(
             prop::sample::select(vec![

@@ -752,6 +752,14 @@ impl Walker {
                     self.copied_from(number);
                     return Some(format!("{fd}{operator}{}", word.text));
                 }
+                let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./+-".contains(c);
+                if !word.text.chars().all(is_plain) {
+                    // bash expands what its quotes gave a second time.
+                    self.not_static("it copies a descriptor that has no number");
+                    self.nested_in(&word.text);
+                    opens(direction, Word::dynamic(word.text), files);
+                    return None;
+                }
                 let text = format!("{fd}{operator}{}", quote(&word.text));
                 opens(direction, word, files);
                 Some(text)
