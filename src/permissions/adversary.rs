@@ -218,9 +218,9 @@ fn s19_what_bash_expands_twice_is_not_static() {
     );
     every.all(Allow, &["ls >&out", "ls >&src/a.log", "ls &>'$(id)'", "ls >'$(id)'"]);
     denied("Bash(id)").all(Deny, &["ls >&'$(id)'", "ls 1>&\"'\\`id\\`'\""]);
-    // To these places redirections are refused.
-    let refused = ["d=.slug; ls >&'$d/settings.json'", "ls >&'$HOME/.bashrc'"];
-    Attack::new(Mode::Yolo).all(Deny, &refused);
+    let yolo = Attack::new(Mode::Yolo);
+    yolo.all(Ask, &["d=.slug; ls >&'$d/settings.json'"]);
+    yolo.all(Deny, &["ls >&'$HOME/.bashrc'"]);
 }
 
 #[test]
