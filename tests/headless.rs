@@ -474,7 +474,7 @@ fn s49_a_rule_of_the_persons_holds_for_what_no_rule_can_see() {
         let desk = Desk::new();
         desk.write("src/.env", "CANARY");
         desk.write_home("settings.json", r#"{"permissions":{"deny":["Read(.env)"]}}"#);
-        let command = "f=.e; cat src/${f}nv; ls src";
+        let command = "cat src/$(echo .eXnv | tr -d X); ls src";
         let Some(told) = in_sandbox(&desk, method, command) else { continue };
         assert!(!told.contains("CANARY") && told.contains("ermission denied"), "{method}: {told}");
     }
