@@ -61,7 +61,16 @@ impl Word {
 
 /// The word as slug writes it into a command that it runs: always in single quotes.
 pub fn quote(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('\'');
+    for (at, part) in text.split('\'').enumerate() {
+        if at > 0 {
+            quoted.push_str(r"'\''");
+        }
+        quoted.push_str(part);
+    }
+    quoted.push('\'');
+    quoted
 }
 
 /// The word as a person would write it, and as rules are written: quoted only where it has to be.
@@ -170,6 +179,9 @@ pub fn without_variables(source: &str) -> String {
 /// Whether a character in a command keeps slug from saying what the command is: it may look like
 /// nothing, like a space, or like another one.
 pub fn is_unreadable(c: char) -> bool {
+    if matches!(c, ' '..='~') {
+        return false;
+    }
     matches!(c,
         '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
         | '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'
