@@ -4,7 +4,8 @@
 //! For these names the file system is not asked: what is there when the command runs may have come
 //! with it. As in bash, the dot at the beginning of a name has to be spelled, unless the command
 //! switches that off; and so has the first letter of any other name here, or every `*` would mean
-//! all of them. Behind such a letter an expansion may be anything: `.s$x`. What there is besides is listed, for it may be a link, or denied by its name.
+//! all of them. Behind such a letter an expansion may be anything: `.s$x`. What there is besides is
+//! listed, for it may be a link, or denied by its name.
 
 use std::path::{Path, PathBuf};
 
