@@ -119,10 +119,11 @@ impl Agent {
                 ForkAt::End => (None, None),
                 ForkAt::After(entry) => (Some(entry), None),
                 ForkAt::Before(entry) => {
-                    let records = store.read(session)?.records;
-                    let (upto, message) = parted_before(&records, entry)
-                        .ok_or(StoreError::NoSuchEntry { session, entry })?;
-                    (Some(upto), Some(message))
+                    let (upto, record) = store.before(session, entry)?;
+                    let Entry::Message(said) = record.entry else {
+                        return Err(StoreError::NoSuchEntry { session, entry });
+                    };
+                    (Some(upto), Some(Typed::from_blocks(&said.content)))
                 }
             };
             store.fork(session, upto, header).map(|()| message)
@@ -170,14 +171,6 @@ impl Agent {
             )
         })
     }
-}
-
-/// The entry that a message follows, and what it says.
-fn parted_before(records: &[Record], entry: EntryId) -> Option<(EntryId, Typed)> {
-    let at = records.iter().position(|record| record.id == entry)?;
-    let Entry::Message(said) = &records[at].entry else { return None };
-    let upto = records.get(at.checked_sub(1)?)?.id;
-    Some((upto, Typed::from_blocks(&said.content)))
 }
 
 const NEWER: &str = "This session was written by a newer slug: it can be read here, and forked.";

@@ -73,6 +73,25 @@ impl Store {
             .map_err(failed("write", &path))
     }
 
+    /// The record of an entry, and the entry that it follows: a fork up to that one goes its own way
+    /// before the record.
+    pub fn before(
+        &self,
+        session: SessionId,
+        entry: EntryId,
+    ) -> Result<(EntryId, Record), StoreError> {
+        let path = self.paths(session).log();
+        let opened = missing_is_none(File::open(&path)).map_err(failed("read", &path))?;
+        let found = opened.map(|file| cut::before(&file, entry)).transpose();
+        if let Some(found) = found.map_err(failed("read", &path))?.flatten() {
+            return Ok(found);
+        }
+        let mut records = self.read(session)?.records;
+        let at = records.iter().position(|record| record.id == entry).filter(|at| *at > 0);
+        let at = at.ok_or(StoreError::NoSuchEntry { session, entry })?;
+        Ok((records[at - 1].id, records.swap_remove(at)))
+    }
+
     /// The part of a long log that a fork copies. `None` where the log is short, kept in another
     /// form, or not as slug writes it: then all of it is to be read.
     fn cut(

@@ -115,6 +115,25 @@ fn long() -> Vec<Record> {
 }
 
 #[test]
+fn what_a_record_follows_is_found_in_a_short_log_and_in_a_long_one() {
+    for records in [log(4), long()] {
+        let scene = scene(&lines(&records));
+        for at in (1..records.len()).step_by(7) {
+            let found = scene.home.store.before(scene.parent, records[at].id).unwrap();
+            assert_eq!(found, (records[at - 1].id, records[at].clone()));
+        }
+        for nowhere in [records[0].id, record(1, user("other")).id] {
+            let refused = scene.home.store.before(scene.parent, nowhere);
+            assert!(matches!(refused, Err(StoreError::NoSuchEntry { .. })), "{refused:?}");
+        }
+    }
+    let records = long();
+    let scene = scene(&lines(&records));
+    let file = File::open(scene.home.store.paths(scene.parent).log()).unwrap();
+    assert!(cut::before(&file, records[70].id).unwrap().is_some(), "it is found by its bytes");
+}
+
+#[test]
 fn a_long_log_is_cut_as_a_short_one_is() {
     let records = long();
     let bytes = lines(&records);

@@ -1,5 +1,5 @@
-//! Where a fork of a long log ends, found by the bytes: an id and a title are looked for as slug
-//! writes them, and only the lines that have them are read.
+//! Where a fork of a long log ends, and what an entry follows, found by the bytes: an id and a title
+//! are looked for as slug writes them, and only the lines that have them are read.
 //!
 //! Whatever is not as expected (no first line of a session, a last line that is not whole, an id
 //! that is found nowhere) comes to `None`, and the log is read with patience instead.
@@ -62,6 +62,24 @@ pub(super) fn find(file: &File, upto: Option<EntryId>) -> io::Result<Option<Cut>
         Some(_) | None => None,
     };
     Ok(Some(Cut { body: header.end..line.end, title }))
+}
+
+/// The record of an entry, and the entry that it follows.
+pub(super) fn before(file: &File, entry: EntryId) -> io::Result<Option<(EntryId, Record)>> {
+    let len = file.metadata()?.len();
+    if len < LONG {
+        return Ok(None);
+    }
+    let name = format!("\"id\":\"{entry}\"");
+    let is_it = |record: &Record| record.id == entry;
+    let Some((line, record)) = last_line(file, 0..len, name.as_bytes(), is_it)? else {
+        return Ok(None);
+    };
+    if line.start == 0 {
+        return Ok(None);
+    }
+    let start = line_start(file, line.start - 1, 0)?;
+    Ok(line_at(file, start, line.start)?.map(|(_, followed)| (followed.id, record)))
 }
 
 fn is_header(record: &Record) -> bool {
