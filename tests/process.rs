@@ -32,7 +32,7 @@ fn host() -> ProcessHost {
 }
 
 fn script(text: &str, cwd: &Path, timeout: Duration) -> Script {
-    Script { text: text.to_owned(), cwd: cwd.to_owned(), timeout }
+    Script { text: text.to_owned(), cwd: cwd.to_owned(), timeout, search_path: None }
 }
 
 /// Runs `text` to its end and returns its output.

@@ -136,7 +136,8 @@ impl Scene {
 
     async fn run_in(&self, text: &str, cwd: &Path) -> Ran {
         let timeout = Duration::from_secs(60);
-        let script = Script { text: text.to_owned(), cwd: cwd.to_owned(), timeout };
+        let script =
+            Script { text: text.to_owned(), cwd: cwd.to_owned(), timeout, search_path: None };
         let mut printed = Vec::new();
         let take = &mut |bytes: &[u8]| printed.extend(bytes);
         let exit = self.port().run(script, take, CancellationToken::new()).await;
@@ -341,7 +342,7 @@ async fn s49_where_not_all_that_is_denied_was_found_each_result_tells() {
         let part = move || looking().map(|view| View { denied: Extent::Part, ..view });
         let port = scene.host.inside(scene.means.clone(), Arc::new(part));
         let (text, timeout) = ("true".to_owned(), Duration::from_secs(60));
-        let script = Script { text, cwd: scene.dir.clone(), timeout };
+        let script = Script { text, cwd: scene.dir.clone(), timeout, search_path: None };
         let exit = port.run(script, &mut |_| {}, CancellationToken::new()).await;
         assert_eq!(exit.unwrap().denied, Extent::Part);
     }
@@ -708,7 +709,7 @@ async fn s114_a_folder_that_is_swapped_for_a_link_opens_nothing() {
         let port = scene.host.inside(scene.means.clone(), Arc::new(swapping));
         let text = format!("echo x > {}; touch src/ran", scene.outside("kept"));
         let timeout = Duration::from_secs(60);
-        let script = Script { text, cwd: scene.dir.clone(), timeout };
+        let script = Script { text, cwd: scene.dir.clone(), timeout, search_path: None };
         let exit = port.run(script, &mut |_| {}, CancellationToken::new()).await;
         if scene.is_bubblewrap() {
             let error = exit.unwrap_err().to_string();
@@ -823,6 +824,7 @@ async fn a_command_in_the_sandbox_is_stopped_and_timed_out_like_any() {
             text: text.to_owned(),
             cwd: scene.dir.clone(),
             timeout: Duration::from_secs(seconds),
+            search_path: None,
         };
         let port = scene.port();
         let stop = cancel.clone();

@@ -297,7 +297,11 @@ pub(super) async fn run(
         (Where::Outside, None) | (Where::Usual, _) => gate.context.processes.clone(),
     };
     let effects = Arc::new(facts.teller());
-    let processes = Arc::new(Keyless { processes, redactor: gate.redactor.clone() });
+    let processes = Arc::new(Keyless {
+        processes,
+        redactor: gate.redactor.clone(),
+        search_path: approved.search_path().map(ToOwned::to_owned),
+    });
     let context = ToolContext { effects, processes, ..gate.context_for(&query) };
     let cancelled = gate.context.cancel.clone();
     let out_of_time = async {

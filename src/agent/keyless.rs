@@ -6,6 +6,7 @@
 //! a call changed are kept as they are, for undo.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -19,6 +20,8 @@ use crate::tools::{Exit, ProcessError, Processes, Script};
 pub(super) struct Keyless {
     pub(super) processes: Arc<dyn Processes>,
     pub(super) redactor: Redactor,
+    /// The value of PATH that the call was approved with, where it is not the usual one.
+    pub(super) search_path: Option<OsString>,
 }
 
 #[async_trait]
@@ -31,6 +34,8 @@ impl Processes for Keyless {
     ) -> Result<Exit, ProcessError> {
         let mut stream = self.redactor.stream();
         let mut clean = |bytes: &[u8]| stream.push(bytes, output);
+        let search_path = self.search_path.clone().or(script.search_path);
+        let script = Script { search_path, ..script };
         let exit = self.processes.run(script, &mut clean, cancel).await;
         stream.end(output);
         exit

@@ -75,7 +75,7 @@ pub(super) fn establish(
     }
     let sandbox = sandbox.with_work_in(ground.cwd.clone());
     // What cannot be held in place is said before anything runs.
-    let (readers, workspace) = (Arc::new(ReadRules::default()), ground.workspace());
+    let (readers, workspace) = (Arc::new(ReadRules::default()), ground.workspace(project));
     readers.set(&Settings::read(&workspace, project).rules(&workspace));
     let (_, extent) = sandbox
         .survey(&Disk, &readers.now())

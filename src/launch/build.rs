@@ -110,8 +110,8 @@ pub(super) fn parts(
         (model, effort) = (Some(last.name.model.clone()), last.effort);
     }
     let workspace = match &outside {
-        Some(outside) => ground.workspace().with_sandbox(&outside.boundary.dir),
-        None => ground.workspace(),
+        Some(outside) => ground.workspace(project).with_sandbox(&outside.boundary.dir),
+        None => ground.workspace(project),
     };
     let setup = Setup {
         model,

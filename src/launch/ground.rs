@@ -120,9 +120,14 @@ impl Ground {
         (map, unreadable.into_iter().chain(said).collect())
     }
 
-    pub(super) fn workspace(&self) -> Workspace {
+    pub(super) fn workspace(&self, project: ProjectFiles) -> Workspace {
         let (home, slug_home) = (self.user_home.clone(), self.home.root().to_owned());
-        Workspace::new(self.cwd.clone(), self.added.clone(), home, slug_home)
+        let workspace = Workspace::new(self.cwd.clone(), self.added.clone(), home, slug_home);
+        let workspace = workspace.with_search_path(&std::env::var_os("PATH").unwrap_or_default());
+        match project {
+            ProjectFiles::Trusted => workspace.trusted(),
+            ProjectFiles::Untrusted => workspace,
+        }
     }
 }
 

@@ -34,6 +34,7 @@ pub(super) fn hooks(
     host: Arc<ProcessHost>,
     redactor: &Redactor,
 ) -> Arc<Hooks> {
+    let workspace = ground.workspace(project);
     let project = match project {
         ProjectFiles::Trusted => Some(ground.cwd.clone()),
         ProjectFiles::Untrusted => None,
@@ -41,8 +42,7 @@ pub(super) fn hooks(
     let files = HookFiles { home: ground.home.root().to_owned(), project };
     // A hook that runs slug must not be run by that again.
     let files = std::env::var_os(IN_HOOK).is_none().then_some(files);
-    let (workspace, read_only) = (ground.workspace(), OnceCell::new());
-    let redactor = redactor.clone();
+    let (read_only, redactor) = (OnceCell::new(), redactor.clone());
     let commands = Commands { inside, host, workspace, redactor, read_only };
     Arc::new(Hooks::new(files, Arc::new(commands)))
 }

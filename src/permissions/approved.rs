@@ -5,6 +5,8 @@
 //! denied. It holds for one call of one tool with these arguments on these targets, in this folder
 //! and with this environment.
 
+use std::ffi::{OsStr, OsString};
+
 use serde_json::Value;
 
 use crate::domain::{CallId, CallInput, ContentHash, Outcome, Part, RuleSource, ToolCall};
@@ -21,6 +23,7 @@ pub struct Decision {
     allow_rules: Vec<String>,
     deny_rule: Option<String>,
     run_as: Option<String>,
+    search_path: Option<OsString>,
     tool: String,
     around: ContentHash,
     targets: ContentHash,
@@ -34,6 +37,7 @@ pub struct Approved {
     input: Value,
     approved_by: String,
     by: By,
+    search_path: Option<OsString>,
     binding: ContentHash,
     targets: ContentHash,
 }
@@ -55,6 +59,7 @@ impl Decision {
             allow_rules: Vec::new(),
             deny_rule: None,
             run_as: None,
+            search_path: None,
             tool: query.tool.clone(),
             around: query.around.clone(),
             targets: query.fingerprint(),
@@ -75,6 +80,10 @@ impl Decision {
 
     pub(super) fn with_run_as(self, run_as: Option<String>) -> Self {
         Self { run_as, ..self }
+    }
+
+    pub(super) fn with_search_path(self, search_path: Option<OsString>) -> Self {
+        Self { search_path, ..self }
     }
 
     /// The same, decided by a hook's word, which is in `reason`.
@@ -177,6 +186,7 @@ impl Decision {
             input,
             approved_by,
             by,
+            search_path: self.search_path.filter(|_| by == By::Rules),
             targets: self.targets,
         })
     }
@@ -206,6 +216,11 @@ impl Approved {
     /// Whether a person said yes to this very call.
     pub fn is_by_person(&self) -> bool {
         self.by == By::Person
+    }
+
+    /// The value of PATH that its command gets, where it is not slug's own.
+    pub fn search_path(&self) -> Option<&OsStr> {
+        self.search_path.as_deref()
     }
 
     /// SHA-256 of the tool, its arguments with sorted keys, the folder and the environment.

@@ -1,52 +1,62 @@
 //! The decision for a shell command: deny rules on everything that can be seen in it, and a yes
 //! without a question only where it is static and each of its simple commands has one.
+//!
+//! What a command does is known for the programs of one table ([`super::programs`]); any other can do
+//! anything. A command that names a protected place and is not known to leave it alone is asked in
+//! every mode.
 
 use std::path::Path;
 
 use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
 
 use super::check::{Grounds, Offer, Verdict};
-use super::globs::{Beginning, Ways};
-use super::launchers;
-use super::paths::{Protected, Zone};
+use super::paths::Zone;
 use super::pattern::{Fit, exact_rule};
-use super::query::{Argument, CommandFiles, ResolvedRun};
-use super::readonly;
-use super::rules::Effect;
-use super::shell::{Direction, Inner, Kind, Redirect, SimpleCommand, Word};
+use super::places::{self, Protected, ProtectedKind};
+use super::query::{Argument, ResolvedCommand, ResolvedRun};
+use super::rules::{CommandRule, Effect};
+use super::shell::{Inner, Kind, SimpleCommand, Word};
 use super::words::{RoughCommand, show};
-use super::wrappers::{self, base_name, has_subcommands, needs_exact_rule, never_allowed};
+use super::wrappers::{base_name, has_subcommands, needs_exact_rule, never_allowed};
 
 /// The verdicts on all parts of a command, in the order of its text.
 pub(super) fn decide_run(grounds: &Grounds<'_>, run: &ResolvedRun) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
-    let mut files = run.files.as_slice();
+    let mut resolved = run.commands.as_slice();
     for command in &run.analysis.commands {
         let flat = command.flatten();
-        let (own, rest) = files.split_at(flat.len().min(files.len()));
-        files = rest;
+        let (own, rest) = resolved.split_at(flat.len().min(resolved.len()));
+        resolved = rest;
+        let parts: Vec<Part<'_>> = flat.into_iter().zip(own).collect();
         if !command.words.is_empty() || !command.assignments.is_empty() {
-            verdicts.push(Judge { grounds, run, command, flat: &flat, files: own }.verdict());
+            verdicts.push(Judge { grounds, run, command, parts: &parts }.verdict());
         }
         for one in own {
             let reads = one.reads.iter().map(|path| grounds.file(Effect::Read, path));
             let writes = one.writes.iter().map(|path| grounds.file(Effect::Write, path));
-            verdicts.extend(reads.chain(writes).map(|verdict| settle(grounds, run, verdict)));
+            let files = reads.chain(writes);
+            verdicts.extend(files.map(|verdict| settle(grounds, run, one, verdict)));
         }
     }
     verdicts.extend(on_the_whole(grounds, run, &verdicts));
     verdicts
 }
 
+/// A simple command, and what it is on the disk.
+type Part<'a> = (&'a SimpleCommand, &'a ResolvedCommand);
+
 /// In a folder that is not known, a redirection is asked.
-fn settle(grounds: &Grounds<'_>, run: &ResolvedRun, verdict: Verdict) -> Verdict {
-    let trusting = trusts(grounds, run);
+fn settle(
+    grounds: &Grounds<'_>,
+    run: &ResolvedRun,
+    command: &ResolvedCommand,
+    verdict: Verdict,
+) -> Verdict {
     if run.crowded && verdict.outcome == Outcome::Allow && !is_held(grounds, run) {
         return Verdict::new(verdict.text, Outcome::Ask, CROWDED);
     }
-    if run.moves && verdict.outcome == Outcome::Allow && !trusting {
-        let reason = "It changes its folder, so it cannot be said where this file is.";
-        return Verdict::new(verdict.text, Outcome::Ask, reason);
+    if command.is_lost && verdict.outcome == Outcome::Allow && !trusts(grounds, run) {
+        return Verdict::new(verdict.text, Outcome::Ask, LOST);
     }
     verdict
 }
@@ -86,31 +96,54 @@ fn on_the_whole(grounds: &Grounds<'_>, run: &ResolvedRun, parts: &[Verdict]) -> 
             break;
         }
     }
-    let is_asked = || parts.iter().any(|part| part.outcome != Outcome::Allow);
     if parts.is_empty() {
         verdicts.push(unknown_command(grounds, run));
-    } else if !is_held(grounds, run) && !is_asked() {
-        let unseen = !is_known(run) && grounds.mentions_own_powers(&run.command);
-        let unseen = unseen.then_some(Protected::OwnPowers);
-        if let Some(protected) = unseen.or_else(|| by_others(grounds, run)) {
-            verdicts.push(may_change(run.command.trim(), protected));
-        }
+    } else if !is_held(grounds, run)
+        && parts.iter().all(|part| part.outcome == Outcome::Allow)
+        && let Some(protected) = named_by_others(grounds, run)
+    {
+        verdicts.push(may_change(run.command.trim(), protected));
     }
     verdicts
 }
 
-/// What a script that an interpreter is given names of what is always asked.
-fn by_others(grounds: &Grounds<'_>, run: &ResolvedRun) -> Option<Protected> {
-    run.analysis.foreign.iter().find_map(|text| grounds.spells_protected(text))
+/// The protected place that is named where something unknown could take it up: in a pipeline up to
+/// its last program that can do anything; in loops, functions and variables anywhere.
+fn named_by_others(grounds: &Grounds<'_>, run: &ResolvedRun) -> Option<Protected> {
+    let parts: Vec<(usize, Part<'_>)> = numbered(run).collect();
+    let is_unknown = |(_, part): &&(usize, Part<'_>)| !is_known(part);
+    if run.analysis.is_compound {
+        let any = parts.iter().any(|part| is_unknown(&part));
+        return any.then(|| grounds.named_in(&run.command)).flatten();
+    }
+    let found = parts.iter().enumerate().find_map(|(at, (pipeline, (command, _)))| {
+        let mut rest = parts[at..].iter().take_while(|(number, _)| number == pipeline);
+        let goes_on = rest.any(|part| is_unknown(&part));
+        goes_on.then(|| texts(command).find_map(|text| grounds.named_in(text))).flatten()
+    });
+    found
 }
 
-/// Whether every word and every file of it is.
-fn is_known(run: &ResolvedRun) -> bool {
-    let mut commands = run.analysis.commands.iter().flat_map(SimpleCommand::flatten);
-    commands.all(|command| {
-        let targets = command.redirects.iter().map(|redirect| &redirect.target);
-        command.words.iter().chain(targets).all(|word| word.known().is_some())
-    })
+/// All commands with the number of their pipelines.
+fn numbered(run: &ResolvedRun) -> impl Iterator<Item = (usize, Part<'_>)> {
+    let commands = run.analysis.commands.iter();
+    let flat = commands
+        .flat_map(|outer| outer.flatten().into_iter().map(|command| (outer.pipeline, command)));
+    flat.zip(&run.commands).map(|((number, command), resolved)| (number, (command, resolved)))
+}
+
+/// Whether all that it does is known: a wrapper does what the commands do that it runs.
+fn is_known((command, resolved): &Part<'_>) -> bool {
+    let is_wrapper = matches!(command.inner, Inner::Known(_));
+    let mut targets = command.redirects.iter().map(|redirect| &redirect.target);
+    (resolved.plan.is_some() || is_wrapper) && targets.all(|target| target.known().is_some())
+}
+
+/// Everything that a command is given.
+fn texts(command: &SimpleCommand) -> impl Iterator<Item = &str> {
+    let words = command.words.iter().chain(command.redirects.iter().map(|it| &it.target));
+    let values = command.assignments.iter().map(|(_, value)| value);
+    words.chain(values).map(|word| word.text.as_str()).chain(command.fed.iter().map(String::as_str))
 }
 
 fn may_change(text: &str, protected: Protected) -> Verdict {
@@ -123,12 +156,8 @@ fn unknown_command(grounds: &Grounds<'_>, run: &ResolvedRun) -> Verdict {
     let text = run.command.trim();
     match not_certain(run) {
         Some(_) if grounds.mode == Mode::Plan => plan_refuses(text),
-        Some(_)
-            if !is_held(grounds, run)
-                && (grounds.may_spell_own_powers(text)
-                    || text.contains('$') && grounds.mentions_own_powers(text)) =>
-        {
-            may_change(text, Protected::OwnPowers)
+        Some(_) if !is_held(grounds, run) && grounds.named_in(text).is_some() => {
+            may_change(text, grounds.named_in(text).unwrap_or(places::OWN))
         }
         Some(_) if trusts(grounds, run) => grounds.by_mode(text),
         Some(why) => Verdict::new(text, Outcome::Ask, why),
@@ -147,58 +176,14 @@ fn not_certain(run: &ResolvedRun) -> Option<String> {
 
 const CROWDED: &str = "It names more files than are looked up.";
 
-/// Whether it is slug itself, other than to list or explain.
-fn runs_slug(words: &[Word]) -> bool {
-    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    let Some((name, arguments)) = texts.split_first() else { return false };
-    let only_tells = |word: &str| {
-        matches!(
-            word,
-            "--help"
-                | "--version"
-                | "-h"
-                | "-V"
-                | "completions"
-                | "config"
-                | "doctor"
-                | "keys"
-                | "man"
-                | "models"
-                | "permissions"
-                | "prompt"
-                | "sessions"
-        )
-    };
-    base_name(name) == "slug" && !arguments.first().copied().is_some_and(only_tells)
-}
+const READS: &str = "It only reads, inside the workspace.";
+const LOST: &str = "It changes its folder, so it cannot be said where this file is.";
 
-/// Whether it is one of the common programs that make, change or remove the files they are given.
-fn writes_arguments(words: &[Word]) -> bool {
-    let Some(name) = words.first().and_then(Word::known).map(base_name) else { return false };
-    let texts = || words[1..].iter().map(|word| word.text.as_str());
-    let short = |letter: char| {
-        move |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
-    };
-    let any = |options: &[&str]| texts().any(|text| options.iter().any(|it| text.starts_with(it)));
-    match name {
-        "7z" | "chattr" | "chgrp" | "chmod" | "chown" | "cp" | "cpio" | "csplit" | "dd" | "ed"
-        | "ex" | "gunzip" | "gzip" | "install" | "link" | "ln" | "mkdir" | "mkfifo" | "mknod"
-        | "mv" | "patch" | "rename" | "rm" | "rmdir" | "rsync" | "scp" | "setfacl" | "setfattr"
-        | "shred" | "split" | "sponge" | "tee" | "touch" | "truncate" | "unlink" | "unzip"
-        | "vi" | "vim" | "wget" => true,
-        "sed" | "perl" | "ruby" => texts().any(short('i')) || any(&["--in-place"]),
-        "awk" | "gawk" => texts().any(short('i')),
-        "curl" => texts().any(short('o')) || texts().any(short('O')) || any(&["--output", "--rem"]),
-        "sort" => texts().any(short('o')) || any(&["--o"]),
-        "find" => any(&["-delete", "-exec", "-ok", "-fprint", "-fls"]),
-        "bsdtar" | "tar" => {
-            let letters = texts().next().filter(|text| !text.starts_with('-'));
-            letters.is_some_and(|text| text.contains('x'))
-                || texts().any(short('x'))
-                || any(&["--ex", "--get"])
-        }
-        _ => false,
-    }
+/// Whether it is slug itself, other than to say what it is.
+fn runs_slug(command: &SimpleCommand) -> bool {
+    let name = command.words.first().and_then(Word::known).map(base_name);
+    let mut rest = command.words[1.min(command.words.len())..].iter();
+    name == Some("slug") && !rest.all(|word| matches!(&*word.text, "--version" | "--help"))
 }
 
 fn plan_refuses(text: &str) -> Verdict {
@@ -211,8 +196,7 @@ struct Judge<'a> {
     grounds: &'a Grounds<'a>,
     run: &'a ResolvedRun,
     command: &'a SimpleCommand,
-    flat: &'a [&'a SimpleCommand],
-    files: &'a [CommandFiles],
+    parts: &'a [Part<'a>],
 }
 
 impl Judge<'_> {
@@ -221,24 +205,20 @@ impl Judge<'_> {
         if let Some(rule) = self.refused() {
             return Verdict::denied_by(text, rule);
         }
-        let reads = self.paths_read();
         if self.grounds.mode == Mode::Plan {
-            return self.plan(text, reads.is_some());
+            return self.plan(text);
         }
-        let deny_rule = refusing_rule(self.command);
-        self.answer(text, reads.is_some() && !self.writes_somewhere()).refusable(deny_rule)
+        self.answer(text).refusable(refusing_rule(self.command))
     }
 
     /// The deny rule on any command or path in it.
     fn refused(&self) -> Option<RuleSource> {
         let rules = self.grounds.rules;
-        let on_commands = self
-            .flat
-            .iter()
-            .find_map(|command| rules.on_command(RuleKind::Deny, command).map(|rule| rule.source));
-        on_commands.or_else(|| self.disguised(RuleKind::Deny)).or_else(|| {
+        let on_command =
+            |(command, _): &Part<'_>| Some(rules.on_command(RuleKind::Deny, command)?.source);
+        self.parts.iter().find_map(on_command).or_else(|| {
             // A word that is not there and does not look like a path is taken for text.
-            let arguments = self.files.iter().flat_map(CommandFiles::named);
+            let arguments = self.parts.iter().flat_map(|(_, resolved)| &resolved.arguments);
             arguments
                 .filter(|argument| {
                     argument.path.exists
@@ -249,61 +229,62 @@ impl Judge<'_> {
         })
     }
 
-    /// The paths it reads, if it is one of the commands that only read.
-    fn paths_read(&self) -> Option<Vec<&str>> {
-        readonly::paths_read(self.command)
+    /// Whether the whole is static, and this part of it a program of the table that only reads.
+    fn may_only_read(&self) -> bool {
+        matches!(self.run.analysis.kind, Kind::Static { .. })
+            && self.parts.iter().all(|(command, resolved)| {
+                let plan = resolved.plan.as_ref();
+                never_allowed(&command.words).is_none()
+                    && plan.is_some_and(|it| it.plan.is_reader && it.hindrance.is_none())
+            })
     }
 
-    fn plan(&self, text: String, reads_only: bool) -> Verdict {
-        let is_static = matches!(self.run.analysis.kind, Kind::Static { .. });
-        let Some(paths) = self.paths_read().filter(|_| is_static && reads_only) else {
+    /// Why it is not certain to read inside the workspace alone, though it only reads.
+    fn reads_beyond(&self) -> Option<&'static str> {
+        self.parts.iter().find_map(|(_, resolved)| {
+            let plan = &resolved.plan.as_ref()?.plan;
+            let is_beyond = |it: &Argument| {
+                it.path.zone == Zone::Outside
+                    || (plan.follows_links_below && it.path.folder)
+                    || it.path.protected.is_some_and(|it| it.kind == ProtectedKind::System)
+            };
+            let mut folders = resolved.folders.iter();
+            if resolved.is_lost
+                || folders.any(|folder| folder.zone == Zone::Outside)
+                || resolved.reads_of_plan().any(is_beyond)
+            {
+                return Some("It reads outside the workspace.");
+            }
+            let denies =
+                plan.shows_contents_below && self.grounds.rules.unreadable().next().is_some();
+            denies.then_some("It may show files that a rule denies to read.")
+        })
+    }
+
+    fn plan(&self, text: String) -> Verdict {
+        if !self.may_only_read() || self.project_program().is_some() {
             return plan_refuses(&text);
-        };
+        }
         if let Some(rule) = self.asking_rule() {
             return Verdict::asked_by(text, rule);
         }
-        if self.run.crowded {
-            return Verdict::new(text, Outcome::Ask, CROWDED);
+        match self.reads_beyond() {
+            _ if self.run.crowded => Verdict::new(text, Outcome::Ask, CROWDED),
+            Some(why) => Verdict::new(text, Outcome::Ask, why),
+            None => Verdict::new(text, Outcome::Allow, READS).by_name(true),
         }
-        let follows = readonly::follows_links_below(self.command);
-        let beyond = self.files.iter().flat_map(|files| &files.arguments).any(|argument| {
-            paths.contains(&argument.text.as_str())
-                && (argument.path.zone == Zone::Outside
-                    || (follows && argument.path.folder)
-                    || argument.path.protected == Some(Protected::System))
-        });
-        if beyond || self.run.cwd.zone == Zone::Outside {
-            return Verdict::new(text, Outcome::Ask, "It reads outside the workspace.");
-        }
-        Verdict::new(text, Outcome::Allow, "It only reads, inside the workspace.")
     }
 
     fn asking_rule(&self) -> Option<RuleSource> {
         let rules = self.grounds.rules;
-        self.flat
-            .iter()
-            .find_map(|command| rules.on_command(RuleKind::Ask, command).map(|rule| rule.source))
-            .or_else(|| self.disguised(RuleKind::Ask))
+        let mut parts = self.parts.iter();
+        parts.find_map(|(command, _)| Some(rules.on_command(RuleKind::Ask, command)?.source))
     }
 
-    /// The rule on a command whose name a pattern or braces may stand for: `/bin/r? -f x`.
-    fn disguised(&self, kind: RuleKind) -> Option<RuleSource> {
-        let rules = self.grounds.rules;
-        self.flat.iter().find_map(|command| {
-            let (name, arguments) = command.words.split_first()?;
-            let ways = name.known().is_none().then(|| Ways::read(&name.text, Beginning::Open))?;
-            rules.names(kind).filter(|name| ways.may_run(base_name(name))).find_map(|name| {
-                let words = std::iter::once(Word::literal(name)).chain(arguments.iter().cloned());
-                let command = SimpleCommand { words: words.collect(), ..SimpleCommand::default() };
-                rules.on_command(kind, &command).map(|rule| rule.source)
-            })
-        })
-    }
-
-    fn answer(&self, text: String, reads_only: bool) -> Verdict {
+    fn answer(&self, text: String) -> Verdict {
         let grounds = self.grounds;
         let is_held = is_held(grounds, self.run);
-        if let Some(protected) = self.changes_protected().filter(|_| !reads_only && !is_held) {
+        if let Some(protected) = self.changes_protected().filter(|_| !is_held) {
             return may_change(&text, protected);
         }
         if self.run.crowded && !is_held {
@@ -312,145 +293,159 @@ impl Judge<'_> {
         if let Some(rule) = self.asking_rule() {
             return Verdict::asked_by(text, rule);
         }
+        let only_reads = self.may_only_read() && self.project_program().is_none();
+        let beyond = self.reads_beyond();
+        let by_name = !trusts(grounds, self.run);
         let analysable = !matches!(self.run.analysis.kind, Kind::NotAnalysable { .. });
         let every_call = grounds.rules.on_tool(RuleKind::Allow, grounds.tool);
-        let uncertain = not_certain(self.run);
         let covered = self.covered(self.command);
-        match (&covered, every_call, uncertain) {
-            (Some(rule), _, None) if self.run.cwd.zone == Zone::Inside => {
-                Verdict::allowed_by(text, rule.clone())
+        match (&covered, every_call, not_certain(self.run)) {
+            (Ok(rule), _, None) => Verdict::allowed_by(text, rule.clone()).by_name(by_name),
+            _ if only_reads && beyond.is_none() => {
+                Verdict::new(text, Outcome::Allow, READS).by_name(by_name)
             }
             (_, Some(rule), _) if analysable => Verdict::allowed_by(text, rule),
             _ if trusts(grounds, self.run) => grounds.by_mode(text),
-            (_, _, Some(why)) => Verdict { rule: covered, ..Verdict::new(text, Outcome::Ask, why) },
-            (_, _, None) if self.run.cwd.zone == Zone::Outside => {
-                Verdict::new(text, Outcome::Ask, "It runs outside the workspace.")
+            (_, _, Some(why)) => {
+                Verdict { rule: covered.ok(), ..Verdict::new(text, Outcome::Ask, why) }
             }
-            (_, _, None) => self.without_rule(text),
+            (Err(why), _, None) => {
+                let why = beyond.filter(|_| only_reads).map_or_else(|| why.clone(), str::to_owned);
+                self.without_rule(text, why)
+            }
         }
     }
 
     /// Asked for want of a rule, with the rule that would do.
-    fn without_rule(&self, text: String) -> Verdict {
-        if let Some(why) = self.flat.iter().find_map(|command| never_allowed(&command.words)) {
+    fn without_rule(&self, text: String, reason: String) -> Verdict {
+        if let Some(why) = self.parts.iter().find_map(|(command, _)| never_allowed(&command.words))
+        {
             return Verdict::new(text, Outcome::Ask, format!("It is always asked: {why}."));
         }
-        let reason = match &self.command.inner {
-            Inner::Nothing => "No rule allows this command.",
-            Inner::Known(_) | Inner::Unknown(_) => "No rule allows this command and what it runs.",
-        };
-        let offer = exact_rule(self.command).map_or(Offer::Impossible, Offer::Rule);
+        let can_hold = self.parts.iter().all(|(_, resolved)| {
+            let mut folders = resolved.folders.iter();
+            let has_rule = resolved.program.as_ref().is_none_or(|program| program.has_rule());
+            has_rule && !resolved.is_lost && folders.all(|folder| folder.zone == Zone::Inside)
+        });
+        let rule = exact_rule(&self.named(self.command)).filter(|_| can_hold);
+        let offer = rule.map_or(Offer::Impossible, Offer::Rule);
         Verdict { offer, ..Verdict::new(text, Outcome::Ask, reason) }
     }
 
-    /// The rule that allows a command and all that it runs.
-    fn covered(&self, command: &SimpleCommand) -> Option<RuleSource> {
-        if command.flatten().iter().any(|one| never_allowed(&one.words).is_some()) {
-            return None;
+    /// The project's own program that one of the names stands for.
+    fn project_program(&self) -> Option<&str> {
+        self.parts.iter().find_map(|(_, resolved)| Some(resolved.program.as_ref()?.shown()))
+    }
+
+    fn resolved(&self, command: &SimpleCommand) -> Option<&ResolvedCommand> {
+        let is_it = |(other, _): &&Part<'_>| std::ptr::eq(*other, command);
+        self.parts.iter().find(is_it).map(|(_, resolved)| *resolved)
+    }
+
+    /// The command by the name under which a rule may allow it.
+    fn named(&self, command: &SimpleCommand) -> SimpleCommand {
+        let mut named = command.clone();
+        let program = self.resolved(command).and_then(|it| it.program.as_ref());
+        if let (Some(program), Some(name)) = (program, named.words.first_mut()) {
+            *name = Word::literal(program.rule_name());
         }
-        let rule = self.grounds.rules.on_command(RuleKind::Allow, command)?;
-        let wraps_allowed = match (&rule.fit, &command.inner) {
-            (Fit::Exact, _) => true,
-            (Fit::Wildcard, _) if needs_exact_rule(&command.words) => false,
-            (Fit::Wildcard, Inner::Nothing) => true,
+        named
+    }
+
+    /// The rule that allows a command and all that it runs, or why there is none.
+    fn covered(&self, command: &SimpleCommand) -> Result<RuleSource, String> {
+        let none =
+            || match (self.resolved(command).and_then(|it| it.program.as_ref()), &command.inner) {
+                (Some(program), _) => format!(
+                    "Its name stands for a program of this project's own, {}. No rule allows that.",
+                    program.shown()
+                ),
+                (None, Inner::Nothing) => "No rule allows this command.".to_owned(),
+                (None, Inner::Known(_) | Inner::Unknown(_)) => {
+                    "No rule allows this command and what it runs.".to_owned()
+                }
+            };
+        if command.flatten().iter().any(|one| never_allowed(&one.words).is_some()) {
+            return Err(none());
+        }
+        let named = self.named(command);
+        let rule = self.grounds.rules.on_command(RuleKind::Allow, &named).ok_or_else(none)?;
+        let resolved = self.resolved(command).ok_or_else(none)?;
+        if resolved.is_lost || resolved.folders.iter().any(|it| it.zone == Zone::Outside) {
+            return Err("It runs outside the workspace, where no rule with a pattern holds.".into());
+        }
+        match (&rule.fit, &command.inner) {
+            (Fit::Exact, _) => Ok(rule.source),
+            (Fit::Wildcard, _) if needs_exact_rule(&command.words) => Err(none()),
+            (Fit::Wildcard, Inner::Nothing) => self.within_table(&rule, resolved),
             (Fit::Wildcard, Inner::Known(inner)) => {
-                inner.iter().all(|command| self.covered(command).is_some())
+                match inner.iter().find_map(|it| self.covered(it).err()) {
+                    None => Ok(rule.source),
+                    Some(_) => Err(none()),
+                }
             }
-            (Fit::Wildcard, Inner::Unknown(_)) => false,
+            (Fit::Wildcard, Inner::Unknown(_)) => Err(none()),
+        }
+    }
+
+    /// A wildcard on a program of the table covers what the table knows of it, inside the workspace.
+    fn within_table(
+        &self,
+        rule: &CommandRule,
+        resolved: &ResolvedCommand,
+    ) -> Result<RuleSource, String> {
+        if !rule.is_limited {
+            return Ok(rule.source.clone());
+        }
+        let Some(plan) = &resolved.plan else {
+            return Err(format!(
+                "With these options it may do more than {} allows.",
+                rule.source.rule
+            ));
         };
-        wraps_allowed.then_some(rule.source)
-    }
-
-    /// Whether a redirection writes to a file that is known only when it runs.
-    fn writes_somewhere(&self) -> bool {
-        let is_unknown =
-            |it: &Redirect| it.direction == Direction::Write && it.target.known().is_none();
-        self.flat.iter().any(|one| one.redirects.iter().any(is_unknown))
-    }
-
-    /// Whether links are made in the same command, through which later parts of it may go: where
-    /// they lead is not there to be looked at yet.
-    fn links(&self) -> bool {
-        let mut all = self.run.analysis.commands.iter().flat_map(SimpleCommand::flatten);
-        all.any(|one| runs(one, "ln") || runs(one, "link"))
-    }
-
-    /// Whether it names slug's memory, which lies beside its settings, where links are made.
-    fn leads_to_own_powers(&self) -> bool {
-        let mut named = self.files.iter().flat_map(CommandFiles::named);
-        named.any(|it| self.grounds.workspace.is_in_slug_home(&it.path)) && self.links()
-    }
-
-    /// Whether it makes a link to the home folder or one above it, and more is done behind that.
-    fn makes_way_home(&self) -> bool {
-        let mut named = self.files.iter().flat_map(CommandFiles::named);
-        let is_alone = self.run.analysis.commands.len() == 1;
-        !is_alone
-            && self.flat.iter().any(|one| runs(one, "ln"))
-            && named.any(|it| self.grounds.workspace.is_above_home(&it.path))
+        let touched = resolved.reads_of_plan().chain(&plan.writes);
+        let mut beyond = touched.filter(|it| it.path.zone == Zone::Outside);
+        match beyond.find(|it| !rule.spells(&it.text)) {
+            None => Ok(rule.source.clone()),
+            Some(it) => Err(format!("It goes outside the workspace: {}.", it.path.real.display())),
+        }
     }
 
     /// What it may change of what is always asked, if anything.
     fn changes_protected(&self) -> Option<Protected> {
-        let arguments = || self.files.iter().flat_map(CommandFiles::named);
-        let names = |kind| arguments().any(|argument| argument.path.protected == Some(kind));
-        let grounds = self.grounds;
-        let own = |one: &&SimpleCommand| {
-            runs_slug(&one.words)
-                || one.words.iter().any(|word| grounds.spells_own_powers(&word.text))
-        };
-        // A folder can be reached through the processes in it.
-        let by_process = || {
-            arguments().any(|it| {
-                it.path.protected == Some(Protected::System)
-                    && grounds.spells_own_powers(&it.path.path.to_string_lossy())
-            })
-        };
-        if names(Protected::OwnPowers)
-            || by_process()
-            || self.flat.iter().any(own)
-            || self.leads_to_own_powers()
-        {
-            return Some(Protected::OwnPowers);
-        }
-        let configures =
-            |one: &&SimpleCommand| runs(one, "git") && launchers::configures_git(&one.words[1..]);
-        if self.flat.iter().any(configures) {
-            return Some(Protected::Git);
-        }
-        if self.makes_way_home() {
-            return Some(Protected::StartUp);
-        }
-        let writes =
-            self.writes_somewhere() || self.flat.iter().any(|one| writes_arguments(&one.words));
-        let named = [Protected::Git, Protected::StartUp, Protected::Tooling];
-        let named = named.into_iter().find(|kind| writes && names(*kind));
-        let in_scripts = || {
-            let mut scripts =
-                self.flat.iter().filter_map(|one| wrappers::script_in_arguments(&one.words));
-            scripts.find_map(|text| grounds.spells_protected(&text))
-        };
-        let into_system = || {
-            let system = |it: &Argument| {
-                it.path.protected == Some(Protected::System) && !is_harmless_device(&it.path.path)
+        self.parts.iter().find_map(|(command, resolved)| {
+            if runs_slug(command) {
+                return Some(places::OWN);
+            }
+            if let Some(plan) = &resolved.plan {
+                let above = plan.writes.iter().any(|it| self.grounds.workspace.is_above(&it.path));
+                let mut writes = plan.writes.iter().filter_map(|it| protected(&it.path.path, it));
+                return writes.next().or_else(|| above.then_some(places::OWN));
+            }
+            let is_in_protected = resolved.folders.iter().find_map(|folder| folder.protected);
+            let named = || {
+                let all = resolved.arguments.iter();
+                let mut all = all.filter_map(|it| protected(&it.path.path, it));
+                all.find(|it| it.kind != ProtectedKind::BareRepository)
             };
-            (writes && arguments().any(system)).then_some(Protected::System)
-        };
-        named.or_else(in_scripts).or_else(into_system)
+            match command.inner {
+                Inner::Known(_) => None,
+                Inner::Nothing | Inner::Unknown(_) => is_in_protected.or_else(named),
+            }
+        })
     }
 }
 
-/// Whether it is one that programs read from and write to all the time.
-fn is_harmless_device(path: &Path) -> bool {
+/// Why a path is protected, but for devices that programs read from and write to all the time.
+fn protected(path: &Path, argument: &Argument) -> Option<Protected> {
     let names = [
         "null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "fd",
         "shm",
     ];
-    path.strip_prefix("/dev").is_ok_and(|name| names.iter().any(|it| name.starts_with(it)))
-}
-
-fn runs(command: &SimpleCommand, program: &str) -> bool {
-    command.words.first().and_then(Word::known).is_some_and(|name| base_name(name) == program)
+    let is_harmless = |it: &Path| {
+        it.strip_prefix("/dev").is_ok_and(|name| names.iter().any(|it| name.starts_with(it)))
+    };
+    argument.path.protected.filter(|_| !is_harmless(path))
 }
 
 /// The rule that a "never" would save: the command with any arguments, its subcommand named; of a

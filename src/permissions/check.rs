@@ -9,9 +9,9 @@ use crate::domain::{Mode, Outcome, Part, RuleKind, RuleSource};
 
 use super::approved::Decision;
 use super::bash;
-use super::globs::{Beginning, Ways};
-use super::paths::{FILES, FOLDERS, Protected, ResolvedPath, START_UP_FILES, Workspace, Zone};
+use super::paths::{ResolvedPath, Workspace, Zone};
 use super::pattern::path_rule;
+use super::places::{self, Protected, ProtectedKind};
 use super::query::{Query, ResolvedAccess};
 use super::rules::{Effect, RuleSet};
 use super::shell::Kind;
@@ -33,6 +33,8 @@ pub(super) struct Verdict {
     pub offer: Offer,
     /// The rule that would refuse it from now on.
     pub deny_rule: Option<String>,
+    /// Whether it is allowed because of the names of its programs.
+    pub is_by_name: bool,
 }
 
 /// The rule that would allow a part from now on.
@@ -90,6 +92,12 @@ fn combine(query: &Query, verdicts: Vec<Verdict>) -> Decision {
         },
         ResolvedAccess::Read(_) | ResolvedAccess::Write(_) => None,
     });
+    // What is allowed by its name is that program, not one that lies in the workspace.
+    let by_name = outcome == Outcome::Allow && verdicts.iter().any(|verdict| verdict.is_by_name);
+    let search_path = query.accesses.iter().find_map(|access| match access {
+        ResolvedAccess::Run(run) => run.search_path.clone().filter(|_| by_name),
+        ResolvedAccess::Read(_) | ResolvedAccess::Write(_) => None,
+    });
     let parts = verdicts
         .into_iter()
         .map(|v| Part { text: v.text, decision: v.outcome, rule: v.rule })
@@ -99,6 +107,7 @@ fn combine(query: &Query, verdicts: Vec<Verdict>) -> Decision {
         .with_parts(parts)
         .with_offers(allow_rules, deny_rule)
         .with_run_as(run_as.filter(|_| outcome == Outcome::Allow))
+        .with_search_path(search_path)
 }
 
 fn severity(outcome: Outcome) -> u8 {
@@ -141,7 +150,7 @@ impl Grounds<'_> {
             return Verdict::new(text, Outcome::Deny, reason);
         }
         if let Some(protected) = path.protected
-            && (effect == Effect::Write || protected == Protected::System)
+            && (effect == Effect::Write || protected.kind == ProtectedKind::System)
         {
             let spoken = rule(RuleKind::Ask).or_else(|| rule(RuleKind::Allow));
             return Self::protected(text, effect, protected, self.tool, spoken.as_ref(), deny_rule);
@@ -206,9 +215,9 @@ impl Grounds<'_> {
         };
         let what = protected.what();
         let by_redirection = tool == "Bash" && effect == Effect::Write;
-        if by_redirection && spoken.is_none() && protected != Protected::System {
+        if by_redirection && spoken.is_none() && protected.kind != ProtectedKind::System {
             let reason = format!(
-                "A redirection here would change {what}. Use the Edit or Write tool, so that the person sees the change."
+                "A redirection here would change {what}. Use the Edit or Write tool, so that the change can be seen."
             );
             return Verdict::new(text, Outcome::Deny, reason);
         }
@@ -216,71 +225,10 @@ impl Grounds<'_> {
         Verdict::new(text, Outcome::Ask, reason).refusable(deny_rule)
     }
 
-    /// Whether a text has the name of a file in it from which slug takes its powers, as a script
-    /// in an argument may.
-    pub(super) fn spells_own_powers(&self, text: &str) -> bool {
-        if !text.contains('.') {
-            return false;
-        }
+    /// The protected place that a text has the name of in it.
+    pub(super) fn named_in(&self, text: &str) -> Option<Protected> {
         // The workspace may itself lie in a folder called `.slug`.
-        let text = text.replace(&*self.workspace.root().to_string_lossy(), "").to_ascii_lowercase();
-        let settings = text
-            .match_indices(".slug/")
-            .any(|(at, found)| !text[at + found.len()..].starts_with("memory/"));
-        settings || text.contains(".mcp.json")
-    }
-
-    /// The places that take orders of which a script that is no shell's has the name in it.
-    pub(super) fn spells_protected(&self, text: &str) -> Option<Protected> {
-        if self.spells_own_powers(text) {
-            return Some(Protected::OwnPowers);
-        }
-        let text = text.to_ascii_lowercase();
-        let goes_on = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        let is_said = |name: &str, is_folder: bool| {
-            text.match_indices(name).any(|(at, _)| {
-                let after = &text[at + name.len()..];
-                let ends =
-                    if is_folder { after.starts_with('/') } else { !after.starts_with(goes_on) };
-                ends && !text[..at].ends_with(goes_on)
-            })
-        };
-        let folders = FOLDERS.iter().map(|(name, kind)| (*name, *kind, true));
-        let files = FILES.iter().map(|(name, kind)| (*name, *kind, false));
-        let at_home = START_UP_FILES.iter().map(|name| (*name, Protected::StartUp, false));
-        let all = folders.chain(files).chain(at_home).chain([(".ssh", Protected::StartUp, true)]);
-        let found = all.filter(|(_, kind, _)| *kind != Protected::OwnPowers);
-        let mut found = found.filter(|(name, _, is_folder)| is_said(name, *is_folder));
-        found.next().map(|(_, kind, _)| kind)
-    }
-
-    /// The same of a text that did not parse, in which patterns may stand for it, too.
-    pub(super) fn may_spell_own_powers(&self, text: &str) -> bool {
-        // Nobody writes so much, and to look at all of it would take long.
-        if text.len() > 64 << 10 && text.contains(['*', '?', '[', '{', '(']) {
-            return true;
-        }
-        let beginning = Beginning::of(text);
-        let words = text.split_whitespace();
-        let mut meant = words.flat_map(|word| Ways::read(word, beginning).meant());
-        self.spells_own_powers(text) || meant.any(|text| self.spells_own_powers(&text))
-    }
-
-    /// Whether such a name stands by itself anywhere in a text. Where a word of a command is known
-    /// only when it runs, that may be the word.
-    pub(super) fn mentions_own_powers(&self, text: &str) -> bool {
-        let text = text.replace(&*self.workspace.root().to_string_lossy(), "");
-        let text = text.replace(['"', '\'', '\\'], "").to_ascii_lowercase();
-        let goes_on = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        let names = FOLDERS.iter().chain(&FILES).filter(|(_, it)| *it == Protected::OwnPowers);
-        names.map(|(name, _)| *name).any(|name| {
-            text.match_indices(name).any(|(at, _)| {
-                let after = &text[at + name.len()..];
-                !text[..at].ends_with(goes_on)
-                    && !after.starts_with(goes_on)
-                    && !after.starts_with("/memory/")
-            })
-        })
+        places::named_in(&text.replace(&*self.workspace.root().to_string_lossy(), ""))
     }
 
     pub(super) fn by_mode(&self, text: impl Into<String>) -> Verdict {
@@ -308,7 +256,7 @@ impl Verdict {
             Outcome::Ask | Outcome::Deny => Offer::Impossible,
         };
         let (text, reason) = (text.into(), reason.into());
-        Self { text, outcome, reason, rule: None, offer, deny_rule: None }
+        Self { text, outcome, reason, rule: None, offer, deny_rule: None, is_by_name: false }
     }
 
     pub(super) fn denied_by(text: impl Into<String>, rule: RuleSource) -> Self {
@@ -324,6 +272,10 @@ impl Verdict {
     pub(super) fn allowed_by(text: impl Into<String>, rule: RuleSource) -> Self {
         let reason = format!("Allowed by the rule {}.", rule.rule);
         Self { rule: Some(rule), ..Self::new(text, Outcome::Allow, reason) }
+    }
+
+    pub(super) fn by_name(self, is_by_name: bool) -> Self {
+        Self { is_by_name, ..self }
     }
 
     pub(super) fn refusable(self, deny_rule: Option<String>) -> Self {

@@ -78,11 +78,6 @@ impl Index {
         places
     }
 
-    /// The names of commands, in no order.
-    pub(super) fn names(&self, kind: RuleKind) -> impl Iterator<Item = &str> {
-        self.of_kind(kind).named.keys().map(String::as_str)
-    }
-
     fn of_kind(&self, kind: RuleKind) -> &OfKind {
         match kind {
             RuleKind::Allow => &self.allow,

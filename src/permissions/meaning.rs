@@ -1,126 +1,27 @@
 //! What an allow rule with a wildcard lets run that its words do not show.
 //!
-//! Pure, and only words for the person: nothing is decided by it. The tables hold programs that
-//! many projects use; one that is not in them may run others all the same.
+//! Pure, and only words for the user: nothing is decided by it.
 
 use super::pattern::{BashPattern, Open};
-use super::wrappers::runs_files;
-
-const EVERYTHING: &str = "lets every command run without a question";
-const ANY_PROGRAM: &str = "lets any program run, with any arguments";
-const SCRIPTS: &str =
-    "lets the project's scripts run anything: what they do can change at any time";
-const FILES: &str = "lets any script file run, whatever is in it";
-const OTHERS: &str = "lets it run any other program: some of its options or settings name one";
-
-/// Programs that run what files of the project tell them to.
-const RUNNERS: &[&str] = &[
-    "ant",
-    "bazel",
-    "bundle",
-    "bunx",
-    "cabal",
-    "cargo",
-    "cmake",
-    "composer",
-    "dotnet",
-    "gem",
-    "gmake",
-    "go",
-    "gradle",
-    "gradlew",
-    "invoke",
-    "jest",
-    "just",
-    "lerna",
-    "make",
-    "meson",
-    "mix",
-    "mocha",
-    "mvn",
-    "mvnw",
-    "ninja",
-    "nox",
-    "npm",
-    "npx",
-    "nx",
-    "pip",
-    "pip3",
-    "pipx",
-    "pnpm",
-    "pnpx",
-    "poetry",
-    "pre-commit",
-    "pytest",
-    "rake",
-    "rspec",
-    "sbt",
-    "stack",
-    "swift",
-    "task",
-    "tox",
-    "turbo",
-    "uv",
-    "uvx",
-    "vitest",
-    "yarn",
-    "zig",
-];
-
-/// Programs that run others where an option or their configuration says so.
-const RUN_OTHERS: &[&str] = &[
-    "ansible",
-    "at",
-    "awk",
-    "crontab",
-    "docker",
-    "docker-compose",
-    "emacs",
-    "fd",
-    "gawk",
-    "gh",
-    "git",
-    "hg",
-    "jj",
-    "kubectl",
-    "less",
-    "man",
-    "mawk",
-    "nix",
-    "nvim",
-    "podman",
-    "psql",
-    "rg",
-    "rsync",
-    "sed",
-    "sort",
-    "sqlite3",
-    "svn",
-    "systemctl",
-    "tar",
-    "terraform",
-    "tmux",
-    "vi",
-    "vim",
-    "zip",
-];
+use super::wrappers::{is_shell, is_wrapper};
 
 /// What an allow rule lets run besides what it names, as the end of a sentence about it. `None`
-/// where its words say all there is to say.
-pub fn meaning(rule: &str) -> Option<&'static str> {
+/// where its words say all there is to say: there is no wildcard, or it stands for what the table of
+/// programs knows.
+pub fn meaning(rule: &str) -> Option<String> {
     let rule = rule.trim();
     if rule == "Bash" {
-        return Some(EVERYTHING);
+        return Some("allows every command, in every folder".into());
     }
     let pattern = rule.strip_prefix("Bash(")?.strip_suffix(')')?;
     let pattern = BashPattern::parse(pattern).ok()?;
     match pattern.leaves_open() {
         Open::Nothing => None,
-        Open::Program => Some(ANY_PROGRAM),
-        Open::Arguments(name) if runs_files(name) => Some(FILES),
-        Open::Arguments(name) if RUNNERS.contains(&name) => Some(SCRIPTS),
-        Open::Arguments(name) if RUN_OTHERS.contains(&name) => Some(OTHERS),
-        Open::Arguments(_) => None,
+        Open::Program => Some("allows any code through any program".into()),
+        // What they run needs a rule of its own.
+        Open::Arguments(_) if pattern.is_limited() => None,
+        Open::Arguments(name) if is_wrapper(name) && !is_shell(name) && name != "find" => None,
+        Open::Arguments(_) => Some(format!("allows any code through {}", pattern.beginning())),
     }
 }
 
@@ -129,30 +30,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s36_a_wildcard_on_a_runner_or_interpreter_says_what_it_means() {
+    fn s36_a_wildcard_says_what_it_allows() {
         for (rule, means) in [
-            ("Bash", Some(EVERYTHING)),
-            ("Bash(*)", Some(ANY_PROGRAM)),
-            ("Bash(* install)", Some(ANY_PROGRAM)),
-            ("Bash(npm *)", Some(SCRIPTS)),
-            ("Bash(npm:*)", Some(SCRIPTS)),
-            ("Bash(npm run *)", Some(SCRIPTS)),
-            ("Bash(/usr/bin/make *)", Some(SCRIPTS)),
-            ("Bash(cargo test *)", Some(SCRIPTS)),
-            ("Bash(go test *)", Some(SCRIPTS)),
-            ("Bash(python *)", Some(FILES)),
-            ("Bash(python3.12 *)", Some(FILES)),
-            ("Bash(bash *)", Some(FILES)),
-            ("Bash(node *)", Some(FILES)),
-            ("Bash(git *)", Some(OTHERS)),
+            ("Bash", Some("every command, in every folder")),
+            ("Bash(*)", Some("any code through any program")),
+            ("Bash(* install)", Some("any code through any program")),
+            ("Bash(npm *)", Some("any code through npm")),
+            ("Bash(npm:*)", Some("any code through npm")),
+            ("Bash(npm run *)", Some("any code through npm run")),
+            ("Bash(python3 *)", Some("any code through python3")),
+            ("Bash(bash *)", Some("any code through bash")),
+            ("Bash(git bisect *)", Some("any code through git bisect")),
+            ("Bash(find . -delete *)", Some("any code through find . -delete")),
+            ("Bash(sort -o *)", Some("any code through sort -o")),
+            ("Bash(git *)", None),
+            ("Bash(git log *)", None),
+            ("Bash(find . -name *)", None),
             ("Bash(npm test)", None),
-            ("Bash(git status)", None),
             ("Bash(ls *)", None),
             ("Bash(ls*)", None),
             ("Bash(timeout *)", None),
             ("Edit(src/**)", None),
             ("Bash(", None),
         ] {
+            let means = means.map(|it| format!("allows {it}"));
             assert_eq!(meaning(rule), means, "{rule}");
         }
     }

@@ -13,6 +13,9 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::domain::clean_path;
 
+use super::places::{self, Protected};
+use super::search_path::SearchPath;
+
 /// As many links as Linux follows.
 const MAX_LINKS: usize = 40;
 
@@ -28,6 +31,8 @@ pub struct Workspace {
     all_homes: Vec<PathBuf>,
     all_slug_homes: Vec<PathBuf>,
     sandbox: Option<PathBuf>,
+    is_trusted: bool,
+    search_path: SearchPath,
 }
 
 /// A path and what it is.
@@ -54,21 +59,6 @@ pub enum Zone {
     Inside,
     /// Anywhere else.
     Outside,
-}
-
-/// What takes orders from a path. Writing there is always asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protected {
-    /// slug: its settings, rules and servers.
-    OwnPowers,
-    /// git: hooks, configuration, attributes.
-    Git,
-    /// Shells and logins, ssh included.
-    StartUp,
-    /// Editors and package managers.
-    Tooling,
-    /// The kernel: `/proc`, `/sys`, `/dev`. Reading is asked, too.
-    System,
 }
 
 impl Workspace {
@@ -102,7 +92,31 @@ impl Workspace {
             home,
             slug_home,
             sandbox: None,
+            is_trusted: false,
+            search_path: SearchPath::default(),
         }
+    }
+
+    /// The same where the user trusts the folder.
+    pub fn trusted(self) -> Self {
+        Self { is_trusted: true, ..self }
+    }
+
+    /// Whether the user trusts the folder.
+    pub fn is_trusted(&self) -> bool {
+        self.is_trusted
+    }
+
+    /// The same where commands find programs along `path`, the value of PATH.
+    pub fn with_search_path(self, path: &OsStr) -> Self {
+        let is_inside = |folder: &Path| super::search_path::is_inside(&self, folder);
+        let search_path = SearchPath::new(path, is_inside);
+        Self { search_path, ..self }
+    }
+
+    /// Where commands find programs.
+    pub(super) fn search_path(&self) -> &SearchPath {
+        &self.search_path
     }
 
     /// The same with a sandbox in force around `dir`, which is where it really is.
@@ -142,15 +156,10 @@ impl Workspace {
         &self.slug_home
     }
 
-    /// Whether a path is in slug's own folder.
-    pub(super) fn is_in_slug_home(&self, path: &ResolvedPath) -> bool {
-        let mut homes = self.all_slug_homes.iter();
-        homes.any(|home| path.path.starts_with(home) || path.real.starts_with(home))
-    }
-
-    /// Whether it is the home folder or one above that.
-    pub(super) fn is_above_home(&self, path: &ResolvedPath) -> bool {
-        self.all_homes.iter().any(|home| home.starts_with(&path.real))
+    /// Whether the workspace, the home folder or slug's own lies in it, or is it.
+    pub(super) fn is_above(&self, path: &ResolvedPath) -> bool {
+        let mut all = self.all_roots.iter().chain(&self.all_homes).chain(&self.all_slug_homes);
+        all.any(|folder| folder.starts_with(&path.real))
     }
 
     /// Where a path really is; itself where its links go in a circle.
@@ -181,10 +190,15 @@ impl Workspace {
         let (real, there) = followed.unwrap_or_else(|| (lexical.clone(), There::Other));
         let is_direct = real == lexical;
         let inside = !circular && self.contains(&lexical) && (is_direct || self.contains(&real));
-        let by_real = || if is_direct { None } else { self.protection(&real) };
+        let mut has = |path: &Path| seen.at(path) != There::Nothing;
+        let mut is_of_bare = |path: &Path| places::is_of_bare_repository(path, &mut has);
+        let protected = self
+            .protection(&lexical)
+            .or_else(|| if is_direct { None } else { self.protection(&real) })
+            .or_else(|| is_of_bare(&real).then_some(places::BARE_REPOSITORY));
         ResolvedPath {
             zone: if inside { Zone::Inside } else { Zone::Outside },
-            protected: self.protection(&lexical).or_else(by_real),
+            protected,
             folder: there == There::Folder,
             exists: there != There::Nothing,
             path: lexical,
@@ -199,22 +213,22 @@ impl Workspace {
     /// Of a clean path.
     fn protection(&self, path: &Path) -> Option<Protected> {
         if ["/proc", "/sys", "/dev"].iter().any(|root| below(path, Path::new(root)).is_some()) {
-            return Some(Protected::System);
+            return Some(places::SYSTEM);
         }
         for home in &self.all_slug_homes {
             if let Some(inside) = below(path, home) {
                 // Its default name would look like a project's own folder below.
                 let is_memory = below(inside, Path::new("memory")).is_some();
-                return (!is_memory).then_some(Protected::OwnPowers);
+                return (!is_memory).then_some(places::OWN);
             }
         }
         let mut in_homes = self.all_homes.iter().filter_map(|home| below(path, home));
-        if in_homes.any(is_start_up) {
-            return Some(Protected::StartUp);
+        if let Some(start_up) = in_homes.find_map(places::at_home) {
+            return Some(start_up);
         }
         // Names above the workspace are not its own: it may lie in a folder called `.slug`.
         let inside = self.all_roots.iter().find_map(|root| below(path, root));
-        by_name(inside.unwrap_or(path))
+        places::by_name(inside.unwrap_or(path))
     }
 }
 
@@ -226,19 +240,6 @@ fn below<'a>(path: &'a Path, folder: &Path) -> Option<&'a Path> {
         [] => Some(Path::new("")),
         [b'/', rest @ ..] => Some(Path::new(OsStr::from_bytes(rest))),
         rest => folder.ends_with(b"/").then(|| Path::new(OsStr::from_bytes(rest))),
-    }
-}
-
-impl Protected {
-    /// Why a change there is asked, as the end of "It changes …".
-    pub fn what(self) -> &'static str {
-        match self {
-            Self::OwnPowers => "what slug itself may do",
-            Self::Git => "what git runs",
-            Self::StartUp => "what runs when you log in or open a shell",
-            Self::Tooling => "what an editor or a package manager runs",
-            Self::System => "the running system",
-        }
     }
 }
 
@@ -356,121 +357,9 @@ impl There {
     }
 }
 
-/// The names in a clean path.
-fn names(path: &Path) -> impl Iterator<Item = &OsStr> {
-    let names = path.as_os_str().as_bytes().split(|byte| *byte == b'/');
-    names.filter(|name| !name.is_empty()).map(OsStr::from_bytes)
-}
-
-/// Some file systems take `.GIT` for `.git`.
-fn is_name(name: &OsStr, known: &str) -> bool {
-    name.eq_ignore_ascii_case(known)
-}
-
-/// Files of the home folder that a shell, a login or ssh reads.
-pub(super) const START_UP_FILES: [&str; 23] = [
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_aliases",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".zlogout",
-    ".kshrc",
-    ".cshrc",
-    ".tcshrc",
-    ".inputrc",
-    ".gitconfig",
-    ".pam_environment",
-    ".xprofile",
-    ".xinitrc",
-    ".xsession",
-    ".netrc",
-    ".tmux.conf",
-    ".vimrc",
-];
-
-/// Folders of the home folder of which they read anything.
-pub(super) const START_UP_FOLDERS: [&str; 13] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".kube",
-    ".config/git",
-    ".config/fish",
-    ".config/autostart",
-    ".config/systemd",
-    ".config/environment.d",
-    ".config/nvim",
-    ".local/bin",
-    "library/launchagents",
-    "bin",
-];
-
-/// Folders that mean the same in every folder, with all that is in them.
-pub(super) const FOLDERS: [(&str, Protected); 6] = [
-    (".slug", Protected::OwnPowers),
-    (".git", Protected::Git),
-    (".husky", Protected::Git),
-    (".vscode", Protected::Tooling),
-    (".idea", Protected::Tooling),
-    (".devcontainer", Protected::Tooling),
-];
-
-/// Files that mean the same in every folder.
-pub(super) const FILES: [(&str, Protected); 12] = [
-    (".mcp.json", Protected::OwnPowers),
-    (".gitmodules", Protected::Git),
-    (".envrc", Protected::Tooling),
-    (".npmrc", Protected::Tooling),
-    (".yarnrc", Protected::Tooling),
-    (".yarnrc.yml", Protected::Tooling),
-    (".pnpmfile.cjs", Protected::Tooling),
-    (".ripgreprc", Protected::Tooling),
-    (".tool-versions", Protected::Tooling),
-    ("mise.toml", Protected::Tooling),
-    (".mise.toml", Protected::Tooling),
-    (".pre-commit-config.yaml", Protected::Tooling),
-];
-
-/// Files that do so below a folder of this name.
-pub(super) const FILES_BELOW: [(&str, &str, Protected); 2] =
-    [(".cargo", "config.toml", Protected::Tooling), (".cargo", "config", Protected::Tooling)];
-
-fn is_start_up(path: &Path) -> bool {
-    let mut of_path = names(path);
-    let (Some(first), second) = (of_path.next(), of_path.next()) else { return false };
-    let below = |folder: &&str| {
-        let mut names = names(path);
-        folder.split('/').all(|part| names.next().is_some_and(|name| is_name(name, part)))
-    };
-    (second.is_none() && START_UP_FILES.iter().any(|known| is_name(first, known)))
-        || START_UP_FOLDERS.iter().any(below)
-}
-
-/// Names that mean the same in every folder.
-fn by_name(path: &Path) -> Option<Protected> {
-    let (mut in_folder, mut by_pair): (Option<usize>, _) = (None, None);
-    let mut above = OsStr::new("");
-    for name in names(path) {
-        let folder = FOLDERS.iter().position(|(known, _)| is_name(name, known));
-        in_folder = in_folder.into_iter().chain(folder).min();
-        let mut pairs = FILES_BELOW.iter();
-        let pair = || pairs.find(|(folder, file, _)| is_name(above, folder) && is_name(name, file));
-        by_pair = by_pair.or_else(pair);
-        above = name;
-    }
-    let by_file = || FILES.iter().find(|(known, _)| is_name(above, known)).map(|(_, it)| *it);
-    let by_pair = by_pair.map(|(_, _, it)| *it);
-    in_folder.map(|at| FOLDERS[at].1).or_else(by_file).or(by_pair)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::places::ProtectedKind;
     use super::*;
 
     fn workspace() -> (tempfile::TempDir, Workspace) {
@@ -553,7 +442,7 @@ mod tests {
 
     #[test]
     fn places_that_take_orders_are_protected() {
-        use Protected::{Git, OwnPowers, StartUp, System, Tooling};
+        use ProtectedKind::{BareRepository, Git, OwnPowers, StartUp, System, Tooling};
         let (_dir, workspace) = workspace();
         for (path, protected) in [
             ("src/main.rs", None),
@@ -569,6 +458,8 @@ mod tests {
             ("sub/.git/config", Some(Git)),
             (".gitmodules", Some(Git)),
             (".gitignore", None),
+            ("sub/HEAD", Some(BareRepository)),
+            (".github/workflows/ci.yml", Some(Tooling)),
             ("../.bashrc", Some(StartUp)),
             ("../.ssh/authorized_keys", Some(StartUp)),
             ("../.config/git/config", Some(StartUp)),
@@ -586,7 +477,7 @@ mod tests {
             ("/sys/kernel", Some(System)),
             ("/process/x", None),
         ] {
-            assert_eq!(at(&workspace, path).protected, protected, "{path}");
+            assert_eq!(at(&workspace, path).protected.map(|it| it.kind), protected, "{path}");
         }
     }
 }

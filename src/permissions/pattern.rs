@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use globset::{Glob, GlobBuilder, GlobMatcher};
 
 use super::paths::{ResolvedPath, Workspace};
+use super::programs;
 use super::shell::{SimpleCommand, Word};
 use super::words::show;
 use super::wrappers::{base_name, has_subcommands};
@@ -130,6 +131,30 @@ impl BashPattern {
             Some((PatternWord::Exact(_) | PatternWord::Glued(_), _)) | None => Open::Nothing,
             Some((PatternWord::Any, _)) => Open::Program,
         }
+    }
+
+    /// Whether what stands before its first wildcard is of the table of programs: then its wildcards
+    /// stand for what that knows.
+    pub fn is_limited(&self) -> bool {
+        let words = self.words.iter().map_while(|word| match word {
+            PatternWord::Exact(text) => Some(text.as_str()),
+            PatternWord::Glued(_) | PatternWord::Any => None,
+        });
+        self.assignments.is_empty() && programs::is_listed(&words.collect::<Vec<_>>())
+    }
+
+    /// Whether this very word stands in it.
+    pub fn spells(&self, word: &str) -> bool {
+        self.words.iter().any(|it| matches!(it, PatternWord::Exact(text) if text == word))
+    }
+
+    /// The words before its first wildcard.
+    pub fn beginning(&self) -> String {
+        let words = self.words.iter().map_while(|word| match word {
+            PatternWord::Exact(text) => Some(text.as_str()),
+            PatternWord::Glued(_) | PatternWord::Any => None,
+        });
+        words.collect::<Vec<_>>().join(" ")
     }
 
     /// The name that a command has to have to fit, unless that is a wildcard's.

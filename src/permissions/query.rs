@@ -3,23 +3,20 @@
 //! This is the decision's only look at the disk. The same call resolved twice gives queries with
 //! the same fingerprint, unless what its paths lead to has changed in between.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::domain::{Access, ContentHash, clean_path};
 
-use super::globs::{Beginning, Places, Ways};
 use super::paths::{ResolvedPath, Seen, Workspace, Zone};
 use super::pattern::MAX_DEPTH;
-use super::readonly;
-use super::shell::{self, Analysis, Direction, Kind, SimpleCommand, Word};
-use super::values::{self, Carried};
-use super::wrappers::base_name;
+use super::programs::{self, Plan};
+use super::repository;
+use super::search_path::ProjectProgram;
+use super::shell::{self, Analysis, Direction, Inner, Kind, Order, SimpleCommand, Word};
 
 /// More paths than this are not looked up on the disk: they are compared as they are written.
 const MAX_LOOKUPS: usize = 2048;
-/// More entries of folders than this are not compared with patterns.
-const MAX_LISTED: usize = 20_000;
 /// More folders than this that a command may be in are not followed.
 const MAX_FOLDERS: usize = 8;
 
@@ -54,34 +51,43 @@ pub struct ResolvedRun {
     pub cwd: ResolvedPath,
     /// What it is.
     pub analysis: Analysis,
-    /// For each of the analysis's commands, flattened, in order.
-    pub files: Vec<CommandFiles>,
-    /// Whether it changes its folder in a way that cannot be followed, so that relative paths may
-    /// lead elsewhere.
-    pub moves: bool,
+    /// Each of the analysis's commands, flattened, in order.
+    pub commands: Vec<ResolvedCommand>,
     /// Whether it names more than is looked up on the disk, or something absurdly deep.
     pub crowded: bool,
+    /// The value of PATH without folders of the project's, where it has such: but for those of
+    /// programs that the command itself names.
+    pub search_path: Option<OsString>,
 }
 
-/// The files that can be seen in a simple command. A relative path has one entry for each folder
-/// that the command may be in.
+/// A simple command as it meets the disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CommandFiles {
+pub struct ResolvedCommand {
+    /// The folders in which it may run.
+    pub folders: Vec<ResolvedPath>,
+    /// Whether it may run in others, too.
+    pub is_lost: bool,
     /// What redirections read.
     pub reads: Vec<ResolvedPath>,
     /// What redirections write.
     pub writes: Vec<ResolvedPath>,
-    /// Arguments that may be paths.
+    /// Arguments that may be paths. A relative path has one entry for each folder.
     pub arguments: Vec<Argument>,
-    /// What patterns fit at the moment.
-    pub matches: Vec<Argument>,
+    /// What it does; `None` when it can do anything.
+    pub plan: Option<ResolvedPlan>,
+    /// The project's own program that its name stands for.
+    pub program: Option<ProjectProgram>,
 }
 
-impl CommandFiles {
-    /// Everything but redirections.
-    pub(super) fn named(&self) -> impl Iterator<Item = &Argument> {
-        self.arguments.iter().chain(&self.matches)
-    }
+/// What a program of the table does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResolvedPlan {
+    /// What it does, by its words.
+    pub plan: Plan,
+    /// What it changes.
+    pub writes: Vec<Argument>,
+    /// Why it is not read without a question, though it only reads.
+    pub hindrance: Option<&'static str>,
 }
 
 /// An argument, or a part of one, that may be a path.
@@ -91,6 +97,14 @@ pub struct Argument {
     pub text: String,
     /// Where it would lead.
     pub path: ResolvedPath,
+}
+
+impl ResolvedCommand {
+    /// What it reads, where that is known.
+    pub(super) fn reads_of_plan(&self) -> impl Iterator<Item = &Argument> {
+        let reads = self.plan.as_ref().map_or(&[][..], |it| &it.plan.reads);
+        self.arguments.iter().filter(|argument| reads.contains(&argument.text))
+    }
 }
 
 impl Query {
@@ -155,28 +169,42 @@ impl Parts {
 impl ResolvedRun {
     /// Whether it is known to change no file.
     pub fn only_reads(&self) -> bool {
-        let reads = |command: &SimpleCommand| {
-            readonly::paths_read(command).is_some()
+        let reads = |(command, resolved): (&SimpleCommand, &ResolvedCommand)| {
+            resolved.plan.as_ref().is_some_and(|it| it.plan.is_reader)
                 && command.redirects.iter().all(|it| it.direction == Direction::Read)
         };
         matches!(self.analysis.kind, Kind::Static { .. })
-            && self.analysis.commands.iter().flat_map(SimpleCommand::flatten).all(reads)
+            && self.flattened().zip(&self.commands).all(reads)
+    }
+
+    /// All commands in it, those that wrappers run behind them.
+    pub(super) fn flattened(&self) -> impl Iterator<Item = &SimpleCommand> {
+        self.analysis.commands.iter().flat_map(SimpleCommand::flatten)
     }
 
     fn new(command: &str, cwd: &Path, workspace: &Workspace, seen: &mut Seen) -> Self {
         let analysis = shell::analyse(command);
         let folder = workspace.resolve_seen(cwd, Path::new("/"), seen);
-        let flat: Vec<&SimpleCommand> =
-            analysis.commands.iter().flat_map(SimpleCommand::flatten).collect();
-        let (folders, moves) = folders(&flat, &folder.real, workspace.home());
-        let beginning = Beginning::of(command);
-        let places = Places { folders: &folders, home: workspace.home(), left: MAX_LISTED };
-        let (left, crowded) = (MAX_LOOKUPS, false);
-        let carried = &analysis.carried;
-        let mut lookup = Lookup { workspace, places, carried, beginning, seen, left, crowded };
-        let files = flat.iter().map(|one| lookup.files(one)).collect();
-        let crowded = lookup.crowded || lookup.places.left == 0;
-        Self { command: command.to_owned(), cwd: folder, analysis, files, moves, crowded }
+        let mut lookup = Lookup { workspace, seen, left: MAX_LOOKUPS, crowded: false };
+        let mut places = Places::new(folder.real.clone());
+        let mut commands = Vec::new();
+        for outer in &analysis.commands {
+            let (own, inner) = (lookup.command(outer, outer.order, &mut places), outer.flatten());
+            // What a wrapper runs begins where that was told to, and may move the shell itself.
+            let mut inside = Places::of(&own);
+            commands.push(own);
+            for command in inner.into_iter().skip(1) {
+                commands.push(lookup.command(command, Order::Nested, &mut inside));
+            }
+            if outer.inner != Inner::Nothing {
+                places.take_in(inside);
+            }
+        }
+        let named: Vec<&Path> =
+            commands.iter().filter_map(|it| it.program.as_ref()?.path.parent()).collect();
+        let search_path = workspace.search_path().without_project(workspace, &named);
+        let crowded = lookup.crowded;
+        Self { command: command.to_owned(), cwd: folder, analysis, commands, crowded, search_path }
     }
 
     /// The same for a static command and for its canonical text, which is what runs.
@@ -186,89 +214,92 @@ impl ResolvedRun {
             Kind::NotStatic { .. } | Kind::NotAnalysable { .. } => &self.command,
         };
         parts.add(&self.cwd.real).add(text);
-        for files in &self.files {
-            let arguments = files.arguments.iter().map(|argument| &argument.path);
-            for path in files.reads.iter().chain(&files.writes).chain(arguments) {
+        for command in &self.commands {
+            let arguments = command.arguments.iter().map(|argument| &argument.path);
+            for path in command.reads.iter().chain(&command.writes).chain(arguments) {
                 parts.add_path(path);
+            }
+            if let Some(program) = &command.program {
+                parts.add(program.rule_name());
+            }
+            if command.plan.as_ref().is_some_and(|it| it.hindrance.is_none()) {
+                parts.add("plain");
             }
         }
         parts
     }
 }
 
-/// Every folder that the commands may be in, and whether there may be others. A `cd` may fail, so
-/// that each leads on from all folders before it.
-fn folders(commands: &[&SimpleCommand], start: &Path, home: Option<&Path>) -> (Vec<PathBuf>, bool) {
-    let mut folders = vec![start.to_owned()];
-    let mut moves = false;
-    for command in commands {
-        let Some((name, arguments)) = command.words.split_first() else { continue };
-        let targets: Vec<Option<PathBuf>> = match name.known().map(base_name) {
-            Some("cd" | "pushd") => {
-                let target = arguments.iter().find(|word| !word.text.starts_with('-'));
-                let bare = arguments.is_empty().then(|| home.map(Path::to_owned)).flatten();
-                vec![target.and_then(|word| spelled(word, home)).or(bare)]
-            }
-            Some("popd") => vec![None],
-            Some(name) => started_in(name, arguments, home),
-            None => Vec::new(),
-        };
-        for target in targets {
-            let Some(target) = target else {
-                moves = true;
-                continue;
-            };
-            let from = folders.clone();
-            for folder in from.iter().map(|folder| folder.join(&target)) {
-                if folders.len() == MAX_FOLDERS {
-                    moves = true;
-                } else if !folders.contains(&folder) {
-                    folders.push(folder);
-                }
-            }
-        }
-    }
-    (folders, moves)
+/// The folders that a command may be in, as it goes from one part to the next.
+struct Places {
+    /// Where the command that is looked at may run.
+    now: Vec<PathBuf>,
+    /// Where any command so far may have run: a `cd` may fail.
+    seen: Vec<PathBuf>,
+    is_lost: bool,
 }
 
-/// The folders that options such as `-C` make a program start in; `None` for one that is not known.
-fn started_in(name: &str, arguments: &[Word], home: Option<&Path>) -> Vec<Option<PathBuf>> {
-    let takes = matches!(
-        name,
-        "bsdtar"
-            | "cargo"
-            | "cmake"
-            | "env"
-            | "git"
-            | "gmake"
-            | "go"
-            | "make"
-            | "meson"
-            | "ninja"
-            | "npm"
-            | "pnpm"
-            | "sudo"
-            | "tar"
-            | "yarn"
-    );
-    if !takes {
-        return Vec::new();
+impl Places {
+    fn new(start: PathBuf) -> Self {
+        Self { now: vec![start.clone()], seen: vec![start], is_lost: false }
     }
-    let mut folders = Vec::new();
-    for (at, word) in arguments.iter().enumerate() {
-        let text = word.text.as_str();
-        let glued = ["--chdir=", "--directory=", "--cwd=", "--prefix="]
-            .iter()
-            .find_map(|option| text.strip_prefix(option))
-            .or_else(|| text.strip_prefix("-C").filter(|folder| !folder.is_empty()));
-        if let Some(folder) = glued {
-            let word = Word { text: folder.to_owned(), kind: word.kind };
-            folders.push(spelled(&word, home));
-        } else if matches!(text, "-C" | "-D" | "--chdir" | "--directory" | "--cwd" | "--prefix") {
-            folders.push(arguments.get(at + 1).and_then(|word| spelled(word, home)));
+
+    /// Those in which a command may run.
+    fn of(command: &ResolvedCommand) -> Self {
+        let all: Vec<PathBuf> = command.folders.iter().map(|it| it.path.clone()).collect();
+        Self { now: all.clone(), seen: all, is_lost: command.is_lost }
+    }
+
+    fn take_in(&mut self, other: Self) {
+        add_all(&mut self.now, &other.seen);
+        add_all(&mut self.seen, &other.seen);
+        self.is_lost |= other.is_lost;
+    }
+
+    /// From each of the folders on; `None` is a folder that is not known.
+    fn below(folders: &[PathBuf], targets: &[Option<PathBuf>]) -> (Vec<PathBuf>, bool) {
+        let is_lost = targets.iter().any(Option::is_none) || folders.len() > MAX_FOLDERS;
+        let known = targets.iter().flatten();
+        let all: Vec<PathBuf> =
+            known.flat_map(|to| folders.iter().map(move |from| from.join(to))).collect();
+        (all, is_lost)
+    }
+
+    fn go(&mut self, target: Option<PathBuf>, order: Order) {
+        let (mut to, is_lost) = Self::below(&self.now, &[target]);
+        self.is_lost |= is_lost;
+        add_all(&mut self.seen, &to);
+        if order == Order::Nested {
+            // It may be in a shell of its own.
+            add_all(&mut to, &self.now);
+        }
+        self.is_lost |= self.seen.len() > MAX_FOLDERS;
+        self.seen.truncate(MAX_FOLDERS);
+        self.now = to;
+    }
+}
+
+fn add_all(all: &mut Vec<PathBuf>, more: &[PathBuf]) {
+    for folder in more {
+        if !all.contains(folder) {
+            all.push(folder.clone());
         }
     }
-    folders
+}
+
+/// Where a command makes the shell go; the outer `None` where it does not.
+fn goes_to(command: &SimpleCommand, home: Option<&Path>) -> Option<Option<PathBuf>> {
+    let (name, arguments) = command.words.split_first()?;
+    match name.known()? {
+        "cd" | "pushd" => {
+            let target = arguments.iter().find(|word| !word.text.starts_with('-'));
+            let is_back = arguments.iter().any(|word| word.text == "-");
+            let bare = arguments.is_empty().then(|| home.map(Path::to_owned)).flatten();
+            Some(target.and_then(|word| spelled(word, home)).or(bare).filter(|_| !is_back))
+        }
+        "popd" => Some(None),
+        _ => None,
+    }
 }
 
 /// The path that a word is: its text, or what it says where only the home folder or the working
@@ -303,129 +334,125 @@ fn has_expansion(text: &str) -> bool {
     text.contains(['$', '`', '*', '?', '[', '{', '(', '<', '>', '~'])
 }
 
-/// The components at the end of a dynamic word that stand there as they are: `.slug/x` of
-/// `$DIR/.slug/x`. What is above them is not known.
-fn known_end(word: &Word) -> Option<PathBuf> {
-    let text = word.text.replace(['"', '\'', '\\'], "");
-    let parts: Vec<&str> = text.split('/').collect();
-    let known = parts.iter().rev().take_while(|part| !has_expansion(part)).count();
-    let end = parts[parts.len() - known..].join("/");
-    (!end.is_empty() && known < parts.len()).then(|| PathBuf::from(end))
-}
-
 /// Looks up paths, up to a number.
 struct Lookup<'a> {
     workspace: &'a Workspace,
-    places: Places<'a>,
-    /// What a word that is not known may be.
-    carried: &'a [Carried],
-    beginning: Beginning,
     seen: &'a mut Seen,
     left: usize,
     crowded: bool,
 }
 
 impl Lookup<'_> {
-    fn files(&mut self, command: &SimpleCommand) -> CommandFiles {
+    /// Looks a command up, and follows it to where it goes.
+    fn command(
+        &mut self,
+        command: &SimpleCommand,
+        order: Order,
+        places: &mut Places,
+    ) -> ResolvedCommand {
         let home = self.workspace.home();
-        let mut files = CommandFiles::default();
-        for redirect in &command.redirects {
-            let Some(path) = spelled(&redirect.target, home) else {
-                // Where it leads is not known, but what takes orders has the same name everywhere.
-                let mut unclear = CommandFiles::default();
-                self.unclear(&redirect.target, &mut unclear);
-                let named: Vec<ResolvedPath> =
-                    unclear.named().map(|argument| argument.path.clone()).collect();
-                match redirect.direction {
-                    Direction::Read => files.reads.extend(protected(named)),
-                    Direction::Write => files.writes.extend(protected(named)),
+        if order != Order::AfterSuccess {
+            places.now.clone_from(&places.seen);
+        }
+        let outside_of = places.now.clone();
+        let started_in: Vec<Option<PathBuf>> =
+            programs::started_in(&command.words).iter().map(|word| spelled(word, home)).collect();
+        let (mut folders, mut is_lost) = (outside_of.clone(), places.is_lost);
+        if !started_in.is_empty() {
+            let (further, lost) = Places::below(&outside_of, &started_in);
+            add_all(&mut folders, &further);
+            is_lost |= lost;
+        }
+        let mut resolved = self.files(command, &folders);
+        resolved.is_lost = is_lost;
+        let root = Path::new("/");
+        let all = folders.iter().map(|folder| self.workspace.resolve_seen(folder, root, self.seen));
+        resolved.folders = all.collect();
+        resolved.plan = programs::plan(command).map(|plan| self.plan(plan, &resolved, &folders));
+        let search_path = self.workspace.search_path();
+        let name = command.words.first().filter(|word| word.is_literal());
+        resolved.program =
+            name.and_then(|name| search_path.project_program(&name.text, &folders, self.workspace));
+        if let Some(target) = goes_to(command, home) {
+            places.go(target, order);
+        }
+        resolved
+    }
+
+    fn plan(
+        &mut self,
+        plan: Plan,
+        resolved: &ResolvedCommand,
+        folders: &[PathBuf],
+    ) -> ResolvedPlan {
+        let mut writes = Vec::new();
+        for (at, text) in plan.writes.iter().enumerate() {
+            let found = self.everywhere(Path::new(text), folders);
+            let is_target = at + 1 == plan.writes.len();
+            // What is put into a folder changes what is in it, not the folder.
+            let is_into = !plan.puts.is_empty() && is_target && found.iter().any(|it| it.folder);
+            if is_into {
+                for source in plan.puts.iter().filter_map(|it| Path::new(it).file_name()) {
+                    let inside = self.everywhere(&Path::new(text).join(source), folders);
+                    writes.extend(inside.into_iter().map(|path| (text, path)));
                 }
-                files.arguments.extend(unclear.arguments);
-                files.matches.extend(unclear.matches);
-                self.carried(&redirect.target, &mut files);
-                continue;
-            };
-            let found = self.everywhere(&path);
+            } else {
+                writes.extend(found.into_iter().map(|path| (text, path)));
+            }
+        }
+        let writes = writes.into_iter();
+        let writes = writes.map(|(text, path)| Argument { text: text.clone(), path }).collect();
+        let hindrance = plan.git.and_then(|part| {
+            let folders = resolved.folders.iter().map(|folder| folder.real.as_path());
+            repository::hindrance(folders, part, self.workspace)
+        });
+        ResolvedPlan { plan, writes, hindrance }
+    }
+
+    /// What redirections open, and what may be a path among the words.
+    fn files(&mut self, command: &SimpleCommand, folders: &[PathBuf]) -> ResolvedCommand {
+        let home = self.workspace.home();
+        let mut files = ResolvedCommand::default();
+        for redirect in &command.redirects {
+            let Some(path) = spelled(&redirect.target, home) else { continue };
+            let found = self.everywhere(&path, folders);
             match redirect.direction {
                 Direction::Read => files.reads.extend(found),
                 Direction::Write => files.writes.extend(found),
             }
         }
         for word in command.words.iter().skip(1) {
-            match word.known() {
-                Some(text) => {
-                    for candidate in path_candidates(text) {
-                        self.argument(Path::new(candidate), candidate, &mut files);
-                        // A program may read the `~` that the shell left.
-                        if let Some((rest, home)) = candidate.strip_prefix("~/").zip(home) {
-                            self.argument(&home.join(rest), candidate, &mut files);
-                        }
-                    }
+            let Some(text) = word.known() else {
+                if let Some(path) = spelled(word, home) {
+                    self.argument(&path, &word.text, folders, &mut files);
                 }
-                None => {
-                    self.unclear(word, &mut files);
-                    self.carried(word, &mut files);
+                continue;
+            };
+            for candidate in path_candidates(text) {
+                self.argument(Path::new(candidate), candidate, folders, &mut files);
+                // A program may read the `~` that the shell left.
+                if let Some((rest, home)) = candidate.strip_prefix("~/").zip(home) {
+                    self.argument(&home.join(rest), candidate, folders, &mut files);
                 }
             }
         }
         files
     }
 
-    /// What a word may name that is known only when it runs.
-    fn unclear(&mut self, word: &Word, files: &mut CommandFiles) {
-        let home = self.places.home;
-        let ways = Ways::read(&word.text, self.beginning);
-        let own = spelled(word, home).or_else(|| known_end(word));
-        if let Some(path) = own {
-            self.argument(&path, &word.text, files);
-        }
-        for text in ways.meant().into_iter().chain(ways.spelled()) {
-            let word = Word::dynamic(text);
-            let plain = || (!has_expansion(&word.text)).then(|| PathBuf::from(&word.text));
-            let path = spelled(&word, home).or_else(|| known_end(&word)).or_else(plain);
-            if let Some(path) = path {
-                self.argument(&path, &word.text, files);
-            }
-        }
-        for path in ways.listed(&mut self.places) {
-            let path = self.workspace.resolve_seen(&path, Path::new("/"), self.seen);
-            files.matches.push(Argument { text: word.text.clone(), path });
-        }
-    }
-
-    /// What variables hold, where a word has one in it.
-    fn carried(&mut self, word: &Word, files: &mut CommandFiles) {
-        if word.known().is_some() || !word.text.contains('$') {
-            return;
-        }
-        for Carried { word, .. } in self.carried {
-            for candidate in path_candidates(&word.text) {
-                self.argument(Path::new(candidate), candidate, files);
-            }
-        }
-        let (texts, is_crowded) = values::texts(&word.text, self.carried);
-        self.crowded |= is_crowded;
-        for text in texts {
-            match has_expansion(&text) {
-                true => self.unclear(&Word::dynamic(text), files),
-                false => {
-                    for candidate in path_candidates(&text) {
-                        self.argument(Path::new(candidate), candidate, files);
-                    }
-                }
-            }
-        }
-    }
-
-    fn argument(&mut self, path: &Path, text: &str, files: &mut CommandFiles) {
-        let found = self.everywhere(path);
+    fn argument(
+        &mut self,
+        path: &Path,
+        text: &str,
+        folders: &[PathBuf],
+        files: &mut ResolvedCommand,
+    ) {
+        let found = self.everywhere(path, folders);
         let arguments = found.into_iter().map(|path| Argument { text: text.to_owned(), path });
         files.arguments.extend(arguments);
     }
 
     /// The path from each folder that the command may be in.
-    fn everywhere(&mut self, path: &Path) -> Vec<ResolvedPath> {
-        let all = self.places.folders;
+    fn everywhere(&mut self, path: &Path, all: &[PathBuf]) -> Vec<ResolvedPath> {
         let folders = if path.is_absolute() { &all[..1] } else { all };
         let deep = path.components().count() > MAX_DEPTH;
         let look = !deep && self.left >= folders.len();
@@ -437,10 +464,6 @@ impl Lookup<'_> {
         };
         folders.iter().map(resolve).collect()
     }
-}
-
-fn protected(paths: Vec<ResolvedPath>) -> impl Iterator<Item = ResolvedPath> {
-    paths.into_iter().filter(|path| path.protected.is_some())
 }
 
 /// A path that is not looked up.

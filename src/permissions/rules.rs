@@ -99,6 +99,16 @@ pub struct CommandRule {
     pub source: RuleSource,
     /// How closely.
     pub fit: Fit,
+    /// Whether its wildcards stand for what the table of programs knows, and no more.
+    pub is_limited: bool,
+    pattern: BashPattern,
+}
+
+impl CommandRule {
+    /// Whether this very word stands in the rule.
+    pub fn spells(&self, word: &str) -> bool {
+        self.pattern.spells(word)
+    }
 }
 
 impl RuleSet {
@@ -265,21 +275,19 @@ impl RuleSet {
         for rule in self.at(&self.index.commands(kind, name)) {
             let Covers::Commands(pattern) = &rule.covers else { continue };
             match pattern.fits(command, purpose) {
-                Some(Fit::Exact) => {
-                    return Some(CommandRule { source: rule.source.clone(), fit: Fit::Exact });
+                Some(Fit::Wildcard) if best.is_some() => {}
+                Some(fit) => {
+                    let (source, pattern) = (rule.source.clone(), pattern.clone());
+                    let is_limited = pattern.is_limited();
+                    best = Some(CommandRule { source, fit, is_limited, pattern });
+                    if fit == Fit::Exact {
+                        break;
+                    }
                 }
-                Some(Fit::Wildcard) if best.is_none() => {
-                    best = Some(CommandRule { source: rule.source.clone(), fit: Fit::Wildcard });
-                }
-                Some(Fit::Wildcard) | None => {}
+                None => {}
             }
         }
         best
-    }
-
-    /// The names of commands that rules give.
-    pub(super) fn names(&self, kind: RuleKind) -> impl Iterator<Item = &str> {
-        self.index.names(kind)
     }
 
     /// The deny or ask rule on words that did not parse.

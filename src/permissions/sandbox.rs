@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::{Extent, Network, Spot, SpotKind, View};
 
-use super::paths::{FILES, FILES_BELOW, FOLDERS, START_UP_FILES, START_UP_FOLDERS};
+use super::places::ProtectedKind::{Git, OwnPowers};
+use super::places::{ANYWHERE, AT_HOME, ProtectedPlace, by_name};
 use super::rules::RuleSet;
 
 pub use disk::{Disk, Found, Look};
@@ -203,10 +204,7 @@ impl Sandbox {
         if SHARED.iter().any(|shared| Path::new(shared).starts_with(dir)) {
             return too_wide("what all programs share");
         }
-        let named = dir.components().any(|part| {
-            let name = part.as_os_str().to_string_lossy().to_ascii_lowercase();
-            FOLDERS.iter().any(|(folder, _)| *folder == name)
-        });
+        let named = by_name(dir).is_some_and(|it| matches!(it.kind, OwnPowers | Git));
         let mut closed = self.secrets().chain(self.start_up().map(|(path, _)| path));
         let system = ["/dev", "/proc", "/sys"].iter().any(|root| dir.starts_with(root));
         if named || system || closed.any(|closed| dir.starts_with(closed)) {
@@ -240,14 +238,10 @@ impl Sandbox {
     pub fn survey(&self, disk: &dyn Look, rules: &RuleSet) -> Result<(View, Extent), SandboxError> {
         let mut places = Places::new(&self.dir, disk);
         for above in self.work.ancestors().take_while(|it| it.starts_with(&self.dir)) {
-            for (name, _) in FOLDERS {
-                places.protect(&above.join(name), SpotKind::Folder)?;
-            }
-            for (name, _) in FILES {
-                places.protect(&above.join(name), SpotKind::File)?;
-            }
-            for (folder, name, _) in FILES_BELOW {
-                places.protect(&above.join(folder).join(name), SpotKind::File)?;
+            for (path, kind) in
+                ANYWHERE.iter().filter(|it| it.is_reserved).filter_map(ProtectedPlace::fixed)
+            {
+                places.protect(&above.join(path), kind)?;
             }
         }
         for (path, kind) in self.start_up().filter(|(path, _)| path.starts_with(&self.dir)) {
@@ -316,9 +310,8 @@ impl Sandbox {
     /// What of the home folder shells and logins read.
     fn start_up(&self) -> impl Iterator<Item = (PathBuf, SpotKind)> {
         self.home.iter().flat_map(|home| {
-            let files = START_UP_FILES.map(|file| (home.join(file), SpotKind::File));
-            let folders = START_UP_FOLDERS.map(|folder| (home.join(folder), SpotKind::Folder));
-            files.into_iter().chain(folders)
+            let all = AT_HOME.iter().filter_map(ProtectedPlace::fixed);
+            all.map(|(path, kind)| (home.join(path), kind))
         })
     }
 }

@@ -9,7 +9,6 @@
 //! - Any bytes in, no panic and no unbounded work: size and nesting are looked at before the parser
 //!   is called, which is recursive and backtracks.
 
-mod indirect;
 #[cfg(test)]
 mod tests;
 
@@ -21,11 +20,7 @@ use brush_parser::ast::{
 };
 use brush_parser::{ParserOptions, Token, TokenizerOptions};
 
-use super::launchers;
-use super::values::Carried;
-use super::words::{
-    RoughCommand, is_unreadable, quote, rough_commands, show, substitutions, without_variables,
-};
+use super::words::{RoughCommand, is_unreadable, quote, rough_commands, show, substitutions};
 pub use super::words::{Word, WordKind};
 use super::wrappers::{self, Runs};
 
@@ -43,8 +38,6 @@ const MAX_TWICE: usize = 8;
 const MAX_DEPTH: usize = 8;
 /// As many here-documents without an end are given one.
 const MAX_ENDS: usize = 8;
-/// As many values of variables are taken for a command's name.
-const MAX_CARRIED: usize = 64;
 /// Beyond this many openers the parser gets a thread with a stack of its own.
 const SHALLOW: usize = 6;
 const DEEP_STACK: usize = 64 * 1024 * 1024;
@@ -58,10 +51,9 @@ pub struct Analysis {
     pub commands: Vec<SimpleCommand>,
     /// Where something did not parse: words from each place where a command may begin.
     pub rough: Vec<RoughCommand>,
-    /// What variables may hold: where a word is not known, it may be any of these.
-    pub carried: Vec<Carried>,
-    /// Texts that some program is given to run and that are no shell's.
-    pub foreign: Vec<String>,
+    /// Whether it holds more than simple commands: loops, functions, variables. What one part names
+    /// may then be used by any other.
+    pub is_compound: bool,
 }
 
 /// How much can be said of a command.
@@ -95,6 +87,24 @@ pub struct SimpleCommand {
     pub redirects: Vec<Redirect>,
     /// What it runs besides itself.
     pub inner: Inner,
+    /// The texts of its here-documents and here-strings.
+    pub fed: Vec<String>,
+    /// Which of the text's pipelines it belongs to: what is nested in one is part of it.
+    pub pipeline: usize,
+    /// How it comes after the one before.
+    pub order: Order,
+}
+
+/// How a command comes after the one before it in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// In some other way: whether that one has run and succeeded is not known.
+    #[default]
+    Free,
+    /// In the same shell, and only if that one has succeeded.
+    AfterSuccess,
+    /// It is part of a word or a wrapper, perhaps in a shell of its own.
+    Nested,
 }
 
 /// What a wrapper such as `env` or `sh -c` runs.
@@ -159,18 +169,13 @@ fn analyse_at(command: &str, depth: usize) -> Analysis {
         }
         Err(why) => {
             let kind = Kind::NotAnalysable { why };
-            let mut rough = rough_commands(command);
-            // Who writes so much is not helped, and it would take long.
-            if command.len() <= MAX_BYTES {
-                rough.extend(rough_commands(&without_variables(command)));
-            }
+            let rough = rough_commands(command);
             let Some(program) = ended(command).and_then(|text| parse(&text).ok()) else {
-                let (carried, foreign) = (Vec::new(), Vec::new());
-                return Analysis { kind, commands: Vec::new(), rough, carried, foreign };
+                return Analysis { kind, commands: Vec::new(), rough, is_compound: true };
             };
             let mut walker = Walker { depth, rough, ..Walker::default() };
             walker.program(&program);
-            Analysis { kind, ..walker.finish() }
+            Analysis { kind, is_compound: true, ..walker.finish() }
         }
     }
 }
@@ -293,32 +298,28 @@ struct Walker {
     rough: Vec<RoughCommand>,
     canonical: String,
     why: Option<String>,
-    /// The texts of here-documents and here-strings.
-    fed: Vec<String>,
-    /// What variables may hold.
-    carried: Vec<Carried>,
-    /// Texts that are no shell's.
-    foreign: Vec<String>,
-    /// Whether functions are defined, which have arguments of their own.
-    has_functions: bool,
+    is_compound: bool,
+    /// The pipeline that is being read, from 0.
+    pipeline: usize,
+    /// How the next command comes after the one before.
+    order: Order,
 }
 
 impl Walker {
-    fn finish(mut self) -> Analysis {
-        self.read_what_is_fed();
-        self.name_what_is_carried();
+    fn finish(self) -> Analysis {
         let kind = match self.why {
             Some(why) => Kind::NotStatic { why },
             None if self.commands.is_empty() => Kind::NotStatic { why: "it is empty".into() },
             None => Kind::Static { canonical: self.canonical },
         };
-        Analysis {
-            kind,
-            commands: self.commands,
-            rough: self.rough,
-            carried: self.carried,
-            foreign: self.foreign,
-        }
+        let Self { commands, rough, is_compound, .. } = self;
+        Analysis { kind, commands, rough, is_compound }
+    }
+
+    /// More than simple commands joined to a list.
+    fn compound_part(&mut self, why: impl Into<String>) {
+        self.is_compound = true;
+        self.not_static(why);
     }
 
     /// The first thing that makes it not static is the one that is told.
@@ -340,14 +341,21 @@ impl Walker {
             if at > 0 {
                 self.canonical.push(' ');
             }
-            self.pipeline(&and_or.first);
+            self.pipeline(&and_or.first, Order::Free);
+            // Behind `||` it is not known what has succeeded.
+            let mut all_succeeded = succeeds_here(&and_or.first);
             for more in &and_or.additional {
                 let (operator, pipeline) = match more {
                     AndOr::And(pipeline) => (" && ", pipeline),
-                    AndOr::Or(pipeline) => (" || ", pipeline),
+                    AndOr::Or(pipeline) => {
+                        all_succeeded = false;
+                        (" || ", pipeline)
+                    }
                 };
                 self.canonical.push_str(operator);
-                self.pipeline(pipeline);
+                let order = if all_succeeded { Order::AfterSuccess } else { Order::Free };
+                self.pipeline(pipeline, order);
+                all_succeeded &= succeeds_here(pipeline);
             }
             match separator {
                 SeparatorOperator::Async => self.canonical.push_str(" &"),
@@ -357,7 +365,9 @@ impl Walker {
         }
     }
 
-    fn pipeline(&mut self, pipeline: &ast::Pipeline) {
+    fn pipeline(&mut self, pipeline: &ast::Pipeline, order: Order) {
+        let (number, first) = (self.pipeline, self.commands.len());
+        self.order = order;
         if let Some(timed) = &pipeline.timed {
             self.canonical.push_str(if timed.is_posix_output() { "time -p " } else { "time " });
         }
@@ -372,26 +382,31 @@ impl Walker {
                 self.canonical.push_str(" | ");
             }
             self.command(command, pipeline.timed.is_some());
+            self.order = Order::Free;
         }
+        // What is nested in it is part of it, whatever it counted itself.
+        for command in &mut self.commands[first..] {
+            command.pipeline = number;
+        }
+        self.pipeline = number + 1;
     }
 
     fn command(&mut self, command: &Command, timed: bool) {
         match command {
             Command::Simple(simple) => self.simple(simple, timed),
             Command::Compound(compound, redirects) => {
-                self.not_static(compound_name(compound));
+                self.compound_part(compound_name(compound));
                 self.compound(compound);
                 self.redirects_of_compound(redirects.as_ref());
             }
             Command::Function(function) => {
-                self.has_functions = true;
-                self.not_static("it defines a function");
+                self.compound_part("it defines a function");
                 self.word(&function.fname.value);
                 self.compound(&function.body.0);
                 self.redirects_of_compound(function.body.1.as_ref());
             }
             Command::ExtendedTest(test, redirects) => {
-                self.not_static("it holds a `[[` test");
+                self.compound_part("it holds a `[[` test");
                 self.nested_in(&test.to_string());
                 self.redirects_of_compound(redirects.as_ref());
             }
@@ -412,8 +427,7 @@ impl Walker {
             CompoundCommand::Subshell(subshell) => self.list(&subshell.list),
             CompoundCommand::ForClause(clause) => {
                 for value in clause.values.iter().flatten() {
-                    let word = self.word(&value.value);
-                    self.carried.push(Carried { name: Some(clause.variable_name.clone()), word });
+                    self.word(&value.value);
                 }
                 self.list(&clause.body.list);
             }
@@ -452,7 +466,8 @@ impl Walker {
     }
 
     fn simple(&mut self, simple: &ast::SimpleCommand, timed: bool) {
-        let mut command = SimpleCommand::default();
+        let order = std::mem::take(&mut self.order);
+        let mut command = SimpleCommand { order, ..SimpleCommand::default() };
         let mut text: Vec<String> = Vec::new();
         let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
         for item in prefix {
@@ -463,7 +478,7 @@ impl Walker {
                     command.assignments.push(value);
                 }
                 CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
-                    text.extend(self.redirect(redirect, &mut command.redirects));
+                    text.extend(self.redirect(redirect, &mut command));
                 }
                 CommandPrefixOrSuffixItem::Word(word) => {
                     command.words.push(self.word(&word.value));
@@ -483,7 +498,7 @@ impl Walker {
                     command.words.push(self.word(&word.value));
                 }
                 CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
-                    after.extend(self.redirect(redirect, &mut command.redirects));
+                    after.extend(self.redirect(redirect, &mut command));
                 }
                 CommandPrefixOrSuffixItem::ProcessSubstitution(_, script) => {
                     self.process_substitution(script);
@@ -496,7 +511,7 @@ impl Walker {
             command.words.remove(0);
         }
         if command.words.is_empty() {
-            self.not_static(if command.assignments.is_empty() {
+            self.compound_part(if command.assignments.is_empty() {
                 "it redirects without a command"
             } else {
                 "it sets a variable for what follows"
@@ -521,18 +536,12 @@ impl Walker {
             (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Scalar(_))
                 if !assignment.append =>
             {
-                let word = self.word(value);
-                self.carried.push(Carried { name: Some(name.clone()), word: word.clone() });
-                (name.clone(), word)
+                (name.clone(), self.word(value))
             }
             (ast::AssignmentName::VariableName(name), _)
             | (ast::AssignmentName::ArrayElementName(name, _), _) => {
-                self.not_static("it changes an array or appends to a variable");
+                self.compound_part("it changes an array or appends to a variable");
                 self.nested_in(source);
-                self.carry_for(Some(name), value.trim_matches(['(', ')']));
-                if assignment.append {
-                    self.append(name, value);
-                }
                 (name.clone(), Word::dynamic(value))
             }
         }
@@ -545,10 +554,6 @@ impl Walker {
         if !word.is_literal() {
             self.not_static(format!("`{source}` is known only when it runs"));
             self.nested_in(source);
-            if source.contains("${") {
-                // What stands in for an unset variable.
-                self.carry(&without_variables(source));
-            }
         }
         word
     }
@@ -572,10 +577,11 @@ impl Walker {
             return;
         }
         let nested = analyse_at(script, self.depth + 1);
-        self.commands.extend(nested.commands);
+        let nested_commands = nested.commands.into_iter();
+        self.commands
+            .extend(nested_commands.map(|it| SimpleCommand { order: Order::Nested, ..it }));
         self.rough.extend(nested.rough);
-        self.carried.extend(nested.carried);
-        self.foreign.extend(nested.foreign);
+        self.is_compound |= nested.is_compound;
     }
 
     fn process_substitution(&mut self, script: &ast::SubshellCommand) {
@@ -586,15 +592,16 @@ impl Walker {
     fn redirects_of_compound(&mut self, redirects: Option<&ast::RedirectList>) {
         let mut command = SimpleCommand::default();
         for redirect in redirects.iter().flat_map(|list| &list.0) {
-            self.redirect(redirect, &mut command.redirects);
+            self.redirect(redirect, &mut command);
         }
-        if !command.redirects.is_empty() {
+        if !command.redirects.is_empty() || !command.fed.is_empty() {
             self.commands.push(command);
         }
     }
 
     /// Notes the file that a redirection opens, and gives it back in slug's own words.
-    fn redirect(&mut self, redirect: &IoRedirect, files: &mut Vec<Redirect>) -> Option<String> {
+    fn redirect(&mut self, redirect: &IoRedirect, command: &mut SimpleCommand) -> Option<String> {
+        let files = &mut command.redirects;
         match redirect {
             IoRedirect::File(fd, kind, target) => {
                 let fd = fd.map_or(String::new(), |fd| fd.to_string());
@@ -609,7 +616,7 @@ impl Walker {
             }
             IoRedirect::HereDocument(_, document) => {
                 self.not_static("it holds a here-document");
-                self.fed.push(document.doc.value.clone());
+                command.fed.push(document.doc.value.clone());
                 if document.requires_expansion {
                     self.nested_in(&document.doc.value);
                 }
@@ -617,9 +624,7 @@ impl Walker {
             }
             IoRedirect::HereString(_, word) => {
                 self.not_static("it holds a here-string");
-                let word = self.word(&word.value);
-                self.carry(&word.text);
-                self.fed.push(word.text);
+                command.fed.push(self.word(&word.value).text);
                 None
             }
         }
@@ -688,15 +693,6 @@ impl Walker {
 
     /// Looks into what a wrapper runs. That it is a wrapper does not make the command less static.
     fn follow(&mut self, command: &mut SimpleCommand) {
-        self.carry_arguments(&command.words);
-        if let Some(name) = command.words.first().filter(|name| name.known().is_none()) {
-            // It may come to nothing, and then the next word is the command; or be several words.
-            self.rough.extend(rough_commands(&without_variables(&name.text)));
-            self.rough.extend(rough_words(&command.words));
-        }
-        if let Some(words) = launchers::run_by_runner(&command.words) {
-            self.rough.extend(rough_words(words));
-        }
         if self.depth >= MAX_DEPTH {
             command.inner = match wrappers::runs(&command.words) {
                 Runs::Nothing => Inner::Nothing,
@@ -710,8 +706,7 @@ impl Walker {
         command.inner = match wrappers::runs(&command.words) {
             Runs::Nothing => Inner::Nothing,
             Runs::Commands(commands) => {
-                let has_functions = self.has_functions;
-                let mut inner = Self { depth: self.depth + 1, has_functions, ..Self::default() };
+                let mut inner = Self { depth: self.depth + 1, ..Self::default() };
                 let commands = commands.into_iter().map(|words| {
                     let mut command = SimpleCommand { words, ..SimpleCommand::default() };
                     inner.follow(&mut command);
@@ -719,15 +714,12 @@ impl Walker {
                 });
                 let commands = commands.collect();
                 self.rough.extend(inner.rough);
-                self.carried.extend(inner.carried);
-                self.foreign.extend(inner.foreign);
                 Inner::Known(commands)
             }
             Runs::Script(script) => {
                 let nested = analyse_at(&script, self.depth + 1);
                 self.rough.extend(nested.rough);
-                self.carried.extend(nested.carried);
-                self.foreign.extend(nested.foreign);
+                self.is_compound |= nested.is_compound;
                 match nested.kind {
                     Kind::Static { .. } => Inner::Known(nested.commands),
                     Kind::NotStatic { .. } | Kind::NotAnalysable { .. } => {
@@ -750,12 +742,15 @@ fn rough_words(words: &[Word]) -> Vec<RoughCommand> {
         let value = text.split_once('=').map(|(_, value)| value);
         // `-S'rm x'`.
         let glued = text.strip_prefix('-').and_then(|option| option.get(1..));
-        let spelled = (!word.is_literal()).then(|| without_variables(text));
-        let spelled: Vec<RoughCommand> = spelled.iter().flat_map(|it| rough_commands(it)).collect();
         let parts = [Some(text), value, glued].into_iter().flatten();
-        parts.flat_map(rough_commands).chain(spelled).collect::<Vec<_>>()
+        parts.flat_map(rough_commands).collect::<Vec<_>>()
     });
     std::iter::once(RoughCommand::anywhere_in(words)).chain(scripts).collect()
+}
+
+/// Whether a pipeline that succeeds is one simple command that has done so in this very shell.
+fn succeeds_here(pipeline: &ast::Pipeline) -> bool {
+    !pipeline.bang && matches!(pipeline.seq[..], [Command::Simple(_)])
 }
 
 fn opens(direction: Direction, target: Word, files: &mut Vec<Redirect>) {

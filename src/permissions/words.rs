@@ -96,11 +96,6 @@ impl RoughCommand {
         Self { starts: (1..words.len()).collect(), words }
     }
 
-    /// Words that are a command from the first one on.
-    pub fn at_once(words: Vec<Word>) -> Self {
-        Self { words, starts: vec![0] }
-    }
-
     /// The words from each place where a command may begin.
     pub fn candidates(&self) -> impl Iterator<Item = &[Word]> {
         self.starts.iter().map(|start| {
@@ -139,41 +134,6 @@ pub fn rough_commands(text: &str) -> Vec<RoughCommand> {
     end_word(&mut word, &mut words);
     end_command(&mut words, redirected, &mut commands);
     commands
-}
-
-/// A dynamic word without the names of its variables, their places and those of braces left empty:
-/// `rm$IFS-rf` and `{rm,-rf}` both say `rm -rf`. What stands in for an unset variable stays.
-pub fn without_variables(source: &str) -> String {
-    let mut text = String::new();
-    let mut rest = source;
-    while let Some(c) = rest.chars().next() {
-        rest = &rest[c.len_utf8()..];
-        match c {
-            '$' => {
-                text.push(' ');
-                let name = rest.strip_prefix('{').unwrap_or(rest);
-                let after = match name.strip_prefix(|c: char| c.is_ascii_digit()) {
-                    // `$1rm` is the first argument and `rm`.
-                    Some(after) if name.len() == rest.len() => after,
-                    Some(_) | None => {
-                        name.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_')
-                    }
-                };
-                rest = match (name.len() < rest.len(), after.len() < name.len()) {
-                    (true, _) => after.trim_start_matches([':', '-', '=', '+', '?']),
-                    (false, true) => after,
-                    (false, false) => {
-                        after.strip_prefix(['@', '*', '#', '?', '!']).unwrap_or(after)
-                    }
-                };
-            }
-            '{' | '}' | ',' => text.push(' '),
-            // What a pattern stands for may be nothing.
-            '*' => {}
-            _ => text.push(c),
-        }
-    }
-    text
 }
 
 /// Whether a character in a command keeps slug from saying what the command is: it may look like

@@ -1,10 +1,11 @@
-//! What is special about some command names: those that run another command, those that evaluate
-//! their arguments, and those that run whatever code they are given.
+//! What is special about some command names: those that run another command, and those that evaluate
+//! their arguments.
 //!
-//! The tables name what slug knows. A wrapper whose options are not all known is taken as running
-//! something unknown, which no wildcard rule allows and in which every word may be a command.
+//! A wrapper whose options are not all known is taken as running something unknown, which no wildcard
+//! rule allows and in which every word may be a command. Other programs that run programs are not
+//! looked into: what they run, any code may.
 
-use super::launchers;
+use super::programs::assigns_by_format;
 use super::words::Word;
 
 /// What a command runs besides itself.
@@ -57,32 +58,6 @@ const NEVER_ALLOWED: &[&str] = &[
 const SHELLS: &[&str] = &[
     "ash", "bash", "csh", "dash", "elvish", "fish", "hush", "ksh", "lksh", "mksh", "nu", "oksh",
     "pdksh", "posh", "rbash", "rksh", "rzsh", "sash", "sh", "tcsh", "xonsh", "yash", "zsh",
-];
-
-/// Interpreters and the flags that make them run an argument.
-const INTERPRETERS: &[(&str, &[&str])] = &[
-    ("bun", &["-e", "--eval", "-p", "--print", "eval"]),
-    ("deno", &["eval"]),
-    ("elixir", &["-e", "--eval"]),
-    ("ghc", &["-e"]),
-    ("ipython", &["-c"]),
-    ("julia", &["-e", "-E", "--eval", "--print"]),
-    ("lua", &["-e"]),
-    ("node", &["-e", "--eval", "-p", "--print", "-pe"]),
-    ("nodejs", &["-e", "--eval", "-p", "--print", "-pe"]),
-    ("osascript", &["-e"]),
-    ("perl", &["-e", "-E"]),
-    ("php", &["-r", "-B", "-R", "-E"]),
-    ("pwsh", &["-c", "-Command", "-EncodedCommand"]),
-    ("pypy", &["-c"]),
-    ("python", &["-c"]),
-    ("R", &["-e"]),
-    ("Rscript", &["-e"]),
-    ("ruby", &["-e"]),
-    ("scala", &["-e"]),
-    ("tclsh", &[]),
-    ("ts-node", &["-e", "--eval", "-p", "--print", "-pe"]),
-    ("tsx", &["-e", "--eval", "-p", "--print"]),
 ];
 
 struct Wrapper {
@@ -144,72 +119,6 @@ const WRAPPERS: &[Wrapper] = &[
     ),
 ];
 
-/// Programs and builtins that run a command of their arguments in ways that are not read here.
-const OPAQUE: &[&str] = &[
-    "bind",
-    "capsh",
-    "choom",
-    "chroot",
-    "chrt",
-    "compgen",
-    "complete",
-    "coproc",
-    "cpulimit",
-    "dbus-run-session",
-    "eatmydata",
-    "entr",
-    "faketime",
-    "flock",
-    "gdb",
-    "gosu",
-    "hyperfine",
-    "jobs",
-    "linux32",
-    "linux64",
-    "mapfile",
-    "nsenter",
-    "numactl",
-    "parallel",
-    "perf",
-    "pkexec",
-    "prlimit",
-    "proxychains",
-    "readarray",
-    "rlwrap",
-    "run-one",
-    "runcon",
-    "runuser",
-    "screen",
-    "script",
-    "sem",
-    "setarch",
-    "setpriv",
-    "sg",
-    "ssh-agent",
-    "start-stop-daemon",
-    "strace",
-    "ltrace",
-    "su",
-    "su-exec",
-    "systemd-run",
-    "taskset",
-    "tmux",
-    "torify",
-    "torsocks",
-    "unbuffer",
-    "unshare",
-    "valgrind",
-    "watch",
-    "xterm",
-    "xvfb-run",
-    "caffeinate",
-    "chronic",
-    "expect",
-    "fakeroot",
-    "firejail",
-    "bwrap",
-];
-
 const KEYWORDS: &[&str] =
     &["!", "{", "coproc", "do", "elif", "else", "if", "then", "time", "until", "while", "function"];
 
@@ -236,9 +145,6 @@ pub fn runs(words: &[Word]) -> Runs {
     if is_shell(name) {
         return shell_script(arguments);
     }
-    if OPAQUE.contains(&name) {
-        return Runs::Unknown;
-    }
     match name {
         "eval" => joined(past_dashes(arguments)),
         "trap" => match past_dashes(arguments) {
@@ -250,8 +156,7 @@ pub fn runs(words: &[Word]) -> Runs {
         },
         "busybox" | "toybox" if !arguments.is_empty() => Runs::Commands(vec![arguments.to_vec()]),
         "find" => find_commands(arguments),
-        "fd" | "fdfind" => launchers::fd_command(arguments),
-        "git" => launchers::git_scripts(arguments),
+        "fd" | "fdfind" => fd_command(arguments),
         "ssh" => ssh_command(arguments),
         "command"
             if arguments
@@ -283,115 +188,29 @@ pub fn never_allowed(words: &[Word]) -> Option<&'static str> {
         "printf" if has_flag("v") && words[1].text.starts_with('-') => {
             Some("`printf -v` evaluates the name it is given")
         }
+        "printf" if words[1..].iter().any(|word| assigns_by_format(&word.text)) => {
+            Some("`%n` in its format assigns to a variable")
+        }
         "test" | "[" if has_flag("vR") => Some("`test -v` evaluates the name it is given"),
         _ => None,
     }
 }
 
-/// Whether the command runs code that stands in its arguments or comes on its standard input, so
-/// that only a rule with these very words may allow it.
+/// Whether the command runs what stands in its arguments or comes on its standard input as a shell
+/// would, so that only a rule with these very words may allow it.
 pub fn needs_exact_rule(words: &[Word]) -> bool {
     let Some(name) = words.first().and_then(Word::known).map(base_name) else { return true };
     let arguments = &words[1..];
     if is_shell(name) {
-        // A script file is the person's own choice; `-c`, `-s` and standard input are not.
+        // A script file is the user's own choice; `-c`, `-s` and standard input are not.
         return arguments.first().is_none_or(|first| first.text.starts_with(['-', '+']));
     }
-    if matches!(name, "ssh" | "exec" | "busybox" | "toybox") || OPAQUE.contains(&name) {
-        return true;
-    }
-    if name == "git" && launchers::sets_what_git_runs(arguments) {
+    if matches!(name, "ssh" | "exec" | "busybox" | "toybox") {
         return true;
     }
     // A variable can make any program run another one.
-    if matches!(name, "env" | "sudo" | "doas") {
-        let assigns = |word: &Word| !word.text.starts_with('-') && word.text.contains('=');
-        return arguments.iter().any(assigns);
-    }
-    let Some((_, flags)) = INTERPRETERS.iter().find(|(known, _)| *known == stem(name)) else {
-        return false;
-    };
-    let asks_version =
-        |word: &Word| matches!(word.text.as_str(), "--version" | "-V" | "-v" | "--help" | "-h");
-    // Without a script it reads one from its input.
-    let no_script = arguments.iter().all(|word| word.text.starts_with('-'));
-    (no_script && !arguments.iter().any(asks_version))
-        || arguments.iter().any(|word| {
-            let text = word.text.as_str();
-            text == "-"
-                || flags.iter().any(|flag| {
-                    let is_long = flag.starts_with("--") || !flag.starts_with('-');
-                    text == *flag
-                        || if is_long {
-                            text.strip_prefix(flag).is_some_and(|rest| rest.starts_with('='))
-                        } else {
-                            // Clustered (`-pe`, `-Sc`) or glued (`-cprint()`).
-                            text.starts_with('-')
-                                && !text.starts_with("--")
-                                && text.contains(&flag[1..])
-                        }
-                })
-        })
-}
-
-/// The text of a script in a command's arguments that may write files, other than a shell's.
-pub fn script_in_arguments(words: &[Word]) -> Option<String> {
-    let name = words.first().and_then(Word::known).map(base_name)?;
-    let joined = || words[1..].iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
-    match name {
-        "awk" | "gawk" | "mawk" | "nawk" => Some(joined()).filter(|text| text.contains('>')),
-        _ => {
-            let runs = INTERPRETERS.iter().any(|(known, _)| *known == stem(name));
-            (runs && needs_exact_rule(words)).then(joined)
-        }
-    }
-}
-
-/// Whether the program runs the code of a file that it is given.
-pub fn runs_files(name: &str) -> bool {
-    is_shell(name) || INTERPRETERS.iter().any(|(known, _)| *known == stem(name))
-}
-
-/// Whether the command takes what it runs from its input, a file that is made as it runs, or an
-/// expansion.
-pub fn reads_script(words: &[Word]) -> bool {
-    let Some(first) = words.first() else { return false };
-    let Some(name) = first.known().map(base_name) else { return true };
-    let arguments = &words[1..];
-    let unknown = arguments
-        .iter()
-        .any(|word| word.known().is_none_or(|text| text == "-" || text.starts_with("/dev/")));
-    if is_shell(name) {
-        let is_option = |word: &Word| word.text.starts_with(['-', '+']);
-        let has = |c: char| {
-            let short = |word: &&Word| is_option(word) && !word.text.starts_with("--");
-            arguments.iter().filter(short).any(|word| word.text.contains(c))
-        };
-        return unknown || (!has('c') && (has('s') || arguments.iter().all(is_option)));
-    }
-    match name {
-        "eval" | "." | "source" => unknown,
-        "at" | "batch" | "parallel" | "ssh" | "su" => true,
-        _ => false,
-    }
-}
-
-/// The same of interpreters other than shells, and of programs that are told which files to change.
-pub fn reads_foreign_script(words: &[Word]) -> bool {
-    let Some(name) = words.first().and_then(Word::known).map(base_name) else { return false };
-    let arguments = &words[1..];
-    let has = |text: &str| arguments.iter().any(|word| word.text == text);
-    match name {
-        "ed" | "ex" | "patch" | "sqlite3" => return true,
-        "git" => return has("apply") || has("am"),
-        "make" | "gmake" => return has("-"),
-        _ => {}
-    }
-    let is_option = |word: &Word| word.text.starts_with('-') && word.text != "-";
-    let from_input =
-        |word: &Word| word.known().is_none_or(|text| text == "-" || text.starts_with("/dev/"));
-    INTERPRETERS.iter().any(|(known, _)| *known == stem(name))
-        && (arguments.iter().all(is_option) || arguments.iter().any(from_input))
+    let assigns = |word: &Word| !word.text.starts_with('-') && word.text.contains('=');
+    matches!(name, "env" | "sudo" | "doas") && arguments.iter().any(assigns)
 }
 
 /// Whether the command is a shell by its name.
@@ -471,7 +290,6 @@ pub fn may_lead(word: &str) -> bool {
 pub fn is_wrapper(word: &str) -> bool {
     let name = base_name(word);
     WRAPPERS.iter().any(|wrapper| wrapper.name == name)
-        || OPAQUE.contains(&name)
         || is_shell(name)
         || matches!(name, "busybox" | "eval" | "find" | "ssh" | "toybox" | "trap")
 }
@@ -620,6 +438,21 @@ fn find_commands(arguments: &[Word]) -> Runs {
     if commands.is_empty() { Runs::Nothing } else { Runs::Commands(commands) }
 }
 
+/// What `fd --exec` runs.
+fn fd_command(arguments: &[Word]) -> Runs {
+    let is_exec =
+        |word: &Word| matches!(word.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
+    let Some(at) = arguments.iter().position(is_exec) else { return Runs::Nothing };
+    let words = arguments[at + 1..].iter().take_while(|word| word.text != ";");
+    let mut command: Vec<Word> = words.cloned().collect();
+    if command.is_empty() {
+        return Runs::Nothing;
+    }
+    // The path that is found.
+    command.push(Word::dynamic("…"));
+    Runs::Commands(vec![command])
+}
+
 fn ssh_command(arguments: &[Word]) -> Runs {
     let mut at = 0;
     while let Some(text) = arguments.get(at).and_then(Word::known) {
@@ -692,38 +525,29 @@ mod tests {
             ("find . -exec rm {} +", "rm {}"),
             ("find . -name x", "nothing"),
             ("ssh -p 22 h rm x", "script rm x"),
-            ("watch rm", "unknown"),
+            ("watch rm", "nothing"),
+            ("fd -x rm", "rm …"),
         ] {
             assert_eq!(run_by(command), inner, "{command}");
         }
     }
 
     #[test]
-    fn code_in_the_arguments_needs_an_exact_rule() {
+    fn code_for_a_shell_needs_an_exact_rule() {
         for command in [
             "sh -c ls",
             "bash",
             "bash -s",
             "bash -lc ls",
-            "python -c x",
-            "python3.12 -c x",
-            "python3 -Ic x",
-            "python",
-            "python -",
-            "perl -e x",
-            "perl -ne x",
-            "node --eval=x",
-            "node -p x",
-            "deno eval x",
             "ssh h",
-            "ruby -e x",
             "exec ls",
-            "watch ls",
             "busybox rm",
+            "env A=1 ls",
         ] {
             assert!(needs_exact_rule(&words(command)), "{command}");
         }
-        for command in ["python x.py", "bash x.sh", "node x.js", "cargo test", "ls -e", "deno run"]
+        for command in
+            ["python -c x", "bash x.sh", "node x.js", "cargo test", "env -i ls", "watch ls"]
         {
             assert!(!needs_exact_rule(&words(command)), "{command}");
         }

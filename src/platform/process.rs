@@ -132,6 +132,7 @@ impl ProcessHost {
         let (output, write_end) = io::pipe()?;
         let mut command = child::command(&self.programs.slug, bash);
         command.current_dir(&script.cwd).env_clear().envs(self.environment.variables());
+        command.envs(script.search_path.iter().map(|path| ("PATH", path)));
         command.env("PWD", &script.cwd).stdout(write_end.try_clone()?).stderr(write_end);
         self.order(command, output, script.text.clone(), None).await
     }

@@ -69,6 +69,7 @@ impl Tool for Bash {
             text: wanted.command.clone(),
             cwd: context.place.cwd.clone(),
             timeout: wanted.timeout,
+            search_path: None,
         };
         let mut capture = Capture::new();
         let mut live = capture::Live::new();

@@ -1,6 +1,7 @@
 //! What tools need from the machine, as traits that `platform` implements and tests can replace.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -145,6 +146,8 @@ pub struct Script {
     pub cwd: PathBuf,
     /// How long it may take.
     pub timeout: Duration,
+    /// The value of PATH, where it is not the one that all scripts get.
+    pub search_path: Option<OsString>,
 }
 
 /// How a script ended.

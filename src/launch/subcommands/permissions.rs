@@ -19,7 +19,8 @@ pub(super) fn run(
 ) -> anyhow::Result<Exit> {
     match command {
         PermissionsCommand::List { format } => {
-            let rules = store::load(&ground.workspace(), ground.project(cli)?);
+            let project = ground.project(cli)?;
+            let rules = store::load(&ground.workspace(project), project);
             let report = ListReport::from(&rules);
             let mut out = print::out();
             if format.json {
@@ -46,7 +47,8 @@ pub(super) fn run(
 }
 
 fn try_out(cli: &Cli, ground: &Ground, test: &PermissionsTest) -> anyhow::Result<Exit> {
-    let (workspace, project) = (ground.workspace(), ground.project(cli)?);
+    let project = ground.project(cli)?;
+    let workspace = ground.workspace(project);
     let rules = match &test.settings {
         Some(file) => {
             // A missing settings file is no fault elsewhere; one that is named here has to be there.
@@ -112,7 +114,7 @@ fn stands_in(rule: &RuleSource) -> String {
 }
 
 /// What an allow rule lets run besides what it names.
-fn means(rule: &RuleSource) -> Option<&'static str> {
+fn means(rule: &RuleSource) -> Option<String> {
     (rule.kind == RuleKind::Allow).then(|| permissions::meaning(&rule.rule)).flatten()
 }
 

@@ -6,7 +6,7 @@ use super::*;
 
 fn word() -> impl Strategy<Value = String> {
     prop::sample::select(vec![
-        "ls", "rm", "git", "push", "-f", "x y", "it's", "*", "a(b)", "\\", "\"", "", "é", "env",
+        "make", "rm", "git", "push", "-f", "x y", "it's", "*", "a(b)", "\\", "\"", "", "é", "env",
         "A=1", "sh", "-c",
     ])
     .prop_map(str::to_owned)

@@ -135,7 +135,10 @@ fn s49_a_denied_file_is_denied_by_every_way() {
             "if true; then cat .env; fi",
         ],
     );
-    scene.all(Ask, &["echo env", "cat .environment"]);
+    scene.all(Allow, &["echo env", "cat .environment"]);
+    // What shows files that it is not given by name may show this one.
+    scene.all(Ask, &["grep -r KEY", "grep -r KEY .", "rg KEY", "diff -r a b"]);
+    scene.all(Allow, &["grep KEY src/x", "ls -la"]);
     let yolo = deny(["Read(.env)"]).mode(Mode::Yolo);
     yolo.all(Deny, &["cat .env"]);
 }

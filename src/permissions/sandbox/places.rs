@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Found, Look, SandboxError};
 use crate::domain::{Extent, Spot, SpotKind};
-use crate::permissions::paths::{FILES, FILES_BELOW, FOLDERS};
+use crate::permissions::places::ends_here;
 
 /// How many entries are looked at, those near the top first.
 pub(super) const ENTRIES: usize = 20_000;
@@ -72,7 +72,6 @@ impl<'a> Places<'a> {
     pub(super) fn further_down(&mut self) -> Result<Extent, SandboxError> {
         let mut left = ENTRIES;
         let mut level = vec![self.dir.to_owned()];
-        let mut is_uppermost = true;
         while !level.is_empty() {
             let mut next = Vec::new();
             for folder in level {
@@ -87,8 +86,7 @@ impl<'a> Places<'a> {
                     left -= 1;
                     let path = folder.join(&name);
                     let text = name.to_string_lossy();
-                    // The uppermost level has been dealt with, with what is missing there.
-                    if !is_uppermost && found != Found::Link && takes_orders(&folder, &text) {
+                    if found != Found::Link && ends_here(&folder, &text) {
                         // What only keeps a name free is as good as nothing.
                         if self.disk.at(&path) != Found::Nothing {
                             self.fixed.insert(path);
@@ -101,14 +99,8 @@ impl<'a> Places<'a> {
                     }
                 }
             }
-            (level, is_uppermost) = (next, false);
+            level = next;
         }
         Ok(Extent::Whole)
     }
-}
-
-fn takes_orders(folder: &Path, name: &str) -> bool {
-    FOLDERS.iter().any(|(it, _)| *it == name)
-        || FILES.iter().any(|(it, _)| *it == name)
-        || FILES_BELOW.iter().any(|(above, it, _)| *it == name && folder.ends_with(above))
 }

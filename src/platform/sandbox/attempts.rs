@@ -233,7 +233,7 @@ pub async fn trial(
     let _mailbox_named = UnixDatagram::bind_addr(&address).map_err(failed)?;
 
     let look = || looking(&targets.dir(), &targets.home(), &targets.home().join(".slug"));
-    let script = |text| Script { text, cwd: targets.dir(), timeout: LIMIT };
+    let script = |text| Script { text, cwd: targets.dir(), timeout: LIMIT, search_path: None };
     // What one command leaves must not be a way out for the next.
     let view = look()?;
     let port = host.inside(means.clone(), Arc::new(move || Ok(view.clone())));

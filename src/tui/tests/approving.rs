@@ -256,9 +256,9 @@ fn a_call_that_leads_nowhere_is_asked_about_on_small_screens() {
 
 #[test]
 fn s36_what_a_wide_rule_means_is_said_before_it_is_saved() {
-    let scene = asked().hides("scripts run anything").key("tab").key("ctrl+u");
-    let scene = scene.types("Bash(npm *)").shows("scripts run anything");
-    scene.key("enter").shows("scripts run anything").shows("yes, always for  Bash(npm *)");
+    let scene = asked().hides("any code through").key("tab").key("ctrl+u");
+    let scene = scene.types("Bash(npm *)").shows("any code through npm");
+    scene.key("enter").shows("any code through npm").shows("yes, always for  Bash(npm *)");
 }
 
 #[test]

@@ -105,9 +105,9 @@ fn a_rule_is_added_to_the_file_that_is_named() {
 
 #[test]
 fn s36_what_a_wide_rule_means_is_said_before_it_is_saved() {
-    let scene = page(80, 24).key("a").types("Bash(npm run build)").hides("scripts run anything");
-    scene.key("ctrl+u").types("allow Bash(python *)").shows("lets any script file run");
-    page(80, 24).key("a").key("ctrl+u").types("deny Bash(npm *)").hides("scripts run anything");
+    let scene = page(80, 24).key("a").types("Bash(npm run build)").hides("any code through");
+    scene.key("ctrl+u").types("allow Bash(python *)").shows("allows any code through python");
+    page(80, 24).key("a").key("ctrl+u").types("deny Bash(npm *)").hides("any code through");
 }
 
 #[test]

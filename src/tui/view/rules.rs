@@ -169,7 +169,7 @@ pub fn by(refused: &Refused) -> String {
 }
 
 /// What an allow rule lets run besides what it names.
-fn means(kind: RuleKind, rule: &str) -> Option<&'static str> {
+fn means(kind: RuleKind, rule: &str) -> Option<String> {
     (kind == RuleKind::Allow).then(|| meaning(rule)).flatten()
 }
 

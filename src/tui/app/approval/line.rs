@@ -11,7 +11,7 @@ use crate::tui::app::overlay::Step;
 use super::{Approval, Asked, Stage};
 
 /// Why a line is no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Misheard {
     /// It came before the question could be read.
     #[error("That line came before the question could be read, and is no answer to it.")]
@@ -27,7 +27,7 @@ pub enum Misheard {
     SeveralRules,
     /// The rule lets more run than its words show.
     #[error("That rule {0}. Answer s or a alone to have it all the same.")]
-    Wide(&'static str),
+    Wide(String),
     /// No row of the list has that number or name.
     #[error("No row has that number. Type one of the numbers, or an empty line to go back.")]
     NoRow,

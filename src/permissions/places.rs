@@ -1,0 +1,426 @@
+//! The places from which something takes orders: what is written there runs or decides later, with
+//! nobody asked. Writing there is asked in every mode.
+//!
+//! One table, a reason each. A pattern is one or more names: it stands for what has these names, at
+//! any depth, and for all below. A `*` is the beginning or the end of a name. Names are compared
+//! without respect to case, as some file systems do. What a program writes without naming it is not
+//! seen here: only a sandbox holds that back.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::domain::SpotKind;
+
+/// Why a place is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Protected {
+    /// Who takes orders from it.
+    pub kind: ProtectedKind,
+    reason: &'static str,
+}
+
+/// Who takes orders from a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProtectedKind {
+    /// slug: its settings, rules and servers.
+    OwnPowers,
+    /// git: hooks, configuration, attributes.
+    Git,
+    /// What makes a folder a git repository without `.git`.
+    BareRepository,
+    /// Shells and logins, ssh included.
+    StartUp,
+    /// Editors, other agents, package managers, debuggers and build servers.
+    Tooling,
+    /// The kernel: `/proc`, `/sys`, `/dev`. Reading is asked, too.
+    System,
+}
+
+impl Protected {
+    const fn new(kind: ProtectedKind, reason: &'static str) -> Self {
+        Self { kind, reason }
+    }
+
+    /// Why a change there is asked, as the end of "It changes …".
+    pub fn what(self) -> &'static str {
+        self.reason
+    }
+}
+
+/// A row of a table.
+#[derive(Debug)]
+pub(super) struct ProtectedPlace {
+    /// Names with slashes between them; a slash at the end for a folder.
+    pattern: &'static str,
+    /// Why.
+    pub(super) protected: Protected,
+    /// Whether a sandbox keeps the place free where there is nothing yet.
+    pub(super) is_reserved: bool,
+}
+
+use ProtectedKind::{Git, OwnPowers, StartUp, Tooling};
+
+/// The settings of slug itself.
+pub(super) const OWN: Protected = Protected::new(OwnPowers, "what slug itself may do");
+/// `/proc`, `/sys`, `/dev`.
+pub(super) const SYSTEM: Protected = Protected::new(ProtectedKind::System, "the running system");
+/// `HEAD` and what lies beside it.
+pub(super) const BARE_REPOSITORY: Protected =
+    Protected::new(ProtectedKind::BareRepository, "what git takes for a repository");
+
+const GIT: &str = "what git runs";
+const AGENT: &str = "what another coding agent may do";
+const EDITOR: &str = "what an editor runs";
+const BUILD_SERVER: &str = "what the build server runs";
+const PACKAGES: &str = "what a package manager runs or where it gets packages from";
+const TOOL_CHAIN: &str = "which compiler or interpreter runs";
+const SHELL: &str = "what runs when you log in or open a shell";
+const KEYS: &str = "whom you can be logged in as";
+const SERVICES: &str = "what your desktop or system starts by itself";
+
+const fn reserved(
+    pattern: &'static str,
+    kind: ProtectedKind,
+    reason: &'static str,
+) -> ProtectedPlace {
+    ProtectedPlace { pattern, protected: Protected::new(kind, reason), is_reserved: true }
+}
+
+const fn place(pattern: &'static str, kind: ProtectedKind, reason: &'static str) -> ProtectedPlace {
+    ProtectedPlace { pattern, protected: Protected::new(kind, reason), is_reserved: false }
+}
+
+/// What means the same in every folder.
+pub(super) const ANYWHERE: &[ProtectedPlace] = &[
+    reserved(".slug/", OwnPowers, OWN.reason),
+    reserved(".mcp.json", OwnPowers, OWN.reason),
+    reserved(".git/", Git, GIT),
+    reserved(".gitmodules", Git, "where git gets submodules from"),
+    reserved(".husky/", Git, GIT),
+    place("lefthook.y*", Git, GIT),
+    place(".lefthook*", Git, GIT),
+    place(".overcommit.yml", Git, GIT),
+    reserved(".pre-commit-config.yaml", Git, GIT),
+    place(".claude/", Tooling, AGENT),
+    place(".cursor/", Tooling, AGENT),
+    place(".gemini/", Tooling, AGENT),
+    place(".codex/", Tooling, AGENT),
+    place(".opencode/", Tooling, AGENT),
+    place("opencode.json*", Tooling, AGENT),
+    reserved(".vscode/", Tooling, EDITOR),
+    reserved(".idea/", Tooling, EDITOR),
+    place(".zed/", Tooling, EDITOR),
+    place(".fleet/", Tooling, EDITOR),
+    place("*.code-workspace", Tooling, EDITOR),
+    reserved(".devcontainer/", Tooling, "what a development container runs"),
+    place(".devcontainer*", Tooling, "what a development container runs"),
+    place(".vimrc", Tooling, EDITOR),
+    place(".exrc", Tooling, EDITOR),
+    place(".nvimrc", Tooling, EDITOR),
+    place(".nvim.lua", Tooling, EDITOR),
+    place(".dir-locals*", Tooling, EDITOR),
+    place(".gdbinit", Tooling, "what a debugger runs"),
+    place(".lldbinit", Tooling, "what a debugger runs"),
+    place(".pdbrc*", Tooling, "what a debugger runs"),
+    place(".irbrc", Tooling, "what an interpreter runs first"),
+    place(".pryrc", Tooling, "what an interpreter runs first"),
+    place(".rprofile", Tooling, "what an interpreter runs first"),
+    place(".github/workflows/", Tooling, BUILD_SERVER),
+    place(".github/actions/", Tooling, BUILD_SERVER),
+    place(".gitlab-ci.y*", Tooling, BUILD_SERVER),
+    place(".circleci/", Tooling, BUILD_SERVER),
+    place(".buildkite/", Tooling, BUILD_SERVER),
+    place(".woodpecker*", Tooling, BUILD_SERVER),
+    place(".drone.y*", Tooling, BUILD_SERVER),
+    place(".travis.yml", Tooling, BUILD_SERVER),
+    place(".appveyor.yml", Tooling, BUILD_SERVER),
+    place("appveyor.yml", Tooling, BUILD_SERVER),
+    place("azure-pipelines*", Tooling, BUILD_SERVER),
+    place("bitbucket-pipelines.yml", Tooling, BUILD_SERVER),
+    place("jenkinsfile", Tooling, BUILD_SERVER),
+    reserved(".envrc", Tooling, "what runs when you enter the folder"),
+    reserved(".tool-versions", Tooling, TOOL_CHAIN),
+    reserved("mise.toml", Tooling, TOOL_CHAIN),
+    reserved(".mise.toml", Tooling, TOOL_CHAIN),
+    place("rust-toolchain*", Tooling, TOOL_CHAIN),
+    reserved(".npmrc", Tooling, PACKAGES),
+    reserved(".yarnrc", Tooling, PACKAGES),
+    reserved(".yarnrc.yml", Tooling, PACKAGES),
+    place(".yarn/releases/", Tooling, PACKAGES),
+    place(".yarn/plugins/", Tooling, PACKAGES),
+    reserved(".pnpmfile.cjs", Tooling, PACKAGES),
+    place("bunfig.toml", Tooling, PACKAGES),
+    place("gradle/wrapper/", Tooling, TOOL_CHAIN),
+    place(".mvn/", Tooling, TOOL_CHAIN),
+    place(".bazelrc", Tooling, TOOL_CHAIN),
+    reserved(".cargo/config.toml", Tooling, TOOL_CHAIN),
+    reserved(".cargo/config", Tooling, TOOL_CHAIN),
+    reserved(".ripgreprc", Tooling, "what ripgrep runs"),
+];
+
+/// The same of the home folder alone.
+pub(super) const AT_HOME: &[ProtectedPlace] = &[
+    reserved(".bashrc", StartUp, SHELL),
+    reserved(".bash_profile", StartUp, SHELL),
+    reserved(".bash_login", StartUp, SHELL),
+    reserved(".bash_logout", StartUp, SHELL),
+    reserved(".bash_aliases", StartUp, SHELL),
+    reserved(".profile", StartUp, SHELL),
+    reserved(".zshrc", StartUp, SHELL),
+    reserved(".zshenv", StartUp, SHELL),
+    reserved(".zprofile", StartUp, SHELL),
+    reserved(".zlogin", StartUp, SHELL),
+    reserved(".zlogout", StartUp, SHELL),
+    reserved(".kshrc", StartUp, SHELL),
+    reserved(".cshrc", StartUp, SHELL),
+    reserved(".tcshrc", StartUp, SHELL),
+    reserved(".inputrc", StartUp, SHELL),
+    reserved(".gitconfig", StartUp, GIT),
+    reserved(".pam_environment", StartUp, SHELL),
+    reserved(".xprofile", StartUp, SHELL),
+    reserved(".xinitrc", StartUp, SHELL),
+    reserved(".xsession", StartUp, SHELL),
+    reserved(".netrc", StartUp, KEYS),
+    reserved(".tmux.conf", StartUp, SHELL),
+    reserved(".vimrc", StartUp, EDITOR),
+    reserved(".ssh/", StartUp, KEYS),
+    reserved(".gnupg/", StartUp, KEYS),
+    reserved(".aws/", StartUp, KEYS),
+    reserved(".kube/", StartUp, KEYS),
+    reserved(".config/git/", StartUp, GIT),
+    reserved(".config/fish/", StartUp, SHELL),
+    reserved(".config/autostart/", StartUp, SERVICES),
+    reserved(".config/systemd/", StartUp, SERVICES),
+    reserved(".config/environment.d/", StartUp, SERVICES),
+    reserved(".config/nvim/", StartUp, EDITOR),
+    reserved(".local/bin/", StartUp, "which programs your shell finds"),
+    reserved("library/launchagents/", StartUp, SERVICES),
+    reserved("bin/", StartUp, "which programs your shell finds"),
+];
+
+/// What git looks for to take a folder for a repository, and what it then takes orders from.
+const OF_A_REPOSITORY: [&str; 8] =
+    ["commondir", "config", "hooks", "info", "modules", "objects", "refs", "worktrees"];
+
+impl ProtectedPlace {
+    /// The place below a folder, where the pattern is one fixed path.
+    pub(super) fn fixed(&self) -> Option<(&'static Path, SpotKind)> {
+        let kind = if self.pattern.ends_with('/') { SpotKind::Folder } else { SpotKind::File };
+        (!self.pattern.contains('*')).then(|| (Path::new(self.text()), kind))
+    }
+
+    fn text(&self) -> &'static str {
+        self.pattern.trim_end_matches('/')
+    }
+
+    /// Whether names begin with the pattern; and where there are fewer of them, whether they are the
+    /// folder in which it is.
+    fn fits(&self, names: &[&[u8]]) -> bool {
+        let mut names = names.iter();
+        let holds_it = self.pattern.starts_with('.');
+        let mut parts = self.text().split('/');
+        parts.all(|part| names.next().map_or(holds_it, |name| fits_name(part, name)))
+    }
+}
+
+/// Whether a name is the one of a pattern, of which a `*` may be the beginning or the end.
+fn fits_name(pattern: &str, name: &[u8]) -> bool {
+    let starts = |start: &str| {
+        name.get(..start.len()).is_some_and(|it| it.eq_ignore_ascii_case(start.as_bytes()))
+    };
+    match (pattern.strip_suffix('*'), pattern.strip_prefix('*')) {
+        (Some(start), _) => starts(start),
+        (None, Some(end)) => {
+            let from = name.len().checked_sub(end.len());
+            from.is_some_and(|from| name[from..].eq_ignore_ascii_case(end.as_bytes()))
+        }
+        (None, None) => name.len() == pattern.len() && starts(pattern),
+    }
+}
+
+/// What a clean path means by its names; inside a workspace those below its root.
+pub(super) fn by_name(path: &Path) -> Option<Protected> {
+    let names: Vec<&[u8]> = names(path).collect();
+    let at = |at: usize| {
+        let mut rows = ANYWHERE.iter();
+        rows.find(|row| row.fits(&names[at..])).map(|row| row.protected)
+    };
+    (0..names.len()).find_map(at)
+}
+
+/// What a path below the home folder means there.
+pub(super) fn at_home(path: &Path) -> Option<Protected> {
+    let names: Vec<&[u8]> = names(path).collect();
+    let mut rows = AT_HOME.iter().filter(|_| !names.is_empty());
+    rows.find(|row| row.fits(&names)).map(|row| row.protected)
+}
+
+/// Whether one entry of a folder, by its name, is a protected place or the last part of one.
+pub(super) fn ends_here(folder: &Path, name: &str) -> bool {
+    ANYWHERE.iter().any(|row| {
+        let mut parts = row.text().rsplit('/');
+        let mut above = folder.iter().rev();
+        parts.next().is_some_and(|part| fits_name(part, name.as_bytes()))
+            && parts.all(|part| above.next().is_some_and(|it| fits_name(part, it.as_bytes())))
+    })
+}
+
+/// Whether writing a path could make git take a folder for a repository, or change one that it takes
+/// for one: `has` says whether there is something at a path.
+pub(super) fn is_of_bare_repository(path: &Path, mut has: impl FnMut(&Path) -> bool) -> bool {
+    if path.file_name() == Some(OsStr::new("HEAD")) {
+        return true;
+    }
+    let is_part = |name: &OsStr| OF_A_REPOSITORY.iter().any(|it| name == *it);
+    path.ancestors()
+        .filter(|it| it.file_name().is_some_and(is_part))
+        .filter_map(Path::parent)
+        .any(|folder| has(&folder.join("HEAD")))
+}
+
+/// The protected place that a text has the name of in it, whatever stands around the name.
+pub(super) fn named_in(text: &str) -> Option<Protected> {
+    let text = text.replace(['"', '\'', '\\'], "").to_ascii_lowercase();
+    let has_dot = text.contains('.');
+    let goes_on = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let is_said = |row: &&ProtectedPlace| {
+        let (start, rest) = match row.text().strip_prefix('*') {
+            Some(rest) => (true, rest),
+            None => (false, row.text()),
+        };
+        let (end, name) = match rest.strip_suffix('*') {
+            Some(name) => (true, name),
+            None => (false, rest),
+        };
+        text.match_indices(name).any(|(at, _)| {
+            let after = &text[at + name.len()..];
+            // A letter of an option or a script may be glued to it: `-O.npmrc`, `w.git/config`.
+            let may_be_glued = row.pattern.starts_with('.')
+                && (!row.pattern.ends_with('/') || after.starts_with('/'));
+            (start || may_be_glued || !text[..at].ends_with(goes_on))
+                && (end || !after.starts_with(goes_on))
+                && !(name == ".slug" && after.starts_with("/memory/"))
+        })
+    };
+    // `bin` says too little.
+    let of_home = AT_HOME.iter().filter(|row| row.text().starts_with('.'));
+    let all = ANYWHERE.iter().chain(of_home);
+    all.filter(|row| has_dot || !row.pattern.contains('.')).find(is_said).map(|row| row.protected)
+}
+
+fn names(path: &Path) -> impl Iterator<Item = &[u8]> {
+    path.as_os_str().as_bytes().split(|byte| *byte == b'/').filter(|name| !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_protected_at_any_depth_with_all_below() {
+        for path in [
+            ".git",
+            ".git/config",
+            "a/.GIT/x",
+            ".slug/settings.json",
+            "x.code-workspace",
+            ".devcontainer.json",
+            ".devcontainer/x",
+            ".github/workflows/ci.yml",
+            ".github",
+            "rust-toolchain.toml",
+            "sub/Jenkinsfile",
+            ".yarn/releases/y.cjs",
+            ".cargo/config.toml",
+            "gradle/wrapper/gradle-wrapper.properties",
+            ".pdbrc.py",
+            "lefthook.yaml",
+            ".claude/settings.json",
+        ] {
+            assert!(by_name(Path::new(path)).is_some(), "{path}");
+        }
+        for path in [
+            "",
+            "src/main.rs",
+            ".gitignore",
+            ".github/ISSUE_TEMPLATE/x.md",
+            "gits/.gitx",
+            "code-workspace",
+            "my.rust-toolchain",
+            "Cargo.toml",
+            ".cargo/registry/x",
+            "gradle/x",
+            ".yarn/cache/x",
+            "HEAD",
+        ] {
+            assert_eq!(by_name(Path::new(path)), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn each_row_fits_its_own_name_and_has_a_reason() {
+        for row in ANYWHERE {
+            let path = row.text().replace('*', "x");
+            assert_eq!(
+                by_name(Path::new(&path)).map(|it| it.what()),
+                Some(row.protected.what()),
+                "{path}"
+            );
+            assert!(named_in(&format!("cp a sub/{path}")).is_some(), "{path}");
+            let (folder, name) = match path.rsplit_once('/') {
+                Some((folder, name)) => (format!("/w/{folder}"), name),
+                None => ("/w".to_owned(), &*path),
+            };
+            assert!(ends_here(Path::new(&folder), name), "{path}");
+        }
+        for row in AT_HOME {
+            assert!(at_home(Path::new(row.text())).is_some(), "{}", row.pattern);
+        }
+    }
+
+    #[test]
+    fn a_text_names_a_place_by_whole_names() {
+        for text in [
+            "sed 'w .git/config'",
+            "--output=.git/config",
+            "open('.slug/settings.json','w')",
+            "cd .git;x",
+            "a/.g\"i\"t/config",
+            "x>~/.bashrc",
+            ".CARGO/config.toml",
+            "my.code-workspace",
+            "{.envrc,y}",
+            "\"$x\"/.ssh/id",
+            "sed 'w.git/config'",
+            "-O.npmrc",
+        ] {
+            assert!(named_in(text).is_some(), "{text}");
+        }
+        for text in [
+            "https://example.org/x.git",
+            ".gitignore",
+            "cargo test",
+            "mise.tomlx",
+            ".slug/memory/x",
+            ".slugs",
+            "ls bin/x",
+            ".environment",
+        ] {
+            assert_eq!(named_in(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_makes_a_bare_repository_is_known_by_its_head() {
+        let bare = |path: &str| {
+            is_of_bare_repository(Path::new(path), |it| it == Path::new("/w/bare/HEAD"))
+        };
+        for path in ["/w/HEAD", "/w/bare/config", "/w/bare/hooks/x", "/w/bare/refs/heads/x"] {
+            assert!(bare(path), "{path}");
+        }
+        for path in ["/w/config", "/w/src/hooks/x", "/w/bare/readme", "/w/head"] {
+            assert!(!bare(path), "{path}");
+        }
+    }
+}

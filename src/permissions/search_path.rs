@@ -1,0 +1,190 @@
+//! Where the programs are that a command gives by name alone.
+//!
+//! A folder of PATH that lies in the workspace, or is relative, holds whatever somebody put there: a
+//! program of the project's is none that a rule means by its name, nor a mode. It has a rule of its
+//! own, with the file's path and the hash of what is in it.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::domain::ContentHash;
+
+use super::paths::{Workspace, Zone};
+
+/// A larger program has no hash, and so no rule.
+const MAX_BYTES: u64 = 64 << 20;
+/// So much of a hash stands in a rule.
+const HASH_LETTERS: usize = 24;
+
+/// What bash runs itself, wherever PATH leads.
+const BUILTINS: &[&str] = &[
+    ":",
+    ".",
+    "[",
+    "alias",
+    "bg",
+    "bind",
+    "break",
+    "builtin",
+    "caller",
+    "cd",
+    "command",
+    "compgen",
+    "complete",
+    "compopt",
+    "continue",
+    "declare",
+    "dirs",
+    "disown",
+    "echo",
+    "enable",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "false",
+    "fc",
+    "fg",
+    "getopts",
+    "hash",
+    "help",
+    "history",
+    "jobs",
+    "kill",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "suspend",
+    "test",
+    "times",
+    "trap",
+    "true",
+    "type",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "wait",
+];
+
+/// The folders in which programs are looked for, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SearchPath {
+    folders: Vec<PathBuf>,
+    /// Those of them that are relative or lie in the workspace.
+    of_project: Vec<PathBuf>,
+}
+
+/// A program that lies in the workspace and would be run by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectProgram {
+    /// Where it is.
+    pub path: PathBuf,
+    shown: String,
+    hash: Option<ContentHash>,
+}
+
+impl SearchPath {
+    /// Reads the value of PATH. `is_inside` says whether a folder lies in the workspace.
+    pub(super) fn new(path: &OsStr, is_inside: impl Fn(&Path) -> bool) -> Self {
+        let folders: Vec<PathBuf> = std::env::split_paths(path).collect();
+        let of_project = folders.iter().filter(|it| !it.is_absolute() || is_inside(it));
+        Self { of_project: of_project.cloned().collect(), folders }
+    }
+
+    /// The value of PATH without the project's folders but those in `kept`; `None` where there are
+    /// none.
+    pub(super) fn without_project(
+        &self,
+        workspace: &Workspace,
+        kept: &[&Path],
+    ) -> Option<OsString> {
+        if self.of_project.is_empty() {
+            return None;
+        }
+        let is_kept = |folder: &Path| {
+            let folder = workspace.root().join(folder);
+            kept.contains(&folder.as_path())
+        };
+        let folders = self.folders.iter();
+        let left = folders.filter(|it| !self.of_project.contains(it) || is_kept(it));
+        std::env::join_paths(left).ok()
+    }
+
+    /// The project's own program that a name stands for in one of these folders.
+    pub(super) fn project_program(
+        &self,
+        name: &str,
+        folders: &[PathBuf],
+        workspace: &Workspace,
+    ) -> Option<ProjectProgram> {
+        if self.of_project.is_empty() || name.contains('/') || BUILTINS.contains(&name) {
+            return None;
+        }
+        let first_in = |from: &PathBuf| {
+            let mut all = self.folders.iter().map(|folder| (folder, from.join(folder).join(name)));
+            all.find(|(_, path)| is_program(path))
+        };
+        let found = folders.iter().filter_map(first_in);
+        let mut of_project = found.filter(|(folder, _)| self.of_project.contains(folder));
+        of_project.next().map(|(_, path)| ProjectProgram::at(path, workspace))
+    }
+}
+
+impl ProjectProgram {
+    fn at(path: PathBuf, workspace: &Workspace) -> Self {
+        let shown = match path.strip_prefix(workspace.root()) {
+            Ok(inside) => format!("./{}", inside.display()),
+            Err(_) => path.display().to_string(),
+        };
+        let is_small = std::fs::metadata(&path).is_ok_and(|it| it.len() <= MAX_BYTES);
+        let content = is_small.then(|| std::fs::read(&path).ok()).flatten();
+        Self { shown, hash: content.map(|bytes| ContentHash::of(&bytes)), path }
+    }
+
+    /// The name by which a rule speaks of it: its path and what is in it.
+    pub fn rule_name(&self) -> String {
+        match &self.hash {
+            Some(hash) => {
+                let letters = hash.as_str().get(..HASH_LETTERS).unwrap_or_default();
+                format!("{}@sha256:{letters}", self.shown)
+            }
+            None => format!("{}@", self.shown),
+        }
+    }
+
+    /// Whether a rule can speak of it.
+    pub fn has_rule(&self) -> bool {
+        self.hash.is_some()
+    }
+
+    /// Where it is, as people read it.
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether a folder lies in the workspace, by its name or where it really is.
+pub(super) fn is_inside(workspace: &Workspace, folder: &Path) -> bool {
+    let by_name = workspace.roots().any(|root| folder.starts_with(root));
+    by_name || workspace.resolve(folder, Path::new("/")).zone == Zone::Inside
+}
