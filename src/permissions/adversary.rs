@@ -496,3 +496,184 @@ fn s22_what_bash_runs_with_a_warning_is_read() {
     let every = Attack::new(Mode::Ask).allow("Bash").allow("Bash(*)");
     every.all(Ask, &["cat <<E", "ls x <<'E'\ny"]);
 }
+
+/// A name means a program of the system, never one that lies in the workspace.
+mod programs {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    fn program(path: &Path, text: &str) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn with_path(attack: Attack, path: &str) -> Attack {
+        let root = attack.workspace.root().to_owned();
+        let path = path.replace("ROOT", root.to_str().unwrap());
+        let workspace = attack.workspace.clone().with_search_path(path.as_ref());
+        program(&root.join("bin/ls"), "#!/bin/sh\n");
+        program(&root.join("bin/eslint"), "#!/bin/sh\n");
+        Attack { workspace, ..attack }
+    }
+
+    #[test]
+    fn s64_a_program_of_the_project_is_none_that_a_rule_means() {
+        for path in [
+            "ROOT/bin:/usr/bin:/bin",
+            "bin:/usr/bin:/bin",
+            "./bin:/usr/bin",
+            ":/usr/bin",
+            "ROOT/../app/bin",
+        ] {
+            let rules = || Attack::new(Mode::Ask).allow("Bash(ls *)").allow("Bash(eslint *)");
+            let attack = with_path(rules(), path);
+            if path == ":/usr/bin" {
+                program(&attack.workspace.root().join("ls"), "");
+                program(&attack.workspace.root().join("eslint"), "");
+            }
+            attack.all(Ask, &["ls", "ls -la", "eslint src", "timeout 5 ls", "cat x | ls"]);
+            // Those of the system and of bash itself are meant as ever.
+            attack.all(Allow, &["echo x", "cat x", "true"]);
+            let plan = with_path(Attack::new(Mode::Plan), path);
+            if path == ":/usr/bin" {
+                program(&plan.workspace.root().join("ls"), "");
+            }
+            plan.all(Deny, &["ls"]);
+            with_path(Attack::new(Mode::Yolo), path).all(Allow, &["eslint src"]);
+        }
+        let first = with_path(Attack::new(Mode::Ask), "/usr/bin:/bin:ROOT/bin");
+        first.all(Allow, &["ls"]);
+        first.all(Ask, &["eslint"]);
+    }
+
+    #[test]
+    fn s64_its_rule_has_its_path_and_its_hash() {
+        let mut attack = with_path(Attack::new(Mode::Ask), "ROOT/bin:/usr/bin:/bin");
+        let decided = |attack: &Attack, command: &str| {
+            let cwd = attack.workspace.root().to_owned();
+            let access = Access::Run { command: command.into(), cwd };
+            let query = Query::resolve("Bash", &[access], &attack.workspace);
+            decide(&query, &attack.rules, attack.mode, &attack.workspace)
+        };
+        let decision = decided(&attack, "eslint src");
+        let rule = decision.allow_rules()[0].clone();
+        assert!(rule.starts_with("Bash(./bin/eslint@sha256:"), "{rule}");
+        assert!(
+            decision.reason().contains("this project's own, ./bin/eslint"),
+            "{}",
+            decision.reason()
+        );
+        attack.rules.add_session(RuleKind::Allow, &rule, &attack.workspace).unwrap();
+        let decision = decided(&attack, "eslint src");
+        assert_eq!(decision.outcome(), Allow);
+        attack.all(Ask, &["eslint other"]);
+        let call = crate::domain::ToolCall {
+            id: crate::domain::CallId::new("1"),
+            name: "Bash".into(),
+            input: crate::domain::CallInput::Valid(serde_json::json!({"command": "eslint src"})),
+        };
+        // It is found where it lies, and nothing else that lies there by chance.
+        let root = attack.workspace.root().display().to_string();
+        let approved = decision.approve(&call).unwrap();
+        assert_eq!(approved.search_path().unwrap(), &*format!("{root}/bin:/usr/bin:/bin"));
+        let approved = decided(&attack, "cat src").approve(&call).unwrap();
+        assert_eq!(approved.search_path().unwrap(), "/usr/bin:/bin");
+        // Another content is another program.
+        program(&attack.workspace.root().join("bin/eslint"), "#!/bin/sh\nevil\n");
+        attack.all(Ask, &["eslint src"]);
+    }
+}
+
+/// What git may look at without a question.
+mod git {
+    use super::*;
+
+    fn trusted(config: &str) -> Attack {
+        let attack = Attack::new(Mode::Ask);
+        let git = attack.workspace.root().join(".git");
+        std::fs::create_dir(&git).unwrap();
+        std::fs::write(git.join("config"), config).unwrap();
+        Attack { workspace: attack.workspace.clone().trusted(), ..attack }
+    }
+
+    const LOOKS: [&str; 7] = [
+        "git status",
+        "git status -s && git diff --stat",
+        "git log --oneline -20",
+        "git show HEAD~1",
+        "git blame src/a",
+        "git branch -a",
+        "git -C src diff | head -50",
+    ];
+
+    #[test]
+    fn s57_a_trusted_repository_is_looked_at_unasked() {
+        trusted("[core]\n\tbare = false\n").all(Allow, &LOOKS);
+        let plan = Attack { mode: Mode::Plan, ..trusted("") };
+        plan.all(Allow, &LOOKS);
+    }
+
+    #[test]
+    fn s57_what_could_run_something_is_asked() {
+        for config in [
+            "[core]\n\tfsmonitor = ./x\n",
+            "[filter \"x\"]\n\tclean = ./x\n",
+            "[include]\n\tpath = x\n",
+        ] {
+            trusted(config).all(Ask, &LOOKS);
+        }
+        let untrusted = trusted("");
+        let workspace = Attack::new(Mode::Ask).workspace;
+        untrusted.all(Allow, &["git status"]);
+        Attack { workspace, ..untrusted }.all(Ask, &["git status"]);
+        let outside = trusted("");
+        outside.all(
+            Ask,
+            &[
+                "git -C .. status",
+                "git diff --output=x",
+                "git diff --ext-diff",
+                "git diff --no-index a b",
+                "git diff /etc/passwd x",
+                "git log --show-signature",
+                "git branch new",
+                "git branch -D x",
+                "git status --porcelain --untracked=all",
+                "git stash",
+                "cd .. && git status",
+            ],
+        );
+        let with_submodules = trusted("");
+        std::fs::write(with_submodules.workspace.root().join(".gitmodules"), "").unwrap();
+        with_submodules.all(Ask, &["git status", "git diff"]);
+        with_submodules.all(Allow, &["git log"]);
+        let denies = trusted("").deny("Read(.env)");
+        denies.all(Ask, &["git diff", "git show", "git log -p"]);
+        denies.all(Allow, &["git status", "git log --oneline"]);
+    }
+
+    #[test]
+    fn a_repository_above_the_workspace_is_not_looked_at() {
+        let attack = trusted("");
+        let root = attack.workspace.root().to_owned();
+        std::fs::rename(root.join(".git"), root.parent().unwrap().join(".git")).unwrap();
+        attack.all(Ask, &["git status"]);
+    }
+
+    #[test]
+    fn a_linked_worktree_is_looked_at_by_its_own_configuration() {
+        let attack = trusted("");
+        let (root, home) = (attack.workspace.root(), attack.workspace.home().unwrap());
+        std::fs::remove_dir_all(root.join(".git")).unwrap();
+        let (own, common) = (home.join("main/.git/worktrees/w"), home.join("main/.git"));
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(root.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
+        std::fs::write(own.join("commondir"), "../..\n").unwrap();
+        std::fs::write(common.join("config"), "[core]\n\tbare = false\n").unwrap();
+        attack.all(Allow, &["git status"]);
+        std::fs::write(own.join("config.worktree"), "[core]\n\tfsmonitor = ./x\n").unwrap();
+        attack.all(Ask, &["git status"]);
+    }
+}

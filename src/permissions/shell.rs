@@ -20,7 +20,7 @@ use brush_parser::ast::{
 };
 use brush_parser::{ParserOptions, Token, TokenizerOptions};
 
-use super::words::{RoughCommand, is_unreadable, quote, rough_commands, show, substitutions};
+use super::words::{RoughCommand, is_unreadable, quote_name, rough_commands, show, substitutions};
 pub use super::words::{Word, WordKind};
 use super::wrappers::{self, Runs};
 
@@ -474,7 +474,7 @@ impl Walker {
             match item {
                 CommandPrefixOrSuffixItem::AssignmentWord(assignment, source) => {
                     let value = self.assignment(assignment, &source.value);
-                    text.push(format!("{}={}", value.0, quote(&value.1.text)));
+                    text.push(format!("{}={}", value.0, show(&value.1.text)));
                     command.assignments.push(value);
                 }
                 CommandPrefixOrSuffixItem::IoRedirect(redirect) => {
@@ -517,7 +517,8 @@ impl Walker {
                 "it sets a variable for what follows"
             });
         }
-        text.extend(command.words.iter().map(|word| quote(&word.text)));
+        text.extend(command.words.iter().take(1).map(|name| quote_name(&name.text)));
+        text.extend(command.words.iter().skip(1).map(|word| show(&word.text)));
         text.extend(after);
         self.canonical.push_str(&text.join(" "));
         if wrappers::never_allowed(&command.words).is_some() {
@@ -610,7 +611,7 @@ impl Walker {
             IoRedirect::OutputAndError(target, append) => {
                 let target = self.word(&target.value);
                 let operator = if *append { "&>>" } else { "&>" };
-                let text = format!("{operator}{}", quote(&target.text));
+                let text = format!("{operator}{}", show(&target.text));
                 opens(Direction::Write, target, files);
                 Some(text)
             }
@@ -653,7 +654,7 @@ impl Walker {
             }
             IoFileRedirectTarget::Filename(word) => {
                 let word = self.word(&word.value);
-                let text = format!("{fd}{operator}{}", quote(&word.text));
+                let text = format!("{fd}{operator}{}", show(&word.text));
                 opens(direction, word, files);
                 Some(text)
             }
@@ -672,7 +673,7 @@ impl Walker {
                     opens(direction, Word::dynamic(word.text), files);
                     return None;
                 }
-                let text = format!("{fd}{operator}{}", quote(&word.text));
+                let text = format!("{fd}{operator}{}", show(&word.text));
                 opens(direction, word, files);
                 Some(text)
             }

@@ -2,8 +2,8 @@
 //! word again, and the rough split that deny rules use where nothing parses.
 //!
 //! Invariants: a word is [`WordKind::Literal`] only when bash would pass exactly its text, whatever
-//! the environment, the file system and the shell's options; and [`quote`] gives back a source word
-//! that bash reads as exactly that text. Where there is doubt a word is dynamic.
+//! the environment, the file system and the shell's options; and [`quote`], [`show`] and
+//! [`quote_name`] give back a source word that bash reads as exactly that text. Where there is doubt a word is dynamic.
 
 use super::wrappers;
 
@@ -59,7 +59,7 @@ impl Word {
     }
 }
 
-/// The word as slug writes it into a command that it runs: always in single quotes.
+/// The word in single quotes, which bash reads as exactly this text.
 pub fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('\'');
@@ -73,7 +73,16 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// The word as a person would write it, and as rules are written: quoted only where it has to be.
+/// The name of a command, quoted where it could be read as an assignment or a keyword.
+pub fn quote_name(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./+-".contains(c);
+    let is_keyword = wrappers::KEYWORDS.contains(&text);
+    let is_plain = !text.is_empty() && text.chars().all(plain) && !is_keyword;
+    if is_plain { text.to_owned() } else { quote(text) }
+}
+
+/// The word as one would write it, and as rules are written: quoted only where it has to be. bash
+/// reads it as exactly this text where it is no command's name.
 pub fn show(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:=@%+,-^".contains(c);
     if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { quote(text) }

@@ -119,8 +119,11 @@ const WRAPPERS: &[Wrapper] = &[
     ),
 ];
 
-const KEYWORDS: &[&str] =
-    &["!", "{", "coproc", "do", "elif", "else", "if", "then", "time", "until", "while", "function"];
+/// Words that bash reads as no command where one may begin.
+pub const KEYWORDS: &[&str] = &[
+    "!", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
+    "function", "if", "in", "select", "then", "time", "until", "while", "{", "}",
+];
 
 const fn wrapper(
     name: &'static str,

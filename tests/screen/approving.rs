@@ -17,7 +17,7 @@ fn edit(id: &str) -> Reply {
 #[test]
 fn a_command_runs_after_yes_and_its_output_is_shown() {
     let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(bash("c1", "printf 'o%s\\n' ne two"));
+    server.reply(bash("c1", "env printf 'o%s\\n' ne two"));
     server.reply(Reply::text("Done."));
     let mut slug = Slug::chat(&desk, &server);
     slug.say("run it");

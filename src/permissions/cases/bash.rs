@@ -368,12 +368,12 @@ fn s25_the_rule_that_is_offered_is_the_narrowest() {
 fn s27_what_was_checked_is_what_runs() {
     let scene = allow(["Bash(ls *)", "Bash(pwd)"]);
     let decision = scene.bash("ls \\-l && pwd # and more");
-    assert_eq!(decision.run_as(), Some("'ls' '-l' && 'pwd'"));
+    assert_eq!(decision.run_as(), Some("ls -l && pwd"));
     let input = json!({"command": "ls \\-l && pwd # and more", "timeout": 5});
     let approved = decision.approve(&call("Bash", input)).unwrap();
-    assert_eq!(approved.input(), &json!({"command": "'ls' '-l' && 'pwd'", "timeout": 5}));
+    assert_eq!(approved.input(), &json!({"command": "ls -l && pwd", "timeout": 5}));
     let cwd = scene.workspace.root().to_owned();
-    let again = Access::Run { command: "'ls' '-l' && 'pwd'".into(), cwd };
+    let again = Access::Run { command: "ls -l && pwd".into(), cwd };
     assert!(approved.still_holds(&scene.query("Bash", &[again])));
 }
 
