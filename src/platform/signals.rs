@@ -8,6 +8,8 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 use tokio::signal::unix::{Signal as Source, SignalKind, signal};
@@ -96,6 +98,26 @@ impl Signals {
     }
 }
 
+/// Whether slug was continued after a stop, known before anything else of slug goes on: what waits
+/// in the terminal then was typed at the shell. [`Signals`] tells of it, too, but later than the
+/// terminal tells of its keys.
+#[derive(Debug, Clone, Default)]
+pub struct ContinuedFlag(Arc<AtomicBool>);
+
+impl ContinuedFlag {
+    /// Takes note of each SIGCONT from here on.
+    pub fn listen() -> io::Result<Self> {
+        let flag = Self::default();
+        signal_hook::flag::register(Signal::Continue.number(), flag.0.clone())?;
+        Ok(flag)
+    }
+
+    /// Whether slug was continued since this was asked last.
+    pub fn take(&self) -> bool {
+        self.0.swap(false, Ordering::SeqCst)
+    }
+}
+
 /// Stops slug until the shell continues it, as SIGTSTP does where nobody listens for it. Where
 /// there is no shell above, nothing happens: slug would be stopped for ever.
 pub fn stop() -> io::Result<()> {
@@ -145,6 +167,16 @@ mod tests {
         signals.forget();
         raise(Signal::Continue);
         assert_eq!(signals.next().await, Signal::Continue);
+    }
+
+    #[test]
+    fn a_continue_is_known_as_soon_as_it_is_sent() {
+        let flag = ContinuedFlag::listen().unwrap();
+        assert!(!flag.take());
+        let own = rustix::process::getpid();
+        rustix::process::kill_process(own, rustix::process::Signal::CONT).unwrap();
+        assert!(flag.take());
+        assert!(!flag.take());
     }
 
     #[test]

@@ -23,6 +23,7 @@ use crate::config::Leave;
 use crate::domain::{SessionId, Typed};
 use crate::platform::announce::{Announcer, Progress};
 use crate::platform::background::Sifted;
+use crate::platform::signals::ContinuedFlag;
 use crate::platform::terminal::{Keys, Screen};
 use crate::session::HistoryPage;
 
@@ -32,7 +33,7 @@ use super::app::geometry::Geometry;
 use super::app::looks::{self, Looks};
 use super::app::model::Settings;
 use super::app::status::Status;
-use super::app::{Effect, Job, Model, Msg, update, wake_at};
+use super::app::{Effect, Job, Model, Msg, armed_at, update, wake_at};
 use super::executor::{Executor, Handles, Own};
 use super::gallery::Gallery;
 use super::input::Inputs;
@@ -104,7 +105,9 @@ pub async fn run(
     handles: Handles,
     events: mpsc::Receiver<agent::Event>,
 ) -> anyhow::Result<Left> {
-    let surface = Tty::new(screen, start.announcer).context("cannot draw on the terminal")?;
+    let continued = ContinuedFlag::listen().context("cannot listen for SIGCONT")?;
+    let surface =
+        Tty::new(screen, start.announcer, continued).context("cannot draw on the terminal")?;
     play(surface, Keys::new, start, handles, events).await
 }
 
@@ -127,6 +130,14 @@ trait Surface {
     /// Returns once it has. May be dropped and called again.
     fn freed(&mut self) -> impl Future<Output = io::Result<()>> + Send {
         std::future::ready(Ok(()))
+    }
+    /// Whether slug was stopped and continued since this was asked last.
+    fn was_continued(&self) -> bool {
+        false
+    }
+    /// Whether the terminal has something that was typed and not read.
+    fn has_unread_input(&self) -> bool {
+        false
     }
     /// How the cursor looks from the next frame on.
     fn shape(&mut self, shape: CaretShape);
@@ -164,6 +175,8 @@ struct Ui<S> {
     worn: Worn,
     began: Instant,
     drawn: Option<Instant>,
+    /// Whether the terminal may still have to take the last frame.
+    is_sending: bool,
     due: Due,
     /// What the terminal was told beside the picture.
     told: Option<Label>,
@@ -237,11 +250,15 @@ where
             () = shutdown.cancelled() => break,
             freed = ui.surface.freed(), if busy => {
                 freed.context("cannot write to the terminal")?;
+                ui.confirm_painted();
                 ui.draw_if_due()?;
                 continue;
             }
             key = input.next() => match key {
-                Some(key) => message(key.context("cannot read keys")?),
+                Some(key) => {
+                    ui.heed_continue();
+                    message(key.context("cannot read keys")?)
+                }
                 None => break,
             },
             event = events.recv() => match event {
@@ -258,9 +275,15 @@ where
         };
         let mut effects = ui.take(Msg::Tick(ui.began.elapsed()));
         effects.extend(first.map_or_else(Vec::new, |msg| ui.take(msg)));
+        let mut is_idle = false;
         for _ in 0..BATCH {
-            let next = match arrived(&mut input).await {
-                Some(Some(key)) => message(key.context("cannot read keys")?),
+            let arrived = arrived(&mut input).await;
+            is_idle = arrived.is_none();
+            let next = match arrived {
+                Some(Some(key)) => {
+                    ui.heed_continue();
+                    message(key.context("cannot read keys")?)
+                }
                 Some(None) | None => match (events.try_recv(), answers.try_recv()) {
                     (Ok(event), answer) => {
                         effects.extend(ui.take(Msg::Agent(Box::new(event))));
@@ -271,6 +294,9 @@ where
                 },
             };
             effects.extend(next.map_or_else(Vec::new, |msg| ui.take(msg)));
+        }
+        if is_idle {
+            ui.arm_if_quiet();
         }
         let mut flow = Flow::GoOn;
         for effect in effects {
@@ -349,6 +375,7 @@ impl<S: Surface> Ui<S> {
             layouts,
             began: Instant::now(),
             drawn: None,
+            is_sending: false,
             due: Due::Soon,
             told: None,
             wanted: Vec::new(),
@@ -364,7 +391,7 @@ impl<S: Surface> Ui<S> {
             | Msg::Paste(_)
             | Msg::Mouse(_)
             | Msg::Resized { .. } => Due::Now,
-            Msg::Drawn(_) | Msg::Looks(_) => Due::No,
+            Msg::Drawn(_) | Msg::Painted(_) | Msg::Looks(_) => Due::No,
             Msg::Agent(event) => {
                 if matches!(**event, agent::Event::SessionOpened { .. }) {
                     self.layouts.clear();
@@ -372,6 +399,9 @@ impl<S: Surface> Ui<S> {
                 Due::Soon
             }
             Msg::Tick(_)
+            | Msg::Printed(_)
+            | Msg::InputIdle(_)
+            | Msg::ScreenLost
             | Msg::FilesIndexed { .. }
             | Msg::ImageTaken { .. }
             | Msg::HistoryRead { .. }
@@ -436,7 +466,39 @@ impl<S: Surface> Ui<S> {
             let wanted = self.take(Msg::Drawn(Box::new(geometry)));
             self.wanted.extend(wanted);
         }
+        self.is_sending = true;
+        self.confirm_painted();
         Ok(())
+    }
+
+    /// Says so once the terminal has taken the last frame.
+    fn confirm_painted(&mut self) {
+        if self.is_sending && self.surface.is_free() {
+            self.is_sending = false;
+            let now = self.began.elapsed();
+            self.wanted_by(Msg::Painted(now));
+        }
+    }
+
+    /// What is read after a stop was typed at the shell.
+    fn heed_continue(&mut self) {
+        if self.surface.was_continued() {
+            self.wanted_by(Msg::ScreenLost);
+        }
+    }
+
+    /// Nothing has arrived: a question that has been quiet for long enough takes answers.
+    fn arm_if_quiet(&mut self) {
+        let now = self.began.elapsed();
+        if armed_at(&self.model).is_some_and(|due| due <= now) && !self.surface.has_unread_input() {
+            self.heed_continue();
+            self.wanted_by(Msg::InputIdle(now));
+        }
+    }
+
+    fn wanted_by(&mut self, msg: Msg) {
+        let wanted = self.take(msg);
+        self.wanted.extend(wanted);
     }
 
     /// Tells the terminal what has changed beside the picture.
@@ -488,6 +550,7 @@ impl<S: Surface> Ui<S> {
             }
         }
         self.surface.forget()?;
+        self.wanted_by(Msg::ScreenLost);
         self.told = None;
         // Nobody was told of a size that changed while the terminal was someone else's.
         let (width, height) = self.surface.size()?;

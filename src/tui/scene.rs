@@ -26,6 +26,7 @@ use crate::session::{Entry, MessageEntry, Record, ResultInfo, TurnEnd, TurnOutco
 use super::app::composer::Composer;
 use super::app::keymap::Keymap;
 use super::app::model::Settings;
+use super::app::overlay::Overlay;
 use super::app::paths;
 use super::app::status::{Git, Host, Status};
 use super::app::{Effect, Model, Msg, update};
@@ -266,6 +267,10 @@ impl Scene {
         links
     }
 
+    fn is_armed(&self) -> bool {
+        self.model.overlays.last().is_some_and(Overlay::takes_answers)
+    }
+
     fn take(&mut self, msg: Msg) {
         let effects = update(&mut self.model, msg);
         self.effects.extend(effects);
@@ -280,6 +285,12 @@ impl Scene {
         let is_picture = |effect: &Effect| matches!(effect, Effect::DrawPicture { .. });
         assert!(effects.iter().all(is_picture), "{effects:?}");
         self.effects.extend(effects);
+        self.take(Msg::Painted(self.now));
+        let was_armed = self.is_armed();
+        self.take(Msg::InputIdle(self.now));
+        if self.is_armed() != was_armed {
+            self.draw();
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use crossterm::event::{Event, EventStream};
 use futures_util::Stream;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use rustix::termios::{OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr};
 
 /// The events of the terminal.
 #[derive(Debug, Default)]
@@ -42,14 +42,26 @@ impl Stream for Keys {
 /// Has the terminal tell again that there is something to read, if there is. Setting its modes,
 /// even to what they are, wakes those who wait for it.
 fn tell_of_unread() -> io::Result<()> {
+    let terminal = io::stdin();
+    if has_unread()? && terminal.is_terminal() {
+        tcsetattr(&terminal, OptionalActions::Now, &tcgetattr(&terminal)?)?;
+    }
+    Ok(())
+}
+
+/// Whether bytes wait in the terminal, or, where it edits lines, a whole line.
+pub fn has_unread() -> io::Result<bool> {
     const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
     let terminal = io::stdin();
     let mut asked = [PollFd::new(&terminal, PollFlags::IN)];
-    if poll(&mut asked, Some(&AT_ONCE))? > 0
-        && asked[0].revents() == PollFlags::IN
-        && terminal.is_terminal()
-    {
-        tcsetattr(&terminal, OptionalActions::Now, &tcgetattr(&terminal)?)?;
+    Ok(poll(&mut asked, Some(&AT_ONCE))? > 0 && asked[0].revents() == PollFlags::IN)
+}
+
+/// Drops what was typed and not read, a half line too. Does nothing where input is no terminal.
+pub fn drop_unread() -> io::Result<()> {
+    let terminal = io::stdin();
+    if terminal.is_terminal() {
+        tcflush(&terminal, QueueSelector::IFlush)?;
     }
     Ok(())
 }

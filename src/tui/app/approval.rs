@@ -1,30 +1,28 @@
 //! The permission dialog.
 //!
-//! It never opens under a typing hand: it takes keys only after 300 ms without one, and until
-//! then keys go where they went before, so that nothing typed is taken for an answer. Escape is
-//! always a "no". A command that is longer than the screen can be approved only once its end has
-//! been seen.
+//! It never opens under a typing hand: until its guard is armed ([`QuestionGuard`]) keys go where
+//! they went before, so that nothing typed is taken for an answer. Escape is always a "no", and
+//! Enter never a yes, whatever it is bound to. What is longer than the screen, command, diff or
+//! arguments, can be approved only once its end has been seen.
 
 mod line;
 mod picks;
 
 use std::ops::Range;
-use std::time::Duration;
 
+use crossterm::event::KeyCode;
 use serde_json::Value;
 
 use crate::domain::{Answer, ApprovalRequest, Matter};
 
 use super::editor::{Editor, Lines};
 use super::geometry::Extent;
+use super::guard::QuestionGuard;
 use super::keymap::{self, ApprovalKey, FieldKey, Press, Scrolling};
 use super::overlay::{Step, scrolled};
 
 pub use line::Misheard;
 pub use picks::{Picks, Way};
-
-/// How long no key may have come before the dialog takes one.
-pub const GUARD: Duration = Duration::from_millis(300);
 
 /// A question on screen.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,10 +41,10 @@ pub struct Approval {
     pub picks: Option<Picks>,
     /// Rows of the command or diff above the dialog.
     pub scroll: usize,
-    /// Whether the end of the command has been on screen.
+    /// Whether the end of what would run or change has been on screen.
     pub end: End,
-    /// When the last key came, or the dialog opened: the guard counts from here.
-    pub quiet_since: Duration,
+    /// Whether it takes answers.
+    pub guard: QuestionGuard,
     /// Where keys go that come too early.
     pub stray: Stray,
 }
@@ -73,13 +71,22 @@ pub enum Slot {
     Deny,
 }
 
-/// Whether the end of what would run has been on screen.
+/// Whether the end of what is asked about has been on screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It has, or there is nothing to scroll.
+    /// It has.
     Seen,
     /// It has not.
     Unseen,
+}
+
+impl End {
+    /// What of it was drawn, with so many rows above.
+    pub fn drawn(&mut self, scroll: usize, extent: Extent) {
+        if scroll + extent.shown >= extent.rows {
+            *self = Self::Seen;
+        }
+    }
 }
 
 /// Where keys go that come too early.
@@ -92,9 +99,8 @@ pub enum Stray {
 }
 
 impl Approval {
-    /// A question that opens now.
-    pub fn new(request: ApprovalRequest, now: Duration, stray: Stray) -> Self {
-        let end = if request.command().is_some() { End::Unseen } else { End::Seen };
+    /// A question that nobody has seen yet.
+    pub fn new(request: ApprovalRequest, stray: Stray) -> Self {
         Self {
             allow_rules: request.allow_rules.clone(),
             deny_rule: request.deny_rule.clone(),
@@ -103,15 +109,10 @@ impl Approval {
             request,
             stage: Stage::Choosing,
             scroll: 0,
-            end,
-            quiet_since: now,
+            end: End::Unseen,
+            guard: QuestionGuard::default(),
             stray,
         }
-    }
-
-    /// Whether it takes keys yet.
-    pub fn is_armed(&self, now: Duration) -> bool {
-        now >= self.quiet_since + GUARD
     }
 
     /// Whether what would run can be approved: its end has been seen.
@@ -130,18 +131,10 @@ impl Approval {
         self.may_approve() && self.offers_rules() && is_whole
     }
 
-    /// A key that came too early.
-    pub fn stray_key(&mut self, now: Duration) -> Stray {
-        self.quiet_since = now;
-        self.stray
-    }
-
     /// What was drawn of it.
     pub fn drawn(&mut self, extent: Extent) {
         self.scroll = self.scroll.min(extent.rows.saturating_sub(extent.shown));
-        if self.scroll + extent.shown >= extent.rows {
-            self.end = End::Seen;
-        }
+        self.end.drawn(self.scroll, extent);
     }
 
     /// Moves through what would run; `places` are the rows of each change of an edit.
@@ -156,6 +149,11 @@ impl Approval {
     pub fn key(&mut self, key: &Press<'_>, extent: Extent, places: &[Range<usize>]) -> Step {
         match self.stage {
             Stage::Choosing => match keymap::find(keymap::APPROVAL, key) {
+                Some(ApprovalKey::Once | ApprovalKey::Session | ApprovalKey::Always)
+                    if key.event().is_some_and(|key| key.code == KeyCode::Enter) =>
+                {
+                    Step::Stay
+                }
                 Some(key) => self.choose(key, extent, places),
                 None => Step::Stay,
             },
@@ -259,6 +257,7 @@ impl Approval {
 
     fn type_in(&mut self, key: &Press<'_>) -> Step {
         match keymap::find(keymap::FIELD, key) {
+            Some(FieldKey::Accept) if !self.guard.is_armed() => {}
             Some(FieldKey::Accept) => return self.accept(),
             Some(FieldKey::Back) => self.stage = Stage::Choosing,
             Some(FieldKey::Next) => {

@@ -134,7 +134,7 @@ pub fn next_question(model: &mut Model, stray: Stray) {
         return;
     }
     if let Some(request) = model.questions.pop_front() {
-        let approval = Approval::new(request, model.now, stray);
+        let approval = Approval::new(request, stray);
         model.overlays.push(Overlay::Approval(Box::new(approval)));
     }
 }

@@ -8,15 +8,61 @@ use std::sync::Arc;
 use crate::domain::NoticeLevel;
 use crate::hooks::{Action, Ended, HookEvent, HookId, Origin, Row, Told, Trial};
 
+use super::approval::End;
 use super::effect::{Effect, RequestId};
+use super::guard::QuestionGuard;
+use super::keymap::{self, Press};
 use super::model::Model;
-use super::overlay::Overlay;
+use super::overlay::{Overlay, Page, Reading, Step};
 use super::pager::{Pager, document::Document};
 use super::picker::{Beneath, Choice, Item, Picker};
 use super::title::home_path;
 
-/// Above the answers to what is new.
-const QUESTION: &str = "Trust what is new?";
+/// The question whether what is new in a project's hooks is trusted. Only `y` says yes, and only
+/// once all of it was shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HookTrustQuestion {
+    /// What a yes would mean, in lines.
+    pub news: Arc<str>,
+    /// Whether it takes answers.
+    pub guard: QuestionGuard,
+    /// Whether its end has been on screen.
+    pub end: End,
+}
+
+impl HookTrustQuestion {
+    /// What is asked.
+    pub const TITLE: &'static str = "Trust what is new?";
+
+    fn new(news: Arc<str>) -> Self {
+        Self { news, guard: QuestionGuard::default(), end: End::Unseen }
+    }
+
+    /// A key that answers, or would if it did not come too early.
+    pub(super) fn key(&self, key: &Press<'_>) -> Option<Step> {
+        let (yes, step) = match keymap::typed(key)? {
+            'y' => (true, self.yes()),
+            'n' => (false, Step::Close),
+            _ if self.guard.is_armed() => return None,
+            _ => return Some(Step::Stay),
+        };
+        let is_taken = self.guard.is_armed() && (!yes || self.end == End::Seen);
+        Some(if is_taken { step } else { Step::Stay })
+    }
+
+    /// A line, from a front end without keys, which has said all of it.
+    pub(super) fn line(&self, line: &str) -> Option<Step> {
+        match line.trim().to_lowercase().as_str() {
+            "y" | "yes" => Some(self.yes()),
+            "n" | "no" | "" => Some(Step::Close),
+            _ => None,
+        }
+    }
+
+    fn yes(&self) -> Step {
+        Step::Choose(Choice::Hook(HookChoice::News(NewsDoes::Trust, self.news.clone())))
+    }
+}
 
 /// What is asked of the hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,10 +112,6 @@ pub enum HookChoice {
 pub enum NewsDoes {
     /// Asks about it.
     Ask,
-    /// Leaves it as it is.
-    Leave,
-    /// Shows all of it.
-    Read,
     /// Trusts it.
     Trust,
 }
@@ -86,11 +128,8 @@ impl HookChoice {
     /// What all rows of its list are about, where that is one thing.
     pub fn subject(&self) -> Option<String> {
         match self {
-            Self::One { does: HookDoes::Open, .. } | Self::News(NewsDoes::Ask, _) => None,
-            Self::One { does: HookDoes::Switch | HookDoes::Try, .. }
-            | Self::News(NewsDoes::Leave | NewsDoes::Read | NewsDoes::Trust, _) => {
-                Some(self.about())
-            }
+            Self::One { does: HookDoes::Open, .. } | Self::News(..) => None,
+            Self::One { does: HookDoes::Switch | HookDoes::Try, .. } => Some(self.about()),
         }
     }
 }
@@ -121,14 +160,9 @@ pub fn choose(model: &mut Model, choice: HookChoice) -> Vec<Effect> {
         HookChoice::One { does: HookDoes::Try, hook } => {
             ask(model, "Trying the hook", HookJob::Try(hook.id.clone()))
         }
-        HookChoice::News(NewsDoes::Ask, text) => show(model, QUESTION, answers(&text)),
-        HookChoice::News(NewsDoes::Leave, _) => Vec::new(),
-        HookChoice::News(NewsDoes::Read, text) => {
-            let document = Document::new(model.requests.issue().0, &text);
-            let pager = Pager::new("What is new".to_owned(), Arc::new(document));
-            // Once it was read, the question is there again.
-            show(model, QUESTION, answers(&text));
-            model.overlays.push(Overlay::Pager(Box::new(pager)));
+        HookChoice::News(NewsDoes::Ask, news) => {
+            let question = Page::HookTrust(Box::new(HookTrustQuestion::new(news)));
+            model.overlays.push(Overlay::Reading(Reading::new(question)));
             Vec::new()
         }
         HookChoice::News(NewsDoes::Trust, _) => ask(model, "Hooks", HookJob::Trust),
@@ -138,6 +172,8 @@ pub fn choose(model: &mut Model, choice: HookChoice) -> Vec<Effect> {
 fn show(model: &mut Model, title: &'static str, items: Vec<Item>) -> Vec<Effect> {
     let mut picker = Picker::ready(title, items);
     picker.beneath = Beneath::Whole;
+    // Its rows run something, or change what runs.
+    picker.guard = Some(QuestionGuard::default());
     model.overlays.push(Overlay::Picker(Box::new(picker)));
     Vec::new()
 }
@@ -234,21 +270,6 @@ fn changed(news: Arc<str>) -> Item {
         aside: "not trusted".to_owned(),
         choice: Choice::Hook(HookChoice::News(NewsDoes::Ask, news)),
     }
-}
-
-/// As at the start, what comes first gives nothing.
-fn answers(news: &Arc<str>) -> Vec<Item> {
-    let item = |label: &str, detail: &str, does| Item {
-        label: label.to_owned(),
-        detail: detail.to_owned(),
-        aside: String::new(),
-        choice: Choice::Hook(HookChoice::News(does, news.clone())),
-    };
-    vec![
-        item("Leave it", "slug asks again when it starts", NewsDoes::Leave),
-        item("Read it", "all of what stands below", NewsDoes::Read),
-        item("Trust it", "as it is now", NewsDoes::Trust),
-    ]
 }
 
 fn actions(hook: &Arc<Row>) -> Vec<Item> {

@@ -112,7 +112,11 @@ pub fn contexts(model: &Model) -> &'static [Context] {
 pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
     let searches = search::is_typed(model);
     match model.overlays.last_mut() {
-        Some(Overlay::Approval(approval)) if approval.is_armed(model.now) => approval.paste(text),
+        Some(Overlay::Approval(approval)) if approval.stage != Stage::Choosing => {
+            approval.paste(text);
+        }
+        Some(Overlay::Approval(approval)) if approval.guard.is_armed() => {}
+        Some(Overlay::Approval(approval)) if approval.stray == Stray::Nowhere => {}
         Some(Overlay::Picker(picker)) => {
             picker.filter.paste(text);
             picker.list.set_query(&picker.filter.text());
@@ -126,6 +130,7 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
             }
         }
         Some(Overlay::Rewind(_)) => {}
+        Some(Overlay::Reading(Reading { page: Page::HookTrust(_), .. })) => {}
         Some(Overlay::Approval(_) | Overlay::Reading(_) | Overlay::Changes(_)) | None => {
             model.focus = Focus::Input;
             let home = model.settings.home.as_deref();
@@ -282,14 +287,18 @@ fn stop_turn(model: &mut Model) -> Vec<Effect> {
 
 /// A key for the topmost overlay. `None` where it goes to the chat.
 fn overlay_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
-    let now = model.now;
     let extent = model.geometry.dialog.unwrap_or_default();
     let places = Arc::clone(&model.geometry.changes);
     let page = model.geometry.list.map_or(1, |list| usize::from(list.height));
     // A dialog that does not take keys yet leaves them to what is below it.
     let below = match model.overlays.last_mut()? {
-        Overlay::Approval(approval) if !approval.is_armed(now) && !is_no(key) => {
-            Some(approval.stray_key(now))
+        // What is typed into one of its fields is no answer.
+        Overlay::Approval(approval)
+            if approval.stage == Stage::Choosing
+                && !approval.guard.is_armed()
+                && !is_no(key) =>
+        {
+            Some(approval.stray)
         }
         Overlay::Approval(_)
         | Overlay::Picker(_)

@@ -10,7 +10,7 @@ use super::commands;
 use super::effect::Effect;
 use super::keys;
 use super::model::{Focus, Model};
-use super::overlay::{Overlay, Step};
+use super::overlay::{Overlay, Page, Reading, Step};
 use super::picker::{Loading, Picker};
 use super::queue::Goes;
 use super::rewind;
@@ -48,7 +48,7 @@ pub fn awaits(model: &Model) -> Awaits {
             rewind::Stage::Planned(_) => Awaits::Row,
             rewind::Stage::Planning | rewind::Stage::Going => Awaits::Nothing,
         },
-        Some(Overlay::Pager(_)) if is_over_a_list(model) => Awaits::Row,
+        Some(Overlay::Reading(Reading { page: Page::HookTrust(_), .. })) => Awaits::Answer,
         Some(Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_)) => {
             Awaits::Message
         }
@@ -63,11 +63,11 @@ pub fn line(model: &mut Model, text: &str) -> Vec<Effect> {
     model.leaving = None;
     // What is read is read once it was read out.
     model.overlays.retain(|overlay| match overlay {
-        Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_) => false,
+        Overlay::Reading(reading) => matches!(reading.page, Page::HookTrust(_)),
+        Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_) => false,
         Overlay::Picker(picker) => !matches!(picker.state, Loading::Failed(_)),
         Overlay::Approval(_) | Overlay::Rewind(_) => true,
     });
-    let now = model.now;
     let Some(at) = model.overlays.len().checked_sub(1) else {
         if listed(model) {
             return open_session(model, text);
@@ -78,13 +78,15 @@ pub fn line(model: &mut Model, text: &str) -> Vec<Effect> {
         return effects;
     };
     let heard = match &mut model.overlays[at] {
-        Overlay::Approval(approval) if !approval.is_armed(now) => Err(Misheard::TooSoon),
+        overlay if !overlay.takes_answers() => Err(Misheard::TooSoon),
         Overlay::Approval(approval) => approval.line(text),
         Overlay::Picker(picker) => row(picker, text).ok_or(Misheard::NoRow),
         Overlay::Rewind(dialog) => dialog.line(text).ok_or(Misheard::NoRow),
-        Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_) => {
-            Ok(Step::Close)
-        }
+        Overlay::Reading(reading) => match &reading.page {
+            Page::HookTrust(question) => question.line(text).ok_or(Misheard::YesOrNo),
+            Page::Help | Page::Todos | Page::Status => Ok(Step::Close),
+        },
+        Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_) => Ok(Step::Close),
     };
     match heard {
         Ok(step) => keys::take(model, at, step),
@@ -119,12 +121,6 @@ fn listed(model: &Model) -> bool {
     model.focus == Focus::Sidebar
         && model.sidebar.presence == Presence::Shown
         && model.sidebar.tree.is_some()
-}
-
-/// Whether what is read stands over a list, which the next line is for.
-fn is_over_a_list(model: &Model) -> bool {
-    let [.., Overlay::Picker(picker), _] = &*model.overlays else { return false };
-    matches!(picker.state, Loading::Ready)
 }
 
 fn open_session(model: &mut Model, text: &str) -> Vec<Effect> {

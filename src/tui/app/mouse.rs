@@ -186,7 +186,7 @@ fn answer(model: &mut Model, column: u16, row: u16) -> Vec<Effect> {
     let change = geometry.boxes.iter().find(|(area, _)| is_under(area)).map(|(_, change)| *change);
     let (extent, places) = (geometry.dialog.unwrap_or_default(), Arc::clone(&geometry.changes));
     let step = match model.overlays.last_mut() {
-        Some(Overlay::Approval(approval)) if approval.is_armed(model.now) => {
+        Some(Overlay::Approval(approval)) if approval.guard.is_armed() => {
             if let Some(change) = change {
                 approval.pick(change);
             }

@@ -58,8 +58,17 @@ pub enum Msg {
         /// Rows.
         height: u16,
     },
-    /// A frame was drawn; this is what is where.
+    /// A frame was made; this is what is where.
     Drawn(Box<Geometry>),
+    /// The terminal has taken every frame that was made.
+    Painted(Duration),
+    /// All there is to say has been printed, by a front end without frames.
+    Printed(Duration),
+    /// Nothing that was typed waits to be read.
+    InputIdle(Duration),
+    /// Somebody else had the terminal: what was on screen is gone, and what waits to be read was
+    /// not typed at slug.
+    ScreenLost,
     /// The agent says.
     Agent(Box<agent::Event>),
     /// Answer to `IndexFiles`.

@@ -12,6 +12,8 @@ use crate::session::Rewound;
 use super::approval::Approval;
 use super::changes::ChangesPage;
 use super::geometry::Extent;
+use super::guard::QuestionGuard;
+use super::hooks::HookTrustQuestion;
 use super::keymap::{self, Press, ReadingKey, Scrolling};
 use super::pager::Pager;
 use super::picker::{Choice, Picker};
@@ -72,6 +74,45 @@ pub enum Page {
     Todos,
     /// The session, its model, and what was taken.
     Status,
+    /// The question whether the changed hooks of a project are trusted.
+    HookTrust(Box<HookTrustQuestion>),
+}
+
+impl Overlay {
+    /// The guard of its question, where it asks one.
+    pub fn guard_mut(&mut self) -> Option<&mut QuestionGuard> {
+        match self {
+            Self::Approval(approval) => Some(&mut approval.guard),
+            Self::Rewind(dialog) => Some(&mut dialog.guard),
+            Self::Picker(picker) => picker.guard.as_mut(),
+            Self::Rules(page) => page.guard_mut(),
+            Self::Reading(reading) => match &mut reading.page {
+                Page::HookTrust(question) => Some(&mut question.guard),
+                Page::Help | Page::Todos | Page::Status => None,
+            },
+            Self::Pager(_) | Self::Changes(_) => None,
+        }
+    }
+
+    /// The same, to look at.
+    pub fn guard(&self) -> Option<QuestionGuard> {
+        match self {
+            Self::Approval(approval) => Some(approval.guard),
+            Self::Rewind(dialog) => Some(dialog.guard),
+            Self::Picker(picker) => picker.guard,
+            Self::Rules(page) => page.guard(),
+            Self::Reading(reading) => match &reading.page {
+                Page::HookTrust(question) => Some(question.guard),
+                Page::Help | Page::Todos | Page::Status => None,
+            },
+            Self::Pager(_) | Self::Changes(_) => None,
+        }
+    }
+
+    /// Whether an answer would be taken: its question is armed, or it asks none.
+    pub fn takes_answers(&self) -> bool {
+        self.guard().is_none_or(QuestionGuard::is_armed)
+    }
 }
 
 impl Reading {
@@ -82,12 +123,24 @@ impl Reading {
 
     /// A key.
     pub fn key(&mut self, key: &Press<'_>, extent: Extent) -> Step {
+        if let Page::HookTrust(question) = &self.page
+            && let Some(step) = question.key(key)
+        {
+            return step;
+        }
         match keymap::find(keymap::READING, key) {
             Some(ReadingKey::Back) => return Step::Close,
             Some(ReadingKey::Scroll(how)) => self.scroll = scrolled(self.scroll, how, extent),
             None => {}
         }
         Step::Stay
+    }
+
+    /// What was drawn of it.
+    pub fn drawn(&mut self, extent: Extent) {
+        if let Page::HookTrust(question) = &mut self.page {
+            question.end.drawn(self.scroll, extent);
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use crate::domain::{EntryId, Mode, ModelName, SessionId, Typed};
 
 use super::editor::{Editor, Lines};
 use super::effect::RequestId;
+use super::guard::QuestionGuard;
 use super::hooks::HookChoice;
 use super::keymap::{self, ActionId, ListKey, ModelKey, Press};
 use super::overlay::Step;
@@ -114,6 +115,8 @@ pub struct Picker {
     pub room: Room,
     /// What is shown of the selected row beneath the rows.
     pub beneath: Beneath,
+    /// Of a list whose rows run or change something: whether one can be chosen.
+    pub guard: Option<QuestionGuard>,
 }
 
 /// What is shown of the selected row beneath the rows.
@@ -382,6 +385,7 @@ impl Picker {
             state: Loading::Ready,
             room: Room::Middle,
             beneath: Beneath::Nothing,
+            guard: None,
         }
     }
 
@@ -436,6 +440,9 @@ impl Picker {
 
     /// Chooses the selected row.
     pub fn choose(&self) -> Step {
+        if self.guard.is_some_and(|guard| !guard.is_armed()) {
+            return Step::Stay;
+        }
         self.list.choice().map_or(Step::Stay, Step::Choose)
     }
 }

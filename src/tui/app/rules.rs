@@ -16,6 +16,7 @@ use crate::session::{Entry, PermissionEntry, Record};
 
 use super::editor::{Editor, Lines};
 use super::effect::Effect;
+use super::guard::QuestionGuard;
 use super::keymap::{self, FieldKey, Press, RulesKey};
 use super::model::{Model, Settings};
 use super::overlay::Overlay;
@@ -41,6 +42,8 @@ pub struct RulesPage {
     pub selected: usize,
     /// What the keys mean.
     pub stage: Stage,
+    /// Whether the key that removes a rule does so.
+    guard: QuestionGuard,
     /// What came of the last call that was tried.
     pub tried: Option<Tried>,
     /// Why what was typed does not hold.
@@ -134,6 +137,16 @@ impl RulesPage {
         rows.nth(self.selected)
     }
 
+    /// The guard of the question whether a rule goes, while that is asked.
+    pub fn guard_mut(&mut self) -> Option<&mut QuestionGuard> {
+        (self.stage == Stage::Removing).then_some(&mut self.guard)
+    }
+
+    /// The same, to look at.
+    pub fn guard(&self) -> Option<QuestionGuard> {
+        (self.stage == Stage::Removing).then_some(self.guard)
+    }
+
     /// What is typed, if anything.
     pub fn field(&mut self) -> Option<&mut Editor> {
         match &mut self.stage {
@@ -180,11 +193,17 @@ impl RulesPage {
                 self.type_in(What::Edit(rule), &text);
             }
             (RulesKey::Remove, Some(rule)) if self.stage == Stage::Removing => {
+                if !self.guard.is_armed() {
+                    return Then::Stay;
+                }
                 self.stage = Stage::Choosing;
                 let edit = RuleEdit::Remove((rule.kind, rule.rule));
                 return Then::Ask(RuleOrder::Change { file: rule.file, edit });
             }
-            (RulesKey::Remove, Some(_)) => self.stage = Stage::Removing,
+            (RulesKey::Remove, Some(_)) => {
+                self.stage = Stage::Removing;
+                self.guard = QuestionGuard::default();
+            }
             (RulesKey::Edit | RulesKey::Remove, None) => {}
             (RulesKey::Try, _) => {
                 let typed = self.tried.as_ref().map(|tried| tried.typed.clone());

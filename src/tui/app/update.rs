@@ -2,18 +2,23 @@
 
 use std::time::Duration;
 
+use crossterm::event::{KeyEventKind, MouseEvent, MouseEventKind};
+
 use crate::config::StatusItem;
 use crate::domain::ModelName;
 
+use super::approval::Stray;
+use super::attention::Presence;
 use super::effect::Effect;
 use super::geometry::Geometry;
+use super::guard::QuestionGuard;
 use super::model::{CALM, Model, Motion};
 use super::msg::{Job, Msg};
 use super::overlay::Overlay;
 use super::picker::Choice;
 use super::turn::Turn;
 use super::{
-    approval, attention, caret, changes, commands, complete, completing, events, hooks, images,
+    attention, caret, changes, commands, complete, completing, events, hooks, images,
     keys, lines, looks, mouse, older, pager, pages, pictures, recall, search, sidebar, status_line,
 };
 
@@ -21,6 +26,10 @@ use super::{
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     if matches!(msg, Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_) | Msg::Line(_)) {
         model.attention.sign(model.now);
+    }
+    let now = model.now;
+    if is_typed(&msg) {
+        on_guard(model, |guard| guard.typed(now));
     }
     match msg {
         Msg::Tick(now) => tick(model, now),
@@ -31,6 +40,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Mouse(event) => mouse::mouse(model, event),
         Msg::Looks(presence) => {
             attention::looks(model, presence);
+            if presence == Presence::Here {
+                on_guard(model, |guard| guard.start_over(now));
+            }
             Vec::new()
         }
         Msg::StatusLine { id, line } => {
@@ -53,6 +65,23 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Drawn(geometry) => drawn(model, *geometry),
+        Msg::Painted(now) => {
+            on_guard(model, |guard| guard.painted(now));
+            Vec::new()
+        }
+        Msg::Printed(now) => {
+            shown_on_top(model);
+            on_guard(model, |guard| guard.painted(now));
+            Vec::new()
+        }
+        Msg::InputIdle(now) => {
+            on_guard(model, |guard| guard.input_idle(now));
+            Vec::new()
+        }
+        Msg::ScreenLost => {
+            screen_lost(model);
+            Vec::new()
+        }
         Msg::Agent(event) => {
             let effects = events::event(model, *event);
             search::changed(model);
@@ -120,7 +149,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         // The frame that follows lays the code out again.
         Msg::CodeColoured => Vec::new(),
         Msg::Job(Job::StopAsked) => vec![Effect::Suspend],
-        Msg::Job(Job::Continued) => vec![Effect::Retake],
+        Msg::Job(Job::Continued) => {
+            screen_lost(model);
+            vec![Effect::Retake]
+        }
         Msg::Told { level, text } => {
             model.toast(level, text);
             Vec::new()
@@ -146,16 +178,6 @@ pub fn wake_at(model: &Model) -> Option<Duration> {
 
 /// When something is next to be done, be there a screen or not.
 pub fn due_at(model: &Model) -> Option<Duration> {
-    let armed = model.overlays.iter().filter_map(|overlay| match overlay {
-        Overlay::Approval(approval) => Some(approval.quiet_since + approval::GUARD),
-        Overlay::Picker(_)
-        | Overlay::Reading(_)
-        | Overlay::Pager(_)
-        | Overlay::Changes(_)
-        | Overlay::Rules(_)
-        | Overlay::Rewind(_) => None,
-    });
-    let armed = armed.filter(|at| *at > model.now);
     let again = (model.restless || search::is_looking(model)).then_some(model.now);
     let pending = model.pending.as_ref().map(|pending| pending.until);
     [
@@ -166,11 +188,16 @@ pub fn due_at(model: &Model) -> Option<Duration> {
         again,
         model.attention.wake_at(),
         status_line::wake_at(model),
+        armed_at(model),
     ]
     .into_iter()
     .flatten()
-    .chain(armed)
     .min()
+}
+
+/// When the question on top takes answers, if nothing is typed before.
+pub fn armed_at(model: &Model) -> Option<Duration> {
+    model.overlays.last()?.guard()?.due_at()
 }
 
 /// The one item of the first line that moves by itself.
@@ -199,12 +226,51 @@ fn tick(model: &mut Model, now: Duration) -> Vec<Effect> {
     effects
 }
 
+/// Whether it says that a hand is at the keys or the mouse.
+fn is_typed(msg: &Msg) -> bool {
+    let is_button = |event: &MouseEvent| matches!(event.kind, MouseEventKind::Down(_));
+    matches!(msg, Msg::Key(key) if key.kind != KeyEventKind::Release)
+        || matches!(msg, Msg::Mouse(event) if is_button(event))
+        || matches!(msg, Msg::Paste(_) | Msg::Line(_))
+}
+
+/// Tells the question that keys are for, if one is asked.
+fn on_guard(model: &mut Model, tell: impl FnOnce(&mut QuestionGuard)) {
+    if let Some(guard) = model.overlays.last_mut().and_then(Overlay::guard_mut) {
+        tell(guard);
+    }
+}
+
+/// The topmost question is in the frame; one below another overlay takes nothing.
+fn shown_on_top(model: &mut Model) {
+    let Some((top, below)) = model.overlays.split_last_mut() else { return };
+    below.iter_mut().filter_map(Overlay::guard_mut).for_each(QuestionGuard::hidden);
+    top.guard_mut().into_iter().for_each(QuestionGuard::drawn);
+}
+
+/// What waits in the terminal was typed at somebody else: it is dropped until a question is armed.
+fn screen_lost(model: &mut Model) {
+    for overlay in &mut model.overlays {
+        overlay.guard_mut().into_iter().for_each(QuestionGuard::hidden);
+        if let Overlay::Approval(approval) = overlay {
+            approval.stray = Stray::Nowhere;
+        }
+    }
+}
+
 fn drawn(model: &mut Model, geometry: Geometry) -> Vec<Effect> {
     model.scroll.found(geometry.anchor);
-    if let (Some(Overlay::Approval(approval)), Some(extent)) =
-        (model.overlays.last_mut(), geometry.dialog)
-    {
-        approval.drawn(extent);
+    shown_on_top(model);
+    if let (Some(overlay), Some(extent)) = (model.overlays.last_mut(), geometry.dialog) {
+        match overlay {
+            Overlay::Approval(approval) => approval.drawn(extent),
+            Overlay::Reading(reading) => reading.drawn(extent),
+            Overlay::Picker(_)
+            | Overlay::Pager(_)
+            | Overlay::Changes(_)
+            | Overlay::Rules(_)
+            | Overlay::Rewind(_) => {}
+        }
     }
     if let Some(page) = &geometry.page {
         for overlay in &mut model.overlays {

@@ -8,6 +8,8 @@ use std::thread;
 
 use tokio::sync::mpsc;
 
+use crate::platform::terminal::{drop_unread, has_unread};
+
 /// Where lines come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hand {
@@ -35,6 +37,8 @@ pub struct Ears {
     begun: String,
     /// Where they come from.
     pub hand: Hand,
+    /// Whether they are those of standard input.
+    is_stdin: bool,
 }
 
 impl Ears {
@@ -48,12 +52,12 @@ impl Ears {
                 }
             }
         })?;
-        Ok(Self::new(lines, hand))
+        Ok(Self { is_stdin: true, ..Self::new(lines, hand) })
     }
 
     /// Listens to lines that come from elsewhere.
     pub fn new(lines: mpsc::Receiver<io::Result<String>>, hand: Hand) -> Self {
-        Self { lines, begun: String::new(), hand }
+        Self { lines, begun: String::new(), hand, is_stdin: false }
     }
 
     /// The next line. May be dropped and called again.
@@ -63,6 +67,28 @@ impl Ears {
             None if self.begun.is_empty() => Heard::End,
             None => Heard::Text(std::mem::take(&mut self.begun)),
         })
+    }
+
+    /// Whether no line waits to be heard. What stands in a pipe waits until it is asked for, and was
+    /// not typed at anything.
+    pub fn is_idle(&self) -> bool {
+        match self.hand {
+            // A terminal that cannot be asked is read on, which says what is wrong with it.
+            Hand::Typed => {
+                self.lines.is_empty() && !(self.is_stdin && has_unread().unwrap_or(false))
+            }
+            Hand::Piped => true,
+        }
+    }
+
+    /// A question was printed: what was typed before it, half a line too, is no answer.
+    pub fn drop_typed_ahead(&mut self) {
+        if self.is_stdin && self.hand == Hand::Typed {
+            self.begun.clear();
+            if let Err(error) = drop_unread() {
+                tracing::warn!(%error, "what was typed before a question cannot be dropped");
+            }
+        }
     }
 
     /// Forgets a text that was begun, as ctrl+c does in a shell.

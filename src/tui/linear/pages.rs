@@ -11,6 +11,7 @@ use crate::tui::app::approval::{Approval, Asked, Stage};
 use crate::tui::app::block::{Block, Fold, Origin, Shows, Tool, ToolState};
 use crate::tui::app::changes::{Content, Net, Since, patch};
 use crate::tui::app::diff_text;
+use crate::tui::app::hooks::HookTrustQuestion;
 use crate::tui::app::model::{Focus, Settings};
 use crate::tui::app::overlay::{Overlay, Page};
 use crate::tui::app::picker::{Choice, Loading, Picker};
@@ -94,6 +95,12 @@ pub(super) fn open(model: &Model) -> Option<Open> {
                 Open { key: "status".to_owned(), lines: status(&rows) }
             }
             Page::Todos => Open { key: "todos".to_owned(), lines: plan(&model.todos) },
+            Page::HookTrust(question) => {
+                let text = format!("{}\n{}", HookTrustQuestion::TITLE, question.news);
+                let mut said = lines(Who::Question, &text);
+                said.push(Said::new(Who::Same, "Type y to trust it, n to leave it as it is."));
+                Open { key: format!("hook trust {}", question.news), lines: said }
+            }
         }),
         Some(Overlay::Changes(page)) => {
             let files = page.files.as_ref()?;
@@ -107,12 +114,7 @@ pub(super) fn open(model: &Model) -> Option<Open> {
         Some(Overlay::Pager(pager)) => {
             let text = pager.document.read(0..pager.document.len());
             let key = format!("pager {}", pager.document.id());
-            let mut said = lines(Who::Note, &text);
-            // What a line is for then.
-            if let [.., Overlay::Picker(picker), _] = &*model.overlays {
-                said.extend(picked(picker).into_iter().flat_map(|below| below.lines));
-            }
-            Some(Open { key, lines: said })
+            Some(Open { key, lines: lines(Who::Note, &text) })
         }
         None if model.focus == Focus::Sidebar => sessions(model, &model.sidebar),
         None => None,

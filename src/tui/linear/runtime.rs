@@ -13,8 +13,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent;
+use crate::platform::signals::ContinuedFlag;
 use crate::session::HistoryPage;
 use crate::tui::app::composer::Composer;
+use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::lines::{Awaits, awaits};
 use crate::tui::app::model::Settings;
 use crate::tui::app::overlay::Overlay;
@@ -93,8 +95,9 @@ pub async fn run<W: Write>(
         began: Instant::now(),
     };
     let mut executor = Executor::new(handles, answers_in);
+    let continued = ContinuedFlag::listen().context("Cannot listen for SIGCONT")?;
     loop {
-        let flow = talk.speak().context("Cannot write to standard output")?;
+        let flow = talk.speak(&mut ears).context("Cannot write to standard output")?;
         if flow == Flow::Leave {
             break;
         }
@@ -109,6 +112,11 @@ pub async fn run<W: Write>(
                 Some(Msg::Interrupt)
             }
             heard = ears.hear(), if talk.listens() => {
+                if continued.take() {
+                    // The line was typed at the shell.
+                    talk.speaker.repeat();
+                    update(&mut talk.model, Msg::ScreenLost);
+                }
                 talk.heard(heard.context("Cannot read standard input")?)?
             }
             event = events.recv() => match event {
@@ -127,6 +135,10 @@ pub async fn run<W: Write>(
         for _ in 0..BATCH {
             let Ok(event) = events.try_recv() else { break };
             effects.extend(update(&mut talk.model, Msg::Agent(Box::new(event))));
+        }
+        if ears.is_idle() {
+            let idle = Msg::InputIdle(talk.began.elapsed());
+            effects.extend(update(&mut talk.model, idle));
         }
         if talk.carry_out(effects, &mut executor)? == Flow::Leave {
             break;
@@ -151,12 +163,19 @@ struct Talk<W> {
 
 impl<W: Write> Talk<W> {
     /// Says what is new, and asks for the next line.
-    fn speak(&mut self) -> std::io::Result<Flow> {
+    fn speak(&mut self, ears: &mut Ears) -> std::io::Result<Flow> {
         let said = self.speaker.hear(&self.model);
         self.voice.say(&said)?;
-        let Some(prompt) = self.prompt() else { return Ok(Flow::GoOn) };
-        if self.lines == Lines::Open {
+        let prompt = self.prompt();
+        if let Some(prompt) = prompt.filter(|_| self.lines == Lines::Open) {
             self.voice.ask(prompt)?;
+        }
+        let question = self.model.overlays.last().and_then(Overlay::guard);
+        if question.is_some_and(QuestionGuard::is_hidden) {
+            ears.drop_typed_ahead();
+            update(&mut self.model, Msg::Printed(self.began.elapsed()));
+        }
+        if prompt.is_none() || self.lines == Lines::Open {
             return Ok(Flow::GoOn);
         }
         // Nobody will say anything any more; what was asked for is seen through.
@@ -188,20 +207,9 @@ impl<W: Write> Talk<W> {
         wanted && self.lines == Lines::Open
     }
 
-    /// Whether a question has stood long enough to be answered.
+    /// Whether a question, if one is asked, takes answers.
     fn is_armed(&self) -> bool {
-        match self.model.overlays.last() {
-            Some(Overlay::Approval(approval)) => approval.is_armed(self.model.now),
-            Some(
-                Overlay::Picker(_)
-                | Overlay::Reading(_)
-                | Overlay::Pager(_)
-                | Overlay::Changes(_)
-                | Overlay::Rules(_)
-                | Overlay::Rewind(_),
-            )
-            | None => true,
-        }
+        self.model.overlays.last().is_none_or(Overlay::takes_answers)
     }
 
     fn heard(&mut self, heard: Heard) -> std::io::Result<Option<Msg>> {

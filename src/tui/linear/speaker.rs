@@ -63,6 +63,11 @@ impl Speaker {
         self.typed = Some(text.to_owned());
     }
 
+    /// What is open over the chat is to be said once more.
+    pub(super) fn repeat(&mut self) {
+        self.page = None;
+    }
+
     /// What is new.
     pub(super) fn hear(&mut self, model: &Model) -> Vec<Said> {
         // While a question waited, only the person was silent.

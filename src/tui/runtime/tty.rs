@@ -12,8 +12,9 @@ use crate::platform::announce::{Announcer, KEEP_TITLE};
 use crate::platform::background::QUESTION;
 use crate::platform::graphics::forget;
 use crate::platform::hyperlinks::Hyperlinks;
+use crate::platform::signals::ContinuedFlag;
 use crate::platform::terminal::output::Output;
-use crate::platform::terminal::{self, BEGIN_UPDATE, END_UPDATE, Screen, Trace};
+use crate::platform::terminal::{self, BEGIN_UPDATE, END_UPDATE, Screen, Trace, has_unread};
 use crate::tui::app::composer::CaretShape;
 use crate::tui::gallery::Gallery;
 use crate::tui::links::Links;
@@ -33,6 +34,7 @@ pub(super) struct Tty {
     gallery: Gallery,
     /// How the cursor looks, once it has been said.
     shape: Option<CaretShape>,
+    continued: ContinuedFlag,
 }
 
 /// Collects a frame, so that it leaves in one write.
@@ -41,13 +43,17 @@ pub(super) struct Batch(Arc<Mutex<Vec<u8>>>);
 
 impl Tty {
     /// Draws on this screen from now on.
-    pub(super) fn new(screen: Screen, announcer: Announcer) -> io::Result<Self> {
+    pub(super) fn new(
+        screen: Screen,
+        announcer: Announcer,
+        continued: ContinuedFlag,
+    ) -> io::Result<Self> {
         let mut batch = Batch::default();
         // Another page may have been there before.
         batch.write_all(CLEAR)?;
         let (links, gallery) = (Links::default(), Gallery::default());
         let terminal = Self::terminal(&batch, &links, &gallery)?;
-        Ok(Self { screen, terminal, batch, announcer, links, gallery, shape: None })
+        Ok(Self { screen, terminal, batch, announcer, links, gallery, shape: None, continued })
     }
 
     fn terminal(
@@ -89,6 +95,15 @@ impl Surface for Tty {
 
     async fn freed(&mut self) -> io::Result<()> {
         Output::all_sent().await
+    }
+
+    fn was_continued(&self) -> bool {
+        self.continued.take()
+    }
+
+    fn has_unread_input(&self) -> bool {
+        // A terminal that cannot be asked is read on, which says what is wrong with it.
+        has_unread().unwrap_or(false)
     }
 
     fn shape(&mut self, shape: CaretShape) {

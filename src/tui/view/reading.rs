@@ -6,11 +6,13 @@ use ratatui::layout::Rect;
 use crate::commands;
 use crate::domain::{Todo, TodoStatus};
 use crate::tui::app::Model;
+use crate::tui::app::approval::End;
 use crate::tui::app::geometry::{Extent, Geometry};
-use crate::tui::app::keymap::{Context, ReadingKey};
+use crate::tui::app::hooks::HookTrustQuestion;
+use crate::tui::app::keymap::{Context, ReadingKey, Scrolling};
 use crate::tui::app::overlay::{Page, Reading};
 use crate::tui::app::status_page::{self, HEADS, Row};
-use crate::tui::layout::{Line, Role};
+use crate::tui::layout::{Line, Role, plain};
 
 use super::blocks::harmless;
 use super::paint::{self, Styles, line, span};
@@ -34,20 +36,46 @@ pub fn draw(
     buffer: &mut Buffer,
     geometry: &mut Geometry,
 ) {
-    let (title, lines) = match &reading.page {
-        Page::Help => ("Keys and commands", help(model)),
-        Page::Todos => ("The plan", plan(&model.todos)),
-        Page::Status => ("Status", status(&status_page::rows(model))),
+    let closes = || format!("{} closes", model.settings.keys.key(ReadingKey::Back));
+    let (title, lines, keys) = match &reading.page {
+        Page::Help => ("Keys and commands", help(model), closes()),
+        Page::Todos => ("The plan", plan(&model.todos), closes()),
+        Page::Status => ("Status", status(&status_page::rows(model)), closes()),
+        Page::HookTrust(question) => {
+            // The margins around the frame, and those in it.
+            let width = area.width.saturating_sub(10).max(1);
+            (HookTrustQuestion::TITLE, news(&question.news, width), answers(model, question))
+        }
     };
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
     let height = rows.saturating_add(2).min(area.height.saturating_sub(2)).max(3);
     let outer = paint::centred(area, area.width.saturating_sub(4), height);
-    let closes = format!("{} closes", model.settings.keys.key(ReadingKey::Back));
-    let inner = paint::frame(title, &closes, styles, outer, buffer);
+    let inner = paint::frame(title, &keys, styles, outer, buffer);
     for (y, line) in (inner.y..inner.y + inner.height).zip(lines.iter().skip(reading.scroll)) {
         paint::spans(&line.spans, styles, Rect { y, height: 1, ..inner }, buffer);
     }
     geometry.dialog = Some(Extent { rows: lines.len(), shown: usize::from(inner.height) });
+}
+
+/// What is new, every line of it in full.
+fn news(news: &str, width: u16) -> Vec<Line> {
+    let role = |line: &str| match line.trim_start().as_bytes() {
+        [b'+', b' ', ..] => Role::Added,
+        [b'-', b' ', ..] => Role::Removed,
+        _ if line.starts_with(' ') => Role::Text,
+        _ => Role::Strong,
+    };
+    news.lines().flat_map(|line| plain::render(line, role(line), width)).collect()
+}
+
+fn answers(model: &Model, question: &HookTrustQuestion) -> String {
+    match question.end {
+        End::Seen => "y trusts it, n leaves it".to_owned(),
+        End::Unseen => {
+            let down = model.settings.keys.key(ReadingKey::Scroll(Scrolling::PageDown));
+            format!("{down} to the end, then y trusts it")
+        }
+    }
 }
 
 fn help(model: &Model) -> Vec<Line> {

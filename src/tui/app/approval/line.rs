@@ -19,6 +19,9 @@ pub enum Misheard {
     /// It is none of the answers.
     #[error("That is none of the answers. Type one of the letters that the question names.")]
     NoAnswer,
+    /// It is neither of the two answers.
+    #[error("That is no answer. Type y or n.")]
+    YesOrNo,
     /// The answer is not offered for this call.
     #[error("That answer is not offered for this call. Type one that the question names.")]
     NotOffered,

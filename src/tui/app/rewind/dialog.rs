@@ -8,10 +8,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use crossterm::event::KeyCode;
+
 use crate::agent::{RewindPlan, RewindTo};
 use crate::session::undo::{Act, Left, PlannedFile};
 use crate::session::{ChangedBy, NotCovered, Rewound, Unwatched};
 use crate::tui::app::geometry::Extent;
+use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::keymap::{self, Press, RewindKey};
 use crate::tui::app::overlay::{Step, scrolled};
 use crate::tui::app::title::first_line;
@@ -33,6 +36,8 @@ pub struct RewindDialog {
     pub stage: Stage,
     /// Rows above the part that is shown.
     pub scroll: usize,
+    /// Whether it takes answers.
+    pub guard: QuestionGuard,
     /// Which of the files that the person is asked about an answer is for.
     selected: usize,
 }
@@ -110,7 +115,7 @@ impl Fate {
 impl RewindDialog {
     /// One that shows this.
     pub fn new(stage: Stage) -> Self {
-        Self { stage, scroll: 0, selected: 0 }
+        Self { stage, scroll: 0, guard: QuestionGuard::default(), selected: 0 }
     }
 
     /// What it is about.
@@ -216,13 +221,25 @@ impl RewindDialog {
 
     /// A key.
     pub fn key(&mut self, key: &Press<'_>, extent: Extent) -> Step {
+        let pressed = key.event().map(|key| key.code);
         let Some(key) = keymap::find(keymap::REWIND, key) else { return Step::Stay };
         let wanted = match key {
-            RewindKey::Back => return Step::Close,
+            RewindKey::Back if pressed == Some(KeyCode::Esc) => return Step::Close,
             RewindKey::Scroll(how) => {
                 self.scroll = scrolled(self.scroll, how, extent);
                 return Step::Stay;
             }
+            RewindKey::Back
+            | RewindKey::Answer
+            | RewindKey::NextQuestion
+            | RewindKey::Accept
+            | RewindKey::Files
+            | RewindKey::Conversation
+                if !self.guard.is_armed() =>
+            {
+                return Step::Stay;
+            }
+            RewindKey::Back => return Step::Close,
             RewindKey::Answer => {
                 self.turn(self.selected);
                 return Step::Stay;

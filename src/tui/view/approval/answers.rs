@@ -46,7 +46,7 @@ pub(super) fn answers(model: &Model, approval: &Approval, width: u16, height: u1
             } else {
                 long(model, approval, width)
             };
-            Answers { rows: with_guard(model, approval, rows), caret: None }
+            Answers { rows: with_guard(approval, rows), caret: None }
         }
         Stage::Rule(slot, editor) => {
             let words = match slot {
@@ -99,8 +99,8 @@ impl Row {
 }
 
 /// Until it takes keys, the answers say so.
-fn with_guard(model: &Model, approval: &Approval, mut rows: Vec<Row>) -> Vec<Row> {
-    if !approval.is_armed(model.now) {
+fn with_guard(approval: &Approval, mut rows: Vec<Row>) -> Vec<Row> {
+    if !approval.guard.is_armed() {
         for row in &mut rows {
             for span in &mut row.spans {
                 span.role = Role::Muted;

@@ -1,0 +1,212 @@
+//! The guard of every question: no key that was typed before the question could be read answers it.
+//!
+//! A question takes answers once a frame with it has reached the terminal, and 300 ms have passed
+//! in which nothing was typed and nothing waited to be read. The guard starts over when the screen
+//! was lost (a stop, an editor, a pager, another overlay on top) and when the window gets the focus.
+//! Escape is always a "no", and needs no guard.
+//!
+//! Whether it is armed is a state, not a sum of times: [`QuestionGuard::input_idle`] arms it, which
+//! the loop calls only after it has found no input. A key that waited while the loop was busy is
+//! therefore too early, however late it is read.
+
+use std::time::Duration;
+
+/// How long nothing may have been typed before a question takes an answer.
+pub const QUIET_TIME: Duration = Duration::from_millis(300);
+
+/// Whether a question takes answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QuestionGuard {
+    state: GuardState,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum GuardState {
+    /// The question is not on screen.
+    #[default]
+    Hidden,
+    /// It is in a frame that the terminal has not taken yet.
+    Sent,
+    /// It is on screen, and this is when something was typed last, or when it was painted.
+    Painted { quiet_since: Duration },
+    /// It takes answers.
+    Armed,
+}
+
+impl QuestionGuard {
+    /// Whether the question takes answers.
+    pub fn is_armed(self) -> bool {
+        self.state == GuardState::Armed
+    }
+
+    /// Whether the question is not on screen, or not printed.
+    pub fn is_hidden(self) -> bool {
+        self.state == GuardState::Hidden
+    }
+
+    /// When the question takes answers, if nothing is typed before.
+    pub fn due_at(self) -> Option<Duration> {
+        match self.state {
+            GuardState::Painted { quiet_since } => Some(quiet_since + QUIET_TIME),
+            GuardState::Hidden | GuardState::Sent | GuardState::Armed => None,
+        }
+    }
+
+    /// A frame with the question was made.
+    pub fn drawn(&mut self) {
+        if self.state == GuardState::Hidden {
+            self.state = GuardState::Sent;
+        }
+    }
+
+    /// The terminal has taken all frames.
+    pub fn painted(&mut self, now: Duration) {
+        if self.state == GuardState::Sent {
+            self.state = GuardState::Painted { quiet_since: now };
+        }
+    }
+
+    /// Something was typed. An armed guard stays so: that was an answer, or meant for the question.
+    pub fn typed(&mut self, now: Duration) {
+        if let GuardState::Painted { quiet_since } = &mut self.state {
+            *quiet_since = now;
+        }
+    }
+
+    /// The loop has found no input.
+    pub fn input_idle(&mut self, now: Duration) {
+        if self.due_at().is_some_and(|due| due <= now) {
+            self.state = GuardState::Armed;
+        }
+    }
+
+    /// The person comes back to the window: what waits there was not typed at the question.
+    pub fn start_over(&mut self, now: Duration) {
+        match self.state {
+            GuardState::Hidden | GuardState::Sent => {}
+            GuardState::Painted { .. } | GuardState::Armed => {
+                self.state = GuardState::Painted { quiet_since: now };
+            }
+        }
+    }
+
+    /// The question is no longer on screen, or no longer the one that keys are for.
+    pub fn hidden(&mut self) {
+        self.state = GuardState::Hidden;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn painted_at(millis: u64) -> QuestionGuard {
+        let mut guard = QuestionGuard::default();
+        guard.drawn();
+        guard.painted(at(millis));
+        guard
+    }
+
+    #[test]
+    fn it_is_armed_by_a_frame_on_screen_and_then_silence() {
+        let mut guard = QuestionGuard::default();
+        for step in [QuestionGuard::drawn, QuestionGuard::hidden, QuestionGuard::drawn] {
+            step(&mut guard);
+            guard.input_idle(at(10_000));
+            assert!(!guard.is_armed() && guard.due_at().is_none());
+        }
+        guard.painted(at(10_000));
+        assert_eq!(guard.due_at(), Some(at(10_300)));
+        guard.input_idle(at(10_299));
+        assert!(!guard.is_armed());
+        guard.input_idle(at(10_300));
+        assert!(guard.is_armed());
+    }
+
+    #[test]
+    fn a_frame_that_was_taken_before_the_question_was_drawn_counts_for_nothing() {
+        let mut guard = QuestionGuard::default();
+        guard.painted(at(0));
+        guard.input_idle(at(10_000));
+        assert!(!guard.is_armed());
+    }
+
+    #[test]
+    fn time_alone_arms_nothing_while_a_key_waits() {
+        let mut guard = painted_at(0);
+        // The loop was busy for ten seconds, and then reads the key that waited.
+        guard.typed(at(10_000));
+        assert!(!guard.is_armed());
+        guard.input_idle(at(10_000));
+        assert!(!guard.is_armed());
+        guard.input_idle(at(10_300));
+        assert!(guard.is_armed());
+    }
+
+    #[test]
+    fn it_starts_over_where_the_person_was_elsewhere() {
+        for lost in [QuestionGuard::hidden, |guard: &mut QuestionGuard| guard.start_over(at(900))] {
+            let mut guard = painted_at(0);
+            guard.input_idle(at(800));
+            assert!(guard.is_armed());
+            lost(&mut guard);
+            assert!(!guard.is_armed());
+            guard.input_idle(at(901));
+            assert!(!guard.is_armed());
+        }
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Drawn,
+        Painted,
+        Typed,
+        Idle,
+        StartOver,
+        Hidden,
+    }
+
+    proptest! {
+        #[test]
+        fn no_order_of_things_arms_it_without_a_painted_question_and_silence(
+            steps in prop::collection::vec(
+                (prop_oneof![
+                    Just(Step::Drawn), Just(Step::Painted), Just(Step::Typed), Just(Step::Idle),
+                    Just(Step::StartOver), Just(Step::Hidden),
+                ], 0_u64..400),
+                0..60,
+            )
+        ) {
+            let mut guard = QuestionGuard::default();
+            let mut now = 0;
+            // When the question was painted, and the last time that something disturbed it.
+            let (mut is_drawn, mut painted, mut disturbed) = (false, None, 0);
+            for (step, wait) in steps {
+                now += wait;
+                let was_armed = guard.is_armed();
+                match step {
+                    Step::Drawn => { guard.drawn(); is_drawn = true; }
+                    Step::Painted => {
+                        guard.painted(at(now));
+                        if is_drawn && painted.is_none() { painted = Some(now); }
+                    }
+                    Step::Typed => { guard.typed(at(now)); disturbed = now; }
+                    Step::Idle => guard.input_idle(at(now)),
+                    Step::StartOver => { guard.start_over(at(now)); disturbed = now; }
+                    Step::Hidden => { guard.hidden(); is_drawn = false; painted = None; }
+                }
+                if guard.is_armed() && !was_armed {
+                    prop_assert!(matches!(step, Step::Idle));
+                    prop_assert!(painted.is_some_and(|painted| painted + 300 <= now));
+                    prop_assert!(disturbed + 300 <= now);
+                }
+            }
+        }
+    }
+}
