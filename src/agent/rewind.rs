@@ -4,13 +4,19 @@
 //! that comes out otherwise, nothing is done and the person is shown the new plan. What is
 //! overwritten is kept before it is, and the log says what is about to be written before it is
 //! written, so that going forth, and going back once more after a crash, always work.
+//!
+//! A log may come from elsewhere and name any file. What lies outside the workspace or is protected
+//! is left in every plan, and goes back only where the plan that was shown says so of that file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::domain::{Block, ContentHash, EntryId, NoticeLevel, Typed};
+use crate::permissions::{Protected, Workspace, Zone};
 use crate::platform::restore::{self, Looked, Put, Thing};
-use crate::session::undo::{self, Act, FilesPlan, Mark, PlannedFile, Rewinds, Seen, World, points};
+use crate::session::undo::{
+    self, Act, FilePlace, FilesPlan, Mark, PlannedFile, Rewinds, Seen, World, points,
+};
 use crate::session::{
     BlobError, Blobs, ChangedBy, Entry, FileChanged, FileKind, Image, Meta, Record, Rewind, Rewound,
 };
@@ -59,8 +65,11 @@ impl Agent {
     pub(super) async fn plan_rewind(&mut self, to: RewindTo) {
         let planned = match self.rewind_ground().await {
             Ok(records) => {
-                let blobs = self.setup.blobs.clone();
-                let planned = blocking(move || plan(&records, to, &Disk(&blobs)).map(Arc::new));
+                let (blobs, workspace) = (self.setup.blobs.clone(), self.setup.workspace.clone());
+                let planned = blocking(move || {
+                    let disk = Disk { blobs: &blobs, workspace: &workspace };
+                    plan(&records, to, &disk).map(Arc::new)
+                });
                 planned.await.unwrap_or_else(|error| Err(error.to_string()))
             }
             Err(reason) => Err(reason),
@@ -77,8 +86,12 @@ impl Agent {
 
     async fn go(&mut self, shown: &Arc<RewindPlan>, what: Rewound) -> Result<(), String> {
         let records = self.rewind_ground().await?;
-        let (blobs, shown) = (self.setup.blobs.clone(), shown.clone());
-        let prepared = blocking(move || prepare(&records, &shown, what, &blobs)).await;
+        let (blobs, workspace) = (self.setup.blobs.clone(), self.setup.workspace.clone());
+        let shown = shown.clone();
+        let prepared = blocking(move || {
+            prepare(&records, &shown, what, &Disk { blobs: &blobs, workspace: &workspace })
+        });
+        let prepared = prepared.await;
         let (plan, rewind, writes) = match prepared.map_err(|error| error.to_string())?? {
             Prepared::AsShown { plan, rewind, writes } => (plan, rewind, writes),
             Prepared::Otherwise(plan) => {
@@ -197,7 +210,10 @@ struct Write {
 }
 
 /// What is on the disk.
-struct Disk<'a>(&'a Blobs);
+struct Disk<'a> {
+    blobs: &'a Blobs,
+    workspace: &'a Workspace,
+}
 
 impl World for Disk<'_> {
     fn seen(&self, path: &Path) -> Seen {
@@ -212,10 +228,18 @@ impl World for Disk<'_> {
     }
 
     fn content(&self, hash: &ContentHash) -> Option<Vec<u8>> {
-        self.0.get(hash).unwrap_or_else(|error| {
+        self.blobs.get(hash).unwrap_or_else(|error| {
             tracing::warn!(%error, "a content cannot be read");
             None
         })
+    }
+
+    fn place(&self, path: &Path) -> FilePlace {
+        let resolved = self.workspace.resolve(path, self.workspace.root());
+        FilePlace {
+            is_outside: resolved.zone == Zone::Outside,
+            protected: resolved.protected.map(Protected::what),
+        }
     }
 }
 
@@ -326,9 +350,9 @@ fn prepare(
     records: &[Record],
     shown: &RewindPlan,
     what: Rewound,
-    blobs: &Blobs,
+    disk: &Disk<'_>,
 ) -> Result<Prepared, String> {
-    let now = plan(records, shown.to, &Disk(blobs))?;
+    let now = plan(records, shown.to, disk)?;
     let mut plan = now.clone();
     plan.files.turn_as(&shown.files);
     if what.has_files() && !plan.files.does_as(&shown.files) {
@@ -342,7 +366,7 @@ fn prepare(
     let mut writes = Vec::new();
     if what.has_files() {
         for file in plan.files.touched() {
-            writes.push(write(file, blobs)?);
+            writes.push(write(file, disk.blobs)?);
         }
         rewind.files = writes.iter().map(|write| write.change.clone()).collect();
         // A folder may have to be made where there is a file now.

@@ -3,13 +3,17 @@
 use std::io::{self, IsTerminal, Stdout, Write};
 use std::path::Path;
 
+use tokio::time::{Instant, sleep_until};
+
 use crate::cli::{Cli, Exit};
 use crate::config::{Config, Notify};
 use crate::domain::sanitize::sanitize;
 use crate::permissions::store::ProjectFiles;
-use crate::platform::signals::{self, Signal, Signals, raise_again};
+use crate::platform::signals::{self, ContinuedFlag, Signal, Signals, raise_again};
 use crate::platform::{child, terminal};
 use crate::trust::{self, Status};
+use crate::tui::app::approval::Misheard;
+use crate::tui::app::guard::QuestionGuard;
 use crate::tui::linear::{Bell, Ears, Hand, Heard, Paint, Voice};
 use crate::tui::theme::ColorDepth;
 
@@ -59,7 +63,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
             Outcome::Signal(signal) => raise_again(signal, &child::program()?),
         }
     }
-    let Desk { ears, signals } = desk;
+    let Desk { ears, signals, continued: _ } = desk;
     let front = |config: &Config| Front::Linear {
         ears,
         voice: Voice::new(io::stdout(), paint()),
@@ -80,13 +84,14 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
 pub(super) struct Desk {
     ears: Ears,
     signals: Signals,
+    continued: ContinuedFlag,
 }
 
 impl Desk {
     fn new() -> anyhow::Result<Self> {
         let signals = Signals::listen()?;
         let hand = if io::stdin().is_terminal() { Hand::Typed } else { Hand::Piped };
-        Ok(Self { ears: Ears::listen(hand)?, signals })
+        Ok(Self { ears: Ears::listen(hand)?, signals, continued: ContinuedFlag::listen()? })
     }
 
     /// Asks about this folder, where that has not been settled. Without an answer it is not
@@ -121,14 +126,30 @@ impl Desk {
         }
     }
 
-    /// Asks, and waits for a line or a signal.
+    /// Asks, and waits for a line or a signal. A line that was typed before the question could be
+    /// read is no answer; those of a pipe wait until they are asked for.
     pub(super) async fn ask(&mut self, question: &str) -> anyhow::Result<Outcome<String>> {
         let mut out = io::stdout();
-        write!(out, "{}\n> ", sanitize(question))?;
-        out.flush()?;
+        let began = Instant::now();
+        let mut guard = QuestionGuard::default();
         loop {
+            if guard.is_hidden() {
+                write!(out, "{}\n> ", sanitize(question))?;
+                out.flush()?;
+                self.ears.drop_typed_ahead();
+                guard.drawn();
+                guard.painted(began.elapsed());
+            }
+            let armed_at = guard.due_at().map(|at| began + at);
             tokio::select! {
+                biased;
                 heard = self.ears.hear() => match heard? {
+                    Heard::Text(_) if self.continued.take() => guard.hidden(),
+                    Heard::Text(_) if self.ears.hand == Hand::Typed && !guard.is_armed() => {
+                        guard.typed(began.elapsed());
+                        write!(out, "{}\n> ", Misheard::TooSoon)?;
+                        out.flush()?;
+                    }
                     Heard::Text(text) => {
                         if self.ears.hand == Hand::Piped {
                             writeln!(out, "{}", sanitize(&text))?;
@@ -147,6 +168,15 @@ impl Desk {
                     }
                     if signal == Signal::Stop {
                         signals::stop()?;
+                    }
+                    if signal == Signal::Continue && self.ears.hand == Hand::Typed {
+                        self.continued.take();
+                        guard.hidden();
+                    }
+                }
+                () = sleep_until(armed_at.unwrap_or_else(Instant::now)), if armed_at.is_some() => {
+                    if self.ears.is_idle() {
+                        guard.input_idle(began.elapsed());
                     }
                 }
             }

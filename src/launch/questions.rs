@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::cli::Cli;
 use crate::config::{self, Change, Config, Endpoint as Address, Reach};
 use crate::permissions::store::ProjectFiles;
-use crate::platform::signals::{Signal, Signals};
-use crate::platform::terminal::Screen;
+use crate::platform::signals::{ContinuedFlag, Signal, Signals};
+use crate::platform::terminal::{Screen, drop_unread, waits_for_input};
 use crate::trust::Status;
+use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::looks::Looks;
 use crate::tui::welcome::first_run::{
     FirstRun, FirstRunAnswer, Job, Kept, Note, Server, Target, found_keys, rank, work,
@@ -168,10 +170,39 @@ pub(super) fn plain_http(ground: &Ground, config: &Config) -> anyhow::Result<()>
     )?;
     let mut answer = String::new();
     if std::io::stdin().is_terminal() {
-        std::io::stdin().lock().read_line(&mut answer).context("No answer")?;
+        let continued = ContinuedFlag::listen()?;
+        loop {
+            wait_until_armed().context("No answer")?;
+            answer.clear();
+            std::io::stdin().lock().read_line(&mut answer).context("No answer")?;
+            // What was typed at the shell while slug was stopped is no answer.
+            if !continued.take() {
+                break;
+            }
+            writeln!(out, "Use {} all the same? [y/N]", origin.as_str())?;
+        }
     }
     if answer.trim().eq_ignore_ascii_case("y") {
         store.allow_origin(origin.as_str())?;
     }
     Ok(())
+}
+
+/// Returns once a question that was printed just now takes an answer from a terminal that edits
+/// lines; drops what is typed until then, half a line too.
+fn wait_until_armed() -> std::io::Result<()> {
+    let began = Instant::now();
+    let mut guard = QuestionGuard::default();
+    guard.drawn();
+    guard.painted(began.elapsed());
+    drop_unread()?;
+    while let Some(due) = guard.due_at() {
+        if waits_for_input(due.saturating_sub(began.elapsed()))? {
+            drop_unread()?;
+            guard.typed(began.elapsed());
+        } else {
+            guard.input_idle(began.elapsed());
+        }
+    }
+    drop_unread()
 }

@@ -27,7 +27,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use diversion::Diversion;
-pub use keys::{Keys, drop_unread, has_unread};
+pub use keys::{Keys, drop_unread, has_unread, waits_for_input};
 use rustix::termios::{self, InputModes, LocalModes, OptionalActions, OutputModes};
 
 use super::announce;

@@ -57,7 +57,8 @@ impl ItemKind {
     }
 }
 
-/// What is in `folder` that slug would read, in the order in which it would be read; each file once.
+/// What is in `folder` that slug would read, each file once: those that run programs first, the
+/// others in the order in which they would be read.
 pub fn inventory(folder: &Path) -> Vec<Item> {
     let powers = POWERS.into_iter().filter_map(|(name, kind)| item(folder, name.into(), kind));
     let texts = instructions(folder)
@@ -74,6 +75,7 @@ pub fn inventory(folder: &Path) -> Vec<Item> {
             None => all.push(item),
         }
     }
+    all.sort_by_key(|item| !item.kinds.contains(&ItemKind::Hooks));
     all
 }
 
@@ -135,7 +137,7 @@ fn item(folder: &Path, path: PathBuf, kind: ItemKind) -> Option<Item> {
     let text = String::from_utf8_lossy(&bytes);
     let hooks = || (ItemKind::Hooks, hook_lines(&text, &path));
     let parts = match kind {
-        ItemKind::Settings => vec![(kind, rules(&text)), hooks()],
+        ItemKind::Settings => vec![hooks(), (kind, rules(&text))],
         ItemKind::Hooks => vec![hooks()],
         ItemKind::Configuration => vec![(kind, keys(&text))],
         ItemKind::Instructions => {

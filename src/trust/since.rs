@@ -69,7 +69,7 @@ pub(super) fn asked(items: &[Item], before: &Shown, changed: &[PathBuf]) -> Vec<
         let mut lines: Vec<_> = item.lines.iter().map(|it| (mark(it), it.clone())).collect();
         let gone = then.into_iter().flatten().filter(|line| !item.lines.contains(line));
         lines.extend(gone.map(|line| (Mark::Gone, line.clone())));
-        if then == Some(&item.lines) {
+        if then.is_some() && lines.iter().all(|(mark, _)| *mark == Mark::Same) {
             let text = "changed in ways that none of these lines shows".to_owned();
             lines.push((Mark::New, text));
         }

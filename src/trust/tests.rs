@@ -174,14 +174,15 @@ fn the_question_shows_each_line_of_a_hook_and_is_asked_again_for_its_script() {
         found(&items),
         [
             (".slug/hooks.json", &[hooks][..]),
-            (".slug/settings.json", &[ItemKind::Settings, hooks]),
+            (".slug/settings.json", &[hooks, ItemKind::Settings]),
             ("done.sh", &[hooks]),
         ]
     );
     let lines = ["on Stop runs sh done.sh", "on SessionStart tells the model: Be brief."];
     assert_eq!(items[0].lines, lines);
-    assert_eq!(items[1].lines[..2], ["allow Read", "on PreToolUse Bash runs a | b"]);
-    assert!(items[1].lines[2].starts_with("on PreToolUse Bash not readable"), "{items:?}");
+    assert_eq!(items[1].lines[0], "on PreToolUse Bash runs a | b");
+    assert!(items[1].lines[1].starts_with("on PreToolUse Bash not readable"), "{items:?}");
+    assert_eq!(items[1].lines[2], "allow Read");
 
     store.grant(&scene.project).unwrap();
     assert_eq!(store.status(&scene.project), Status::Trusted);

@@ -3,12 +3,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use chrono::DateTime;
 use serde_json::json;
 use slug_code::agent::{Command, Event, RewindPlan, RewindTo, Start};
-use slug_code::domain::{Answer, Block, Budgets, ContentHash, Mode, Typed, Usage};
+use slug_code::domain::{
+    Answer, Block, Budgets, ContentHash, EntryId, Message, Mode, SessionId, TurnId, Typed, Usage,
+};
 use slug_code::providers::StreamEvent;
 use slug_code::session::undo::Act;
-use slug_code::session::{Entry, NotCovered, Rewound, TurnOutcome, Why};
+use slug_code::session::{
+    ChangedBy, Entry, FileChanged, FileKind, Image, Importing, MessageEntry, NotCovered, Record,
+    Rewound, SessionHeader, TurnOutcome, Why,
+};
 
 use super::fakes::{Say, calls, words};
 use super::rig::{Rig, Scene, play};
@@ -405,5 +411,114 @@ async fn an_answer_is_for_the_version_that_was_shown() {
     let anew = rig.planned().await.unwrap();
     assert!(anew.files.has_questions() && !anew.files.files.iter().any(|file| file.is_turned()));
     assert_eq!(scene.read("a"), "mine, and more\n");
+    rig.close().await;
+}
+
+/// A log that somebody else made, taken over: it says that files were changed in the workspace,
+/// outside of it, and in places that others take orders from.
+async fn imported(scene: &Scene, changed: &[(PathBuf, &str, Option<&str>)]) -> Rig {
+    let session = SessionId::generate();
+    let record = |turn: u64, entry| Record {
+        id: EntryId::generate(),
+        timestamp: DateTime::from_timestamp(1_790_000_000, 0).unwrap(),
+        turn: TurnId(turn),
+        entry,
+    };
+    let image = |text: &str| Image {
+        kind: FileKind::File,
+        hash: ContentHash::of(text.as_bytes()),
+        mode: None,
+    };
+    let header = SessionHeader {
+        session_id: session,
+        version: SessionHeader::VERSION,
+        cwd: scene.work.clone(),
+        model: "test-model".into(),
+        provider: "openai".into(),
+        forked_from: None,
+    };
+    let said = Entry::Message(MessageEntry::new(Message::user("make it")));
+    let mut records = vec![record(0, Entry::Session(header)), record(1, said)];
+    for (path, after, before) in changed {
+        // What they would put there has come along.
+        before.map(|before| scene.store.blobs().put(before.as_bytes()).unwrap());
+        let (before, after) = (before.map(image), Some(image(after)));
+        let change = FileChanged::new(path.clone(), before, after, ChangedBy::Tool);
+        records.push(record(1, Entry::FileChange(change)));
+    }
+    let lines: Vec<String> = records.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
+    let file = scene.work.with_file_name("theirs.jsonl");
+    std::fs::write(&file, lines.join("\n") + "\n").unwrap();
+    let taken = scene.store.import(&file, &scene.work, &|_| None, Importing::Done);
+    assert_eq!(taken[0].outcome.as_ref().unwrap().session, session);
+    scene.open(Start::Resume(session)).await
+}
+
+#[tokio::test]
+async fn an_imported_session_restores_nothing_outside_or_protected_without_an_answer_of_its_own() {
+    let scene = Scene::new();
+    let outside = scene.work.with_file_name("outside");
+    let (made, link) = (scene.work.with_file_name("made"), scene.work.join("link"));
+    std::os::unix::fs::symlink(scene.work.parent().unwrap(), &link).unwrap();
+    std::fs::create_dir_all(scene.work.join(".git/hooks")).unwrap();
+    let paths = [
+        scene.work.join("plain"),
+        outside.clone(),
+        made.clone(),
+        scene.work.join("sub/../../dotted"),
+        link.join("linked"),
+        scene.work.join(".git/hooks/pre-commit"),
+        scene.work.join(".slug/settings.json"),
+        scene.home.join("settings.json"),
+    ];
+    for path in &paths {
+        std::fs::create_dir_all(path.parent().unwrap_or(&scene.work)).ok();
+        std::fs::create_dir_all(scene.work.join("sub")).unwrap();
+        std::fs::create_dir_all(scene.work.join(".slug")).unwrap();
+        std::fs::write(path, "{}").unwrap();
+    }
+    let changed: Vec<_> = paths
+        .iter()
+        .map(|path| (path.clone(), "{}", (*path != made).then_some("evil")))
+        .collect();
+    let mut rig = imported(&scene, &changed).await;
+    let read = |path: &PathBuf| std::fs::read_to_string(path).unwrap_or_else(|_| "gone".into());
+
+    let plan = rig.plan(RewindTo::Last).await.unwrap();
+    let marked = |path: &PathBuf| plan.files.files.iter().find(|it| it.path == *path).unwrap().place;
+    assert!(!marked(&paths[0]).needs_answer());
+    for path in &paths[1..] {
+        assert!(marked(path).needs_answer(), "{path:?}");
+    }
+    assert!(marked(&outside).is_outside && marked(&link.join("linked")).is_outside);
+    assert_eq!(marked(&paths[5]).protected, Some("what git runs"));
+    rig.go(RewindTo::Last, Rewound::Files).await;
+    let now: Vec<String> = paths.iter().map(read).collect();
+    assert_eq!(now[0], "evil", "what is plain goes back");
+    assert_eq!(now[1..], ["{}"; 7].map(str::to_owned), "all else stays");
+    rig.close().await;
+}
+
+#[tokio::test]
+async fn what_an_answer_of_its_own_names_is_restored_and_nothing_else() {
+    let scene = Scene::new();
+    let (one, other) = (scene.work.with_file_name("one"), scene.work.with_file_name("other"));
+    for path in [&one, &other] {
+        std::fs::write(path, "now").unwrap();
+    }
+    let changed = [&one, &other].map(|path| (path.clone(), "now", Some("then")));
+    let mut rig = imported(&scene, &changed).await;
+    let plan = rig.plan(RewindTo::Last).await.unwrap();
+    let mut plan = (*plan).clone();
+    plan.files.files[0].turn();
+    let what = Rewound::Files;
+    rig.tell(Command::Rewind { plan: Arc::new(plan), what }).await;
+    rig.until("return", |event| matches!(event, Event::Rewound { .. })).await;
+    let read = |path: &PathBuf| std::fs::read_to_string(path).unwrap();
+    assert_eq!((read(&one), read(&other)), ("then".to_owned(), "now".to_owned()));
+
+    // Forth again is asked about in the same way.
+    rig.go(RewindTo::Again, Rewound::Files).await;
+    assert_eq!(read(&one), "then");
     rig.close().await;
 }

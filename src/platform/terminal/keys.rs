@@ -8,6 +8,7 @@
 use std::io::{self, IsTerminal};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use crossterm::event::{Event, EventStream};
 use futures_util::Stream;
@@ -51,10 +52,15 @@ fn tell_of_unread() -> io::Result<()> {
 
 /// Whether bytes wait in the terminal, or, where it edits lines, a whole line.
 pub fn has_unread() -> io::Result<bool> {
-    const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+    waits_for_input(Duration::ZERO)
+}
+
+/// Waits so long for bytes, or, where the terminal edits lines, for a whole line; whether any came.
+pub fn waits_for_input(time: Duration) -> io::Result<bool> {
+    let time = Timespec::try_from(time).map_err(io::Error::other)?;
     let terminal = io::stdin();
     let mut asked = [PollFd::new(&terminal, PollFlags::IN)];
-    Ok(poll(&mut asked, Some(&AT_ONCE))? > 0 && asked[0].revents() == PollFlags::IN)
+    Ok(poll(&mut asked, Some(&time))? > 0 && asked[0].revents() == PollFlags::IN)
 }
 
 /// Drops what was typed and not read, a half line too. Does nothing where input is no terminal.

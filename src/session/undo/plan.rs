@@ -1,4 +1,5 @@
-//! What becomes of each file, before anything is done to it.
+//! What becomes of each file, before anything is done to it. What lies outside the workspace or is
+//! protected stays as it is in every plan; only [`PlannedFile::turn`] changes that, file by file.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,26 @@ pub trait World {
     fn seen(&self, path: &Path) -> Seen;
     /// A content that was kept.
     fn content(&self, hash: &ContentHash) -> Option<Vec<u8>>;
+    /// Where a path leads.
+    fn place(&self, path: &Path) -> FilePlace;
+}
+
+/// Where a file lies. A log may come from anywhere and name any file, so one that lies outside the
+/// workspace, or is protected, is left as it is until the person says of this very file that it is
+/// to go back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FilePlace {
+    /// Whether it is outside the workspace.
+    pub is_outside: bool,
+    /// What a change of it changes, as the end of "It changes …", where it is protected.
+    pub protected: Option<&'static str>,
+}
+
+impl FilePlace {
+    /// Whether a file there goes back only by an answer of its own.
+    pub fn needs_answer(self) -> bool {
+        self.is_outside || self.protected.is_some()
+    }
 }
 
 /// What is at a path now.
@@ -46,6 +67,8 @@ pub struct PlannedFile {
     pub path: PathBuf,
     /// What is there now, where that is known.
     pub now: Option<Image>,
+    /// Where it lies.
+    pub place: FilePlace,
     /// Who changed it: a command, if any did. What somebody else saved while one ran counts as its
     /// own, for nothing tells them apart.
     pub by: ChangedBy,
@@ -53,7 +76,7 @@ pub struct PlannedFile {
     pub act: Act,
     /// Lines that come and lines that go, where there are lines.
     pub lines: Option<(usize, usize)>,
-    /// Of a file that the person has changed so that it is left: what can be done as well.
+    /// Of a file that is left as it is, where the person can say otherwise: what is done then.
     pub instead: Option<Instead>,
 }
 
@@ -104,6 +127,8 @@ pub enum Left {
     MadeAnew,
     /// What it held is no longer kept.
     Lost,
+    /// It lies where nothing is changed without an answer of its own.
+    NeedsAnswer,
     /// It is something else now.
     Other(String),
 }
@@ -120,6 +145,14 @@ impl PlannedFile {
     /// Whether it becomes what it was by the person's word.
     pub fn is_turned(&self) -> bool {
         matches!(&self.instead, Some(Instead { act: Act::Leave(_), .. }))
+    }
+
+    /// Whether it becomes so in the place of something that the person made of it since.
+    pub fn replaces_own(&self) -> bool {
+        match &self.instead {
+            Some(Instead { act: Act::Leave(left), .. }) => *left != Left::NeedsAnswer,
+            Some(Instead { act: Act::Nothing | Act::Put(_) | Act::Remove, .. }) | None => false,
+        }
     }
 }
 
@@ -233,14 +266,14 @@ impl<'a> Histories<'a> {
 
 impl History<'_> {
     fn planned(mut self, world: &dyn World) -> PlannedFile {
-        let path = self.path.to_owned();
+        let (path, place) = (self.path.to_owned(), world.place(self.path));
         let by = self.by();
         let (now, bytes) = match world.seen(self.path) {
             Seen::Nothing => (None, Vec::new()),
             Seen::There(image, bytes) => (Some(image), bytes),
             Seen::Other(what) => {
                 let act = Act::Leave(Left::Other(what));
-                return PlannedFile { path, now: None, by, act, lines: None, instead: None };
+                return PlannedFile { path, now: None, place, by, act, lines: None, instead: None };
             }
         };
         if let Some(intended) = self.intended.take()
@@ -271,7 +304,13 @@ impl History<'_> {
             Act::Leave(_) => self.instead(&bytes, world),
             Act::Nothing | Act::Put(_) | Act::Remove => None,
         };
-        PlannedFile { path, now, by, act, lines, instead }
+        let mut planned = PlannedFile { path, now, place, by, act, lines, instead };
+        if place.needs_answer() && matches!(planned.act, Act::Put(_) | Act::Remove) {
+            let act = Act::Leave(Left::NeedsAnswer);
+            planned.instead = Some(Instead { act, lines: None });
+            planned.turn();
+        }
+        planned
     }
 
     /// What it was before the first change.

@@ -69,6 +69,12 @@ impl World for Machine {
     fn content(&self, hash: &ContentHash) -> Option<Vec<u8>> {
         self.kept.get(hash).cloned()
     }
+
+    fn place(&self, path: &Path) -> FilePlace {
+        let is_outside = !path.starts_with("/w");
+        let protected = path.ends_with("config").then_some("what git runs");
+        FilePlace { is_outside, protected }
+    }
 }
 
 fn image(bytes: &[u8], mode: u32) -> Image {
@@ -455,6 +461,42 @@ fn a_file_that_is_made_or_gone_on_either_side_is_left_with_its_reason() {
             "{before:?} {after:?} {now:?}"
         );
     }
+}
+
+#[test]
+fn what_lies_outside_or_is_protected_stays_until_it_is_turned() {
+    let file = |text: &str| Some((text.as_bytes().to_vec(), 0o644));
+    for place in ["/elsewhere/a", "/w/.git/config", "/elsewhere/config"] {
+        for (before, after) in [(None, file("new")), (file("old"), file("new")), (file("old"), None)]
+        {
+            let place = Path::new(place);
+            let mut machine = Machine::default();
+            machine.files.extend(before.clone().map(|before| (place.to_owned(), before)));
+            machine.note(user("go"));
+            machine.change(place, ChangedBy::Tool, after.clone());
+            let plan = back(&machine.log, 0, &machine);
+            let case = format!("{place:?} {before:?} {after:?}");
+            assert_eq!(plan.files[0].act, Act::Leave(Left::NeedsAnswer), "{case}");
+            assert_eq!(plan.touched().count(), 0, "{case}");
+            let mut turned = plan.clone();
+            turned.files[0].turn();
+            assert_eq!(turned.touched().count(), 1, "{case}");
+            // What a front end says of a file that nobody was asked about counts for nothing.
+            let mut again = back(&machine.log, 0, &machine);
+            again.turn_as(&plan);
+            assert_eq!(again.touched().count(), 0, "{case}");
+            again.turn_as(&turned);
+            assert!(again.does_as(&turned), "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_file_of_the_workspace_goes_back_with_the_rest() {
+    let mut machine = begun();
+    machine.change(&path(0), ChangedBy::Tool, Some((b"new\n".to_vec(), 0o644)));
+    let plan = back(&machine.log, 0, &machine);
+    assert_eq!((plan.touched().count(), plan.has_questions()), (1, false));
 }
 
 #[test]

@@ -542,6 +542,7 @@ async fn what_going_back_would_do_is_answered_by_numbers() {
     let file = PlannedFile {
         path: "/home/me/src/webshop/notes.md".into(),
         now: Some(image(b"y")),
+        place: undo::FilePlace::default(),
         by: ChangedBy::Tool,
         act: Act::Leave(undo::Left::SameLines),
         lines: None,

@@ -106,20 +106,31 @@ fn trusting_what_is_new_is_asked_at_80_columns() {
 
 /// Whoever only presses enter gives nothing.
 #[test]
-fn what_is_new_is_trusted_with_its_lines_in_sight_and_never_by_enter_alone() {
+fn what_is_new_is_trusted_by_y_alone_with_its_lines_in_sight() {
     let asked = |scene: &Scene| job(scene) == Some(HookJob::Trust);
     let scene = changed(120, 40).key("enter").shows("+ on Stop runs curl x.example");
+    let scene = scene.key("enter").key("Y").key("space").key("tab").quick("enter");
     assert!(!asked(&scene));
-    let scene = scene.key("enter").hides("curl");
-    assert!(!asked(&scene));
-    let scene = changed(80, 24).key("enter").key("down").key("enter");
-    assert!(!asked(&scene.shows("What is new").shows("+ on Stop runs curl x.example")));
-    let scene = changed(80, 24).key("enter").key("down").key("enter").key("esc");
-    scene.shows("Trust what is new?");
-    let scene = changed(80, 24).key("enter").key("down").key("down");
-    let scene = scene.shows("+ on Stop runs curl x.example").key("enter");
+    for no in ["n", "esc", "q"] {
+        let scene = changed(80, 24).key("enter").key(no).hides("curl");
+        assert!(!asked(&scene));
+    }
+    let scene = changed(80, 24).key("enter").key("y");
     assert!(asked(&scene));
     answer(scene, Ok(HookAnswer::Listed(rows()))).shows("Hooks");
+}
+
+#[test]
+fn what_is_new_is_trusted_only_once_its_end_was_shown() {
+    let news: String = (0..60).map(|line| format!("  + on Stop runs {line}\n")).collect();
+    let scene = screen(80, 24).types("/hooks").key("enter");
+    let scene = answer(scene, Ok(HookAnswer::Changed { rows: rows(), news: news.into() }));
+    let scene = scene.key("enter").shows("to the end, then y trusts it").key("y").key("enter");
+    assert_ne!(job(&scene), Some(HookJob::Trust));
+    let scene = scene.key("pgdn").key("y");
+    assert_ne!(job(&scene), Some(HookJob::Trust));
+    let scene = scene.key("end").shows("on Stop runs 59").shows("y trusts it, n leaves it");
+    assert_eq!(job(&scene.key("y")), Some(HookJob::Trust));
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod looks;
 mod moving;
 mod pager;
 mod picking;
+mod questions;
 mod reading;
 mod resting;
 mod rewinding;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::agent::{Command, Event, ForkAt, RewindPlan, RewindTo};
 use crate::domain::{Block, ContentHash, EntryId, SessionId};
-use crate::session::undo::{Act, FilesPlan, Instead, Left, PlannedFile, Put};
+use crate::session::undo::{Act, FilePlace, FilesPlan, Instead, Left, PlannedFile, Put};
 use crate::session::{
     ChangedBy, Entry, FileKind, Image, NotCovered, Record, Rewind, Rewound, TurnOutcome, Uncovered,
     Why,
@@ -21,7 +21,68 @@ fn file(name: &str, now: bool, act: Act, lines: Option<(usize, usize)>) -> Plann
         Act::Leave(_) => Some(Instead { act: put(false), lines: Some((5, 2)) }),
         Act::Nothing | Act::Put(_) | Act::Remove => None,
     };
-    PlannedFile { path: format!("{ROOT}/{name}").into(), now, by, act, lines, instead }
+    let path = format!("{ROOT}/{name}").into();
+    PlannedFile { path, now, place: FilePlace::default(), by, act, lines, instead }
+}
+
+/// A file that goes back only by an answer of its own.
+fn elsewhere(path: &str, place: FilePlace) -> PlannedFile {
+    PlannedFile {
+        path: path.into(),
+        place,
+        instead: Some(Instead { act: put(false), lines: Some((1, 1)) }),
+        ..file("x", true, Act::Leave(Left::NeedsAnswer), None)
+    }
+}
+
+/// A plan with a file of the workspace, one outside, a protected one, and one that is both.
+fn far(width: u16, height: u16) -> (Scene, RewindPlan) {
+    let log = log();
+    let outside = FilePlace { is_outside: true, protected: None };
+    let git = FilePlace { is_outside: false, protected: Some("what git runs") };
+    let login = Some("what runs when you log in or open a shell");
+    let both = FilePlace { is_outside: true, protected: login };
+    let mut plan = plan(log[3].id);
+    plan.files.not_covered.clear();
+    plan.files.files = vec![
+        file("src/cart.rs", true, put(false), Some((1, 3))),
+        elsewhere("/srv/other/notes.md", outside),
+        elsewhere(&format!("{ROOT}/.git/config"), git),
+        elsewhere("/home/me/.bashrc", both),
+    ];
+    let scene = opened(width, height, &log).types("/undo").key("enter");
+    // What is typed is kept as a draft once the hand rests.
+    let scene = scene.after(5_000).after(5_000).quietly();
+    (scene.event(Event::RewindPlanned(Ok(Arc::new(plan.clone())))), plan)
+}
+
+#[test]
+fn what_lies_outside_or_is_protected_is_marked_at_80x24() {
+    insta::assert_snapshot!(far(80, 24).0.text());
+}
+
+#[test]
+fn what_lies_outside_or_is_protected_is_marked_at_120x40() {
+    insta::assert_snapshot!(far(120, 40).0.key("space").text());
+}
+
+#[test]
+fn a_file_outside_or_protected_goes_back_only_by_its_own_answer_and_never_by_enter() {
+    let back = |plan: &RewindPlan| {
+        let plan = Arc::new(plan.clone());
+        [Effect::Agent(Command::Rewind { plan, what: Rewound::Both })]
+    };
+    let (scene, plan) = far(80, 24);
+    scene.key("enter").asks(&back(&plan));
+    for at in 1..4 {
+        let (mut scene, mut plan) = far(80, 24);
+        for _ in 1..at {
+            scene = scene.key("tab");
+        }
+        scene = scene.key("space").key("enter").asks(&[]);
+        plan.files.files[at].turn();
+        scene.key("y").asks(&back(&plan));
+    }
 }
 
 fn image(text: &str) -> Image {
@@ -75,7 +136,7 @@ fn opened(width: u16, height: u16, log: &[Record]) -> Scene {
     screen(width, height).event(Event::SessionOpened { session: session(), records }).quietly()
 }
 
-fn planned(width: u16, height: u16) -> Scene {
+pub(super) fn planned(width: u16, height: u16) -> Scene {
     let log = log();
     let plan = Ok(Arc::new(plan(log[3].id)));
     opened(width, height, &log).types("/undo").key("enter").event(Event::RewindPlanned(plan))

@@ -44,7 +44,10 @@ pub fn draw(
         Page::HookTrust(question) => {
             // The margins around the frame, and those in it.
             let width = area.width.saturating_sub(10).max(1);
-            (HookTrustQuestion::TITLE, news(&question.news, width), answers(model, question))
+            let lines = news(&question.news, width);
+            let shown = usize::from(area.height.saturating_sub(4));
+            let keys = answers(model, question, reading.scroll + shown >= lines.len());
+            (HookTrustQuestion::TITLE, lines, keys)
         }
     };
     let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
@@ -68,14 +71,12 @@ fn news(news: &str, width: u16) -> Vec<Line> {
     news.lines().flat_map(|line| plain::render(line, role(line), width)).collect()
 }
 
-fn answers(model: &Model, question: &HookTrustQuestion) -> String {
-    match question.end {
-        End::Seen => "y trusts it, n leaves it".to_owned(),
-        End::Unseen => {
-            let down = model.settings.keys.key(ReadingKey::Scroll(Scrolling::PageDown));
-            format!("{down} to the end, then y trusts it")
-        }
+fn answers(model: &Model, question: &HookTrustQuestion, is_at_end: bool) -> String {
+    if is_at_end || question.end == End::Seen {
+        return "y trusts it, n leaves it".to_owned();
     }
+    let down = model.settings.keys.key(ReadingKey::Scroll(Scrolling::PageDown));
+    format!("{down} to the end, then y trusts it")
 }
 
 fn help(model: &Model) -> Vec<Line> {

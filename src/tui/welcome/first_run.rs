@@ -16,6 +16,7 @@ use crate::config::services;
 use crate::domain::Protocol;
 use crate::domain::sanitize::sanitize;
 use crate::tui::app::editor::{Editor, Lines};
+use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::keymap::{self, ListKey, Press};
 use crate::tui::view::Styles;
 
@@ -43,6 +44,8 @@ pub struct FirstRun {
     secret: Editor,
     error: Option<String>,
     checks: u64,
+    /// Whether the step takes answers.
+    guard: QuestionGuard,
 }
 
 /// A server that answers on this machine.
@@ -189,6 +192,7 @@ impl FirstRun {
             secret: Editor::new(Lines::One),
             error: None,
             checks: 0,
+            guard: QuestionGuard::default(),
         }
     }
 
@@ -208,6 +212,9 @@ impl FirstRun {
     fn key(&mut self, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
         if key.code == KeyCode::Char('c') && key.modifiers == KeyModifiers::CONTROL {
             return Next::Done(FirstRunAnswer::Quit);
+        }
+        if !self.guard.is_armed() && self.is_answer(key) {
+            return Next::Wait;
         }
         match &mut self.step {
             Step::Choose => self.choose_key(key),
@@ -236,6 +243,27 @@ impl FirstRun {
                 }
                 redraw()
             }
+        }
+    }
+
+    /// Whether a key answers more than where to go, or what is typed.
+    fn is_answer(&self, key: KeyEvent) -> bool {
+        match keymap::find(keymap::LIST, &Press::built_in(key)) {
+            Some(ListKey::Accept) => true,
+            Some(
+                ListKey::Back
+                | ListKey::Previous
+                | ListKey::Next
+                | ListKey::PageUp
+                | ListKey::PageDown,
+            ) => false,
+            None => match self.step {
+                Step::Address | Step::Key => false,
+                Step::Choose
+                | Step::Unencrypted
+                | Step::Checking { .. }
+                | Step::Models { .. } => true,
+            },
         }
     }
 
@@ -418,7 +446,29 @@ impl Page for FirstRun {
     type Job = Job;
     type Answer = FirstRunAnswer;
 
+    fn guard_mut(&mut self) -> &mut QuestionGuard {
+        &mut self.guard
+    }
+
     fn update(&mut self, input: Input<Note>) -> Next<Job, FirstRunAnswer> {
+        let step = std::mem::discriminant(&self.step);
+        // The row that enter takes may become another one by itself.
+        let selected = matches!(input, Input::Note(_)).then(|| self.selected());
+        let next = self.take_in(input);
+        let is_other_row = selected.is_some_and(|selected| selected != self.selected());
+        if is_other_row || step != std::mem::discriminant(&self.step) {
+            self.guard.hidden();
+        }
+        next
+    }
+
+    fn draw(&self, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+        picture::draw(self, styles, area, buffer)
+    }
+}
+
+impl FirstRun {
+    fn take_in(&mut self, input: Input<Note>) -> Next<Job, FirstRunAnswer> {
         match input {
             Input::Opened => Next::Draw(vec![Job::Look]),
             Input::Key(key) => self.key(key),
@@ -436,10 +486,6 @@ impl Page for FirstRun {
             Input::Size { .. } => redraw(),
             Input::Note(note) => self.note(note),
         }
-    }
-
-    fn draw(&self, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Option<Position> {
-        picture::draw(self, styles, area, buffer)
     }
 }
 

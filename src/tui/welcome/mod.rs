@@ -1,7 +1,8 @@
 //! What may come before the chat: the question whether a folder is trusted, and the first run.
 //!
 //! Each is a screen of its own, with a state, an `update` that is pure, and a picture; `run` is
-//! the loop that they share. What an answer means on disk is the caller's.
+//! the loop that they share, and tells the guard of each what is painted and typed. What an answer
+//! means on disk is the caller's.
 
 pub mod first_run;
 mod frame;
@@ -14,6 +15,7 @@ use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use super::app::guard::QuestionGuard;
 use super::view::Styles;
 
 /// A screen before the chat.
@@ -27,6 +29,14 @@ pub trait Page {
 
     /// Takes something in.
     fn update(&mut self, input: Input<Self::Note>) -> Next<Self::Job, Self::Answer>;
+
+    /// The guard of what it asks now.
+    fn guard_mut(&mut self) -> &mut QuestionGuard;
+
+    /// It was drawn.
+    fn drawn(&mut self) {
+        self.guard_mut().drawn();
+    }
 
     /// Draws itself, and says where the caret is, if one is.
     fn draw(&self, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Option<Position>;

@@ -9,10 +9,11 @@ use ratatui::Terminal;
 use ratatui::backend::{Backend, CrosstermBackend};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::platform::background::{QUESTION, Sifted};
-use crate::platform::signals::{Signal, Signals};
-use crate::platform::terminal::Screen;
+use crate::platform::signals::{ContinuedFlag, Signal, Signals};
+use crate::platform::terminal::{Screen, has_unread};
 use crate::platform::terminal::output::Output;
 use crate::tui::app::looks::Looks;
 use crate::tui::input::Inputs;
@@ -49,13 +50,23 @@ where
     let mut terminal = Terminal::new(CrosstermBackend::new(Output))?;
     // Not `Terminal::clear`: that asks the terminal for its cursor and waits for an answer.
     crossterm::execute!(Output, crossterm::terminal::Clear(ClearType::All))?;
-    drive(page, EventStream::new(), signals, &mut terminal, looks, work).await
+    let typed = Typed { continued: ContinuedFlag::listen()?, is_unread: has_unread };
+    drive(page, EventStream::new(), typed, signals, &mut terminal, looks, work).await
+}
+
+/// What is known of input besides the events.
+struct Typed {
+    /// Whether slug was stopped, and what waits was typed at the shell.
+    continued: ContinuedFlag,
+    /// Whether something waits that is not among the events yet.
+    is_unread: fn() -> io::Result<bool>,
 }
 
 /// The loop, on any terminal.
 async fn drive<P, W, F, B>(
     mut page: P,
     events: impl Stream<Item = io::Result<Event>> + Unpin,
+    typed: Typed,
     signals: &mut Signals,
     terminal: &mut Terminal<B>,
     looks: &mut Looks,
@@ -74,6 +85,8 @@ where
     let size = terminal.size().map_err(io::Error::other)?;
     let opened = [Input::Size { width: size.width, height: size.height }, Input::Opened];
     let mut inputs = Vec::from(opened);
+    let began = Instant::now();
+    let mut is_sending = false;
     loop {
         let mut changed = false;
         for input in inputs.drain(..) {
@@ -89,24 +102,57 @@ where
             }
         }
         if changed {
-            draw(&page, terminal, &theme)?;
+            draw(&mut page, terminal, &theme)?;
+            is_sending = true;
         }
         if looks.follows_background() {
             events.ask(ask_background)?;
         }
+        let armed_at = page.guard_mut().due_at().map(|at| began + at);
         let input = tokio::select! {
+            biased;
             event = events.next() => match event {
                 Some(said) => match said? {
-                    Sifted::Event(event) => input_of(event),
+                    Sifted::Event(event) => {
+                        if typed.continued.take() {
+                            page.guard_mut().hidden();
+                            repaint(&mut page, terminal, &theme)?;
+                            is_sending = true;
+                        }
+                        match event {
+                            Event::Key(_) | Event::Paste(_) => {
+                                page.guard_mut().typed(began.elapsed());
+                            }
+                            Event::FocusGained => page.guard_mut().start_over(began.elapsed()),
+                            Event::FocusLost | Event::Mouse(_) | Event::Resize(..) => {}
+                        }
+                        input_of(event)
+                    }
                     Sifted::Background(background) => {
                         looks.background = background;
                         theme = looks.theme(looks.name(&looks.choice));
-                        draw(&page, terminal, &theme)?;
+                        draw(&mut page, terminal, &theme)?;
+                        is_sending = true;
                         None
                     }
                 },
                 None => return Err(io::ErrorKind::UnexpectedEof.into()),
             },
+            sent = Output::all_sent(), if is_sending => {
+                sent?;
+                is_sending = false;
+                page.guard_mut().painted(began.elapsed());
+                None
+            }
+            () = tokio::time::sleep_until(armed_at.unwrap_or_else(Instant::now)),
+                if armed_at.is_some() =>
+            {
+                // The events were asked just before.
+                if !(typed.is_unread)()? && !typed.continued.take() {
+                    page.guard_mut().input_idle(began.elapsed());
+                }
+                None
+            }
             Some(note) = noted.recv() => Some(Input::Note(note)),
             Some(ended) = jobs.join_next() => {
                 if let Err(error) = ended {
@@ -117,6 +163,11 @@ where
             signal = signals.next() => {
                 if signal.is_ending() {
                     return Ok(Ended::Signalled(signal));
+                }
+                if signal == Signal::Continue {
+                    page.guard_mut().hidden();
+                    repaint(&mut page, terminal, &theme)?;
+                    is_sending = true;
                 }
                 None
             }
@@ -140,8 +191,20 @@ fn input_of<N>(event: Event) -> Option<Input<N>> {
     }
 }
 
+/// Draws all of it: nobody knows what the terminal shows.
+fn repaint<P: Page, B: Backend<Error: Send + Sync + 'static>>(
+    page: &mut P,
+    terminal: &mut Terminal<B>,
+    styles: &dyn Styles,
+) -> io::Result<()> {
+    terminal.backend_mut().clear().map_err(io::Error::other)?;
+    // The frame before this one is taken for an empty one.
+    terminal.swap_buffers();
+    draw(page, terminal, styles)
+}
+
 fn draw<P: Page, B: Backend<Error: Send + Sync + 'static>>(
-    page: &P,
+    page: &mut P,
     terminal: &mut Terminal<B>,
     styles: &dyn Styles,
 ) -> io::Result<()> {
@@ -152,7 +215,9 @@ fn draw<P: Page, B: Backend<Error: Send + Sync + 'static>>(
             frame.set_cursor_position(caret);
         }
     });
-    drawn.map(drop).map_err(io::Error::other)
+    drawn.map_err(io::Error::other)?;
+    page.drawn();
+    Ok(())
 }
 
 #[cfg(test)]
@@ -167,9 +232,26 @@ mod tests {
     use super::super::samples::text;
     use super::super::trust::{About, Trust, TrustAnswer};
     use super::*;
+    use crate::tui::app::guard::QUIET_TIME;
 
     fn press(code: KeyCode) -> io::Result<Event> {
         Ok(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+    }
+
+    /// Nothing waits but the events.
+    fn typed() -> Typed {
+        Typed { continued: ContinuedFlag::default(), is_unread: || Ok(false) }
+    }
+
+    /// These events, each so long after the one before that a question takes it.
+    fn slowly(
+        events: Vec<io::Result<Event>>,
+    ) -> impl Stream<Item = io::Result<Event>> + Unpin {
+        let each = stream::iter(events).then(|event| async {
+            tokio::time::sleep(QUIET_TIME * 2).await;
+            event
+        });
+        Box::pin(each.chain(stream::pending()))
     }
 
     fn terminal() -> Terminal<TestBackend> {
@@ -186,15 +268,49 @@ mod tests {
         let mut signals = Signals::listen().unwrap();
         let mut terminal = terminal();
         let keys = [press(KeyCode::Tab), Ok(Event::Resize(60, 20)), press(KeyCode::Char('y'))];
-        let events = stream::iter(keys).chain(stream::pending());
+        let events = slowly(keys.into());
         let page = Trust::new("~/src", About::Folder, &[]);
         let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
         let ended =
-            in_time(drive(page, events, &mut signals, &mut terminal, &mut Looks::default(), work))
+            in_time(drive(page, events, typed(), &mut signals, &mut terminal, &mut Looks::default(), work))
                 .await
                 .unwrap();
         assert_eq!(ended, Ended::Answered(TrustAnswer::Trust));
         assert!(text(terminal.backend().buffer()).contains("Do you trust this folder?"));
+    }
+
+    #[tokio::test]
+    async fn keys_that_were_typed_ahead_answer_nothing() {
+        let mut signals = Signals::listen().unwrap();
+        let mut terminal = terminal();
+        // "why does it fail", typed before slug was there, and then enter.
+        let ahead = "why does it fail".chars().map(KeyCode::Char).chain([KeyCode::Enter]);
+        let events = stream::iter(ahead.map(press).collect::<Vec<_>>());
+        let events = events.chain(slowly(vec![press(KeyCode::Char('n'))]));
+        let page = Trust::new("~/src", About::Folder, &[]);
+        let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
+        let mut looks = Looks::default();
+        let ended = drive(page, events, typed(), &mut signals, &mut terminal, &mut looks, work);
+        assert_eq!(in_time(ended).await.unwrap(), Ended::Answered(TrustAnswer::GoOnWithout));
+    }
+
+    #[tokio::test]
+    async fn keys_that_were_typed_at_the_shell_answer_nothing() {
+        let mut signals = Signals::listen().unwrap();
+        let mut terminal = terminal();
+        let typed = typed();
+        let (flag, page) = (typed.continued.clone(), Trust::new("~/src", About::Folder, &[]));
+        let stopped = slowly(vec![Ok(Event::Resize(60, 20)), press(KeyCode::Char('y'))]);
+        let stopped = stopped.inspect(move |event| {
+            if let Ok(Event::Key(_)) = event {
+                flag.set();
+            }
+        });
+        let events = stopped.take(2).chain(slowly(vec![press(KeyCode::Char('n'))]));
+        let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
+        let mut looks = Looks::default();
+        let ended = drive(page, events, typed, &mut signals, &mut terminal, &mut looks, work);
+        assert_eq!(in_time(ended).await.unwrap(), Ended::Answered(TrustAnswer::GoOnWithout));
     }
 
     #[tokio::test]
@@ -205,6 +321,7 @@ mod tests {
         // The key comes only once the server has been found.
         let events = stream::once(Box::pin(async move {
             was_shown.recv().await;
+            tokio::time::sleep(QUIET_TIME * 2).await;
             press(KeyCode::Enter)
         }));
         let work = move |job, notes: mpsc::Sender<first_run::Note>| {
@@ -225,7 +342,7 @@ mod tests {
         let page = FirstRun::new("~/.slug/config.toml", Vec::new());
         let events = events.chain(stream::pending());
         let ended =
-            in_time(drive(page, events, &mut signals, &mut terminal, &mut Looks::default(), work))
+            in_time(drive(page, events, typed(), &mut signals, &mut terminal, &mut Looks::default(), work))
                 .await
                 .unwrap();
         match ended {
@@ -245,7 +362,7 @@ mod tests {
         let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
         let mut terminal = terminal();
         let mut looks = Looks::default();
-        let gone = drive(page, stream::empty(), &mut signals, &mut terminal, &mut looks, work);
+        let gone = drive(page, stream::empty(), typed(), &mut signals, &mut terminal, &mut looks, work);
         let error = in_time(gone).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
     }

@@ -1,11 +1,14 @@
 //! Pictures and keys for the tests of the screens before the chat.
 
+use std::time::Duration;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
+use crate::tui::app::guard::QUIET_TIME;
 use crate::tui::layout::Role;
 use crate::tui::view::Styles;
 
@@ -23,6 +26,13 @@ impl Styles for Plain {
 /// A key without anything held down.
 pub fn key<N>(code: KeyCode) -> Input<N> {
     Input::Key(KeyEvent::new(code, KeyModifiers::NONE))
+}
+
+/// The page was drawn, and nobody has typed for a while.
+pub fn arm(page: &mut impl Page) {
+    page.drawn();
+    page.guard_mut().painted(Duration::ZERO);
+    page.guard_mut().input_idle(QUIET_TIME);
 }
 
 /// The screen as text.

@@ -1,7 +1,8 @@
 //! The question whether a folder that was not seen before is trusted.
 //!
-//! Only `y` says yes: no key that a hand presses without reading does. Nothing of the folder is
-//! in force while the question is open.
+//! Only `y` says yes, and only once the end was shown: no key that a hand presses without reading
+//! does. What runs programs is listed first. Nothing of the folder is in force while the question is
+//! open.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
@@ -9,7 +10,9 @@ use ratatui::layout::{Position, Rect};
 
 use crate::domain::sanitize::sanitize;
 use crate::trust::{Asked, ItemKind, Mark};
+use crate::tui::app::approval::End;
 use crate::tui::app::geometry::Extent;
+use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::keymap::{self, Press, ReadingKey};
 use crate::tui::app::overlay::scrolled;
 use crate::tui::layout::Role;
@@ -27,6 +30,8 @@ pub struct Trust {
     items: Vec<Item>,
     scroll: usize,
     size: (u16, u16),
+    guard: QuestionGuard,
+    end: End,
 }
 
 /// What the question is about.
@@ -65,20 +70,31 @@ pub enum Nothing {}
 impl Trust {
     /// The question for `folder`, with what would become active.
     pub fn new(folder: &str, about: About, items: &[Asked]) -> Self {
-        let folder = harmless(folder);
-        Self { folder, about, items: items.iter().map(item).collect(), scroll: 0, size: (0, 0) }
+        Self {
+            folder: harmless(folder),
+            about,
+            items: items.iter().map(item).collect(),
+            scroll: 0,
+            size: (0, 0),
+            guard: QuestionGuard::default(),
+            end: End::Unseen,
+        }
     }
 
     fn key(&mut self, key: KeyEvent) -> Next<Nothing, TrustAnswer> {
         let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         match key.code {
-            KeyCode::Char('y') if plain => return Next::Done(TrustAnswer::Trust),
-            KeyCode::Char('n') if plain => return Next::Done(TrustAnswer::GoOnWithout),
-            KeyCode::Char('q') if plain => return Next::Done(TrustAnswer::Quit),
             KeyCode::Char('c') if key.modifiers == KeyModifiers::CONTROL => {
                 return Next::Done(TrustAnswer::Quit);
             }
-            KeyCode::Esc | KeyCode::Enter => return Next::Done(TrustAnswer::GoOnWithout),
+            KeyCode::Esc => return Next::Done(TrustAnswer::GoOnWithout),
+            _ if !self.guard.is_armed() => return Next::Wait,
+            KeyCode::Char('y') if plain && self.end == End::Seen => {
+                return Next::Done(TrustAnswer::Trust);
+            }
+            KeyCode::Char('n') if plain => return Next::Done(TrustAnswer::GoOnWithout),
+            KeyCode::Char('q') if plain => return Next::Done(TrustAnswer::Quit),
+            KeyCode::Enter => return Next::Done(TrustAnswer::GoOnWithout),
             _ => {}
         }
         let Some(ReadingKey::Scroll(how)) = keymap::find(keymap::READING, &Press::built_in(key))
@@ -180,13 +196,27 @@ impl Page for Trust {
         }
     }
 
+    fn guard_mut(&mut self) -> &mut QuestionGuard {
+        &mut self.guard
+    }
+
+    fn drawn(&mut self) {
+        self.guard.drawn();
+        self.end.drawn(self.scroll, self.extent());
+    }
+
     fn draw(&self, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Option<Position> {
         let column = frame::column(area);
         let rows = self.rows(column.body.width);
         frame::rows(&rows, self.scroll, styles, column.body, buffer);
         let below = rows.len().saturating_sub(self.scroll + usize::from(column.body.height));
         if below > 0 {
-            let more = vec![span(format!("↓ {below} more rows"), Role::Muted)];
+            let (then, role) = match self.end {
+                End::Seen => ("", Role::Muted),
+                End::Unseen => (", then y trusts it", Role::Warning),
+            };
+            let rows = if below == 1 { "row" } else { "rows" };
+            let more = vec![span(format!("↓ {below} more {rows}{then}"), role)];
             frame::rows(&[more], 0, styles, column.margin, buffer);
         }
         let hints = [("y", "trust it"), ("n", "go on without"), ("q", "quit")];
@@ -197,7 +227,9 @@ impl Page for Trust {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{key, picture};
+    use std::time::Duration;
+
+    use super::super::samples::{arm, key, picture};
     use super::*;
 
     fn items() -> Vec<Asked> {
@@ -242,7 +274,8 @@ mod tests {
             (KeyCode::Tab, none, None),
         ];
         for (code, modifiers, answer) in cases {
-            let next = trust(&items()).update(Input::Key(KeyEvent::new(code, modifiers)));
+            let mut trust = armed(&items());
+            let next = trust.update(Input::Key(KeyEvent::new(code, modifiers)));
             let got = match next {
                 Next::Done(answer) => Some(answer),
                 Next::Wait | Next::Draw(_) => None,
@@ -251,9 +284,58 @@ mod tests {
         }
     }
 
+    /// The question on a screen that shows all of it, for a while.
+    fn armed(items: &[Asked]) -> Trust {
+        let mut trust = trust(items);
+        trust.update(Input::Size { width: 80, height: 60 });
+        arm(&mut trust);
+        trust
+    }
+
+    /// What a key comes to.
+    fn answer(trust: &mut Trust, code: KeyCode) -> Option<TrustAnswer> {
+        match trust.update(key(code)) {
+            Next::Done(answer) => Some(answer),
+            Next::Wait | Next::Draw(_) => None,
+        }
+    }
+
+    #[test]
+    fn a_key_that_comes_too_early_is_no_answer() {
+        let early = ["y", "n", "q"].map(|c| KeyCode::Char(c.chars().next().unwrap()));
+        for code in early.into_iter().chain([KeyCode::Enter]) {
+            let mut trust = trust(&items());
+            trust.update(Input::Size { width: 80, height: 60 });
+            assert_eq!(answer(&mut trust, code), None, "{code:?}, before it is drawn");
+            trust.drawn();
+            trust.guard.painted(Duration::ZERO);
+            trust.guard.input_idle(Duration::from_millis(299));
+            assert_eq!(answer(&mut trust, code), None, "{code:?}, just painted");
+        }
+        assert_eq!(answer(&mut trust(&items()), KeyCode::Esc), Some(TrustAnswer::GoOnWithout));
+    }
+
+    #[test]
+    fn a_yes_is_taken_once_the_end_was_shown() {
+        let mut trust = trust(&items());
+        let yes = |trust: &mut Trust| {
+            arm(trust);
+            answer(trust, KeyCode::Char('y'))
+        };
+        assert_eq!(yes(&mut trust), None);
+        trust.update(key(KeyCode::PageDown));
+        assert_eq!(yes(&mut trust), None, "there is more below");
+        trust.update(key(KeyCode::End));
+        assert_eq!(answer(&mut trust, KeyCode::Char('y')), None, "it was not drawn yet");
+        assert!(!picture(&trust, 40, 12).contains("more row"));
+        assert_eq!(yes(&mut trust), Some(TrustAnswer::Trust));
+        trust.update(key(KeyCode::Home));
+        assert_eq!(yes(&mut trust), Some(TrustAnswer::Trust), "it was shown before");
+    }
+
     #[test]
     fn pasted_text_answers_nothing() {
-        assert_eq!(trust(&items()).update(Input::Paste("y".into())), Next::Wait);
+        assert_eq!(armed(&items()).update(Input::Paste("y".into())), Next::Wait);
     }
 
     #[test]
@@ -262,6 +344,7 @@ mod tests {
         let mut seen = String::new();
         loop {
             seen.push_str(&picture(&trust, 40, 12));
+            arm(&mut trust);
             if trust.update(key(KeyCode::PageDown)) == Next::Wait {
                 break;
             }

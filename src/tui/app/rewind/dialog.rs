@@ -2,7 +2,8 @@
 //! that the person has changed since, and what can be chosen.
 //!
 //! An answer turns its file in the plan that is shown, so that what the agent is asked for is what is
-//! on the screen. Nothing is turned without a key: such a file is left as it is.
+//! on the screen. Nothing is turned without a key: such a file is left as it is. Where a file would
+//! change that lies outside the workspace or is protected, Enter does not say yes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use crossterm::event::KeyCode;
 
 use crate::agent::{RewindPlan, RewindTo};
-use crate::session::undo::{Act, Left, PlannedFile};
+use crate::session::undo::{Act, FilePlace, Left, PlannedFile};
 use crate::session::{ChangedBy, NotCovered, Rewound, Unwatched};
 use crate::tui::app::geometry::Extent;
 use crate::tui::app::guard::QuestionGuard;
@@ -158,11 +159,23 @@ impl RewindDialog {
         let answers = asked.map(|file| {
             let how = match (file.is_turned(), plan.to) {
                 (true, _) => "leave it as it is",
+                (false, RewindTo::Again) if file.place.needs_answer() => "bring it back",
                 (false, RewindTo::Again) => "bring it back all the same",
+                (false, RewindTo::Last | RewindTo::Before(_)) if file.place.needs_answer() => {
+                    "take it back"
+                }
                 (false, RewindTo::Last | RewindTo::Before(_)) => "take it back all the same",
             };
-            let kept = if file.now.is_some() && !file.is_turned() { "; yours is kept" } else { "" };
-            format!("{}: {how}{kept}", name(file, cwd))
+            let after = if file.is_turned() {
+                String::new()
+            } else if file.place.needs_answer() {
+                format!(", though it is {}", marks(file.place))
+            } else if file.now.is_some() {
+                "; yours is kept".to_owned()
+            } else {
+                String::new()
+            };
+            format!("{}: {how}{after}", name(file, cwd))
         });
         answers.collect()
     }
@@ -215,6 +228,7 @@ impl RewindDialog {
             };
             rows.push(Row::Note(text));
         }
+        rows.extend(shown.iter().filter_map(|file| place_told(file, cwd)).map(Row::Warning));
         rows.extend(not_covered(&files.not_covered, cwd).into_iter().map(Row::Warning));
         rows
     }
@@ -240,6 +254,9 @@ impl RewindDialog {
                 return Step::Stay;
             }
             RewindKey::Back => return Step::Close,
+            RewindKey::Accept if pressed == Some(KeyCode::Enter) && self.is_dangerous() => {
+                return Step::Stay;
+            }
             RewindKey::Answer => {
                 self.turn(self.selected);
                 return Step::Stay;
@@ -253,6 +270,12 @@ impl RewindDialog {
             RewindKey::Conversation => Some(Rewound::Conversation),
         };
         self.go(wanted)
+    }
+
+    /// Whether a file would be changed that lies outside the workspace or is protected.
+    fn is_dangerous(&self) -> bool {
+        let Stage::Planned(plan) = &self.stage else { return false };
+        plan.files.touched().any(|file| file.place.needs_answer())
     }
 
     /// A line: the number of an offer, or behind them of an answer, or nothing.
@@ -321,14 +344,14 @@ fn name(file: &PlannedFile, cwd: &Path) -> String {
 fn row(file: &PlannedFile, asked: Asked, cwd: &Path) -> Row {
     let (what, fate) = match &file.act {
         Act::Nothing => ("as it is".to_owned(), Fate::Stays),
-        Act::Remove if file.is_turned() => ("removed; yours is kept".to_owned(), Fate::Back),
+        Act::Remove if file.replaces_own() => ("removed; yours is kept".to_owned(), Fate::Back),
         Act::Remove => ("removed".to_owned(), Fate::Back),
         Act::Put(put) if put.is_merged => ("merged with your changes".to_owned(), Fate::Back),
         Act::Put(put) => {
             let word = match &file.now {
                 None => "brought back",
                 Some(now) if now.hash == put.image.hash => "permissions restored",
-                Some(_) if file.is_turned() => "restored; yours is kept",
+                Some(_) if file.replaces_own() => "restored; yours is kept",
                 Some(_) => "restored",
             };
             (word.to_owned(), Fate::Back)
@@ -340,17 +363,46 @@ fn row(file: &PlannedFile, asked: Asked, cwd: &Path) -> Row {
                 Left::Removed => "you removed it since",
                 Left::MadeAnew => "you made it anew",
                 Left::Lost => "its content is not kept",
+                Left::NeedsAnswer => "it needs your answer",
                 Left::Other(what) => what,
             };
             (format!("left: {why}"), Fate::Stays)
         }
+    };
+    let marked = match (&file.act, file.place.needs_answer()) {
+        (_, false) => what,
+        (Act::Leave(Left::NeedsAnswer), true) => format!("left: {}", marks(file.place)),
+        (_, true) => format!("{what}, {}", marks(file.place)),
     };
     let name = name(file, cwd);
     let fate = match (fate, file.by) {
         (Fate::Back, ChangedBy::Command) => Fate::BackFromCommand,
         (fate, ChangedBy::Command | ChangedBy::Tool | ChangedBy::Rewind) => fate,
     };
-    Row::File { name, lines: file.lines, what, fate, asked }
+    Row::File { name, lines: file.lines, what: marked, fate, asked }
+}
+
+/// What stands beside a file that goes back only by an answer of its own.
+fn marks(place: FilePlace) -> &'static str {
+    match (place.is_outside, place.protected) {
+        (true, Some(_)) => "protected and outside",
+        (true, None) => "outside",
+        (false, Some(_)) => "protected",
+        (false, None) => "",
+    }
+}
+
+/// The same in a sentence.
+fn place_told(file: &PlannedFile, cwd: &Path) -> Option<String> {
+    let name = name(file, cwd);
+    match (file.place.is_outside, file.place.protected) {
+        (true, Some(what)) => {
+            Some(format!("{name} lies outside the workspace, and changes {what}."))
+        }
+        (true, None) => Some(format!("{name} lies outside the workspace.")),
+        (false, Some(what)) => Some(format!("{name} is protected: it changes {what}.")),
+        (false, None) => None,
+    }
 }
 
 /// What commands changed and cannot be taken back, in sentences.

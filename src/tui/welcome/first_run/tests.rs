@@ -2,7 +2,7 @@
 
 use secrecy::ExposeSecret;
 
-use super::super::samples::{key, picture};
+use super::super::samples::{arm, key, picture};
 use super::*;
 
 /// Goes to "Another server" and takes it.
@@ -29,7 +29,9 @@ fn found(page: &mut FirstRun, name: &'static str, endpoint: &str, models: &[&str
     page.update(Input::Note(Note::Found(Server { name, endpoint: endpoint.into(), models })));
 }
 
+/// A key, at a page that has been on screen for a while.
 fn press(page: &mut FirstRun, code: KeyCode) -> Next<Job, FirstRunAnswer> {
+    arm(page);
     page.update(key(code))
 }
 

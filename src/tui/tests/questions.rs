@@ -1,0 +1,309 @@
+//! The guard of every question, one scene for each kind: what is typed before it could be read
+//! answers nothing, and Enter never says yes to anything that runs.
+
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::agent::{Command, Event, RuleNews};
+use crate::config::KeyPreset;
+use crate::domain::{ApprovalRequest, Diff, Matter, RuleKind, RuleSource};
+use crate::hooks::{Action, HookEvent, HookId, Origin, Row};
+use crate::permissions::ListReport;
+use crate::session::Rewound;
+use crate::tui::app::attention::Presence;
+use crate::tui::app::hooks::{HookAnswer, HookJob};
+use crate::tui::app::msg::Job;
+use crate::tui::app::overlay::Overlay;
+use crate::tui::app::{Effect, Msg, update};
+use crate::tui::scene::{Scene, TURN, named, question, screen};
+
+/// A question: how it comes up, the key that says yes, and those that say so in no case.
+struct Kind {
+    name: &'static str,
+    ask: fn() -> Scene,
+    yes: &'static str,
+    never: &'static [&'static str],
+}
+
+const NEVER: &[&str] = &["enter", "tab", "ctrl+y"];
+
+const KINDS: [Kind; 9] = [
+    Kind { name: "a command", ask: || asked(Matter::Permission), yes: "y", never: NEVER },
+    Kind { name: "outside the sandbox", ask: || asked(Matter::Outside), yes: "y", never: NEVER },
+    Kind { name: "the same call again", ask: || asked(Matter::Repeats), yes: "y", never: NEVER },
+    Kind { name: "a budget", ask: || asked(Matter::Budget), yes: "s", never: NEVER },
+    Kind { name: "an edit", ask: edit, yes: "y", never: NEVER },
+    // What goes back can be brought back, so Enter may say it where nothing is outside.
+    Kind { name: "going back", ask: rewind, yes: "y", never: &["tab"] },
+    Kind { name: "hooks that have changed", ask: hooks, yes: "y", never: NEVER },
+    Kind { name: "trying a hook", ask: hook, yes: "enter", never: &["y", "space"] },
+    Kind { name: "removing a rule", ask: removal, yes: "d", never: &["tab", "y"] },
+];
+
+fn asked(matter: Matter) -> Scene {
+    let Event::ApprovalAsked(request) = question(1, "rm -rf build/") else { unreachable!() };
+    let request = ApprovalRequest { matter, ..*request };
+    start().event(Event::ApprovalAsked(Box::new(request)))
+}
+
+fn edit() -> Scene {
+    let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    let request = ApprovalRequest {
+        tool: "Edit".into(),
+        input: serde_json::json!({"file_path": "/home/me/src/webshop/a.rs"}),
+        preview: Some(Diff::between("/home/me/src/webshop/a.rs", "one\n", "two\n")),
+        ..*request
+    };
+    start().event(Event::ApprovalAsked(Box::new(request)))
+}
+
+fn start() -> Scene {
+    screen(80, 24).event(Event::TurnStarted { turn: TURN })
+}
+
+fn rewind() -> Scene {
+    super::rewinding::planned(80, 24)
+}
+
+fn row() -> Row {
+    Row {
+        id: HookId(crate::domain::ContentHash::of(b"h")),
+        event: HookEvent::Stop,
+        filter: String::new(),
+        action: Action::Command { line: "make".into(), limit: Duration::from_secs(30) },
+        origin: Origin { file: "/home/me/src/webshop/.slug/settings.json".into(), line: Some(1) },
+        is_on: true,
+        last: None,
+    }
+}
+
+fn hook_list(answer: HookAnswer) -> Scene {
+    let scene = screen(80, 24).types("/hooks").key("enter");
+    let id = scene.effects.iter().rev().find_map(|effect| match effect {
+        Effect::Hooks { id, .. } => Some(*id),
+        _ => None,
+    });
+    scene.msg(Msg::Hooks { id: id.unwrap(), answer: Ok(answer) })
+}
+
+fn hooks() -> Scene {
+    let news = "  + on Stop runs curl x.example\n".into();
+    hook_list(HookAnswer::Changed { rows: vec![row()], news }).key("enter")
+}
+
+fn hook() -> Scene {
+    hook_list(HookAnswer::Listed(vec![row()])).key("enter").quick("down")
+}
+
+fn removal() -> Scene {
+    let rule = RuleSource {
+        rule: "Bash(git push *)".into(),
+        kind: RuleKind::Deny,
+        file: Some("/home/me/.slug/settings.json".into()),
+        line: Some(3),
+    };
+    let list = ListReport { rules: vec![rule], warnings: Vec::new() };
+    let news = RuleNews::Listed { list, files: Vec::new(), failed: None };
+    let scene = screen(80, 24).types("/permissions").key("enter");
+    scene.event(Event::Rules(Box::new(news))).key("d")
+}
+
+/// Whether something was agreed to since the last look.
+fn agreed(scene: &Scene) -> bool {
+    scene.effects.iter().any(|effect| match effect {
+        Effect::Agent(Command::Answer { .. } | Command::Rewind { .. } | Command::Rules(_)) => true,
+        Effect::Hooks { job, .. } => matches!(job, HookJob::Trust | HookJob::Try(_)),
+        _ => false,
+    })
+}
+
+/// A key that is read at once, with nothing drawn and no time passed.
+fn raw(mut scene: Scene, msg: Msg) -> Scene {
+    let effects = update(&mut scene.model, msg);
+    scene.effects.extend(effects);
+    scene
+}
+
+fn press(name: &str) -> Msg {
+    Msg::Key(named(name))
+}
+
+#[test]
+fn every_kind_is_answered_once_it_was_on_screen_for_a_while() {
+    for kind in &KINDS {
+        let scene = (kind.ask)().quietly().after(300).quick(kind.yes);
+        assert!(agreed(&scene), "{}\n{}", kind.name, scene.text());
+    }
+}
+
+#[test]
+fn no_kind_is_answered_by_a_key_that_comes_too_early() {
+    for kind in &KINDS {
+        let scene = (kind.ask)().quietly().after(299).quick(kind.yes);
+        assert!(!agreed(&scene), "{}", kind.name);
+        // The hand types on: each key begins the wait anew.
+        let scene = scene.after(200).quick(kind.yes).after(200).quick(kind.yes).after(200);
+        let scene = scene.msg(Msg::Paste("y".into())).after(200).quick(kind.yes);
+        assert!(!agreed(&scene), "{}", kind.name);
+    }
+}
+
+#[test]
+fn no_kind_is_answered_before_it_was_painted() {
+    for kind in &KINDS {
+        let scene = raw((kind.ask)().quietly().after(400), Msg::ScreenLost);
+        // No frame leaves, however long that takes.
+        let scene = raw(scene, Msg::Tick(Duration::from_secs(1_000)));
+        let scene = raw(raw(scene, Msg::InputIdle(Duration::from_secs(1_000))), press(kind.yes));
+        assert!(!agreed(&scene), "{}", kind.name);
+        // A frame was taken that was made before the question came.
+        let scene = raw(scene, Msg::Painted(Duration::from_secs(1_001)));
+        let scene = raw(raw(scene, Msg::InputIdle(Duration::from_secs(1_002))), press(kind.yes));
+        assert!(!agreed(&scene), "{}", kind.name);
+    }
+}
+
+#[test]
+fn no_kind_is_answered_by_a_key_that_waited_while_slug_was_busy() {
+    for kind in &KINDS {
+        let scene = (kind.ask)().quietly();
+        let scene = raw(scene, Msg::Tick(Duration::from_secs(1_000)));
+        assert!(!agreed(&raw(scene, press(kind.yes))), "{}", kind.name);
+    }
+}
+
+#[test]
+fn no_kind_is_answered_by_what_was_typed_elsewhere() {
+    let elsewhere = [
+        Msg::ScreenLost,
+        Msg::Job(Job::Continued),
+        Msg::Looks(Presence::Here),
+    ];
+    for kind in &KINDS {
+        for msg in &elsewhere {
+            let scene = (kind.ask)().after(5_000).quietly().msg(msg.clone()).quick(kind.yes);
+            assert!(!agreed(&scene), "{}, {msg:?}", kind.name);
+            assert!(agreed(&scene.after(300).quick(kind.yes)), "{}, {msg:?}", kind.name);
+        }
+    }
+}
+
+#[test]
+fn enter_and_other_keys_of_a_hand_that_does_not_read_never_agree() {
+    for kind in &KINDS {
+        for key in kind.never {
+            let scene = (kind.ask)().quietly().key(key).key(key);
+            assert!(!agreed(&scene), "{}, {key}", kind.name);
+        }
+    }
+}
+
+#[test]
+fn enter_approves_nothing_whatever_it_is_bound_to() {
+    let own = "[approval]\nonce = \"enter\"\nsession = \"enter\"\n";
+    for own in own.lines().skip(1).map(|line| format!("[approval]\n{line}\n")) {
+        let scene = screen(80, 24).keys(KeyPreset::Default, &own);
+        let scene = scene.event(question(1, "ls")).quietly().key("enter");
+        assert!(!agreed(&scene), "{own}");
+    }
+}
+
+#[test]
+fn escape_is_a_no_at_once() {
+    let scene = asked(Matter::Permission).quietly().quick("esc");
+    assert!(agreed(&scene) && scene.model.overlays.is_empty());
+    for ask in [rewind as fn() -> Scene, hooks] {
+        let scene = ask().quietly().quick("esc");
+        assert!(!agreed(&scene) && scene.model.overlays.is_empty());
+    }
+}
+
+#[test]
+fn text_that_was_typed_ahead_stands_in_the_input() {
+    let scene = start().types("why does it ").event(question(1, "ls")).quietly();
+    let scene = "fail y".chars().fold(scene, |scene, c| {
+        raw(scene, Msg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)))
+    });
+    assert!(!agreed(&scene));
+    assert_eq!(scene.model.composer.expanded(), "why does it fail y");
+}
+
+#[test]
+fn text_that_was_typed_at_the_shell_stands_nowhere() {
+    let scene = asked(Matter::Permission).after(500).quietly().msg(Msg::ScreenLost);
+    let scene = scene.quick("y").quick("enter").msg(Msg::Paste("y".into()));
+    assert!(!agreed(&scene) && scene.model.composer.is_empty());
+}
+
+#[test]
+fn a_question_below_another_overlay_takes_nothing() {
+    let scene = rewind().after(500).event(question(1, "ls")).quietly().quick("y").quick("f");
+    assert!(!scene.effects.iter().any(|it| matches!(it, Effect::Agent(Command::Rewind { .. }))));
+    // Once the upper one is answered, the lower one is to be read anew.
+    let scene = scene.key("n").quietly().quick("y");
+    assert!(!agreed(&scene));
+    let scene = scene.after(300).quick("y");
+    assert!(matches!(
+        scene.effects.back(),
+        Some(Effect::Agent(Command::Rewind { what: Rewound::Both, .. }))
+    ));
+}
+
+#[test]
+fn a_diff_that_is_longer_than_the_screen_is_approved_once_its_end_was_seen() {
+    let (old, new): (String, String) = (String::new(), (0..90).map(|n| format!("{n}\n")).collect());
+    for tool in ["Write", "Edit"] {
+        let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+        let request = ApprovalRequest {
+            tool: tool.into(),
+            input: serde_json::json!({"file_path": "/home/me/src/webshop/a.rs"}),
+            preview: Some(Diff::between("/home/me/src/webshop/a.rs", &old, &new)),
+            ..*request
+        };
+        let scene = screen(80, 24).event(Event::ApprovalAsked(Box::new(request))).quietly();
+        let mut scene = scene.shows("to the end, then it can be approved");
+        for key in ["y", "s", "a", "pgdn", "y"] {
+            scene = scene.key(key);
+            assert!(!agreed(&scene), "{tool} {key}");
+        }
+        assert!(agreed(&scene.key("end").key("y")), "{tool}");
+    }
+}
+
+#[test]
+fn arguments_that_are_longer_than_the_screen_are_seen_to_their_end() {
+    let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    let text: String = (0..90).map(|n| format!("{n}\n")).collect();
+    let input = serde_json::json!({ "text": text });
+    let request = ApprovalRequest { tool: "Other".into(), input, ..*request };
+    let scene = screen(80, 24).event(Event::ApprovalAsked(Box::new(request))).quietly();
+    let scene = scene.key("y");
+    assert!(!agreed(&scene));
+    assert!(agreed(&scene.key("end").key("y")));
+}
+
+#[test]
+fn a_line_that_was_typed_before_the_question_was_printed_is_no_answer() {
+    for (ask, line) in [
+        ((|| asked(Matter::Permission)) as fn() -> Scene, "y"),
+        (rewind, "1"),
+        (hooks, "y"),
+        (hook, "2"),
+    ] {
+        let scene = raw(ask().quietly(), Msg::Line(line.into()));
+        assert!(!agreed(&scene), "{line}");
+        let toast = scene.model.toast.as_ref().map(|toast| toast.text.clone());
+        assert!(toast.unwrap().contains("before the question could be read"));
+        let scene = raw(scene.after(300), Msg::Line(line.into()));
+        assert!(agreed(&scene), "{line}");
+    }
+}
+
+#[test]
+fn a_guarded_list_is_only_one_that_runs_or_changes_something() {
+    let guarded = |scene: &Scene| scene.model.overlays.last().is_some_and(|it| it.guard().is_some());
+    assert!(guarded(&hook()));
+    let plain = screen(80, 24).types("/mode").key("enter");
+    assert!(matches!(plain.model.overlays.last(), Some(Overlay::Picker(_))) && !guarded(&plain));
+}
