@@ -30,6 +30,8 @@ mod linear;
 mod looks;
 #[path = "screen/moving.rs"]
 mod moving;
+#[path = "screen/questions.rs"]
+mod questions;
 #[path = "screen/robust.rs"]
 mod robust;
 #[path = "screen/sessions.rs"]

@@ -93,7 +93,7 @@ fn a_terminate_signal_gives_the_terminal_back_and_is_died_of() {
 fn leaving_at_the_trust_question_gives_the_terminal_back() {
     let (desk, server) = (Desk::new(), ModelServer::start());
     let mut slug = Slug::at(&desk, 80, 24).args(&["-e", &server.endpoint()]).open();
-    slug.wait_for("Do you trust this folder?");
+    slug.wait_for_question("Do you trust this folder?");
     slug.keys("q");
     assert!(slug.wait().success());
     is_given_back(&slug);

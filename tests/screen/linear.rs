@@ -175,8 +175,8 @@ fn the_question_about_a_folder_says_every_rule_and_every_program() {
     let endpoint = server.endpoint();
     let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
     let ran = desk.run_with_input(&arguments, "n\n").exits(0);
-    let item = ".slug/settings.json, permission rules, programs that slug would run:\n    \
-                deny Bash(make *)\n    on Stop runs true\n";
+    let item = ".slug/settings.json, programs that slug would run, permission rules:\n    \
+                on Stop runs true\n    deny Bash(make *)\n";
     assert!(ran.out.contains(item), "{}", ran.told());
 }
 
@@ -187,11 +187,12 @@ fn what_changes_while_the_question_is_open_is_asked_about_before_it_holds() {
     let endpoint = server.endpoint();
     let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
     let mut slug = Slug::at(&desk, 80, 24).args(&arguments).open();
-    slug.wait_for_raw("the question", |raw| raw.ends_with("> "));
+    asks(&slug, "> ");
     desk.write(".slug/settings.json", &settings("touch marker"));
     slug.keys("y\r");
     says(&slug, "has changed since you trusted it");
     says(&slug, "New: on Stop runs touch marker");
+    asks(&slug, "> ");
     slug.keys("n\r");
     slug.wait_for_raw("a prompt", |raw| raw.ends_with("You: "));
     slug.keys("/quit\r");
@@ -207,19 +208,18 @@ fn hooks_are_listed_tried_switched_and_trusted_with_their_commands_said() {
     let endpoint = server.endpoint();
     let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
     let input = "y\n/hooks\n1\n2\n/hooks\n1\n1\n\n!cp new.json .slug/settings.json\nhi\n\
-                 /hooks\n1\n2\n3\n\n";
+                 /hooks\n1\n2\ny\n\n";
     let ran = desk.run_with_input(&arguments, input).exits(0);
-    let news = "  .slug/settings.json, permission rules, programs that slug would run\n      \
-                deny Bash(make *)\n    + on Stop runs echo new\n    - on Stop runs echo tried\n";
-    let answers = "1. Leave it, slug asks again when it starts\n2. Read it, all of what stands \
-                   below\n3. Trust it, as it is now\n";
+    let news = ".slug/settings.json, programs that slug would run, permission rules\n  \
+                + on Stop runs echo new\n    deny Bash(make *)\n  - on Stop runs echo tried\n";
+    let answers = "Type y to trust it, n to leave it as it is.\n";
     for text in [
         "Note: Hooks:\n1. Stop, echo tried, on\n",
         "Note: Hook:\n  echo tried\n",
         "Standard output:\ntried\n",
         "Note: Hooks:\n1. Stop, echo tried, off\n",
         "1. Hooks have changed, what is new does not hold yet, not trusted\n",
-        &format!("Note: Trust what is new?\n{news}{answers}"),
+        &format!("Question: Trust what is new?\n{news}{answers}"),
         "Note: Hooks:\n1. Stop, echo new, on\n",
     ] {
         assert!(ran.out.contains(text), "no {text:?} in {}", ran.told());

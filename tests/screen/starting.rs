@@ -43,7 +43,7 @@ fn a_trusted_folder_brings_its_rules_and_instructions() {
     server.reply(bash("c1", "touch made"));
     server.reply(Reply::text("Arr."));
     let mut slug = untrusted(&desk, &server);
-    slug.wait_for(QUESTION);
+    slug.wait_for_question(QUESTION);
     slug.keys("y");
     slug.wait_for("test-model");
     slug.say("run it");
@@ -59,7 +59,7 @@ fn without_trust_nothing_of_the_folder_is_active() {
     server.reply(bash("c1", "touch made"));
     server.reply(Reply::text("As you wish."));
     let mut slug = untrusted(&desk, &server);
-    slug.wait_for(QUESTION);
+    slug.wait_for_question(QUESTION);
     slug.keys("n");
     slug.wait_for("test-model");
     slug.say("run it");
@@ -74,7 +74,7 @@ fn without_trust_nothing_of_the_folder_is_active() {
 fn trust_is_asked_for_once() {
     let (desk, server) = (with_its_own_ways(), ModelServer::start());
     let mut slug = untrusted(&desk, &server);
-    slug.wait_for(QUESTION);
+    slug.wait_for_question(QUESTION);
     slug.keys("y");
     slug.wait_for("test-model");
     slug.quit();
@@ -130,12 +130,13 @@ fn a_server_typed_at_the_first_run_is_kept_and_used() {
         slug.wait_until("a step down", |screen| screen != before);
     }
     slug.wait_until("the row for another server", is_marked);
+    slug.wait_for_question("Another server");
     slug.keys(key::ENTER);
     slug.wait_for_no("Servers on this machine");
     slug.keys(&format!("{}{}", key::CTRL_U, server.endpoint()));
-    slug.wait_for(&server.endpoint());
+    slug.wait_for_question(&server.endpoint());
     slug.keys(key::ENTER);
-    slug.wait_for("The key for this server");
+    slug.wait_for_question("The key for this server");
     slug.keys(key::ENTER);
     slug.wait_for("test-model");
     slug.say("hello");
@@ -159,6 +160,7 @@ fn a_key_of_the_environment_is_tried_on_the_way_that_is_configured() {
     let raw = slug.raw();
     let row = raw.lines().find(|line| line.contains("OPENAI_API_KEY")).unwrap();
     let (number, _) = row.split_once('.').unwrap();
+    slug.wait_for_question("OPENAI_API_KEY");
     slug.keys(&format!("{}\r", number.trim()));
     slug.wait_for_raw("the conversation", |raw| raw.ends_with("You: "));
     let asked = &tunnel.asked()[0];

@@ -41,7 +41,9 @@ use super::model_server::{ModelServer, wait_until};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often a wait looks.
 const GLANCE: Duration = Duration::from_millis(5);
-/// The permission dialog takes keys once none has come for 300 ms; this is safely longer.
+/// What a dialog says while its end was not shown.
+const UNSEEN: &str = "to the end, then";
+/// A question takes keys once none has come for 300 ms; this is safely longer.
 const GUARD: Duration = Duration::from_millis(400);
 
 /// Named keys.
@@ -56,6 +58,8 @@ pub mod key {
     pub const DOWN: &str = "\x1b[B";
     /// Arrow right.
     pub const RIGHT: &str = "\x1b[C";
+    /// The end of something.
+    pub const END: &str = "\x1b[F";
     /// Backspace.
     pub const BACKSPACE: &str = "\x7f";
     /// ctrl+b.
@@ -167,10 +171,21 @@ impl Slug {
         (line[..at].chars().count() + 1, row + 1)
     }
 
-    /// Waits for a permission dialog that shows `text`, then until it takes keys, and answers.
+    /// Waits for a permission dialog that shows `text`, then until it takes keys, goes to its end
+    /// where that is out of sight, and answers.
     pub fn answer(&mut self, text: &str, keys: &str) {
         self.wait_for_dialog(text);
+        if self.screen().contains(UNSEEN) {
+            self.keys(key::END);
+            self.wait_for_no(UNSEEN);
+        }
         self.keys(keys);
+    }
+
+    /// Waits for a question that shows `text`, until it takes keys.
+    pub fn wait_for_question(&mut self, text: &str) {
+        self.wait_for(text);
+        thread::sleep(GUARD);
     }
 
     /// Waits for a permission dialog that shows `text`, until it takes keys.
