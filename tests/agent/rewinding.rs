@@ -477,15 +477,14 @@ async fn an_imported_session_restores_nothing_outside_or_protected_without_an_an
         std::fs::create_dir_all(scene.work.join(".slug")).unwrap();
         std::fs::write(path, "{}").unwrap();
     }
-    let changed: Vec<_> = paths
-        .iter()
-        .map(|path| (path.clone(), "{}", (*path != made).then_some("evil")))
-        .collect();
+    let changed: Vec<_> =
+        paths.iter().map(|path| (path.clone(), "{}", (*path != made).then_some("evil"))).collect();
     let mut rig = imported(&scene, &changed).await;
     let read = |path: &PathBuf| std::fs::read_to_string(path).unwrap_or_else(|_| "gone".into());
 
     let plan = rig.plan(RewindTo::Last).await.unwrap();
-    let marked = |path: &PathBuf| plan.files.files.iter().find(|it| it.path == *path).unwrap().place;
+    let marked =
+        |path: &PathBuf| plan.files.files.iter().find(|it| it.path == *path).unwrap().place;
     assert!(!marked(&paths[0]).needs_answer());
     for path in &paths[1..] {
         assert!(marked(path).needs_answer(), "{path:?}");

@@ -168,12 +168,12 @@ fn hooks_that_changed_hold_once_they_are_trusted_without_a_restart() {
     slug.say("/hooks");
     slug.wait_for("not trusted");
     slug.keys(key::ENTER);
-    slug.wait_for("runs echo with news");
-    slug.keys(key::DOWN);
-    slug.keys(key::DOWN);
-    slug.keys(key::ENTER);
+    slug.wait_for_question("runs echo with news");
+    slug.keys("y");
     slug.wait_until("the new hook in force", |screen| {
-        screen.contains("UserPromptSubmit") && !screen.contains("not trusted")
+        screen.contains("type to filter")
+            && screen.contains("UserPromptSubmit")
+            && !screen.contains("not trusted")
     });
     slug.keys(key::ESC);
     slug.wait_for_no("type to filter");

@@ -10,7 +10,9 @@ mod merge;
 mod plan;
 mod rewinds;
 
-pub use plan::{Act, FilePlace, FilesPlan, Instead, Left, PlannedFile, Put, Seen, World, again, back};
+pub use plan::{
+    Act, FilePlace, FilesPlan, Instead, Left, PlannedFile, Put, Seen, World, again, back,
+};
 pub use rewinds::{Mark, Rewinds, marks, points};
 
 #[cfg(test)]

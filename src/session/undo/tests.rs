@@ -467,7 +467,8 @@ fn a_file_that_is_made_or_gone_on_either_side_is_left_with_its_reason() {
 fn what_lies_outside_or_is_protected_stays_until_it_is_turned() {
     let file = |text: &str| Some((text.as_bytes().to_vec(), 0o644));
     for place in ["/elsewhere/a", "/w/.git/config", "/elsewhere/config"] {
-        for (before, after) in [(None, file("new")), (file("old"), file("new")), (file("old"), None)]
+        for (before, after) in
+            [(None, file("new")), (file("old"), file("new")), (file("old"), None)]
         {
             let place = Path::new(place);
             let mut machine = Machine::default();

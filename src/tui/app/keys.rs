@@ -294,9 +294,7 @@ fn overlay_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
     let below = match model.overlays.last_mut()? {
         // What is typed into one of its fields is no answer.
         Overlay::Approval(approval)
-            if approval.stage == Stage::Choosing
-                && !approval.guard.is_armed()
-                && !is_no(key) =>
+            if approval.stage == Stage::Choosing && !approval.guard.is_armed() && !is_no(key) =>
         {
             Some(approval.stray)
         }

@@ -18,8 +18,8 @@ use super::overlay::Overlay;
 use super::picker::Choice;
 use super::turn::Turn;
 use super::{
-    attention, caret, changes, commands, complete, completing, events, hooks, images,
-    keys, lines, looks, mouse, older, pager, pages, pictures, recall, search, sidebar, status_line,
+    attention, caret, changes, commands, complete, completing, events, hooks, images, keys, lines,
+    looks, mouse, older, pager, pages, pictures, recall, search, sidebar, status_line,
 };
 
 /// Takes a message in; what it returns is to happen.

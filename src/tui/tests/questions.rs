@@ -175,11 +175,7 @@ fn no_kind_is_answered_by_a_key_that_waited_while_slug_was_busy() {
 
 #[test]
 fn no_kind_is_answered_by_what_was_typed_elsewhere() {
-    let elsewhere = [
-        Msg::ScreenLost,
-        Msg::Job(Job::Continued),
-        Msg::Looks(Presence::Here),
-    ];
+    let elsewhere = [Msg::ScreenLost, Msg::Job(Job::Continued), Msg::Looks(Presence::Here)];
     for kind in &KINDS {
         for msg in &elsewhere {
             let scene = (kind.ask)().after(5_000).quietly().msg(msg.clone()).quick(kind.yes);
@@ -302,7 +298,8 @@ fn a_line_that_was_typed_before_the_question_was_printed_is_no_answer() {
 
 #[test]
 fn a_guarded_list_is_only_one_that_runs_or_changes_something() {
-    let guarded = |scene: &Scene| scene.model.overlays.last().is_some_and(|it| it.guard().is_some());
+    let guarded =
+        |scene: &Scene| scene.model.overlays.last().is_some_and(|it| it.guard().is_some());
     assert!(guarded(&hook()));
     let plain = screen(80, 24).types("/mode").key("enter");
     assert!(matches!(plain.model.overlays.last(), Some(Overlay::Picker(_))) && !guarded(&plain));

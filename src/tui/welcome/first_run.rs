@@ -259,10 +259,9 @@ impl FirstRun {
             ) => false,
             None => match self.step {
                 Step::Address | Step::Key => false,
-                Step::Choose
-                | Step::Unencrypted
-                | Step::Checking { .. }
-                | Step::Models { .. } => true,
+                Step::Choose | Step::Unencrypted | Step::Checking { .. } | Step::Models { .. } => {
+                    true
+                }
             },
         }
     }

@@ -13,8 +13,8 @@ use tokio::time::Instant;
 
 use crate::platform::background::{QUESTION, Sifted};
 use crate::platform::signals::{ContinuedFlag, Signal, Signals};
-use crate::platform::terminal::{Screen, has_unread};
 use crate::platform::terminal::output::Output;
+use crate::platform::terminal::{Screen, has_unread};
 use crate::tui::app::looks::Looks;
 use crate::tui::input::Inputs;
 use crate::tui::view::Styles;
@@ -244,9 +244,7 @@ mod tests {
     }
 
     /// These events, each so long after the one before that a question takes it.
-    fn slowly(
-        events: Vec<io::Result<Event>>,
-    ) -> impl Stream<Item = io::Result<Event>> + Unpin {
+    fn slowly(events: Vec<io::Result<Event>>) -> impl Stream<Item = io::Result<Event>> + Unpin {
         let each = stream::iter(events).then(|event| async {
             tokio::time::sleep(QUIET_TIME * 2).await;
             event
@@ -271,10 +269,17 @@ mod tests {
         let events = slowly(keys.into());
         let page = Trust::new("~/src", About::Folder, &[]);
         let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
-        let ended =
-            in_time(drive(page, events, typed(), &mut signals, &mut terminal, &mut Looks::default(), work))
-                .await
-                .unwrap();
+        let ended = in_time(drive(
+            page,
+            events,
+            typed(),
+            &mut signals,
+            &mut terminal,
+            &mut Looks::default(),
+            work,
+        ))
+        .await
+        .unwrap();
         assert_eq!(ended, Ended::Answered(TrustAnswer::Trust));
         assert!(text(terminal.backend().buffer()).contains("Do you trust this folder?"));
     }
@@ -341,10 +346,17 @@ mod tests {
         };
         let page = FirstRun::new("~/.slug/config.toml", Vec::new());
         let events = events.chain(stream::pending());
-        let ended =
-            in_time(drive(page, events, typed(), &mut signals, &mut terminal, &mut Looks::default(), work))
-                .await
-                .unwrap();
+        let ended = in_time(drive(
+            page,
+            events,
+            typed(),
+            &mut signals,
+            &mut terminal,
+            &mut Looks::default(),
+            work,
+        ))
+        .await
+        .unwrap();
         match ended {
             Ended::Answered(FirstRunAnswer::Use { target, model: None }) => {
                 assert!(target.key.is_none());
@@ -362,7 +374,8 @@ mod tests {
         let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
         let mut terminal = terminal();
         let mut looks = Looks::default();
-        let gone = drive(page, stream::empty(), typed(), &mut signals, &mut terminal, &mut looks, work);
+        let gone =
+            drive(page, stream::empty(), typed(), &mut signals, &mut terminal, &mut looks, work);
         let error = in_time(gone).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
     }
