@@ -418,7 +418,7 @@ async fn an_answer_is_for_the_version_that_was_shown() {
 /// outside of it, and in places that others take orders from.
 async fn imported(scene: &Scene, changed: &[(PathBuf, &str, Option<&str>)]) -> Rig {
     let session = SessionId::generate();
-    let record = |turn: u64, entry| Record {
+    let record = |turn: u32, entry| Record {
         id: EntryId::generate(),
         timestamp: DateTime::from_timestamp(1_790_000_000, 0).unwrap(),
         turn: TurnId(turn),
