@@ -34,6 +34,8 @@ mod adversary;
 #[cfg(test)]
 mod cases;
 #[cfg(test)]
+mod disk_law;
+#[cfg(test)]
 mod oracle;
 
 pub use approved::{Approved, Decision};

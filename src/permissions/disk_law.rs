@@ -1,0 +1,339 @@
+//! The disk as the judge: commands that are allowed are run for real in a scratch folder, and what they
+//! have changed is compared with what was promised.
+//!
+//! Two laws. What runs without a rule changes nothing. What a wildcard on a plain program allows changes
+//! nothing outside the workspace and no protected place. More cases: `PROPTEST_CASES=100000`.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use proptest::prelude::*;
+
+use crate::domain::{Access, Mode, Outcome, RuleKind};
+
+use super::{Query, RuleSet, Workspace, decide};
+
+/// Programs of the table that are there and end by themselves.
+const PROGRAMS: &[&str] = &[
+    "basename",
+    "cat",
+    "cd",
+    "chmod",
+    "cmp",
+    "comm",
+    "cp",
+    "cut",
+    "date",
+    "df",
+    "diff",
+    "dirname",
+    "du",
+    "echo",
+    "file",
+    "find",
+    "grep",
+    "head",
+    "id",
+    "ls",
+    "md5sum",
+    "mkdir",
+    "mv",
+    "nl",
+    "printf",
+    "pwd",
+    "readlink",
+    "realpath",
+    "rg",
+    "rm",
+    "rmdir",
+    "sed",
+    "sha256sum",
+    "sort",
+    "stat",
+    "tac",
+    "tail",
+    "tee",
+    "test",
+    "[",
+    "touch",
+    "tr",
+    "tree",
+    "uname",
+    "uniq",
+    "wc",
+    "which",
+    "git",
+    "env",
+    "timeout 2",
+    "nice",
+    "xargs",
+    "command",
+    "git log",
+    "git diff",
+    "git show",
+    "git status",
+    "git branch",
+    "git blame",
+    "git add",
+    "git config",
+    "git mv",
+    "git rm",
+    "git checkout",
+    "git restore",
+    "git reset",
+    "git stash",
+    "git ls-files",
+    "git rev-parse",
+    "git tag",
+];
+
+const WORDS: &[&str] = &[
+    "a",
+    "b",
+    "src",
+    "src/a",
+    "src/d",
+    "out",
+    ".",
+    "..",
+    "../outside",
+    "../outside/f",
+    "link",
+    "link/f",
+    "folder-link",
+    "folder-link/config",
+    ".git",
+    ".git/config",
+    ".git/hooks",
+    ".slug/settings.json",
+    ".vscode/tasks.json",
+    ".envrc",
+    "HEAD",
+    "main",
+    "--",
+    "-",
+    "-r",
+    "-R",
+    "-n",
+    "-f",
+    "-a",
+    "-p",
+    "-i",
+    "-o",
+    "-d",
+    "-s",
+    "-u",
+    "-w",
+    "-x",
+    "-O",
+    "-t",
+    "-T",
+    "-m",
+    "-e",
+    "-c",
+    "-C",
+    "-S10",
+    "-D",
+    "-l",
+    "-v",
+    "-exec",
+    "-delete",
+    "-name",
+    "-fprint",
+    "-fprintf",
+    "--output",
+    "--output=out",
+    "--outp=.git/config",
+    "--exec=touch",
+    "--force",
+    "--recursive",
+    "--ext-diff",
+    "--textconv",
+    "--all",
+    "--list",
+    "--no-index",
+    "--git-dir=x",
+    "--help",
+    "+x",
+    "755",
+    "s/x/y/",
+    "w .git/config",
+    "1w out",
+    "1p",
+    "p",
+    "$p",
+    "1e touch out",
+    "w",
+    "%n",
+    "%s\\n",
+    "{}",
+    ";",
+    "+",
+    "=",
+    "!",
+    "-eq",
+    "]",
+    "touch",
+    "rm",
+    "cp",
+    "user.name",
+    "core.fsmonitor",
+    "./evil",
+    "evil",
+    "PATH=.",
+    "-I{}",
+    "-J",
+    "--pre=./evil",
+    "--files0-from=a",
+    "--compress-program=./evil",
+    "--reference=a",
+    "--target-directory=.git",
+    "-t.git",
+    "--backup",
+    "--suffix=.git",
+];
+
+const JOINTS: &[&str] = &[" && ", "; ", " | ", " || ", "\n", " 2>/dev/null; ", " >out; ", " &"];
+
+struct Scratch {
+    _folder: tempfile::TempDir,
+    top: PathBuf,
+    workspace: Workspace,
+}
+
+impl Scratch {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let root = top.join("in/app");
+        for part in ["src/d", ".git/hooks", ".git/objects", ".git/refs", ".slug", ".vscode"] {
+            std::fs::create_dir_all(root.join(part)).unwrap();
+        }
+        std::fs::create_dir_all(top.join("in/outside")).unwrap();
+        for (path, text) in [
+            ("a", "one\ntwo\nx\n"),
+            ("b", "two\none\n"),
+            ("src/a", "x\n"),
+            (".git/HEAD", "ref: refs/heads/main\n"),
+            (".git/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"),
+            (".slug/settings.json", "{}"),
+            (".vscode/tasks.json", "{}"),
+            (".envrc", "x\n"),
+            ("../outside/f", "f\n"),
+        ] {
+            std::fs::write(root.join(path), text).unwrap();
+        }
+        let evil = root.join("evil");
+        std::fs::write(&evil, "#!/bin/sh\necho ran >> evil-ran\n").unwrap();
+        std::fs::set_permissions(&evil, std::fs::Permissions::from_mode(0o755)).unwrap();
+        symlink("../outside", root.join("link")).unwrap();
+        symlink(".git", root.join("folder-link")).unwrap();
+        let home = top.join("home");
+        std::fs::create_dir(&home).unwrap();
+        let workspace = Workspace::new(&root, Vec::new(), Some(home.clone()), home.join(".slug"));
+        Self { _folder: folder, top, workspace: workspace.trusted() }
+    }
+
+    /// The text to run, if nobody has to be asked.
+    fn allowed(&self, command: &str, rules: &RuleSet) -> Option<String> {
+        let access = Access::Run { command: command.into(), cwd: self.workspace.root().to_owned() };
+        let query = Query::resolve("Bash", &[access], &self.workspace);
+        let decision = decide(&query, rules, Mode::Ask, &self.workspace);
+        (decision.outcome() == Outcome::Allow).then(|| decision.run_as().map(str::to_owned))?
+    }
+
+    fn run(&self, command: &str) {
+        // As a child of slug's gets it.
+        let run = Command::new("timeout")
+            .args(["5", "bash", "--noprofile", "--norc", "-c", command])
+            .current_dir(self.workspace.root())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.top.join("home"))
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        run.unwrap();
+    }
+
+    /// Every file below the top with what is in it, but for what `is_free`.
+    fn files(&self, is_free: impl Fn(&Path) -> bool) -> BTreeMap<PathBuf, Vec<u8>> {
+        let (mut found, mut folders) = (BTreeMap::new(), vec![self.top.clone()]);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                if is_free(&path) {
+                    continue;
+                }
+                let metadata = path.symlink_metadata().unwrap();
+                let content = if metadata.is_file() {
+                    std::fs::read(&path).unwrap()
+                } else if metadata.is_dir() {
+                    folders.push(path.clone());
+                    Vec::new()
+                } else {
+                    std::fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
+                };
+                found.insert(path, content);
+            }
+        }
+        found
+    }
+}
+
+fn command() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(WORDS).prop_map(|word| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_./=-+,".contains(c);
+        if word.chars().all(plain) { word.to_owned() } else { format!("'{word}'") }
+    });
+    let one = (prop::sample::select(PROGRAMS), prop::collection::vec(word, 0..5))
+        .prop_map(|(program, words)| format!("{program} {}", words.join(" ")));
+    let joint = prop::sample::select(JOINTS);
+    (one.clone(), prop::collection::vec((joint, one), 0..3)).prop_map(|(first, more)| {
+        more.into_iter().fold(first, |text, (joint, next)| text + joint + &next)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_runs_without_a_rule_changes_nothing(command in command()) {
+        let scratch = Scratch::new();
+        if let Some(text) = scratch.allowed(&command, &RuleSet::new()) {
+            let before = scratch.files(|_| false);
+            scratch.run(&text);
+            prop_assert_eq!(before, scratch.files(|_| false), "{}", text);
+        }
+    }
+
+    #[test]
+    fn what_a_wildcard_allows_leaves_protected_places_and_the_rest_of_the_disk_alone(command in command()) {
+        let scratch = Scratch::new();
+        let mut rules = RuleSet::new();
+        for program in PROGRAMS {
+            let name = program.split(' ').next().unwrap();
+            let rule = format!("Bash({name} *)");
+            rules.add_session(RuleKind::Allow, &rule, &scratch.workspace).unwrap();
+        }
+        rules.add_session(RuleKind::Allow, "Edit(out)", &scratch.workspace).unwrap();
+        if let Some(text) = scratch.allowed(&command, &rules) {
+            let root = scratch.workspace.root().to_owned();
+            // Files of the project may change; of what git keeps, all but what it runs.
+            let is_free = |path: &Path| {
+                path.strip_prefix(&root).is_ok_and(|inside| {
+                    let takes_orders = [".git/config", ".git/hooks", ".slug", ".vscode", ".envrc", "evil-ran"];
+                    let above = inside == Path::new(".git") || inside == Path::new("");
+                    !above && !takes_orders.iter().any(|it| inside.starts_with(it))
+                })
+            };
+            let before = scratch.files(is_free);
+            scratch.run(&text);
+            prop_assert_eq!(before, scratch.files(is_free), "{}", text);
+        }
+    }
+}
