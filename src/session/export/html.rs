@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use sha2::{Digest, Sha256};
 
 use crate::domain::sanitize::{sanitize, strip_ansi};
 use crate::domain::{Image, LineTag, Role};
@@ -17,7 +18,8 @@ use super::ContentOf;
 use super::markdown::sign;
 use super::page::{Call, Page, Part, Said, Seen, time};
 
-/// What stands around the messages. Its holes are `{title}`, `{facts}` and `{messages}`, in order.
+/// What stands around the messages. Its holes are `{style}` and `{script}`, for the hashes by which
+/// the policy knows its own, `{title}`, `{facts}` and `{messages}`, in order.
 const TEMPLATE: &str = include_str!("../../../assets/export.html");
 
 /// The whole file.
@@ -25,6 +27,8 @@ pub(super) fn write(page: &Page<'_>, content_of: ContentOf<'_>) -> String {
     let mut out = String::with_capacity(TEMPLATE.len() * 2);
     let mut rest = TEMPLATE;
     for (hole, fill) in [
+        ("{style}", Fill::HashOf("style")),
+        ("{script}", Fill::HashOf("script")),
         ("{title}", Fill::Title),
         ("{title}", Fill::Title),
         ("{facts}", Fill::Facts),
@@ -33,6 +37,7 @@ pub(super) fn write(page: &Page<'_>, content_of: ContentOf<'_>) -> String {
         let Some((before, behind)) = rest.split_once(hole) else { break };
         out.push_str(before);
         match fill {
+            Fill::HashOf(tag) => out.push_str(&hash_of(tag)),
             Fill::Title => out.push_str(&escape(&page.title)),
             Fill::Facts => facts(&mut out, page),
             Fill::Messages => {
@@ -46,9 +51,18 @@ pub(super) fn write(page: &Page<'_>, content_of: ContentOf<'_>) -> String {
 }
 
 enum Fill {
+    /// Of what stands between the tags of this name.
+    HashOf(&'static str),
     Title,
     Facts,
     Messages,
+}
+
+/// As a Content-Security-Policy names a script or a style that it allows.
+fn hash_of(tag: &str) -> String {
+    let text = TEMPLATE.split_once(&format!("<{tag}>")).map_or("", |(_, behind)| behind);
+    let text = text.split_once(&format!("</{tag}>")).map_or("", |(text, _)| text);
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
 
 // Writing to a text never fails.
@@ -159,9 +173,19 @@ fn markdown(out: &mut String, text: &str) {
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let text = sanitize(text);
     out.push_str("<div class=\"text\">");
-    html::push_html(out, Parser::new_ext(&text, options).map(harmless));
+    let mut body = String::new();
+    html::push_html(&mut body, Parser::new_ext(&text, options).map(harmless));
+    // The policy allows no style of an element's own. In a text a `<` is escaped.
+    for (cell, side) in ["th", "td"].iter().flat_map(|cell| SIDES.map(|side| (cell, side))) {
+        let styled = format!("<{cell} style=\"text-align: {side}\">");
+        body = body.replace(&styled, &format!("<{cell} class=\"{side}\">"));
+    }
+    out.push_str(&body);
     out.push_str("</div>\n");
 }
+
+/// How a table's cells can be aligned.
+const SIDES: [&str; 3] = ["left", "center", "right"];
 
 /// A piece of Markdown that can do nothing but be read.
 fn harmless(event: Event<'_>) -> Event<'_> {

@@ -1,6 +1,9 @@
 //! Sessions, written in each form.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::domain::{
     Block, CallId, CallInput, Diff, Display, Image, MediaType, Message, Role, ToolCall, ToolStatus,
@@ -96,6 +99,28 @@ fn html_obeys_nothing_that_was_said() {
     ] {
         assert!(text.contains(present), "{present} in {text}");
     }
+}
+
+#[test]
+fn html_runs_its_own_script_and_style_and_no_other() {
+    let table = "| a | b | c |\n|:--|:-:|--:|\n| 1 | 2 | 3 |\n\n`<td style=\"text-align: left\">`";
+    let text = written(vec![Entry::Session(header("/work")), says(table)], ExportForm::Html).text;
+    let (_, policy) = text.split_once("Content-Security-Policy\" content=\"").unwrap();
+    let (policy, _) = policy.split_once('"').unwrap();
+    for (tag, directive) in [("style", "style-src"), ("script", "script-src")] {
+        let (_, inner) = text.split_once(&format!("<{tag}>")).unwrap();
+        let (inner, rest) = inner.split_once(&format!("</{tag}>")).unwrap();
+        let hash = STANDARD.encode(Sha256::digest(inner));
+        assert!(policy.contains(&format!("{directive} 'sha256-{hash}';")), "{policy}");
+        assert!(!rest.contains(&format!("<{tag}")), "{text}");
+    }
+    assert!(policy.starts_with("default-src 'none'; ") && !policy.contains("unsafe"), "{policy}");
+    for cell in ["<th class=\"left\">a", "<td class=\"center\">2", "<td class=\"right\">3"] {
+        assert!(text.contains(cell), "{cell} in {text}");
+    }
+    // An element's own style would be passed over: the one that is left is said, not obeyed.
+    assert_eq!(text.matches(" style=").count(), 1, "{text}");
+    assert!(text.contains("&lt;td style="), "{text}");
 }
 
 #[test]
