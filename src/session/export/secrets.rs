@@ -11,7 +11,7 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use crate::domain::sanitize::strip_ansi;
-use crate::domain::secrets::{SHAPES, private_keys};
+use crate::domain::secrets::{SHAPES, password_in_address, private_keys};
 
 use assigned::{Assigned, Name, is_secret_field, is_secret_option};
 
@@ -265,13 +265,8 @@ impl Look<'_> {
     /// `://user:password@host`
     fn in_address(&self, at: usize) -> Option<Secret> {
         let window = &self.bytes[at..self.bytes.len().min(at + LOOK)];
-        let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/\"'<>`".contains(byte);
-        let window = &window[..window.iter().position(ends).unwrap_or(window.len())];
-        let host = window.iter().rposition(|byte| *byte == b'@')?;
-        let colon = window[..host].iter().position(|byte| *byte == b':')?;
-        let place = at + colon + 1..at + host;
-        (!place.is_empty() && !self.text[place.clone()].starts_with('$'))
-            .then_some(Secret { place, kind: "password" })
+        let password = password_in_address(window)?;
+        Some(Secret { place: at + password.start..at + password.end, kind: "password" })
     }
 
     /// `NAME=value`, `name: value`, `"name": "value"`, `--name value`, by what the name says.

@@ -8,6 +8,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use crate::domain::secrets::is_secret_name;
+
 use super::{LOOK, Look, SHORTEST_TOKEN, Secret};
 
 /// Shorter values are none, whatever their name says.
@@ -26,9 +28,8 @@ pub(super) enum Name {
 
 impl Name {
     pub(super) fn of(name: &str) -> Option<Self> {
-        const WORDS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD"];
         if !name.bytes().any(|byte| byte.is_ascii_lowercase()) {
-            return WORDS.iter().any(|word| name.contains(word)).then_some(Self::Loud);
+            return is_secret_name(name).then_some(Self::Loud);
         }
         let lower = name.to_ascii_lowercase();
         if lower.ends_with("authorization") {
@@ -39,7 +40,8 @@ impl Name {
 }
 
 fn says_secret(lower: &str) -> bool {
-    const ENDS: [&str; 6] = ["token", "secret", "password", "passwd", "passphrase", "credential"];
+    const ENDS: [&str; 8] =
+        ["token", "secret", "password", "passwd", "passphrase", "credential", "_pass", "-pass"];
     const OF_KEYS: [&str; 10] = [
         "api",
         "access",
@@ -62,7 +64,8 @@ fn says_secret(lower: &str) -> bool {
 /// Whether it is a password, which may well be a short number.
 fn says_password(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    lower.contains("passw") || lower.contains("passphrase")
+    let is_short = ["_pass", "-pass", "_pwd"].iter().any(|end| lower.ends_with(end));
+    is_short || lower == "pass" || lower.contains("passw") || lower.contains("passphrase")
 }
 
 /// As many digits alone are a secret under this name. Fewer are a count or a place.
