@@ -1,22 +1,27 @@
 //! Takes secrets out of what slug writes for people to look at and pass on: logs and debug logs.
 //! Never out of a session's log, which has to stay what the provider saw.
 //!
-//! Two nets: the values that slug itself holds, and the shapes of keys that are in wide use. Of what
+//! Two nets: the values that slug itself holds, in the forms in which programs usually print them
+//! ([`known_secrets`]), and the shapes of keys that are in wide use. Of what
 //! tools give, only the first is taken out, and before the model or the session's log has it: a
 //! key that slug uses is nothing that a model needs to see.
 
 use std::borrow::Cow;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::domain::secrets::{SHAPES, private_keys};
+use crate::domain::secrets::{SHAPES, is_secret_name, private_keys};
+
+use known_secrets::{Found, KnownSecrets, Rest};
+
+mod known_secrets;
 
 /// Stands where a secret was.
 pub const REDACTED: &str = "[redacted]";
 
-/// Shorter values are too common to be looked for.
+/// Shorter tokens are words.
 const SHORTEST_SECRET: usize = 8;
 
 /// Fields whose values are secret whatever they look like.
@@ -34,52 +39,34 @@ const SECRET_FIELDS: [&str; 8] = [
 /// Knows what is secret. Clones share what they know.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
-    known: Arc<RwLock<Vec<Known>>>,
-}
-
-/// A value that slug holds.
-#[derive(Debug, Clone)]
-struct Known {
-    value: SecretString,
-    /// What stands in its place in what a tool gives.
-    mark: Arc<str>,
+    known: Arc<RwLock<Arc<KnownSecrets>>>,
 }
 
 impl Redactor {
     /// From now on, this value is taken out as well.
     pub fn learn(&self, secret: &SecretString) {
-        self.add(secret, "[redacted: a secret of slug's]");
+        self.add(secret, "[redacted: a secret of slug's]", false);
     }
 
     /// The same, of the key for a server.
     pub fn learn_key(&self, server: &str, key: &SecretString) {
-        self.add(key, &format!("[redacted: slug's key for {server}]"));
+        self.add(key, &format!("[redacted: slug's key for {server}]"), true);
     }
 
-    fn add(&self, secret: &SecretString, mark: &str) {
-        let text = secret.expose_secret();
+    fn add(&self, secret: &SecretString, mark: &str, is_named: bool) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if text.len() < SHORTEST_SECRET || known.iter().any(|it| it.value() == text) {
-            return;
+        if let Some(more) = known.with(secret, mark, is_named) {
+            *known = Arc::new(more);
         }
-        // The longer first: another may be the beginning of it.
-        let place = known.partition_point(|it| it.value().len() >= text.len());
-        known.insert(place, Known { value: secret.clone(), mark: mark.into() });
     }
 
-    fn known(&self) -> RwLockReadGuard<'_, Vec<Known>> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> Arc<KnownSecrets> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// `text` without secrets.
     pub fn text(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for known in self.known().iter() {
-            if text.contains(known.value()) {
-                text = text.replace(known.value(), REDACTED);
-            }
-        }
-        without_shapes(&text)
+        without_shapes(&replaced(&self.known(), text, |_| REDACTED))
     }
 
     /// Whether slug holds nothing that could be taken out by value.
@@ -89,13 +76,7 @@ impl Redactor {
 
     /// `text` without what slug itself holds. Other secrets stay.
     pub fn own<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut clean = Cow::Borrowed(text);
-        for known in self.known().iter() {
-            if clean.contains(known.value()) {
-                clean = Cow::Owned(clean.replace(known.value(), &known.mark));
-            }
-        }
-        clean
+        replaced(&self.known(), text, |mark| mark)
     }
 
     /// The same in all strings and field names of a value.
@@ -113,7 +94,7 @@ impl Redactor {
 
     /// The same for bytes that come in pieces.
     pub fn stream(&self) -> Stream {
-        Stream { known: self.known().clone(), held: Vec::new() }
+        Stream { known: self.known(), held: Vec::new() }
     }
 
     /// `value` without secrets, in its strings, its field names and by the names of its fields.
@@ -141,17 +122,27 @@ impl Redactor {
     }
 }
 
-impl Known {
-    fn value(&self) -> &str {
-        self.value.expose_secret()
+/// `text` with something else in the place of what is known.
+fn replaced<'a>(known: &KnownSecrets, text: &'a str, by: impl Fn(&str) -> &str) -> Cow<'a, str> {
+    let (mut clean, mut at) = (String::new(), 0);
+    while let Found::Secret(place, mark) = known.find(text.as_bytes(), at, Rest::None) {
+        // What is found begins and ends with whole characters.
+        clean.push_str(text.get(at..place.start).unwrap_or_default());
+        clean.push_str(by(mark));
+        at = place.end;
     }
+    if at == 0 {
+        return Cow::Borrowed(text);
+    }
+    clean.push_str(text.get(at..).unwrap_or_default());
+    Cow::Owned(clean)
 }
 
 /// Takes out what slug itself holds, also where it is cut between two pieces: what could be the
 /// beginning of a secret waits for the next one.
 #[derive(Debug)]
 pub struct Stream {
-    known: Vec<Known>,
+    known: Arc<KnownSecrets>,
     held: Vec<u8>,
 }
 
@@ -162,60 +153,41 @@ impl Stream {
             return output(bytes);
         }
         self.held.extend_from_slice(bytes);
-        let mut at = 0;
-        while let Some((place, known)) = self.first(at) {
-            if place > at {
-                output(&self.held[at..place]);
-            }
-            output(known.mark.as_bytes());
-            at = place + known.value().len();
-        }
-        let end = self.held.len() - self.beginning(&self.held[at..]);
-        if end > at {
-            output(&self.held[at..end]);
-        }
+        let end = self.hand_on(Rest::MayFollow, output);
         self.held.drain(..end);
     }
 
     /// Hands on what waits: nothing more comes.
     pub fn end(self, output: &mut dyn FnMut(&[u8])) {
-        if !self.held.is_empty() {
-            output(&self.held);
+        self.hand_on(Rest::None, output);
+    }
+
+    /// Returns how much was handed on.
+    fn hand_on(&self, rest: Rest, output: &mut dyn FnMut(&[u8])) -> usize {
+        let mut at = 0;
+        let mut give = |bytes: &[u8]| {
+            if !bytes.is_empty() {
+                output(bytes);
+            }
+        };
+        loop {
+            match self.known.find(&self.held, at, rest) {
+                Found::Secret(place, mark) => {
+                    give(&self.held[at..place.start]);
+                    give(mark.as_bytes());
+                    at = place.end;
+                }
+                Found::Open(end) => {
+                    give(&self.held[at..end]);
+                    return end;
+                }
+                Found::Nothing => {
+                    give(&self.held[at..]);
+                    return self.held.len();
+                }
+            }
         }
     }
-
-    /// The first secret behind `at`.
-    fn first(&self, at: usize) -> Option<(usize, &Known)> {
-        let places = self.known.iter().filter_map(|known| {
-            Some((at + position(&self.held[at..], known.value().as_bytes())?, known))
-        });
-        places.min_by_key(|(place, _)| *place)
-    }
-
-    /// How many bytes at the end of `bytes` could be the beginning of a secret.
-    fn beginning(&self, bytes: &[u8]) -> usize {
-        let lengths = self.known.iter().map(|known| {
-            let value = known.value().as_bytes();
-            let most = bytes.len().min(value.len() - 1);
-            let fits = |length: &usize| bytes.ends_with(&value[..*length]);
-            (1..=most).rev().find(fits).unwrap_or(0)
-        });
-        lengths.max().unwrap_or(0)
-    }
-}
-
-/// Where `wanted` begins in `bytes`.
-fn position(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    let first = wanted.first()?;
-    let mut at = 0;
-    while let Some(next) = bytes[at..].iter().position(|byte| byte == first) {
-        at += next;
-        if bytes[at..].starts_with(wanted) {
-            return Some(at);
-        }
-        at += 1;
-    }
-    None
 }
 
 fn is_secret_field(name: &str) -> bool {
@@ -255,7 +227,7 @@ fn secret_at(rest: &str, before: Option<char>) -> Option<(usize, usize)> {
     if before.is_some_and(|before| before.is_ascii_alphanumeric() || before == '_') {
         return None;
     }
-    bearer(rest).or_else(|| {
+    bearer(rest).or_else(|| assigned(rest)).or_else(|| {
         let (prefix, least, _) =
             SHAPES.into_iter().find(|(prefix, _, _)| rest.starts_with(prefix))?;
         let tail = token_length(&rest[prefix.len()..]);
@@ -271,6 +243,18 @@ fn bearer(rest: &str) -> Option<(usize, usize)> {
     (word.eq_ignore_ascii_case(WORD) && length >= SHORTEST_SECRET).then_some((WORD.len(), length))
 }
 
+/// `DB_PASS=value`, by what the name says: the name stays. Names as variables of the environment
+/// have them, since in a program anything may stand behind one.
+fn assigned(rest: &str) -> Option<(usize, usize)> {
+    let is_name = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
+    let name = rest.bytes().take_while(|byte| is_name(byte)).count();
+    let value = rest[name..].strip_prefix('=')?;
+    let ends = |c: char| c.is_whitespace() || "\"'`\\".contains(c);
+    let length = value.find(ends).unwrap_or(value.len());
+    let is_reference = value.starts_with('$') || value.starts_with('[');
+    (is_secret_name(&rest[..name]) && length >= 4 && !is_reference).then_some((name + 1, length))
+}
+
 /// How much of the start of `text` a token can be.
 fn token_length(text: &str) -> usize {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~+/=".contains(byte);
@@ -279,6 +263,8 @@ fn token_length(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -291,6 +277,11 @@ mod tests {
             ("key sk-ant-api03-abcdefghijklmnop end".to_owned(), "key [redacted] end"),
             (format!("ghp_{}", "a1".repeat(18)), "[redacted]"),
             ("id=AKIAIOSFODNN7EXAMPLE;".to_owned(), "id=[redacted];"),
+            (format!("mail SG.{}.{}!", "a1".repeat(11), "b_2".repeat(14)), "mail [redacted]!"),
+            (
+                "DB_PASS=hunter2 SMTP_PASS=x:y@z;".to_owned(),
+                "DB_PASS=[redacted] SMTP_PASS=[redacted]",
+            ),
             ("authorization: Bearer abc.def-ghi".to_owned(), "authorization: Bearer [redacted]"),
             (format!("<{pem}>"), "<[redacted]>"),
             (
@@ -312,6 +303,8 @@ mod tests {
             "ask-me-anything-about-something",
             "risk-based-assessment-of-things",
             "sk-short",
+            "DB_PASS=$DB_PASS COMPASS=north GH_PAT=\"\"",
+            "SG.1.2 and SG.Config",
             "the bearer of news",
             "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----",
             "-----BEGIN PUBLIC KEY-----\nMII\n-----END PUBLIC KEY-----",
@@ -365,6 +358,54 @@ mod tests {
         assert!(matches!(redactor.own("nothing"), Cow::Borrowed("nothing")));
     }
 
+    type Encode = fn(&[u8]) -> String;
+
+    /// As the usual programs do it.
+    const ENCODERS: [(&str, Encode); 11] = [
+        ("as it is", |it| String::from_utf8_lossy(it).into_owned()),
+        ("base64", |it| STANDARD.encode(it)),
+        ("base64 without padding", |it| STANDARD_NO_PAD.encode(it)),
+        ("base64url", |it| URL_SAFE.encode(it)),
+        ("base64url without padding", |it| URL_SAFE_NO_PAD.encode(it)),
+        ("hex", |it| hex(it, |byte| format!("{byte:02x}"))),
+        ("HEX", |it| hex(it, |byte| format!("{byte:02X}"))),
+        ("hex with spaces", |it| hex(it, |byte| format!("{byte:02x} "))),
+        ("percent", |it| hex(it, |byte| format!("%{byte:02X}"))),
+        ("percent where needed", |it| {
+            hex(it, |byte| match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                    char::from(byte).to_string()
+                }
+                _ => format!("%{byte:02x}"),
+            })
+        }),
+        ("reversed", |it| it.iter().rev().map(|byte| char::from(*byte)).collect()),
+    ];
+
+    fn hex(bytes: &[u8], one: impl Fn(u8) -> String) -> String {
+        bytes.iter().map(|byte| one(*byte)).collect()
+    }
+
+    /// In lines of this many characters.
+    fn wrapped(text: &str, width: usize) -> String {
+        let lines: Vec<_> = text.as_bytes().chunks(width).map(String::from_utf8_lossy).collect();
+        lines.join("\n")
+    }
+
+    /// What comes out where the text comes in pieces.
+    fn streamed(redactor: &Redactor, text: &str, cuts: Vec<usize>) -> String {
+        let mut streamed = Vec::new();
+        let mut stream = redactor.stream();
+        let (mut rest, mut cuts) = (text.as_bytes(), cuts.into_iter().cycle());
+        while !rest.is_empty() {
+            let (piece, more) = rest.split_at(cuts.next().unwrap().min(rest.len()));
+            stream.push(piece, &mut |bytes| streamed.extend_from_slice(bytes));
+            rest = more;
+        }
+        stream.end(&mut |bytes| streamed.extend_from_slice(bytes));
+        String::from_utf8(streamed).unwrap()
+    }
+
     proptest! {
         #[test]
         fn s100_a_key_in_pieces_is_taken_out_like_a_whole_one(
@@ -377,16 +418,54 @@ mod tests {
             redactor.learn_key("a", &SecretString::from("abcabcabd"));
             redactor.learn_key("b", &SecretString::from("xyz-secret"));
             let text = parts.concat();
-            let mut streamed = Vec::new();
-            let mut stream = redactor.stream();
-            let (mut rest, mut cuts) = (text.as_bytes(), cuts.into_iter().cycle());
-            while !rest.is_empty() {
-                let (piece, more) = rest.split_at(cuts.next().unwrap().min(rest.len()));
-                stream.push(piece, &mut |bytes| streamed.extend_from_slice(bytes));
-                rest = more;
+            prop_assert_eq!(streamed(&redactor, &text, cuts), redactor.own(&text));
+        }
+
+        #[test]
+        fn s100_a_key_is_taken_out_in_each_usual_encoding(
+            key in "[!-~]{8,120}",
+            (before, after) in ("[ -~]{0,7}", "[ -~]{0,7}"),
+            width in 8..80_usize,
+        ) {
+            let redactor = Redactor::default();
+            redactor.learn_key("work", &SecretString::from(key.as_str()));
+            for (encoder, encode) in ENCODERS {
+                // Where it stands alone, and where it is encoded with what is around it.
+                for (start, end) in [("", ""), (before.as_str(), after.as_str()), ("", "\n")] {
+                    let text = encode(format!("{start}{key}{end}").as_bytes());
+                    let is_percent = encoder.starts_with("percent");
+                    let width = if is_percent { text.len() } else { width };
+                    for text in [text.clone(), wrapped(&text, width)] {
+                        let clean = redactor.own(&text);
+                        let left = clean.replacen("[redacted: slug's key for work]", "", 1);
+                        prop_assert!(left.len() < clean.len(), "{encoder}: {text}");
+                        // What is around it, a character on either side that is mixed with that,
+                        // and the padding.
+                        let most = 3 * (start.len() + end.len()) + 4;
+                        let left = left.split_whitespace().collect::<String>();
+                        prop_assert!(left.len() <= most, "{encoder}: {text} -> {left}");
+                        prop_assert!(redactor.text(&text).contains(REDACTED), "{encoder}: {text}");
+                    }
+                }
             }
-            stream.end(&mut |bytes| streamed.extend_from_slice(bytes));
-            prop_assert_eq!(String::from_utf8(streamed).unwrap(), redactor.own(&text));
+        }
+
+        #[test]
+        fn s100_an_encoded_key_in_pieces_is_taken_out_like_a_whole_one(
+            keys in prop::collection::vec("[a-c]{8,12}", 1..3),
+            picks in prop::collection::vec((0..ENCODERS.len(), 0..3_usize, "[a-c%]{0,4}"), 0..6),
+            cuts in prop::collection::vec(1..20_usize, 1..30),
+        ) {
+            let redactor = Redactor::default();
+            for (number, key) in keys.iter().enumerate() {
+                redactor.learn_key(&number.to_string(), &SecretString::from(key.as_str()));
+            }
+            let part = |(encoder, key, between): &(usize, usize, String)| {
+                let encoded = (ENCODERS[*encoder].1)(keys[key % keys.len()].as_bytes());
+                format!("{encoded}{between}")
+            };
+            let text = picks.iter().map(part).collect::<String>();
+            prop_assert_eq!(streamed(&redactor, &text, cuts), redactor.own(&text));
         }
 
         #[test]

@@ -1,0 +1,242 @@
+//! The secrets that slug holds, and where they are in a text, in the forms in which programs
+//! usually print them: as they are, percent-encoded, backwards, in hexadecimal, in base64.
+//!
+//! A secret that stands in base64 among other bytes looks different at each of three places, and
+//! its first and last character are mixed with what is beside it; what is looked for is what stands
+//! between. Encoders break lines, so white space within is passed over. What is not found: a secret
+//! that is encoded twice, compressed, or printed in pieces with other text between them (the three
+//! columns of `xxd`).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use secrecy::{ExposeSecret, SecretString};
+
+/// Shorter values, and shorter forms of them, are too common to be looked for.
+const SHORTEST: usize = 8;
+
+/// As much may stand between two characters of a secret: the end of a line and some spaces.
+const WIDEST_GAP: usize = 8;
+
+/// What slug holds. Changed by making another one, so that who searches is not disturbed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KnownSecrets {
+    secrets: Vec<KnownSecret>,
+    patterns: Vec<Pattern>,
+    /// For each byte, the patterns that can begin with it; empty where there is no pattern.
+    by_first: Vec<Vec<usize>>,
+}
+
+/// A value that slug holds.
+#[derive(Debug, Clone)]
+struct KnownSecret {
+    value: SecretString,
+    /// What stands in its place in what a tool gives.
+    mark: Arc<str>,
+    /// Whether the mark says whose it is.
+    is_named: bool,
+}
+
+/// A form of a secret.
+#[derive(Clone)]
+struct Pattern {
+    form: Form,
+    bytes: Vec<u8>,
+    secret: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Byte by byte.
+    Literal,
+    /// Each byte as it is or as `%2F`.
+    Percent,
+    /// Two digits for a byte, in any case, with anything between that usually is.
+    Hex,
+    /// In the standard alphabet or in that for addresses.
+    Base64,
+}
+
+/// What was found in a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Found<'a> {
+    /// A secret, and what stands for it.
+    Secret(Range<usize>, &'a str),
+    /// From here on more of the text decides.
+    Open(usize),
+    Nothing,
+}
+
+/// Whether a text goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    MayFollow,
+    None,
+}
+
+enum Compared {
+    /// The text begins with this many bytes of it.
+    Whole(usize),
+    /// So far, it does.
+    Open,
+    Differs,
+}
+
+impl KnownSecrets {
+    pub(super) fn is_empty(&self) -> bool {
+        self.secrets.is_empty()
+    }
+
+    /// The same with one more. A mark that names a secret replaces one that does not.
+    pub(super) fn with(&self, value: &SecretString, mark: &str, is_named: bool) -> Option<Self> {
+        let text = value.expose_secret();
+        if text.len() < SHORTEST {
+            return None;
+        }
+        let mut all = self.clone();
+        let known = all.secrets.iter_mut().find(|it| it.value.expose_secret() == text);
+        if let Some(known) = known {
+            if known.is_named || !is_named {
+                return None;
+            }
+            (known.mark, known.is_named) = (mark.into(), true);
+            return Some(all);
+        }
+        let secret = all.secrets.len();
+        all.secrets.push(KnownSecret { value: value.clone(), mark: mark.into(), is_named });
+        all.by_first.resize(256, Vec::new());
+        for (form, bytes) in forms(text.as_bytes()) {
+            let pattern = Pattern { form, bytes, secret };
+            for first in pattern.first_bytes() {
+                all.by_first[usize::from(first)].push(all.patterns.len());
+            }
+            all.patterns.push(pattern);
+        }
+        Some(all)
+    }
+
+    /// The first secret in `text` from `at` on; of two at one place the longer.
+    pub(super) fn find(&self, text: &[u8], at: usize, rest: Rest) -> Found<'_> {
+        if self.patterns.is_empty() {
+            return Found::Nothing;
+        }
+        for (at, first) in text.iter().enumerate().skip(at) {
+            let (mut longest, mut is_open) = (None::<(usize, usize)>, false);
+            for index in &self.by_first[usize::from(*first)] {
+                let pattern = &self.patterns[*index];
+                match pattern.compare(&text[at..]) {
+                    Compared::Whole(length) if longest.is_none_or(|it| it.0 < length) => {
+                        longest = Some((length, pattern.secret));
+                    }
+                    Compared::Open => is_open = true,
+                    Compared::Whole(_) | Compared::Differs => {}
+                }
+            }
+            if is_open && rest == Rest::MayFollow {
+                return Found::Open(at);
+            }
+            if let Some((length, secret)) = longest {
+                return Found::Secret(at..at + length, &self.secrets[secret].mark);
+            }
+        }
+        Found::Nothing
+    }
+}
+
+/// The forms in which a value is looked for.
+fn forms(value: &[u8]) -> impl Iterator<Item = (Form, Vec<u8>)> {
+    let reversed = value.iter().rev().copied().collect();
+    let hex = value.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
+    let base64 = (0..3).map(move |before| {
+        let text = STANDARD_NO_PAD.encode([&vec![0; before], value].concat());
+        // Six bits a character; those that share one with another byte are left out.
+        let start = (before * 8).div_ceil(6);
+        let end = (before + value.len()) * 8 / 6;
+        text.as_bytes()[start..end].to_vec()
+    });
+    let plain = [(Form::Literal, value.to_vec()), (Form::Percent, value.to_vec())];
+    let others = [(Form::Literal, reversed), (Form::Hex, hex)];
+    let base64 = base64.map(|bytes| (Form::Base64, bytes));
+    plain.into_iter().chain(others).chain(base64).filter(|(_, bytes)| bytes.len() >= SHORTEST)
+}
+
+impl Pattern {
+    /// All bytes that it can begin with.
+    fn first_bytes(&self) -> Vec<u8> {
+        let can_begin = |byte: &u8| match self.form {
+            Form::Percent if *byte == b'%' => true,
+            Form::Literal | Form::Percent | Form::Hex | Form::Base64 => {
+                self.form.folded(*byte) == self.bytes[0]
+            }
+        };
+        (0..=u8::MAX).filter(can_begin).collect()
+    }
+
+    fn compare(&self, text: &[u8]) -> Compared {
+        let mut at = 0;
+        for (seen, wanted) in self.bytes.iter().enumerate() {
+            let mut gap = 0;
+            loop {
+                let rest = &text[at..];
+                let Some(byte) = rest.first() else {
+                    // Else the end of each second line would wait for the next one. Where a line
+                    // ends that early in a secret, it is found in the whole output alone.
+                    let waits = seen >= SHORTEST || !text[at - gap..].contains(&b'\n');
+                    return if waits { Compared::Open } else { Compared::Differs };
+                };
+                match self.form.step(*wanted, rest) {
+                    Compared::Whole(length) => {
+                        at += length;
+                        break;
+                    }
+                    Compared::Open => return Compared::Open,
+                    Compared::Differs => {
+                        if seen == 0 || gap == WIDEST_GAP || !self.form.is_gap(*byte) {
+                            return Compared::Differs;
+                        }
+                        (at, gap) = (at + 1, gap + 1);
+                    }
+                }
+            }
+        }
+        Compared::Whole(at)
+    }
+}
+
+impl Form {
+    /// The byte as it stands in a pattern.
+    fn folded(self, byte: u8) -> u8 {
+        match (self, byte) {
+            (Self::Hex, byte) => byte.to_ascii_lowercase(),
+            (Self::Base64, b'-') => b'+',
+            (Self::Base64, b'_') => b'/',
+            (Self::Literal | Self::Percent | Self::Base64, byte) => byte,
+        }
+    }
+
+    /// Whether `text`, which is not empty, begins with this byte of a pattern.
+    fn step(self, wanted: u8, text: &[u8]) -> Compared {
+        if self == Self::Percent && text[0] == b'%' {
+            let wanted = format!("{wanted:02x}");
+            let digits = text[1..text.len().min(3)].iter();
+            if digits.zip(wanted.bytes()).all(|(is, wanted)| is.to_ascii_lowercase() == wanted) {
+                return if text.len() < 3 { Compared::Open } else { Compared::Whole(3) };
+            }
+        }
+        if self.folded(text[0]) == wanted { Compared::Whole(1) } else { Compared::Differs }
+    }
+
+    fn is_gap(self, byte: u8) -> bool {
+        // `73:6b`, `73, 6b`, `73-6b` and `\x73\x6b`.
+        byte.is_ascii_whitespace() || self == Self::Hex && b":,-\\x".contains(&byte)
+    }
+}
+
+/// What is looked for is as secret as the value.
+impl std::fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pattern").field("form", &self.form).finish_non_exhaustive()
+    }
+}
