@@ -2,7 +2,9 @@
 //!
 //! All calls are allowed but those listed: what changes the machine, looks into other processes,
 //! makes namespaces of its own in which all this could be undone, types into a terminal, or opens
-//! a socket that the network's or the file system's view does not hold back. A call in the
+//! a socket that the network's or the file system's view does not hold back. What gives a file the
+//! setuid or setgid bit is refused as well: the bits of a file outlive the sandbox, and whoever runs
+//! such a file gets the rights of slug's user. A call in the
 //! numbering of another processor ends the process, since it would pass under another number.
 //!
 //! Written out instruction by instruction: the program is a list of comparisons, and this way it
@@ -138,6 +140,38 @@ const OF_OTHERS: [c_long; 13] = [
     libc::SYS_mq_unlink,
 ];
 
+/// `fchmodat2`, which libc does not name everywhere; the same number on all processors.
+const FCHMODAT2: c_long = 452;
+
+/// Calls that take the mode of a file, and which of their arguments it is. That of `mkdir` is not
+/// among them: the kernel itself drops the two bits there.
+const MODES: &[(c_long, u32)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (FCHMODAT2, 2),
+    (libc::SYS_mknodat, 2),
+];
+
+/// Calls that take a mode where their flags say that they make a file, and which argument the flags
+/// are. The mode is the next; without such flags it is whatever was in the register.
+const OPENS: &[(c_long, u32)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+    (libc::SYS_openat, 2),
+];
+
+/// The flags with which a file is made. `O_TMPFILE` is two bits, of which `O_DIRECTORY` is one.
+const MAKES: u32 = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)) as u32;
+
+/// Setuid and setgid.
+const IDENTITY_BITS: u32 = libc::S_ISUID | libc::S_ISGID;
+
 /// The flags of `clone` that make namespaces.
 const NAMESPACES: u32 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWCGROUP
@@ -168,7 +202,10 @@ pub(super) fn filter(sockets: Sockets, shared: Shared) -> Option<Vec<sock_filter
         program.extend([when(JUMP_EQUAL, number(*call)), refuse(libc::EPERM)]);
     }
     // Its flags lie in memory, where they cannot be looked at; programs then use `clone`.
-    program.extend([when(JUMP_EQUAL, number(libc::SYS_clone3)), refuse(libc::ENOSYS)]);
+    // The same of `openat2`, whose mode lies there, and of `openat`.
+    for call in [libc::SYS_clone3, libc::SYS_openat2] {
+        program.extend([when(JUMP_EQUAL, number(call)), refuse(libc::ENOSYS)]);
+    }
 
     let mut only = |call: c_long, checks: Vec<sock_filter>, otherwise: sock_filter| {
         let over = u8::try_from(checks.len() + 1).unwrap_or(u8::MAX);
@@ -178,6 +215,16 @@ pub(super) fn filter(sockets: Sockets, shared: Shared) -> Option<Vec<sock_filter
     };
     let clone = vec![load(argument(0)), when(JUMP_ANY_BIT, NAMESPACES), refuse(libc::EPERM)];
     only(libc::SYS_clone, clone, give(ALLOW));
+    let no_identity = || [when(JUMP_ANY_BIT, IDENTITY_BITS), refuse(libc::EPERM)];
+    for (call, mode) in MODES {
+        let checks = [load(argument(*mode))].into_iter().chain(no_identity());
+        only(*call, checks.collect(), give(ALLOW));
+    }
+    for (call, flags) in OPENS {
+        let makes = [load(argument(*flags)), unless(JUMP_ANY_BIT, MAKES), give(ALLOW)];
+        let checks = makes.into_iter().chain([load(argument(flags + 1))]).chain(no_identity());
+        only(*call, checks.collect(), give(ALLOW));
+    }
     let mut ioctl = vec![load(argument(1))];
     ioctl.extend(TYPING.iter().flat_map(|it| [when(JUMP_EQUAL, *it), refuse(libc::EPERM)]));
     only(libc::SYS_ioctl, ioctl, give(ALLOW));
@@ -248,7 +295,7 @@ mod tests {
     use super::*;
 
     /// What the kernel would do with a call.
-    fn run(program: &[sock_filter], architecture: u32, number: u32, arguments: [u64; 2]) -> u32 {
+    fn run(program: &[sock_filter], architecture: u32, number: u32, arguments: &[u64]) -> u32 {
         let (mut at, mut value) = (0, 0);
         loop {
             let it = &program[at];
@@ -259,9 +306,11 @@ mod tests {
                     value = match it.k {
                         NUMBER => number,
                         ARCHITECTURE => architecture,
-                        k if k == argument(0) => arguments[0] as u32,
-                        k if k == argument(1) => arguments[1] as u32,
-                        k => panic!("loads {k}"),
+                        k => {
+                            let at = (0..6).position(|at| k == argument(at));
+                            let at = at.unwrap_or_else(|| panic!("loads {k}"));
+                            arguments.get(at).copied().unwrap_or_default() as u32
+                        }
                     }
                 }
                 AND => value &= it.k,
@@ -274,9 +323,9 @@ mod tests {
         }
     }
 
-    fn outcome(sockets: Sockets, call: c_long, arguments: [u64; 2]) -> u32 {
+    fn outcome<const N: usize>(sockets: Sockets, call: c_long, arguments: [u64; N]) -> u32 {
         let program = filter(sockets, Shared::Machine).unwrap();
-        run(&program, OWN_ARCHITECTURE.unwrap(), number(call), arguments)
+        run(&program, OWN_ARCHITECTURE.unwrap(), number(call), &arguments)
     }
 
     const EPERM: u32 = ERROR | 1;
@@ -298,7 +347,7 @@ mod tests {
         for call in OF_OTHERS {
             assert_eq!(outcome(Sockets::None, call, [0; 2]), EPERM, "{call}");
             let own = OWN_ARCHITECTURE.unwrap();
-            assert_eq!(run(&inside, own, number(call), [0; 2]), ALLOW, "{call}");
+            assert_eq!(run(&inside, own, number(call), &[]), ALLOW, "{call}");
         }
     }
 
@@ -360,8 +409,51 @@ mod tests {
             (Shared::Inside, 4711, ALLOW),
         ] {
             let program = filter(Sockets::None, shared).unwrap();
-            assert_eq!(run(&program, own, limits, [process, 0]), wanted, "{shared:?} {process}");
+            assert_eq!(run(&program, own, limits, &[process]), wanted, "{shared:?} {process}");
         }
+    }
+
+    #[test]
+    fn no_file_gets_the_setuid_or_setgid_bit() {
+        let place = |at: u32, mode: u64| {
+            let mut arguments = [0xdead_6000_u64; 6];
+            arguments[at as usize] = mode;
+            arguments
+        };
+        for (call, at) in MODES {
+            for (mode, wanted) in [
+                (0o644, ALLOW),
+                (0o1777, ALLOW),
+                (0o4755, EPERM),
+                (0o2755, EPERM),
+                (0o6000, EPERM),
+                // The kernel looks at the lower half.
+                (0o4755 | 1 << 32, EPERM),
+                (1 << 43, ALLOW),
+            ] {
+                let outcome = outcome(Sockets::None, *call, place(*at, mode));
+                assert_eq!(outcome, wanted, "{call} {mode:o}");
+            }
+        }
+        let (create, temporary) = (libc::O_CREAT as u64, libc::O_TMPFILE as u64);
+        let (write, folder) = (libc::O_WRONLY as u64, libc::O_DIRECTORY as u64);
+        for (call, at) in OPENS {
+            for (flags, mode, wanted) in [
+                (write | create, 0o644, ALLOW),
+                (write | create, 0o4755, EPERM),
+                (create | folder, 0o2755, EPERM),
+                (write | temporary, 0o4755, EPERM),
+                // Nothing is made, so the mode is nothing.
+                (write, 0o4755, ALLOW),
+                (folder, 0o7777, ALLOW),
+            ] {
+                let mut arguments = place(*at, flags);
+                arguments[*at as usize + 1] = mode;
+                let outcome = outcome(Sockets::None, *call, arguments);
+                assert_eq!(outcome, wanted, "{call} {flags:o} {mode:o}");
+            }
+        }
+        assert_eq!(outcome(Sockets::None, libc::SYS_openat2, [0; 2]), ERROR | 38);
     }
 
     #[test]
@@ -384,10 +476,10 @@ mod tests {
     fn calls_under_other_numbers_end_the_process() {
         let program = filter(Sockets::Loopback, Shared::Inside).unwrap();
         let i386 = 0x4000_0003;
-        assert_eq!(run(&program, i386, 1, [0; 2]), KILL);
+        assert_eq!(run(&program, i386, 1, &[]), KILL);
         if let Some(first) = FOREIGN_NUMBERS {
             let own = OWN_ARCHITECTURE.unwrap();
-            assert_eq!(run(&program, own, first + 41, [1, 0]), KILL);
+            assert_eq!(run(&program, own, first + 41, &[1]), KILL);
         }
     }
 
