@@ -15,6 +15,8 @@ mod support;
 mod connecting;
 #[path = "headless/killed.rs"]
 mod killed;
+#[path = "headless/own_keys.rs"]
+mod own_keys;
 #[path = "headless/security.rs"]
 mod security;
 

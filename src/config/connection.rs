@@ -251,7 +251,12 @@ impl Findings {
     /// The proxy, whose address may have a password in it.
     pub(super) fn proxy(&mut self, text: &SecretString, origin: Origin) -> Option<Sourced<Proxy>> {
         match Proxy::parse(text) {
-            Some(value) => Some(Sourced { value, origin }),
+            Some(value) => {
+                if has_password(text) {
+                    self.secrets.push(text.expose_secret().trim().into());
+                }
+                Some(Sourced { value, origin })
+            }
             None => self.error(origin, PROXY.to_owned()),
         }
     }
@@ -270,7 +275,10 @@ impl Findings {
     fn header_text(&mut self, text: RawSecret, origin: Origin) -> Option<Sourced<HeaderText>> {
         let value = match text {
             RawSecret::Text(text) => match HeaderValue::from_str(text.expose_secret()) {
-                Ok(_) => HeaderText::Value(text),
+                Ok(_) => {
+                    self.secrets.push(text.clone());
+                    HeaderText::Value(text)
+                }
                 Err(_) => {
                     let problem = "a header's value is one line of ASCII";
                     return self.error(origin, problem.to_owned());
@@ -290,8 +298,13 @@ impl Findings {
             let problem = "this is not the name of an environment variable";
             return self.error(origin.clone(), problem.to_owned());
         }
+        self.key_variables.push(name.clone());
         Some(name)
     }
+}
+
+fn has_password(address: &SecretString) -> bool {
+    Url::parse(address.expose_secret().trim()).is_ok_and(|url| url.password().is_some())
 }
 
 /// A file's name; one that is relative starts at the folder of the configuration.

@@ -17,6 +17,10 @@ use crate::domain::{Budget, Dialect, Effort, HostRule, Method, Protocol};
 pub(super) struct Findings {
     pub errors: Vec<ConfigError>,
     pub warnings: Vec<String>,
+    /// Each key and header that a layer holds, whether it is used or a later layer overrides it.
+    pub secrets: Vec<SecretString>,
+    /// The environment variables that layers take such from.
+    pub key_variables: Vec<String>,
 }
 
 impl Findings {
@@ -46,6 +50,7 @@ impl Findings {
             let problem = "the key holds white space or characters that no key has: copy it again";
             return self.error(origin, problem.to_owned());
         }
+        self.secrets.push(text.into());
         Some(Sourced { value: text.into(), origin })
     }
 

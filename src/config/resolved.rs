@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use secrecy::SecretString;
+
 use super::findings::Findings;
 use super::inputs::{Environment, Files, Flags, Texts};
 use super::layer::{Layer, Scope};
@@ -84,6 +86,10 @@ pub struct Config {
     pub notify_after: Sourced<u32>,
     /// Whether the input has Vi's keys.
     pub vi: Sourced<bool>,
+    /// Each key and other secret that is written anywhere, also one that nothing uses.
+    pub secrets: Vec<SecretString>,
+    /// The environment variables that hold such.
+    pub key_variables: Vec<String>,
     /// What was left out, and why; each with file and line.
     pub warnings: Vec<String>,
 }
@@ -360,6 +366,8 @@ fn merge(
         notify: top.notify.unwrap_or(Sourced::default(Notify::default())),
         notify_after: top.notify_after.unwrap_or(Sourced::default(5)),
         vi: top.vi.unwrap_or(Sourced::default(false)),
+        secrets: findings.secrets,
+        key_variables: findings.key_variables,
         warnings: findings.warnings,
     })
 }

@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use super::connection::{Connection, HeaderText, KeySource, Own, Proxy};
+use super::connection::{Connection, KeySource, Own, Proxy};
 use super::findings::Findings;
 use super::services::{SERVICES, Service};
 use super::{
@@ -54,21 +54,6 @@ pub struct WithheldKey {
     pub origin: Origin,
     /// The server that it belongs to.
     pub belongs_to: ServerOrigin,
-}
-
-impl Server {
-    /// The environment variables that it takes secrets from.
-    pub fn variables(&self) -> impl Iterator<Item = &str> {
-        let key = self.api_key.iter().filter_map(|key| match &key.value {
-            KeySource::Variable(name) => Some(name.as_str()),
-            KeySource::Value(_) | KeySource::Command(_) | KeySource::Keyring(_) => None,
-        });
-        let headers = self.connection.own.headers.values();
-        key.chain(headers.filter_map(|text| match &text.value {
-            HeaderText::Variable(name) => Some(name.as_str()),
-            HeaderText::Value(_) => None,
-        }))
-    }
 }
 
 /// What one place says of a server.

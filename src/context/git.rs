@@ -175,7 +175,7 @@ impl Git {
     }
 }
 
-/// All that git gets of an environment: with it the keys in `quiet` are empty.
+/// All that git gets of an environment: with it the settings in `quiet` are empty.
 fn environment(quiet: &[OsString]) -> Vec<(String, OsString)> {
     let always = [
         ("LC_ALL", "C"),
@@ -188,16 +188,20 @@ fn environment(quiet: &[OsString]) -> Vec<(String, OsString)> {
     let always = always.map(|(name, value)| (name.to_owned(), value.into()));
     let taken = ["HOME", "PATH", "XDG_CONFIG_HOME"].into_iter();
     let taken = taken.filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?)));
-    let count = ("GIT_CONFIG_COUNT".to_owned(), quiet.len().to_string().into());
-    let emptied = quiet.iter().enumerate().flat_map(|(index, key)| {
+    let emptied = quiet.iter().map(|key| {
         let is_required = key.as_encoded_bytes().ends_with(b".required");
-        let value = if is_required { "false" } else { "" };
+        (key.clone(), if is_required { "false" } else { "" })
+    });
+    // What lies in the folder and looks like a bare repository is none.
+    let settings = emptied.chain([("safe.bareRepository".into(), "explicit")]);
+    let count = ("GIT_CONFIG_COUNT".to_owned(), (quiet.len() + 1).to_string().into());
+    let settings = settings.enumerate().flat_map(|(index, (key, value))| {
         [
-            (format!("GIT_CONFIG_KEY_{index}"), key.clone()),
+            (format!("GIT_CONFIG_KEY_{index}"), key),
             (format!("GIT_CONFIG_VALUE_{index}"), value.into()),
         ]
     });
-    always.into_iter().chain(taken).chain([count]).chain(emptied).collect()
+    always.into_iter().chain(taken).chain([count]).chain(settings).collect()
 }
 
 fn quoted(word: &str) -> String {

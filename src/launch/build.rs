@@ -27,7 +27,7 @@ use crate::tools::{Place, Registry};
 use super::boundary::{self, Sandboxed};
 use super::ground::Ground;
 use super::hooks;
-use super::servers::{self, Servers};
+use super::servers::Servers;
 
 /// As other agents have it.
 const IDLE_AFTER: Duration = Duration::from_secs(60);
@@ -64,10 +64,7 @@ pub(super) fn parts(
     let path = std::env::var_os("PATH").unwrap_or_default();
     let changeable = boundary::changeable(ground, config);
     let programs = Programs::find(&path, &changeable)?;
-    let own_keys = servers::variables(config);
-    let passed = config.bash_environment.as_ref().map(|it| it.value.clone()).unwrap_or_default();
-    let rules = EnvironmentRules { own_keys, passed };
-    let environment = ChildEnvironment::from_variables(std::env::vars_os(), &rules);
+    let environment = child_environment(config);
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
     let sandboxed = boundary::establish(ground, config, project, &processes)?;
     let (inside, outside, said) = match sandboxed {
@@ -151,6 +148,14 @@ pub(super) fn parts(
     Ok(Parts { setup, processes, git })
 }
 
+/// What of slug's environment goes to what it starts.
+pub(super) fn child_environment(config: &Config) -> ChildEnvironment {
+    let own_keys = config.key_variables.clone();
+    let passed = config.bash_environment.as_ref().map(|it| it.value.clone()).unwrap_or_default();
+    let rules = EnvironmentRules { own_keys, passed };
+    ChildEnvironment::from_variables(std::env::vars_os(), &rules)
+}
+
 /// The sessions below slug's home.
 pub(super) fn store(ground: &Ground) -> Store {
     let home = &ground.home;
@@ -164,12 +169,12 @@ pub(super) fn services(
     script: Option<&Option<PathBuf>>,
     redactor: &Redactor,
 ) -> anyhow::Result<Services> {
+    let servers = Servers::new(ground, config, redactor);
     if let Some(script) = script {
         let provider = demo(script.as_ref())?;
         let first = Service { name: "demo".to_owned(), ..service(&config.server, provider) };
         return Ok(Services::new(first, []));
     }
-    let servers = Servers::new(ground, config, redactor);
     let first = service(&config.server, servers.connect(&config.server)?);
     let others = config.others.iter().map(|it| service(it, servers.connect_or_tell(it)));
     Ok(Services::new(first, others))

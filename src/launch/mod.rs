@@ -23,23 +23,30 @@ mod upkeep;
 mod workspace;
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
+use secrecy::ExposeSecret;
+
 use crate::cli::{self, Cli, Exit};
-use crate::platform::{child, terminal};
+use crate::permissions::store::ProjectFiles;
+use crate::platform::{child, clean_start, environment, terminal};
 
 use boundary::NoSandbox;
 use ground::Ground;
 
 /// Runs slug as its arguments say.
 pub fn main() -> ExitCode {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
-    if arguments.get(1).is_some_and(|first| first == child::COMMAND) {
-        return child::main(arguments.into_iter().skip(2));
+    let closed = clean_start::close_process();
+    if std::env::args_os().nth(1).is_some_and(|first| first == child::COMMAND) {
+        return child::main(std::env::args_os().skip(2));
     }
+    let arguments = clean_start::arguments();
+    let cleaned =
+        closed.and_then(|()| clean_start::take_out(&arguments, environment::KEY_VARIABLES, None));
+    tell_unless_clean(cleaned);
     terminal::tame_panics();
-    let cli = match cli::parse(arguments) {
+    let cli = match cli::parse(arguments.clone()) {
         Ok(cli) => cli,
         Err(error) => {
             // Nothing is left to tell it to when standard error is closed.
@@ -47,7 +54,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage.code()));
         }
     };
-    match run(&cli) {
+    match run(&cli, &arguments) {
         Ok(exit) => exit.into(),
         Err(error) => {
             print::complain(&format!("{error:#}"));
@@ -56,18 +63,18 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(cli: &Cli) -> anyhow::Result<Exit> {
+fn run(cli: &Cli, arguments: &[OsString]) -> anyhow::Result<Exit> {
     if cli.reset_tty {
-        terminal::reset(&mut std::io::stdout())?;
+        terminal::reset(&mut io::stdout())?;
         return Ok(Exit::Answered);
     }
     match &cli.command {
         Some(cli::Command::Completions { shell }) => {
-            cli::completions(*shell, &mut std::io::stdout())?;
+            cli::completions(*shell, &mut io::stdout())?;
             return Ok(Exit::Answered);
         }
         Some(cli::Command::Man) => {
-            cli::man(&mut std::io::stdout())?;
+            cli::man(&mut io::stdout())?;
             return Ok(Exit::Answered);
         }
         Some(
@@ -83,6 +90,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         | None => {}
     }
     let ground = Ground::find(cli)?;
+    tell_unless_clean(take_out_keys(cli, &ground, arguments));
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(async {
@@ -96,6 +104,24 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
     // What blocks on a stalled disk must not hold up the end.
     runtime.shutdown_background();
     let exit = result?;
-    std::io::stdout().flush()?;
+    io::stdout().flush()?;
     Ok(exit)
+}
+
+/// Takes out what only the configuration and the flags know to be a key.
+fn take_out_keys(cli: &Cli, ground: &Ground, arguments: &[OsString]) -> io::Result<()> {
+    // What is wrong with it is told by whoever needs it.
+    let config = ground.config(cli, ProjectFiles::Untrusted).ok();
+    let named = config.iter().flat_map(|config| &config.key_variables).map(String::as_str);
+    let key = cli.api_key.as_ref().map(ExposeSecret::expose_secret);
+    clean_start::take_out(arguments, named, key)
+}
+
+fn tell_unless_clean(cleaned: io::Result<()>) {
+    if let Err(error) = cleaned {
+        print::complain(&format!(
+            "slug's key can be read by other programs of yours, in /proc: {error}. Keep it in the \
+             keyring, or mount /proc."
+        ));
+    }
 }

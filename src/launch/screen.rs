@@ -44,7 +44,7 @@ use super::ground::Ground;
 use super::linear::Speech;
 use super::questions::{self, Model, Outcome};
 use super::services::{self, Outside};
-use super::{once, print, servers, themes, upkeep};
+use super::{once, print, themes, upkeep};
 
 /// How long the agent may take to save what it has when it is told to end. A disk that hangs must
 /// not hold the shell up.
@@ -186,8 +186,10 @@ impl Chat<'_> {
             setup.notices.extend(looks.remarks());
         }
         let command = config.status_command.as_ref();
-        let command = command
-            .map(|it| status_command::StatusCommand::new(&it.value, servers::variables(&config)));
+        let command = command.map(|it| {
+            let environment = build::child_environment(&config);
+            status_command::StatusCommand::new(&it.value, environment)
+        });
         upkeep::start(setup.store.clone());
         let kept = (setup.store.clone(), setup.hooks.clone());
         let clipboard = front.clipboard(ground, &config);

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{self, Config, Connection, KeyCommand, Reach, Server};
 use crate::platform::key_command::{self, Place, Source};
 use crate::platform::redact::Redactor;
+use crate::platform::{clean_start, environment};
 use crate::providers::http::{
     ClientCertificate, Endpoint, HeaderText, Http, PlainHttp, Proxy, Timeouts, Transport,
 };
@@ -54,17 +55,17 @@ fn timeouts(config: &Config) -> Timeouts {
     }
 }
 
-/// The variables that the configuration takes secrets from.
-pub(super) fn variables(config: &Config) -> Vec<String> {
-    config.servers().flat_map(Server::variables).map(str::to_owned).collect()
-}
-
 impl<'a> Servers<'a> {
     pub(super) fn new(ground: &'a Ground, config: &Config, redactor: &Redactor) -> Self {
+        config.secrets.iter().for_each(|secret| redactor.learn(secret));
+        let named = config.key_variables.iter().map(String::as_str);
+        for name in named.chain(environment::KEY_VARIABLES) {
+            variable(name).iter().for_each(|secret| redactor.learn(secret));
+        }
         Self {
             ground,
             redactor: redactor.clone(),
-            hidden: variables(config),
+            hidden: config.key_variables.clone(),
             changeable: boundary::changeable(ground, config),
             http: Arc::new(Http::over(Transport {
                 timeouts: timeouts(config),
@@ -288,7 +289,7 @@ fn endpoint(trust: &TrustStore, server: &Server) -> anyhow::Result<Endpoint> {
 
 /// What a variable holds, where that is text.
 fn variable(name: &str) -> Option<SecretString> {
-    let text = std::env::var(name).ok()?;
+    let text = clean_start::variable(name)?.into_string().ok()?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.into())
 }

@@ -129,6 +129,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         _ => return USAGE.into(),
     };
     let Some(parent) = parent else { return USAGE.into() };
+    name_process();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let outcome = runtime.and_then(|runtime| {
         let outcome = runtime.block_on(supervise(parent, bash, &inherited));
@@ -159,7 +160,6 @@ fn die_of(number: i32) -> ExitCode {
 }
 
 async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()> {
-    name_process();
     // Fails only where this already leads a session, which is as good.
     let _ = rustix::process::setsid();
     let mut child_ended = signal(SignalKind::child())?;
@@ -456,10 +456,10 @@ fn tie_to(_parent: i32) -> io::Result<()> {
 
 /// Started as `/proc/self/exe`, it would be listed as "exe".
 fn name_process() {
-    if cfg!(target_os = "linux") {
-        // The name is only for people who look at a list of processes.
-        let _ = std::fs::write("/proc/self/comm", "slug-child");
-    }
+    // Not through `/proc/self/comm`, which belongs to root in a process that is not dumpable.
+    #[cfg(target_os = "linux")]
+    // The name is only for people who look at a list of processes.
+    let _ = rustix::thread::set_name(c"slug-child");
 }
 
 #[cfg(test)]

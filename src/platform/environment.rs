@@ -1,44 +1,139 @@
 //! What of slug's environment the commands that it runs may see.
 //!
-//! Keys that slug itself uses are never passed on. Names that look like secrets are left out
-//! unless the person lists them. What would change what an approved command means (`BASH_ENV`,
-//! exported functions, `CDPATH`) is left out as well, and programs are told that nobody can
-//! answer them.
+//! One table ([`TABLE`]) says which variables they do not get and which are set for them, and why.
+//! Beside it a value tells: what looks like a token, and an address with a password in it, is a
+//! secret under any name. The user passes on by name what they want passed on, but for what is
+//! slug's own and what changes how bash reads a command.
 
 use std::ffi::{OsStr, OsString};
 
 use crate::domain::ContentHash;
+use crate::domain::secrets::{is_secret_name, is_secret_value};
 
-/// slug's own keys, by name; `SLUG_*` comes on top.
-const OWN_KEYS: [&str; 4] =
-    ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "SERPER_API_KEY"];
+/// The variables that slug takes keys from without being told to.
+pub const KEY_VARIABLES: [&str; 5] =
+    ["SLUG_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "SERPER_API_KEY"];
 
-/// A name that holds one of these is taken for a secret.
-const SECRET_WORDS: [&str; 4] = ["KEY", "SECRET", "TOKEN", "PASSWORD"];
+/// What becomes of a variable on its way to a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Treatment {
+    /// It is never passed on.
+    Never,
+    /// It is passed on where the user has listed its name.
+    IfListed,
+    /// It has this value, whatever it was.
+    Set(&'static str),
+}
 
-/// bash reads these before or while it runs a script, and ripgrep the last; each could make an
-/// approved command do something else.
-const MEANING_CHANGERS: [&str; 8] = [
-    "BASH_ENV",
-    "ENV",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "CDPATH",
-    "GLOBIGNORE",
-    "OLDPWD",
-    "RIPGREP_CONFIG_PATH",
+/// A row of the table.
+#[derive(Debug)]
+pub struct Row {
+    /// Names; `*` at an end stands for anything.
+    pub names: &'static [&'static str],
+    /// Names of that kind that are passed on all the same.
+    pub except: &'static [&'static str],
+    /// What becomes of them.
+    pub treatment: Treatment,
+    /// Why.
+    pub reason: &'static str,
+}
+
+const fn row(names: &'static [&'static str], treatment: Treatment, reason: &'static str) -> Row {
+    Row { names, except: &[], treatment, reason }
+}
+
+/// Which variables are withheld from commands or set for them; of two rows the first holds.
+pub const TABLE: [Row; 17] = [
+    row(&["GIT_TERMINAL_PROMPT"], Treatment::Set("0"), "nobody is there to answer git"),
+    row(&["GCM_INTERACTIVE"], Treatment::Set("never"), "nor its credential manager"),
+    row(&["GH_PROMPT_DISABLED"], Treatment::Set("1"), "nor GitHub's program"),
+    row(&["PAGER", "GIT_PAGER"], Treatment::Set("cat"), "nobody turns pages"),
+    row(&["TERM"], Treatment::Set("dumb"), "no terminal is there"),
+    row(&["GIT_CONFIG_COUNT"], Treatment::Set("1"), "one setting of git's follows"),
+    row(
+        &["GIT_CONFIG_KEY_0"],
+        Treatment::Set("safe.bareRepository"),
+        "a folder that looks like a bare repository is none: its configuration runs programs",
+    ),
+    row(&["GIT_CONFIG_VALUE_0"], Treatment::Set("explicit"), "the value of that setting"),
+    row(&["SLUG_*"], Treatment::Never, "slug's own settings and key"),
+    row(&KEY_VARIABLES, Treatment::Never, "the keys that slug itself uses"),
+    row(
+        &[
+            "BASH_ENV",
+            "ENV",
+            "SHELLOPTS",
+            "BASHOPTS",
+            "BASH_COMPAT",
+            "BASH_FUNC_*",
+            "CDPATH",
+            "GLOBIGNORE",
+            "EXECIGNORE",
+            "OLDPWD",
+            "POSIXLY_CORRECT",
+            "PS4",
+        ],
+        Treatment::Never,
+        "bash would run a command in another way than the rules have read it",
+    ),
+    Row {
+        names: &["GIT_*"],
+        except: &["GIT_AUTHOR_*", "GIT_COMMITTER_*"],
+        treatment: Treatment::IfListed,
+        reason: "git would run other programs, or work on another repository",
+    },
+    row(
+        &[
+            "EDITOR",
+            "*_EDITOR",
+            "VISUAL",
+            "*PAGER",
+            "LESSOPEN",
+            "LESSCLOSE",
+            "BROWSER",
+            "*ASKPASS",
+            "SSH_ASKPASS_*",
+        ],
+        Treatment::IfListed,
+        "they name programs that others start",
+    ),
+    row(
+        &[
+            "NODE_OPTIONS",
+            "PYTHONSTARTUP",
+            "PERL5OPT",
+            "PERL5DB",
+            "RUBYOPT",
+            "JAVA_TOOL_OPTIONS",
+            "JDK_JAVA_OPTIONS",
+            "_JAVA_OPTIONS",
+        ],
+        Treatment::IfListed,
+        "code that an interpreter runs before its program",
+    ),
+    row(
+        &["RIPGREP_CONFIG_PATH", "TAR_OPTIONS"],
+        Treatment::IfListed,
+        "options that a command does not show",
+    ),
+    row(
+        &["DATABASE_URL", "*_DATABASE_URL", "REDIS_URL", "MONGO_URL", "MONGODB_URI", "AMQP_URL"],
+        Treatment::IfListed,
+        "addresses of databases, which hold the password",
+    ),
+    row(
+        &["*_CONNECTION_STRING", "*_WEBHOOK", "*_WEBHOOK_URL", "OP_SESSION_*"],
+        Treatment::IfListed,
+        "secrets whose name does not say so",
+    ),
 ];
-
-/// Nobody sees a pager or answers a question: no terminal is there.
-const FIXED: [(&str, &str); 4] =
-    [("GIT_TERMINAL_PROMPT", "0"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("TERM", "dumb")];
 
 /// The names that decide beyond the built-in ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EnvironmentRules {
     /// Variables that the configuration takes slug's keys from: never passed on.
     pub own_keys: Vec<String>,
-    /// Variables that look like secrets and are passed on all the same.
+    /// Variables that are passed on although the table or their value says otherwise.
     pub passed: Vec<String>,
 }
 
@@ -54,12 +149,10 @@ impl ChildEnvironment {
         variables: impl IntoIterator<Item = (OsString, OsString)>,
         rules: &EnvironmentRules,
     ) -> Self {
-        let fixed = FIXED.map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let variables = variables
             .into_iter()
-            .filter(|(name, _)| is_passed(name, rules))
-            .filter(|(name, _)| FIXED.iter().all(|(fixed, _)| name != fixed))
-            .chain(fixed)
+            .filter(|(name, value)| is_passed(name, value, rules))
+            .chain(fixed())
             .collect();
         Self { variables }
     }
@@ -83,16 +176,14 @@ impl ChildEnvironment {
 }
 
 /// Of `names`, the variables that hold slug's own keys, and those that the configuration takes some
-/// from: what the person's own commands do not get. All else they do.
+/// from: what the user's own commands do not get. All else they do.
 pub fn keys_among(
     names: impl IntoIterator<Item = OsString>,
     configured: &[String],
 ) -> impl Iterator<Item = OsString> {
     names.into_iter().filter(|name| {
         let name = name.to_string_lossy();
-        name == "SLUG_API_KEY"
-            || OWN_KEYS.contains(&name.as_ref())
-            || configured.iter().any(|own| *own == name)
+        KEY_VARIABLES.contains(&name.as_ref()) || configured.iter().any(|own| *own == name)
     })
 }
 
@@ -103,75 +194,174 @@ impl std::fmt::Debug for ChildEnvironment {
     }
 }
 
-fn is_passed(name: &OsStr, rules: &EnvironmentRules) -> bool {
-    let name = name.to_string_lossy();
-    let is_own = name.starts_with("SLUG_")
-        || OWN_KEYS.contains(&name.as_ref())
-        || rules.own_keys.iter().any(|own| *own == name);
-    let changes_meaning =
-        MEANING_CHANGERS.contains(&name.as_ref()) || name.starts_with("BASH_FUNC_");
-    if is_own || changes_meaning {
-        return false;
+impl Row {
+    fn is_of(&self, name: &str) -> bool {
+        let fits = |pattern: &&str| fits(pattern, name);
+        self.names.iter().any(fits) && !self.except.iter().any(fits)
     }
-    rules.passed.iter().any(|passed| *passed == name) || !looks_secret(&name)
 }
 
-fn looks_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word))
+/// The variables that the table sets.
+fn fixed() -> impl Iterator<Item = (OsString, OsString)> {
+    TABLE.iter().flat_map(|row| {
+        let Treatment::Set(value) = row.treatment else { return Vec::new() };
+        row.names.iter().map(|name| (name.into(), value.into())).collect()
+    })
+}
+
+fn is_passed(name: &OsStr, value: &OsStr, rules: &EnvironmentRules) -> bool {
+    let name = name.to_string_lossy();
+    let row = TABLE.iter().find(|row| row.is_of(&name));
+    let is_listed = rules.passed.iter().any(|passed| *passed == name);
+    if rules.own_keys.iter().any(|own| *own == name) {
+        return false;
+    }
+    match row.map(|row| row.treatment) {
+        Some(Treatment::Never | Treatment::Set(_)) => false,
+        Some(Treatment::IfListed) => is_listed,
+        None => is_listed || !is_secret_name(&name) && !is_secret_value(&value.to_string_lossy()),
+    }
+}
+
+/// Whether a name is one of a pattern with `*` at its beginning, at its end, or nowhere.
+fn fits(pattern: &str, name: &str) -> bool {
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        (Some(end), _) => name.ends_with(end),
+        (None, Some(start)) => name.starts_with(start),
+        (None, None) => name == pattern,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn names(given: &[&str], rules: &EnvironmentRules) -> Vec<String> {
-        let given = given.iter().map(|name| (OsString::from(name), OsString::from("value")));
-        ChildEnvironment::from_variables(given, rules)
-            .variables()
-            .map(|(name, _)| name.to_string_lossy().into_owned())
-            .filter(|name| FIXED.iter().all(|(fixed, _)| name != fixed))
-            .collect()
+    fn environment(given: &[(&str, &str)], rules: &EnvironmentRules) -> Vec<(String, String)> {
+        let given = given.iter().map(|(name, value)| (name.into(), value.into()));
+        let environment = ChildEnvironment::from_variables(given, rules);
+        let text = |it: &OsStr| it.to_string_lossy().into_owned();
+        environment.variables().map(|(name, value)| (text(name), text(value))).collect()
+    }
+
+    /// What of `given` is passed on as it is.
+    fn passed<'a>(given: &[(&'a str, &str)], rules: &EnvironmentRules) -> Vec<&'a str> {
+        let environment = environment(given, rules);
+        let is_same = |(name, value): &&(&str, &str)| {
+            environment.iter().any(|it| (it.0.as_str(), it.1.as_str()) == (*name, *value))
+        };
+        given.iter().filter(is_same).map(|(name, _)| *name).collect()
+    }
+
+    fn listing(names: &[&str]) -> EnvironmentRules {
+        let passed = names.iter().map(|name| (*name).to_owned()).collect();
+        EnvironmentRules { own_keys: Vec::new(), passed }
+    }
+
+    /// A name of each kind that the table knows.
+    fn examples(row: &Row) -> impl Iterator<Item = String> {
+        row.names.iter().map(|pattern| pattern.replace('*', "MY"))
     }
 
     #[test]
     fn ordinary_variables_pass() {
-        let given = ["PATH", "HOME", "LANG", "AWS_PROFILE", "SSH_AUTH_SOCK", "CARGO_HOME"];
-        assert_eq!(names(&given, &EnvironmentRules::default()), given);
+        let given = [
+            ("PATH", "/usr/bin:/opt/sk-tools-and-many-more/bin"),
+            ("HOME", "/home/u"),
+            ("PWD", "/home/u/app"),
+            ("LANG", "en_US.UTF-8"),
+            ("AWS_PROFILE", "work"),
+            ("SSH_AUTH_SOCK", "/run/user/1000/keyring/ssh"),
+            ("XDG_SESSION_ID", "3"),
+            ("CARGO_HOME", "/home/u/.cargo"),
+            ("MAKEFLAGS", "-j8"),
+            ("COMPASS", "north"),
+            ("GIT_AUTHOR_NAME", "A"),
+            ("GIT_COMMITTER_EMAIL", "a@example.org"),
+            ("HTTPS_PROXY", "http://proxy.example:3128"),
+            ("HOMEPAGE", "https://example.org/@me"),
+        ];
+        let names: Vec<&str> = given.iter().map(|(name, _)| *name).collect();
+        assert_eq!(passed(&given, &EnvironmentRules::default()), names);
     }
 
     #[test]
-    fn s100_secrets_and_meaning_changers_stay_out() {
-        let given = [
-            "ANTHROPIC_API_KEY",
-            "SLUG_ENDPOINT",
+    fn s100_each_row_of_the_table_holds_and_says_why() {
+        for row in &TABLE {
+            assert!(!row.reason.is_empty(), "{row:?}");
+            for name in examples(row) {
+                let given = [(name.as_str(), "value")];
+                assert!(passed(&given, &EnvironmentRules::default()).is_empty(), "{name}");
+                let is_listed = passed(&given, &listing(&[&name])) == [name.as_str()];
+                assert_eq!(is_listed, row.treatment == Treatment::IfListed, "{name}");
+                if let Treatment::Set(value) = row.treatment {
+                    let wanted = (name.clone(), value.to_owned());
+                    assert!(environment(&given, &EnvironmentRules::default()).contains(&wanted));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn s100_the_documentation_has_the_table() {
+        let page = include_str!("../../docs/configuration.md");
+        for row in &TABLE {
+            for name in row.names {
+                assert!(page.contains(&format!("`{name}`")), "{name} is not in configuration.md");
+            }
+        }
+    }
+
+    #[test]
+    fn s100_secrets_are_told_by_name() {
+        for name in [
             "GITHUB_TOKEN",
             "npm_config_token",
+            "npm_config__auth",
             "AWS_SECRET_ACCESS_KEY",
             "AWS_SESSION_TOKEN",
             "PGPASSWORD",
-            "BASH_ENV",
-            "BASH_FUNC_ls%%",
-            "SHELLOPTS",
-            "RIPGREP_CONFIG_PATH",
-        ];
-        assert_eq!(names(&given, &EnvironmentRules::default()), Vec::<String>::new());
+            "DB_PASS",
+            "MYSQL_PWD",
+            "GH_PAT",
+            "SENTRY_DSN",
+            "VAULT_PASSPHRASE",
+        ] {
+            let given = [(name, "value")];
+            assert!(passed(&given, &EnvironmentRules::default()).is_empty(), "{name}");
+            assert_eq!(passed(&given, &listing(&[name])), [name]);
+        }
+    }
+
+    #[test]
+    fn s100_secrets_are_told_by_value() {
+        let github = format!("ghp_{}", "a1".repeat(18));
+        let sendgrid = format!("SG.{}.{}", "a1".repeat(11), "b2".repeat(21));
+        for value in [
+            github.as_str(),
+            &sendgrid,
+            "AKIAIOSFODNN7EXAMPLE",
+            "postgres://me:hunter2@db.example/shop",
+            "http://me:hunter2@proxy.example:3128",
+            "Authorization: Bearer abc.def-ghi",
+            "-----BEGIN PRIVATE KEY-----\nMIIE4Z9\n-----END PRIVATE KEY-----",
+        ] {
+            let given = [("HARMLESS", value)];
+            assert!(passed(&given, &EnvironmentRules::default()).is_empty(), "{value}");
+            assert_eq!(passed(&given, &listing(&["HARMLESS"])), ["HARMLESS"]);
+        }
     }
 
     #[test]
     fn s100_a_listed_name_passes_unless_it_is_a_key_of_slugs() {
-        let rules = EnvironmentRules {
-            own_keys: vec!["MY_LLM".to_owned()],
-            passed: ["GITHUB_TOKEN", "OPENAI_API_KEY", "MY_LLM", "SLUG_API_KEY"]
-                .map(str::to_owned)
-                .to_vec(),
-        };
-        let given = ["GITHUB_TOKEN", "OPENAI_API_KEY", "MY_LLM", "SLUG_API_KEY", "NPM_TOKEN"];
-        assert_eq!(names(&given, &rules), ["GITHUB_TOKEN"]);
+        let own_keys = vec!["MY_LLM".to_owned()];
+        let given =
+            ["GITHUB_TOKEN", "OPENAI_API_KEY", "MY_LLM", "SLUG_API_KEY", "NPM_TOKEN", "BASH_ENV"];
+        let rules = EnvironmentRules { own_keys, ..listing(&given[..4]) };
+        assert_eq!(passed(&given.map(|name| (name, "value")), &rules), ["GITHUB_TOKEN"]);
     }
 
     #[test]
-    fn the_persons_own_commands_get_all_but_slugs_keys() {
+    fn the_users_own_commands_get_all_but_slugs_keys() {
         let given = ["PATH", "VAULT_TOKEN", "SLUG_HOME", "SLUG_API_KEY", "OPENAI_API_KEY", "MINE"];
         let own = ["MINE".to_owned()];
         let kept = keys_among(given.map(OsString::from), &own);
@@ -179,14 +369,11 @@ mod tests {
     }
 
     #[test]
-    fn fixed_values_replace_inherited_ones() {
-        let given = [("TERM", "xterm"), ("PAGER", "less")]
-            .map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let environment = ChildEnvironment::from_variables(given, &EnvironmentRules::default());
-        let found: Vec<_> = environment.variables().collect();
-        assert_eq!(found.len(), FIXED.len());
-        assert!(found.contains(&(OsStr::new("TERM"), OsStr::new("dumb"))));
-        assert!(found.contains(&(OsStr::new("PAGER"), OsStr::new("cat"))));
+    fn what_is_set_is_there_once_whatever_was_inherited() {
+        let found = environment(&[("TERM", "xterm"), ("PAGER", "less")], &listing(&["PAGER"]));
+        assert_eq!(found.len(), fixed().count());
+        assert!(found.contains(&("TERM".into(), "dumb".into())));
+        assert!(found.contains(&("PAGER".into(), "cat".into())));
     }
 
     #[test]

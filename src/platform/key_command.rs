@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::own_command::{self, Line, OwnCommandError, Printed, Run};
+use super::own_command::{self, Line, OwnCommandError, Printed, Run, Variables};
 use super::redact::Redactor;
 use super::which;
 
@@ -136,7 +136,8 @@ pub async fn fetch(source: &Source, place: Place<'_>) -> Result<SecretString, Ke
 
 async fn command(line: &Line, place: Place<'_>) -> Result<SecretString, KeyCommandError> {
     let Place { folder, hidden, .. } = place;
-    let run = Run { line, folder, input: "", limit: LIMIT, hidden };
+    let variables = Variables::AllButKeys(hidden);
+    let run = Run { line, folder, input: "", limit: LIMIT, variables };
     let Printed { status, output, complaint } =
         own_command::run(run).await.map_err(KeyCommandError::Run)?;
     if !status.success() {

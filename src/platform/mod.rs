@@ -3,6 +3,7 @@
 pub mod announce;
 pub mod background;
 pub mod child;
+pub mod clean_start;
 pub mod clipboard;
 pub mod debug_log;
 pub mod editor;

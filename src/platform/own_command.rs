@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
-use super::environment;
+use super::environment::{self, ChildEnvironment};
 
 /// As much of its output is read.
 const MOST: u64 = 16 * 1024;
@@ -37,8 +37,17 @@ pub struct Run<'a> {
     pub input: &'a str,
     /// How long it may take.
     pub limit: Duration,
-    /// Variables that hold keys, beside those that slug knows by name.
-    pub hidden: &'a [String],
+    /// What it gets of slug's environment.
+    pub variables: Variables<'a>,
+}
+
+/// What of slug's environment a command gets.
+#[derive(Debug, Clone, Copy)]
+pub enum Variables<'a> {
+    /// All but slug's own keys: those that slug knows by name, and these.
+    AllButKeys(&'a [String]),
+    /// What the model's own commands get.
+    OfCommands(&'a ChildEnvironment),
 }
 
 /// What it printed.
@@ -77,8 +86,16 @@ pub async fn run(run: Run<'_>) -> Result<Printed, OwnCommandError> {
             command
         }
     };
-    for name in environment::keys_among(std::env::vars_os().map(|(name, _)| name), run.hidden) {
-        command.env_remove(name);
+    match run.variables {
+        Variables::AllButKeys(keys) => {
+            let names = std::env::vars_os().map(|(name, _)| name);
+            for name in environment::keys_among(names, keys) {
+                command.env_remove(name);
+            }
+        }
+        Variables::OfCommands(environment) => {
+            command.env_clear().envs(environment.variables());
+        }
     }
     // Where a program that asks for a passphrase would draw itself over the screen.
     command.env_remove("GPG_TTY");

@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::own_command::{self, Line, OwnCommandError, Run};
+use super::environment::ChildEnvironment;
+use super::own_command::{self, Line, OwnCommandError, Run, Variables};
 
 /// How long it may take.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -13,7 +14,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusCommand {
     line: Line,
-    hidden: Vec<String>,
+    environment: ChildEnvironment,
 }
 
 /// Why there is no line. Sentences for the person.
@@ -33,9 +34,9 @@ pub enum StatusCommandError {
 }
 
 impl StatusCommand {
-    /// A line for the shell, and the variables that are kept from it, since they hold keys.
-    pub fn new(line: &str, hidden: Vec<String>) -> Self {
-        Self { line: Line::Shell(line.to_owned()), hidden }
+    /// A line for the shell, and what it gets of slug's environment.
+    pub fn new(line: &str, environment: ChildEnvironment) -> Self {
+        Self { line: Line::Shell(line.to_owned()), environment }
     }
 }
 
@@ -54,8 +55,9 @@ async fn run_within(
     state: &str,
     folder: &Path,
 ) -> Result<String, StatusCommandError> {
-    let StatusCommand { line, hidden } = command;
-    let printed = own_command::run(Run { line, folder, input: state, limit, hidden }).await?;
+    let StatusCommand { line, environment } = command;
+    let variables = Variables::OfCommands(environment);
+    let printed = own_command::run(Run { line, folder, input: state, limit, variables }).await?;
     if !printed.status.success() {
         let complaint = printed.complaint.lines().last().unwrap_or_default().trim().to_owned();
         return Err(StatusCommandError::Failed { status: printed.status, complaint });
@@ -72,9 +74,11 @@ mod tests {
     use rustix::process::Pid;
 
     use super::*;
+    use crate::platform::environment::EnvironmentRules;
 
     fn command_of(line: &str) -> StatusCommand {
-        StatusCommand::new(line, Vec::new())
+        let rules = EnvironmentRules::default();
+        StatusCommand::new(line, ChildEnvironment::from_variables(std::env::vars_os(), &rules))
     }
 
     async fn line(command: &str) -> Result<String, StatusCommandError> {

@@ -1,0 +1,207 @@
+//! That nothing slug starts finds slug's keys: not in an environment, not in `/proc`, and not in
+//! what it prints in another form. By the real binary, as a plain user and as whoever runs the tests.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+
+use crate::result_of;
+use crate::support::desk::{Desk, SLUG};
+use crate::support::model_server::{ModelServer, Reply};
+
+/// A plain user of every system: nobody.
+const NOBODY: u32 = 65534;
+
+/// A key for each place that slug takes keys from. The flag's is the one that is used.
+const KEYS: [(&str, &str); 6] = [
+    ("flag", "sk-CANARY-flag-0123456789"),
+    ("SLUG_API_KEY", "sk-CANARY-slug-9876543210"),
+    ("OPENAI_API_KEY", "sk-CANARY-open-5678901234"),
+    ("MINE", "CANARY.overridden/by+everything"),
+    ("OTHERS", "CANARY.of.a.provider.not.asked"),
+    ("file", "CANARY-written-in-the-file-1"),
+];
+
+/// Looks for keys where a program can look, and writes down what it finds. `open` and `closed` say
+/// what could be read of slug and of its supervisor.
+const LOOK: &str = r#"supervisor=$1
+slug=$(cut -d' ' -f4 /proc/$supervisor/stat)
+sleep 60 & control=$!
+for it in supervisor:$supervisor slug:$slug control:$control; do
+  for file in environ mem maps; do
+    if (exec 3<"/proc/${it#*:}/$file") 2>/dev/null; then echo "${it%%:*} $file open"
+    else echo "${it%%:*} $file closed"; fi
+  done
+  cat /proc/${it#*:}/comm
+done > looked
+kill $control
+{ env; set; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\0' '\n'; ls -l /proc/$$/fd
+  for fd in /proc/$slug/fd/* /proc/$supervisor/fd/*; do test -f $fd && cat $fd; done
+} > found 2> /dev/null
+true"#;
+
+/// Prints the keys that are in a file, in each form.
+const PRINT: &str = "cat notes; base64 notes; base64 -w0 notes; (printf x; cat notes) | base64; \
+    base64 notes | tr +/ -_; od -An -v -tx1 notes; od -An -v -tx1 notes | tr -d ' \\n'; \
+    od -An -v -tx1 notes | tr -d ' \\n' | tr a-f A-F; od -An -v -tx1 notes | tr ' ' % | tr -d '\\n'; \
+    while read -r line; do for ((i=${#line}-1;i>=0;i--)); do printf %s \"${line:i:1}\"; done; echo; \
+    done < notes";
+
+fn with_all_keys(desk: &Desk, server: &ModelServer) -> Command {
+    let [(_, flag), .., (_, file)] = KEYS;
+    desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
+    desk.write("look.sh", LOOK);
+    let other = "[providers.other]\nendpoint = \"http://localhost:1/v1\"";
+    desk.write_home(
+        "config.toml",
+        &format!(
+            "api_key = {{ env = \"MINE\" }}\n\
+             {other}\napi_key = {{ env = \"OTHERS\" }}\n\
+             headers = {{ \"x-more\" = \"{file}\" }}\n"
+        ),
+    );
+    let config = desk.slug_home().join("config.toml");
+    fs::set_permissions(config, fs::Permissions::from_mode(0o600)).unwrap();
+    let endpoint = server.endpoint();
+    let mut command = desk.command(&["--trust-workspace", "-m", "test-model", "-e", &endpoint]);
+    command.args(["-k", flag, "-p", "go"]);
+    command.envs(KEYS[1..5].iter().copied());
+    command
+}
+
+/// Makes the user of `command` a plain one, whose the desk is from then on. Nothing is left to do
+/// where the tests are run by one.
+fn as_plain_user(desk: &Desk, command: &mut Command) {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let root = desk.home().parent().unwrap().to_owned();
+    let mut folders = vec![root];
+    while let Some(path) = folders.pop() {
+        chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+        if path.is_dir() {
+            folders.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    command.uid(NOBODY).gid(NOBODY);
+}
+
+/// Whether nobody can start slug where it was built.
+fn can_be_started_by_all() -> bool {
+    let is_open = |path: &Path| {
+        path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o001 != 0)
+    };
+    let can = !rustix::process::geteuid().is_root() || Path::new(SLUG).ancestors().all(is_open);
+    if !can {
+        eprintln!("NOT TESTED as a plain user: {SLUG} cannot be started by one");
+    }
+    can
+}
+
+fn look(command: &mut Command, server: &ModelServer) {
+    server.reply(crate::bash("l1", "bash look.sh $PPID"));
+    server.reply(Reply::text("Done."));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let (_, flag) = KEYS[0];
+    assert_eq!(server.chats()[0].headers["authorization"], format!("Bearer {flag}"));
+}
+
+fn assert_nothing_found(desk: &Desk) {
+    let found = String::from_utf8_lossy(&fs::read(desk.path("found")).unwrap()).into_owned();
+    assert!(found.contains("PATH="), "it has looked");
+    let line = found.lines().find(|line| line.contains("CANARY"));
+    assert_eq!(line, None, "a command finds a key of slug's");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn s100_a_command_of_a_plain_user_cannot_read_slug_or_its_supervisor() {
+    if !can_be_started_by_all() {
+        return;
+    }
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let mut command = with_all_keys(&desk, &server);
+    as_plain_user(&desk, &mut command);
+    look(&mut command, &server);
+    let looked = desk.read("looked");
+    for line in [
+        "supervisor environ closed",
+        "supervisor mem closed",
+        "supervisor maps closed",
+        "slug-child",
+        "slug environ closed",
+        "slug mem closed",
+        "slug maps closed",
+        // What keeps no secrets can be read, or this would show nothing.
+        "control environ open",
+    ] {
+        assert!(looked.lines().any(|it| it == line), "{line} in {looked}");
+    }
+    // Its name is what it was before it began anew.
+    assert!(looked.contains("slug maps closed\nslug\n"), "{looked}");
+    assert_nothing_found(&desk);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn s100_no_environment_or_command_line_holds_a_key_whoever_reads_it() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    look(&mut with_all_keys(&desk, &server), &server);
+    assert_nothing_found(&desk);
+}
+
+#[test]
+fn s100_a_key_of_any_layer_is_redacted_in_each_usual_form() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let mut command = with_all_keys(&desk, &server);
+    let keys = KEYS.map(|(_, key)| key);
+    desk.write("notes", &format!("{}\n", keys.join("\n")));
+    server.reply(Reply::calls(
+        "",
+        &[("p1", "Bash", json!({"command": PRINT})), ("r1", "Read", json!({"file_path": "notes"}))],
+    ));
+    server.reply(Reply::text("Done."));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let told = ["p1", "r1"].map(|id| result_of(&server.chats()[1], id)).concat();
+    let solid: String = told.split_whitespace().collect();
+    for key in keys {
+        let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let percent: String = key.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let reversed: String = key.chars().rev().collect();
+        // Wherever it begins, its middle stands among three.
+        let base64 = [0, 1, 2].map(|from| STANDARD.encode(&key[from..from + 9]));
+        let url = base64.clone().map(|it| it.replace('+', "-").replace('/', "_"));
+        let forms = [key.to_owned(), hex.clone(), hex.to_uppercase(), percent, reversed];
+        for form in forms.into_iter().chain(base64).chain(url) {
+            assert!(!solid.contains(&form), "{form} of {key} in {told}");
+        }
+    }
+    assert!(told.matches("[redacted: ").count() >= 11 * keys.len(), "{told}");
+}
+
+#[test]
+fn s100_a_command_that_prints_a_key_gets_all_but_slugs_keys() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let line = "env > ../seen; echo sk-CANARY-printed-0123456";
+    let endpoint = server.endpoint();
+    desk.write_home(
+        "config.toml",
+        &format!("endpoint = \"{endpoint}\"\napi_key_command = \"{line}\"\n"),
+    );
+    server.reply(Reply::text("Done."));
+    let mut command = desk.command(&["--trust-workspace", "-m", "test-model", "-p", "go"]);
+    command.env("OPENAI_API_KEY", KEYS[2].1).env("VAULT_TOKEN", "passes");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let seen = fs::read_to_string(desk.home().join("seen")).unwrap();
+    assert!(seen.contains("VAULT_TOKEN=passes"), "{seen}");
+    assert!(!seen.contains("CANARY"), "{seen}");
+}
