@@ -534,6 +534,37 @@ async fn s46_a_repository_that_does_not_know_a_folder_is_closed_to_it() {
     }
 }
 
+#[tokio::test]
+async fn no_file_gets_the_setuid_or_setgid_bit() {
+    for scene in scenes() {
+        let bits = |name: &str| fs::metadata(scene.dir.join(name)).unwrap().permissions().mode();
+        scene.run("cp /bin/true src/it && chmod 755 src/it && mkdir src/d").await.passes("a copy");
+        for command in [
+            "chmod u+s src/it",
+            "chmod g+s src/it",
+            "chmod 4755 src/it",
+            "chmod 6755 src/d",
+            "install -m 4755 /bin/true src/installed",
+            "mkdir -m 2755 src/shared",
+        ] {
+            scene.run(command).await.holds(command);
+        }
+        scene
+            .run("chmod 1777 src/d && chmod 700 src/it && umask 077 && : > src/new")
+            .await
+            .passes("");
+        let made = fs::read_dir(scene.dir.join("src")).unwrap().map(|it| it.unwrap().path());
+        for path in made {
+            let mode = bits(path.strip_prefix(&scene.dir).unwrap().to_str().unwrap());
+            assert_eq!(mode & 0o6000, 0, "{} {:?}", path.display(), scene.means);
+        }
+        let opens = "use Fcntl; sysopen(F, 'src/opened', O_CREAT|O_WRONLY, 04755) or exit 3;";
+        if let Some(ran) = perl(&scene, opens).await {
+            ran.holds("open with a mode");
+        }
+    }
+}
+
 /// Tries what no shell can, where there is a Perl.
 async fn perl(scene: &Scene, script: &str) -> Option<Ran> {
     let has = scene.run("perl -e 1").await.works();

@@ -1,7 +1,7 @@
 //! Keeps slug's own keys out of what calls give, before the model, the log or the screen has it.
 //!
-//! A command that prints slug's configuration prints the key in it. What is looked for are the very
-//! values that slug holds; a key in another form (base64, in two pieces) is not known here. Output of
+//! A command that prints slug's configuration prints the key in it. What is looked for are the
+//! values that slug holds, in the forms that `platform::redact` knows. Output of
 //! commands is cleaned as it comes, everything else when the call has ended. Contents of files that
 //! a call changed are kept as they are, for undo.
 
