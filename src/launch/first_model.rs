@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use crate::cli::Cli;
 use crate::config::{Config, Endpoint as Address, Reach};
 use crate::domain::sanitize::sanitize;
-use crate::platform::clean_start;
+use crate::platform::process_privacy;
 use crate::tui::welcome::first_run::{FoundKey, Server, Target, found_keys};
 
 use super::candidates::{Candidates, Said};
@@ -36,7 +36,7 @@ pub(super) async fn ask(
     let candidates = Candidates::new(ground, config);
     say("Looking for servers on this machine.")?;
     let servers = questions::local_servers(&candidates).await;
-    let keys = found_keys(|name| clean_start::variable(name)?.into_string().ok());
+    let keys = found_keys(|name| process_privacy::variable(name)?.into_string().ok());
     let (question, choices) = question(servers, &keys);
     loop {
         let answer = match desk.ask(&question).await? {

@@ -8,8 +8,8 @@ use crate::cli::Cli;
 use crate::config::{self, Config, ConfigError, ConfigText, Environment, Files, UserFile};
 use crate::permissions::Workspace;
 use crate::permissions::store::ProjectFiles;
-use crate::platform::clean_start;
 use crate::platform::paths::Home;
+use crate::platform::process_privacy;
 use crate::trust::{Status, TrustError, TrustStore};
 use crate::tui::app::keymap::Keymap;
 
@@ -52,7 +52,7 @@ impl Ground {
             user_home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
             home,
             notices: narrowed.iter().map(ToString::to_string).collect(),
-            environment: Environment::read(|name| clean_start::variable(name))?,
+            environment: Environment::read(|name| process_privacy::variable(name))?,
         })
     }
 

@@ -30,23 +30,25 @@ use secrecy::ExposeSecret;
 
 use crate::cli::{self, Cli, Exit};
 use crate::permissions::store::ProjectFiles;
-use crate::platform::{child, clean_start, environment, terminal};
+use crate::platform::process_privacy::{self, StartMemory};
+use crate::platform::{child, environment, terminal};
 
 use boundary::NoSandbox;
 use ground::Ground;
 
 /// Runs slug as its arguments say.
 pub fn main() -> ExitCode {
-    let closed = clean_start::close_process();
     if std::env::args_os().nth(1).is_some_and(|first| first == child::COMMAND) {
+        // The kernel refuses it to nobody, and nobody is there to be told.
+        let _ = process_privacy::close_process();
         return child::main(std::env::args_os().skip(2));
     }
-    let arguments = clean_start::arguments();
-    let cleaned =
-        closed.and_then(|()| clean_start::take_out(&arguments, environment::KEY_VARIABLES, None));
-    tell_unless_clean(cleaned);
+    let memory = StartMemory::open();
+    let closed = process_privacy::close_process();
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    tell_unless_hidden(closed.and_then(|()| memory.take_out(environment::KEY_VARIABLES, None)));
     terminal::tame_panics();
-    let cli = match cli::parse(arguments.clone()) {
+    let cli = match cli::parse(arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // Nothing is left to tell it to when standard error is closed.
@@ -54,7 +56,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage.code()));
         }
     };
-    match run(&cli, &arguments) {
+    match run(&cli, &memory) {
         Ok(exit) => exit.into(),
         Err(error) => {
             print::complain(&format!("{error:#}"));
@@ -63,7 +65,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(cli: &Cli, arguments: &[OsString]) -> anyhow::Result<Exit> {
+fn run(cli: &Cli, memory: &StartMemory) -> anyhow::Result<Exit> {
     if cli.reset_tty {
         terminal::reset(&mut io::stdout())?;
         return Ok(Exit::Answered);
@@ -90,7 +92,7 @@ fn run(cli: &Cli, arguments: &[OsString]) -> anyhow::Result<Exit> {
         | None => {}
     }
     let ground = Ground::find(cli)?;
-    tell_unless_clean(take_out_keys(cli, &ground, arguments));
+    tell_unless_hidden(take_out_keys(cli, &ground, memory));
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(async {
@@ -109,19 +111,18 @@ fn run(cli: &Cli, arguments: &[OsString]) -> anyhow::Result<Exit> {
 }
 
 /// Takes out what only the configuration and the flags know to be a key.
-fn take_out_keys(cli: &Cli, ground: &Ground, arguments: &[OsString]) -> io::Result<()> {
+fn take_out_keys(cli: &Cli, ground: &Ground, memory: &StartMemory) -> io::Result<()> {
     // What is wrong with it is told by whoever needs it.
     let config = ground.config(cli, ProjectFiles::Untrusted).ok();
     let named = config.iter().flat_map(|config| &config.key_variables).map(String::as_str);
-    let key = cli.api_key.as_ref().map(ExposeSecret::expose_secret);
-    clean_start::take_out(arguments, named, key)
+    memory.take_out(named, cli.api_key.as_ref().map(ExposeSecret::expose_secret))
 }
 
-fn tell_unless_clean(cleaned: io::Result<()>) {
-    if let Err(error) = cleaned {
+fn tell_unless_hidden(hidden: io::Result<()>) {
+    if let Err(error) = hidden {
         print::complain(&format!(
-            "slug's key can be read by other programs of yours, in /proc: {error}. Keep it in the \
-             keyring, or mount /proc."
+            "slug's key stays in slug's environment and arguments, where others can see it: \
+             {error}. Keep it in the keyring instead."
         ));
     }
 }

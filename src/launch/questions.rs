@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::cli::Cli;
 use crate::config::{self, Change, Config, Endpoint as Address, Reach};
 use crate::permissions::store::ProjectFiles;
-use crate::platform::clean_start;
+use crate::platform::process_privacy;
 use crate::platform::signals::{ContinuedFlag, Signal, Signals};
 use crate::platform::terminal::{Screen, drop_unread, waits_for_input};
 use crate::trust::Status;
@@ -90,7 +90,7 @@ pub(super) async fn model(
     let file = cli.config.clone().unwrap_or_else(|| ground.home.config());
     let page = FirstRun::new(
         &file.display().to_string(),
-        found_keys(|name| clean_start::variable(name)?.into_string().ok()),
+        found_keys(|name| process_privacy::variable(name)?.into_string().ok()),
     );
     let candidates = Candidates::new(ground, config);
     let jobs = |job, notes| {

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::{self, Config, Connection, KeyCommand, Reach, Server};
 use crate::platform::key_command::{self, Place, Source};
 use crate::platform::redact::Redactor;
-use crate::platform::{clean_start, environment};
+use crate::platform::{environment, process_privacy};
 use crate::providers::http::{
     ClientCertificate, Endpoint, HeaderText, Http, PlainHttp, Proxy, Timeouts, Transport,
 };
@@ -289,7 +289,7 @@ fn endpoint(trust: &TrustStore, server: &Server) -> anyhow::Result<Endpoint> {
 
 /// What a variable holds, where that is text.
 fn variable(name: &str) -> Option<SecretString> {
-    let text = clean_start::variable(name)?.into_string().ok()?;
+    let text = process_privacy::variable(name)?.into_string().ok()?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.into())
 }

@@ -3,7 +3,6 @@
 pub mod announce;
 pub mod background;
 pub mod child;
-pub mod clean_start;
 pub mod clipboard;
 pub mod debug_log;
 pub mod editor;
@@ -18,6 +17,7 @@ pub mod logging;
 pub mod own_command;
 pub mod paths;
 pub mod process;
+pub mod process_privacy;
 pub mod redact;
 pub mod restore;
 pub mod sandbox;

@@ -1,0 +1,199 @@
+//! Keeps slug's keys where no other program of the same user reads them.
+//!
+//! A process that is not dumpable has its memory and environment in `/proc` closed to all but root.
+//! Root reads the environment all the same, and `/proc/PID/cmdline` is open to everyone, so keys are
+//! overwritten there as slug begins. Removing a variable would not do that: `/proc` shows the block
+//! that the kernel made, whatever the program has done since. Writing into that block through
+//! `/proc/self/mem` takes microseconds, where starting anew without the keys takes milliseconds.
+//!
+//! Linux alone: elsewhere slug's environment and arguments stay as they were given.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::sync::{PoisonError, RwLock};
+
+/// The variables that were overwritten, as they were.
+static TAKEN: RwLock<Vec<(OsString, OsString)>> = RwLock::new(Vec::new());
+
+/// Closes this process's memory and environment to the other programs of its user. An exec undoes
+/// it, so each of slug's processes calls this first of all.
+#[cfg(target_os = "linux")]
+pub fn close_process() -> io::Result<()> {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
+}
+
+/// There is no such thing here.
+#[cfg(not(target_os = "linux"))]
+pub fn close_process() -> io::Result<()> {
+    Ok(())
+}
+
+/// What an environment variable holds, also one that was overwritten.
+pub fn variable(name: impl AsRef<OsStr>) -> Option<OsString> {
+    let name = name.as_ref();
+    let taken = TAKEN.read().unwrap_or_else(PoisonError::into_inner);
+    let taken = taken.iter().find(|(taken, _)| taken == name).map(|(_, value)| value.clone());
+    taken.or_else(|| std::env::var_os(name))
+}
+
+/// The arguments and the environment as the kernel laid them out, to be written into. A closed
+/// process cannot open it any more, so this comes before [`close_process`].
+#[derive(Debug)]
+pub struct StartMemory {
+    #[cfg(target_os = "linux")]
+    block: io::Result<linux::Block>,
+}
+
+impl StartMemory {
+    /// Where it cannot be opened, [`Self::take_out`] says so when there is something to take out.
+    pub fn open() -> Self {
+        Self {
+            #[cfg(target_os = "linux")]
+            block: linux::Block::open(),
+        }
+    }
+
+    /// Empties these variables in slug's environment, where [`variable`] still finds what they held,
+    /// and makes `key` unreadable in its arguments. To be called before any thread begins.
+    ///
+    /// # Errors
+    ///
+    /// Where it cannot be done; slug can go on, with the keys where they are.
+    #[cfg(target_os = "linux")]
+    pub fn take_out<'a>(
+        &self,
+        key_variables: impl IntoIterator<Item = &'a str>,
+        key: Option<&str>,
+    ) -> io::Result<()> {
+        let found = key_variables.into_iter().filter_map(|name| {
+            let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
+            Some((name.into(), value))
+        });
+        let found: Vec<(OsString, OsString)> = found.collect();
+        let key = key.map(str::as_bytes).filter(|key| !key.is_empty());
+        if found.is_empty() && key.is_none() {
+            return Ok(());
+        }
+        let block = self.block.as_ref().map_err(|error| io::Error::from(error.kind()))?;
+        let mut taken = TAKEN.write().unwrap_or_else(PoisonError::into_inner);
+        for (name, value) in found {
+            block.empty_variable(&name)?;
+            taken.push((name, value));
+        }
+        key.map_or(Ok(()), |key| block.cross_out(key))
+    }
+
+    /// Nothing can be taken out here.
+    #[cfg(not(target_os = "linux"))]
+    pub fn take_out<'a>(
+        &self,
+        _key_variables: impl IntoIterator<Item = &'a str>,
+        _key: Option<&str>,
+    ) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::ffi::OsStr;
+    use std::fs::{File, OpenOptions};
+    use std::io;
+    use std::ops::Range;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::FileExt;
+
+    /// Stands for each byte of a key in an argument.
+    const CROSS: u8 = b'*';
+
+    #[derive(Debug)]
+    pub(super) struct Block {
+        memory: File,
+        arguments: Range<u64>,
+        variables: Range<u64>,
+    }
+
+    impl Block {
+        pub(super) fn open() -> io::Result<Self> {
+            let stat = std::fs::read_to_string("/proc/self/stat")?;
+            let [arguments, variables] = places(&stat).ok_or(io::ErrorKind::InvalidData)?;
+            let memory = OpenOptions::new().read(true).write(true).open("/proc/self/mem")?;
+            Ok(Self { memory, arguments, variables })
+        }
+
+        fn read(&self, place: &Range<u64>) -> io::Result<Vec<u8>> {
+            let length = usize::try_from(place.end.saturating_sub(place.start));
+            let mut bytes = vec![0; length.map_err(io::Error::other)?];
+            self.memory.read_exact_at(&mut bytes, place.start)?;
+            Ok(bytes)
+        }
+
+        fn overwrite(&self, place: &Range<u64>, at: Range<usize>, with: u8) -> io::Result<()> {
+            self.memory.write_all_at(&vec![with; at.len()], place.start + at.start as u64)
+        }
+
+        /// Each value of the variable becomes nothing.
+        pub(super) fn empty_variable(&self, name: &OsStr) -> io::Result<()> {
+            let block = self.read(&self.variables)?;
+            for value in values(&block, name.as_bytes()) {
+                self.overwrite(&self.variables, value, 0)?;
+            }
+            match std::env::var_os(name).is_none_or(|value| value.is_empty()) {
+                true => Ok(()),
+                false => Err(io::Error::other("the environment is not where the kernel put it")),
+            }
+        }
+
+        pub(super) fn cross_out(&self, key: &[u8]) -> io::Result<()> {
+            let block = self.read(&self.arguments)?;
+            for at in memchr::memmem::find_iter(&block, key) {
+                self.overwrite(&self.arguments, at..at + key.len(), CROSS)?;
+            }
+            Ok(())
+        }
+    }
+
+    /// Where the arguments and the environment are, by `/proc/self/stat`: fields 48 to 51 of
+    /// proc_pid_stat(5), of which the third is the first behind the program's name.
+    fn places(stat: &str) -> Option<[Range<u64>; 2]> {
+        let (_, fields) = stat.rsplit_once(')')?;
+        let mut fields = fields.split_ascii_whitespace().skip(45).map(|field| field.parse().ok());
+        let mut next = || fields.next().flatten();
+        let places = [next()?..next()?, next()?..next()?];
+        places.iter().all(|place| 0 < place.start && place.start <= place.end).then_some(places)
+    }
+
+    /// Where in an environment the values of a variable are.
+    fn values(block: &[u8], name: &[u8]) -> Vec<Range<usize>> {
+        let mut at = 0;
+        let mut values = Vec::new();
+        for entry in block.split(|byte| *byte == 0) {
+            if let Some(value) = entry.strip_prefix(name).and_then(|it| it.strip_prefix(b"=")) {
+                values.push(at + entry.len() - value.len()..at + entry.len());
+            }
+            at += entry.len() + 1;
+        }
+        values
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn values_are_found_by_the_whole_name() {
+            let block = b"A=1\0MY_A=2\0A=\0AB=3\0A=four=4\0";
+            let found = values(block, b"A").into_iter().map(|at| &block[at]);
+            assert_eq!(found.collect::<Vec<_>>(), [&b"1"[..], b"", b"four=4"]);
+        }
+
+        #[test]
+        fn the_kernel_says_where_the_arguments_are() {
+            let block = Block::open().unwrap();
+            let first = std::env::args_os().next().unwrap();
+            assert!(block.read(&block.arguments).unwrap().starts_with(first.as_bytes()));
+            assert_eq!(places("1 (a) b) R 1 2"), None);
+        }
+    }
+}
