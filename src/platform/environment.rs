@@ -43,19 +43,14 @@ const fn row(names: &'static [&'static str], treatment: Treatment, reason: &'sta
 }
 
 /// Which variables are withheld from commands or set for them; of two rows the first holds.
-pub const TABLE: [Row; 17] = [
+pub const TABLE: [Row; 16] = [
     row(&["GIT_TERMINAL_PROMPT"], Treatment::Set("0"), "nobody is there to answer git"),
     row(&["GCM_INTERACTIVE"], Treatment::Set("never"), "nor its credential manager"),
     row(&["GH_PROMPT_DISABLED"], Treatment::Set("1"), "nor GitHub's program"),
     row(&["PAGER", "GIT_PAGER"], Treatment::Set("cat"), "nobody turns pages"),
     row(&["TERM"], Treatment::Set("dumb"), "no terminal is there"),
-    row(&["GIT_CONFIG_COUNT"], Treatment::Set("1"), "one setting of git's follows"),
-    row(
-        &["GIT_CONFIG_KEY_0"],
-        Treatment::Set("safe.bareRepository"),
-        "a folder that looks like a bare repository is none: its configuration runs programs",
-    ),
-    row(&["GIT_CONFIG_VALUE_0"], Treatment::Set("explicit"), "the value of that setting"),
+    row(&["GIT_OPTIONAL_LOCKS"], Treatment::Set("0"), "git that only looks writes nothing"),
+    row(&["GIT_CONFIG_*"], Treatment::Never, "slug tells git its own settings by these"),
     row(&["SLUG_*"], Treatment::Never, "slug's own settings and key"),
     row(&KEY_VARIABLES, Treatment::Never, "the keys that slug itself uses"),
     row(
@@ -126,6 +121,16 @@ pub const TABLE: [Row; 17] = [
         Treatment::IfListed,
         "secrets whose name does not say so",
     ),
+];
+
+/// What git is told by `GIT_CONFIG_COUNT` and the like, over every configuration: with these it runs
+/// no program that a repository could name when it only looks at one.
+pub const GIT_SETTINGS: [(&str, &str); 5] = [
+    ("safe.bareRepository", "explicit"),
+    ("core.fsmonitor", "false"),
+    ("log.showSignature", "false"),
+    ("diff.ignoreSubmodules", "dirty"),
+    ("status.submoduleSummary", "false"),
 ];
 
 /// The names that decide beyond the built-in ones.
@@ -201,12 +206,20 @@ impl Row {
     }
 }
 
-/// The variables that the table sets.
+/// The variables that the table sets, and git's settings.
 fn fixed() -> impl Iterator<Item = (OsString, OsString)> {
-    TABLE.iter().flat_map(|row| {
+    let set = TABLE.iter().flat_map(|row| {
         let Treatment::Set(value) = row.treatment else { return Vec::new() };
-        row.names.iter().map(|name| (name.into(), value.into())).collect()
-    })
+        row.names.iter().map(|name| (name.into(), value.into())).collect::<Vec<_>>()
+    });
+    let count = ("GIT_CONFIG_COUNT".into(), GIT_SETTINGS.len().to_string().into());
+    let settings = GIT_SETTINGS.iter().enumerate().flat_map(|(at, (key, value))| {
+        [
+            (format!("GIT_CONFIG_KEY_{at}").into(), key.into()),
+            (format!("GIT_CONFIG_VALUE_{at}").into(), value.into()),
+        ]
+    });
+    set.chain(std::iter::once(count)).chain(settings)
 }
 
 fn is_passed(name: &OsStr, value: &OsStr, rules: &EnvironmentRules) -> bool {
@@ -308,6 +321,9 @@ mod tests {
             for name in row.names {
                 assert!(page.contains(&format!("`{name}`")), "{name} is not in configuration.md");
             }
+        }
+        for (key, value) in GIT_SETTINGS {
+            assert!(page.contains(&format!("`{key}={value}`")), "{key} is not in configuration.md");
         }
     }
 
