@@ -14,79 +14,20 @@ use super::programs::GitUse;
 const MAX_BYTES: u64 = 256 << 10;
 
 /// Sections of which no key names a program that looking at a repository runs.
-const PLAIN_SECTIONS: &[&str] = &[
-    "advice",
-    "alias",
-    "branch",
-    "color",
-    "column",
-    "commit",
-    "credential",
-    "fetch",
-    "gc",
-    "http",
-    "index",
-    "init",
-    "maintenance",
-    "pack",
-    "pull",
-    "push",
-    "rebase",
-    "rerere",
-    "tag",
-    "url",
-    "user",
-];
+const PLAIN_SECTIONS: &str = "advice alias branch color column commit credential fetch gc http index init maintenance \
+    pack pull push rebase rerere tag url user";
 
 /// Keys of other sections that name none.
-const PLAIN_KEYS: &[&str] = &[
-    "core.abbrev",
-    "core.autocrlf",
-    "core.bare",
-    "core.commentchar",
-    "core.compression",
-    "core.eol",
-    "core.filemode",
-    "core.ignorecase",
-    "core.logallrefupdates",
-    "core.longpaths",
-    "core.precomposeunicode",
-    "core.preloadindex",
-    "core.quotepath",
-    "core.repositoryformatversion",
-    "core.safecrlf",
-    "core.sharedrepository",
-    "core.symlinks",
-    "core.untrackedcache",
-    "core.whitespace",
-    "diff.algorithm",
-    "diff.colormoved",
-    "diff.context",
-    "diff.mnemonicprefix",
-    "diff.noprefix",
-    "diff.renamelimit",
-    "diff.renames",
-    "extensions.objectformat",
-    "extensions.refstorage",
-    "extensions.worktreeconfig",
-    "lfs.repositoryformatversion",
-    "log.abbrevcommit",
-    "log.date",
-    "log.decorate",
-    "log.follow",
-    "merge.conflictstyle",
-    "merge.ff",
-    "remote.fetch",
-    "remote.gh-resolved",
-    "remote.prune",
-    "remote.pushurl",
-    "remote.tagopt",
-    "remote.url",
-    "status.short",
-    "status.showuntrackedfiles",
-    "submodule.active",
-    "submodule.url",
-];
+const PLAIN_KEYS: &str = "core.abbrev core.autocrlf core.bare core.commentchar core.compression core.eol \
+    core.filemode core.ignorecase core.logallrefupdates core.longpaths \
+    core.precomposeunicode core.preloadindex core.quotepath core.repositoryformatversion \
+    core.safecrlf core.sharedrepository core.symlinks core.untrackedcache core.whitespace \
+    diff.algorithm diff.colormoved diff.context diff.mnemonicprefix diff.noprefix \
+    diff.renamelimit diff.renames extensions.objectformat extensions.refstorage \
+    extensions.worktreeconfig lfs.repositoryformatversion log.abbrevcommit log.date \
+    log.decorate log.follow merge.conflictstyle merge.ff remote.fetch remote.gh-resolved \
+    remote.prune remote.pushurl remote.tagopt remote.url status.short \
+    status.showuntrackedfiles submodule.active submodule.url";
 
 /// Why git may run something when it looks at the repository around one of these folders.
 pub(super) fn hindrance<'a>(
@@ -172,8 +113,9 @@ fn is_plain(text: &str) -> bool {
         let (key, value) = line.split_once('=').unwrap_or((line, ""));
         let key = key.trim().to_ascii_lowercase();
         let is_key = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-        let is_known = PLAIN_SECTIONS.contains(&section.as_str())
-            || PLAIN_KEYS.contains(&format!("{section}.{key}").as_str());
+        let full = format!("{section}.{key}");
+        let is_known = PLAIN_SECTIONS.split(' ').any(|it| it == section)
+            || PLAIN_KEYS.split(' ').any(|it| it == full);
         is_key && is_known && !value.ends_with('\\')
     })
 }

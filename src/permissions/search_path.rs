@@ -18,69 +18,11 @@ const MAX_BYTES: u64 = 64 << 20;
 const HASH_LETTERS: usize = 24;
 
 /// What bash runs itself, wherever PATH leads.
-const BUILTINS: &[&str] = &[
-    ":",
-    ".",
-    "[",
-    "alias",
-    "bg",
-    "bind",
-    "break",
-    "builtin",
-    "caller",
-    "cd",
-    "command",
-    "compgen",
-    "complete",
-    "compopt",
-    "continue",
-    "declare",
-    "dirs",
-    "disown",
-    "echo",
-    "enable",
-    "eval",
-    "exec",
-    "exit",
-    "export",
-    "false",
-    "fc",
-    "fg",
-    "getopts",
-    "hash",
-    "help",
-    "history",
-    "jobs",
-    "kill",
-    "let",
-    "local",
-    "logout",
-    "mapfile",
-    "popd",
-    "printf",
-    "pushd",
-    "pwd",
-    "read",
-    "readarray",
-    "readonly",
-    "return",
-    "set",
-    "shift",
-    "shopt",
-    "source",
-    "suspend",
-    "test",
-    "times",
-    "trap",
-    "true",
-    "type",
-    "typeset",
-    "ulimit",
-    "umask",
-    "unalias",
-    "unset",
-    "wait",
-];
+const BUILTINS: &str = ": . [ alias bg bind break builtin caller cd command compgen complete compopt continue \
+    declare dirs disown echo enable eval exec exit export false fc fg getopts hash help \
+    history jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly \
+    return set shift shopt source suspend test times trap true type typeset ulimit umask \
+    unalias unset wait";
 
 /// The folders in which programs are looked for, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -133,7 +75,10 @@ impl SearchPath {
         folders: &[PathBuf],
         workspace: &Workspace,
     ) -> Option<ProjectProgram> {
-        if self.of_project.is_empty() || name.contains('/') || BUILTINS.contains(&name) {
+        if self.of_project.is_empty()
+            || name.contains('/')
+            || BUILTINS.split(' ').any(|it| it == name)
+        {
             return None;
         }
         let first_in = |from: &PathBuf| {
