@@ -6,6 +6,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod context;
+pub mod disk;
 pub mod doctor;
 pub mod domain;
 pub mod headless;

@@ -8,10 +8,11 @@ use std::path::Path;
 use secrecy::{ExposeSecret, SecretString};
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 
+use crate::disk::read_text;
 use crate::domain::Protocol;
 use crate::platform::paths::replace_private;
 
-use super::{ConfigError, Endpoint, ThemeChoice, read_text};
+use super::{ConfigError, Endpoint, ThemeChoice};
 
 /// A value to write.
 #[derive(Debug, Clone)]

@@ -1,16 +1,17 @@
 //! The working folder as a small tree: names only, what git ignores left out.
 //!
 //! Outer folders come first: everything near the top is shown before anything deeper, until the
-//! note is full. Home and root folders are not listed, nor is a folder whose ignore file is a FIFO
-//! or a device: reading it would wait for ever.
+//! note is full. Home and root folders are not listed.
 
 use std::collections::VecDeque;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use ignore::WalkBuilder;
+
+use crate::disk::IgnoreFiles;
 
 use super::{ContextProvider, strip_invisible};
 
@@ -63,14 +64,12 @@ struct Node {
 }
 
 fn tree(cwd: &Path) -> String {
-    if cwd.ancestors().any(has_special_ignore_file) {
-        return String::new();
-    }
+    let ignore_files = Arc::new(IgnoreFiles::of(cwd));
     let mut nodes = vec![Node { name: String::new(), children: Vec::new() }];
     let mut room = MAX_BYTES;
     let mut open = VecDeque::from([(0, cwd.to_owned(), 0)]);
     while let Some((parent, folder, depth)) = open.pop_front() {
-        let listing = list(&folder);
+        let listing = list(&folder, &ignore_files);
         let hidden = listing.len().saturating_sub(MAX_ENTRIES);
         for entry in listing.into_iter().take(MAX_ENTRIES) {
             let Some(left) = room.checked_sub(2 * depth + entry.name.len() + 1) else {
@@ -102,14 +101,14 @@ struct Entry {
 }
 
 /// What a folder holds, folders first, each by name.
-fn list(folder: &Path) -> Vec<Entry> {
-    if has_special_ignore_file(folder) {
-        return Vec::new();
-    }
+fn list(folder: &Path, ignore_files: &Arc<IgnoreFiles>) -> Vec<Entry> {
+    let ignore_files = ignore_files.clone();
     let walk = WalkBuilder::new(folder)
+        .standard_filters(false)
+        .hidden(true)
         .max_depth(Some(1))
         .follow_links(false)
-        .require_git(false)
+        .filter_entry(move |entry| ignore_files.takes(entry))
         .build()
         .filter_map(Result::ok)
         .filter(|entry| entry.depth() == 1)
@@ -126,12 +125,6 @@ fn list(folder: &Path) -> Vec<Entry> {
         .collect();
     entries.sort_by(|a, b| (a.folder.is_none(), &a.name).cmp(&(b.folder.is_none(), &b.name)));
     entries
-}
-
-fn has_special_ignore_file(folder: &Path) -> bool {
-    [".gitignore", ".ignore", ".git/info/exclude"]
-        .iter()
-        .any(|name| fs::metadata(folder.join(name)).is_ok_and(|it| !it.is_file() && !it.is_dir()))
 }
 
 fn render(nodes: &[Node]) -> String {
@@ -151,6 +144,8 @@ fn render(nodes: &[Node]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use tempfile::TempDir;
 
     use super::*;
@@ -214,9 +209,8 @@ mod tests {
         let folder = folder(&["a.rs", "sub/b.rs"]);
         let fifo = |name: &str| crate::domain::testing::make_fifo(&folder.path().join(name));
         fifo("sub/.gitignore");
-        assert_eq!(tree(folder.path()), "sub/\na.rs");
         fifo(".ignore");
-        assert_eq!(tree(folder.path()), "");
+        assert_eq!(tree(folder.path()), "sub/\n  b.rs\na.rs");
     }
 
     #[tokio::test]

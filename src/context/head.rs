@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::read_text;
+use crate::disk::read_text;
 
 /// What is checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]

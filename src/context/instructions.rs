@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::{repository_root, strip_invisible};
-use crate::config::read_text;
+use crate::disk::read_text;
 
 /// Characters that are sent of all the files together.
 pub const MAX_CHARACTERS: usize = 40_000;

@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 
 use crate::cli::Cli;
 use crate::config::{self, Config, ConfigError, ConfigText, Environment, Files, UserFile};
+use crate::disk;
 use crate::permissions::Workspace;
 use crate::permissions::store::ProjectFiles;
 use crate::platform::paths::Home;
@@ -110,7 +111,7 @@ impl Ground {
     /// What the keys do, and what is wrong in the person's `keys.toml`.
     pub(super) fn keys(&self, config: &Config) -> (Keymap, Vec<String>) {
         let path = self.home.root().join("keys.toml");
-        let (own, unreadable) = match config::read_text(&path, MAX_KEYS) {
+        let (own, unreadable) = match disk::read_text(&path, MAX_KEYS) {
             Ok(text) => (text.map(|text| ConfigText { path, text }), None),
             Err(error) => {
                 let text = format!("{} {error}. Its keys do not hold.", path.display());

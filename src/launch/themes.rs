@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::config::read_text;
+use crate::disk::read_text;
 use crate::tui::theme::Library;
 use crate::tui::theme::library::OwnTheme;
 

@@ -4,12 +4,13 @@
 //!
 //! Names that cannot be written in a mention (control characters, quotes) are left out.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 use ignore::WalkBuilder;
 
+use crate::disk::{FileTextError, IgnoreFiles, open_regular};
 use crate::tui::app::paths;
 
 /// Paths that are listed at most: more than anybody picks from.
@@ -22,7 +23,9 @@ const COUNTED: u64 = 64 << 20;
 /// The folder's files and folders, relative to it, as git would list them, sorted for the list.
 pub(super) fn paths_of(cwd: &Path) -> Vec<String> {
     let mut walk = WalkBuilder::new(cwd);
-    walk.hidden(false).require_git(false).filter_entry(|entry| entry.file_name() != ".git");
+    let ignore_files = IgnoreFiles::of(cwd);
+    walk.standard_filters(false);
+    walk.filter_entry(move |entry| entry.file_name() != ".git" && ignore_files.takes(entry));
     let entries = walk.build().filter_map(Result::ok).filter(|entry| entry.depth() > 0);
     let mut all: Vec<String> = entries
         .filter_map(|entry| {
@@ -65,13 +68,10 @@ pub(super) fn lines_of(path: &Path) -> Option<u64> {
     })
 }
 
-fn count(path: &Path) -> io::Result<Option<u64>> {
-    // Opening a FIFO would wait for somebody to write to it.
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() || metadata.len() > COUNTED {
-        return Ok(None);
-    }
-    let mut file = File::open(path)?.take(COUNTED);
+fn count(path: &Path) -> Result<Option<u64>, FileTextError> {
+    let opened = open_regular(path)?.filter(|(_, metadata)| metadata.len() <= COUNTED);
+    let Some((file, _)) = opened else { return Ok(None) };
+    let mut file = file.take(COUNTED);
     let mut buffer = vec![0; 64 << 10];
     let (mut lines, mut last) = (0, b'\n');
     loop {

@@ -3,7 +3,7 @@
 //! What is small enough stays byte for byte as it is. Nothing is decoded before its size is known
 //! and bounded. All of it takes its time, up to a second: never on the UI task.
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, Cursor};
 use std::path::Path;
 
 use image::codecs::jpeg::JpegEncoder;
@@ -14,6 +14,7 @@ use image::{
     DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageFormat, ImageReader, Limits,
 };
 
+use crate::disk::{FileTextError, read_regular};
 use crate::domain::{Image, MediaType};
 
 /// The most bytes that are taken in.
@@ -77,17 +78,11 @@ pub enum ImageError {
 pub fn read(path: &Path) -> Result<Option<Fit>, ImageError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let failed = |source| ImageError::Io { name: name.clone(), source };
-    match std::fs::metadata(path) {
-        // Never opened: a FIFO would block.
-        Ok(found) if !found.is_file() => return Ok(None),
-        Ok(found) if found.len() > LARGEST => return Err(ImageError::TooLarge(name)),
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error)),
-    }
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(failed)?;
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let bytes = match read_regular(path, LARGEST + 1) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) | Err(FileTextError::NotAFile | FileTextError::NotText) => return Ok(None),
+        Err(FileTextError::Io(error)) => return Err(failed(error)),
+    };
     fit(&name, bytes).map(Some)
 }
 

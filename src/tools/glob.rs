@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::input::{Input, Shape};
 use super::ports::lock;
-use super::walk::{self, Root, Walk};
+use super::walk::{self, Passed, Root, Walk, hidden_note};
 use super::{Files, Place, Tool, ToolContext, ToolError, cut, off_thread, stopped};
 use crate::domain::{Access, ToolOutput, ToolSpec};
 
@@ -83,7 +83,7 @@ impl Tool for Glob {
 struct Found {
     /// The newest first.
     files: Vec<(Reverse<SystemTime>, PathBuf)>,
-    unreadable: u64,
+    passed: Passed,
 }
 
 fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
@@ -124,7 +124,7 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, ToolError> {
 /// a link meanwhile, the walk sees what the link leads to.
 fn found(walk: Walk, root: &Path, matcher: &GlobMatcher, disk: &dyn Files) -> Found {
     let files = Mutex::new(Vec::new());
-    let unreadable = walk.each(|entry| {
+    let passed = walk.each(|entry| {
         let path = entry.path();
         if matcher.is_match(path.strip_prefix(root).unwrap_or(path))
             && let Some(modified) = disk.modified(path)
@@ -134,11 +134,11 @@ fn found(walk: Walk, root: &Path, matcher: &GlobMatcher, disk: &dyn Files) -> Fo
     });
     let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
     files.sort();
-    Found { files, unreadable }
+    Found { files, passed }
 }
 
 fn listed(found: Found, pattern: &str, context: &ToolContext) -> ToolOutput {
-    let Found { files, unreadable } = found;
+    let Found { files, passed } = found;
     let count = files.len();
     let shown: Vec<String> =
         files.iter().take(MOST).map(|(_, path)| context.place.show(path)).collect();
@@ -148,12 +148,15 @@ fn listed(found: Found, pattern: &str, context: &ToolContext) -> ToolOutput {
     } else if count > MOST {
         text.push_str(&format!("\n[{} more; narrow the pattern]", count - MOST));
     }
-    if unreadable > 0 {
-        let places = cut::counted(unreadable, "place");
+    if passed.unreadable > 0 {
+        let places = cut::counted(passed.unreadable, "place");
         text.push_str(&format!("\n[{places} could not be looked into]"));
     }
+    if let Some(note) = hidden_note(passed.hidden) {
+        text.push_str(&format!("\n{note}"));
+    }
     ToolOutput::text(text)
-        .with_output(json!({"files": shown, "total": count}))
+        .with_output(json!({"files": shown, "total": count, "hidden": passed.hidden}))
         .with_summary(cut::counted(count as u64, "file"))
 }
 
@@ -239,6 +242,12 @@ mod tests {
         let named = glob(&bench, json!({"pattern": "target/*.rs"})).await;
         assert_eq!(named, ["target/x.rs"], "a folder that is named is searched");
         assert_eq!(glob(&bench, json!({"pattern": "secrets/*"})).await, [] as [&str; 0], "S49");
+        for (pattern, hidden) in [("**", 2), ("secrets/*", 1), ("src/*", 0)] {
+            let output = bench.run(&Glob, json!({"pattern": pattern})).await.unwrap();
+            assert_eq!(output.output["hidden"], hidden, "{pattern}");
+            let said = output.observation.lines().last().unwrap().to_owned();
+            assert_eq!(said.starts_with(&format!("[{hidden} file")), hidden > 0, "{said}");
+        }
     }
 
     #[tokio::test]

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::input::{Input, Shape};
 use super::likeness::likeness;
-use super::walk::{self, Root, Walk};
+use super::walk::{self, Root, Walk, hidden_note};
 use super::{Place, Tool, ToolContext, ToolError, cut, off_thread, stopped};
 use crate::domain::{Access, ToolOutput, ToolSpec};
 use search::{Mode, Outcome, Query, Row};
@@ -136,7 +136,7 @@ impl Tool for Grep {
         let mut walk = Walk::new(context, root.clone());
         walk.types = types;
         let work = move || match kind {
-            Root::File if is_hidden(&root) => Outcome::default(),
+            Root::File if is_hidden(&root) => Outcome { hidden: 1, ..Outcome::default() },
             Root::File => search::file(&query, &root, &cancel),
             Root::Folder => search::folder(&query, walk, &cancel, |path| {
                 names.as_ref().is_none_or(|names| names.want(path, &[&root, &cwd]))
@@ -328,9 +328,13 @@ fn told(
         let unreadable = cut::counted(outcome.unreadable, "file");
         text.push_str(&format!("[{unreadable} could not be searched]\n"));
     }
+    if let Some(note) = hidden_note(outcome.hidden) {
+        text.push_str(&note);
+    }
     ToolOutput::text(text.trim_end())
         .with_output(json!({
             "matches": outcome.matches, "files": outcome.file_count, "lines_not_shown": more,
+            "hidden": outcome.hidden,
         }))
         .with_summary(match mode {
             Mode::Files => files,

@@ -14,10 +14,21 @@ use ignore::types::Types;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 
+use crate::disk::IgnoreFiles;
+
 use super::{ToolContext, ToolError, off_thread, paths};
 
 /// More threads than this gain nothing on a file system.
 const THREADS: usize = 8;
+
+/// What a walk did not come to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Passed {
+    /// Files and folders that could not be looked at.
+    pub unreadable: u64,
+    /// Files and folders that a deny rule hides; what is in such a folder is not counted.
+    pub hidden: u64,
+}
 
 /// Where to look and what to leave out.
 pub(super) struct Walk {
@@ -43,25 +54,34 @@ impl Walk {
     }
 
     /// Calls `visit` for each file or link, from several threads and in no order. Blocks. Returns
-    /// how many files and folders could not be looked at.
-    pub fn each(self, visit: impl Fn(DirEntry) + Sync) -> u64 {
+    /// what it did not come to.
+    pub fn each(self, visit: impl Fn(DirEntry) + Sync) -> Passed {
         let unreadable = AtomicU64::new(0);
+        let hidden = Arc::new(AtomicU64::new(0));
         if (self.is_hidden)(&self.root) {
-            return 0;
+            return Passed { unreadable: 0, hidden: 1 };
         }
         let mut builder = WalkBuilder::new(&self.root);
+        let ignore_files = IgnoreFiles::of(&self.root);
         builder
-            .hidden(false)
-            .require_git(false)
+            .standard_filters(false)
             .follow_links(false)
             .max_depth(self.levels)
             .threads(thread::available_parallelism().map_or(1, NonZero::get).min(THREADS));
         if let Some(types) = self.types {
             builder.types(types);
         }
-        let is_hidden = self.is_hidden;
+        let (is_hidden, count) = (self.is_hidden, hidden.clone());
         builder.filter_entry(move |entry| {
-            entry.depth() == 0 || (entry.file_name() != ".git" && !is_hidden(entry.path()))
+            if entry.depth() == 0 {
+                return true;
+            }
+            if entry.file_name() == ".git" || !ignore_files.takes(entry) {
+                return false;
+            }
+            let is_hidden = is_hidden(entry.path());
+            count.fetch_add(u64::from(is_hidden), Ordering::Relaxed);
+            !is_hidden
         });
         builder.build_parallel().run(|| {
             Box::new(|entry| {
@@ -82,8 +102,18 @@ impl Walk {
                 WalkState::Continue
             })
         });
-        unreadable.into_inner()
+        Passed { unreadable: unreadable.into_inner(), hidden: hidden.load(Ordering::Relaxed) }
     }
+}
+
+/// How a result says that deny rules hide something.
+pub(super) fn hidden_note(hidden: u64) -> Option<String> {
+    let (places, are) = match hidden {
+        0 => return None,
+        1 => ("1 file or folder".to_owned(), "is"),
+        more => (format!("{more} files or folders"), "are"),
+    };
+    Some(format!("[{places} {are} left out, because deny rules forbid reading]"))
 }
 
 /// What a search starts from.

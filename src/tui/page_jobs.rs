@@ -1,12 +1,12 @@
 //! What the pages over the chat, and the panes in it, ask of the store. These functions read and
 //! write files and return when that is done: they are for a thread that may block.
 
-use std::fs;
-use std::io;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::disk::{FileTextError, open_regular};
 use crate::domain::{Around, ContentHash, Diff, ModeChange};
 use crate::session::{Blobs, KindFolds, Store};
 
@@ -93,18 +93,20 @@ fn net(blobs: &Blobs, file: &ChangedFile, root: &Path) -> Net {
 }
 
 fn now(path: &Path) -> Result<Option<Now>, String> {
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("It cannot be read: {error}.")),
+    let cannot = |error| format!("It cannot be read: {error}.");
+    let (file, metadata) = match open_regular(path) {
+        Ok(Some(opened)) => opened,
+        Ok(None) => return Ok(None),
+        Err(FileTextError::NotAFile | FileTextError::NotText) => {
+            return Err("There is no regular file any more.".to_owned());
+        }
+        Err(FileTextError::Io(error)) => return Err(cannot(error)),
     };
-    if !metadata.is_file() {
-        return Err("There is no regular file any more.".to_owned());
-    }
     if metadata.len() > LARGEST {
         return Err("It is too large to be compared here.".to_owned());
     }
-    let bytes = fs::read(path).map_err(|error| format!("It cannot be read: {error}."))?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(cannot)?;
     Ok(Some(Now { bytes, mode: metadata.permissions().mode() & 0o7777 }))
 }
 
@@ -145,6 +147,8 @@ fn text(bytes: &[u8]) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     struct Home {

@@ -3,12 +3,13 @@
 
 use std::ffi::OsString;
 use std::fs::{self, ReadDir};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
+use crate::disk::read_regular;
 use crate::domain::SpotKind;
 use crate::platform::sandbox;
 
@@ -78,12 +79,9 @@ impl Look for Disk {
     }
 
     fn read(&self, file: &Path) -> Option<String> {
-        // A FIFO would be waited for.
-        let is_file = fs::symlink_metadata(file).is_ok_and(|found| found.is_file());
-        let open = fs::File::open(file).ok().filter(|_| is_file)?;
-        let mut text = String::new();
-        open.take(FEW).read_to_string(&mut text).ok()?;
-        Some(text)
+        let is_link = fs::symlink_metadata(file).is_ok_and(|found| found.is_symlink());
+        let bytes = read_regular(file, FEW).ok()?.filter(|_| !is_link)?;
+        String::from_utf8(bytes).ok()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Starts a command inside, and keeps what its sandbox needs for as long as anything runs there.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
@@ -17,6 +17,7 @@ use super::links::Links;
 use super::mounted::Gate;
 use super::stubs::Stubs;
 use super::{Confinement, Means, Refused, Words, bubblewrap, door, landlock};
+use crate::disk::read_text;
 use crate::domain::{Network, View};
 
 /// A command inside. What it keeps must live until nothing runs there any more.
@@ -96,7 +97,7 @@ fn in_bubblewrap(
     let program_of_filter = program_of_filter.ok_or(io::ErrorKind::Unsupported)?;
     let filter = handed("slug-filter", &filter::bytes(&program_of_filter))?;
     // Where it cannot be read there is nothing to add to.
-    let list = view.ignores.as_ref().and_then(|path| fs::read_to_string(path).ok());
+    let list = view.ignores.as_ref().and_then(|path| read_text(path, u64::MAX).ok()?);
     let ignores =
         list.map(|list| handed("slug-ignores", bubblewrap::ignored(view, &list).as_bytes()));
     let ignores = ignores.transpose()?;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use crate::disk::IgnoreFiles;
 use crate::domain::SpotKind;
 use crate::platform::restore::Thing;
 use crate::platform::sandbox::is_placeholder;
@@ -109,14 +110,14 @@ pub(super) fn list(
     let mut listing = Listing { files: Vec::new(), folders: Vec::new(), unread: Vec::new() };
     // Before the first file of slug's it is not there.
     let shelf = shelf.canonicalize().ok();
+    let ignore_files = IgnoreFiles::of(root);
     let walk = WalkBuilder::new(root)
-        .hidden(false)
-        .require_git(false)
+        .standard_filters(false)
         .follow_links(false)
         .filter_entry(move |entry| {
             let is_of_slug = Some(entry.path()) == shelf.as_deref();
             let is_known = matches!(entry.file_name().to_str(), Some(".git" | ".slug"));
-            entry.depth() == 0 || !(is_of_slug || is_known)
+            entry.depth() == 0 || !(is_of_slug || is_known) && ignore_files.takes(entry)
         })
         .build();
     for (count, entry) in walk.enumerate() {

@@ -73,8 +73,10 @@ pub(super) struct Outcome {
     pub matches: u64,
     pub row_count: u64,
     pub unreadable: u64,
+    /// Files and folders that a deny rule hides.
+    pub hidden: u64,
     /// Rows in `files`.
-    kept: u64,
+    pub kept: u64,
 }
 
 /// Searches one file.
@@ -97,7 +99,7 @@ pub(super) fn folder(
     let outcome = Mutex::new(Outcome::default());
     // A searcher has buffers worth keeping: they go round between the threads.
     let searchers = Mutex::new(Vec::new());
-    let unreadable = walk.each(|entry| {
+    let passed = walk.each(|entry| {
         if !entry.file_type().is_some_and(|kind| kind.is_file()) || !is_wanted(entry.path()) {
             return;
         }
@@ -109,7 +111,8 @@ pub(super) fn folder(
         lock(&searchers).push(searcher);
     });
     let mut outcome = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
-    outcome.unreadable += unreadable;
+    outcome.unreadable += passed.unreadable;
+    outcome.hidden = passed.hidden;
     outcome
 }
 

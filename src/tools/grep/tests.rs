@@ -88,9 +88,17 @@ async fn ignored_denied_and_special_files_are_left_out() {
     symlink(bench.path("src"), bench.path("link")).unwrap();
     symlink(bench.path("a.rs"), bench.path("link.rs")).unwrap();
     // S49 for the denied one, R49 for the FIFO.
-    assert_eq!(grep(&bench, json!({"pattern": "one"})).await, "a.rs\nsrc/b.rs\nsrc/c.py");
+    let left_out = "[1 file or folder is left out, because deny rules forbid reading]";
+    let expected = format!("a.rs\nsrc/b.rs\nsrc/c.py\n{left_out}");
+    assert_eq!(grep(&bench, json!({"pattern": "one"})).await, expected);
     let denied = json!({"pattern": "one", "path": "secret.txt"});
-    assert_eq!(grep(&bench, denied).await, "No matches.");
+    assert_eq!(grep(&bench, denied).await, format!("No matches.\n{left_out}"));
+    bench.put("src/secrets/a", "one");
+    bench.put("src/secrets/b", "one");
+    let output = bench.run(&Grep, json!({"pattern": "one"})).await.unwrap();
+    assert_eq!(output.output["hidden"], 2, "a folder counts once");
+    assert!(output.observation.ends_with("because deny rules forbid reading]"));
+    fs::remove_dir_all(bench.path("src/secrets")).unwrap();
     assert_eq!(grep(&bench, json!({"pattern": "one", "path": "link.rs"})).await, "link.rs");
     assert_eq!(grep(&bench, json!({"pattern": "use", "path": "link"})).await, "link/b.rs");
     let ignored = json!({"pattern": "one", "path": "target"});

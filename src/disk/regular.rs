@@ -1,9 +1,6 @@
-//! Reads small text files that a person or a project wrote, without ever waiting for one.
-//!
-//! A FIFO or a device in the place of a file is refused by looking at what was opened before
-//! anything is read.
+//! Opens regular files only.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -12,7 +9,7 @@ use rustix::fs::OFlags;
 
 /// Why a text file gives no text. The messages follow the file's name and a colon.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum FileTextError {
+pub enum FileTextError {
     /// A folder, FIFO, socket or device.
     #[error("is not a regular file")]
     NotAFile,
@@ -26,10 +23,8 @@ pub(crate) enum FileTextError {
 
 /// The first `limit` bytes of a file as text, without a byte order mark; `None` when there is no
 /// file. A character that the limit cuts in two is left out.
-pub(crate) fn read_text(path: &Path, limit: u64) -> Result<Option<String>, FileTextError> {
-    let Some(file) = open(path)? else { return Ok(None) };
-    let mut bytes = Vec::new();
-    file.take(limit).read_to_end(&mut bytes)?;
+pub fn read_text(path: &Path, limit: u64) -> Result<Option<String>, FileTextError> {
+    let Some(bytes) = read_regular(path, limit)? else { return Ok(None) };
     let was_cut = bytes.len() as u64 == limit;
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
@@ -49,7 +44,16 @@ pub(crate) fn read_text(path: &Path, limit: u64) -> Result<Option<String>, FileT
     Ok(Some(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned)))
 }
 
-fn open(path: &Path) -> Result<Option<File>, FileTextError> {
+/// The first `limit` bytes of a file; `None` when there is no file.
+pub fn read_regular(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileTextError> {
+    let Some((file, _)) = open_regular(path)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// A file with what was seen of it once it was open; `None` when there is no file.
+pub fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>, FileTextError> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
     let file = match opened {
@@ -65,7 +69,8 @@ fn open(path: &Path) -> Result<Option<File>, FileTextError> {
         }
         Err(error) => return Err(error.into()),
     };
-    if file.metadata()?.is_file() { Ok(Some(file)) } else { Err(FileTextError::NotAFile) }
+    let metadata = file.metadata()?;
+    if metadata.is_file() { Ok(Some((file, metadata))) } else { Err(FileTextError::NotAFile) }
 }
 
 #[cfg(test)]

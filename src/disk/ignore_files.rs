@@ -1,0 +1,246 @@
+//! Which files git and `.ignore` files leave out, for walks through a folder.
+//!
+//! The order is that of the crate `ignore`: `.ignore` before `.gitignore` before
+//! `.git/info/exclude` before the user's own list, an inner folder's file before an outer one's,
+//! inside a repository or not. Only the reading is slug's, since that crate opens whatever has the
+//! name and would wait for a FIFO. What is no regular file, or cannot be read, leaves nothing out.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
+use ignore::{DirEntry, Match};
+
+use super::regular::read_regular;
+
+/// What is beyond this of an ignore file is not read, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+/// The same of the small files by which a worktree names its repository.
+const MAX_NAME: u64 = 4096;
+
+/// The ignore files that count below a folder. They are read when a walk first comes to their
+/// folder.
+pub struct IgnoreFiles {
+    root: PathBuf,
+    real_root: PathBuf,
+    global: Gitignore,
+    above: Arc<Level>,
+    /// By path, whose bytes are much cheaper to hash than its components.
+    folders: Mutex<HashMap<OsString, Arc<Level>>>,
+}
+
+/// The nearest folder that has ignore files.
+#[derive(Default)]
+struct Level {
+    /// Of `.ignore`, `.gitignore` and `.git/info/exclude`.
+    files: [Option<Gitignore>; 3],
+    outer: Option<Arc<Level>>,
+}
+
+impl IgnoreFiles {
+    /// For a walk that begins at `root`.
+    pub fn of(root: &Path) -> Self {
+        let real_root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let mut above = Arc::new(Level::default());
+        for folder in real_root.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
+            above = level(folder, above);
+        }
+        let global = gitconfig_excludes_path().and_then(|path| rules(&real_root, &path));
+        Self {
+            root: root.to_owned(),
+            real_root,
+            global: global.unwrap_or_else(Gitignore::empty),
+            above,
+            folders: Mutex::default(),
+        }
+    }
+
+    /// Whether a walk takes an entry. Its start is always taken.
+    pub fn takes(&self, entry: &DirEntry) -> bool {
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        entry.depth() == 0 || !self.leaves_out(entry.path(), is_folder)
+    }
+
+    fn leaves_out(&self, path: &Path, is_folder: bool) -> bool {
+        let Ok(inside) = path.strip_prefix(&self.root) else { return false };
+        let level = path.parent().map_or_else(|| self.above.clone(), |it| self.level_of(it));
+        let real = self.real_root.join(inside);
+        for kind in 0..level.files.len() {
+            let levels = std::iter::successors(Some(&level), |level| level.outer.as_ref());
+            for rules in levels.filter_map(|level| level.files[kind].as_ref()) {
+                match rules.matched(&real, is_folder) {
+                    Match::Ignore(_) => return true,
+                    Match::Whitelist(_) => return false,
+                    Match::None => {}
+                }
+            }
+        }
+        self.global.matched(&real, is_folder).is_ignore()
+    }
+
+    fn level_of(&self, folder: &Path) -> Arc<Level> {
+        let Ok(inside) = folder.strip_prefix(&self.root) else { return self.above.clone() };
+        let known = |path: &Path| {
+            let folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+            folders.get(path.as_os_str()).cloned()
+        };
+        if let Some(level) = known(folder) {
+            return level;
+        }
+        let outer = folder.parent().map_or_else(|| self.above.clone(), |it| self.level_of(it));
+        let level = level(&self.real_root.join(inside), outer);
+        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        folders.insert(folder.as_os_str().to_owned(), level.clone());
+        level
+    }
+}
+
+/// The level of a real folder, which is the outer one where it has no ignore files.
+fn level(folder: &Path, outer: Arc<Level>) -> Arc<Level> {
+    let named = |name: &str| rules(folder, &folder.join(name));
+    let exclude = git_folder(folder).and_then(|git| rules(folder, &git.join("info/exclude")));
+    let files = [named(".ignore"), named(".gitignore"), exclude];
+    match files.iter().all(Option::is_none) {
+        true => outer,
+        false => Arc::new(Level { files, outer: Some(outer) }),
+    }
+}
+
+fn rules(folder: &Path, file: &Path) -> Option<Gitignore> {
+    let bytes = read_regular(file, MAX_BYTES).ok()??;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut builder = GitignoreBuilder::new(folder);
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        // A line that is no pattern leaves nothing out.
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().ok()
+}
+
+/// The folder that a repository's work trees share.
+fn git_folder(folder: &Path) -> Option<PathBuf> {
+    let git = folder.join(".git");
+    let kind = git.metadata().ok()?;
+    if kind.is_dir() {
+        return Some(git);
+    }
+    let first_line = |file: &Path| {
+        let text = String::from_utf8(read_regular(file, MAX_NAME).ok()??).ok()?;
+        text.lines().next().map(str::to_owned)
+    };
+    let named = folder.join(first_line(&git)?.strip_prefix("gitdir: ")?);
+    let common = first_line(&named.join("commondir"))?;
+    Some(named.join(common))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    use ignore::WalkBuilder;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::testing::make_fifo;
+
+    fn write(folder: &Path, files: &[(&str, &str)]) {
+        for (name, text) in files {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+    }
+
+    fn below(root: &Path, walk: &WalkBuilder) -> BTreeSet<PathBuf> {
+        let entries = walk.build().filter_map(Result::ok);
+        entries.map(|it| it.path().strip_prefix(root).unwrap().to_owned()).collect()
+    }
+
+    fn by_slug(root: &Path) -> BTreeSet<PathBuf> {
+        let ignore_files = IgnoreFiles::of(root);
+        let mut walk = WalkBuilder::new(root);
+        walk.standard_filters(false).filter_entry(move |entry| ignore_files.takes(entry));
+        below(root, &walk)
+    }
+
+    fn by_the_crate(root: &Path) -> BTreeSet<PathBuf> {
+        let mut walk = WalkBuilder::new(root);
+        walk.hidden(false).require_git(false);
+        below(root, &walk)
+    }
+
+    #[test]
+    fn what_no_regular_file_says_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("a");
+        write(&root, &[("b/c", ""), ("d/e", ""), ("d/.gitignore", "e")]);
+        fs::create_dir_all(root.join("b/.git/info")).unwrap();
+        for name in [
+            ".ignore",
+            ".gitignore",
+            "b/.ignore",
+            "b/.gitignore",
+            "b/.git/info/exclude",
+            "d/.git",
+            "../.gitignore",
+        ] {
+            make_fifo(&root.join(name));
+        }
+        let found = by_slug(&root);
+        assert!(found.contains(Path::new("b/c")) && !found.contains(Path::new("d/e")), "{found:?}");
+    }
+
+    #[test]
+    fn a_worktree_has_the_exclusions_of_its_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        write(
+            root,
+            &[
+                ("main/.git/info/exclude", "secret"),
+                ("main/.git/worktrees/w/commondir", "../.."),
+                ("w/secret", ""),
+                ("w/open", ""),
+            ],
+        );
+        let named = format!("gitdir: {}\n", root.join("main/.git/worktrees/w").display());
+        write(root, &[("w/.git", &named)]);
+        assert_eq!(by_slug(&root.join("w")), by_the_crate(&root.join("w")));
+        assert!(!by_slug(&root.join("w")).contains(Path::new("secret")));
+    }
+
+    fn pattern() -> impl Strategy<Value = String> {
+        "(!)?(/)?(a|b|c|\\*|a\\*|a/b|b/c|\\*\\*/c|a/\\*\\*)(/)?"
+    }
+
+    fn ignore_file() -> impl Strategy<Value = String> {
+        prop::collection::vec(pattern(), 0..4).prop_map(|lines| lines.join("\n"))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Where all ignore files are regular, slug leaves out what the crate leaves out.
+        #[test]
+        fn a_walk_takes_what_the_crate_takes(
+            files in prop::collection::vec((
+                prop::sample::select(vec!["", "a/", "a/b/", "b/", "../"]),
+                prop::sample::select(vec![".ignore", ".gitignore", ".git/info/exclude"]),
+                ignore_file(),
+            ), 0..5),
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let root = folder.path().join("r");
+            for name in ["a/b/c", "a/c", "b/a", "b/c/a", "c", "ab"] {
+                write(&root, &[(name, "")]);
+            }
+            for (place, name, text) in &files {
+                write(&root, &[(&format!("{place}{name}"), text)]);
+            }
+            prop_assert_eq!(by_slug(&root), by_the_crate(&root));
+        }
+    }
+}
