@@ -20,7 +20,7 @@ use crate::domain::{
 use crate::hooks::{Merged, Moment};
 use crate::platform::debug_log::Exchange;
 use crate::providers::retry::{self, Again, Came, Next};
-use crate::providers::{ProviderError, Recovery, StreamEvent};
+use crate::providers::{ProviderError, Recovery, StreamEvent, limited};
 use crate::session::{Entry, MessageEntry, TurnOutcome};
 
 use super::budget::Verdict;
@@ -432,7 +432,7 @@ impl Agent {
         tracing::info!(model = running.model, messages = request.messages.len(), "request");
         self.events.tell(Event::RequestSent { turn: running.turn }).await;
         let cancel = running.cancel.child_token();
-        running.stream = Some(self.service().provider.stream(request, cancel));
+        running.stream = Some(limited(self.service().provider.stream(request, cancel)));
     }
 
     async fn record_response(

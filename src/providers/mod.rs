@@ -15,6 +15,7 @@ pub mod http;
 mod images;
 mod json;
 mod key;
+mod limited;
 mod listing;
 mod reader;
 pub mod responses;
@@ -35,6 +36,7 @@ use tokio_util::sync::CancellationToken;
 pub use connect::connect;
 pub use images::Images;
 pub use key::{Key, KeySource};
+pub use limited::{MAX_BYTES, MAX_CALLS, limited};
 pub use way::Way;
 
 use crate::domain::{CallId, Effort, Message, Protocol, StopReason, ToolSpec, Usage};
