@@ -152,7 +152,7 @@ fn with_sessions(count: usize) -> Screen {
         model: "qwen".into(),
         forked_from: None,
         parted: None,
-        message_count: 2,
+        message_count: Some(2),
         held: Held::Nowhere,
     };
     let rows = (0..count).map(row).collect();

@@ -574,3 +574,33 @@ fn a_session_that_is_open_is_neither_renamed_nor_deleted() {
     assert_eq!(ran.json(), json!({"deleted": [older]}), "what can be deleted is");
     assert_eq!(ids(&desk.run(&["sessions", "list", "--json"]).exits(0).json()), [newer]);
 }
+
+#[test]
+fn a_log_of_900_mb_without_its_meta_file_is_listed_at_once() {
+    use std::io::{Seek, SeekFrom, Write};
+    let (desk, id) = with_a_session();
+    let sessions = desk.slug_home().join("sessions");
+    let log = sessions.join(format!("{id}.jsonl"));
+    let last = std::fs::read_to_string(&log).unwrap().trim_end().lines().last().unwrap().to_owned();
+    let mut file = std::fs::OpenOptions::new().write(true).open(&log).unwrap();
+    file.set_len(900 << 20).unwrap();
+    file.seek(SeekFrom::End(0)).unwrap();
+    write!(file, "\n{last}\n").unwrap();
+    for entry in std::fs::read_dir(&sessions).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() && path != log {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    // As much memory as slug may have: a log that was loaded would not fit.
+    let mut command = std::process::Command::new("/bin/sh");
+    let slug = desk.command(&["sessions", "list"]);
+    command.args(["-c", "ulimit -v 700000; exec \"$0\" sessions list"]).arg(slug.get_program());
+    command.current_dir(desk.workspace()).env_clear().envs(desk.environment());
+    let ran = Ran::of(&command.output().unwrap()).exits(0);
+    let line =
+        ran.out.lines().find(|line| line.contains(&id)).unwrap_or_else(|| panic!("{}", ran.told()));
+    assert!(line.contains("which colour?") && line.contains(" ? "), "{line}");
+    let listed = desk.run(&["sessions", "list", "--json"]).exits(0).json();
+    assert_eq!(listed[0]["is_partial"], true, "{listed}");
+}

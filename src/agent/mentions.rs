@@ -129,12 +129,14 @@ impl Agent {
 }
 
 fn told(meta: &Meta) -> String {
-    let Meta { session_id, message_count, .. } = meta;
+    let session_id = meta.session_id;
+    let count = meta.known_message_count();
+    let count = count.map_or_else(|| "very many".to_owned(), |count| count.to_string());
     let title = meta.title.as_deref().unwrap_or("untitled");
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
     let folder = meta.working_directory.display();
     format!(
-        "- the past session {session_id}, \"{title}\", {message_count} messages, in {folder} \
+        "- the past session {session_id}, \"{title}\", {count} messages, in {folder} \
          (`slug sessions show {session_id}` prints it)"
     )
 }

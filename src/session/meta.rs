@@ -35,8 +35,12 @@ pub struct Meta {
     pub title: Option<String>,
     /// The beginning of the last answer.
     pub summary: Option<String>,
-    /// What was said by person and model, without tool results.
+    /// What was said by person and model, without tool results; of a log that was seen in part,
+    /// what was seen.
     pub message_count: u64,
+    /// Whether only the beginning and the end of its log were looked at, since it is very long.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_partial: bool,
     /// Where its first part comes from.
     pub forked_from: Option<SessionId>,
     /// Of a fork: the last that was said before it went its own way.
@@ -78,6 +82,7 @@ impl Meta {
             title: None,
             summary: None,
             message_count: 0,
+            is_partial: false,
             forked_from: None,
             parted: None,
             own: None,
@@ -95,6 +100,11 @@ impl Meta {
         }
         meta.log_bytes = loaded.good_len as u64;
         meta
+    }
+
+    /// How many messages there are, where all were seen.
+    pub fn known_message_count(&self) -> Option<u64> {
+        (!self.is_partial).then_some(self.message_count)
     }
 
     /// Takes one more record in.

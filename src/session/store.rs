@@ -374,6 +374,7 @@ impl Store {
         };
         let meta = match extended {
             Some(meta) => meta,
+            None if log.is_long() => self.glance(log)?,
             None => Meta::of(log.session, &self.read(log.session)?, log.modified.into()),
         };
         if known.as_ref() != Some(&meta) {
@@ -382,12 +383,45 @@ impl Store {
         Ok(meta)
     }
 
+    /// What the beginning and the end of a long log say.
+    fn glance(&self, log: &LogFileInfo) -> Result<Meta, StoreError> {
+        let path = self.paths(log.session).log();
+        let mut head = Vec::new();
+        let read = self.reader(log.session)?.take(END).read_to_end(&mut head);
+        read.map_err(failed("read", &path))?;
+        let mut meta = Meta::of(log.session, &load(&head), log.modified.into());
+        meta.is_partial = true;
+        match log.form {
+            Form::Plain => self.glance_at_end(&mut meta, log.len)?,
+            // Its end cannot be read without all that is before it.
+            Form::Packed => meta.last_used_at = log.modified.into(),
+        }
+        meta.log_bytes = log.len;
+        Ok(meta)
+    }
+
+    /// Takes in the last whole lines of a log.
+    fn glance_at_end(&self, meta: &mut Meta, len: u64) -> Result<(), StoreError> {
+        let path = self.paths(meta.session_id).log();
+        let end = read_from(&path, len.saturating_sub(END)).map_err(failed("read", &path))?;
+        let whole = end.iter().position(|byte| *byte == b'\n').map_or(end.len(), |at| at + 1);
+        for record in &load(end.get(whole..).unwrap_or_default()).records {
+            meta.apply(record);
+        }
+        Ok(())
+    }
+
     /// `None` when the meta file's end is not the end of a line.
     fn extend(&self, mut meta: Meta, len: u64) -> Result<Option<Meta>, StoreError> {
         if meta.log_bytes == len {
             return Ok(Some(meta));
         }
         let Some(before) = meta.log_bytes.checked_sub(1) else { return Ok(None) };
+        if len - meta.log_bytes > LONG_LOG {
+            self.glance_at_end(&mut meta, len)?;
+            (meta.is_partial, meta.log_bytes) = (true, len);
+            return Ok(Some(meta));
+        }
         let path = self.paths(meta.session_id).log();
         let more = read_from(&path, before).map_err(failed("read", &path))?;
         let Some(more) = more.strip_prefix(b"\n") else { return Ok(None) };
@@ -436,7 +470,20 @@ impl LogFileInfo {
         let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         Self { session, form, len: metadata.len(), modified }
     }
+
+    fn is_long(&self) -> bool {
+        self.len
+            > match self.form {
+                Form::Plain => LONG_LOG,
+                Form::Packed => LONG_PACKED_LOG,
+            }
+    }
 }
+
+/// A log with more bytes than this is not read as a whole only to be listed.
+const LONG_LOG: u64 = 32 << 20;
+/// The same of a packed one.
+const LONG_PACKED_LOG: u64 = 4 << 20;
 
 /// What the names of logs end in.
 pub(super) const PLAIN: &str = "jsonl";

@@ -1,5 +1,6 @@
 //! The store on real folders.
 
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::domain::Message;
@@ -485,4 +486,41 @@ async fn r4_opening_costs_nothing_whichever_call_fails() {
         home.store.rename(session, "Cart")
     })
     .await;
+}
+
+/// A log of 900 MB, almost all of it one line that makes no sense. The file has holes for it.
+fn make_long(log: &Path) {
+    let before = std::fs::read(log).unwrap();
+    let last = before.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap().to_owned();
+    let mut file = std::fs::OpenOptions::new().write(true).open(log).unwrap();
+    file.set_len(900 << 20).unwrap();
+    file.seek(SeekFrom::End(0)).unwrap();
+    file.write_all(&[b"\n", &last[..], b"\n"].concat()).unwrap();
+}
+
+#[tokio::test]
+async fn a_long_log_without_a_meta_file_is_listed_by_its_ends() {
+    let home = home();
+    let session = home.session(&["the first thing"]).await;
+    let (handle, _) = home.store.open(session).unwrap();
+    handle.append(TurnId(2), says("The answer.")).await.unwrap();
+    handle.close().await.unwrap();
+    let whole = home.store.list().unwrap();
+    assert_eq!(whole[0].known_message_count(), Some(2));
+    let paths = home.store.paths(session);
+    make_long(&paths.log());
+    for is_known in [true, false] {
+        if !is_known {
+            std::fs::remove_file(paths.meta()).unwrap();
+            // Few sessions have none.
+            let _ = std::fs::remove_file(home.dir.path().join("sessions").join(index::NAME));
+        }
+        let listed = home.store.list().unwrap();
+        assert_eq!(listed[0].title, whole[0].title);
+        assert_eq!(listed[0].summary.as_deref(), Some("The answer."));
+        assert_eq!(listed[0].working_directory, whole[0].working_directory);
+        assert_eq!(listed[0].known_message_count(), None);
+        assert_eq!(listed[0].last_used_at, whole[0].last_used_at);
+        assert_eq!(home.store.list().unwrap(), listed);
+    }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -17,6 +17,9 @@ use super::lock::Holder;
 use super::recover::END;
 use super::store::{failed, read_from};
 use super::{ChangedBy, Entry, Store, StoreError};
+
+/// A log's first line is no longer than this, in bytes.
+const LONGEST_FIRST: u64 = 1 << 20;
 
 impl Store {
     /// The files that calls or a rewind were about to change when their slug was killed.
@@ -54,7 +57,8 @@ impl Store {
 /// The folder that the log's first line names.
 fn begin(log: &Path) -> Option<PathBuf> {
     let mut first = Vec::new();
-    BufReader::new(File::open(log).ok()?).read_until(b'\n', &mut first).ok()?;
+    let log = File::open(log).ok()?.take(LONGEST_FIRST);
+    BufReader::new(log).read_until(b'\n', &mut first).ok()?;
     match line::parse(first.trim_ascii_end(), &mut Before::default()) {
         Line::Record { record, .. } => match record.entry {
             Entry::Session(header) => Some(header.cwd),

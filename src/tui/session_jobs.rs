@@ -134,6 +134,7 @@ fn rows(mut metas: Vec<Meta>, held: impl Fn(SessionId) -> Held) -> Vec<SessionRo
 }
 
 fn row(held: Held, meta: Meta) -> SessionRow {
+    let message_count = meta.known_message_count();
     SessionRow {
         id: meta.session_id,
         title: one_line(meta.title.as_deref().unwrap_or_default()),
@@ -142,7 +143,7 @@ fn row(held: Held, meta: Meta) -> SessionRow {
         model: meta.model,
         forked_from: meta.forked_from,
         parted: meta.parted.map(|parted| one_line(&parted.text)),
-        message_count: meta.message_count,
+        message_count,
         held,
     }
 }
@@ -246,7 +247,7 @@ mod tests {
         home.store.fork(parent, None, fork).unwrap();
         let rows = listed(&home.store);
         let row = rows.iter().find(|row| row.id == parent).unwrap();
-        assert_eq!((row.title.as_str(), row.message_count), ("ask␛[31m 0", 4));
+        assert_eq!((row.title.as_str(), row.message_count), ("ask␛[31m 0", Some(4)));
         assert_eq!((row.held, row.working_directory.to_str()), (Held::Nowhere, Some("/w")));
         let fork = rows.iter().find(|row| row.id == fork_id).unwrap();
         assert_eq!(fork.forked_from, Some(parent));

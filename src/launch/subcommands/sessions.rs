@@ -216,7 +216,8 @@ fn list(out: &mut dyn Write, sessions: &[Meta]) -> std::io::Result<()> {
         let title = session.title.as_deref().unwrap_or("(untitled)");
         let folder = session.working_directory.display().to_string();
         let (title, folder) = (sanitize(title), sanitize(&folder));
-        let messages = session.message_count;
+        let count = session.known_message_count();
+        let messages = count.map_or_else(|| "?".to_owned(), |count| count.to_string());
         writeln!(out, "{}  {used}  {messages:>4}  {title}  {folder}", session.session_id)?;
     }
     Ok(())

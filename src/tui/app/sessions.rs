@@ -135,8 +135,8 @@ pub struct SessionRow {
     pub forked_from: Option<SessionId>,
     /// Of a fork: how the last message begins that its parent has, too.
     pub parted: Option<String>,
-    /// What was said by person and model.
-    pub message_count: u64,
+    /// What was said by person and model; none where the log is too long to count.
+    pub message_count: Option<u64>,
     /// Whether another slug works with it.
     pub held: Held,
 }

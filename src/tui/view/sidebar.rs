@@ -408,8 +408,9 @@ fn draw_pane(
     paint::rule(nth_row(area, 0), styles, buffer);
     let Some(session) = sidebar.session() else { return };
     let count = match session.message_count {
-        1 => " 1 message ".to_owned(),
-        count => format!(" {count} messages "),
+        Some(1) => " 1 message ".to_owned(),
+        Some(count) => format!(" {count} messages "),
+        None => " a very long session ".to_owned(),
     };
     let now = sidebar.clock(scene.now).map(|now| age(session.last_used_at, now));
     let head =

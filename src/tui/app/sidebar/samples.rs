@@ -29,7 +29,7 @@ pub fn row(number: u128, title: &str, minutes: i64) -> SessionRow {
         model: "qwen3-coder".into(),
         forked_from: None,
         parted: None,
-        message_count: 12,
+        message_count: Some(12),
         held: Held::Nowhere,
     }
 }
