@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use reqwest::header::HeaderMap;
-use rustls::pki_types::InvalidDnsNameError;
+use rustls::pki_types::{InvalidDnsNameError, UnixTime};
 use secrecy::{ExposeSecret, SecretString};
 
 use self::complaint::Complaint;
@@ -138,11 +138,14 @@ pub fn of_transport(site: &Site, error: &reqwest::Error) -> ProviderError {
             ),
         );
     }
+    let tls = tls_error(error);
+    if let Some(message) = tls.and_then(|tls| lasting_tls_error(tls, site)) {
+        return ask(None, message);
+    }
     if !error.is_connect() {
         return retry(format!("The connection to {server} broke: {chain}."));
     }
-    let is_certificate = chain.to_lowercase().contains("certificate");
-    if let Some(proxy) = site.proxy.as_ref().filter(|_| !is_certificate) {
+    if let Some(proxy) = site.proxy.as_ref().filter(|_| tls.is_none()) {
         return by_proxy(site, proxy, error);
     }
     if error.is_timeout() {
@@ -164,16 +167,110 @@ pub fn of_transport(site: &Site, error: &reqwest::Error) -> ProviderError {
              the network."
         ));
     }
-    if is_certificate {
-        return ask(
-            None,
-            format!(
-                "The certificate of {server} is not trusted: {chain}. Add its authority to the \
-                 system's certificates, or name its file as `ca_file` in ~/.slug/config.toml."
-            ),
-        );
-    }
     retry(format!("{server} cannot be reached: {chain}."))
+}
+
+/// What the encryption failed of.
+fn tls_error(error: &reqwest::Error) -> Option<&rustls::Error> {
+    causes(error).find_map(within)
+}
+
+/// An error in an input or output error, at any depth, is not among its sources.
+fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    match error.downcast_ref::<io::Error>() {
+        Some(io) => within(io.get_ref()?),
+        None => error.downcast_ref(),
+    }
+}
+
+/// What to say of a failure of the encryption that another try does not mend.
+fn lasting_tls_error(error: &rustls::Error, site: &Site) -> Option<String> {
+    use rustls::AlertDescription as Alert;
+    let server = &site.server;
+    let why = plain(&error.to_string(), site);
+    Some(match error {
+        rustls::Error::InvalidCertificate(wrong) => bad_certificate(wrong, &why, server),
+        rustls::Error::InvalidMessage(_) => format!(
+            "{server} does not answer in TLS: {why}. If it speaks plain HTTP, write `http://` in \
+             `endpoint` in ~/.slug/config.toml."
+        ),
+        rustls::Error::AlertReceived(
+            Alert::CertificateRequired
+            | Alert::BadCertificate
+            | Alert::UnsupportedCertificate
+            | Alert::CertificateRevoked
+            | Alert::CertificateExpired
+            | Alert::CertificateUnknown
+            | Alert::UnknownCA
+            | Alert::AccessDenied,
+        ) => format!(
+            "{server} wants another certificate from slug: {why}. Check `client_certificate` and \
+             `client_key` in ~/.slug/config.toml."
+        ),
+        rustls::Error::PeerIncompatible(_)
+        | rustls::Error::AlertReceived(
+            Alert::HandshakeFailure
+            | Alert::ProtocolVersion
+            | Alert::InsufficientSecurity
+            | Alert::UnrecognisedName,
+        ) => format!(
+            "{server} and slug agree on no encryption: {why}. slug speaks TLS 1.2 and 1.3. Check \
+             `endpoint` in ~/.slug/config.toml, and the server."
+        ),
+        _ => return None,
+    })
+}
+
+fn bad_certificate(wrong: &rustls::CertificateError, why: &str, server: &str) -> String {
+    use rustls::CertificateError as Wrong;
+    match wrong {
+        Wrong::Expired | Wrong::ExpiredContext { .. } => {
+            let (since, clock) = match wrong {
+                Wrong::ExpiredContext { time, not_after } => {
+                    (format!(" since {}", date(*not_after)), clock(*time))
+                }
+                _ => (String::new(), String::new()),
+            };
+            format!(
+                "The certificate of {server} has expired{since}{clock}. If this machine's clock \
+                 is right, whoever runs the server has to renew it."
+            )
+        }
+        Wrong::NotValidYet | Wrong::NotValidYetContext { .. } => {
+            let (until, clock) = match wrong {
+                Wrong::NotValidYetContext { time, not_before } => {
+                    (format!(" before {}", date(*not_before)), clock(*time))
+                }
+                _ => (String::new(), String::new()),
+            };
+            format!(
+                "The certificate of {server} is not valid yet{until}{clock}. Check this machine's \
+                 clock. If it is right, whoever runs the server has to replace the certificate."
+            )
+        }
+        Wrong::NotValidForName | Wrong::NotValidForNameContext { .. } => format!(
+            "The certificate of {server} is for another name: {why}. Check the host of `endpoint` \
+             in ~/.slug/config.toml."
+        ),
+        Wrong::Revoked => format!(
+            "The certificate of {server} has been revoked. Whoever runs the server has to replace \
+             it."
+        ),
+        _ => format!(
+            "The certificate of {server} is not trusted: {why}. Add its authority to the system's \
+             certificates, or name its file as `ca_file` in ~/.slug/config.toml."
+        ),
+    }
+}
+
+fn clock(time: UnixTime) -> String {
+    format!(", and this machine's clock says {}", date(time))
+}
+
+fn date(time: UnixTime) -> String {
+    let seconds = i64::try_from(time.as_secs()).unwrap_or_default();
+    let date = DateTime::<Utc>::from_timestamp(seconds, 0).unwrap_or_default();
+    date.format("%Y-%m-%d").to_string()
 }
 
 /// The meaning of a request that did not get through its proxy.

@@ -33,8 +33,16 @@ enum Clients {
 
 /// A server that lists one model to whoever it lets in, and tells what headers came.
 fn serve(papers: &Papers, clients: Clients) -> (Endpoint, Receiver<HashMap<String, String>>) {
+    serve_with(papers, clients, papers.issue("127.0.0.1"))
+}
+
+/// The same, with this certificate.
+fn serve_with(
+    papers: &Papers,
+    clients: Clients,
+    (certificate, key): (rcgen::Certificate, rcgen::KeyPair),
+) -> (Endpoint, Receiver<HashMap<String, String>>) {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let (certificate, key) = papers.issue("127.0.0.1");
     let builder = ServerConfig::builder();
     let builder = match clients {
         Clients::Anyone => builder.with_no_client_auth(),
@@ -122,6 +130,41 @@ async fn an_authority_of_ones_own_is_trusted_where_it_is_named() {
         models(way(&endpoint, Transport { ca_file, ..Transport::default() })).await.unwrap(),
         ["m"]
     );
+}
+
+#[tokio::test]
+async fn a_certificate_that_will_not_do_is_not_tried_again_and_gets_its_own_advice() {
+    let papers = Papers::new();
+    for (name, years, told) in [
+        ("127.0.0.1", (2020, 2021), ["has expired since 2021-01-01", "clock"]),
+        ("127.0.0.1", (2120, 2121), ["is not valid yet before 2120-01-01", "clock"]),
+        ("elsewhere.example", (1975, 4096), ["is for another name", "`endpoint`"]),
+    ] {
+        let issued = papers.issue_for(name, years);
+        let (endpoint, _seen) = serve_with(&papers, Clients::Anyone, issued);
+        let ca_file = Some(papers.file("ca.pem"));
+        let way = way(&endpoint, Transport { ca_file, ..Transport::default() });
+        let error = models(way).await.unwrap_err();
+        assert!(told.iter().all(|part| error.message.contains(part)), "{error}");
+        assert!(!error.message.contains("ca_file"), "{error}");
+        assert_eq!(error.recovery, Recovery::AskPerson, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_speaks_no_tls_is_not_tried_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("https://{}/v1", listener.local_addr().unwrap());
+    let endpoint = Endpoint::parse(&endpoint, PlainHttp::LoopbackOnly).unwrap();
+    thread::spawn(move || {
+        while let Ok((mut socket, _)) = listener.accept() {
+            let _ = socket.read(&mut [0; 512]);
+            let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    let error = models(way(&endpoint, Transport::default())).await.unwrap_err();
+    assert!(error.message.contains("http://"), "{error}");
+    assert_eq!(error.recovery, Recovery::AskPerson, "{error}");
 }
 
 #[tokio::test]

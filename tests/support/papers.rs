@@ -38,8 +38,15 @@ impl Papers {
 
     /// A certificate for this name, with its key.
     pub fn issue(&self, name: &str) -> (rcgen::Certificate, KeyPair) {
+        self.issue_for(name, (1975, 4096))
+    }
+
+    /// The same, for the years from one to another.
+    pub fn issue_for(&self, name: &str, years: (i32, i32)) -> (rcgen::Certificate, KeyPair) {
         let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        params.not_before = rcgen::date_time_ymd(years.0, 1, 1);
+        params.not_after = rcgen::date_time_ymd(years.1, 1, 1);
         (params.signed_by(&key, &self.authority).unwrap(), key)
     }
 

@@ -269,3 +269,45 @@ fn what_is_shown_is_short_and_harmless() {
     assert!(error.message.contains("[31mred [the key] xxx"), "{error}");
     assert!(!error.message.contains("secret"), "{error}");
 }
+
+#[test]
+fn a_certificate_that_will_not_do_gets_the_advice_that_helps() {
+    use rustls::CertificateError as Wrong;
+    let day = |days: u64| UnixTime::since_unix_epoch(Duration::from_secs(days * 86_400));
+    let expired = Wrong::ExpiredContext { time: day(20_000), not_after: day(19_000) };
+    let early = Wrong::NotValidYetContext { time: day(10), not_before: day(19_000) };
+    let site = Site { server: "https://h".to_owned(), ..Site::default() };
+    for (error, parts, is_about_authority) in [
+        (
+            rustls::Error::InvalidCertificate(expired),
+            vec!["has expired since 2022-01-08", "clock says 2024-10-04", "renew"],
+            false,
+        ),
+        (rustls::Error::InvalidCertificate(Wrong::Expired), vec!["has expired.", "renew"], false),
+        (
+            rustls::Error::InvalidCertificate(early),
+            vec!["not valid yet before 2022-01-08", "clock says 1970-01-11"],
+            false,
+        ),
+        (rustls::Error::InvalidCertificate(Wrong::UnknownIssuer), vec!["`ca_file`"], true),
+        (rustls::Error::InvalidCertificate(Wrong::NotValidForName), vec!["another name"], false),
+        (rustls::Error::InvalidCertificate(Wrong::Revoked), vec!["revoked"], false),
+        (
+            rustls::Error::AlertReceived(rustls::AlertDescription::CertificateRequired),
+            vec!["`client_certificate`"],
+            false,
+        ),
+        (
+            rustls::Error::AlertReceived(rustls::AlertDescription::ProtocolVersion),
+            vec!["TLS 1.2 and 1.3"],
+            false,
+        ),
+    ] {
+        let said = lasting_tls_error(&error, &site).unwrap();
+        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+        assert!(said.contains("https://h"), "{said}");
+        assert_eq!(said.contains("ca_file"), is_about_authority, "{said}");
+    }
+    let passing = rustls::Error::AlertReceived(rustls::AlertDescription::InternalError);
+    assert_eq!(lasting_tls_error(&passing, &site), None);
+}
