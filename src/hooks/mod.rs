@@ -40,6 +40,6 @@ pub use merged::{Merged, Said, Word};
 pub use moment::{Call, Moment, Scene};
 pub use read::{Warning, read};
 pub use run::{Changed, Confine, Ended, Holds, Hooks, Order, Ran, Row, Runner, Trial};
-pub use scripts::{Script, scripts};
+pub use scripts::{Script, scripts, untold_program};
 pub use shelf::{HookFiles, SwitchError};
 pub use verdict::{Told, Verdict, verdict};

@@ -3,12 +3,15 @@
 //! They decide about nothing that runs: they say what to do about a missing right to be run, and
 //! which files of a trusted folder are as much a power as the settings that name them. Every plain
 //! word that names a file counts, but where the line writes into it: too many rather than too few.
+//! `make lint` names the Makefile, `npm run lint` package.json. What these files run in turn is not
+//! looked for.
 
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::disk::open_regular;
 use crate::domain::ContentHash;
 
 /// More than this of a file is not read.
@@ -19,6 +22,20 @@ const MOST_FOLDERS: usize = 8;
 
 /// Programs that only write into the files that they name.
 const WRITERS: [&str; 2] = ["tee", "touch"];
+
+/// Programs that run what a file of the folder says under a name, and that file.
+const RUNNERS: [(&str, &[&str]); 7] = [
+    ("make", &["GNUmakefile", "makefile", "Makefile"]),
+    ("gmake", &["GNUmakefile", "makefile", "Makefile"]),
+    ("just", &["justfile", ".justfile", "Justfile"]),
+    ("npm", &["package.json"]),
+    ("pnpm", &["package.json"]),
+    ("yarn", &["package.json"]),
+    ("bun", &["package.json"]),
+];
+
+/// What the shell does itself.
+const BUILT_IN: [&str; 9] = [":", "[", "cd", "echo", "exit", "false", "printf", "test", "true"];
 
 /// A file of a folder, relative to it, and the hash of its content.
 pub type Script = (PathBuf, ContentHash);
@@ -35,7 +52,11 @@ pub(super) fn not_executable(line: &str, cwd: &Path) -> Option<PathBuf> {
 /// The files of `folder` that a line names, in its order.
 pub fn scripts(line: &str, folder: &Path) -> Vec<Script> {
     let (mut found, mut folders) = (Vec::<Script>::new(), vec![folder.to_owned()]);
-    for word in words(line, folder) {
+    let words = words(line, folder);
+    let of_runners = words.iter().flat_map(|word| runs(word)).map(|name| (*name).to_owned());
+    let of_runners: Vec<String> = of_runners.collect();
+    // Those come last, when the folders that the line goes to are known.
+    for word in words.into_iter().chain(of_runners) {
         let named: Vec<PathBuf> =
             folders.iter().filter_map(|it| it.join(&word).canonicalize().ok()).collect();
         for path in named {
@@ -52,14 +73,28 @@ pub fn scripts(line: &str, folder: &Path) -> Vec<Script> {
     found
 }
 
-/// The hash of a regular file's content. One that is too long to be read is told by its state.
-fn hash(path: &Path) -> Option<ContentHash> {
-    let metadata = std::fs::metadata(path).ok()?;
-    if !metadata.is_file() {
+/// The program of a line whose files cannot be told: it names none of the folder that is there.
+pub fn untold_program(line: &str, folder: &Path) -> Option<String> {
+    if !scripts(line, folder).is_empty() {
         return None;
     }
+    let program = line.split_whitespace().next()?;
+    let program = plain(program, folder).unwrap_or_else(|| program.to_owned());
+    (!BUILT_IN.contains(&&*program)).then_some(program)
+}
+
+/// The files by which a program knows what to run.
+fn runs(program: &str) -> &'static [&'static str] {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let found = RUNNERS.iter().find(|(runner, _)| *runner == name);
+    found.map_or(&[], |(_, files)| files)
+}
+
+/// The hash of a regular file's content. One that is too long to be read is told by its state.
+fn hash(path: &Path) -> Option<ContentHash> {
+    let (file, metadata) = open_regular(path).ok()??;
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     if metadata.len() > MAX_BYTES {
         bytes.extend(state(&metadata).into_iter().flat_map(i64::to_le_bytes));
     }
@@ -137,6 +172,8 @@ fn plain(word: &str, cwd: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     #[test]
@@ -167,7 +204,15 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         let work = root.join("w");
         std::fs::create_dir_all(work.join("bin/deep")).unwrap();
-        for file in ["w/bin/x.py", "w/bin/deep/y.py", "w/a.js", "out.py"] {
+        for file in [
+            "w/bin/x.py",
+            "w/bin/deep/y.py",
+            "w/a.js",
+            "out.py",
+            "w/Makefile",
+            "w/bin/package.json",
+            "w/bin/justfile",
+        ] {
             std::fs::write(root.join(file), "1").unwrap();
         }
         for (line, files) in [
@@ -183,10 +228,32 @@ mod tests {
             ("node --require=./a.js", &["a.js"]),
             ("cd bin && ./x.py", &["bin/x.py"]),
             ("cd bin && cd deep && ./y.py", &["bin/deep/y.py"]),
+            ("make lint", &["Makefile"]),
+            ("test -f a.js && /usr/bin/make -s lint", &["a.js", "Makefile"]),
+            ("npm run x", &[]),
+            ("cd bin && npm run x", &["bin/package.json"]),
+            ("yarn --cwd bin x", &["bin/package.json"]),
+            ("just -d bin x", &["bin/justfile"]),
+            ("cargo xtask lint", &[]),
         ] {
             let found: Vec<PathBuf> =
                 scripts(line, &work).into_iter().map(|(path, _)| path).collect();
             assert_eq!(found, files.iter().map(PathBuf::from).collect::<Vec<_>>(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_program_whose_files_cannot_be_told_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("Makefile"), "").unwrap();
+        for (line, program) in [
+            ("make lint", None),
+            ("cargo xtask lint", Some("cargo")),
+            ("npm run x", Some("npm")),
+            ("echo hi", None),
+            ("$(pick) x", Some("$(pick)")),
+        ] {
+            assert_eq!(untold_program(line, folder.path()).as_deref(), program, "{line}");
         }
     }
 

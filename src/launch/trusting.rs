@@ -89,9 +89,9 @@ mod tests {
         let question = store.question(&project).unwrap();
         let expected = "\
 .slug/settings.json, programs that slug would run
-  + on Stop runs two
-    on Stop runs make
-  - on Stop runs one
+  + on Stop runs two (slug cannot tell which files two uses)
+    on Stop runs make (slug cannot tell which files make uses)
+  - on Stop runs one (slug cannot tell which files one uses)
 ";
         assert_eq!(lines(&question), expected);
     }

@@ -1,12 +1,12 @@
 //! What of a folder would become active with a yes, for the question to the person.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::domain::ContentHash;
+use crate::disk::read_regular;
+use crate::domain::{ContentHash, jsonc};
 use crate::hooks::{self, Action, Hook};
 
 /// More than this of a file is not looked at.
@@ -135,7 +135,7 @@ fn instructions(folder: &Path) -> Vec<PathBuf> {
 fn item(folder: &Path, path: PathBuf, kind: ItemKind) -> Option<Item> {
     let bytes = content(&folder.join(&path))?;
     let text = String::from_utf8_lossy(&bytes);
-    let hooks = || (ItemKind::Hooks, hook_lines(&text, &path));
+    let hooks = || (ItemKind::Hooks, hook_lines(&text, &path, folder));
     let parts = match kind {
         ItemKind::Settings => vec![hooks(), (kind, rules(&text))],
         ItemKind::Hooks => vec![hooks()],
@@ -151,12 +151,16 @@ fn item(folder: &Path, path: PathBuf, kind: ItemKind) -> Option<Item> {
     Some(Item { path, kinds, lines: lines.concat() })
 }
 
-fn hook_lines(text: &str, path: &Path) -> Vec<String> {
+fn hook_lines(text: &str, path: &Path, folder: &Path) -> Vec<String> {
     let (hooks, _) = hooks::read(text, path);
     let line = |hook: &Hook| {
         let when = format!("{} {}", hook.event.name(), hook.filter.text());
         match &hook.action {
-            Action::Command { line, .. } => format!("on {} runs {line}", when.trim_end()),
+            Action::Command { line, .. } => {
+                let untold = hooks::untold_program(line, folder);
+                let untold = untold.map(|it| format!(" (slug cannot tell which files {it} uses)"));
+                format!("on {} runs {line}{}", when.trim_end(), untold.unwrap_or_default())
+            }
             Action::Prompt(text) => format!("on {} tells the model: {text}", when.trim_end()),
             Action::Unreadable(why) => format!("on {} not readable: {why}", when.trim_end()),
         }
@@ -165,9 +169,9 @@ fn hook_lines(text: &str, path: &Path) -> Vec<String> {
 }
 
 fn rules(text: &str) -> Vec<String> {
-    let settings: Value = match serde_json::from_str(text) {
-        Ok(settings) => settings,
-        Err(error) => return vec![format!("not readable: {error}")],
+    let settings = match jsonc::parse(text) {
+        Ok(document) => document.value,
+        Err(mistake) => return vec![format!("not readable: {mistake}")],
     };
     let mut lines = Vec::new();
     for kind in ["deny", "ask", "allow"] {
@@ -202,12 +206,7 @@ fn flatten(before: &str, table: &toml::Table, lines: &mut Vec<String>) {
     }
 }
 
-/// A regular file's content, its first megabyte; a FIFO would block, a device might never end.
+/// A regular file's content, its first megabyte.
 fn content(path: &Path) -> Option<Vec<u8>> {
-    if !std::fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    read_regular(path, MAX_BYTES).ok()?
 }

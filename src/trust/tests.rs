@@ -24,7 +24,9 @@ impl Scene {
     }
 
     fn write(&self, file: &str, text: &str) {
-        std::fs::write(self.project.join(file), text).unwrap();
+        let file = self.project.join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
     }
 }
 
@@ -180,7 +182,8 @@ fn the_question_shows_each_line_of_a_hook_and_is_asked_again_for_its_script() {
     );
     let lines = ["on Stop runs sh done.sh", "on SessionStart tells the model: Be brief."];
     assert_eq!(items[0].lines, lines);
-    assert_eq!(items[1].lines[0], "on PreToolUse Bash runs a | b");
+    let told = "on PreToolUse Bash runs a | b (slug cannot tell which files a uses)";
+    assert_eq!(items[1].lines[0], told);
     assert!(items[1].lines[1].starts_with("on PreToolUse Bash not readable"), "{items:?}");
     assert_eq!(items[1].lines[2], "allow Read");
 
@@ -191,6 +194,31 @@ fn the_question_shows_each_line_of_a_hook_and_is_asked_again_for_its_script() {
     store.grant(&scene.project).unwrap();
     scene.write(".slug/hooks.json", &short.replace("done", "gone"));
     assert_eq!(store.status(&scene.project), Status::Changed(vec![".slug/hooks.json".into()]));
+}
+
+#[test]
+fn the_file_by_which_a_hooks_program_knows_what_to_run_is_hashed_with_it() {
+    for (command, file) in [
+        ("make lint", "Makefile"),
+        ("npm run lint", "package.json"),
+        ("pnpm lint", "package.json"),
+        ("just lint", "justfile"),
+        ("cd sub && yarn lint", "sub/package.json"),
+    ] {
+        let scene = scene();
+        let mut store = scene.store();
+        let hook =
+            format!(r#"[{{"event":"Stop","action":{{"type":"command","command":"{command}"}}}}]"#);
+        scene.write(".slug/hooks.json", &format!(r#"{{"hooks":{hook}}}"#));
+        scene.write("sub/x", "");
+        scene.write(file, "1");
+        let items = inventory(&scene.project);
+        assert_eq!(items[0].lines, [format!("on Stop runs {command}")]);
+        assert!(items.iter().any(|item| item.path == Path::new(file)), "{items:?}");
+        store.grant(&scene.project).unwrap();
+        scene.write(file, "2");
+        assert_eq!(store.status(&scene.project), Status::Changed(vec![file.into()]), "{command}");
+    }
 }
 
 #[cfg(unix)]
@@ -282,7 +310,10 @@ fn s66_a_file_is_asked_about_once_and_what_went_from_it_is_shown() {
             question.items().iter().filter(|item| item.path == Path::new(file)).collect();
         assert_eq!(items.len(), 1, "{items:?}");
         assert_eq!(items[0].words(), "nothing that takes effect");
-        assert_eq!(asked(&scene, file), ["- on Stop runs make"]);
+        assert_eq!(
+            asked(&scene, file),
+            ["- on Stop runs make (slug cannot tell which files make uses)"]
+        );
         scene.store().grant(&scene.project).unwrap();
     }
 }
