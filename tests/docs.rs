@@ -297,7 +297,7 @@ fn the_examples_of_servers_hold_and_every_dialect_is_told() {
     assert!(examples.len() > 5);
     for block in examples {
         let user = Some(ConfigText { path: "c.toml".into(), text: block.to_owned() });
-        let texts = Texts { user, project: None };
+        let texts = Texts { user, ..Texts::default() };
         let found = resolve(&texts, &Environment::default(), &Flags::default());
         let config = found.unwrap_or_else(|errors| panic!("{errors:?} in {block}"));
         assert_eq!(config.warnings, [""; 0], "{block}");

@@ -207,7 +207,7 @@ proptest! {
         let shown = format!("{file:?}");
         prop_assert!(!shown.contains("CANARY"), "{}", shown);
         let read = |user, project| {
-            let texts = Texts { user, project };
+            let texts = Texts { user, project, is_open_to_others: false };
             match slug_code::config::resolve(&texts, &Environment::default(), &Flags::default()) {
                 // A header's name and the like may be shown; a value that is a key never is.
                 Ok(config) => config.warnings,

@@ -11,6 +11,8 @@
 
 mod support;
 
+#[path = "headless/closed.rs"]
+mod closed;
 #[path = "headless/connecting.rs"]
 mod connecting;
 #[path = "headless/killed.rs"]
@@ -494,13 +496,21 @@ fn s118_what_the_sandbox_refuses_stays_refused_without_a_person() {
 }
 
 #[test]
-fn an_unknown_key_is_a_warning_with_file_and_line() {
+fn an_unknown_key_is_told_with_file_and_line() {
     let (desk, server) = (Desk::new(), ModelServer::start());
-    desk.write_home("config.toml", "\nmodle = \"m\"\n");
+    desk.write_home("config.toml", "\n[ui]\nmuose = true\n");
     server.reply(Reply::text("Good morning."));
     let ran = desk.ask(&server, &["-p", "hello"]).exits(0);
-    assert!(ran.err.contains("config.toml:2") && ran.err.contains("modle"), "{}", ran.told());
+    assert!(ran.err.contains("config.toml:3") && ran.err.contains("muose"), "{}", ran.told());
     assert_eq!(ran.out, "Good morning.\n");
+    // Where it may have been meant to restrict something, nothing is done.
+    desk.write_home("config.toml", "\n[sandbox]\nhost = []\n");
+    let ran = desk.ask(&server, &["-p", "hello"]).exits(2);
+    assert!(
+        ran.err.contains("config.toml:3") && ran.err.contains("sandbox.host"),
+        "{}",
+        ran.told()
+    );
 }
 
 #[test]

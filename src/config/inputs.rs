@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 use super::services::{SERVICES, Service};
-use super::{ConfigError, ModeChoice, Origin, read_text};
+use super::{ConfigError, ModeChoice, Origin};
+use crate::disk::{ObeyedText, read_obeyed};
 use crate::domain::Budget;
 
 /// Which files are read.
@@ -33,7 +34,7 @@ pub enum UserFile<'a> {
 pub struct ConfigText {
     /// Where it was read.
     pub path: PathBuf,
-    /// All of it.
+    /// All of it, without a byte order mark.
     pub text: String,
 }
 
@@ -51,6 +52,8 @@ pub struct Texts {
     pub user: Option<ConfigText>,
     /// The project's; only of a trusted project.
     pub project: Option<ConfigText>,
+    /// Whether other users of the machine may read the person's own.
+    pub is_open_to_others: bool,
 }
 
 /// The environment variables that slug reads. An empty one counts as not set.
@@ -135,35 +138,33 @@ impl Files<'_> {
     /// folder) is not read twice.
     pub fn read(self) -> Result<Texts, ConfigError> {
         let user = match self.user {
-            UserFile::Home(home) => read(&home.join("config.toml"))?,
+            UserFile::Home(home) => read(&home.join("config.toml"), None)?,
             UserFile::Named(path) => {
-                Some(read(path)?.ok_or_else(|| ConfigError::Missing(path.to_owned()))?)
+                Some(read(path, None)?.ok_or_else(|| ConfigError::Missing(path.to_owned()))?)
             }
         };
+        let (user, is_open_to_others) = user.map_or((None, false), |(it, open)| (Some(it), open));
         let own = user.as_ref().and_then(|file| file.path.canonicalize().ok());
         let project = self
             .project
             .map(|folder| folder.join(".slug").join("config.toml"))
             .filter(|path| own.is_none() || path.canonicalize().ok() != own);
         let project = match project {
-            Some(path) => read(&path)?,
+            Some(path) => read(&path, self.project)?.map(|(text, _)| text),
             None => None,
         };
-        Ok(Texts { user, project })
+        Ok(Texts { user, project, is_open_to_others })
     }
 }
 
-/// More than any configuration needs; what is larger is something else.
-const MAX_BYTES: u64 = 1 << 20;
-
-fn read(path: &Path) -> Result<Option<ConfigText>, ConfigError> {
-    let unreadable = |problem| ConfigError::Unreadable { path: path.to_owned(), problem };
-    match read_text(path, MAX_BYTES) {
-        Ok(Some(text)) if text.len() as u64 >= MAX_BYTES - 3 => {
-            Err(unreadable("is larger than 1 MB: it cannot be a configuration".to_owned()))
-        }
-        Ok(Some(text)) => Ok(Some(ConfigText { path: path.to_owned(), text })),
-        Ok(None) => Ok(None),
-        Err(error) => Err(unreadable(format!("{error}. Put it right or remove it"))),
-    }
+/// A file's text, and whether others may read it.
+fn read(path: &Path, folder: Option<&Path>) -> Result<Option<(ConfigText, bool)>, ConfigError> {
+    let read = read_obeyed(path, folder).map_err(|error| ConfigError::Unreadable {
+        path: path.to_owned(),
+        problem: error.to_string(),
+    })?;
+    Ok(read.map(|ObeyedText { text, is_open_to_others }| {
+        let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+        (ConfigText { path: path.to_owned(), text }, is_open_to_others)
+    }))
 }

@@ -84,6 +84,22 @@ impl Layer {
         findings
             .warnings
             .extend(parsed.warnings.iter().map(|it| format!("{}: {}", place(it.line), it.text)));
+        match scope {
+            Scope::User => {
+                let unknown = parsed.unknown.into_iter();
+                findings.errors.extend(
+                    unknown
+                        .map(|it| ConfigError::Value { origin: place(it.line), problem: it.text }),
+                );
+            }
+            // What restricts is not a project's to set.
+            Scope::Project => {
+                let unknown = parsed.unknown.iter();
+                findings
+                    .warnings
+                    .extend(unknown.map(|it| format!("{}: {}", place(it.line), it.text)));
+            }
+        }
         let mut raw = parsed.raw;
         match scope {
             Scope::User => {}

@@ -141,6 +141,8 @@ pub struct Parsed {
     pub raw: Raw,
     /// What makes the file unusable, in the order of lines.
     pub errors: Vec<Remark>,
+    /// Keys that slug does not know where one that restricts may be meant, in the order of lines.
+    pub unknown: Vec<Remark>,
     /// What was left out, in the order of lines.
     pub warnings: Vec<Remark>,
 }
@@ -157,6 +159,7 @@ pub fn parse(text: &str) -> Parsed {
     }
     let mut parsed = reader.parsed;
     parsed.errors.sort_by_key(|remark| remark.line);
+    parsed.unknown.sort_by_key(|remark| remark.line);
     parsed.warnings.sort_by_key(|remark| remark.line);
     parsed
 }
@@ -167,6 +170,19 @@ struct Reader<'a> {
 }
 
 type Value<'a> = Spanned<DeValue<'a>>;
+
+impl Raw {
+    /// Whether a key stands in the file itself.
+    pub fn holds_secrets(&self) -> bool {
+        let servers = self.providers.values().map(|it| &it.value).chain([&self.server]);
+        let is_text = |secret: &RawSecret| matches!(secret, RawSecret::Text(_));
+        servers.into_iter().any(|server| {
+            let headers = server.headers.iter().flat_map(|it| it.value.values());
+            let key = server.api_key.iter().chain(headers).any(|it| is_text(&it.value));
+            key || server.query.is_some() || server.proxy.is_some()
+        })
+    }
+}
 
 impl Reader<'_> {
     fn top(&mut self, table: &DeTable<'_>) {
@@ -414,11 +430,17 @@ impl Reader<'_> {
 
     fn unknown(&mut self, name: &str, span: Range<usize>) {
         let line = self.line(span);
-        let text = format!(
-            "slug does not know the key `{}` and leaves it out: check its spelling",
-            name.escape_debug()
-        );
-        self.parsed.warnings.push(Remark { line, text });
+        let shown = name.escape_debug();
+        // Nothing below these keeps slug from anything.
+        if ["ui.", "timeouts.", "context."].iter().any(|table| name.starts_with(table)) {
+            let text = format!(
+                "slug does not know the key `{shown}` and leaves it out: check its spelling"
+            );
+            return self.parsed.warnings.push(Remark { line, text });
+        }
+        let text =
+            format!("slug does not know the key `{shown}`: check its spelling, or take it out");
+        self.parsed.unknown.push(Remark { line, text });
     }
 
     fn error(&mut self, span: Range<usize>, text: String) {

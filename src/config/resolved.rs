@@ -9,6 +9,7 @@ use secrecy::SecretString;
 use super::findings::Findings;
 use super::inputs::{Environment, Files, Flags, Texts};
 use super::layer::{Layer, Scope};
+use super::raw;
 use super::server::{self, Part, Server};
 use super::services;
 use super::{
@@ -153,6 +154,14 @@ pub fn resolve(
     };
     let user = file(&texts.user, Scope::User);
     let project = file(&texts.project, Scope::Project);
+    if let Some(file) = texts.user.as_ref().filter(|_| texts.is_open_to_others)
+        && raw::parse(&file.text).raw.holds_secrets()
+    {
+        let path = file.path.display();
+        findings.warnings.push(format!(
+            "{path} holds keys, and other users of this machine can read it: chmod 600 '{path}'"
+        ));
+    }
     let from_environment = Part::from_environment(environment, &mut findings);
     let from_flags = Layer::from_flags(flags, &mut findings);
     let keys: Vec<Part> =

@@ -186,7 +186,7 @@ mod tests {
     fn config() -> Config {
         let text = "api_key = \"CANARY\"\ntemperature = 0.7\nsystem_prompt = \"a\\n\\u001b[2Jb\"\n";
         let user = ConfigText { path: PathBuf::from("/home/me/config.toml"), text: text.into() };
-        let texts = Texts { user: Some(user), project: None };
+        let texts = Texts { user: Some(user), ..Texts::default() };
         let flags = Flags { model: Some("m".into()), ..Flags::default() };
         resolve(&texts, &Environment::default(), &flags).unwrap()
     }

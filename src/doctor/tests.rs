@@ -43,7 +43,7 @@ impl Provider for Listing {
 
 fn config(text: &str) -> Config {
     let user = ConfigText { path: PathBuf::from("c.toml"), text: text.to_owned() };
-    let texts = Texts { user: Some(user), project: None };
+    let texts = Texts { user: Some(user), ..Texts::default() };
     resolve(&texts, &Environment::default(), &Flags::default()).unwrap()
 }
 
@@ -121,7 +121,7 @@ fn a_window_is_told_with_who_says_so() {
 
 #[tokio::test]
 async fn all_that_is_not_well_has_a_remedy() {
-    let findings = server("nonsense = 1\nmodel = \"x\"", Ok(vec!["a"])).await;
+    let findings = server("model = \"x\"\n[ui]\nnonsense = 1", Ok(vec!["a"])).await;
     assert_eq!(states(&findings, "config"), [State::Warn]);
     assert_eq!(states(&findings, "git"), [State::Warn]);
     assert_eq!(states(&findings, "terminal")[0], State::Fail);
@@ -177,7 +177,7 @@ async fn a_key_that_is_not_stored_is_told_by_its_place() {
 #[tokio::test]
 async fn a_broken_configuration_is_told_and_the_rest_still_checked() {
     let user = ConfigText { path: PathBuf::from("c.toml"), text: "model = 1".to_owned() };
-    let texts = Texts { user: Some(user), project: None };
+    let texts = Texts { user: Some(user), ..Texts::default() };
     let errors = resolve(&texts, &Environment::default(), &Flags::default()).unwrap_err();
     let folder = tempfile::tempdir().unwrap();
     let checkup = Checkup {

@@ -14,7 +14,7 @@ mod fold;
 mod hosts;
 mod ids;
 mod image;
-pub mod json_lines;
+pub mod jsonc;
 pub mod lenient;
 pub mod lookalike;
 pub mod mention;

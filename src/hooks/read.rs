@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::domain::json_lines::{Step, lines_of_values};
+use crate::domain::jsonc::{self, Document, Step};
 use crate::domain::nearest;
 
 use super::event::HookEvent;
@@ -39,28 +39,46 @@ impl fmt::Display for Warning {
 
 /// The hooks of a file's text, in its order, and what is wrong with it.
 pub fn read(text: &str, file: &Path) -> (Vec<Hook>, Vec<Warning>) {
-    let mut reader = Reader { file, lines: Vec::new(), hooks: Vec::new(), warnings: Vec::new() };
-    match serde_json::from_str::<Value>(text) {
-        Ok(settings) => match settings.get("hooks") {
-            None | Some(Value::Null) => {}
-            Some(hooks) => {
-                reader.lines = lines_of_values(text);
-                reader.all(hooks);
-            }
-        },
-        Err(error) if text.contains("\"hooks\"") => {
-            let why = format!("this is not JSON, so its hooks cannot be run: {error}");
-            reader.broken(Broken::naming(text), Some(error.line()), why);
+    let mut reader = Reader { file, document: None, hooks: Vec::new(), warnings: Vec::new() };
+    let document = match jsonc::parse(text) {
+        Ok(document) => document,
+        Err(mistake) => {
+            let why = format!("{}, so its hooks cannot be run", mistake.text);
+            reader.broken(Broken::whole(text, file), Some(mistake.line), why);
+            return (reader.hooks, reader.warnings);
         }
-        Err(_) => {}
+    };
+    let (value, near) = (document.value.clone(), near_key(&document.value));
+    reader.document = Some(document);
+    if let Some(near) = near {
+        let why = format!("there is no key `{}`: write `hooks`", near.escape_debug());
+        reader.broken(Broken::naming(text), reader.line(&[key(&near)]), why);
+    }
+    match value.get("hooks") {
+        Some(Value::Null) => {}
+        Some(hooks) => reader.all(hooks),
+        None if value.is_object() => {}
+        None => {
+            let why = "this is not an object: write `{\"hooks\":{}}`".to_owned();
+            reader.broken(Broken::whole(text, file), Some(1), why);
+        }
     }
     (reader.hooks, reader.warnings)
 }
 
+/// A key at the top that was meant as `hooks`.
+fn near_key(value: &Value) -> Option<String> {
+    let mut keys = value.as_object().into_iter().flat_map(Map::keys);
+    let is_near = |key: &&String| {
+        *key != "hooks" && nearest(&key.to_lowercase(), ["hooks", "permissions"]) == Some("hooks")
+    };
+    keys.find(is_near).cloned()
+}
+
 /// The hooks of a file that is there and cannot be read: any may stand in it.
 pub(super) fn unreadable(file: &Path, error: &str) -> (Vec<Hook>, Vec<Warning>) {
-    let mut reader = Reader { file, lines: Vec::new(), hooks: Vec::new(), warnings: Vec::new() };
-    let why = format!("the file cannot be read, so its hooks cannot be run: {error}");
+    let mut reader = Reader { file, document: None, hooks: Vec::new(), warnings: Vec::new() };
+    let why = format!("this {error}. Its hooks cannot be run");
     reader.broken(Broken { events: GUARDS.to_vec(), filter: Filter::all() }, None, why);
     (reader.hooks, reader.warnings)
 }
@@ -78,6 +96,15 @@ impl Broken {
         Self { events: vec![event], filter: Filter::all() }
     }
 
+    /// What may have stood in a file that says nothing. Of a settings file everything is asked
+    /// anyway, so there it is what the rest speaks of.
+    fn whole(text: &str, file: &Path) -> Self {
+        match file.file_name().is_some_and(|name| name == "hooks.json") {
+            true => Self { events: GUARDS.to_vec(), filter: Filter::all() },
+            false => Self::naming(text),
+        }
+    }
+
     /// The guards that a text speaks of.
     fn naming(text: &str) -> Self {
         let letters = text.replace(['_', '-'], "").to_lowercase();
@@ -88,7 +115,7 @@ impl Broken {
 
 struct Reader<'a> {
     file: &'a Path,
-    lines: Vec<(Vec<Step>, usize)>,
+    document: Option<Document>,
     hooks: Vec<Hook>,
     warnings: Vec<Warning>,
 }
@@ -218,7 +245,7 @@ impl Reader<'_> {
 
     /// The line of the first thing there.
     fn line(&self, way: &[Step]) -> Option<usize> {
-        self.lines.iter().find(|(to, _)| to.starts_with(way)).map(|(_, line)| *line)
+        self.document.as_ref()?.line(way)
     }
 }
 

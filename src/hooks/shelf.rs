@@ -4,19 +4,17 @@
 //! is on again.
 
 use std::collections::BTreeSet;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::disk::read_obeyed;
 use crate::domain::ContentHash;
 use crate::platform::paths::replace_private;
 
 use super::hook::{Hook, HookId, Origin};
 use super::read::{Warning, read, unreadable};
-
-/// More than this is no settings file.
-const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Where hooks are looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +68,10 @@ impl HookFiles {
     pub(super) fn load(&self) -> Vec<Source> {
         let files = self.all().into_iter();
         files
-            .map(|file| Source { text: content(&file).map_err(|it| it.to_string()), file })
+            .map(|file| {
+                let folder = self.project.as_deref().filter(|folder| file.starts_with(folder));
+                Source { text: content(&file, folder), file }
+            })
             .collect()
     }
 
@@ -112,7 +113,7 @@ impl HookFiles {
     fn read_off(&self) -> Result<BTreeSet<HookId>, SwitchError> {
         let file = self.off_file();
         let broken = |why: String| SwitchError::Broken { file: file.clone(), why };
-        let Some(text) = content(&file).map_err(|error| broken(error.to_string()))? else {
+        let Some(text) = content(&file, None).map_err(|why| broken(format!("it {why}")))? else {
             return Ok(BTreeSet::new());
         };
         let list: Value = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
@@ -154,20 +155,8 @@ impl Source {
     }
 }
 
-fn content(file: &Path) -> io::Result<Option<String>> {
-    let metadata = match std::fs::metadata(file) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    // A FIFO would block, a device might never end.
-    if !metadata.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-    }
-    let mut text = String::new();
-    std::fs::File::open(file)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is larger than 1 MB"));
-    }
-    Ok(Some(text))
+/// A file's text. What is wrong follows the file's name.
+fn content(file: &Path, folder: Option<&Path>) -> Result<Option<String>, String> {
+    let read = read_obeyed(file, folder).map_err(|error| error.to_string())?;
+    Ok(read.map(|read| read.text))
 }

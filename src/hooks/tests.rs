@@ -132,11 +132,21 @@ fn s72_what_cannot_be_read_is_told_and_a_guard_among_it_blocks() {
             "`timeout` is no number of seconds",
         ),
         (
-            "{\"hooks\":[{\"event\":\"PreToolUse\",\n}]}",
+            "{\"hooks\":[{\"event\":\"PreToolUse\",\n]}",
             vec![guard(2, "PreToolUse", "")],
-            "this is not JSON, so its hooks cannot be run",
+            "so its hooks cannot be run",
         ),
-        ("{\"hooks\":[{\"event\":\"Stop\",\n}]}", vec![], "this is not JSON"),
+        (
+            "{\"hooks\":[{\"event\":\"PreToolUse\"}],\n\"hooks\":[]}",
+            vec![guard(2, "PreToolUse", "")],
+            "`hooks` stands here twice",
+        ),
+        (
+            "{\"Hooks\":[\n{\"event\":\"PreToolUse\"}]}",
+            vec![guard(2, "PreToolUse", "")],
+            "there is no key `Hooks`: write `hooks`",
+        ),
+        ("{\"hooks\":[{\"event\":\"Stop\",\n]}", vec![], "this is not JSON"),
         (r#"{"hooks":"PreToolUse"}"#, vec![guard(1, "PreToolUse", "")], "neither a list nor"),
     ];
     for (text, hooks, warning) in table {
@@ -550,11 +560,24 @@ async fn what_changed_in_a_project_holds_once_the_person_has_said_yes_to_it() {
 #[test]
 fn s72_a_file_that_cannot_be_read_blocks() {
     let home = tempfile::tempdir().unwrap();
-    std::fs::create_dir(home.path().join("hooks.json")).unwrap();
-    let files = HookFiles { home: home.path().to_owned(), project: None };
-    let hooks = Hooks::new(Some(files), Arc::new(Fake::default()));
-    assert!(hooks.has(HookEvent::PreToolUse) && hooks.has(HookEvent::UserPromptSubmit));
-    assert!(hooks.warnings()[0].to_string().contains("cannot be read"));
+    let file = home.path().join("hooks.json");
+    let read = || {
+        let files = HookFiles { home: home.path().to_owned(), project: None };
+        let hooks = Hooks::new(Some(files), Arc::new(Fake::default()));
+        assert!(hooks.has(HookEvent::PreToolUse) && hooks.has(HookEvent::UserPromptSubmit));
+        hooks.warnings()[0].to_string()
+    };
+    std::fs::create_dir(&file).unwrap();
+    assert!(read().contains("is not a regular file"), "{}", read());
+    std::fs::remove_dir(&file).unwrap();
+    crate::domain::testing::make_fifo(&file);
+    assert!(read().contains("is not a regular file"), "{}", read());
+    std::fs::remove_file(&file).unwrap();
+    // Cut before anything that it may have said.
+    for text in ["", "{", "{\"hooks\": {", "[]"] {
+        std::fs::write(&file, text).unwrap();
+        assert!(read().contains("hooks.json:1: "), "{}", read());
+    }
 }
 
 #[test]

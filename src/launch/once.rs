@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use crate::agent::{self, AgentHandle, Person, Start};
 use crate::cli::{Cli, Exit};
 use crate::headless;
-use crate::permissions::store::ProjectFiles;
+use crate::permissions::store::{self, ProjectFiles};
 use crate::platform::redact::Redactor;
 use crate::platform::signals::{Signal, Signals, raise_again};
 use crate::platform::{child, logging};
@@ -35,6 +35,15 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
             return Ok(Exit::Usage);
         }
     };
+    let rules = store::load(&ground.workspace(), project);
+    if !rules.faults().is_empty() {
+        rules.faults().iter().for_each(|fault| print::complain(&fault.to_string()));
+        print::complain(
+            "what these settings forbid cannot be told, and nobody is here to be asked about every \
+             call, so nothing was done",
+        );
+        return Ok(Exit::Usage);
+    }
     let text = prompt_text(prompt)?;
     if project == ProjectFiles::Untrusted && !trust::inventory(&ground.cwd).is_empty() {
         print::complain(

@@ -58,7 +58,11 @@ pub fn decide(query: &Query, rules: &RuleSet, mode: Mode, workspace: &Workspace)
             ResolvedAccess::Run(run) => verdicts.extend(bash::decide_run(&grounds, run)),
         }
     }
-    combine(query, verdicts)
+    let decision = combine(query, verdicts);
+    match rules.fails_closed() {
+        Some(why) if decision.outcome() == Outcome::Allow => decision.by_hook(Outcome::Ask, &why),
+        Some(_) | None => decision,
+    }
 }
 
 fn combine(query: &Query, verdicts: Vec<Verdict>) -> Decision {

@@ -24,6 +24,7 @@ mod repository;
 mod rules;
 pub mod sandbox;
 mod search_path;
+mod settings_text;
 pub mod shell;
 pub mod store;
 mod words;

@@ -9,16 +9,17 @@
 //! - `Glob`, `Grep`, `MultiEdit`, `NotebookEdit`: that tool alone.
 //! - any other name: that tool; `mcp__…` may end in `*`.
 //!
-//! A rule that cannot be read is left out with a warning and never spoils the others. Keys of the
-//! file other than `permissions` belong to other rooms.
+//! What cannot be read closes: the rules that can be read hold, and whatever they would let run
+//! unasked is asked, since nobody can say what the rest was to forbid. Keys of the file other than
+//! `permissions` belong to other rooms, or other programs.
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::domain::json_lines::{Step, lines_of_values};
-use crate::domain::{RuleKind, RuleSource};
+use crate::domain::jsonc::{self, Document, Step};
+use crate::domain::{RuleKind, RuleSource, nearest};
 
 use super::index::{Index, Subject};
 use super::paths::{ResolvedPath, Workspace};
@@ -30,6 +31,7 @@ use super::shell::{SimpleCommand, Word};
 pub struct RuleSet {
     rules: Vec<Rule>,
     index: Index,
+    faults: Vec<Warning>,
     warnings: Vec<Warning>,
 }
 
@@ -122,65 +124,99 @@ impl RuleSet {
         &self.warnings
     }
 
+    /// Those of them that leave open what the files forbid.
+    pub fn faults(&self) -> &[Warning] {
+        &self.faults
+    }
+
+    /// Why nothing runs unasked, where the files leave open what they forbid.
+    pub(super) fn fails_closed(&self) -> Option<String> {
+        let fault = self.faults.first()?;
+        Some(format!("{fault} Until that is put right, slug asks about every call."))
+    }
+
     /// All rules, in the order in which they were added.
     pub fn sources(&self) -> impl Iterator<Item = &RuleSource> {
         self.rules.iter().map(|rule| &rule.source)
     }
 
-    /// Adds something that was wrong with a file.
-    pub(super) fn add_warning(&mut self, warning: Warning) {
-        self.warnings.push(warning);
+    /// Adds something that leaves open what a file forbids.
+    pub(super) fn add_fault(&mut self, fault: Warning) {
+        self.warnings.push(fault.clone());
+        self.faults.push(fault);
     }
 
     /// Adds the rules of a settings file's text.
     pub fn add_settings(&mut self, text: &str, file: &Path, workspace: &Workspace) {
-        let settings: Value = match serde_json::from_str(text) {
-            Ok(settings) => settings,
-            Err(error) => {
-                let line = Some(error.line());
-                return self.warn(
-                    file,
-                    line,
-                    format!("this is not JSON, so none of its rules hold: {error}"),
-                );
+        let document = match jsonc::parse(text) {
+            Ok(document) => document,
+            Err(mistake) => {
+                return self.fault(file, Some(mistake.line), format!("{}.", mistake.text));
             }
         };
-        let Some(permissions) = settings.get("permissions") else {
-            if !settings.is_object() {
-                self.warn(file, None, "this is not an object; write `{\"permissions\":{}}`".into());
-            }
-            return;
+        let Some(settings) = document.value.as_object() else {
+            let text = "this is not an object: write `{\"permissions\":{}}`.";
+            return self.fault(file, Some(1), text.into());
         };
+        for key in settings.keys() {
+            self.check_key(key, file, document.line(&[Step::Key(key.clone())]));
+        }
+        let Some(permissions) = settings.get("permissions") else { return };
         let Some(permissions) = permissions.as_object() else {
-            return self.warn(
-                file,
-                None,
-                "`permissions` is not an object; write `{\"allow\":[]}`".into(),
-            );
+            let line = document.line(&[Step::Key("permissions".into())]);
+            let text = "`permissions` is not an object: write `{\"allow\":[]}`.";
+            return self.fault(file, line, text.into());
         };
-        let lines = lines_of_values(text);
         for (key, list) in permissions {
-            let kind = match key.as_str() {
-                "deny" => RuleKind::Deny,
-                "ask" => RuleKind::Ask,
-                "allow" => RuleKind::Allow,
-                _ => {
-                    let text = format!("`permissions.{key}` is not known; use allow, ask or deny");
-                    self.warn(file, None, text);
-                    continue;
-                }
-            };
-            let Some(list) = list.as_array() else {
-                let text = format!("`permissions.{key}` is not a list; write `[\"Bash(npm *)\"]`");
-                self.warn(file, None, text);
-                continue;
-            };
-            for (index, rule) in list.iter().enumerate() {
-                let way =
-                    [Step::Key("permissions".into()), Step::Key(key.clone()), Step::Index(index)];
-                let line = lines.iter().find(|(found, _)| *found == way).map(|(_, line)| *line);
-                self.add_from_file(rule, kind, file, line, workspace);
+            self.add_list(key, list, &document, file, workspace);
+        }
+    }
+
+    /// A key at the top may be another program's; one that comes close to slug's was meant as that.
+    fn check_key(&mut self, key: &str, file: &Path, line: Option<usize>) {
+        let shown = key.escape_debug();
+        let lower = key.to_lowercase();
+        if matches!(lower.trim(), "allow" | "ask" | "deny") {
+            let text =
+                format!("`{shown}` stands outside of `permissions`: move it to where it counts.");
+            self.fault(file, line, text);
+        } else if !matches!(key, "permissions" | "hooks")
+            && let Some(meant) = meant_by(lower.trim())
+        {
+            self.fault(file, line, format!("there is no key `{shown}`: write `{meant}`."));
+        }
+    }
+
+    fn add_list(
+        &mut self,
+        key: &str,
+        list: &Value,
+        document: &Document,
+        file: &Path,
+        workspace: &Workspace,
+    ) {
+        let way = [Step::Key("permissions".into()), Step::Key(key.to_owned())];
+        let shown = key.escape_debug();
+        let kind = match key {
+            "deny" => RuleKind::Deny,
+            "ask" => RuleKind::Ask,
+            "allow" => RuleKind::Allow,
+            _ => {
+                let text = format!(
+                    "there is no `permissions.{shown}`: its lists are `allow`, `ask` and `deny`. \
+                     Rename it, or take it out."
+                );
+                return self.fault(file, document.line(&way), text);
             }
+        };
+        let Some(list) = list.as_array() else {
+            let text = format!("`permissions.{shown}` is not a list: write `[\"Bash(npm *)\"]`.");
+            return self.fault(file, document.line(&way), text);
+        };
+        for (index, rule) in list.iter().enumerate() {
+            let [permissions, list] = way.clone();
+            let line = document.line(&[permissions, list, Step::Index(index)]);
+            self.add_from_file(rule, kind, file, line, workspace);
         }
     }
 
@@ -316,11 +352,11 @@ impl RuleSet {
         workspace: &Workspace,
     ) {
         let Some(rule) = rule.as_str() else {
-            return self.warn(file, line, "a rule is a string, as in \"Bash(npm *)\"".into());
+            return self.fault(file, line, "a rule is a string, as in \"Bash(npm *)\".".into());
         };
         let covers = match Covers::parse(rule, kind, workspace) {
             Ok(covers) => covers,
-            Err(error) => return self.warn(file, line, error.to_string()),
+            Err(error) => return self.fault(file, line, error.to_string()),
         };
         if let Covers::Commands(pattern) = &covers
             && let Some(word) = pattern.glued()
@@ -346,8 +382,12 @@ impl RuleSet {
         self.rules.push(rule);
     }
 
+    fn fault(&mut self, file: &Path, line: Option<usize>, text: String) {
+        self.add_fault(Warning { file: file.to_owned(), line, text });
+    }
+
     fn warn(&mut self, file: &Path, line: Option<usize>, text: String) {
-        self.add_warning(Warning { file: file.to_owned(), line, text });
+        self.warnings.push(Warning { file: file.to_owned(), line, text });
     }
 }
 
@@ -412,6 +452,12 @@ impl Family {
             Self::NotebookEdit => tool == "NotebookEdit",
         }
     }
+}
+
+/// The key of slug's that another one was meant as.
+fn meant_by(key: &str) -> Option<&'static str> {
+    let named = key.contains("permission").then_some("permissions");
+    named.or_else(|| nearest(key, ["permissions", "hooks"]))
 }
 
 fn purpose(kind: RuleKind) -> Purpose {

@@ -2,20 +2,19 @@
 //!
 //! Order: `~/.slug/settings.json`, `.slug/settings.json`, `.slug/settings.local.json`; the project's
 //! two only when the person trusts the project. A rule is changed in the file as it is on disk at
-//! that moment: its other keys and their order stay, and the file is replaced in one step.
+//! that moment: its other keys, their order and its comments stay, and the file is replaced in one
+//! step. A file that is there and gives no text closes: its rules cannot be known, so everything is
+//! asked.
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
-
+use crate::disk::read_obeyed;
 use crate::domain::{RuleFile, RuleKind};
 use crate::platform::paths::replace_private;
 
 use super::paths::Workspace;
 use super::rules::{RuleSet, Warning};
-
-/// More than this is no settings file.
-const MAX_BYTES: u64 = 1024 * 1024;
+use super::settings_text::{EditError, edited};
 
 /// Whether the project's own files are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +97,8 @@ fn own_file(workspace: &Workspace) -> PathBuf {
 #[derive(Debug, Clone)]
 pub struct Settings {
     own: PathBuf,
+    /// The working folder.
+    root: PathBuf,
     files: Vec<(PathBuf, Result<Option<String>, String>)>,
 }
 
@@ -123,12 +124,12 @@ pub enum RuleEdit {
 impl Settings {
     /// Reads all of them.
     pub fn read(workspace: &Workspace, project: ProjectFiles) -> Self {
-        let own = own_file(workspace);
+        let (own, root) = (own_file(workspace), workspace.root().to_owned());
         let files = files(workspace, project).into_iter().map(|file| {
-            let text = read(&file).map_err(|error| error.to_string());
+            let text = read(&file, &root);
             (file, text)
         });
-        Self { files: files.collect(), own }
+        Self { files: files.collect(), own, root }
     }
 
     /// The files, whether they exist or not.
@@ -148,7 +149,7 @@ impl Settings {
     /// Reads the person's own file again: it needs no trust.
     pub fn refresh(&mut self) {
         for (file, text) in self.files.iter_mut().filter(|(file, _)| *file == self.own) {
-            *text = read(file).map_err(|error| error.to_string());
+            *text = read(file, &self.root);
         }
     }
 
@@ -165,12 +166,16 @@ impl Settings {
         let missing = || SaveError::NotCounted { file: file.to_owned() };
         let (_, known) = self.files.iter_mut().find(|(it, _)| it == file).ok_or_else(missing)?;
         let io = |source| SaveError::Io { file: file.to_owned(), source };
-        let text = read(file).map_err(io)?;
+        let not_settings = |why| SaveError::NotSettings { file: file.to_owned(), why };
+        let text = read(file, &self.root).map_err(|why| not_settings(format!("it {why}")))?;
         let is_as_read = known.as_ref().is_ok_and(|known| *known == text);
         if !is_own && !is_as_read && !text.as_deref().is_some_and(is_known) {
             return Err(SaveError::Changed { file: file.to_owned() });
         }
-        let text = edited(file, text.as_deref(), edit)?;
+        let text = edited(text.as_deref(), edit).map_err(|error| match error {
+            EditError::NotSettings(why) => not_settings(why),
+            EditError::Gone(rule) => SaveError::Gone { file: file.to_owned(), rule },
+        })?;
         replace_private(file, text.as_bytes()).map_err(io)?;
         *known = Ok(Some(text));
         Ok(known.as_ref().ok().and_then(Option::as_deref).unwrap_or_default())
@@ -184,7 +189,7 @@ pub fn load(workspace: &Workspace, project: ProjectFiles) -> RuleSet {
 
 /// Adds the rules of one file. A missing one is no fault.
 pub fn load_file(rules: &mut RuleSet, file: &Path, workspace: &Workspace) {
-    let text = read(file).map_err(|error| error.to_string());
+    let text = read(file, workspace.root());
     add(rules, file, text.as_ref().map(Option::as_deref), workspace);
 }
 
@@ -197,77 +202,17 @@ fn add(
     match text {
         Ok(Some(text)) => rules.add_settings(text, file, workspace),
         Ok(None) => {}
-        Err(error) => rules.add_warning(Warning {
+        Err(why) => rules.add_fault(Warning {
             file: file.to_owned(),
             line: None,
-            text: format!("cannot be read, so none of its rules hold: {error}"),
+            text: format!("this {why}."),
         }),
     }
 }
 
-/// The text of a settings file with its rules changed; all else in it stays, in its order.
-fn edited(file: &Path, text: Option<&str>, edit: &RuleEdit) -> Result<String, SaveError> {
-    let fail = |why: String| SaveError::NotSettings { file: file.to_owned(), why };
-    let mut settings = match text {
-        Some(text) => serde_json::from_str(text).map_err(|error| fail(error.to_string()))?,
-        None => json!({}),
-    };
-    let add = |settings: &mut Value, (kind, rule): &Listed| {
-        let list = list_of(settings, *kind).map_err(|why| fail(why.into()))?;
-        let rule = Value::String(rule.trim().to_owned());
-        if !list.contains(&rule) {
-            list.push(rule);
-        }
-        Ok(())
-    };
-    let place = |settings: &mut Value, (kind, rule): &Listed| {
-        let list = list_of(settings, *kind).map_err(|why| fail(why.into()))?;
-        let at = list.iter().position(|it| it.as_str().is_some_and(|it| it.trim() == rule));
-        at.ok_or_else(|| SaveError::Gone { file: file.to_owned(), rule: rule.clone() })
-    };
-    match edit {
-        RuleEdit::Add(rule) => add(&mut settings, rule)?,
-        RuleEdit::Remove(rule) => {
-            let at = place(&mut settings, rule)?;
-            list_of(&mut settings, rule.0).map_err(|why| fail(why.into()))?.remove(at);
-        }
-        RuleEdit::Replace { from, to } => {
-            let at = place(&mut settings, from)?;
-            let list = list_of(&mut settings, from.0).map_err(|why| fail(why.into()))?;
-            if from.0 == to.0 {
-                list[at] = Value::String(to.1.trim().to_owned());
-            } else {
-                list.remove(at);
-                add(&mut settings, to)?;
-            }
-        }
-    }
-    Ok(format!("{settings:#}\n"))
-}
-
-fn list_of(settings: &mut Value, kind: RuleKind) -> Result<&mut Vec<Value>, &'static str> {
-    let settings = settings.as_object_mut().ok_or("it is not an object")?;
-    let permissions = settings.entry("permissions").or_insert_with(|| Value::Object(Map::new()));
-    let permissions = permissions.as_object_mut().ok_or("`permissions` is not an object")?;
-    let list = permissions.entry(kind.word()).or_insert_with(|| Value::Array(Vec::new()));
-    list.as_array_mut().ok_or("its list of rules is not a list")
-}
-
-fn read(file: &Path) -> std::io::Result<Option<String>> {
-    use std::io::{Error, ErrorKind, Read};
-    let metadata = match std::fs::metadata(file) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    // A FIFO would block, a device might never end.
-    if !metadata.is_file() {
-        return Err(Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
-    }
-    let mut text = String::new();
-    std::fs::File::open(file)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(Error::new(ErrorKind::InvalidData, "it is larger than 1 MB"));
-    }
-    Ok(Some(text))
+/// The text of a file, `None` where there is none. What is wrong follows the file's name.
+fn read(file: &Path, root: &Path) -> Result<Option<String>, String> {
+    let folder = file.starts_with(root).then_some(root);
+    let read = read_obeyed(file, folder).map_err(|error| error.to_string())?;
+    Ok(read.map(|read| read.text))
 }

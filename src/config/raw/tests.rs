@@ -136,17 +136,38 @@ protocol = "anthropic"
 }
 
 #[test]
-fn unknown_keys_are_warnings_with_their_line() {
-    let text = "modle = \"x\"\n[ui]\ncolour = 1\n[providers.p]\nkey = 1\n[brudget]\nmax = 1\n[context]\nx = 1\n";
+fn unknown_keys_are_told_with_their_line() {
+    let text = "modle = \"x\"\n[ui]\ncolour = 1\n[providers.p]\nkey = 1\n[brudget]\nmax = 1\n\
+                [sandbox]\nhost = []\n[budget]\nturns = 1\n[context]\nx = 1\n[timeouts]\ny = 1\n";
     let parsed = parse(text);
     assert!(parsed.errors.is_empty(), "{:?}", parsed.errors);
-    let told: Vec<(usize, bool)> = parsed
-        .warnings
-        .iter()
-        .zip(["`modle`", "`ui.colour`", "`providers.p.key`", "`brudget`", "`context.x`"])
-        .map(|(remark, key)| (remark.line, remark.text.contains(key)))
-        .collect();
-    assert_eq!(told, [(1, true), (3, true), (5, true), (6, true), (9, true)]);
+    let told = |remarks: &[Remark], keys: &[&str]| -> Vec<(usize, bool)> {
+        assert_eq!(remarks.len(), keys.len(), "{remarks:?}");
+        let pairs = remarks.iter().zip(keys);
+        pairs.map(|(remark, key)| (remark.line, remark.text.contains(key))).collect()
+    };
+    let unknown = ["`modle`", "`providers.p.key`", "`brudget`", "`sandbox.host`", "`budget.turns`"];
+    assert_eq!(
+        told(&parsed.unknown, &unknown),
+        [(1, true), (5, true), (6, true), (9, true), (11, true)]
+    );
+    let harmless = ["`ui.colour`", "`context.x`", "`timeouts.y`"];
+    assert_eq!(told(&parsed.warnings, &harmless), [(3, true), (13, true), (15, true)]);
+}
+
+#[test]
+fn a_key_in_the_file_itself_is_a_secret_there() {
+    for (text, holds) in [
+        ("api_key = \"k\"", true),
+        ("api_key = { env = \"K\" }", false),
+        ("headers = { a = \"b\" }", true),
+        ("headers = { a = { env = \"B\" } }", false),
+        ("query = { a = \"b\" }", true),
+        ("[providers.p]\nendpoint = \"http://p\"\napi_key = \"k\"", true),
+        ("model = \"m\"", false),
+    ] {
+        assert_eq!(parse(text).raw.holds_secrets(), holds, "{text}");
+    }
 }
 
 #[test]
@@ -216,7 +237,7 @@ fn both_forms_of_the_sandbox_are_understood() {
         assert_eq!(parse(text).raw.permission_mode.unwrap().value, RawMode::Sandbox { dir });
     }
     let parsed = parse("permission_mode = { type = \"sandbox\", folder = \"/tmp\" }");
-    assert!(parsed.warnings[0].text.contains("permission_mode.folder"), "{:?}", parsed.warnings);
+    assert!(parsed.unknown[0].text.contains("permission_mode.folder"), "{:?}", parsed.unknown);
 }
 
 proptest! {

@@ -24,8 +24,11 @@ fn resolved(given: &Given<'_>) -> Result<Config, Vec<ConfigError>> {
         let file = ConfigText { path: PathBuf::from(path), text: text.to_owned() };
         (!text.is_empty()).then_some(file)
     };
-    let texts =
-        Texts { user: file("user.toml", given.user), project: file("p.toml", given.project) };
+    let texts = Texts {
+        user: file("user.toml", given.user),
+        project: file("p.toml", given.project),
+        is_open_to_others: false,
+    };
     let environment = Environment::read(|name| {
         given.environment.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
     });
@@ -185,11 +188,15 @@ fn the_limits_of_time_and_the_other_model_are_the_persons() {
 }
 
 #[test]
-fn unknown_keys_are_warnings_with_file_and_line() {
-    let found = config(&Given { user: "\nfall_back_model = \"x\"", ..Given::default() });
+fn an_unknown_key_is_an_error_in_ones_own_file_and_a_warning_in_a_projects() {
+    let text = "\nfall_back_model = \"x\"";
+    let errors = resolved(&Given { user: text, ..Given::default() }).unwrap_err();
+    assert_eq!(errors.len(), 1);
+    let error = errors[0].to_string();
+    assert!(error.starts_with("user.toml:2: ") && error.contains("`fall_back_model`"), "{error}");
+    let found = config(&Given { project: text, ..Given::default() });
     assert_eq!(found.warnings.len(), 1);
-    assert!(found.warnings[0].starts_with("user.toml:2: "), "{:?}", found.warnings);
-    assert!(found.warnings[0].contains("`fall_back_model`"), "{:?}", found.warnings);
+    assert!(found.warnings[0].starts_with("p.toml:2: "), "{:?}", found.warnings);
 }
 
 #[test]

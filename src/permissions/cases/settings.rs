@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use proptest::prelude::*;
 use serde_json::json;
 
 use crate::domain::RuleSource;
@@ -11,7 +12,7 @@ use crate::permissions::store::{self, ProjectFiles, RuleEdit, Settings};
 use super::*;
 
 #[test]
-fn bad_rules_are_warnings_and_spoil_nothing() {
+fn bad_rules_are_told_with_their_line_and_the_others_hold() {
     let scene = scene();
     let mut rules = RuleSet::new();
     let text = r#"{
@@ -24,7 +25,11 @@ fn bad_rules_are_warnings_and_spoil_nothing() {
 }"#;
     rules.add_settings(text, Path::new("/s.json"), &scene.workspace);
     let found: Vec<_> = rules.warnings().iter().map(|warning| warning.line).collect();
-    assert_eq!(found, [Some(4), Some(4), Some(5), Some(5), Some(5), Some(5), Some(5), None, None]);
+    assert_eq!(
+        found,
+        [Some(4), Some(4), Some(5), Some(5), Some(5), Some(5), Some(5), Some(6), Some(6)]
+    );
+    assert_eq!(rules.faults().len(), found.len());
     let sources: Vec<&RuleSource> = rules.sources().collect();
     assert_eq!(sources.len(), 1);
     assert_eq!((sources[0].line, sources[0].rule.as_str()), (Some(4), "Bash(ls *)"));
@@ -183,4 +188,170 @@ fn a_report_has_the_documented_shape() {
             ],
         })
     );
+}
+
+/// What the calls of a table come to under the rules of a text, in each mode.
+fn outcomes(scene: &Scene, text: &str) -> Vec<Outcome> {
+    let mut rules = RuleSet::new();
+    rules.add_settings(text, Path::new("/s.json"), &scene.workspace);
+    let cwd = scene.workspace.root().to_owned();
+    let run =
+        |command: &str| ("Bash", vec![Access::Run { command: command.into(), cwd: cwd.clone() }]);
+    let calls = [
+        run("ls src"),
+        run("rm x"),
+        run("cat .env"),
+        ("Read", vec![Access::Read(scene.path("src/a"))]),
+        ("Read", vec![Access::Read(scene.path(".env"))]),
+        ("Write", vec![Access::Write(scene.path("src/a"))]),
+        ("TodoWrite", vec![]),
+    ];
+    let queries = calls.map(|(tool, accesses)| scene.query(tool, &accesses));
+    let modes = [Mode::Ask, Mode::AllowEdits, Mode::Plan, Mode::Sandbox, Mode::Yolo];
+    let decide = |(mode, query)| decide(query, &rules, mode, &scene.workspace).outcome();
+    modes.iter().flat_map(|mode| queries.iter().map(move |it| (*mode, it))).map(decide).collect()
+}
+
+fn is_no_looser(than: &[Outcome], outcomes: &[Outcome]) -> bool {
+    let is_allowed = |outcome: &Outcome| *outcome == Allow;
+    than.iter().zip(outcomes).all(|(than, now)| is_allowed(than) || !is_allowed(now))
+}
+
+fn any_settings() -> impl Strategy<Value = String> {
+    let rule = prop::sample::select(vec![
+        "Bash",
+        "Bash(ls *)",
+        "Bash(rm *)",
+        "Read",
+        "Read(.env)",
+        "Edit",
+        "Edit(src/**)",
+        "TodoWrite",
+    ]);
+    let kind = prop::sample::select(vec!["allow", "ask", "deny"]);
+    let lists = prop::collection::btree_map(kind, prop::collection::vec(rule, 0..4), 0..4);
+    (lists, any::<bool>()).prop_map(|(lists, is_first)| match is_first {
+        true => format!("{:#}", json!({"permissions": lists, "hooks": {}})),
+        false => format!("// mine\n{:#}\n", json!({"model": "m", "permissions": lists})),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_settings_file_that_is_cut_anywhere_is_no_looser(
+        text in any_settings(),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let scene = scene();
+        let cut = &text[..at.index(text.len())];
+        let (whole, rest) = (outcomes(&scene, &text), outcomes(&scene, cut));
+        prop_assert!(is_no_looser(&whole, &rest), "{cut}\n{whole:?}\n{rest:?}");
+    }
+
+    #[test]
+    fn a_settings_file_with_a_part_twice_is_no_looser(
+        text in any_settings(),
+        from in any::<prop::sample::Index>(),
+        to in any::<prop::sample::Index>(),
+        into in any::<prop::sample::Index>(),
+    ) {
+        let scene = scene();
+        let (from, to) = (from.index(text.len()), to.index(text.len()));
+        let into = into.index(text.len());
+        let doubled =
+            format!("{}{}{}", &text[..into], &text[from.min(to)..from.max(to)], &text[into..]);
+        // Rules that come in whole are rules; what is asked is that none is lost.
+        let restricts = |text: &str| {
+            let mut rules = RuleSet::new();
+            rules.add_settings(text, Path::new("/s.json"), &scene.workspace);
+            let kinds = rules.sources().filter(|rule| rule.kind != RuleKind::Allow);
+            (kinds.count(), !rules.faults().is_empty())
+        };
+        let ((before, _), (after, is_closed)) = (restricts(&text), restricts(&doubled));
+        prop_assert!(is_closed || after >= before, "{doubled}");
+    }
+
+    #[test]
+    fn a_key_that_is_wrongly_spelled_closes(
+        key in prop::sample::select(vec!["permissions", "deny", "allow", "ask"]),
+        at in any::<prop::sample::Index>(),
+        change in prop::sample::select(vec!["", "x", "S"]),
+    ) {
+        let scene = scene();
+        let at = at.index(key.len());
+        let wrong = format!("{}{change}{}", &key[..at], &key[at + 1..]);
+        let settings = json!({"permissions": {"deny": ["Read"], "ask": ["Bash"], "allow": ["Edit"]}});
+        let text = settings.to_string().replace(&format!("\"{key}\""), &format!("\"{wrong}\""));
+        let found = outcomes(&scene, &text);
+        prop_assert!(!found.contains(&Allow), "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn whatever_leaves_open_what_is_forbidden_closes_and_says_where() {
+    let scene = scene();
+    for (text, line, part) in [
+        ("", 1, "empty"),
+        ("{\n\"permissions\": {\n\"deny\": [\"Read\"", 3, "unterminated"),
+        ("{\"permissions\": {\"deny\": [\"Read\"],\n\"deny\": []}}", 2, "`deny` stands here twice"),
+        ("{\"permissions\": {},\n\n\"permissions\": {}}", 3, "`permissions` stands here twice"),
+        ("{\n\"permision\": {\"deny\": [\"Read\"]}}", 2, "write `permissions`"),
+        ("{\n\"Permissions\": {\"deny\": [\"Read\"]}}", 2, "write `permissions`"),
+        ("{\n\"deny\": [\"Read\"]}", 2, "outside of `permissions`"),
+        ("{\"permissions\": {\n\"denied\": []}}", 2, "`permissions.denied`"),
+        ("{\"permissions\": {\n\"deny\": \"Read\"}}", 2, "not a list"),
+        ("{\"permissions\": {\"deny\": [\n3]}}", 2, "a rule is a string"),
+        ("{\"permissions\": {\"deny\": [\n\"Read(.env\"]}}", 2, "bracket"),
+        ("{\n\"permissions\": null}", 2, "not an object"),
+        ("[]", 1, "not an object"),
+    ] {
+        assert!(!outcomes(&scene, text).contains(&Allow), "{text}");
+        let mut rules = RuleSet::new();
+        rules.add_settings(text, Path::new("/s.json"), &scene.workspace);
+        let fault = rules.faults()[0].to_string();
+        assert!(fault.starts_with(&format!("/s.json:{line}: ")) && fault.contains(part), "{fault}");
+        assert!(fault.ends_with('.'), "{fault}");
+    }
+    for text in
+        ["{}", "{\"model\": 1, \"env\": {}}", "\u{feff}// x\n{\"permissions\": {\"allow\": [],},}"]
+    {
+        let mut rules = RuleSet::new();
+        rules.add_settings(text, Path::new("/s.json"), &scene.workspace);
+        assert_eq!(rules.warnings(), [], "{text}");
+        assert!(outcomes(&scene, text).contains(&Allow), "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_gives_no_text_closes_and_is_not_written_to() {
+    let scene = scene();
+    let file = store::rule_file(&scene.workspace, ProjectFiles::Untrusted).0;
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let faults = || {
+        let rules = store::load(&scene.workspace, ProjectFiles::Untrusted);
+        rules.faults().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    std::fs::write(&file, "{\"permissions\": {\"allow\": [\"Bash\"]}}").unwrap();
+    assert_eq!(faults(), [""; 0]);
+    // Only root can give one away.
+    if std::os::unix::fs::chown(&file, Some(12_345), None).is_ok() {
+        assert!(faults()[0].contains("belongs to another user (number 12345)"), "{:?}", faults());
+        let rules = store::load(&scene.workspace, ProjectFiles::Untrusted);
+        assert_eq!(rules.sources().count(), 0);
+        std::fs::remove_file(&file).unwrap();
+    }
+    for bytes in [&b"\xff\xfe"[..], b"{}\0"] {
+        std::fs::write(&file, bytes).unwrap();
+        assert!(faults()[0].contains("is not UTF-8 text"), "{:?}", faults());
+        let error = change(&scene, &file, &RuleEdit::Add(rule("Bash(a)"))).unwrap_err();
+        assert!(error.to_string().contains("not UTF-8 text"), "{error}");
+    }
+    std::fs::remove_file(&file).unwrap();
+    crate::domain::testing::make_fifo(&file);
+    assert!(faults()[0].contains("is not a regular file"), "{:?}", faults());
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    assert!(faults()[0].contains("is not a regular file"), "{:?}", faults());
 }

@@ -1,0 +1,197 @@
+//! What slug does where it cannot know what it was told to forbid, and what it does not wait for.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::support::desk::{Desk, Ran, with_server};
+use crate::support::model_server::{ModelServer, Reply};
+use crate::{bash, result_of};
+
+/// Far more than a run takes, and far less than for ever.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Runs slug to its end, or kills it and fails.
+fn in_time(mut command: Command, what: &str) -> Ran {
+    let mut child = command.spawn().unwrap();
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > LONGEST {
+            child.kill().unwrap();
+            panic!("{what}: slug hangs");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ran::of(&child.wait_with_output().unwrap())
+}
+
+fn make_fifo(path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn settings_that_leave_open_what_they_forbid_end_a_run_before_it_begins() {
+    let whole = r#"{"permissions": {"allow": ["Bash"], "deny": ["Read(.env)"]}}"#;
+    for (what, file, text, told) in [
+        ("cut", "home", &whole[..40], "settings.json:1: this is not JSON"),
+        ("empty", "home", "", "settings.json:1: this is empty"),
+        (
+            "twice",
+            "home",
+            "{\"permissions\": {\"deny\": [\"Read\"],\n\"deny\": []}}",
+            "settings.json:2: `deny` stands here twice",
+        ),
+        ("key", "home", "{\n\"permisions\": {}}", "settings.json:2: there is no key `permisions`"),
+        ("project", "project", &whole[..40], "shop/.slug/settings.json:1: this is not JSON"),
+    ] {
+        for mode in ["--yolo", "--allow-edits"] {
+            let (desk, server) = (Desk::new(), ModelServer::start());
+            match file {
+                "home" => desk.write_home("settings.json", text),
+                _ => desk.write(".slug/settings.json", text),
+            }
+            let ran = desk.ask(&server, &[mode, "-p", "go"]).exits(2);
+            assert!(ran.err.contains(told), "{what}: {}", ran.told());
+            assert!(server.chats().is_empty(), "{what}");
+        }
+    }
+}
+
+#[test]
+fn comments_a_trailing_comma_and_a_byte_order_mark_are_read() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let settings =
+        "\u{feff}{ // mine\n\"permissions\": {\"allow\": [\"Bash(echo *)\",], /* x */ },\n}\n";
+    desk.write_home("settings.json", settings);
+    server.reply(bash("c1", "echo hello"));
+    server.reply(Reply::text("Done."));
+    let ran = desk.ask(&server, &["-p", "go"]).exits(0);
+    assert!(result_of(&server.chats()[1], "c1").contains("hello"), "{}", ran.told());
+}
+
+#[test]
+fn a_foreign_file_is_not_obeyed() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    for (file, text) in
+        [("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#), ("config.toml", "")]
+    {
+        desk.write_home(file, text);
+        let path = desk.slug_home().join(file);
+        if chown(&path, Some(12_345), None).is_err() {
+            eprintln!("skipped: only root can give a file away");
+            return;
+        }
+        let ran = desk.ask(&server, &["-p", "go"]).exits(2);
+        assert!(ran.err.contains("belongs to another user (number 12345)"), "{}", ran.told());
+        assert!(ran.err.contains(file) && ran.err.contains("chown"), "{}", ran.told());
+        fs::remove_file(&path).unwrap();
+    }
+    assert!(server.chats().is_empty());
+}
+
+#[test]
+fn a_file_with_keys_that_others_can_read_is_told_at_every_start() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("config.toml", "api_key = \"sk-CANARY\"\n");
+    let path = desk.slug_home().join("config.toml");
+    for (mode, is_told) in [(0o644, true), (0o640, true), (0o600, false)] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        for _ in 0..2 {
+            server.reply(Reply::text("Good morning."));
+            let ran = desk.ask(&server, &["-p", "hello"]).exits(0);
+            assert_eq!(ran.err.contains("chmod 600"), is_told, "{mode:o}: {}", ran.told());
+        }
+    }
+    desk.write_home("config.toml", "model = \"m\"\n");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    server.reply(Reply::text("Good morning."));
+    let ran = desk.ask(&server, &["-p", "hello"]).exits(0);
+    assert!(!ran.err.contains("chmod 600"), "{}", ran.told());
+}
+
+#[test]
+fn a_fifo_in_the_place_of_any_file_is_not_waited_for() {
+    let of_workspace = [
+        ".ignore",
+        ".gitignore",
+        "sub/.gitignore",
+        ".git",
+        ".git/HEAD",
+        ".git/info/exclude",
+        "SLUG.md",
+        "AGENTS.md",
+        "CLAUDE.md",
+        "SLUG.local.md",
+        ".slug/rules/x.md",
+        ".slug/config.toml",
+        ".slug/settings.json",
+        ".slug/settings.local.json",
+        ".slug/hooks.json",
+        ".mcp.json",
+        "sub/a.txt",
+    ];
+    let of_home =
+        ["config.toml", "settings.json", "hooks.json", "keys.toml", "SLUG.md", "themes/x.toml"];
+    let files = of_workspace.map(|file| (file, false)).into_iter();
+    for (file, is_of_home) in files.chain(of_home.map(|file| (file, true))) {
+        let (desk, server) = (Desk::new(), ModelServer::start());
+        desk.write("a.txt", "alpha\n");
+        desk.write("sub/b.txt", "alpha\n");
+        let folder = if is_of_home { desk.slug_home() } else { desk.workspace() };
+        make_fifo(&folder.join(file));
+        server.reply(Reply::calls(
+            "",
+            &[
+                ("g1", "Grep", json!({"pattern": "alpha"})),
+                ("g2", "Glob", json!({"pattern": "*"})),
+                ("b1", "Bash", json!({"command": "touch made"})),
+            ],
+        ));
+        server.reply(Reply::text("Done."));
+        let endpoint = server.endpoint();
+        let command = desk.command(&with_server(&endpoint, &["--yolo", "-p", "see @sub/ and go"]));
+        let ran = in_time(command, file);
+        // What slug would have obeyed ends the run; all else is as if it were not there.
+        let is_obeyed = ["config.toml", "settings.json", "settings.local.json"]
+            .iter()
+            .any(|name| file.ends_with(name));
+        let expected = if is_obeyed { 2 } else { 0 };
+        if file.ends_with("hooks.json") {
+            assert_ne!(ran.code, None, "{file}: {}", ran.told());
+            continue;
+        }
+        assert_eq!(ran.code, Some(expected), "{file}: {}", ran.told());
+        if !is_obeyed {
+            let found = result_of(&server.chats()[1], "g1");
+            assert!(found.contains("a.txt") && found.contains("sub/b.txt"), "{file}: {found}");
+            assert!(desk.path("made").exists(), "{file}: {}", ran.told());
+        }
+    }
+}
+
+#[test]
+fn an_answer_of_too_many_calls_or_bytes_ends_with_an_error() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let delta = |index: usize| {
+        json!({"tool_calls": [{
+            "index": index,
+            "id": format!("c{index}"),
+            "type": "function",
+            "function": {"name": "Bash", "arguments": "{\"command\": \"touch made\"}"},
+        }]})
+    };
+    server.reply(Reply::deltas((0..5_000).map(delta), "tool_calls"));
+    let ran = desk.ask(&server, &["--yolo", "-p", "go"]).exits(1);
+    assert!(ran.err.contains("more than 256 tool calls"), "{}", ran.told());
+    assert!(!desk.path("made").exists());
+    let text = "x".repeat(1 << 20);
+    server.reply(Reply::deltas((0..20).map(|_| json!({"content": text.clone()})), "stop"));
+    let ran = desk.ask(&server, &["-p", "go"]).exits(1);
+    assert!(ran.err.contains("more than 16 MB"), "{}", ran.told());
+    assert_eq!(server.chats().len(), 2);
+}
