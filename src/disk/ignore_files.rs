@@ -5,10 +5,12 @@
 //! inside a repository or not. Only the reading is slug's, since that crate opens whatever has the
 //! name and would wait for a FIFO. What is no regular file, or cannot be read, leaves nothing out.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 use ignore::{DirEntry, Match};
@@ -24,11 +26,12 @@ const MAX_NAME: u64 = 4096;
 /// folder.
 pub struct IgnoreFiles {
     root: PathBuf,
-    real_root: PathBuf,
-    global: Gitignore,
+    /// Where its root is, if that is not its name.
+    real_root: Option<PathBuf>,
+    global: Option<Gitignore>,
     above: Arc<Level>,
-    /// By path, whose bytes are much cheaper to hash than its components.
-    folders: Mutex<HashMap<OsString, Arc<Level>>>,
+    /// By path as it is written, which is much cheaper to compare than by component.
+    folders: RwLock<HashMap<OsString, Arc<Level>>>,
 }
 
 /// The nearest folder that has ignore files.
@@ -50,10 +53,10 @@ impl IgnoreFiles {
         let global = gitconfig_excludes_path().and_then(|path| rules(&real_root, &path));
         Self {
             root: root.to_owned(),
-            real_root,
-            global: global.unwrap_or_else(Gitignore::empty),
+            real_root: (real_root != root).then_some(real_root),
+            global,
             above,
-            folders: Mutex::default(),
+            folders: RwLock::default(),
         }
     }
 
@@ -64,9 +67,14 @@ impl IgnoreFiles {
     }
 
     fn leaves_out(&self, path: &Path, is_folder: bool) -> bool {
-        let Ok(inside) = path.strip_prefix(&self.root) else { return false };
-        let level = path.parent().map_or_else(|| self.above.clone(), |it| self.level_of(it));
-        let real = self.real_root.join(inside);
+        let level = self.level_of(folder_of(path));
+        let real = match &self.real_root {
+            None => Cow::Borrowed(path),
+            Some(real_root) => match path.strip_prefix(&self.root) {
+                Ok(inside) => Cow::Owned(real_root.join(inside)),
+                Err(_) => return false,
+            },
+        };
         for kind in 0..level.files.len() {
             let levels = std::iter::successors(Some(&level), |level| level.outer.as_ref());
             for rules in levels.filter_map(|level| level.files[kind].as_ref()) {
@@ -77,24 +85,32 @@ impl IgnoreFiles {
                 }
             }
         }
-        self.global.matched(&real, is_folder).is_ignore()
+        self.global.as_ref().is_some_and(|rules| rules.matched(&real, is_folder).is_ignore())
     }
 
     fn level_of(&self, folder: &Path) -> Arc<Level> {
-        let Ok(inside) = folder.strip_prefix(&self.root) else { return self.above.clone() };
-        let known = |path: &Path| {
-            let folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
-            folders.get(path.as_os_str()).cloned()
-        };
-        if let Some(level) = known(folder) {
-            return level;
+        let folders = self.folders.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(level) = folders.get(folder.as_os_str()) {
+            return level.clone();
         }
+        drop(folders);
+        let Ok(inside) = folder.strip_prefix(&self.root) else { return self.above.clone() };
         let outer = folder.parent().map_or_else(|| self.above.clone(), |it| self.level_of(it));
-        let level = level(&self.real_root.join(inside), outer);
-        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        let level = match &self.real_root {
+            None => level(folder, outer),
+            Some(real_root) => level(&real_root.join(inside), outer),
+        };
+        let mut folders = self.folders.write().unwrap_or_else(PoisonError::into_inner);
         folders.insert(folder.as_os_str().to_owned(), level.clone());
         level
     }
+}
+
+/// The folder of an entry, whose path has a name behind it; much cheaper than by component.
+fn folder_of(path: &Path) -> &Path {
+    let bytes = path.as_os_str().as_bytes();
+    let end = memchr::memrchr(b'/', bytes).unwrap_or(0);
+    Path::new(OsStr::from_bytes(&bytes[..end.max(1).min(bytes.len())]))
 }
 
 /// The level of a real folder, which is the outer one where it has no ignore files.
@@ -116,7 +132,7 @@ fn rules(folder: &Path, file: &Path) -> Option<Gitignore> {
         // A line that is no pattern leaves nothing out.
         let _ = builder.add_line(None, line);
     }
-    builder.build().ok()
+    builder.build().ok().filter(|rules| !rules.is_empty())
 }
 
 /// The folder that a repository's work trees share.

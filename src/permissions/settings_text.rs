@@ -177,7 +177,7 @@ mod tests {
             let before = json!({"z": [1], "permissions": {"deny": ["x"], "allow": rules}, "y": {}});
             let text = spaced(&before, space);
             prop_assert_eq!(&jsonc::parse(&text).unwrap().value, &before);
-            let mut expected = before.clone();
+            let mut expected = before;
             let list = expected["permissions"]["allow"].as_array_mut().unwrap();
             let at = list.iter().position(|it| *it == rule.as_str());
             let edit = match is_removed {
