@@ -272,11 +272,25 @@ async fn s109_the_same_id_with_other_arguments_is_asked_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_that_cannot_be_saved_holds_until_the_end() {
     let scene = Scene { mode: Mode::Ask, ..Scene::new() };
+    scene.put(".slug", "a file where the folder goes");
+    let rules = vec!["Bash(make)".to_owned()];
+    let mut rig = answered(&scene, "make", Answer::Always { rules }).await;
+    assert!(rig.notices().iter().any(|text| text.contains("cannot save the rule")));
+    assert!(!is_asked_again(&scene, &mut rig, "make").await);
+    rig.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_broken_settings_everything_is_asked_whatever_was_answered() {
+    let scene = Scene { mode: Mode::Ask, ..Scene::new() };
     scene.put(".slug/settings.local.json", "not json");
     let rules = vec!["Bash(make)".to_owned()];
     let mut rig = answered(&scene, "make", Answer::Always { rules }).await;
+    assert!(
+        rig.notices().iter().any(|text| text.contains("settings.local.json:1: this is not JSON"))
+    );
     assert!(rig.notices().iter().any(|text| text.contains("is not a settings file")));
-    assert!(!is_asked_again(&scene, &mut rig, "make").await);
+    assert!(is_asked_again(&scene, &mut rig, "make").await);
     assert_eq!(scene.read(".slug/settings.local.json"), "not json");
     rig.close().await;
 }
