@@ -16,7 +16,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::domain::jsonc::{self, Document, Step};
 use crate::domain::{RuleKind, RuleSource, nearest};
@@ -158,8 +158,8 @@ impl RuleSet {
             let text = "this is not an object: write `{\"permissions\":{}}`.";
             return self.fault(file, Some(1), text.into());
         };
-        for key in settings.keys() {
-            self.check_key(key, file, document.line(&[Step::Key(key.clone())]));
+        for (key, value) in settings {
+            self.check_key(key, value, file, document.line(&[Step::Key(key.clone())]));
         }
         let Some(permissions) = settings.get("permissions") else { return };
         let Some(permissions) = permissions.as_object() else {
@@ -172,17 +172,26 @@ impl RuleSet {
         }
     }
 
-    /// A key at the top may be another program's; one that comes close to slug's was meant as that.
-    fn check_key(&mut self, key: &str, file: &Path, line: Option<usize>) {
+    /// A key at the top may be another program's. One that comes close to slug's, or has lists of
+    /// rules below it, was meant as that.
+    fn check_key(&mut self, key: &str, value: &Value, file: &Path, line: Option<usize>) {
         let shown = key.escape_debug();
-        let lower = key.to_lowercase();
-        if matches!(lower.trim(), "allow" | "ask" | "deny") {
+        let lower = key.trim().to_lowercase();
+        let is_list = |name: &str| matches!(name, "allow" | "ask" | "deny");
+        if is_list(&lower) {
             let text =
                 format!("`{shown}` stands outside of `permissions`: move it to where it counts.");
-            self.fault(file, line, text);
-        } else if !matches!(key, "permissions" | "hooks")
-            && let Some(meant) = meant_by(lower.trim())
-        {
+            return self.fault(file, line, text);
+        }
+        let mut names = value.as_object().into_iter().flat_map(Map::keys);
+        let meant = match key {
+            "permissions" | "hooks" => None,
+            _ if lower.contains("permission") || names.any(|name| is_list(name)) => {
+                Some("permissions")
+            }
+            _ => nearest(&lower, ["permissions", "hooks"]),
+        };
+        if let Some(meant) = meant {
             self.fault(file, line, format!("there is no key `{shown}`: write `{meant}`."));
         }
     }
@@ -452,12 +461,6 @@ impl Family {
             Self::NotebookEdit => tool == "NotebookEdit",
         }
     }
-}
-
-/// The key of slug's that another one was meant as.
-fn meant_by(key: &str) -> Option<&'static str> {
-    let named = key.contains("permission").then_some("permissions");
-    named.or_else(|| nearest(key, ["permissions", "hooks"]))
 }
 
 fn purpose(kind: RuleKind) -> Purpose {
