@@ -35,7 +35,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
             return Ok(Exit::Usage);
         }
     };
-    let rules = store::load(&ground.workspace(), project);
+    let rules = store::load(&ground.workspace(project), project);
     if !rules.faults().is_empty() {
         rules.faults().iter().for_each(|fault| print::complain(&fault.to_string()));
         print::complain(

@@ -116,12 +116,11 @@ fn named_by_others(grounds: &Grounds<'_>, run: &ResolvedRun) -> Option<Protected
         let any = parts.iter().any(|part| is_unknown(&part));
         return any.then(|| grounds.named_in(&run.command)).flatten();
     }
-    let found = parts.iter().enumerate().find_map(|(at, (pipeline, (command, _)))| {
+    parts.iter().enumerate().find_map(|(at, (pipeline, (command, _)))| {
         let mut rest = parts[at..].iter().take_while(|(number, _)| number == pipeline);
         let goes_on = rest.any(|part| is_unknown(&part));
         goes_on.then(|| texts(command).find_map(|text| grounds.named_in(text))).flatten()
-    });
-    found
+    })
 }
 
 /// All commands with the number of their pipelines.

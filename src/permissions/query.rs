@@ -197,7 +197,7 @@ impl ResolvedRun {
                 commands.push(lookup.command(command, Order::Nested, &mut inside));
             }
             if outer.inner != Inner::Nothing {
-                places.take_in(inside);
+                places.take_in(&inside);
             }
         }
         let named: Vec<&Path> =
@@ -250,7 +250,7 @@ impl Places {
         Self { now: all.clone(), seen: all, is_lost: command.is_lost }
     }
 
-    fn take_in(&mut self, other: Self) {
+    fn take_in(&mut self, other: &Self) {
         add_all(&mut self.now, &other.seen);
         add_all(&mut self.seen, &other.seen);
         self.is_lost |= other.is_lost;
