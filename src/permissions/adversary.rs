@@ -23,6 +23,7 @@ impl Attack {
         let root = home.join("app");
         std::fs::create_dir_all(root.join("src")).unwrap();
         let workspace = Workspace::new(&root, Vec::new(), Some(home.clone()), home.join(".slug"));
+        let workspace = workspace.trusted();
         Self { _folder: folder, workspace, rules: RuleSet::new(), mode }
     }
 
@@ -134,6 +135,21 @@ fn s15_a_wildcard_covers_what_the_table_knows_and_the_rest_asks() {
         ("Bash(cat *)", "cat /etc/passwd"),
         ("Bash(rm *)", "rm -r ../x"),
         ("Bash(tree *)", "tree -R"),
+        ("Bash(rg *)", "rg -L x"),
+        ("Bash(ls *)", "ls -RL"),
+        ("Bash(git *)", "git push file:///tmp/x main"),
+        ("Bash(git *)", "git fetch ssh://x/y"),
+        ("Bash(git *)", "git log --format=%GG"),
+        ("Bash(git *)", "git branch --sort=signature"),
+        ("Bash(git *)", "git describe --dirty"),
+        ("Bash(git *)", "git mv a HEAD"),
+        ("Bash(make *)", "make -kC /tmp x"),
+        ("Bash(make *)", "make --directo=/tmp x"),
+        ("Bash(make *)", "make -f /etc/hosts x"),
+        ("Bash(npm *)", "npm -C /tmp run x"),
+        ("Bash(npm *)", "npm --prefi=/tmp run x"),
+        ("Bash(terraform *)", "terraform -chdir=/tmp apply"),
+        ("Bash(cmake *)", "cmake --build .."),
     ] {
         assert_eq!(Attack::new(Mode::Ask).allow(rule).outcome(command), Ask, "{rule} {command}");
     }
@@ -369,6 +385,12 @@ fn s46_s48_s108_what_names_a_protected_place_is_asked_in_every_mode() {
         "tee /dev/sda",
         "cp x /proc/self/cwd/.git/config",
         "slug --yolo -p x",
+        "install a HEAD",
+        "dd of=HEAD",
+        "sed wJenkinsfile a",
+        "time -o.npmrc ls",
+        "/usr/bin/time -o .npmrc ls",
+        "timeout -k .envrc 1 ls",
     ];
     for attack in [
         Attack::new(Mode::Yolo),
@@ -625,9 +647,11 @@ mod git {
             trusted(config).all(Ask, &LOOKS);
         }
         let untrusted = trusted("");
-        let workspace = Attack::new(Mode::Ask).workspace;
+        let (root, home) = (untrusted.workspace.root(), untrusted.workspace.home().unwrap());
+        let workspace = Workspace::new(root, Vec::new(), Some(home.to_owned()), home.join(".slug"));
         untrusted.all(Allow, &["git status"]);
-        Attack { workspace, ..untrusted }.all(Ask, &["git status"]);
+        let untrusted = Attack { workspace, ..untrusted }.allow("Bash(git *)");
+        untrusted.all(Ask, &["git status", "git add x", "git commit -m x"]);
         let outside = trusted("");
         outside.all(
             Ask,
@@ -675,5 +699,48 @@ mod git {
         attack.all(Allow, &["git status"]);
         std::fs::write(own.join("config.worktree"), "[core]\n\tfsmonitor = ./x\n").unwrap();
         attack.all(Ask, &["git status"]);
+    }
+}
+
+/// What is in a folder goes with it.
+mod folders {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_holds_a_protected_place_is_asked_about_before_it_is_changed() {
+        let attack = Attack::new(Mode::Yolo);
+        let root = attack.workspace.root().to_owned();
+        for folder in ["nest/r/.git", "tpl/.vscode", "gw/wrapper", "src/deep/plain", "bare/refs"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        std::fs::write(root.join("bare/HEAD"), "").unwrap();
+        attack.all(
+            Ask,
+            &[
+                "mv nest moved",
+                "rm -rf nest",
+                "mv tpl src",
+                "chmod -R 777 tpl",
+                "mv gw gradle",
+                "mv bare d",
+            ],
+        );
+        attack.all(Allow, &["mv src other", "rm -rf src", "chmod -R 755 src", "mv gw other"]);
+    }
+
+    #[test]
+    fn s64_a_link_to_a_folder_of_the_project_is_one_of_its_own() {
+        let attack = Attack::new(Mode::Ask);
+        let (root, home) =
+            (attack.workspace.root().to_owned(), attack.workspace.home().unwrap().to_owned());
+        std::fs::create_dir(root.join("bin")).unwrap();
+        std::fs::write(root.join("bin/ls"), "").unwrap();
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(root.join("bin/ls"), mode).unwrap();
+        std::os::unix::fs::symlink(root.join("bin"), home.join("b")).unwrap();
+        let path = format!("{}/b:/usr/bin:/bin", home.display());
+        let workspace = attack.workspace.clone().with_search_path(path.as_ref());
+        Attack { workspace, ..attack }.all(Ask, &["ls"]);
     }
 }

@@ -5,7 +5,7 @@
 //! anything. A command that names a protected place and is not known to leave it alone is asked in
 //! every mode.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
 
@@ -394,7 +394,12 @@ impl Judge<'_> {
         resolved: &ResolvedCommand,
     ) -> Result<RuleSource, String> {
         if !rule.is_limited {
-            return Ok(rule.source.clone());
+            // It may do anything, and is not to be told to do it elsewhere.
+            let mut all = resolved.arguments.iter();
+            return match all.find(|it| leads_out(it) && !rule.spells(&it.text)) {
+                None => Ok(rule.source.clone()),
+                Some(it) => Err(goes_outside(it)),
+            };
         }
         let Some(plan) = &resolved.plan else {
             return Err(format!(
@@ -402,11 +407,14 @@ impl Judge<'_> {
                 rule.source.rule
             ));
         };
+        if plan.plan.git.is_some() && !self.grounds.workspace.is_trusted() {
+            return Err("git runs what a repository names, and this folder is not trusted.".into());
+        }
         let touched = resolved.reads_of_plan().chain(&plan.writes);
         let mut beyond = touched.filter(|it| it.path.zone == Zone::Outside);
         match beyond.find(|it| !rule.spells(&it.text)) {
             None => Ok(rule.source.clone()),
-            Some(it) => Err(format!("It goes outside the workspace: {}.", it.path.real.display())),
+            Some(it) => Err(goes_outside(it)),
         }
     }
 
@@ -425,26 +433,53 @@ impl Judge<'_> {
             let named = || {
                 let all = resolved.arguments.iter();
                 let mut all = all.filter_map(|it| protected(&it.path.path, it));
-                all.find(|it| it.kind != ProtectedKind::BareRepository)
+                // To git that is a commit.
+                all.find(|it| it.kind != ProtectedKind::BareRepository || !runs_git(command))
             };
-            match command.inner {
-                Inner::Known(_) => None,
+            match &command.inner {
+                Inner::Known(inner) => {
+                    // What the wrapper itself is told to write.
+                    let count = inner.first().map_or(0, |inner| inner.words.len());
+                    let mut own = command.words.iter().rev().skip(count);
+                    own.find_map(|word| self.grounds.named_in(&word.text))
+                }
                 Inner::Nothing | Inner::Unknown(_) => is_in_protected.or_else(named),
             }
         })
     }
 }
 
-/// Why a path is protected, but for devices that programs read from and write to all the time.
-fn protected(path: &Path, argument: &Argument) -> Option<Protected> {
+fn runs_git(command: &SimpleCommand) -> bool {
+    command.words.first().and_then(Word::known).map(base_name) == Some("git")
+}
+
+/// Whether an argument is a path that leaves the workspace for something that is there.
+fn leads_out(argument: &Argument) -> bool {
+    let path = Path::new(&argument.text);
+    let climbs = path.components().any(|part| part == Component::ParentDir);
+    let is_path = (path.is_absolute() && !argument.text.starts_with("//")) || climbs;
+    is_path
+        && argument.path.exists
+        && argument.path.zone == Zone::Outside
+        && !is_harmless_device(&argument.path.path)
+}
+
+fn goes_outside(argument: &Argument) -> String {
+    format!("It goes outside the workspace: {}.", argument.path.real.display())
+}
+
+/// Whether it is a device that programs read from and write to all the time.
+fn is_harmless_device(path: &Path) -> bool {
     let names = [
         "null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "fd",
         "shm",
     ];
-    let is_harmless = |it: &Path| {
-        it.strip_prefix("/dev").is_ok_and(|name| names.iter().any(|it| name.starts_with(it)))
-    };
-    argument.path.protected.filter(|_| !is_harmless(path))
+    path.strip_prefix("/dev").is_ok_and(|name| names.iter().any(|it| name.starts_with(it)))
+}
+
+/// Why a path is protected, but for such devices.
+fn protected(path: &Path, argument: &Argument) -> Option<Protected> {
+    argument.path.protected.filter(|_| !is_harmless_device(path))
 }
 
 /// The rule that a "never" would save: the command with any arguments, its subcommand named; of a

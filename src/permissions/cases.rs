@@ -35,6 +35,7 @@ fn scene() -> Scene {
     std::fs::create_dir_all(root.join("src")).unwrap();
     std::fs::create_dir_all(root.join(".git/hooks")).unwrap();
     let workspace = Workspace::new(&root, Vec::new(), Some(home.clone()), home.join(".slug"));
+    let workspace = workspace.trusted();
     Scene { folder, workspace, rules: RuleSet::new(), mode: Mode::Ask }
 }
 

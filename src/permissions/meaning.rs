@@ -3,6 +3,7 @@
 //! Pure, and only words for the user: nothing is decided by it.
 
 use super::pattern::{BashPattern, Open};
+use super::programs;
 use super::wrappers::{is_shell, is_wrapper};
 
 /// What an allow rule lets run besides what it names, as the end of a sentence about it. `None`
@@ -19,6 +20,13 @@ pub fn meaning(rule: &str) -> Option<String> {
         Open::Nothing => None,
         Open::Program => Some("allows any code through any program".into()),
         // What they run needs a rule of its own.
+        // Its hooks and filters, and what its branches hold, are the repository's.
+        Open::Arguments("git")
+            if pattern.is_limited() && !programs::only_looks(&pattern.beginning()) =>
+        {
+            let words = pattern.beginning();
+            Some(format!("allows what the repository's hooks and filters run through {words}"))
+        }
         Open::Arguments(_) if pattern.is_limited() => None,
         Open::Arguments(name) if is_wrapper(name) && !is_shell(name) && name != "find" => None,
         Open::Arguments(_) => Some(format!("allows any code through {}", pattern.beginning())),
@@ -43,7 +51,11 @@ mod tests {
             ("Bash(git bisect *)", Some("any code through git bisect")),
             ("Bash(find . -delete *)", Some("any code through find . -delete")),
             ("Bash(sort -o *)", Some("any code through sort -o")),
-            ("Bash(git *)", None),
+            ("Bash(git *)", Some("what the repository's hooks and filters run through git")),
+            (
+                "Bash(git add *)",
+                Some("what the repository's hooks and filters run through git add"),
+            ),
             ("Bash(git log *)", None),
             ("Bash(find . -name *)", None),
             ("Bash(npm test)", None),

@@ -296,8 +296,9 @@ pub(super) fn named_in(text: &str) -> Option<Protected> {
         text.match_indices(name).any(|(at, _)| {
             let after = &text[at + name.len()..];
             // A letter of an option or a script may be glued to it: `-O.npmrc`, `w.git/config`.
-            let may_be_glued = row.pattern.starts_with('.')
-                && (!row.pattern.ends_with('/') || after.starts_with('/'));
+            let is_telling = row.pattern.starts_with('.') || name.len() >= 10;
+            let may_be_glued =
+                is_telling && (!row.pattern.ends_with('/') || after.starts_with('/'));
             (start || may_be_glued || !text[..at].ends_with(goes_on))
                 && (end || !after.starts_with(goes_on))
                 && !(name == ".slug" && after.starts_with("/memory/"))

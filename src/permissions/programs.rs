@@ -25,6 +25,8 @@ pub struct Plan {
     pub is_reader: bool,
     /// Whether it shows the contents of files that it is not given by name.
     pub shows_contents_below: bool,
+    /// Whether it changes all that is in a folder, too.
+    pub is_recursive: bool,
     /// Whether it follows the links in a folder that it is given.
     pub follows_links_below: bool,
     /// How it uses a repository of git's, if it is git.
@@ -38,6 +40,8 @@ pub enum GitUse {
     History,
     /// The files of the working tree, too.
     WorkingTree,
+    /// It is changed, and runs its hooks and filters.
+    Changes,
 }
 
 struct Program {
@@ -94,14 +98,18 @@ enum Operands {
     GitTakes,
     /// Revisions and paths that git changes.
     GitChanges,
+    /// Paths that git moves or removes.
+    GitMoves,
+    /// A configured remote, and what goes there or comes from there.
+    GitRemotes,
     /// A key of git's configuration, and perhaps a value.
     GitConfig,
 }
 
 use Operands::{
-    Compares, Copies, Folder, Formats, GitBranches, GitChanges, GitConfig, GitReads, GitTakes,
-    Lines, Moves, Nothing, PatternThenReads, Reads, ReadsOne, Search, Test, Text, TextThenWrites,
-    Writes,
+    Compares, Copies, Folder, Formats, GitBranches, GitChanges, GitConfig, GitMoves, GitReads,
+    GitRemotes, GitTakes, Lines, Moves, Nothing, PatternThenReads, Reads, ReadsOne, Search, Test,
+    Text, TextThenWrites, Writes,
 };
 
 const fn program(
@@ -155,7 +163,7 @@ const PROGRAMS: &[Program] = &[
     program("id", "Ggnru", "", "", Text),
     program(
         "ls",
-        "1aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ",
+        "1aAbBcCdfFgGhiklmnNopqQrRsStuUvxXZ",
         "",
         "all almost-all color=? directory format= human-readable recursive reverse size sort= \
          time-style=",
@@ -172,7 +180,7 @@ const PROGRAMS: &[Program] = &[
     program("realpath", "emsz", "", "", Reads),
     program(
         "rg",
-        "FHILNSUacilnosvwx",
+        "FHINSUacilnosvwx",
         "ABCMgmtT",
         "after-context= before-context= case-sensitive color= context= count count-matches \
          files-with-matches files-without-match fixed-strings glob= heading hidden iglob= \
@@ -185,7 +193,6 @@ const PROGRAMS: &[Program] = &[
     program("rmdir", "pv", "", "parents verbose", Writes),
     program("sed", "nErsu", "", "quiet silent regexp-extended", Lines),
     program("sha256sum", "btz", "", "", Reads),
-    program("sleep", "", "", "", Text),
     program(
         "sort",
         "bdfgiMhnRrVszuc",
@@ -252,8 +259,8 @@ const PROGRAMS: &[Program] = &[
         "git describe",
         "",
         "",
-        "abbrev= all always contains dirty=? exact-match long match= tags",
-        GitReads(GitUse::WorkingTree),
+        "abbrev= all always contains exact-match long match= tags",
+        GitReads(GitUse::History),
     ),
     program("git diff", "abBDMRWpqswz", "GSUl", GIT_SHOWS, GitReads(GitUse::WorkingTree)),
     program(
@@ -261,7 +268,7 @@ const PROGRAMS: &[Program] = &[
         "afnpqtv",
         "",
         "all depth= dry-run force prune quiet tags unshallow verbose",
-        GitChanges,
+        GitRemotes,
     ),
     program("git log", "DMRWcimpqswz", "GLSUln", GIT_SHOWS, GitReads(GitUse::History)),
     program(
@@ -278,13 +285,13 @@ const PROGRAMS: &[Program] = &[
         "abort continue ff ff-only no-commit no-edit no-ff quiet squash stat",
         GitChanges,
     ),
-    program("git mv", "fknv", "", "dry-run force verbose", GitChanges),
+    program("git mv", "fknv", "", "dry-run force verbose", GitMoves),
     program(
         "git pull",
         "fnpqrtv",
         "",
         "all autostash ff-only no-edit no-rebase prune quiet rebase tags",
-        GitChanges,
+        GitRemotes,
     ),
     program(
         "git push",
@@ -292,7 +299,7 @@ const PROGRAMS: &[Program] = &[
         "",
         "all delete dry-run follow-tags force force-with-lease=? prune quiet set-upstream \
          tags verbose",
-        GitChanges,
+        GitRemotes,
     ),
     program("git rebase", "fqv", "", "abort autostash continue onto= quit root skip", GitChanges),
     program("git remote", "v", "", "verbose", GitChanges),
@@ -306,7 +313,7 @@ const PROGRAMS: &[Program] = &[
         GitReads(GitUse::History),
     ),
     program("git revert", "en", "m", "abort continue no-commit no-edit skip", GitChanges),
-    program("git rm", "fnqr", "", "cached dry-run force quiet", GitChanges),
+    program("git rm", "fnqr", "", "cached dry-run force quiet", GitMoves),
     program("git shortlog", "cens", "", "email numbered summary", GitReads(GitUse::History)),
     program("git show", "DMRWcmpqswz", "GSU", GIT_SHOWS, GitReads(GitUse::History)),
     program(
@@ -318,7 +325,7 @@ const PROGRAMS: &[Program] = &[
     ),
     program(
         "git status",
-        "bsuvz",
+        "abnlosuvz",
         "",
         "ahead-behind branch column=? ignored=? long no-renames porcelain=? renames short \
          show-stash untracked-files=? verbose",
@@ -400,6 +407,13 @@ pub fn is_listed(words: &[&str]) -> bool {
         Search => searches(&operands).is_some(),
         _ => true,
     })
+}
+
+/// Whether the words begin a command of git's that only looks at a repository.
+pub fn only_looks(words: &str) -> bool {
+    let words: Vec<&str> = words.split(' ').collect();
+    let program = words.split_first().and_then(|(name, rest)| find(name, rest));
+    program.is_some_and(|(program, _)| matches!(program.operands, GitReads(_) | GitBranches))
 }
 
 /// The folders that options such as `-C` make a program start in, from which it then goes by.
@@ -487,6 +501,11 @@ impl Program {
             })
         };
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        // These ask gpg about a signature.
+        let verifies = |text: &&str| text.contains("%G") || text.contains("signature");
+        if self.name.starts_with("git ") && arguments.iter().any(verifies) {
+            return None;
+        }
         let reader =
             |reads: &[&str]| Plan { reads: owned(reads), is_reader: true, ..Plan::default() };
         let writer = |writes: &[&str]| Plan { writes: owned(writes), ..Plan::default() };
@@ -518,8 +537,10 @@ impl Program {
                 [folder] if !folder.is_empty() && folder != "-" => reader(&[folder]),
                 _ => return None,
             },
-            Writes => writer(&operands),
-            TextThenWrites => writer(operands.get(1..)?),
+            Writes => Plan { is_recursive: has(&['r', 'R'], "recursive"), ..writer(&operands) },
+            TextThenWrites => {
+                Plan { is_recursive: has(&['R'], "recursive"), ..writer(operands.get(1..)?) }
+            }
             Copies => {
                 let (target, sources) = operands.split_last()?;
                 Plan { reads: owned(sources), puts: owned(sources), ..writer(&[*target]) }
@@ -527,7 +548,8 @@ impl Program {
             }
             Moves => {
                 let sources = operands.split_last()?.1;
-                Plan { puts: owned(sources), ..writer(&operands) }.when(!sources.is_empty())?
+                Plan { puts: owned(sources), is_recursive: true, ..writer(&operands) }
+                    .when(!sources.is_empty())?
             }
             GitReads(part) => {
                 let patch = has(&['p', 'G', 'S', 'L', 'U', 'c', 'm', 'W'], "patch");
@@ -544,11 +566,22 @@ impl Program {
                 operands.is_empty()
                     || ["list", "merged", "no-merged"].iter().any(|it| has(&[], it)),
             )?,
-            GitTakes => Plan { reads: owned(&operands), ..Plan::default() },
+            GitTakes => {
+                Plan { reads: owned(&operands), git: Some(GitUse::Changes), ..Plan::default() }
+            }
             GitChanges => {
                 // A commit, not a file of that name.
                 operands.retain(|text| *text != "HEAD");
-                writer(&operands)
+                Plan { git: Some(GitUse::Changes), ..writer(&operands) }
+            }
+            GitMoves => {
+                Plan { git: Some(GitUse::Changes), is_recursive: true, ..writer(&operands) }
+            }
+            GitRemotes => {
+                // Another address than a configured one may lead anywhere.
+                let is_name = |it: &&str| !it.contains(['/', ':']) && !it.starts_with('.');
+                Plan { git: Some(GitUse::Changes), ..Plan::default() }
+                    .when(operands.first().is_none_or(is_name))?
             }
             GitConfig => {
                 let reads = has(&['l'], "list") || options.iter().any(|it| it.starts_with("--get"));

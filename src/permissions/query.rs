@@ -386,6 +386,16 @@ impl Lookup<'_> {
         folders: &[PathBuf],
     ) -> ResolvedPlan {
         let mut writes = Vec::new();
+        if plan.is_recursive {
+            let (from, to) = match plan.writes.last().filter(|_| !plan.puts.is_empty()) {
+                Some(target) => (&plan.puts, Some(target)),
+                None => (&plan.writes, None),
+            };
+            for text in from {
+                let found = self.protected_below(text, to.map(Path::new), folders);
+                writes.extend(found.map(|path| (text, path)));
+            }
+        }
         for (at, text) in plan.writes.iter().enumerate() {
             let found = self.everywhere(Path::new(text), folders);
             let is_target = at + 1 == plan.writes.len();
@@ -407,6 +417,44 @@ impl Lookup<'_> {
             repository::hindrance(folders, part, self.workspace)
         });
         ResolvedPlan { plan, writes, hindrance }
+    }
+
+    /// What in a folder is protected where it is, or will be where it is brought to.
+    fn protected_below(
+        &mut self,
+        from: &str,
+        to: Option<&Path>,
+        folders: &[PathBuf],
+    ) -> Option<ResolvedPath> {
+        let target = to.and_then(|to| self.everywhere(to, folders).into_iter().next());
+        let target = target.map(|it| match Path::new(from).file_name() {
+            Some(name) if it.folder => it.path.join(name),
+            Some(_) | None => it.path,
+        });
+        let starts = self.everywhere(Path::new(from), folders).into_iter();
+        let mut ahead: Vec<(PathBuf, Option<PathBuf>)> =
+            starts.filter(|it| it.folder).map(|it| (it.path, target.clone())).collect();
+        while let Some((here, there)) = ahead.pop() {
+            for entry in std::fs::read_dir(&here).into_iter().flatten().flatten() {
+                self.crowded |= self.left == 0;
+                if self.crowded {
+                    return None;
+                }
+                self.left -= 1;
+                let name = entry.file_name();
+                let (here, there) = (here.join(&name), there.as_ref().map(|it| it.join(&name)));
+                for path in [Some(&here), there.as_ref()].into_iter().flatten() {
+                    let path = self.workspace.resolve_seen(path, Path::new("/"), self.seen);
+                    if path.protected.is_some() {
+                        return Some(path);
+                    }
+                }
+                if entry.file_type().is_ok_and(|it| it.is_dir()) {
+                    ahead.push((here, there));
+                }
+            }
+        }
+        None
     }
 
     /// What redirections open, and what may be a path among the words.

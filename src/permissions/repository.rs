@@ -38,7 +38,11 @@ pub(super) fn hindrance<'a>(
     if !workspace.is_trusted() {
         return Some("git runs what a repository names, and this folder is not trusted");
     }
-    folders.find_map(|folder| at(folder, part, workspace))
+    match part {
+        // What its hooks and filters run, who allowed it has allowed.
+        GitUse::Changes => None,
+        GitUse::History | GitUse::WorkingTree => folders.find_map(|it| at(it, part, workspace)),
+    }
 }
 
 fn at(folder: &Path, part: GitUse, workspace: &Workspace) -> Option<&'static str> {
@@ -49,6 +53,9 @@ fn at(folder: &Path, part: GitUse, workspace: &Workspace) -> Option<&'static str
     };
     let git = top.join(".git");
     let configurations = if git.is_dir() {
+        if git.join("commondir").symlink_metadata().is_ok() {
+            return Some("the repository says that its configuration is elsewhere");
+        }
         vec![git.join("config"), git.join("config.worktree")]
     } else {
         match linked(&git) {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::ContentHash;
 
-use super::paths::{Workspace, Zone};
+use super::paths::Workspace;
 
 /// A larger program has no hash, and so no rule.
 const MAX_BYTES: u64 = 64 << 20;
@@ -130,6 +130,8 @@ fn is_program(path: &Path) -> bool {
 
 /// Whether a folder lies in the workspace, by its name or where it really is.
 pub(super) fn is_inside(workspace: &Workspace, folder: &Path) -> bool {
-    let by_name = workspace.roots().any(|root| folder.starts_with(root));
-    by_name || workspace.resolve(folder, Path::new("/")).zone == Zone::Inside
+    let real = workspace.real(folder);
+    workspace.roots().any(|root| {
+        folder.starts_with(root) || real.starts_with(root) || real.starts_with(workspace.real(root))
+    })
 }

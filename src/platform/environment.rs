@@ -60,6 +60,7 @@ pub const TABLE: [Row; 16] = [
             "SHELLOPTS",
             "BASHOPTS",
             "BASH_COMPAT",
+            "BASH_LOADABLES_PATH",
             "BASH_FUNC_*",
             "CDPATH",
             "GLOBIGNORE",
@@ -229,11 +230,22 @@ fn is_passed(name: &OsStr, value: &OsStr, rules: &EnvironmentRules) -> bool {
     if rules.own_keys.iter().any(|own| *own == name) {
         return false;
     }
+    if is_open_search(&name, &value.to_string_lossy()) {
+        return false;
+    }
     match row.map(|row| row.treatment) {
         Some(Treatment::Never | Treatment::Set(_)) => false,
         Some(Treatment::IfListed) => is_listed,
         None => is_listed || !is_secret_name(&name) && !is_secret_value(&value.to_string_lossy()),
     }
+}
+
+/// Whether it has programs load libraries from the folder that they happen to be in: an empty or
+/// relative part of `LD_LIBRARY_PATH` and the like.
+fn is_open_search(name: &str, value: &str) -> bool {
+    let is_for_loader = name.starts_with("LD_") || name.starts_with("DYLD_");
+    let is_open = |part: &str| !part.starts_with('/');
+    is_for_loader && name.ends_with("_PATH") && value.split(':').any(is_open)
 }
 
 /// Whether a name is one of a pattern with `*` at its beginning, at its end, or nowhere.
@@ -324,6 +336,16 @@ mod tests {
         }
         for (key, value) in GIT_SETTINGS {
             assert!(page.contains(&format!("`{key}={value}`")), "{key} is not in configuration.md");
+        }
+    }
+
+    #[test]
+    fn libraries_are_loaded_from_named_folders_alone() {
+        let rules = EnvironmentRules::default();
+        let given = |value| [("LD_LIBRARY_PATH", value)];
+        assert_eq!(passed(&given("/opt/a:/opt/b"), &rules), ["LD_LIBRARY_PATH"]);
+        for value in ["", ".", "/opt/a:", ":/opt/a", "/a::/b", "lib", "/a:../b"] {
+            assert!(passed(&given(value), &rules).is_empty(), "{value}");
         }
     }
 

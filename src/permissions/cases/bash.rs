@@ -350,7 +350,7 @@ fn s24_patterns_end_at_words() {
 #[test]
 fn s25_the_rule_that_is_offered_is_the_narrowest() {
     let scene = scene();
-    assert_eq!(scene.bash("git status").allow_rules(), ["Bash(git status)"]);
+    assert_eq!(scene.bash("git stash").allow_rules(), ["Bash(git stash)"]);
     assert_eq!(
         scene.bash("git add a && git push").allow_rules(),
         ["Bash(git add a)", "Bash(git push)"]

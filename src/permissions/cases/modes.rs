@@ -13,7 +13,7 @@ fn s106_plan_mode_changes_nothing() {
         &[
             "touch x",
             "echo x > f",
-            "git status",
+            "git stash",
             "ls $x",
             "ls && touch x",
             "find . -delete",
