@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use proptest::prelude::*;
 
 use crate::domain::{Access, Mode, Outcome, RuleKind};
+use crate::platform::environment::GIT_SETTINGS;
 
 use super::{Query, RuleSet, Workspace, decide};
 
@@ -253,6 +254,10 @@ impl Scratch {
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", self.top.join("home"))
             .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_CONFIG_COUNT", GIT_SETTINGS.len().to_string())
+            .envs(GIT_SETTINGS.iter().enumerate().flat_map(|(at, (key, value))| {
+                [(format!("GIT_CONFIG_KEY_{at}"), *key), (format!("GIT_CONFIG_VALUE_{at}"), *value)]
+            }))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -126,10 +126,12 @@ pub const TABLE: [Row; 16] = [
 
 /// What git is told by `GIT_CONFIG_COUNT` and the like, over every configuration: with these it runs
 /// no program that a repository could name when it only looks at one.
-pub const GIT_SETTINGS: [(&str, &str); 5] = [
+pub const GIT_SETTINGS: [(&str, &str); 6] = [
     ("safe.bareRepository", "explicit"),
     ("core.fsmonitor", "false"),
     ("log.showSignature", "false"),
+    // Else it writes the index, and runs a hook then.
+    ("diff.autoRefreshIndex", "false"),
     ("diff.ignoreSubmodules", "dirty"),
     ("status.submoduleSummary", "false"),
 ];
