@@ -214,6 +214,12 @@ impl ProtectedPlace {
         self.pattern.trim_end_matches('/')
     }
 
+    /// Whether a first name could be the pattern's, by its first letter: most are told apart by that.
+    fn may_begin(&self, name: &[u8]) -> bool {
+        let first = self.pattern.as_bytes().first();
+        first == Some(&b'*') || first == name.first().map(u8::to_ascii_lowercase).as_ref()
+    }
+
     /// Whether names begin with the pattern; and where there are fewer of them, whether they are the
     /// folder in which it is.
     fn fits(&self, names: &[&[u8]]) -> bool {
@@ -244,7 +250,7 @@ pub(super) fn by_name(path: &Path) -> Option<Protected> {
     let names: Vec<&[u8]> = names(path).collect();
     let at = |at: usize| {
         let mut rows = ANYWHERE.iter();
-        rows.find(|row| row.fits(&names[at..])).map(|row| row.protected)
+        rows.find(|row| row.may_begin(names[at]) && row.fits(&names[at..])).map(|row| row.protected)
     };
     (0..names.len()).find_map(at)
 }
