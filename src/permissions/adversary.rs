@@ -729,6 +729,33 @@ mod folders {
     }
 
     #[test]
+    fn a_large_folder_is_more_than_a_rule_speaks_of_and_nothing_to_yolo() {
+        let rule = Attack::new(Mode::Ask).allow("Bash(rm *)");
+        let yolo = Attack::new(Mode::Yolo);
+        for attack in [&rule, &yolo] {
+            let folder = attack.workspace.root().join("node_modules");
+            std::fs::create_dir(&folder).unwrap();
+            for at in 0..2_100 {
+                std::fs::write(folder.join(at.to_string()), "").unwrap();
+            }
+        }
+        rule.all(Ask, &["rm -rf node_modules"]);
+        rule.all(Allow, &["rm -rf src"]);
+        yolo.all(Allow, &["rm -rf node_modules", "rm -rf node_modules && npm install"]);
+    }
+
+    #[test]
+    fn a_program_goes_where_a_link_really_leads() {
+        let attack = Attack::new(Mode::Ask).allow("Bash(env *)").allow("Bash(make *)");
+        let root = attack.workspace.root();
+        let elsewhere = attack.workspace.home().unwrap().join("elsewhere/deep");
+        std::fs::create_dir_all(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, root.join("link")).unwrap();
+        attack.all(Ask, &["env -C link/.. make", "env -C link make", "make -C link/.. x"]);
+        attack.all(Allow, &["env -C src make"]);
+    }
+
+    #[test]
     fn s64_a_link_to_a_folder_of_the_project_is_one_of_its_own() {
         let attack = Attack::new(Mode::Ask);
         let (root, home) =

@@ -153,14 +153,13 @@ fn may_change(text: &str, protected: Protected) -> Verdict {
 /// A command in which no simple command was found.
 fn unknown_command(grounds: &Grounds<'_>, run: &ResolvedRun) -> Verdict {
     let text = run.command.trim();
-    match not_certain(run) {
-        Some(_) if grounds.mode == Mode::Plan => plan_refuses(text),
-        Some(_) if !is_held(grounds, run) && grounds.named_in(text).is_some() => {
-            may_change(text, grounds.named_in(text).unwrap_or(places::OWN))
-        }
-        Some(_) if trusts(grounds, run) => grounds.by_mode(text),
-        Some(why) => Verdict::new(text, Outcome::Ask, why),
-        None => Verdict::new(text, Outcome::Ask, "It runs no command."),
+    let named = grounds.named_in(text).filter(|_| !is_held(grounds, run));
+    match (not_certain(run), named) {
+        (Some(_), _) if grounds.mode == Mode::Plan => plan_refuses(text),
+        (Some(_), Some(protected)) => may_change(text, protected),
+        (Some(_), None) if trusts(grounds, run) => grounds.by_mode(text),
+        (Some(why), None) => Verdict::new(text, Outcome::Ask, why),
+        (None, _) => Verdict::new(text, Outcome::Ask, "It runs no command."),
     }
 }
 
@@ -232,9 +231,7 @@ impl Judge<'_> {
     fn may_only_read(&self) -> bool {
         matches!(self.run.analysis.kind, Kind::Static { .. })
             && self.parts.iter().all(|(command, resolved)| {
-                let plan = resolved.plan.as_ref();
-                never_allowed(&command.words).is_none()
-                    && plan.is_some_and(|it| it.plan.is_reader && it.hindrance.is_none())
+                never_allowed(&command.words).is_none() && resolved.only_reads()
             })
     }
 
@@ -409,6 +406,11 @@ impl Judge<'_> {
         };
         if plan.plan.git.is_some() && !self.grounds.workspace.is_trusted() {
             return Err("git runs what a repository names, and this folder is not trusted.".into());
+        }
+        if plan.is_too_large {
+            let reason =
+                "It changes a folder with more in it than is looked through for protected places.";
+            return Err(reason.into());
         }
         let touched = resolved.reads_of_plan().chain(&plan.writes);
         let mut beyond = touched.filter(|it| it.path.zone == Zone::Outside);

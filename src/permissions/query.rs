@@ -88,6 +88,8 @@ pub struct ResolvedPlan {
     pub writes: Vec<Argument>,
     /// Why it is not read without a question, though it only reads.
     pub hindrance: Option<&'static str>,
+    /// Whether it changes folders with more in them than is looked through.
+    pub is_too_large: bool,
 }
 
 /// An argument, or a part of one, that may be a path.
@@ -100,6 +102,12 @@ pub struct Argument {
 }
 
 impl ResolvedCommand {
+    /// Whether it is certain that it only reads, redirections apart.
+    pub(super) fn only_reads(&self) -> bool {
+        let plan = self.plan.as_ref();
+        plan.is_some_and(|it| it.plan.is_reader && it.hindrance.is_none())
+    }
+
     /// What it reads, where that is known.
     pub(super) fn reads_of_plan(&self) -> impl Iterator<Item = &Argument> {
         let reads = self.plan.as_ref().map_or(&[][..], |it| &it.plan.reads);
@@ -170,7 +178,7 @@ impl ResolvedRun {
     /// Whether it is known to change no file.
     pub fn only_reads(&self) -> bool {
         let reads = |(command, resolved): (&SimpleCommand, &ResolvedCommand)| {
-            resolved.plan.as_ref().is_some_and(|it| it.plan.is_reader)
+            resolved.only_reads()
                 && command.redirects.iter().all(|it| it.direction == Direction::Read)
         };
         matches!(self.analysis.kind, Kind::Static { .. })
@@ -246,7 +254,11 @@ impl Places {
 
     /// Those in which a command may run.
     fn of(command: &ResolvedCommand) -> Self {
-        let all: Vec<PathBuf> = command.folders.iter().map(|it| it.path.clone()).collect();
+        let mut all = Vec::new();
+        for folder in &command.folders {
+            // By its name, and where a program really is that goes there.
+            add_all(&mut all, &[folder.path.clone(), folder.real.clone()]);
+        }
         Self { now: all.clone(), seen: all, is_lost: command.is_lost }
     }
 
@@ -334,6 +346,9 @@ fn has_expansion(text: &str) -> bool {
     text.contains(['$', '`', '*', '?', '[', '{', '(', '<', '>', '~'])
 }
 
+/// A folder holds more than is looked through.
+struct TooLarge;
+
 /// Looks up paths, up to a number.
 struct Lookup<'a> {
     workspace: &'a Workspace,
@@ -385,15 +400,17 @@ impl Lookup<'_> {
         resolved: &ResolvedCommand,
         folders: &[PathBuf],
     ) -> ResolvedPlan {
-        let mut writes = Vec::new();
+        let (mut writes, mut is_too_large) = (Vec::new(), false);
         if plan.is_recursive {
             let (from, to) = match plan.writes.last().filter(|_| !plan.puts.is_empty()) {
                 Some(target) => (&plan.puts, Some(target)),
                 None => (&plan.writes, None),
             };
             for text in from {
-                let found = self.protected_below(text, to.map(Path::new), folders);
-                writes.extend(found.map(|path| (text, path)));
+                match self.protected_below(text, to.map(Path::new), folders) {
+                    Ok(found) => writes.extend(found.map(|path| (text, path))),
+                    Err(TooLarge) => is_too_large = true,
+                }
             }
         }
         for (at, text) in plan.writes.iter().enumerate() {
@@ -416,7 +433,7 @@ impl Lookup<'_> {
             let folders = resolved.folders.iter().map(|folder| folder.real.as_path());
             repository::hindrance(folders, part, self.workspace)
         });
-        ResolvedPlan { plan, writes, hindrance }
+        ResolvedPlan { plan, writes, hindrance, is_too_large }
     }
 
     /// What in a folder is protected where it is, or will be where it is brought to.
@@ -425,7 +442,8 @@ impl Lookup<'_> {
         from: &str,
         to: Option<&Path>,
         folders: &[PathBuf],
-    ) -> Option<ResolvedPath> {
+    ) -> Result<Option<ResolvedPath>, TooLarge> {
+        let mut left = MAX_LOOKUPS;
         let target = to.and_then(|to| self.everywhere(to, folders).into_iter().next());
         let target = target.map(|it| match Path::new(from).file_name() {
             Some(name) if it.folder => it.path.join(name),
@@ -436,17 +454,13 @@ impl Lookup<'_> {
             starts.filter(|it| it.folder).map(|it| (it.path, target.clone())).collect();
         while let Some((here, there)) = ahead.pop() {
             for entry in std::fs::read_dir(&here).into_iter().flatten().flatten() {
-                self.crowded |= self.left == 0;
-                if self.crowded {
-                    return None;
-                }
-                self.left -= 1;
+                left = left.checked_sub(1).ok_or(TooLarge)?;
                 let name = entry.file_name();
                 let (here, there) = (here.join(&name), there.as_ref().map(|it| it.join(&name)));
                 for path in [Some(&here), there.as_ref()].into_iter().flatten() {
                     let path = self.workspace.resolve_seen(path, Path::new("/"), self.seen);
                     if path.protected.is_some() {
-                        return Some(path);
+                        return Ok(Some(path));
                     }
                 }
                 if entry.file_type().is_ok_and(|it| it.is_dir()) {
@@ -454,7 +468,7 @@ impl Lookup<'_> {
                 }
             }
         }
-        None
+        Ok(None)
     }
 
     /// What redirections open, and what may be a path among the words.
