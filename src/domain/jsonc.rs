@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 /// One step from a value to one inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum JsonPathStep {
     /// Into an object.
     Key(String),
     /// Into an array.
@@ -22,15 +22,15 @@ pub enum Step {
 
 /// A text that was read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Document {
+pub struct JsoncDocument {
     /// What it says.
     pub value: Value,
-    lines: Vec<(Vec<Step>, usize)>,
+    lines: Vec<(Vec<JsonPathStep>, usize)>,
 }
 
 /// Why a text is not read, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
+pub struct JsoncError {
     /// From 1.
     pub line: usize,
     /// What is wrong, without a full stop.
@@ -52,10 +52,10 @@ pub const OPTIONS: ParseOptions = ParseOptions {
 };
 
 /// Reads a text, which may begin with a byte order mark.
-pub fn parse(text: &str) -> Result<Document, Mistake> {
+pub fn parse(text: &str) -> Result<JsoncDocument, JsoncError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let parsed = jsonc_parser::parse_to_ast(text, &Default::default(), &OPTIONS);
-    let parsed = parsed.map_err(|error| Mistake {
+    let parsed = parsed.map_err(|error| JsoncError {
         line: error.line_display(),
         text: format!(
             "this is not JSON: {} at column {}",
@@ -64,19 +64,20 @@ pub fn parse(text: &str) -> Result<Document, Mistake> {
         ),
     })?;
     let mut reader = Reader { text, way: Vec::new(), seen: (0, 1), lines: Vec::new() };
-    let empty = || Mistake { line: 1, text: "this is empty, which is not JSON: write `{}`".into() };
+    let empty =
+        || JsoncError { line: 1, text: "this is empty, which is not JSON: write `{}`".into() };
     let value = reader.value(parsed.value.ok_or_else(empty)?)?;
-    Ok(Document { value, lines: reader.lines })
+    Ok(JsoncDocument { value, lines: reader.lines })
 }
 
-impl Document {
+impl JsoncDocument {
     /// The line of the first thing there that is not itself full of others.
-    pub fn line(&self, way: &[Step]) -> Option<usize> {
+    pub fn line(&self, way: &[JsonPathStep]) -> Option<usize> {
         self.lines.iter().find(|(to, _)| to.starts_with(way)).map(|(_, line)| *line)
     }
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for JsoncError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (line {})", self.text, self.line)
     }
@@ -84,14 +85,14 @@ impl fmt::Display for Mistake {
 
 struct Reader<'a> {
     text: &'a str,
-    way: Vec<Step>,
+    way: Vec<JsonPathStep>,
     /// A place in the text and its line. Places come in order.
     seen: (usize, usize),
-    lines: Vec<(Vec<Step>, usize)>,
+    lines: Vec<(Vec<JsonPathStep>, usize)>,
 }
 
 impl Reader<'_> {
-    fn value(&mut self, value: ast::Value<'_>) -> Result<Value, Mistake> {
+    fn value(&mut self, value: ast::Value<'_>) -> Result<Value, JsoncError> {
         Ok(match value {
             ast::Value::Object(object) => {
                 self.mark_if(object.properties.is_empty(), object.range.start);
@@ -111,9 +112,9 @@ impl Reader<'_> {
                             "`{shown}` stands here twice, and first in line {first}, so that one \
                              would be lost: make them one"
                         );
-                        return Err(Mistake { line, text });
+                        return Err(JsoncError { line, text });
                     }
-                    self.way.push(Step::Key(name.clone()));
+                    self.way.push(JsonPathStep::Key(name.clone()));
                     fields.insert(name, self.value(property.value)?);
                     self.way.pop();
                 }
@@ -123,7 +124,7 @@ impl Reader<'_> {
                 self.mark_if(array.elements.is_empty(), array.range.start);
                 let mut items = Vec::new();
                 for (index, element) in array.elements.into_iter().enumerate() {
-                    self.way.push(Step::Index(index));
+                    self.way.push(JsonPathStep::Index(index));
                     items.push(self.value(element)?);
                     self.way.pop();
                 }
@@ -137,7 +138,7 @@ impl Reader<'_> {
             ast::Value::NumberLit(number) => {
                 self.mark_if(true, number.range.start);
                 let line = self.line(number.range.start);
-                let value = number.value.parse().map_err(|_| Mistake {
+                let value = number.value.parse().map_err(|_| JsoncError {
                     line,
                     text: format!("`{}` is not a number in JSON", number.value),
                 })?;
@@ -155,14 +156,14 @@ impl Reader<'_> {
     }
 
     /// A line end in a string is a quote that went missing, and JSON forbids it; the parser does not.
-    fn check_string(&mut self, range: Range) -> Result<(), Mistake> {
+    fn check_string(&mut self, range: Range) -> Result<(), JsoncError> {
         let source = self.text.get(range.start..range.end).unwrap_or_default();
         if !source.contains(|c: char| c < ' ') {
             return Ok(());
         }
         let line = self.line(range.start);
         let text = "this text holds a line end or a tab, which JSON writes as `\\n` and `\\t`";
-        Err(Mistake { line, text: text.to_owned() })
+        Err(JsoncError { line, text: text.to_owned() })
     }
 
     fn mark_if(&mut self, is_leaf: bool, at: usize) {
@@ -192,12 +193,12 @@ mod tests {
         let text = "\u{feff}{\n // one\n \"a\": [1,\n \"x\\\"]\", {\"b\":\nnull,}],\n\n\"c\": {} }";
         let document = parse(text).unwrap();
         assert_eq!(document.value, json!({"a": [1, "x\"]", {"b": null}], "c": {}}));
-        let key = |name: &str| Step::Key(name.into());
+        let key = |name: &str| JsonPathStep::Key(name.into());
         for (way, line) in [
             (vec![], Some(3)),
-            (vec![key("a"), Step::Index(0)], Some(3)),
-            (vec![key("a"), Step::Index(1)], Some(4)),
-            (vec![key("a"), Step::Index(2)], Some(5)),
+            (vec![key("a"), JsonPathStep::Index(0)], Some(3)),
+            (vec![key("a"), JsonPathStep::Index(1)], Some(4)),
+            (vec![key("a"), JsonPathStep::Index(2)], Some(5)),
             (vec![key("c")], Some(7)),
             (vec![key("d")], None),
         ] {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::domain::jsonc::{self, Document, Step};
+use crate::domain::jsonc::{self, JsonPathStep, JsoncDocument};
 use crate::domain::nearest;
 
 use super::event::HookEvent;
@@ -115,7 +115,7 @@ impl Broken {
 
 struct Reader<'a> {
     file: &'a Path,
-    document: Option<Document>,
+    document: Option<JsoncDocument>,
     hooks: Vec<Hook>,
     warnings: Vec<Warning>,
 }
@@ -126,7 +126,7 @@ impl Reader<'_> {
         match hooks {
             Value::Array(entries) => {
                 for (index, entry) in entries.iter().enumerate() {
-                    self.short(entry, &extend(&way, [Step::Index(index)]));
+                    self.short(entry, &extend(&way, [JsonPathStep::Index(index)]));
                 }
             }
             Value::Object(events) => self.by_event(events, &way),
@@ -137,7 +137,7 @@ impl Reader<'_> {
         }
     }
 
-    fn short(&mut self, entry: &Value, way: &[Step]) {
+    fn short(&mut self, entry: &Value, way: &[JsonPathStep]) {
         let line = self.line(way);
         let (event, name) = match entry.get("event").and_then(Value::as_str) {
             Some(name) => (HookEvent::parse(name), name),
@@ -160,7 +160,7 @@ impl Reader<'_> {
         }
     }
 
-    fn by_event(&mut self, events: &Map<String, Value>, way: &[Step]) {
+    fn by_event(&mut self, events: &Map<String, Value>, way: &[JsonPathStep]) {
         for (name, groups) in events {
             let way = extend(way, [key(name)]);
             let Some(event) = HookEvent::parse(name) else {
@@ -173,12 +173,12 @@ impl Reader<'_> {
                 continue;
             };
             for (index, group) in groups.iter().enumerate() {
-                self.group(event, group, &extend(&way, [Step::Index(index)]));
+                self.group(event, group, &extend(&way, [JsonPathStep::Index(index)]));
             }
         }
     }
 
-    fn group(&mut self, event: HookEvent, group: &Value, way: &[Step]) {
+    fn group(&mut self, event: HookEvent, group: &Value, way: &[JsonPathStep]) {
         let filter = match filter(group, "matcher", Form::Matcher) {
             Ok(filter) => filter,
             Err(why) => return self.broken(Broken::of(event), self.line(way), why),
@@ -188,7 +188,7 @@ impl Reader<'_> {
             return self.broken(Broken { events: vec![event], filter }, self.line(way), why);
         };
         for (index, hook) in hooks.iter().enumerate() {
-            let way = extend(way, [key("hooks"), Step::Index(index)]);
+            let way = extend(way, [key("hooks"), JsonPathStep::Index(index)]);
             match action(hook) {
                 Ok(action) => {
                     let line = self.line(&extend(&way, [key(text_key(&action))]));
@@ -244,7 +244,7 @@ impl Reader<'_> {
     }
 
     /// The line of the first thing there.
-    fn line(&self, way: &[Step]) -> Option<usize> {
+    fn line(&self, way: &[JsonPathStep]) -> Option<usize> {
         self.document.as_ref()?.line(way)
     }
 }
@@ -298,10 +298,10 @@ fn text_key(action: &Action) -> &'static str {
     }
 }
 
-fn key(name: &str) -> Step {
-    Step::Key(name.to_owned())
+fn key(name: &str) -> JsonPathStep {
+    JsonPathStep::Key(name.to_owned())
 }
 
-fn extend<const N: usize>(way: &[Step], more: [Step; N]) -> Vec<Step> {
+fn extend<const N: usize>(way: &[JsonPathStep], more: [JsonPathStep; N]) -> Vec<JsonPathStep> {
     way.iter().cloned().chain(more).collect()
 }

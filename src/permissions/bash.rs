@@ -135,7 +135,7 @@ fn numbered(run: &ResolvedRun) -> impl Iterator<Item = (usize, Part<'_>)> {
 fn is_known((command, resolved): &Part<'_>) -> bool {
     let is_wrapper = matches!(command.inner, Inner::Known(_));
     let mut targets = command.redirects.iter().map(|redirect| &redirect.target);
-    (resolved.plan.is_some() || is_wrapper) && targets.all(|target| target.known().is_some())
+    (resolved.effects.is_some() || is_wrapper) && targets.all(|target| target.known().is_some())
 }
 
 /// Everything that a command is given.
@@ -238,21 +238,21 @@ impl Judge<'_> {
     /// Why it is not certain to read inside the workspace alone, though it only reads.
     fn reads_beyond(&self) -> Option<&'static str> {
         self.parts.iter().find_map(|(_, resolved)| {
-            let plan = &resolved.plan.as_ref()?.plan;
+            let effects = &resolved.effects.as_ref()?.by_words;
             let is_beyond = |it: &Argument| {
                 it.path.zone == Zone::Outside
-                    || (plan.follows_links_below && it.path.folder)
+                    || (effects.follows_links_below && it.path.folder)
                     || it.path.protected.is_some_and(|it| it.kind == ProtectedKind::System)
             };
             let mut folders = resolved.folders.iter();
             if resolved.is_lost
                 || folders.any(|folder| folder.zone == Zone::Outside)
-                || resolved.reads_of_plan().any(is_beyond)
+                || resolved.known_reads().any(is_beyond)
             {
                 return Some("It reads outside the workspace.");
             }
             let denies =
-                plan.shows_contents_below && self.grounds.rules.unreadable().next().is_some();
+                effects.shows_contents_below && self.grounds.rules.unreadable().next().is_some();
             denies.then_some("It may show files that a rule denies to read.")
         })
     }
@@ -398,21 +398,21 @@ impl Judge<'_> {
                 Some(it) => Err(goes_outside(it)),
             };
         }
-        let Some(plan) = &resolved.plan else {
+        let Some(effects) = &resolved.effects else {
             return Err(format!(
                 "With these options it may do more than {} allows.",
                 rule.source.rule
             ));
         };
-        if plan.plan.git.is_some() && !self.grounds.workspace.is_trusted() {
+        if effects.by_words.git.is_some() && !self.grounds.workspace.is_trusted() {
             return Err("git runs what a repository names, and this folder is not trusted.".into());
         }
-        if plan.is_too_large {
+        if effects.is_too_large {
             let reason =
                 "It changes a folder with more in it than is looked through for protected places.";
             return Err(reason.into());
         }
-        let touched = resolved.reads_of_plan().chain(&plan.writes);
+        let touched = resolved.known_reads().chain(&effects.writes);
         let mut beyond = touched.filter(|it| it.path.zone == Zone::Outside);
         match beyond.find(|it| !rule.spells(&it.text)) {
             None => Ok(rule.source.clone()),
@@ -426,9 +426,11 @@ impl Judge<'_> {
             if runs_slug(command) {
                 return Some(places::OWN);
             }
-            if let Some(plan) = &resolved.plan {
-                let above = plan.writes.iter().any(|it| self.grounds.workspace.is_above(&it.path));
-                let mut writes = plan.writes.iter().filter_map(|it| protected(&it.path.path, it));
+            if let Some(effects) = &resolved.effects {
+                let above =
+                    effects.writes.iter().any(|it| self.grounds.workspace.is_above(&it.path));
+                let mut writes =
+                    effects.writes.iter().filter_map(|it| protected(&it.path.path, it));
                 return writes.next().or_else(|| above.then_some(places::OWN));
             }
             let is_in_protected = resolved.folders.iter().find_map(|folder| folder.protected);

@@ -10,10 +10,10 @@ use crate::domain::{Access, ContentHash, clean_path};
 
 use super::paths::{ResolvedPath, Seen, Workspace, Zone};
 use super::pattern::MAX_DEPTH;
-use super::programs::{self, Plan};
+use super::programs::{self, CommandEffects};
 use super::repository;
 use super::search_path::ProjectProgram;
-use super::shell::{self, Analysis, Direction, Inner, Kind, Order, SimpleCommand, Word};
+use super::shell::{self, Analysis, CommandOrder, Direction, Inner, Kind, SimpleCommand, Word};
 
 /// More paths than this are not looked up on the disk: they are compared as they are written.
 const MAX_LOOKUPS: usize = 2048;
@@ -74,16 +74,16 @@ pub struct ResolvedCommand {
     /// Arguments that may be paths. A relative path has one entry for each folder.
     pub arguments: Vec<Argument>,
     /// What it does; `None` when it can do anything.
-    pub plan: Option<ResolvedPlan>,
+    pub effects: Option<ResolvedEffects>,
     /// The project's own program that its name stands for.
     pub program: Option<ProjectProgram>,
 }
 
 /// What a program of the table does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResolvedPlan {
+pub struct ResolvedEffects {
     /// What it does, by its words.
-    pub plan: Plan,
+    pub by_words: CommandEffects,
     /// What it changes.
     pub writes: Vec<Argument>,
     /// Why it is not read without a question, though it only reads.
@@ -104,13 +104,13 @@ pub struct Argument {
 impl ResolvedCommand {
     /// Whether it is certain that it only reads, redirections apart.
     pub(super) fn only_reads(&self) -> bool {
-        let plan = self.plan.as_ref();
-        plan.is_some_and(|it| it.plan.is_reader && it.hindrance.is_none())
+        let effects = self.effects.as_ref();
+        effects.is_some_and(|it| it.by_words.is_reader && it.hindrance.is_none())
     }
 
     /// What it reads, where that is known.
-    pub(super) fn reads_of_plan(&self) -> impl Iterator<Item = &Argument> {
-        let reads = self.plan.as_ref().map_or(&[][..], |it| &it.plan.reads);
+    pub(super) fn known_reads(&self) -> impl Iterator<Item = &Argument> {
+        let reads = self.effects.as_ref().map_or(&[][..], |it| &it.by_words.reads);
         self.arguments.iter().filter(|argument| reads.contains(&argument.text))
     }
 }
@@ -194,18 +194,18 @@ impl ResolvedRun {
         let analysis = shell::analyse(command);
         let folder = workspace.resolve_seen(cwd, Path::new("/"), seen);
         let mut lookup = Lookup { workspace, seen, left: MAX_LOOKUPS, crowded: false };
-        let mut places = Places::new(folder.real.clone());
+        let mut possible = PossibleFolders::new(folder.real.clone());
         let mut commands = Vec::new();
         for outer in &analysis.commands {
-            let (own, inner) = (lookup.command(outer, outer.order, &mut places), outer.flatten());
+            let (own, inner) = (lookup.command(outer, outer.order, &mut possible), outer.flatten());
             // What a wrapper runs begins where that was told to, and may move the shell itself.
-            let mut inside = Places::of(&own);
+            let mut inside = PossibleFolders::of(&own);
             commands.push(own);
             for command in inner.into_iter().skip(1) {
-                commands.push(lookup.command(command, Order::Nested, &mut inside));
+                commands.push(lookup.command(command, CommandOrder::Nested, &mut inside));
             }
             if outer.inner != Inner::Nothing {
-                places.take_in(&inside);
+                possible.take_in(&inside);
             }
         }
         let named: Vec<&Path> =
@@ -230,7 +230,7 @@ impl ResolvedRun {
             if let Some(program) = &command.program {
                 parts.add(program.rule_name());
             }
-            if command.plan.as_ref().is_some_and(|it| it.hindrance.is_none()) {
+            if command.effects.as_ref().is_some_and(|it| it.hindrance.is_none()) {
                 parts.add("plain");
             }
         }
@@ -239,7 +239,7 @@ impl ResolvedRun {
 }
 
 /// The folders that a command may be in, as it goes from one part to the next.
-struct Places {
+struct PossibleFolders {
     /// Where the command that is looked at may run.
     now: Vec<PathBuf>,
     /// Where any command so far may have run: a `cd` may fail.
@@ -247,7 +247,7 @@ struct Places {
     is_lost: bool,
 }
 
-impl Places {
+impl PossibleFolders {
     fn new(start: PathBuf) -> Self {
         Self { now: vec![start.clone()], seen: vec![start], is_lost: false }
     }
@@ -277,11 +277,11 @@ impl Places {
         (all, is_lost)
     }
 
-    fn go(&mut self, target: Option<PathBuf>, order: Order) {
+    fn go(&mut self, target: Option<PathBuf>, order: CommandOrder) {
         let (mut to, is_lost) = Self::below(&self.now, &[target]);
         self.is_lost |= is_lost;
         add_all(&mut self.seen, &to);
-        if order == Order::Nested {
+        if order == CommandOrder::Nested {
             // It may be in a shell of its own.
             add_all(&mut to, &self.now);
         }
@@ -362,19 +362,19 @@ impl Lookup<'_> {
     fn command(
         &mut self,
         command: &SimpleCommand,
-        order: Order,
-        places: &mut Places,
+        order: CommandOrder,
+        possible: &mut PossibleFolders,
     ) -> ResolvedCommand {
         let home = self.workspace.home();
-        if order != Order::AfterSuccess {
-            places.now.clone_from(&places.seen);
+        if order != CommandOrder::AfterSuccess {
+            possible.now.clone_from(&possible.seen);
         }
-        let outside_of = places.now.clone();
+        let outside_of = possible.now.clone();
         let started_in: Vec<Option<PathBuf>> =
             programs::started_in(&command.words).iter().map(|word| spelled(word, home)).collect();
-        let (mut folders, mut is_lost) = (outside_of.clone(), places.is_lost);
+        let (mut folders, mut is_lost) = (outside_of.clone(), possible.is_lost);
         if !started_in.is_empty() {
-            let (further, lost) = Places::below(&outside_of, &started_in);
+            let (further, lost) = PossibleFolders::below(&outside_of, &started_in);
             add_all(&mut folders, &further);
             is_lost |= lost;
         }
@@ -383,28 +383,29 @@ impl Lookup<'_> {
         let root = Path::new("/");
         let all = folders.iter().map(|folder| self.workspace.resolve_seen(folder, root, self.seen));
         resolved.folders = all.collect();
-        resolved.plan = programs::plan(command).map(|plan| self.plan(plan, &resolved, &folders));
+        resolved.effects =
+            programs::effects(command).map(|it| self.effects(it, &resolved, &folders));
         let search_path = self.workspace.search_path();
         let name = command.words.first().filter(|word| word.is_literal());
         resolved.program =
             name.and_then(|name| search_path.project_program(&name.text, &folders, self.workspace));
         if let Some(target) = goes_to(command, home) {
-            places.go(target, order);
+            possible.go(target, order);
         }
         resolved
     }
 
-    fn plan(
+    fn effects(
         &mut self,
-        plan: Plan,
+        by_words: CommandEffects,
         resolved: &ResolvedCommand,
         folders: &[PathBuf],
-    ) -> ResolvedPlan {
+    ) -> ResolvedEffects {
         let (mut writes, mut is_too_large) = (Vec::new(), false);
-        if plan.is_recursive {
-            let (from, to) = match plan.writes.last().filter(|_| !plan.puts.is_empty()) {
-                Some(target) => (&plan.puts, Some(target)),
-                None => (&plan.writes, None),
+        if by_words.is_recursive {
+            let (from, to) = match by_words.writes.last().filter(|_| !by_words.puts.is_empty()) {
+                Some(target) => (&by_words.puts, Some(target)),
+                None => (&by_words.writes, None),
             };
             for text in from {
                 match self.protected_below(text, to.map(Path::new), folders) {
@@ -413,13 +414,14 @@ impl Lookup<'_> {
                 }
             }
         }
-        for (at, text) in plan.writes.iter().enumerate() {
+        for (at, text) in by_words.writes.iter().enumerate() {
             let found = self.everywhere(Path::new(text), folders);
-            let is_target = at + 1 == plan.writes.len();
+            let is_target = at + 1 == by_words.writes.len();
             // What is put into a folder changes what is in it, not the folder.
-            let is_into = !plan.puts.is_empty() && is_target && found.iter().any(|it| it.folder);
+            let is_into =
+                !by_words.puts.is_empty() && is_target && found.iter().any(|it| it.folder);
             if is_into {
-                for source in plan.puts.iter().filter_map(|it| Path::new(it).file_name()) {
+                for source in by_words.puts.iter().filter_map(|it| Path::new(it).file_name()) {
                     let inside = self.everywhere(&Path::new(text).join(source), folders);
                     writes.extend(inside.into_iter().map(|path| (text, path)));
                 }
@@ -429,11 +431,11 @@ impl Lookup<'_> {
         }
         let writes = writes.into_iter();
         let writes = writes.map(|(text, path)| Argument { text: text.clone(), path }).collect();
-        let hindrance = plan.git.and_then(|part| {
+        let hindrance = by_words.git.and_then(|part| {
             let folders = resolved.folders.iter().map(|folder| folder.real.as_path());
             repository::hindrance(folders, part, self.workspace)
         });
-        ResolvedPlan { plan, writes, hindrance, is_too_large }
+        ResolvedEffects { by_words, writes, hindrance, is_too_large }
     }
 
     /// What in a folder is protected where it is, or will be where it is brought to.

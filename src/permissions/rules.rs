@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::domain::jsonc::{self, Document, Step};
+use crate::domain::jsonc::{self, JsonPathStep, JsoncDocument};
 use crate::domain::{RuleKind, RuleSource, nearest};
 
 use super::index::{Index, Subject};
@@ -159,11 +159,11 @@ impl RuleSet {
             return self.fault(file, Some(1), text.into());
         };
         for (key, value) in settings {
-            self.check_key(key, value, file, document.line(&[Step::Key(key.clone())]));
+            self.check_key(key, value, file, document.line(&[JsonPathStep::Key(key.clone())]));
         }
         let Some(permissions) = settings.get("permissions") else { return };
         let Some(permissions) = permissions.as_object() else {
-            let line = document.line(&[Step::Key("permissions".into())]);
+            let line = document.line(&[JsonPathStep::Key("permissions".into())]);
             let text = "`permissions` is not an object: write `{\"allow\":[]}`.";
             return self.fault(file, line, text.into());
         };
@@ -200,11 +200,11 @@ impl RuleSet {
         &mut self,
         key: &str,
         list: &Value,
-        document: &Document,
+        document: &JsoncDocument,
         file: &Path,
         workspace: &Workspace,
     ) {
-        let way = [Step::Key("permissions".into()), Step::Key(key.to_owned())];
+        let way = [JsonPathStep::Key("permissions".into()), JsonPathStep::Key(key.to_owned())];
         let shown = key.escape_debug();
         let kind = match key {
             "deny" => RuleKind::Deny,
@@ -224,7 +224,7 @@ impl RuleSet {
         };
         for (index, rule) in list.iter().enumerate() {
             let [permissions, list] = way.clone();
-            let line = document.line(&[permissions, list, Step::Index(index)]);
+            let line = document.line(&[permissions, list, JsonPathStep::Index(index)]);
             self.add_from_file(rule, kind, file, line, workspace);
         }
     }

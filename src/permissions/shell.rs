@@ -92,12 +92,12 @@ pub struct SimpleCommand {
     /// Which of the text's pipelines it belongs to: what is nested in one is part of it.
     pub pipeline: usize,
     /// How it comes after the one before.
-    pub order: Order,
+    pub order: CommandOrder,
 }
 
 /// How a command comes after the one before it in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
+pub enum CommandOrder {
     /// In some other way: whether that one has run and succeeded is not known.
     #[default]
     Free,
@@ -302,7 +302,7 @@ struct Walker {
     /// The pipeline that is being read, from 0.
     pipeline: usize,
     /// How the next command comes after the one before.
-    order: Order,
+    order: CommandOrder,
 }
 
 impl Walker {
@@ -341,7 +341,7 @@ impl Walker {
             if at > 0 {
                 self.canonical.push(' ');
             }
-            self.pipeline(&and_or.first, Order::Free);
+            self.pipeline(&and_or.first, CommandOrder::Free);
             // Behind `||` it is not known what has succeeded.
             let mut all_succeeded = succeeds_here(&and_or.first);
             for more in &and_or.additional {
@@ -353,7 +353,8 @@ impl Walker {
                     }
                 };
                 self.canonical.push_str(operator);
-                let order = if all_succeeded { Order::AfterSuccess } else { Order::Free };
+                let order =
+                    if all_succeeded { CommandOrder::AfterSuccess } else { CommandOrder::Free };
                 self.pipeline(pipeline, order);
                 all_succeeded &= succeeds_here(pipeline);
             }
@@ -365,7 +366,7 @@ impl Walker {
         }
     }
 
-    fn pipeline(&mut self, pipeline: &ast::Pipeline, order: Order) {
+    fn pipeline(&mut self, pipeline: &ast::Pipeline, order: CommandOrder) {
         let (number, first) = (self.pipeline, self.commands.len());
         self.order = order;
         if let Some(timed) = &pipeline.timed {
@@ -382,7 +383,7 @@ impl Walker {
                 self.canonical.push_str(" | ");
             }
             self.command(command, pipeline.timed.is_some());
-            self.order = Order::Free;
+            self.order = CommandOrder::Free;
         }
         // What is nested in it is part of it, whatever it counted itself.
         for command in &mut self.commands[first..] {
@@ -580,7 +581,7 @@ impl Walker {
         let nested = analyse_at(script, self.depth + 1);
         let nested_commands = nested.commands.into_iter();
         self.commands
-            .extend(nested_commands.map(|it| SimpleCommand { order: Order::Nested, ..it }));
+            .extend(nested_commands.map(|it| SimpleCommand { order: CommandOrder::Nested, ..it }));
         self.rough.extend(nested.rough);
         self.is_compound |= nested.is_compound;
     }

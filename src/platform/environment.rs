@@ -16,7 +16,7 @@ pub const KEY_VARIABLES: [&str; 5] =
 
 /// What becomes of a variable on its way to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Treatment {
+pub enum VariableTreatment {
     /// It is never passed on.
     Never,
     /// It is passed on where the user has listed its name.
@@ -27,32 +27,36 @@ pub enum Treatment {
 
 /// A row of the table.
 #[derive(Debug)]
-pub struct Row {
+pub struct EnvironmentRow {
     /// Names; `*` at an end stands for anything.
     pub names: &'static [&'static str],
     /// Names of that kind that are passed on all the same.
     pub except: &'static [&'static str],
     /// What becomes of them.
-    pub treatment: Treatment,
+    pub treatment: VariableTreatment,
     /// Why.
     pub reason: &'static str,
 }
 
-const fn row(names: &'static [&'static str], treatment: Treatment, reason: &'static str) -> Row {
-    Row { names, except: &[], treatment, reason }
+const fn row(
+    names: &'static [&'static str],
+    treatment: VariableTreatment,
+    reason: &'static str,
+) -> EnvironmentRow {
+    EnvironmentRow { names, except: &[], treatment, reason }
 }
 
 /// Which variables are withheld from commands or set for them; of two rows the first holds.
-pub const TABLE: [Row; 16] = [
-    row(&["GIT_TERMINAL_PROMPT"], Treatment::Set("0"), "nobody is there to answer git"),
-    row(&["GCM_INTERACTIVE"], Treatment::Set("never"), "nor its credential manager"),
-    row(&["GH_PROMPT_DISABLED"], Treatment::Set("1"), "nor GitHub's program"),
-    row(&["PAGER", "GIT_PAGER"], Treatment::Set("cat"), "nobody turns pages"),
-    row(&["TERM"], Treatment::Set("dumb"), "no terminal is there"),
-    row(&["GIT_OPTIONAL_LOCKS"], Treatment::Set("0"), "git that only looks writes nothing"),
-    row(&["GIT_CONFIG_*"], Treatment::Never, "slug tells git its own settings by these"),
-    row(&["SLUG_*"], Treatment::Never, "slug's own settings and key"),
-    row(&KEY_VARIABLES, Treatment::Never, "the keys that slug itself uses"),
+pub const TABLE: [EnvironmentRow; 16] = [
+    row(&["GIT_TERMINAL_PROMPT"], VariableTreatment::Set("0"), "nobody is there to answer git"),
+    row(&["GCM_INTERACTIVE"], VariableTreatment::Set("never"), "nor its credential manager"),
+    row(&["GH_PROMPT_DISABLED"], VariableTreatment::Set("1"), "nor GitHub's program"),
+    row(&["PAGER", "GIT_PAGER"], VariableTreatment::Set("cat"), "nobody turns pages"),
+    row(&["TERM"], VariableTreatment::Set("dumb"), "no terminal is there"),
+    row(&["GIT_OPTIONAL_LOCKS"], VariableTreatment::Set("0"), "git that only looks writes nothing"),
+    row(&["GIT_CONFIG_*"], VariableTreatment::Never, "slug tells git its own settings by these"),
+    row(&["SLUG_*"], VariableTreatment::Never, "slug's own settings and key"),
+    row(&KEY_VARIABLES, VariableTreatment::Never, "the keys that slug itself uses"),
     row(
         &[
             "BASH_ENV",
@@ -69,13 +73,13 @@ pub const TABLE: [Row; 16] = [
             "POSIXLY_CORRECT",
             "PS4",
         ],
-        Treatment::Never,
+        VariableTreatment::Never,
         "bash would run a command in another way than the rules have read it",
     ),
-    Row {
+    EnvironmentRow {
         names: &["GIT_*"],
         except: &["GIT_AUTHOR_*", "GIT_COMMITTER_*"],
-        treatment: Treatment::IfListed,
+        treatment: VariableTreatment::IfListed,
         reason: "git would run other programs, or work on another repository",
     },
     row(
@@ -90,7 +94,7 @@ pub const TABLE: [Row; 16] = [
             "*ASKPASS",
             "SSH_ASKPASS_*",
         ],
-        Treatment::IfListed,
+        VariableTreatment::IfListed,
         "they name programs that others start",
     ),
     row(
@@ -104,22 +108,22 @@ pub const TABLE: [Row; 16] = [
             "JDK_JAVA_OPTIONS",
             "_JAVA_OPTIONS",
         ],
-        Treatment::IfListed,
+        VariableTreatment::IfListed,
         "code that an interpreter runs before its program",
     ),
     row(
         &["RIPGREP_CONFIG_PATH", "TAR_OPTIONS"],
-        Treatment::IfListed,
+        VariableTreatment::IfListed,
         "options that a command does not show",
     ),
     row(
         &["DATABASE_URL", "*_DATABASE_URL", "REDIS_URL", "MONGO_URL", "MONGODB_URI", "AMQP_URL"],
-        Treatment::IfListed,
+        VariableTreatment::IfListed,
         "addresses of databases, which hold the password",
     ),
     row(
         &["*_CONNECTION_STRING", "*_WEBHOOK", "*_WEBHOOK_URL", "OP_SESSION_*"],
-        Treatment::IfListed,
+        VariableTreatment::IfListed,
         "secrets whose name does not say so",
     ),
 ];
@@ -202,7 +206,7 @@ impl std::fmt::Debug for ChildEnvironment {
     }
 }
 
-impl Row {
+impl EnvironmentRow {
     fn is_of(&self, name: &str) -> bool {
         let fits = |pattern: &&str| fits(pattern, name);
         self.names.iter().any(fits) && !self.except.iter().any(fits)
@@ -212,7 +216,7 @@ impl Row {
 /// The variables that the table sets, and git's settings.
 fn fixed() -> impl Iterator<Item = (OsString, OsString)> {
     let set = TABLE.iter().flat_map(|row| {
-        let Treatment::Set(value) = row.treatment else { return Vec::new() };
+        let VariableTreatment::Set(value) = row.treatment else { return Vec::new() };
         row.names.iter().map(|name| (name.into(), value.into())).collect::<Vec<_>>()
     });
     let count = ("GIT_CONFIG_COUNT".into(), GIT_SETTINGS.len().to_string().into());
@@ -236,8 +240,8 @@ fn is_passed(name: &OsStr, value: &OsStr, rules: &EnvironmentRules) -> bool {
         return false;
     }
     match row.map(|row| row.treatment) {
-        Some(Treatment::Never | Treatment::Set(_)) => false,
-        Some(Treatment::IfListed) => is_listed,
+        Some(VariableTreatment::Never | VariableTreatment::Set(_)) => false,
+        Some(VariableTreatment::IfListed) => is_listed,
         None => is_listed || !is_secret_name(&name) && !is_secret_value(&value.to_string_lossy()),
     }
 }
@@ -285,7 +289,7 @@ mod tests {
     }
 
     /// A name of each kind that the table knows.
-    fn examples(row: &Row) -> impl Iterator<Item = String> {
+    fn examples(row: &EnvironmentRow) -> impl Iterator<Item = String> {
         row.names.iter().map(|pattern| pattern.replace('*', "MY"))
     }
 
@@ -319,8 +323,8 @@ mod tests {
                 let given = [(name.as_str(), "value")];
                 assert!(passed(&given, &EnvironmentRules::default()).is_empty(), "{name}");
                 let is_listed = passed(&given, &listing(&[&name])) == [name.as_str()];
-                assert_eq!(is_listed, row.treatment == Treatment::IfListed, "{name}");
-                if let Treatment::Set(value) = row.treatment {
+                assert_eq!(is_listed, row.treatment == VariableTreatment::IfListed, "{name}");
+                if let VariableTreatment::Set(value) = row.treatment {
                     let wanted = (name.clone(), value.to_owned());
                     assert!(environment(&given, &EnvironmentRules::default()).contains(&wanted));
                 }

@@ -42,7 +42,7 @@ pub fn variable(name: impl AsRef<OsStr>) -> Option<OsString> {
 #[derive(Debug)]
 pub struct StartMemory {
     #[cfg(target_os = "linux")]
-    block: io::Result<linux::Block>,
+    block: io::Result<linux::ArgumentBlock>,
 }
 
 impl StartMemory {
@@ -50,7 +50,7 @@ impl StartMemory {
     pub fn open() -> Self {
         Self {
             #[cfg(target_os = "linux")]
-            block: linux::Block::open(),
+            block: linux::ArgumentBlock::open(),
         }
     }
 
@@ -108,13 +108,13 @@ mod linux {
     const CROSS: u8 = b'*';
 
     #[derive(Debug)]
-    pub(super) struct Block {
+    pub(super) struct ArgumentBlock {
         memory: File,
         arguments: Range<u64>,
         variables: Range<u64>,
     }
 
-    impl Block {
+    impl ArgumentBlock {
         pub(super) fn open() -> io::Result<Self> {
             let stat = std::fs::read_to_string("/proc/self/stat")?;
             let [arguments, variables] = places(&stat).ok_or(io::ErrorKind::InvalidData)?;
@@ -190,7 +190,7 @@ mod linux {
 
         #[test]
         fn the_kernel_says_where_the_arguments_are() {
-            let block = Block::open().unwrap();
+            let block = ArgumentBlock::open().unwrap();
             let first = std::env::args_os().next().unwrap();
             assert!(block.read(&block.arguments).unwrap().starts_with(first.as_bytes()));
             assert_eq!(places("1 (a) b) R 1 2"), None);

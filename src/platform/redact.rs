@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::domain::secrets::{SHAPES, is_secret_name, private_keys};
 
-use known_secrets::{Found, KnownSecrets, Rest};
+use known_secrets::{KnownSecrets, Rest, SecretMatch};
 
 mod known_secrets;
 
@@ -125,7 +125,7 @@ impl Redactor {
 /// `text` with something else in the place of what is known.
 fn replaced<'a>(known: &KnownSecrets, text: &'a str, by: impl Fn(&str) -> &str) -> Cow<'a, str> {
     let (mut clean, mut at) = (String::new(), 0);
-    while let Found::Secret(place, mark) = known.find(text.as_bytes(), at, Rest::None) {
+    while let SecretMatch::Secret(place, mark) = known.find(text.as_bytes(), at, Rest::None) {
         // What is found begins and ends with whole characters.
         clean.push_str(text.get(at..place.start).unwrap_or_default());
         clean.push_str(by(mark));
@@ -172,16 +172,16 @@ impl Stream {
         };
         loop {
             match self.known.find(&self.held, at, rest) {
-                Found::Secret(place, mark) => {
+                SecretMatch::Secret(place, mark) => {
                     give(&self.held[at..place.start]);
                     give(mark.as_bytes());
                     at = place.end;
                 }
-                Found::Open(end) => {
+                SecretMatch::Open(end) => {
                     give(&self.held[at..end]);
                     return end;
                 }
-                Found::Nothing => {
+                SecretMatch::Nothing => {
                     give(&self.held[at..]);
                     return self.held.len();
                 }

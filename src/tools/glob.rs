@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::input::{Input, Shape};
 use super::ports::lock;
-use super::walk::{self, Passed, Root, Walk, hidden_note};
+use super::walk::{self, Root, SkippedEntries, Walk, hidden_note};
 use super::{Files, Place, Tool, ToolContext, ToolError, cut, off_thread, stopped};
 use crate::domain::{Access, ToolOutput, ToolSpec};
 
@@ -83,7 +83,7 @@ impl Tool for Glob {
 struct Found {
     /// The newest first.
     files: Vec<(Reverse<SystemTime>, PathBuf)>,
-    passed: Passed,
+    passed: SkippedEntries,
 }
 
 fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {

@@ -23,7 +23,7 @@ const THREADS: usize = 8;
 
 /// What a walk did not come to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Passed {
+pub(super) struct SkippedEntries {
     /// Files and folders that could not be looked at.
     pub unreadable: u64,
     /// Files and folders that a deny rule hides; what is in such a folder is not counted.
@@ -55,11 +55,11 @@ impl Walk {
 
     /// Calls `visit` for each file or link, from several threads and in no order. Blocks. Returns
     /// what it did not come to.
-    pub fn each(self, visit: impl Fn(DirEntry) + Sync) -> Passed {
+    pub fn each(self, visit: impl Fn(DirEntry) + Sync) -> SkippedEntries {
         let unreadable = AtomicU64::new(0);
         let hidden = Arc::new(AtomicU64::new(0));
         if (self.is_hidden)(&self.root) {
-            return Passed { unreadable: 0, hidden: 1 };
+            return SkippedEntries { unreadable: 0, hidden: 1 };
         }
         let mut builder = WalkBuilder::new(&self.root);
         let ignore_files = IgnoreFiles::of(&self.root);
@@ -102,7 +102,10 @@ impl Walk {
                 WalkState::Continue
             })
         });
-        Passed { unreadable: unreadable.into_inner(), hidden: hidden.load(Ordering::Relaxed) }
+        SkippedEntries {
+            unreadable: unreadable.into_inner(),
+            hidden: hidden.load(Ordering::Relaxed),
+        }
     }
 }
 

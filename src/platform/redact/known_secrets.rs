@@ -61,7 +61,7 @@ enum Form {
 
 /// What was found in a text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found<'a> {
+pub(super) enum SecretMatch<'a> {
     /// A secret, and what stands for it.
     Secret(Range<usize>, &'a str),
     /// From here on more of the text decides.
@@ -118,9 +118,9 @@ impl KnownSecrets {
     }
 
     /// The first secret in `text` from `at` on; of two at one place the longer.
-    pub(super) fn find(&self, text: &[u8], at: usize, rest: Rest) -> Found<'_> {
+    pub(super) fn find(&self, text: &[u8], at: usize, rest: Rest) -> SecretMatch<'_> {
         if self.patterns.is_empty() {
-            return Found::Nothing;
+            return SecretMatch::Nothing;
         }
         for (at, first) in text.iter().enumerate().skip(at) {
             let (mut longest, mut is_open) = (None::<(usize, usize)>, false);
@@ -135,13 +135,13 @@ impl KnownSecrets {
                 }
             }
             if is_open && rest == Rest::MayFollow {
-                return Found::Open(at);
+                return SecretMatch::Open(at);
             }
             if let Some((length, secret)) = longest {
-                return Found::Secret(at..at + length, &self.secrets[secret].mark);
+                return SecretMatch::Secret(at..at + length, &self.secrets[secret].mark);
             }
         }
-        Found::Nothing
+        SecretMatch::Nothing
     }
 }
 

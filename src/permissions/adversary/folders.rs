@@ -1,0 +1,68 @@
+//! Folders: what is in one goes with it, and links to one lead where they lead.
+
+use super::*;
+
+#[test]
+fn a_folder_that_holds_a_protected_place_is_asked_about_before_it_is_changed() {
+    let attack = Attack::new(Mode::Yolo);
+    let root = attack.workspace.root().to_owned();
+    for folder in ["nest/r/.git", "tpl/.vscode", "gw/wrapper", "src/deep/plain", "bare/refs"] {
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    std::fs::write(root.join("bare/HEAD"), "").unwrap();
+    attack.all(
+        Ask,
+        &[
+            "mv nest moved",
+            "rm -rf nest",
+            "mv tpl src",
+            "chmod -R 777 tpl",
+            "mv gw gradle",
+            "mv bare d",
+        ],
+    );
+    attack.all(Allow, &["mv src other", "rm -rf src", "chmod -R 755 src", "mv gw other"]);
+}
+
+#[test]
+fn a_large_folder_is_more_than_a_rule_speaks_of_and_nothing_to_yolo() {
+    let rule = Attack::new(Mode::Ask).allow("Bash(rm *)");
+    let yolo = Attack::new(Mode::Yolo);
+    for attack in [&rule, &yolo] {
+        let folder = attack.workspace.root().join("node_modules");
+        std::fs::create_dir(&folder).unwrap();
+        for at in 0..2_100 {
+            std::fs::write(folder.join(at.to_string()), "").unwrap();
+        }
+    }
+    rule.all(Ask, &["rm -rf node_modules"]);
+    rule.all(Allow, &["rm -rf src"]);
+    yolo.all(Allow, &["rm -rf node_modules", "rm -rf node_modules && npm install"]);
+}
+
+#[test]
+fn a_program_goes_where_a_link_really_leads() {
+    let attack = Attack::new(Mode::Ask).allow("Bash(env *)").allow("Bash(make *)");
+    let root = attack.workspace.root();
+    let elsewhere = attack.workspace.home().unwrap().join("elsewhere/deep");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, root.join("link")).unwrap();
+    attack.all(Ask, &["env -C link/.. make", "env -C link make", "make -C link/.. x"]);
+    attack.all(Allow, &["env -C src make"]);
+}
+
+#[test]
+fn s64_a_link_to_a_folder_of_the_project_is_one_of_its_own() {
+    let attack = Attack::new(Mode::Ask);
+    let (root, home) =
+        (attack.workspace.root().to_owned(), attack.workspace.home().unwrap().to_owned());
+    std::fs::create_dir(root.join("bin")).unwrap();
+    std::fs::write(root.join("bin/ls"), "").unwrap();
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(root.join("bin/ls"), mode).unwrap();
+    std::os::unix::fs::symlink(root.join("bin"), home.join("b")).unwrap();
+    let path = format!("{}/b:/usr/bin:/bin", home.display());
+    let workspace = attack.workspace.clone().with_search_path(path.as_ref());
+    Attack { workspace, ..attack }.all(Ask, &["ls"]);
+}

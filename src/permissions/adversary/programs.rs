@@ -1,0 +1,87 @@
+//! Names: a name means a program of the system, never one that lies in the workspace.
+
+use super::*;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+fn program(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn with_path(attack: Attack, path: &str) -> Attack {
+    let root = attack.workspace.root().to_owned();
+    let path = path.replace("ROOT", root.to_str().unwrap());
+    let workspace = attack.workspace.clone().with_search_path(path.as_ref());
+    program(&root.join("bin/ls"), "#!/bin/sh\n");
+    program(&root.join("bin/eslint"), "#!/bin/sh\n");
+    Attack { workspace, ..attack }
+}
+
+#[test]
+fn s64_a_program_of_the_project_is_none_that_a_rule_means() {
+    for path in [
+        "ROOT/bin:/usr/bin:/bin",
+        "bin:/usr/bin:/bin",
+        "./bin:/usr/bin",
+        ":/usr/bin",
+        "ROOT/../app/bin",
+    ] {
+        let rules = || Attack::new(Mode::Ask).allow("Bash(ls *)").allow("Bash(eslint *)");
+        let attack = with_path(rules(), path);
+        if path == ":/usr/bin" {
+            program(&attack.workspace.root().join("ls"), "");
+            program(&attack.workspace.root().join("eslint"), "");
+        }
+        attack.all(Ask, &["ls", "ls -la", "eslint src", "timeout 5 ls", "cat x | ls"]);
+        // Those of the system and of bash itself are meant as ever.
+        attack.all(Allow, &["echo x", "cat x", "true"]);
+        let plan = with_path(Attack::new(Mode::Plan), path);
+        if path == ":/usr/bin" {
+            program(&plan.workspace.root().join("ls"), "");
+        }
+        plan.all(Deny, &["ls"]);
+        with_path(Attack::new(Mode::Yolo), path).all(Allow, &["eslint src"]);
+    }
+    let first = with_path(Attack::new(Mode::Ask), "/usr/bin:/bin:ROOT/bin");
+    first.all(Allow, &["ls"]);
+    first.all(Ask, &["eslint"]);
+}
+
+#[test]
+fn s64_its_rule_has_its_path_and_its_hash() {
+    let mut attack = with_path(Attack::new(Mode::Ask), "ROOT/bin:/usr/bin:/bin");
+    let decided = |attack: &Attack, command: &str| {
+        let cwd = attack.workspace.root().to_owned();
+        let access = Access::Run { command: command.into(), cwd };
+        let query = Query::resolve("Bash", &[access], &attack.workspace);
+        decide(&query, &attack.rules, attack.mode, &attack.workspace)
+    };
+    let decision = decided(&attack, "eslint src");
+    let rule = decision.allow_rules()[0].clone();
+    assert!(rule.starts_with("Bash(./bin/eslint@sha256:"), "{rule}");
+    assert!(
+        decision.reason().contains("this project's own, ./bin/eslint"),
+        "{}",
+        decision.reason()
+    );
+    attack.rules.add_session(RuleKind::Allow, &rule, &attack.workspace).unwrap();
+    let decision = decided(&attack, "eslint src");
+    assert_eq!(decision.outcome(), Allow);
+    attack.all(Ask, &["eslint other"]);
+    let call = crate::domain::ToolCall {
+        id: crate::domain::CallId::new("1"),
+        name: "Bash".into(),
+        input: crate::domain::CallInput::Valid(serde_json::json!({"command": "eslint src"})),
+    };
+    // It is found where it lies, and nothing else that lies there by chance.
+    let root = attack.workspace.root().display().to_string();
+    let approved = decision.approve(&call).unwrap();
+    assert_eq!(approved.search_path().unwrap(), &*format!("{root}/bin:/usr/bin:/bin"));
+    let approved = decided(&attack, "cat src").approve(&call).unwrap();
+    assert_eq!(approved.search_path().unwrap(), "/usr/bin:/bin");
+    // Another content is another program.
+    program(&attack.workspace.root().join("bin/eslint"), "#!/bin/sh\nevil\n");
+    attack.all(Ask, &["eslint src"]);
+}
