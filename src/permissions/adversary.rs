@@ -403,6 +403,15 @@ fn s46_s48_s108_what_names_a_protected_place_is_asked_in_every_mode() {
     ] {
         attack.all(Ask, &lines);
     }
+    // Nor is a rule offered that would not hold.
+    for line in lines {
+        let attack = Attack::new(Mode::Ask);
+        let cwd = attack.workspace.root().to_owned();
+        let query =
+            Query::resolve("Bash", &[Access::Run { command: line.into(), cwd }], &attack.workspace);
+        let decision = decide(&query, &attack.rules, attack.mode, &attack.workspace);
+        assert!(decision.allow_rules().is_empty(), "{line}: {:?}", decision.allow_rules());
+    }
     // A redirection shows no change, so it is refused.
     Attack::new(Mode::Yolo).all(
         Deny,

@@ -99,7 +99,7 @@ fn on_the_whole(grounds: &Grounds<'_>, run: &ResolvedRun, parts: &[Verdict]) -> 
     if parts.is_empty() {
         verdicts.push(unknown_command(grounds, run));
     } else if !is_held(grounds, run)
-        && parts.iter().all(|part| part.outcome == Outcome::Allow)
+        && parts.iter().all(|part| !matches!(part.offer, Offer::Impossible))
         && let Some(protected) = named_by_others(grounds, run)
     {
         verdicts.push(may_change(run.command.trim(), protected));
@@ -107,8 +107,8 @@ fn on_the_whole(grounds: &Grounds<'_>, run: &ResolvedRun, parts: &[Verdict]) -> 
     verdicts
 }
 
-/// The protected place that is named where something unknown could take it up: in a pipeline up to
-/// its last program that can do anything; in loops, functions and variables anywhere.
+/// The protected place that is named where another command could take it up that can do anything: in
+/// a pipeline before the last of those; in loops, functions and variables anywhere.
 fn named_by_others(grounds: &Grounds<'_>, run: &ResolvedRun) -> Option<Protected> {
     let parts: Vec<(usize, Part<'_>)> = numbered(run).collect();
     let is_unknown = |(_, part): &&(usize, Part<'_>)| !is_known(part);
@@ -117,7 +117,7 @@ fn named_by_others(grounds: &Grounds<'_>, run: &ResolvedRun) -> Option<Protected
         return any.then(|| grounds.named_in(&run.command)).flatten();
     }
     parts.iter().enumerate().find_map(|(at, (pipeline, (command, _)))| {
-        let mut rest = parts[at..].iter().take_while(|(number, _)| number == pipeline);
+        let mut rest = parts[at + 1..].iter().take_while(|(number, _)| number == pipeline);
         let goes_on = rest.any(|part| is_unknown(&part));
         goes_on.then(|| texts(command).find_map(|text| grounds.named_in(text))).flatten()
     })
@@ -425,6 +425,11 @@ impl Judge<'_> {
         self.parts.iter().find_map(|(command, resolved)| {
             if runs_slug(command) {
                 return Some(places::OWN);
+            }
+            let unknown = Some(command).filter(|_| !is_known(&(command, resolved)));
+            let mut given = unknown.into_iter().flat_map(|command| texts(command));
+            if let Some(named) = given.find_map(|text| self.grounds.named_in(text)) {
+                return Some(named);
             }
             if let Some(effects) = &resolved.effects {
                 let above =
