@@ -9,6 +9,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use crate::domain::SpotKind;
 
@@ -214,10 +215,13 @@ impl ProtectedPlace {
         self.pattern.trim_end_matches('/')
     }
 
-    /// Whether a first name could be the pattern's, by its first letter: most are told apart by that.
-    fn may_begin(&self, name: &[u8]) -> bool {
-        let first = self.pattern.as_bytes().first();
-        first == Some(&b'*') || first == name.first().map(u8::to_ascii_lowercase).as_ref()
+    fn first_name(&self) -> &'static str {
+        self.text().split('/').next().unwrap_or_default()
+    }
+
+    fn may_begin(&self, letter: u8) -> bool {
+        let first = self.pattern.as_bytes().first().copied();
+        first == Some(b'*') || first == Some(letter.to_ascii_lowercase())
     }
 
     /// Whether names begin with the pattern; and where there are fewer of them, whether they are the
@@ -245,19 +249,32 @@ fn fits_name(pattern: &str, name: &[u8]) -> bool {
     }
 }
 
+/// The rows by the first letter of a name that could be theirs: most names are told apart by that.
+static BY_LETTER: LazyLock<Vec<Vec<&'static ProtectedPlace>>> = LazyLock::new(|| {
+    let rows = |letter: u8| ANYWHERE.iter().filter(move |row| row.may_begin(letter)).collect();
+    (0..=u8::MAX).map(rows).collect()
+});
+
 /// What a clean path means by its names; inside a workspace those below its root.
 pub(super) fn by_name(path: &Path) -> Option<Protected> {
-    let names: Vec<&[u8]> = names(path).collect();
-    let at = |at: usize| {
-        let mut rows = ANYWHERE.iter();
-        rows.find(|row| row.may_begin(names[at]) && row.fits(&names[at..])).map(|row| row.protected)
-    };
-    (0..names.len()).find_map(at)
+    let mut rest = path.as_os_str().as_bytes();
+    while let Some(first) = rest.first() {
+        let end = memchr::memchr(b'/', rest).unwrap_or(rest.len());
+        let (name, from_here) = (&rest[..end], rest);
+        let is_it = |row: &&&ProtectedPlace| {
+            fits_name(row.first_name(), name) && row.fits(&names(from_here).collect::<Vec<_>>())
+        };
+        if let Some(row) = BY_LETTER[usize::from(*first)].iter().find(is_it) {
+            return Some(row.protected);
+        }
+        rest = rest.get(end + 1..).unwrap_or_default();
+    }
+    None
 }
 
 /// What a path below the home folder means there.
 pub(super) fn at_home(path: &Path) -> Option<Protected> {
-    let names: Vec<&[u8]> = names(path).collect();
+    let names: Vec<&[u8]> = names(path.as_os_str().as_bytes()).collect();
     let mut rows = AT_HOME.iter().filter(|_| !names.is_empty());
     rows.find(|row| row.fits(&names)).map(|row| row.protected)
 }
@@ -279,6 +296,10 @@ pub(super) fn is_of_bare_repository(path: &Path, mut has: impl FnMut(&Path) -> b
         return true;
     }
     let is_part = |name: &OsStr| OF_A_REPOSITORY.iter().any(|it| name == *it);
+    let is_one = |name: &[u8]| OF_A_REPOSITORY.iter().any(|it| name == it.as_bytes());
+    if !names(path.as_os_str().as_bytes()).any(is_one) {
+        return false;
+    }
     path.ancestors()
         .filter(|it| it.file_name().is_some_and(is_part))
         .filter_map(Path::parent)
@@ -316,8 +337,8 @@ pub(super) fn named_in(text: &str) -> Option<Protected> {
     all.filter(|row| has_dot || !row.pattern.contains('.')).find(is_said).map(|row| row.protected)
 }
 
-fn names(path: &Path) -> impl Iterator<Item = &[u8]> {
-    path.as_os_str().as_bytes().split(|byte| *byte == b'/').filter(|name| !name.is_empty())
+fn names(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/').filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
