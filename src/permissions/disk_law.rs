@@ -198,6 +198,46 @@ const WORDS: &[&str] = &[
 
 const JOINTS: &[&str] = &[" && ", "; ", " | ", " || ", "\n", " 2>/dev/null; ", " >out; ", " &"];
 
+/// What makes the words after it count from another folder; `{}` is the folder.
+const MOVES: &[&str] = &[
+    "cd {} && ",
+    "cd {}; ",
+    "cd -P {} && ",
+    "command cd {} && ",
+    "pushd {} && ",
+    "pushd {}; popd; ",
+    "cd {} && cd - && ",
+    "CDPATH=.. cd {} && ",
+    "env -C {} ",
+    "env --chdir={} ",
+    "git -C {} --no-pager -c a.b=c ",
+    "true | cd {}; ",
+    "cd {} || ",
+    "cd {} & ",
+];
+
+const FOLDERS: &[&str] = &[
+    "src",
+    "src/d",
+    "..",
+    "../outside",
+    "link",
+    "link/..",
+    ".git",
+    ".git/hooks",
+    "folder-link",
+    ".slug",
+    ".vscode",
+    "~",
+    "-",
+    "src/../..",
+    "missing",
+    "outside",
+    "\"$HOME\"",
+    "$OLDPWD",
+    "''",
+];
+
 struct Scratch {
     _folder: tempfile::TempDir,
     top: PathBuf,
@@ -222,6 +262,7 @@ impl Scratch {
             (".slug/settings.json", "{}"),
             (".vscode/tasks.json", "{}"),
             (".envrc", "x\n"),
+            ("../outside/a", "a\n"),
             ("../outside/f", "f\n"),
         ] {
             std::fs::write(root.join(path), text).unwrap();
@@ -295,12 +336,19 @@ fn command() -> impl Strategy<Value = String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_./=-+,".contains(c);
         if word.chars().all(plain) { word.to_owned() } else { format!("'{word}'") }
     });
-    let one = (prop::sample::select(PROGRAMS), prop::collection::vec(word, 0..5))
-        .prop_map(|(program, words)| format!("{program} {}", words.join(" ")));
+    let moved = (prop::sample::select(MOVES), prop::sample::select(FOLDERS))
+        .prop_map(|(text, folder)| text.replace("{}", folder));
+    let before = prop_oneof![3 => Just(String::new()), 1 => moved];
+    let one = (before, prop::sample::select(PROGRAMS), prop::collection::vec(word, 0..5))
+        .prop_map(|(before, program, words)| format!("{before}{program} {}", words.join(" ")));
     let joint = prop::sample::select(JOINTS);
-    (one.clone(), prop::collection::vec((joint, one), 0..3)).prop_map(|(first, more)| {
-        more.into_iter().fold(first, |text, (joint, next)| text + joint + &next)
-    })
+    let line =
+        (one.clone(), prop::collection::vec((joint, one), 0..3)).prop_map(|(first, more)| {
+            more.into_iter().fold(first, |text, (joint, next)| text + joint + &next)
+        });
+    let frame =
+        prop::sample::select(&["{}", "{}", "{}", "({})", "(cd src; {}); {}", "{ {}; }"][..]);
+    (line, frame).prop_map(|(line, frame)| frame.replace("{}", &line))
 }
 
 proptest! {

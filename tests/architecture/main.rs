@@ -1,0 +1,234 @@
+//! The house has rooms, and the doors between them are listed here. Any other `use crate::` line,
+//! and any cycle between rooms, fails.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test may fail it")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use source_tree::{NamedPath, SourceFile, parse_crate, rust_files};
+
+mod source_tree;
+
+/// Each room and the rooms it may look into.
+const DOORS: &[(&str, &[&str])] = &[
+    ("domain", &[]),
+    ("disk", &[]),
+    ("providers", &["domain"]),
+    ("tools", &["disk", "domain"]),
+    ("session", &["disk", "domain"]),
+    ("catalogue", &["domain", "providers"]),
+    ("permissions", &["disk", "domain", "platform"]),
+    ("hooks", &["disk", "domain", "platform"]),
+    ("trust", &["disk", "domain", "hooks", "platform"]),
+    ("platform", &["disk", "domain", "tools"]),
+    ("config", &["disk", "domain", "platform"]),
+    ("cli", &["config", "domain"]),
+    ("context", &["disk", "domain", "platform"]),
+    (
+        "agent",
+        &[
+            "catalogue",
+            "context",
+            "domain",
+            "hooks",
+            "permissions",
+            "platform",
+            "providers",
+            "session",
+            "tools",
+            "trust",
+        ],
+    ),
+    ("commands", &["domain"]),
+    ("doctor", &["catalogue", "config", "context", "domain", "providers"]),
+    ("headless", &["agent", "cli", "domain", "session"]),
+    (
+        "tui",
+        &[
+            "agent",
+            "commands",
+            "config",
+            "context",
+            "disk",
+            "domain",
+            "hooks",
+            "permissions",
+            "platform",
+            "providers",
+            "session",
+            "trust",
+        ],
+    ),
+    (
+        "launch",
+        &[
+            "agent",
+            "catalogue",
+            "cli",
+            "config",
+            "context",
+            "disk",
+            "doctor",
+            "domain",
+            "headless",
+            "hooks",
+            "permissions",
+            "platform",
+            "providers",
+            "session",
+            "tools",
+            "trust",
+            "tui",
+        ],
+    ),
+];
+
+const TASKS: &[&str] = &["tokio", "std::thread"];
+const NETWORK: &[&str] = &["reqwest", "tokio::net", "TcpStream", "TcpListener", "UdpSocket"];
+const DISK: &[&str] = &["std::fs", "tokio::fs"];
+const PROGRAMS: &[&str] = &["std::process", "tokio::process"];
+const TERMINAL: &[&str] = &["crossterm", "std::io::stdout", "std::io::stdin"];
+/// What reads the time or draws on chance: the same input no longer gives the same output.
+const CLOCKS: &[&str] = &[
+    "Instant::now",
+    "SystemTime::now",
+    "Utc::now",
+    "Local::now",
+    "chrono::Local",
+    "Uuid::now_v7",
+    "Uuid::new_v4",
+];
+
+/// What may read a clock in a pure room, and why.
+const CLOCK_READERS: &[(&str, &str, &str)] = &[
+    ("src/domain/align.rs", "Instant::now", "a diff that takes too long ends with what it has"),
+    ("src/domain/ids.rs", "Uuid::now_v7", "ids of sessions and entries sort by time"),
+];
+
+/// What stays pure, and what it may not name.
+const PURE: &[(&str, &[&[&str]])] = &[
+    ("src/domain", &[TASKS, NETWORK, DISK, PROGRAMS, TERMINAL, CLOCKS]),
+    ("src/tui/app", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
+    ("src/tui/view", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS, &["crate::agent"]]),
+    ("src/hooks/verdict.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
+    ("src/hooks/merged.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
+    ("src/hooks/read.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
+    ("src/agent/turn.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
+    ("src/agent/normalise.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
+];
+
+#[test]
+fn rooms_use_only_the_doors_that_are_listed() {
+    let allowed: BTreeMap<&str, BTreeSet<&str>> =
+        DOORS.iter().map(|(room, doors)| (*room, doors.iter().copied().collect())).collect();
+    let files = parse_crate();
+    let rooms: BTreeSet<&str> = files.iter().filter_map(SourceFile::room).collect();
+    assert_eq!(rooms, allowed.keys().copied().collect(), "the rooms, and those that are listed");
+    let mut wrong = Vec::new();
+    for file in &files {
+        let Some(room) = file.room() else { continue };
+        for path in file.crate_paths() {
+            let used = path.segments.first().map_or("", String::as_str);
+            if used != room && rooms.contains(used) && !allowed[room].contains(used) {
+                wrong.push(format!("{}:{}: {room} uses {used}", file.path.display(), path.line));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_doors_lead_in_one_direction() {
+    let mut left: BTreeMap<&str, BTreeSet<&str>> =
+        DOORS.iter().map(|(room, doors)| (*room, doors.iter().copied().collect())).collect();
+    while !left.is_empty() {
+        let free: Vec<&str> =
+            left.iter().filter(|(_, doors)| doors.is_empty()).map(|(room, _)| *room).collect();
+        assert!(!free.is_empty(), "a cycle among {:?}", left.keys());
+        left.retain(|room, _| !free.contains(room));
+        for doors in left.values_mut() {
+            doors.retain(|door| !free.contains(door));
+        }
+    }
+}
+
+#[test]
+fn pure_rooms_do_not_act() {
+    let files = parse_crate();
+    let mut wrong = Vec::new();
+    let mut used_exceptions = BTreeSet::new();
+    for (folder, kinds) in PURE {
+        let inside = files.iter().filter(|file| file.path.starts_with(folder));
+        assert!(inside.clone().next().is_some(), "{folder} is gone");
+        for file in inside {
+            if file.tokens().contains(". elapsed (") {
+                wrong.push(format!("{}: elapsed()", file.path.display()));
+            }
+            for path in file.named_paths() {
+                let named = kinds.iter().copied().flatten().find(|word| path.names(word));
+                let Some(word) = named else { continue };
+                let is_listed = |(reader, clock, _): &&(_, _, _)| {
+                    file.path == Path::new(reader) && word == clock
+                };
+                match CLOCK_READERS.iter().find(is_listed) {
+                    Some((reader, ..)) => _ = used_exceptions.insert(*reader),
+                    None => wrong.push(format!("{}:{}: {word}", file.path.display(), path.line)),
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(used_exceptions.len(), CLOCK_READERS.len(), "only {used_exceptions:?} are needed");
+}
+
+/// Tools run behind the gate, and only there.
+#[test]
+fn only_the_gate_runs_tools() {
+    let files = parse_crate();
+    let callers: BTreeSet<&Path> = files
+        .iter()
+        .filter(|file| file.room() != Some("tools"))
+        .filter(|file| file.tokens().contains("tool . run ("))
+        .map(|file| file.path.as_path())
+        .collect();
+    assert_eq!(callers, BTreeSet::from([Path::new("src/agent/gate.rs")]));
+}
+
+/// Where programs are started, and which.
+const STARTERS: &[(&str, &str)] = &[
+    ("src/context/git.rs", "git, hardened, in a trusted folder"),
+    ("src/platform/child.rs", "what passed the gate, below a supervisor"),
+    ("src/platform/clipboard.rs", "the system's clipboard programs"),
+    ("src/platform/editor.rs", "the person's editor and pager"),
+    ("src/platform/own_command.rs", "the person's commands for keys and for the first line"),
+    ("src/platform/sandbox/bubblewrap.rs", "bubblewrap, to see whether it works"),
+    ("src/platform/sandbox/seatbelt.rs", "sandbox-exec, around what passed the gate"),
+    ("src/platform/sandbox/start.rs", "bubblewrap or bash, around what passed the gate"),
+    ("src/platform/signals.rs", "slug itself, to raise a signal"),
+];
+
+/// Every way out to a program is known, so that none goes past the gate.
+#[test]
+fn programs_are_started_in_the_files_that_are_listed() {
+    let files = parse_crate();
+    let starts =
+        |path: &NamedPath| path.segments.ends_with(&["Command".to_owned(), "new".to_owned()]);
+    let found: BTreeSet<&Path> = files
+        .iter()
+        .filter(|file| file.named_paths().iter().any(starts))
+        .map(|file| file.path.as_path())
+        .collect();
+    let listed = STARTERS.iter().map(|(file, _)| Path::new(*file)).collect();
+    assert_eq!(found, listed);
+}
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    let silent: Vec<PathBuf> = rust_files(Path::new("src"))
+        .into_iter()
+        .filter(|file| !fs::read_to_string(file).unwrap().starts_with("//!"))
+        .collect();
+    assert!(silent.is_empty(), "no //! at the head of {silent:?}");
+}
