@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use source_tree::{NamedPath, SourceFile, parse_crate, rust_files};
 
+mod figures;
 mod source_tree;
 
 /// Each room and the rooms it may look into.

@@ -1,6 +1,7 @@
 //! The crate's own source, parsed: every module that is built without tests, its items without
 //! those that only tests have, and the paths that it names.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,6 @@ pub type ModulePath = Vec<String>;
 pub struct SourceFile {
     pub path: PathBuf,
     pub module: ModulePath,
-    pub text: String,
     pub syntax: syn::File,
     /// Modules declared here, whether in a file of their own or not.
     pub children: Vec<String>,
@@ -55,9 +55,23 @@ impl SourceFile {
         found
     }
 
-    /// The modules of this crate that a named path leads through, as absolute paths.
+    /// The paths that lead into this crate, from its root.
     pub fn crate_paths(&self) -> Vec<NamedPath> {
-        self.named_paths().into_iter().filter_map(|path| self.absolute(path)).collect()
+        self.paths_in(self.syntax.to_token_stream())
+    }
+
+    /// The same of a part of the file.
+    pub fn paths_in(&self, part: TokenStream) -> Vec<NamedPath> {
+        let mut found = Vec::new();
+        collect_paths(part, &[], &mut found);
+        found.into_iter().filter_map(|path| self.absolute(path)).collect()
+    }
+
+    /// Lines of the file that are neither of tests, nor comments, nor empty.
+    pub fn code_lines(&self) -> usize {
+        let mut lines = BTreeSet::new();
+        collect_lines(self.syntax.to_token_stream(), &mut lines);
+        lines.len()
     }
 
     fn absolute(&self, path: NamedPath) -> Option<NamedPath> {
@@ -75,7 +89,8 @@ impl SourceFile {
             }
             _ => return None,
         };
-        Some(NamedPath { line, segments: base.into_iter().chain(rest.iter().cloned()).collect() })
+        let rest = rest.iter().filter(|segment| *segment != "self").cloned();
+        Some(NamedPath { line, segments: base.into_iter().chain(rest).collect() })
     }
 }
 
@@ -100,13 +115,7 @@ fn parse_file(path: &Path, module: ModulePath, files: &mut Vec<SourceFile>) {
         })
         .collect();
     let children = declared.iter().map(|(name, _)| name.clone()).collect();
-    files.push(SourceFile {
-        path: path.to_owned(),
-        module: module.clone(),
-        text,
-        syntax,
-        children,
-    });
+    files.push(SourceFile { path: path.to_owned(), module: module.clone(), syntax, children });
     let below = match path.file_stem().and_then(|stem| stem.to_str()) {
         Some("mod" | "lib" | "main") => path.with_file_name(""),
         _ => path.with_extension(""),
@@ -239,6 +248,18 @@ fn collect_paths(tokens: TokenStream, base: &[String], found: &mut Vec<NamedPath
                 at += 1;
             }
             TokenTree::Punct(_) | TokenTree::Literal(_) => at += 1,
+        }
+    }
+}
+
+fn collect_lines(tokens: TokenStream, lines: &mut BTreeSet<usize>) {
+    for token in tokens {
+        let span = token.span();
+        if let TokenTree::Group(group) = &token {
+            collect_lines(group.stream(), lines);
+            lines.extend([span.start().line, span.end().line]);
+        } else {
+            lines.extend(span.start().line..=span.end().line);
         }
     }
 }
