@@ -240,7 +240,7 @@ impl ResolvedRun {
 
 /// The folders that a command may be in, as it goes from one part to the next.
 struct PossibleFolders {
-    /// Where the command that is looked at may run.
+    /// Where the command that is looked at may run; never empty, so that absolute paths are looked up.
     now: Vec<PathBuf>,
     /// Where any command so far may have run: a `cd` may fail.
     seen: Vec<PathBuf>,
@@ -280,6 +280,10 @@ impl PossibleFolders {
     fn go(&mut self, target: Option<PathBuf>, order: CommandOrder) {
         let (mut to, is_lost) = Self::below(&self.now, &[target]);
         self.is_lost |= is_lost;
+        if to.is_empty() {
+            // Back, most of the time; for anywhere else `is_lost` asks.
+            to.clone_from(&self.seen);
+        }
         add_all(&mut self.seen, &to);
         if order == CommandOrder::Nested {
             // It may be in a shell of its own.

@@ -52,6 +52,17 @@ fn a_program_goes_where_a_link_really_leads() {
 }
 
 #[test]
+fn after_a_way_back_the_rest_is_asked_about_and_denied_as_ever() {
+    let attack = Attack::new(Mode::Ask).allow("Bash").deny("Read(//etc/hosts)");
+    for back in ["cd -", "popd", "cd \"$OLDPWD\"", "cd -P -", "cd $(pwd)"] {
+        let then = |rest: &str| attack.outcome(&format!("cd src && {back} && {rest}"));
+        assert_eq!(then("cat /etc/hosts"), Deny, "{back}");
+        assert_eq!(then("cd \"$HOME\" && cat /etc/hosts"), Deny, "{back}");
+        assert_eq!(Attack::new(Mode::Ask).outcome(&format!("{back} && cd ~ && ls")), Ask, "{back}");
+    }
+}
+
+#[test]
 fn s64_a_link_to_a_folder_of_the_project_is_one_of_its_own() {
     let attack = Attack::new(Mode::Ask);
     let (root, home) =
