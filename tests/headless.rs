@@ -28,6 +28,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 use support::desk::{Desk, Ran, with_server};
 use support::model_server::{Gate, ModelServer, Recorded, Reply, wait_until};
+use support::skip::skip;
 
 fn bash(id: &str, command: &str) -> Reply {
     Reply::calls("", &[(id, "Bash", json!({"command": command}))])
@@ -416,7 +417,7 @@ fn in_sandbox_with(desk: &Desk, method: &str, settings: &str, command: &str) -> 
     desk.write_home("config.toml", &config);
     let ran = desk.ask(&server, &["--sandbox", ".", "-p", "go"]);
     if ran.code == Some(78) {
-        eprintln!("skipped: {}", ran.err);
+        skip(&ran.err);
         return None;
     }
     assert_eq!(ran.code, Some(0), "{}", ran.told());
@@ -466,7 +467,7 @@ fn s90_hosts_that_cannot_be_told_apart_are_none_and_slug_says_so() {
     server.reply(Reply::text("Done."));
     let ran = desk.ask(&server, &["--sandbox", ".", "-p", "go"]);
     if ran.code == Some(78) {
-        eprintln!("skipped: {}", ran.err);
+        skip(&ran.err);
         return;
     }
     assert!(ran.err.contains("landlock cannot tell hosts apart"), "{}", ran.told());

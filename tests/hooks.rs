@@ -12,9 +12,9 @@ mod support;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use slug_code::platform::sandbox;
 use support::desk::{Desk, Ran};
 use support::model_server::{ModelServer, Reply};
+use support::skip::sandbox_or_skip;
 
 /// The person's settings with one hook in the form in wide use.
 fn hook(desk: &Desk, event: &str, matcher: &str, command: &str, timeout: f64) {
@@ -107,11 +107,6 @@ fn s72_a_deny_rule_stands_above_a_hook_s_yes() {
 }
 
 /// Whether this machine has a sandbox.
-fn has_sandbox(desk: &Desk) -> bool {
-    let path = std::env::var_os("PATH").unwrap();
-    sandbox::find(None, &path, &desk.workspace()).is_ok()
-}
-
 /// Plan mode changes nothing, whoever wants it. In a sandbox a hook can still look; without one it
 /// is not run, and a guard that is not run lets nothing through.
 #[test]
@@ -120,7 +115,7 @@ fn s106_a_hook_that_writes_is_refused_in_plan_mode() {
     desk.write("a.txt", "alpha\n");
     desk.write("note.txt", "mind the gap\n");
     let (read, plan) = (json!({"file_path": "a.txt"}), ["--plan"]);
-    let sandboxed = has_sandbox(&desk);
+    let sandboxed = sandbox_or_skip(&desk.workspace()).is_some();
     for event in ["PreToolUse", "PostToolUse"] {
         hook(&desk, event, "Read", "touch made && echo written", 30.0);
         let (told, ran) = one_call(&desk, "Read", &read, &plan);
@@ -147,7 +142,7 @@ fn s106_a_hook_that_writes_is_refused_in_plan_mode() {
 #[test]
 fn s115_a_hook_runs_inside_the_sandbox_that_is_in_force() {
     let desk = Desk::new();
-    if !has_sandbox(&desk) {
+    if sandbox_or_skip(&desk.workspace()).is_none() {
         return;
     }
     desk.write("a.txt", "alpha\n");

@@ -1,5 +1,5 @@
 //! Commands inside each kind of sandbox that this machine can have, run by the real binary's
-//! supervisor. A kind that it cannot have is named on standard error and passed over.
+//! supervisor. A kind that it cannot have is skipped; with `SLUG_REQUIRE_SANDBOX=1` there is one.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "what helps a test may fail and tell")]
 
@@ -23,6 +23,11 @@ use slug_code::platform::sandbox::{self, Looking, Means};
 use slug_code::tools::{Exit, ExitCause, ProcessError, Processes, Script};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
+
+#[path = "support/skip.rs"]
+mod skip;
+
+use skip::{skip, skip_sandbox};
 
 #[path = "sandbox/network.rs"]
 mod network;
@@ -67,13 +72,15 @@ impl Ran {
 /// What works here, each with its name.
 fn each() -> Vec<Means> {
     let path = std::env::var_os("PATH").unwrap();
-    let mut found = Vec::new();
+    let (mut found, mut missing) = (Vec::new(), Vec::new());
     for method in [Method::Bubblewrap, Method::Landlock] {
         match sandbox::find(Some(method), &path, Path::new("/nowhere")) {
             Ok(means) => found.push(means),
-            Err(why) => eprintln!("skipped: {why}"),
+            Err(why) => missing.push(why),
         }
     }
+    let tell: fn(String) = if found.is_empty() { skip_sandbox } else { skip };
+    missing.into_iter().for_each(|why| tell(why.to_string()));
     found
 }
 
@@ -569,7 +576,7 @@ async fn no_file_gets_the_setuid_or_setgid_bit() {
 async fn perl(scene: &Scene, script: &str) -> Option<Ran> {
     let has = scene.run("perl -e 1").await.works();
     if !has {
-        eprintln!("skipped: there is no perl");
+        skip("there is no perl in the sandbox");
         return None;
     }
     fs::write(scene.dir.join("src/try.pl"), script).unwrap();

@@ -7,8 +7,8 @@
 //! what it says. What cannot be looked at, and a command could open, is covered or refused: it is
 //! never taken for nothing.
 //!
-//! What a deny rule on reading names cannot be read, either ([`hidden`]). In a linked worktree of
-//! git's, commits can be made ([`worktree`]). A place that takes orders can be made in a folder
+//! What a deny rule on reading names cannot be read, either (`hidden`). In a linked worktree of
+//! git's, commits can be made (`worktree`). A place that takes orders can be made in a folder
 //! below: only the folder itself, and those from it down to the one that slug works in, are kept
 //! free of new ones.
 

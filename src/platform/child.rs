@@ -2,8 +2,8 @@
 //!
 //! It takes a session of its own, so that nothing below it has a terminal, becomes the reaper of
 //! everything the command starts, and ends all of that when slug dies or says so. Its standard
-//! input is a socket to slug: slug sends one [`Order`] as a line of JSON, then closes its sending
-//! half to have everything ended; back comes one [`Report`] when the direct child has exited. The
+//! input is a socket to slug: slug sends one `Order` as a line of JSON, then closes its sending
+//! half to have everything ended; back comes one `Report` when the direct child has exited. The
 //! death of slug closes the socket as well, so that no way of dying is missed.
 //!
 //! The script travels over the socket and not on the command line, where `pkill -f` in a script

@@ -2,7 +2,7 @@
 //! Never out of a session's log, which has to stay what the provider saw.
 //!
 //! Two nets: the values that slug itself holds, in the forms in which programs usually print them
-//! ([`known_secrets`]), and the shapes of keys that are in wide use. Of what
+//! (`known_secrets`), and the shapes of keys that are in wide use. Of what
 //! tools give, only the first is taken out, and before the model or the session's log has it: a
 //! key that slug uses is nothing that a model needs to see.
 

@@ -1,14 +1,14 @@
 //! The full screen: taking the terminal over, and giving it back on every way out.
 //!
 //! [`Screen`] is the guard. What it turns on it turns off again in the opposite order, when it is
-//! dropped, before a panic's message is printed, before an abort ([`abort`]), and around an editor
+//! dropped, before a panic's message is printed, before an abort (`abort`), and around an editor
 //! or a stop. Modes are written
 //! as plain sequences in one write, without asking the terminal what it can do: an answer would
 //! hold up the first frame, and what a terminal does not know it ignores. Only SIGKILL leaves the
 //! modes on; [`reset`] is the cure.
 //!
 //! Everything for the terminal goes through [`output`], which never waits for it; what others
-//! print goes to the log meanwhile ([`diversion`]). On the way out a terminal that reads nothing
+//! print goes to the log meanwhile (`diversion`). On the way out a terminal that reads nothing
 //! is waited for, but not for ever.
 //!
 //! There is one terminal, so whether it is taken is one process-wide flag.

@@ -1,6 +1,6 @@
 //! Anthropic's Messages, as Anthropic itself, llama.cpp, vLLM and several gateways speak them.
 //!
-//! [`request`] writes the body and [`decode`] reads the stream; here is the way between them.
+//! `request` writes the body and [`decode`] reads the stream; here is the way between them.
 
 mod decode;
 mod model;

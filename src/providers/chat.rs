@@ -1,8 +1,8 @@
 //! OpenAI-compatible chat completions, as vLLM, llama.cpp, Ollama, LM Studio and most hosted
 //! services speak them.
 //!
-//! [`request`] writes the body and [`decode`] reads the stream; here is the way between them.
-//! Nothing is sent that only some servers understand, but where [`dialect`] says that this one does.
+//! `request` writes the body and [`decode`] reads the stream; here is the way between them.
+//! Nothing is sent that only some servers understand, but where `dialect` says that this one does.
 
 mod calls;
 mod decode;

@@ -2,7 +2,7 @@
 //!
 //! It needs no server and no key. What it answers depends on the conversation alone, so that a
 //! demo can be stopped and resumed; only a scripted failure is remembered, because it is played
-//! once. [`script`] has the format. The built-in script and the scratch repository that it works
+//! once. `script` has the format. The built-in script and the scratch repository that it works
 //! in are compiled in from `assets/demo/`.
 
 mod play;

@@ -1,6 +1,6 @@
 //! Google's Gemini: `:streamGenerateContent`, as Google's own service speaks it.
 //!
-//! [`request`] writes the body and [`decode`] reads the stream; here is the way between them.
+//! `request` writes the body and [`decode`] reads the stream; here is the way between them.
 
 mod decode;
 mod model;

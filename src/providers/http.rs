@@ -1,10 +1,10 @@
 //! The way to model servers: the one HTTP client, which goes nowhere that it should not.
 //!
 //! A key is sent to the origin it was configured for and to no other: no redirect is followed, and
-//! plain http leaves this machine only where the caller says that the person agreed ([`endpoint`]).
+//! plain http leaves this machine only where the caller says that the person agreed (`endpoint`).
 //! Requests to this machine never go through a proxy; all others honour the system's
-//! ([`transport`]). How long an answer may take is told in [`patience`], what becomes of a request
-//! in [`exchange`].
+//! (`transport`). How long an answer may take is told in `patience`, what becomes of a request
+//! in `exchange`.
 //!
 //! Building a client reads the certificates of the system, which takes milliseconds: it happens at
 //! the first request, after the first frame, and not at all for plain http to this machine.

@@ -1,6 +1,6 @@
 //! OpenAI's Responses, as OpenAI itself, llama.cpp, LM Studio and several gateways speak them.
 //!
-//! [`request`] writes the body and [`decode`] reads the stream; here is the way between them.
+//! `request` writes the body and [`decode`] reads the stream; here is the way between them.
 //! Nothing is kept on the server: each request has the whole conversation.
 
 mod decode;

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::support::desk::{Desk, Ran, with_server};
 use crate::support::model_server::{ModelServer, Reply};
+use crate::support::skip::skip;
 use crate::{bash, result_of};
 
 /// Far more than a run takes, and far less than for ever.
@@ -83,7 +84,7 @@ fn a_foreign_file_is_not_obeyed() {
         desk.write_home(file, text);
         let path = desk.slug_home().join(file);
         if chown(&path, Some(12_345), None).is_err() {
-            eprintln!("skipped: only root can give a file away");
+            skip("only root can give a file away");
             return;
         }
         let ran = desk.ask(&server, &["-p", "go"]).exits(2);

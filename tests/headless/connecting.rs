@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::support::desk::{Desk, SLUG};
 use super::support::model_server::{Gate, ModelServer, Reply, wait_until};
+use super::support::skip::skip;
 use super::support::tunnel::Tunnel;
 
 /// Arguments for a question to this endpoint without a model's name.
@@ -191,7 +192,7 @@ fn r37_without_a_network_each_try_is_told_with_what_is_wrong() {
     ] {
         let desk = Desk::new();
         let Some(slug) = without_a_network(&desk, &unnamed(endpoint)) else {
-            println!("skipped: a test cannot take the network away here");
+            skip("a test cannot take the network away here");
             return;
         };
         let said = until(slug, "Trying again in");

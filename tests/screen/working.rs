@@ -4,10 +4,10 @@
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
-use slug_code::platform::sandbox;
 
 use crate::support::desk::{Desk, with_server};
 use crate::support::model_server::{ModelServer, Reply};
+use crate::support::skip::sandbox_or_skip;
 use crate::support::terminal::{Slug, key};
 use crate::{bash, last_user_text};
 
@@ -117,8 +117,7 @@ fn plan_mode_runs_nothing_that_changes_something() {
 #[test]
 fn s115_in_plan_mode_a_hook_stays_inside_the_sandbox_that_is_in_force() {
     let (desk, server) = (Desk::new(), ModelServer::start());
-    let path = std::env::var_os("PATH").unwrap();
-    if sandbox::find(None, &path, &desk.workspace()).is_err() {
+    if sandbox_or_skip(&desk.workspace()).is_none() {
         return;
     }
     for (file, text) in [("a.txt", "alpha"), (".env", "CANARY"), ("b.txt", "beta")] {

@@ -1,0 +1,45 @@
+//! What a test does that needs something this machine lacks: it says so and passes.
+
+#![allow(clippy::print_stderr, reason = "a test that did not test tells")]
+#![allow(dead_code, reason = "each test file uses a part of this")]
+
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+use slug_code::platform::sandbox::{self, Means};
+
+/// Prints why the running test does not test, and adds a line to the file that
+/// `SLUG_SKIPPED_TESTS` names, since the output of a test that passes is not shown.
+pub fn skip(why: impl Display) {
+    let thread = std::thread::current();
+    let line = format!("{}: {}\n", thread.name().unwrap_or("a test"), why.to_string().trim());
+    eprint!("skipped: {line}");
+    if let Some(path) = std::env::var_os("SLUG_SKIPPED_TESTS") {
+        let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
+        file.write_all(line.as_bytes()).unwrap();
+    }
+}
+
+/// The sandbox that this machine has, or a skip.
+///
+/// # Panics
+///
+/// Where there is none and `SLUG_REQUIRE_SANDBOX=1`.
+pub fn sandbox_or_skip(workspace: &Path) -> Option<Means> {
+    let path: OsString = std::env::var_os("PATH").unwrap();
+    sandbox::find(None, &path, workspace).map_err(skip_sandbox).ok()
+}
+
+/// [`skip`] for want of any sandbox.
+///
+/// # Panics
+///
+/// Where `SLUG_REQUIRE_SANDBOX=1`.
+pub fn skip_sandbox(why: impl Display) {
+    let is_required = std::env::var_os("SLUG_REQUIRE_SANDBOX").is_some_and(|value| value == "1");
+    assert!(!is_required, "SLUG_REQUIRE_SANDBOX=1: {why}");
+    skip(why);
+}
