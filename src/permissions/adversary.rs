@@ -2,6 +2,7 @@
 
 mod folders;
 mod git;
+mod parts;
 mod programs;
 
 use std::time::{Duration, Instant};

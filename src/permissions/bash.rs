@@ -5,7 +5,7 @@
 //! anything. A command that names a protected place and is not known to leave it alone is asked in
 //! every mode.
 
-use std::path::{Component, Path};
+use std::path::Path;
 
 use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
 
@@ -17,7 +17,9 @@ use super::query::{Argument, ResolvedCommand, ResolvedRun};
 use super::rules::{CommandRule, Effect};
 use super::shell::{Inner, Kind, SimpleCommand, Word};
 use super::words::{RoughCommand, show};
-use super::wrappers::{base_name, has_subcommands, needs_exact_rule, never_allowed};
+use super::wrappers::{
+    base_name, has_subcommands, needs_exact_rule, never_allowed, runs_among_options,
+};
 
 /// The verdicts on all parts of a command, in the order of its text.
 pub(super) fn decide_run(grounds: &Grounds<'_>, run: &ResolvedRun) -> Vec<Verdict> {
@@ -45,7 +47,7 @@ pub(super) fn decide_run(grounds: &Grounds<'_>, run: &ResolvedRun) -> Vec<Verdic
 /// A simple command, and what it is on the disk.
 type Part<'a> = (&'a SimpleCommand, &'a ResolvedCommand);
 
-/// In a folder that is not known, a redirection is asked.
+/// Where it cannot be said what it opens, a redirection is asked.
 fn settle(
     grounds: &Grounds<'_>,
     run: &ResolvedRun,
@@ -55,10 +57,12 @@ fn settle(
     if run.crowded && verdict.outcome == Outcome::Allow && !is_held(grounds, run) {
         return Verdict::new(verdict.text, Outcome::Ask, CROWDED);
     }
-    if command.is_lost && verdict.outcome == Outcome::Allow && !trusts(grounds, run) {
-        return Verdict::new(verdict.text, Outcome::Ask, LOST);
+    match command.uncertainty() {
+        Some(why) if verdict.outcome == Outcome::Allow && !trusts(grounds, run) => {
+            Verdict::new(verdict.text, Outcome::Ask, why)
+        }
+        _ => verdict,
     }
-    verdict
 }
 
 /// Whether the mode lets any command run: nothing is asked, or the sandbox holds it. One in a folder
@@ -175,7 +179,6 @@ fn not_certain(run: &ResolvedRun) -> Option<String> {
 const CROWDED: &str = "It names more files than are looked up.";
 
 const READS: &str = "It only reads, inside the workspace.";
-const LOST: &str = "It changes its folder, so it cannot be said where this file is.";
 
 /// Whether it is slug itself, other than to say what it is.
 fn runs_slug(command: &SimpleCommand) -> bool {
@@ -244,6 +247,9 @@ impl Judge<'_> {
                     || (effects.follows_links_below && it.path.folder)
                     || it.path.protected.is_some_and(|it| it.kind == ProtectedKind::System)
             };
+            if resolved.is_moved {
+                return resolved.uncertainty();
+            }
             let mut folders = resolved.folders.iter();
             if resolved.is_lost
                 || folders.any(|folder| folder.zone == Zone::Outside)
@@ -321,7 +327,9 @@ impl Judge<'_> {
         let can_hold = self.parts.iter().all(|(_, resolved)| {
             let mut folders = resolved.folders.iter();
             let has_rule = resolved.program.as_ref().is_none_or(|program| program.has_rule());
-            has_rule && !resolved.is_lost && folders.all(|folder| folder.zone == Zone::Inside)
+            has_rule
+                && resolved.uncertainty().is_none()
+                && folders.all(|folder| folder.zone == Zone::Inside)
         });
         let rule = exact_rule(&self.named(self.command)).filter(|_| can_hold);
         let offer = rule.map_or(Offer::Impossible, Offer::Rule);
@@ -369,6 +377,9 @@ impl Judge<'_> {
         let resolved = self.resolved(command).ok_or_else(none)?;
         if resolved.is_lost || resolved.folders.iter().any(|it| it.zone == Zone::Outside) {
             return Err("It runs outside the workspace, where no rule with a pattern holds.".into());
+        }
+        if let Some(why) = resolved.uncertainty() {
+            return Err(why.into());
         }
         match (&rule.fit, &command.inner) {
             (Fit::Exact, _) => Ok(rule.source),
@@ -431,6 +442,9 @@ impl Judge<'_> {
             if let Some(named) = given.find_map(|text| self.grounds.named_in(text)) {
                 return Some(named);
             }
+            if resolved.changes_other_names() {
+                return Some(places::OTHER_NAMES);
+            }
             if let Some(effects) = &resolved.effects {
                 let above =
                     effects.writes.iter().any(|it| self.grounds.workspace.is_above(&it.path));
@@ -446,6 +460,10 @@ impl Judge<'_> {
                 all.find(|it| it.kind != ProtectedKind::BareRepository || !runs_git(command))
             };
             match &command.inner {
+                Inner::Known(_) if runs_among_options(&command.words) => {
+                    let mut words = command.words.iter();
+                    words.find_map(|word| self.grounds.named_in(&word.text))
+                }
                 Inner::Known(inner) => {
                     // What the wrapper itself is told to write.
                     let count = inner.first().map_or(0, |inner| inner.words.len());
@@ -464,10 +482,8 @@ fn runs_git(command: &SimpleCommand) -> bool {
 
 /// Whether an argument is a path that leaves the workspace for something that is there.
 fn leads_out(argument: &Argument) -> bool {
-    let path = Path::new(&argument.text);
-    let climbs = path.components().any(|part| part == Component::ParentDir);
-    let is_path = (path.is_absolute() && !argument.text.starts_with("//")) || climbs;
-    is_path
+    // What begins so is a comment, or a path that some server has.
+    !argument.text.starts_with("//")
         && argument.path.exists
         && argument.path.zone == Zone::Outside
         && !is_harmless_device(&argument.path.path)

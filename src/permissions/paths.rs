@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::domain::clean_path;
@@ -50,6 +51,8 @@ pub struct ResolvedPath {
     pub folder: bool,
     /// Whether there is anything now.
     pub exists: bool,
+    /// Whether it is a file that has other names, by hard links.
+    pub has_other_names: bool,
 }
 
 /// Inside the workspace or outside.
@@ -201,6 +204,7 @@ impl Workspace {
             protected,
             folder: there == There::Folder,
             exists: there != There::Nothing,
+            has_other_names: there == There::LinkedFile,
             path: lexical,
             real,
         }
@@ -257,6 +261,8 @@ enum There {
     Nothing,
     Link(PathBuf),
     Folder,
+    /// A file with more names than this one.
+    LinkedFile,
     /// A file, or something that cannot be looked at.
     Other,
 }
@@ -350,8 +356,12 @@ impl There {
             }
             Err(_) => return Self::Other,
         };
+        if metadata.is_dir() {
+            return Self::Folder;
+        }
         if !metadata.is_symlink() {
-            return if metadata.is_dir() { Self::Folder } else { Self::Other };
+            let has_others = metadata.is_file() && metadata.nlink() > 1;
+            return if has_others { Self::LinkedFile } else { Self::Other };
         }
         std::fs::read_link(path).map_or(Self::Other, Self::Link)
     }

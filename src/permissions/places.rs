@@ -70,6 +70,10 @@ pub(super) const SYSTEM: Protected = Protected::new(ProtectedKind::System, "the 
 pub(super) const BARE_REPOSITORY: Protected =
     Protected::new(ProtectedKind::BareRepository, "what git takes for a repository");
 
+/// A file with hard links.
+pub(super) const OTHER_NAMES: Protected =
+    Protected::new(ProtectedKind::System, "a file that has other names, which are not known");
+
 const GIT: &str = "what git runs";
 const AGENT: &str = "what another coding agent may do";
 const EDITOR: &str = "what an editor runs";
@@ -99,9 +103,11 @@ pub(super) const ANYWHERE: &[ProtectedPlace] = &[
     reserved(".git/", Git, GIT),
     reserved(".gitmodules", Git, "where git gets submodules from"),
     reserved(".husky/", Git, GIT),
-    place("lefthook.y*", Git, GIT),
+    place("lefthook*", Git, GIT),
     place(".lefthook*", Git, GIT),
     place(".overcommit.yml", Git, GIT),
+    place(".local-overcommit.yml", Git, GIT),
+    place(".git-hooks/", Git, GIT),
     reserved(".pre-commit-config.yaml", Git, GIT),
     place(".claude/", Tooling, AGENT),
     place(".cursor/", Tooling, AGENT),
@@ -117,6 +123,8 @@ pub(super) const ANYWHERE: &[ProtectedPlace] = &[
     reserved(".devcontainer/", Tooling, "what a development container runs"),
     place(".devcontainer*", Tooling, "what a development container runs"),
     place(".vimrc", Tooling, EDITOR),
+    place(".gvimrc", Tooling, EDITOR),
+    place("_vimrc", Tooling, EDITOR),
     place(".exrc", Tooling, EDITOR),
     place(".nvimrc", Tooling, EDITOR),
     place(".nvim.lua", Tooling, EDITOR),
@@ -144,6 +152,9 @@ pub(super) const ANYWHERE: &[ProtectedPlace] = &[
     reserved(".tool-versions", Tooling, TOOL_CHAIN),
     reserved("mise.toml", Tooling, TOOL_CHAIN),
     reserved(".mise.toml", Tooling, TOOL_CHAIN),
+    place("mise.local.toml", Tooling, TOOL_CHAIN),
+    place(".mise.local.toml", Tooling, TOOL_CHAIN),
+    place(".mise/", Tooling, TOOL_CHAIN),
     place("rust-toolchain*", Tooling, TOOL_CHAIN),
     reserved(".npmrc", Tooling, PACKAGES),
     reserved(".yarnrc", Tooling, PACKAGES),

@@ -39,6 +39,20 @@ pub struct CommandEffects {
     pub follows_links_below: bool,
     /// How it uses a repository of git's, if it is git.
     pub git: Option<GitUse>,
+    /// Where it may put links that were elsewhere before.
+    pub moved_links: MovedLinks,
+}
+
+/// Where a command may put symbolic links.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MovedLinks {
+    /// Nowhere.
+    #[default]
+    Nowhere,
+    /// In what it writes, and below.
+    InTargets,
+    /// All over the working tree.
+    Anywhere,
 }
 
 /// What of a repository has to be looked at before git may read there.
@@ -86,38 +100,33 @@ pub fn only_looks(words: &str) -> bool {
 /// The folders that options such as `-C` make a program start in, from which it then goes by.
 pub fn started_in(words: &[Word]) -> Vec<Word> {
     let Some(name) = words.first().and_then(Word::known).map(base_name) else { return Vec::new() };
-    let takes_c = matches!(
-        name,
-        "bsdtar"
-            | "cargo"
-            | "env"
-            | "git"
-            | "gmake"
-            | "go"
-            | "make"
-            | "ninja"
-            | "pnpm"
-            | "sudo"
-            | "tar"
-    );
+    let letter = match name {
+        "bsdtar" | "cargo" | "env" | "git" | "gmake" | "go" | "make" | "ninja" | "pnpm" | "tar" => {
+            Some('C')
+        }
+        "sudo" => Some('D'),
+        _ => None,
+    };
     let folder_options =
         ["--chdir", "--cwd", "--dir", "--directory", "--prefix", "--project", "--work-tree"];
     let file_options = ["--manifest-path"];
     let mut folders = Vec::new();
     for (at, word) in words.iter().enumerate().skip(1) {
         let text = word.text.as_str();
-        let (option, glued) = match text.split_once('=') {
-            Some((option, value)) if text.starts_with("--") => (option, Some(value.to_owned())),
-            Some(_) | None if takes_c && text.starts_with("-C") && text.len() > 2 => {
-                ("-C", Some(text[2..].to_owned()))
-            }
-            Some(_) | None => (text, None),
+        let is_long = text.starts_with("--");
+        // Wherever in a bundle: a letter too many makes one more folder that it may run in.
+        let in_bundle = letter.filter(|_| text.starts_with('-') && !is_long);
+        let in_bundle = in_bundle.and_then(|letter| text.split_once(letter));
+        let (option, glued) = match (in_bundle, text.split_once('=')) {
+            (Some((_, glued)), _) => (text, Some(glued).filter(|glued| !glued.is_empty())),
+            (None, Some((option, value))) if is_long => (option, Some(value)),
+            (None, _) => (text, None),
         };
-        let value = || match &glued {
-            Some(value) => Some(Word { text: value.clone(), kind: word.kind }),
+        let value = || match glued {
+            Some(value) => Some(Word { text: value.to_owned(), kind: word.kind }),
             None => words.get(at + 1).cloned(),
         };
-        if (takes_c && option == "-C") || folder_options.contains(&option) {
+        if in_bundle.is_some() || folder_options.contains(&option) {
             folders.extend(value());
         } else if file_options.contains(&option) {
             folders.extend(value().map(|word| Word { text: format!("{}/..", word.text), ..word }));
@@ -224,8 +233,13 @@ impl Program {
             }
             Moves => {
                 let sources = operands.split_last()?.1;
-                CommandEffects { puts: owned(sources), is_recursive: true, ..writer(&operands) }
-                    .when(!sources.is_empty())?
+                CommandEffects {
+                    puts: owned(sources),
+                    is_recursive: true,
+                    moved_links: MovedLinks::InTargets,
+                    ..writer(&operands)
+                }
+                .when(!sources.is_empty())?
             }
             GitReads(part) => {
                 let patch = has(&['p', 'G', 'S', 'L', 'U', 'c', 'm', 'W'], "patch");
@@ -250,18 +264,31 @@ impl Program {
             GitChanges => {
                 // A commit, not a file of that name.
                 operands.retain(|text| *text != "HEAD");
-                CommandEffects { git: Some(GitUse::Changes), ..writer(&operands) }
+                CommandEffects {
+                    git: Some(GitUse::Changes),
+                    moved_links: MovedLinks::Anywhere,
+                    ..writer(&operands)
+                }
             }
             GitMoves => CommandEffects {
                 git: Some(GitUse::Changes),
                 is_recursive: true,
+                moved_links: MovedLinks::InTargets,
                 ..writer(&operands)
             },
             GitRemotes => {
                 // Another address than a configured one may lead anywhere.
                 let is_name = |it: &&str| !it.contains(['/', ':']) && !it.starts_with('.');
-                CommandEffects { git: Some(GitUse::Changes), ..CommandEffects::default() }
-                    .when(operands.first().is_none_or(is_name))?
+                let moved_links = match self.name {
+                    "git pull" => MovedLinks::Anywhere,
+                    _ => MovedLinks::Nowhere,
+                };
+                CommandEffects {
+                    git: Some(GitUse::Changes),
+                    moved_links,
+                    ..CommandEffects::default()
+                }
+                .when(operands.first().is_none_or(is_name))?
             }
             GitConfig => {
                 let reads = has(&['l'], "list") || options.iter().any(|it| it.starts_with("--get"));

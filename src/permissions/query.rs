@@ -10,7 +10,7 @@ use crate::domain::{Access, ContentHash, clean_path};
 
 use super::paths::{ResolvedPath, Seen, Workspace, Zone};
 use super::pattern::MAX_DEPTH;
-use super::programs::{self, CommandEffects};
+use super::programs::{self, CommandEffects, MovedLinks};
 use super::repository;
 use super::search_path::ProjectProgram;
 use super::shell::{self, Analysis, CommandOrder, Direction, Inner, Kind, SimpleCommand, Word};
@@ -67,6 +67,8 @@ pub struct ResolvedCommand {
     pub folders: Vec<ResolvedPath>,
     /// Whether it may run in others, too.
     pub is_lost: bool,
+    /// Whether another part of the command line may change what its names lead to.
+    pub is_moved: bool,
     /// What redirections read.
     pub reads: Vec<ResolvedPath>,
     /// What redirections write.
@@ -90,6 +92,8 @@ pub struct ResolvedEffects {
     pub hindrance: Option<&'static str>,
     /// Whether it changes folders with more in them than is looked through.
     pub is_too_large: bool,
+    /// Where it may put links, now that it is known what is moved.
+    pub moved_links: MovedLinks,
 }
 
 /// An argument, or a part of one, that may be a path.
@@ -106,6 +110,50 @@ impl ResolvedCommand {
     pub(super) fn only_reads(&self) -> bool {
         let effects = self.effects.as_ref();
         effects.is_some_and(|it| it.by_words.is_reader && it.hindrance.is_none())
+    }
+
+    /// Whether it changes what is in a file that has other names, too: one of them may be protected.
+    pub(super) fn changes_other_names(&self) -> bool {
+        let effects = self.effects.as_ref().filter(|it| !it.by_words.is_recursive);
+        let targets = effects.map_or(&[][..], |it| &it.writes).iter().map(|it| &it.path);
+        self.writes.iter().chain(targets).any(|it| it.has_other_names)
+    }
+
+    /// Why it cannot be said where its names lead, if so.
+    pub(super) fn uncertainty(&self) -> Option<&'static str> {
+        const LOST: &str = "It changes its folder, so it cannot be said where this file is.";
+        const MOVED: &str = "Another part of the command may change what this leads to.";
+        self.is_lost.then_some(LOST).or_else(|| self.is_moved.then_some(MOVED))
+    }
+
+    /// Whether it may change what the names in another part of the same command lead to: by a link
+    /// that it puts there, or by what it writes into the project's own program that the other runs.
+    fn may_move(&self, other: &Self) -> bool {
+        let effects = self.effects.as_ref();
+        let written = effects.map_or(&[][..], |it| &it.writes).iter().map(|it| &it.path);
+        let is_below = |path: &ResolvedPath| {
+            let mut tops = written.clone();
+            tops.any(|top| path.path.starts_with(&top.path) || path.real.starts_with(&top.real))
+        };
+        let other_writes = other.effects.as_ref().map_or(&[][..], |it| &it.writes);
+        let arguments = other.known_reads().chain(other_writes).map(|it| &it.path);
+        let mut paths = other.reads.iter().chain(&other.writes).chain(arguments);
+        let (leads_elsewhere, changes_all) = match effects.map(|it| it.moved_links) {
+            None | Some(MovedLinks::Nowhere) => (false, false),
+            Some(MovedLinks::InTargets) => {
+                (paths.any(is_below) || other.folders.iter().any(is_below), false)
+            }
+            // git goes through no link, but `cd` does.
+            Some(MovedLinks::Anywhere) => {
+                let is_git = other.effects.as_ref().is_some_and(|it| it.by_words.git.is_some());
+                (other.folders.len() > 1 || (!is_git && paths.next().is_some()), true)
+            }
+        };
+        let changes_program = other.program.as_ref().is_some_and(|program| {
+            let mut changed = self.writes.iter().chain(written.clone());
+            changes_all || changed.any(|it| program.is_changed_with(it))
+        });
+        leads_elsewhere || changes_program
     }
 
     /// What it reads, where that is known.
@@ -207,6 +255,10 @@ impl ResolvedRun {
             if outer.inner != Inner::Nothing {
                 possible.take_in(&inside);
             }
+        }
+        for at in 0..commands.len() {
+            let mut others = commands.iter().enumerate().filter(|(other, _)| *other != at);
+            commands[at].is_moved = others.any(|(_, other)| other.may_move(&commands[at]));
         }
         let named: Vec<&Path> =
             commands.iter().filter_map(|it| it.program.as_ref()?.path.parent()).collect();
@@ -439,7 +491,20 @@ impl Lookup<'_> {
             let folders = resolved.folders.iter().map(|folder| folder.real.as_path());
             repository::hindrance(folders, part, self.workspace)
         });
-        ResolvedEffects { by_words, writes, hindrance, is_too_large }
+        // A plain file brings no link.
+        let mut is_plain = |text: &String| {
+            let found = self.everywhere(Path::new(text), folders);
+            found.iter().all(|it| it.exists && !it.folder && it.path == it.real)
+        };
+        let moved_links = match by_words.moved_links {
+            MovedLinks::InTargets
+                if !by_words.puts.is_empty() && by_words.puts.iter().all(&mut is_plain) =>
+            {
+                MovedLinks::Nowhere
+            }
+            other => other,
+        };
+        ResolvedEffects { by_words, writes, hindrance, is_too_large, moved_links }
     }
 
     /// What in a folder is protected where it is, or will be where it is brought to.
@@ -542,6 +607,7 @@ fn as_written(path: &Path) -> ResolvedPath {
         path,
         zone: Zone::Outside,
         protected: None,
+        has_other_names: false,
         folder: false,
         exists: true,
     }

@@ -8,9 +8,9 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::ContentHash;
+use crate::domain::{ContentHash, clean_path};
 
-use super::paths::Workspace;
+use super::paths::{ResolvedPath, Workspace};
 
 /// A larger program has no hash, and so no rule.
 const MAX_BYTES: u64 = 64 << 20;
@@ -37,6 +37,8 @@ pub struct SearchPath {
 pub struct ProjectProgram {
     /// Where it is.
     pub path: PathBuf,
+    /// The same with all links followed.
+    real: PathBuf,
     shown: String,
     hash: Option<ContentHash>,
 }
@@ -99,7 +101,13 @@ impl ProjectProgram {
         };
         let is_small = std::fs::metadata(&path).is_ok_and(|it| it.len() <= MAX_BYTES);
         let content = is_small.then(|| std::fs::read(&path).ok()).flatten();
-        Self { shown, hash: content.map(|bytes| ContentHash::of(&bytes)), path }
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        Self { shown, hash: content.map(|bytes| ContentHash::of(&bytes)), path, real }
+    }
+
+    /// Whether a change of `changed`, or of what it stands for, may change the program.
+    pub(super) fn is_changed_with(&self, changed: &ResolvedPath) -> bool {
+        clean_path(&self.path).starts_with(&changed.path) || self.real.starts_with(&changed.real)
     }
 
     /// The name by which a rule speaks of it: its path and what is in it.

@@ -466,6 +466,24 @@ impl Walker {
         }
     }
 
+    /// Whether bash reads a word as the variable of the redirection behind it, `{fd}>file`, which the
+    /// parser takes for a word of the command.
+    fn names_descriptor(
+        &mut self,
+        word: &ast::Word,
+        next: Option<&CommandPrefixOrSuffixItem>,
+    ) -> bool {
+        let name = word.value.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        let is_name =
+            |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "_[]".contains(c));
+        let is_it = name.is_some_and(is_name)
+            && matches!(next, Some(CommandPrefixOrSuffixItem::IoRedirect(_)));
+        if is_it {
+            self.compound_part("a redirection sets a variable");
+        }
+        is_it
+    }
+
     fn simple(&mut self, simple: &ast::SimpleCommand, timed: bool) {
         let order = std::mem::take(&mut self.order);
         let mut command = SimpleCommand { order, ..SimpleCommand::default() };
@@ -489,11 +507,17 @@ impl Walker {
                 }
             }
         }
-        let name = simple.word_or_name.iter().map(|word| self.word(&word.value)).next();
-        command.words.extend(name);
+        let suffix = simple.suffix.as_ref().map_or(&[][..], |suffix| &suffix.0);
+        if let Some(name) = &simple.word_or_name
+            && !self.names_descriptor(name, suffix.first())
+        {
+            command.words.push(self.word(&name.value));
+        }
         let mut after: Vec<String> = Vec::new();
-        for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
+        for (at, item) in suffix.iter().enumerate() {
             match item {
+                CommandPrefixOrSuffixItem::Word(word)
+                    if self.names_descriptor(word, suffix.get(at + 1)) => {}
                 CommandPrefixOrSuffixItem::AssignmentWord(_, word)
                 | CommandPrefixOrSuffixItem::Word(word) => {
                     command.words.push(self.word(&word.value));

@@ -199,10 +199,20 @@ pub fn never_allowed(words: &[Word]) -> Option<&'static str> {
     }
 }
 
+/// Whether a command stands among the options of the one that runs it: what is before and behind it
+/// does something, too, and `-execdir` starts it anywhere.
+pub fn runs_among_options(words: &[Word]) -> bool {
+    let name = words.first().and_then(Word::known).map(base_name);
+    matches!(name, Some("find" | "fd" | "fdfind")) && !matches!(runs(words), Runs::Nothing)
+}
+
 /// Whether the command runs what stands in its arguments or comes on its standard input as a shell
-/// would, so that only a rule with these very words may allow it.
+/// would, or does more than that, so that only a rule with these very words may allow it.
 pub fn needs_exact_rule(words: &[Word]) -> bool {
     let Some(name) = words.first().and_then(Word::known).map(base_name) else { return true };
+    if runs_among_options(words) {
+        return true;
+    }
     let arguments = &words[1..];
     if is_shell(name) {
         // A script file is the user's own choice; `-c`, `-s` and standard input are not.
@@ -441,19 +451,30 @@ fn find_commands(arguments: &[Word]) -> Runs {
     if commands.is_empty() { Runs::Nothing } else { Runs::Commands(commands) }
 }
 
-/// What `fd --exec` runs.
+/// What `fd --exec` runs, in each way in which its options could be meant.
 fn fd_command(arguments: &[Word]) -> Runs {
-    let is_exec =
-        |word: &Word| matches!(word.text.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
-    let Some(at) = arguments.iter().position(is_exec) else { return Runs::Nothing };
-    let words = arguments[at + 1..].iter().take_while(|word| word.text != ";");
-    let mut command: Vec<Word> = words.cloned().collect();
-    if command.is_empty() {
-        return Runs::Nothing;
+    let mut commands = Vec::new();
+    for (at, word) in arguments.iter().enumerate() {
+        let glued = match word.text.strip_prefix("--e") {
+            Some(long) => long.split_once('=').map_or("", |(_, name)| name),
+            None if word.text.starts_with('-') => {
+                let Some((_, rest)) = word.text.split_once(['x', 'X']) else { continue };
+                rest
+            }
+            None => continue,
+        };
+        let behind = arguments[at + 1..].iter().take_while(|word| word.text != ";").cloned();
+        let mut command: Vec<Word> = behind.collect();
+        if !glued.is_empty() {
+            command.insert(0, Word { text: glued.to_owned(), ..word.clone() });
+        }
+        if !command.is_empty() {
+            // The path that is found.
+            command.push(Word::dynamic("…"));
+            commands.push(command);
+        }
     }
-    // The path that is found.
-    command.push(Word::dynamic("…"));
-    Runs::Commands(vec![command])
+    if commands.is_empty() { Runs::Nothing } else { Runs::Commands(commands) }
 }
 
 fn ssh_command(arguments: &[Word]) -> Runs {
@@ -530,6 +551,11 @@ mod tests {
             ("ssh -p 22 h rm x", "script rm x"),
             ("watch rm", "nothing"),
             ("fd -x rm", "rm …"),
+            ("fd -Hx rm", "rm …"),
+            ("fd -xrm", "rm …"),
+            ("fd --exec=rm", "rm …"),
+            ("fd --exec-batch=rm", "rm …"),
+            ("fd -x ls ; --exec rm", "ls … ; rm …"),
         ] {
             assert_eq!(run_by(command), inner, "{command}");
         }
@@ -546,12 +572,21 @@ mod tests {
             "exec ls",
             "busybox rm",
             "env A=1 ls",
+            "find . -exec ls ;",
+            "fd -x ls",
         ] {
             assert!(needs_exact_rule(&words(command)), "{command}");
         }
-        for command in
-            ["python -c x", "bash x.sh", "node x.js", "cargo test", "env -i ls", "watch ls"]
-        {
+        for command in [
+            "python -c x",
+            "bash x.sh",
+            "node x.js",
+            "cargo test",
+            "env -i ls",
+            "watch ls",
+            "find . -name x",
+            "fd x",
+        ] {
             assert!(!needs_exact_rule(&words(command)), "{command}");
         }
     }

@@ -97,12 +97,12 @@ impl SourceFile {
 /// All files that `src/lib.rs` and `src/main.rs` lead to, tests left out.
 pub fn parse_crate() -> Vec<SourceFile> {
     let mut files = Vec::new();
-    parse_file(Path::new("src/lib.rs"), Vec::new(), &mut files);
-    parse_file(Path::new("src/main.rs"), Vec::new(), &mut files);
+    parse_file(Path::new("src/lib.rs"), &[], &mut files);
+    parse_file(Path::new("src/main.rs"), &[], &mut files);
     files
 }
 
-fn parse_file(path: &Path, module: ModulePath, files: &mut Vec<SourceFile>) {
+fn parse_file(path: &Path, module: &[String], files: &mut Vec<SourceFile>) {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
     let mut syntax = syn::parse_file(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
     WithoutTests.visit_file_mut(&mut syntax);
@@ -115,7 +115,7 @@ fn parse_file(path: &Path, module: ModulePath, files: &mut Vec<SourceFile>) {
         })
         .collect();
     let children = declared.iter().map(|(name, _)| name.clone()).collect();
-    files.push(SourceFile { path: path.to_owned(), module: module.clone(), syntax, children });
+    files.push(SourceFile { path: path.to_owned(), module: module.to_vec(), syntax, children });
     let below = match path.file_stem().and_then(|stem| stem.to_str()) {
         Some("mod" | "lib" | "main") => path.with_file_name(""),
         _ => path.with_extension(""),
@@ -125,7 +125,7 @@ fn parse_file(path: &Path, module: ModulePath, files: &mut Vec<SourceFile>) {
             let flat = below.join(format!("{name}.rs"));
             let nested = below.join(&name).join("mod.rs");
             let child = if flat.exists() { flat } else { nested };
-            parse_file(&child, module.iter().cloned().chain([name]).collect(), files);
+            parse_file(&child, &[module, &[name]].concat(), files);
         }
     }
 }

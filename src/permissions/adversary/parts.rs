@@ -1,0 +1,171 @@
+//! Parts: what one part of a command line changes, another finds changed; what stands around a
+//! command that is run does something, too.
+
+use super::*;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+
+/// A workspace with links that lead out of it, one of them in a folder.
+fn with_links(attack: Attack) -> Attack {
+    let root = attack.workspace.root();
+    let outside = attack.workspace.home().unwrap().join("outside");
+    for folder in [&outside, &root.join("d"), &root.join("plain")] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    std::fs::write(outside.join("f"), "").unwrap();
+    std::fs::write(root.join("plain/a.txt"), "").unwrap();
+    symlink(&outside, root.join("d/out")).unwrap();
+    symlink("../../outside/f", root.join("d/file")).unwrap();
+    attack
+}
+
+#[test]
+fn a_link_is_not_followed_to_where_another_part_puts_it() {
+    let all = ["mv", "git", "touch", "cp", "cat", "tee"];
+    let rules = all.iter().map(|name| format!("Bash({name} *)"));
+    let attack = with_links(rules.fold(Attack::new(Mode::Ask), |attack, rule| attack.allow(&rule)));
+    attack.all(
+        Ask,
+        &[
+            "mv d z && cat z/out/f",
+            "mv d/file r && cat r",
+            "mv d plain && cat plain/d/out/f",
+            "mv d z; touch z/out/new",
+            "mv d z && cp plain/a.txt z/out/x",
+            "mv d z && echo x > z/out/f",
+            "mv d z && cd z/out && cat f",
+            "cat z/out/f | mv d z",
+            "for i in 1 2; do cat z/out/f; mv d z; done",
+            "git mv d z && cat z/out/f",
+            "git checkout -q other && cat new/f",
+            "git checkout other && touch new/f",
+            "git pull && cat README.md",
+            "git reset --hard && cd new && cat f",
+        ],
+    );
+    attack.all(
+        Allow,
+        &[
+            "mv plain/a.txt b.txt && cat b.txt",
+            "mv plain z && cat src/x",
+            "git add src && git status",
+            "git checkout other && git status",
+            "git fetch && cat plain/a.txt",
+        ],
+    );
+}
+
+#[test]
+fn a_program_is_not_run_after_what_was_hashed_of_it_is_changed() {
+    for mode in [Mode::Ask, Mode::AllowEdits] {
+        let mut attack = Attack::new(mode).allow("Bash(cp *)").allow("Bash(git *)");
+        let program = attack.workspace.root().join("bin/lint");
+        std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+        std::fs::write(&program, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let path = format!("{}:/usr/bin:/bin", attack.workspace.root().join("bin").display());
+        attack.workspace = attack.workspace.clone().with_search_path(path.as_ref());
+        let hash = crate::domain::ContentHash::of(b"#!/bin/sh\n");
+        let rule = format!("Bash(./bin/lint@sha256:{} src)", &hash.as_str()[..24]);
+        let attack = attack.allow(&rule);
+        attack.all(Allow, &["lint src", "cp src/a src/b && lint src", "cat src/a | lint src"]);
+        attack.all(
+            Ask,
+            &[
+                "echo x > bin/lint && lint src",
+                "cp src/a bin/lint && lint src",
+                "cp src/lint bin && lint src",
+                "lint src; lint src > bin/lint",
+                "git checkout other && lint src",
+            ],
+        );
+    }
+}
+
+#[test]
+fn what_find_does_besides_running_a_command_is_not_waved_through() {
+    let attack = Attack::new(Mode::Ask).allow("Bash(find *)").allow("Bash(fd *)");
+    let attack = attack.allow("Bash(cat *)").allow("Bash(cp *)").allow("Bash(python3 *)");
+    attack.all(
+        Ask,
+        &[
+            "find src -exec cat a ';' -delete",
+            "find . -maxdepth 0 -exec cat a ';' -fprintf .git/config x",
+            "find /etc -name shadow -execdir cat shadow ';'",
+            "find . -name HEAD -execdir cp /x/a config ';'",
+            "find .. -execdir python3 x.py ';'",
+            "find . -exec cat a +",
+            "fd -x cat",
+        ],
+    );
+    attack.all(Allow, &["find src -name x"]);
+    let yolo = Attack::new(Mode::Yolo);
+    yolo.all(Ask, &["find . -fprintf .slug/settings.json x -exec cat a ';' -print"]);
+    let exact = Attack::new(Mode::Ask).allow("Bash(find . -exec cat a ';')").allow("Bash(cat *)");
+    exact.all(Allow, &["find . -exec cat a ';'"]);
+}
+
+#[test]
+fn an_option_that_moves_the_folder_is_seen_in_a_bundle() {
+    let attack = Attack::new(Mode::Ask);
+    let rules = ["Bash(env *)", "Bash(tee *)", "Bash(npm *)", "Bash(sudo *)", "Bash(make *)"];
+    let attack = rules.iter().fold(attack, |attack, rule| attack.allow(rule));
+    attack.all(
+        Ask,
+        &[
+            "env -C .. tee x",
+            "env -iC .. tee x",
+            "env -iC/ tee x",
+            "env -viC .. npm test",
+            "nice env -iC .. tee x",
+            "sudo -D .. npm test",
+            "sudo -nD .. npm test",
+            "sudo -nD/ npm test",
+            "make -kC .. x",
+        ],
+    );
+    attack.all(Allow, &["env -i tee x", "env -iC src tee x", "sudo -nD src npm test"]);
+    let yolo = Attack::new(Mode::Yolo);
+    yolo.all(Ask, &["sudo -D.git touch x", "env -iC.git touch x"]);
+}
+
+#[test]
+fn deny_rules_find_what_fd_runs_however_its_option_is_written() {
+    let attack = Attack::new(Mode::Yolo).deny("Bash(rm *)");
+    let ways = ["-x rm", "-Hx rm", "-xrm", "-X rm", "--exec=rm", "--exec rm", "--exec-batch=rm"];
+    for way in ways {
+        attack.all(Deny, &[&format!("fd a {way}"), &format!("fd -x ls ';' {way}")]);
+    }
+}
+
+#[test]
+fn a_redirection_that_sets_a_variable_hides_no_command() {
+    let attack = Attack::new(Mode::Yolo).deny("Bash(rm *)");
+    let texts =
+        ["{fd}>g rm a", "{fd}<a rm a", "{fd}>&1 rm a", "{fd}>>g timeout 1 rm a", "{x[0]}>g rm a"];
+    attack.all(Deny, &texts);
+    let ask = Attack::new(Mode::Ask).allow("Bash(echo *)");
+    ask.all(Ask, &["{fd}>g echo a", "echo a {fd}>g"]);
+}
+
+#[test]
+fn a_file_with_other_names_is_not_changed_unasked() {
+    for mode in [Mode::AllowEdits, Mode::Ask, Mode::Yolo] {
+        let attack = Attack::new(mode).allow("Bash(tee *)").allow("Bash(cp *)").allow("Bash(rm *)");
+        let attack = attack.allow("Bash(echo *)").allow("Edit");
+        let root: PathBuf = attack.workspace.root().to_owned();
+        std::fs::create_dir_all(root.join(".git")).unwrap();
+        std::fs::write(root.join(".git/config"), "").unwrap();
+        std::fs::hard_link(root.join(".git/config"), root.join("linked")).unwrap();
+        attack.all(
+            Ask,
+            &[
+                "echo x > linked",
+                "tee linked",
+                "cp src/a linked",
+                "cp linked src/b; echo x >> linked",
+            ],
+        );
+        attack.all(Allow, &["cp linked src/b", "rm -r linked", "echo x > src/c"]);
+    }
+}
