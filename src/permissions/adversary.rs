@@ -162,7 +162,7 @@ fn s15_a_wildcard_covers_what_the_table_knows_and_the_rest_asks() {
         ("Bash(git *)", "git log --oneline -5"),
         ("Bash(git *)", "git commit -m 'a=b'"),
         ("Bash(git *)", "git -C src log"),
-        ("Bash(git *)", "git push -u origin main"),
+        ("Bash(git *)", "git push -u"),
         ("Bash(git *)", "git checkout -b x"),
         ("Bash(cp *)", "cp a src"),
         ("Bash(cat /etc/hosts *)", "cat /etc/hosts a"),

@@ -418,6 +418,9 @@ impl Judge<'_> {
         if effects.by_words.git.is_some() && !self.grounds.workspace.is_trusted() {
             return Err("git runs what a repository names, and this folder is not trusted.".into());
         }
+        if let (Some(_), Some(why)) = (&effects.by_words.remote, effects.hindrance) {
+            return Err(format!("It may lead to another address: {why}."));
+        }
         if effects.is_too_large {
             let reason =
                 "It changes a folder with more in it than is looked through for protected places.";

@@ -253,6 +253,8 @@ pub(super) struct Seen {
     places: HashMap<OsString, There>,
     /// Where the few folders really are from which paths were taken.
     folders: Vec<(PathBuf, Option<(PathBuf, There)>)>,
+    /// Why git is asked about, by the top of a repository and whether its files are looked at, too.
+    pub(super) repositories: HashMap<(PathBuf, bool), Result<(), &'static str>>,
 }
 
 /// What is at a place.

@@ -14,11 +14,11 @@ mod table;
 use super::shell::{SimpleCommand, Word};
 use super::wrappers::base_name;
 use table::Operands::{
-    Compares, Copies, Folder, Formats, GitBranches, GitChanges, GitConfig, GitMoves, GitReads,
-    GitRemotes, GitTakes, Lines, Moves, Nothing, PatternThenReads, Reads, ReadsOne, Search, Test,
-    Text, TextThenWrites, Writes,
+    Compares, Copies, Folder, Formats, GitAddresses, GitBranches, GitChanges, GitConfig, GitMoves,
+    GitReads, GitRemotes, GitTakes, Lines, Moves, Nothing, PatternThenReads, Reads, ReadsOne,
+    Search, Test, Text, TextThenWrites, Writes,
 };
-use table::{PROGRAMS, Program, SEARCHES};
+use table::{PROGRAMS, Program, SEARCHES, TELLS};
 
 /// What a command does, by its words alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub struct CommandEffects {
     pub git: Option<GitUse>,
     /// Where it may put links that were elsewhere before.
     pub moved_links: MovedLinks,
+    /// The remote that git goes to, where it is named.
+    pub remote: Option<String>,
 }
 
 /// Where a command may put symbolic links.
@@ -86,6 +88,7 @@ pub fn is_listed(words: &[&str]) -> bool {
     };
     program.split(arguments).is_some_and(|(_, operands)| match program.operands {
         Search => searches(&operands).is_some(),
+        GitAddresses => lists_addresses(&operands),
         _ => true,
     })
 }
@@ -177,9 +180,9 @@ impl Program {
             })
         };
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        // These ask gpg about a signature.
-        let verifies = |text: &&str| text.contains("%G") || text.contains("signature");
-        if self.name.starts_with("git ") && arguments.iter().any(verifies) {
+        // What `commit` is given is a message.
+        let has_formats = self.name.starts_with("git ") && self.operands != GitTakes;
+        if has_formats && arguments.iter().any(|text| verifies(text)) {
             return None;
         }
         let reader = |reads: &[&str]| CommandEffects {
@@ -241,18 +244,17 @@ impl Program {
                 }
                 .when(!sources.is_empty())?
             }
-            GitReads(part) => {
-                let patch = has(&['p', 'G', 'S', 'L', 'U', 'c', 'm', 'W'], "patch");
-                let tells_names =
-                    matches!(self.name, "git status" | "git ls-files" | "git rev-parse");
-                let contents = patch || matches!(self.name, "git diff" | "git show");
-                CommandEffects {
-                    git: Some(part),
-                    shows_contents_below: contents && !tells_names,
-                    ..reader(&operands)
-                }
+            GitReads(part) => CommandEffects {
+                git: Some(part),
+                shows_contents_below: !self.tells_only(&options),
+                ..reader(&operands)
+            },
+            GitBranches => CommandEffects {
+                git: Some(GitUse::History),
+                shows_contents_below: !self.tells_only(&options),
+                ..reader(&[])
             }
-            GitBranches => CommandEffects { git: Some(GitUse::History), ..reader(&[]) }.when(
+            .when(
                 operands.is_empty()
                     || ["list", "merged", "no-merged"].iter().any(|it| has(&[], it)),
             )?,
@@ -285,10 +287,15 @@ impl Program {
                 };
                 CommandEffects {
                     git: Some(GitUse::Changes),
+                    remote: operands.first().map(|name| (*name).to_owned()),
                     moved_links,
                     ..CommandEffects::default()
                 }
                 .when(operands.first().is_none_or(is_name))?
+            }
+            GitAddresses => {
+                CommandEffects { git: Some(GitUse::Changes), ..CommandEffects::default() }
+                    .when(lists_addresses(&operands))?
             }
             GitConfig => {
                 let reads = has(&['l'], "list") || options.iter().any(|it| it.starts_with("--get"));
@@ -297,6 +304,21 @@ impl Program {
                     (false, _) if operands.len() == 1 => CommandEffects::default(),
                     (false, _) => writer(&[".git/config"]),
                 }
+            }
+        })
+    }
+
+    /// Whether git shows nothing of files that it is not given by name.
+    fn tells_only(&self, options: &[&str]) -> bool {
+        let Some((_, letters, long)) = TELLS.iter().find(|(name, ..)| *name == self.name) else {
+            return false;
+        };
+        options.iter().all(|option| match option.strip_prefix("--") {
+            Some(name) => long.split_whitespace().any(|known| known == name),
+            None => {
+                let valued = option.find(|c| self.valued.contains(c));
+                let cluster = &option[1..valued.map_or(option.len(), |at| at + 1)];
+                cluster.chars().all(|c| letters.contains(c) || c.is_ascii_digit())
             }
         })
     }
@@ -380,6 +402,20 @@ pub fn assigns_by_format(text: &str) -> bool {
         let between = |c: char| c.is_ascii_digit() || "-+ #0'.*hjlLqtz".contains(c);
         rest.trim_start_matches(between).starts_with('n')
     })
+}
+
+/// Whether a format has git ask gpg about a signature: `%G`, whatever stands between, as in `%+GK`,
+/// and `%(signature)`.
+fn verifies(text: &str) -> bool {
+    let of_commits = |rest: &str| {
+        rest.trim_start_matches(|c: char| !c.is_ascii_alphabetic() && c != '(').starts_with('G')
+    };
+    text.split('%').skip(1).any(of_commits) || text.contains("signature")
+}
+
+/// Whether the words behind `git remote` only list the configured addresses.
+fn lists_addresses(words: &[&str]) -> bool {
+    matches!(words, [] | ["get-url", ..])
 }
 
 /// Whether a script of `sed` only prints lines by their numbers: `10,25p`, `5p;$p`, `3q`.

@@ -88,7 +88,7 @@ pub struct ResolvedEffects {
     pub by_words: CommandEffects,
     /// What it changes.
     pub writes: Vec<Argument>,
-    /// Why it is not read without a question, though it only reads.
+    /// Why git is not run there without a question, or by a wildcard to the remote it is given.
     pub hindrance: Option<&'static str>,
     /// Whether it changes folders with more in them than is looked through.
     pub is_too_large: bool,
@@ -487,10 +487,8 @@ impl Lookup<'_> {
         }
         let writes = writes.into_iter();
         let writes = writes.map(|(text, path)| Argument { text: text.clone(), path }).collect();
-        let hindrance = by_words.git.and_then(|part| {
-            let folders = resolved.folders.iter().map(|folder| folder.real.as_path());
-            repository::hindrance(folders, part, self.workspace)
-        });
+        let inside = resolved.folders.iter().map(|folder| folder.real.as_path());
+        let hindrance = repository::hindrance(inside, &by_words, self.workspace, self.seen);
         // A plain file brings no link.
         let mut is_plain = |text: &String| {
             let found = self.everywhere(Path::new(text), folders);

@@ -130,7 +130,7 @@ pub const TABLE: [EnvironmentRow; 16] = [
 
 /// What git is told by `GIT_CONFIG_COUNT` and the like, over every configuration: with these it runs
 /// no program that a repository could name when it only looks at one.
-pub const GIT_SETTINGS: [(&str, &str); 6] = [
+pub const GIT_SETTINGS: [(&str, &str); 7] = [
     ("safe.bareRepository", "explicit"),
     ("core.fsmonitor", "false"),
     ("log.showSignature", "false"),
@@ -138,6 +138,8 @@ pub const GIT_SETTINGS: [(&str, &str); 6] = [
     ("diff.autoRefreshIndex", "false"),
     ("diff.ignoreSubmodules", "dirty"),
     ("status.submoduleSummary", "false"),
+    // Else the index says where each of them begins to read it.
+    ("index.threads", "1"),
 ];
 
 /// The names that decide beyond the built-in ones.

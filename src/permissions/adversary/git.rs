@@ -1,13 +1,73 @@
 //! What git may look at without a question.
 
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
+
 use super::*;
+
+/// What git accepts as a repository, at `.git`.
+fn make_repository(git: &Path, config: &str) {
+    std::fs::create_dir_all(git.join("objects/info")).unwrap();
+    std::fs::create_dir_all(git.join("refs/heads")).unwrap();
+    std::fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    std::fs::write(git.join("config"), config).unwrap();
+}
 
 fn trusted(config: &str) -> Attack {
     let attack = Attack::new(Mode::Ask);
-    let git = attack.workspace.root().join(".git");
-    std::fs::create_dir(&git).unwrap();
-    std::fs::write(git.join("config"), config).unwrap();
-    Attack { workspace: attack.workspace.clone().trusted(), ..attack }
+    make_repository(&attack.workspace.root().join(".git"), config);
+    attack
+}
+
+/// A command as slug's child, in the root; what it printed, errors included.
+fn run(attack: &Attack, command: &str) -> String {
+    let home = attack.workspace.home().unwrap();
+    let given = [("PATH", std::env::var_os("PATH").unwrap()), ("HOME", home.into())]
+        .map(|(name, value)| (name.into(), value));
+    let environment = ChildEnvironment::from_variables(given, &EnvironmentRules::default());
+    let run = Command::new("bash")
+        .args(["--noprofile", "--norc", "-c", command])
+        .current_dir(attack.workspace.root())
+        .env_clear()
+        .envs(environment.variables())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned()
+}
+
+/// A repository of git's own making with a commit, of which more is made by `script`. There
+/// `$evil` leaves `ran` in the home folder.
+fn made(script: &str) -> Attack {
+    let attack = Attack::new(Mode::Ask);
+    let home = attack.workspace.home().unwrap();
+    std::fs::write(home.join("secret"), "password=hunter2\n").unwrap();
+    let evil = home.join("evil");
+    std::fs::write(&evil, format!("touch '{}'; cat \"$@\"", home.join("ran").display())).unwrap();
+    let settings = "[user]\n\tname = a\n\temail = a@b\n[init]\n\tdefaultBranch = main\n";
+    std::fs::write(home.join(".gitconfig"), settings).unwrap();
+    let begin = format!(
+        "set -e; evil='sh {}'; git init -q .; echo hi >a.txt; git add a.txt; git commit -qm one",
+        evil.display()
+    );
+    run(&attack, &format!("{begin}\n{script}\n: >'{}'", home.join("made").display()));
+    assert!(home.join("made").exists(), "{script}");
+    std::fs::remove_file(home.join("ran")).ok();
+    attack
+}
+
+/// Is asked, and rightly: git runs what the repository names.
+fn runs_and_asks(attack: &Attack, commands: &[&str]) {
+    let ran = attack.workspace.home().unwrap().join("ran");
+    for command in commands {
+        assert_eq!(attack.outcome(command), Ask, "{command}");
+        let said = run(attack, command);
+        assert!(ran.exists(), "{command}: {said}");
+        std::fs::remove_file(&ran).unwrap();
+    }
 }
 
 const LOOKS: [&str; 7] = [
@@ -77,16 +137,259 @@ fn a_repository_above_the_workspace_is_not_looked_at() {
 }
 
 #[test]
-fn a_linked_worktree_is_looked_at_by_its_own_configuration() {
-    let attack = trusted("");
-    let (root, home) = (attack.workspace.root(), attack.workspace.home().unwrap());
-    std::fs::remove_dir_all(root.join(".git")).unwrap();
-    let (own, common) = (home.join("main/.git/worktrees/w"), home.join("main/.git"));
-    std::fs::create_dir_all(&own).unwrap();
-    std::fs::write(root.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
-    std::fs::write(own.join("commondir"), "../..\n").unwrap();
-    std::fs::write(common.join("config"), "[core]\n\tbare = false\n").unwrap();
-    attack.all(Allow, &["git status"]);
+fn a_linked_worktree_is_looked_at_where_its_repository_knows_it() {
+    let attack = made("git worktree add -q ../w; cd ..; rm -r app; mv w app; cd app");
+    // Moved by hand, it is another one's.
+    attack.all(Ask, &LOOKS);
+    let attack = made(
+        "mv .git ../main; mkdir ../main/worktrees ../main/worktrees/w; cd ../main
+         cp HEAD index worktrees/w; echo ../.. >worktrees/w/commondir
+         echo \"$PWD/../app/.git\" >worktrees/w/gitdir
+         echo \"gitdir: $PWD/worktrees/w\" >../app/.git",
+    );
+    attack.all(Allow, &LOOKS);
+    assert!(run(&attack, "git log").contains("one"));
+    let own = attack.workspace.home().unwrap().join("main/worktrees/w");
     std::fs::write(own.join("config.worktree"), "[core]\n\tfsmonitor = ./x\n").unwrap();
-    attack.all(Ask, &["git status"]);
+    attack.all(Ask, &LOOKS);
+    std::fs::remove_file(own.join("config.worktree")).unwrap();
+    symlink("../../../secret", own.join("MERGE_MSG")).unwrap();
+    attack.all(Ask, &LOOKS);
+}
+
+const EVIL_DIFF: &str = "echo '*.txt diff=x' >.gitattributes; echo y >>a.txt
+    git config diff.x.textconv \"$evil\"";
+
+#[test]
+fn what_git_takes_for_no_repository_is_passed_over() {
+    for nearer in [
+        "mkdir .git",
+        "mkdir .git; touch .git/config",
+        "git init -q .; echo what >.git/HEAD",
+        "git init -q .; : >.git/HEAD",
+        "git init -q .; rm .git/HEAD; ln -s nowhere .git/HEAD",
+        "git init -q .; rm -r .git/refs",
+        "git init -q .; rm -r .git/objects",
+    ] {
+        let script = format!(
+            "{EVIL_DIFF}; mkdir n; cd n; echo hi >b.txt; git add b.txt; git commit -qm two; echo y >>b.txt; {nearer}"
+        );
+        let attack = made(&script);
+        runs_and_asks(&attack, &["git diff", "cd n && git diff", "git -C n log -p -- ../a.txt"]);
+        // The same where the workspace begins there.
+        let (root, home) = (attack.workspace.root(), attack.workspace.home().unwrap());
+        let workspace =
+            Workspace::new(root.join("n"), Vec::new(), Some(home.into()), home.join(".slug"));
+        let inner = Attack { workspace: workspace.trusted(), ..attack };
+        runs_and_asks(&inner, &["git diff"]);
+    }
+    made("mkdir n; cd n; git init -q .").all(Allow, &["cd n && git diff", "git -C n status"]);
+    for odd in ["gitdir: ../.git\n", "gitdir: nowhere\n", "x"] {
+        let attack = trusted("");
+        std::fs::write(attack.workspace.root().join("src/.git"), odd).unwrap();
+        attack.all(Ask, &["cd src && git status", "git -C src log"]);
+    }
+    let attack = trusted("");
+    symlink("../.git", attack.workspace.root().join("src/.git")).unwrap();
+    attack.all(Ask, &["cd src && git status"]);
+}
+
+#[test]
+fn a_folder_in_a_repository_may_be_one() {
+    for name in ["modules", "worktrees"] {
+        let attack = made(&format!(
+            "mkdir -p foo/.git/{name}; cp -r .git foo/.git/{name}/x; cd foo/.git/{name}/x
+             echo '*.txt diff=x' >info/attributes
+             git config core.bare true; git config diff.x.textconv \"$evil\""
+        ));
+        let there = format!("foo/.git/{name}/x");
+        let commands = [format!("git -C {there} log -p"), format!("cd {there} && git show")];
+        runs_and_asks(&attack, &commands.each_ref().map(String::as_str));
+    }
+    trusted("").all(Ask, &["git -C .git log", "cd .git/refs && git log"]);
+    let attack = trusted("");
+    std::fs::write(attack.workspace.root().join("src/HEAD"), "").unwrap();
+    attack.all(Ask, &["git -C src log", "cd src/x && git log"]);
+}
+
+/// A repository inside, and how it is known to git.
+fn with_module(then: &str) -> Attack {
+    made(&format!(
+        "(mkdir s; cd s; git init -q .; echo hi >a.txt; git add -A; git commit -qm i)
+         git add s; printf '[submodule \"s\"]\\n\\tpath = s\\n\\turl = ./s\\n\\tignore = none\\n' >.gitmodules
+         git add -A; git commit -qm two; echo '*.txt filter=x' >s/.gitattributes
+         git -C s config filter.x.clean \"$evil\"; touch -d 2001-01-01 s/a.txt
+         {then}"
+    ))
+}
+
+#[test]
+fn a_submodule_is_one_by_the_index() {
+    for then in [
+        "rm .gitmodules",
+        "git rm -q --cached .gitmodules; rm .gitmodules",
+        "rm .gitmodules; git update-index --index-version 4",
+        "rm .gitmodules; touch new; git add -N new",
+    ] {
+        runs_and_asks(&with_module(then), &["git status"]);
+    }
+    for then in ["rm .gitmodules; git update-index --split-index", "rm .gitmodules; touch b"] {
+        with_module(then).all(Ask, &["git status", "git diff --stat", "git blame a.txt"]);
+    }
+    with_module("rm .gitmodules").all(Allow, &["git log"]);
+    // Whatever the version, files alone are no hindrance.
+    for then in [
+        "true",
+        "git update-index --index-version 4",
+        "touch new; git add -N new",
+        "git update-index --index-version 4; touch a.txu b; git add .; git add -N b",
+        "mkdir d; touch d/$(printf %0250d 1) d/a; git add .; ln -s a l; git add l",
+    ] {
+        made(then).all(Allow, &["git status", "git diff"]);
+    }
+    made("git update-index --split-index").all(Ask, &["git status"]);
+}
+
+#[test]
+fn git_reads_nothing_outside_through_its_own_files() {
+    for name in [
+        "info/grafts",
+        "info/attributes",
+        "objects/info/alternates",
+        "packed-refs",
+        "shallow",
+        "rebase-merge/head-name",
+        "rebase-apply/head-name",
+        "refs/heads/deep/er",
+        "worktrees/x/HEAD",
+        "logs/HEAD",
+        "objects/pack/pack-x.idx",
+        "objects/aa/bb",
+        "index",
+        "new-in-a-later-version",
+    ] {
+        let attack = made("");
+        let link = attack.workspace.root().join(".git").join(name);
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::fs::remove_file(&link).ok();
+        symlink(attack.workspace.home().unwrap().join("secret"), &link).unwrap();
+        attack.all(Ask, &LOOKS);
+    }
+    for name in ["objects", "refs", "info", "refs/heads", "objects/info", "objects/pack", "logs"] {
+        let attack = made("");
+        let (git, home) = (attack.workspace.root().join(".git"), attack.workspace.home().unwrap());
+        let moved = home.join("moved");
+        std::fs::rename(git.join(name), &moved).unwrap();
+        symlink(&moved, git.join(name)).unwrap();
+        attack.all(Ask, &LOOKS);
+    }
+    let others =
+        "git init -q ../private; cd ../private; echo x >f; git add f; git commit -qm private
+        cd ../app; echo \"$PWD/../private/.git/objects\" >.git/objects/info/alternates";
+    let attack = made(others);
+    let shown = run(&attack, "git show $(git -C ../private rev-parse HEAD)");
+    assert!(shown.contains("private"), "{shown}");
+    attack.all(Ask, &LOOKS);
+    // What git that only looks does not read may be a link, as other tools make them.
+    made("rm -rf .git/hooks; ln -s ../hooks .git/hooks").all(Allow, &LOOKS);
+}
+
+#[test]
+fn a_signature_is_not_looked_at_unasked() {
+    for format in ["%G?", "%+G?", "%-GK", "% GS", "%h %x09%+GG", "%(signature)", "%(signature:key)"]
+    {
+        let commands = [
+            format!("git log '--format={format}'"),
+            format!("git show '--pretty=tformat:{format}'"),
+            format!("git branch '--format={format}'"),
+        ];
+        trusted("").all(Ask, &commands.each_ref().map(String::as_str));
+    }
+    trusted("").all(Allow, &["git log '--format=%h %an%n%s' --grep=GET"]);
+    trusted("").allow("Bash(git *)").all(Allow, &["git commit -m '5% Go: the signature'"]);
+}
+
+#[test]
+fn options_that_may_show_contents_are_asked_where_some_are_denied() {
+    let attack = trusted("").deny("Read(.env)");
+    attack.all(
+        Ask,
+        &[
+            "git status -v",
+            "git status -vv",
+            "git status -sv",
+            "git status --verbose",
+            "git log --unified=3",
+            "git log -U3",
+            "git log -ip",
+            "git log --patch",
+            "git log --word-diff",
+            "git log -Sx",
+            "git log -c",
+            "git diff --stat",
+            "git show --stat",
+            "git branch '--format=%(raw)'",
+        ],
+    );
+    attack.all(
+        Allow,
+        &[
+            "git status -sb",
+            "git status --porcelain=v2 -uno",
+            "git log -20 --oneline --graph",
+            "git log -n 5 --stat --since=yesterday",
+            "git log '--format=%h %s' --name-only",
+            "git branch -avv",
+            "git ls-files -s",
+            "git rev-parse --short HEAD",
+            "git blame src/a -L1,3",
+        ],
+    );
+}
+
+#[test]
+fn a_wildcard_covers_configured_addresses_alone() {
+    let config = "[remote \"origin\"]\n\turl = https://example.org/a\n[remote \"none\"]\n\turl =\n";
+    let attack = trusted(config).allow("Bash(git *)");
+    attack.all(
+        Allow,
+        &[
+            "git push",
+            "git push -u origin main",
+            "git fetch --all",
+            "cd src && git pull origin main",
+            "git remote",
+            "git remote -v",
+            "git remote get-url origin",
+        ],
+    );
+    attack.all(
+        Ask,
+        &[
+            "git fetch x",
+            "git push src main",
+            "git pull none",
+            "git push https://example.org/b",
+            "git remote add x https://example.org/b",
+            "git remote add x ./src",
+            "git remote set-url origin https://example.org/b",
+            "git remote set-url --push origin https://example.org/b",
+            "git remote rename origin x",
+            "git remote remove origin",
+            "git remote set-branches origin x",
+            "git remote -v update",
+            "git remote show origin",
+            "git -C .. push origin",
+        ],
+    );
+    for odd in
+        ["[include]\n\tpath = x\n", "[user]\n\tname = \"a\\\n", "[remote \"origin\"]\n\turl =\n"]
+    {
+        trusted(&format!("{config}{odd}")).allow("Bash(git *)").all(Ask, &["git push origin"]);
+    }
+    let with_filter = format!("{config}[filter \"lfs\"]\n\tclean = git-lfs clean\n");
+    trusted(&with_filter).allow("Bash(git *)").all(Allow, &["git push origin"]);
+    let named = trusted(config).allow("Bash(git remote add *)").allow("Bash(git push x)");
+    named.all(Allow, &["git remote add x https://example.org/b", "git push x"]);
+    trusted(config).all(Ask, &["git push origin", "git remote -v"]);
 }

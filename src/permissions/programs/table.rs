@@ -64,14 +64,16 @@ pub(super) enum Operands {
     GitMoves,
     /// A configured remote, and what goes there or comes from there.
     GitRemotes,
+    /// Addresses of remotes, which may be changed.
+    GitAddresses,
     /// A key of git's configuration, and perhaps a value.
     GitConfig,
 }
 
 use Operands::{
-    Compares, Copies, Folder, Formats, GitBranches, GitChanges, GitConfig, GitMoves, GitReads,
-    GitRemotes, GitTakes, Lines, Moves, Nothing, PatternThenReads, Reads, ReadsOne, Search, Test,
-    Text, TextThenWrites, Writes,
+    Compares, Copies, Folder, Formats, GitAddresses, GitBranches, GitChanges, GitConfig, GitMoves,
+    GitReads, GitRemotes, GitTakes, Lines, Moves, Nothing, PatternThenReads, Reads, ReadsOne,
+    Search, Test, Text, TextThenWrites, Writes,
 };
 
 const fn program(
@@ -265,7 +267,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         GitRemotes,
     ),
     program("git rebase", "fqv", "", "abort autostash continue onto= quit root skip", GitChanges),
-    program("git remote", "v", "", "verbose", GitChanges),
+    program("git remote", "v", "", "all push verbose", GitAddresses),
     program("git reset", "NpqU", "", "hard keep merge mixed quiet soft", GitChanges),
     program("git restore", "SWqp", "s", "ours source= staged theirs worktree", GitChanges),
     program(
@@ -307,6 +309,44 @@ pub(super) const PROGRAMS: &[Program] = &[
         "m",
         "annotate contains= delete force list message= sort=",
         GitChanges,
+    ),
+];
+
+/// git's looks, each with the letters and the long options with which it is known to show nothing of
+/// files that it is not given by name.
+pub(super) const TELLS: &[(&str, &str, &str)] = &[
+    (
+        "git blame",
+        "bcefklnstwCML",
+        "abbrev color-lines date porcelain line-porcelain root show-email show-name",
+    ),
+    (
+        "git branch",
+        "aqrv",
+        "all color contains ignore-case list merged no-color no-contains no-merged points-at \
+         remotes show-current sort verbose",
+    ),
+    ("git describe", "", "abbrev all always contains exact-match long match tags"),
+    (
+        "git log",
+        "inqsz",
+        "abbrev abbrev-commit after all author before branches color committer date decorate \
+         diff-filter dirstat first-parent follow format graph grep left-right max-count merges \
+         name-only name-status no-color no-merges no-patch no-renames numstat oneline pretty quiet \
+         raw reverse shortstat since skip stat stat-width summary tags until",
+    ),
+    (
+        "git ls-files",
+        "cdikmostvxz",
+        "cached deleted exclude exclude-standard modified others stage unmerged",
+    ),
+    ("git rev-parse", "q", "abbrev-ref git-dir is-inside-work-tree short show-toplevel verify"),
+    ("git shortlog", "cens", "email numbered summary"),
+    (
+        "git status",
+        "abnlosuz",
+        "ahead-behind branch column ignored long no-renames porcelain renames short show-stash \
+         untracked-files",
     ),
 ];
 
