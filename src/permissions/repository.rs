@@ -27,8 +27,7 @@ const FILES_IN_A_FOLDER: usize = 16;
 /// What in `.git` may be anything: git that only looks does not go there.
 const UNREAD: [&str; 4] = ["annex", "hooks", "lfs", "modules"];
 /// Files that lead git elsewhere.
-const LEADS: [&str; 4] =
-    ["commondir", "info/grafts", "objects/info/alternates", "objects/info/http-alternates"];
+const LEADS: [&str; 3] = ["info/grafts", "objects/info/alternates", "objects/info/http-alternates"];
 
 const UNTOLD: &str = "it cannot be told for certain which repository git finds here";
 
@@ -66,7 +65,7 @@ pub(super) fn hindrance<'a>(
         // What its hooks and filters run, who allowed it has allowed.
         (GitUse::Changes, None) => None,
         (GitUse::Changes, Some(name)) => {
-            let has_it = Repository::find(folder).is_ok_and(|it| it.has_remote(name));
+            let has_it = FoundRepository::find(folder).is_ok_and(|it| it.has_remote(name));
             (!has_it).then_some("this is not known to be one of the repository's remotes")
         }
     })
@@ -78,7 +77,7 @@ fn look(
     workspace: &Workspace,
     seen: &mut Seen,
 ) -> Result<(), &'static str> {
-    let repository = Repository::find(folder)?;
+    let repository = FoundRepository::find(folder)?;
     if workspace.resolve(&repository.top, Path::new("/")).zone == Zone::Outside {
         return Err("no repository of git's begins in the workspace");
     }
@@ -87,7 +86,7 @@ fn look(
 }
 
 /// A repository that git accepts.
-struct Repository {
+struct FoundRepository {
     /// The folder that has `.git` in it, the top of the working tree.
     top: PathBuf,
     /// What git keeps for this working tree.
@@ -96,7 +95,7 @@ struct Repository {
     common: PathBuf,
 }
 
-impl Repository {
+impl FoundRepository {
     /// The one that git finds from a real folder on, where that is certain.
     fn find(folder: &Path) -> Result<Self, &'static str> {
         // There git takes the folder itself for a repository.
@@ -108,7 +107,10 @@ impl Repository {
             match git.symlink_metadata() {
                 Ok(found) => {
                     let repository = if found.is_dir() {
-                        Some(Self { top: top.to_owned(), own: git.clone(), common: git })
+                        // Its configuration would be that of another one.
+                        let leads = git.join("commondir").symlink_metadata().is_ok();
+                        let found = Self { top: top.to_owned(), own: git.clone(), common: git };
+                        Some(found).filter(|_| !leads)
                     } else {
                         Self::linked(top)
                     };
@@ -154,7 +156,7 @@ impl Repository {
     }
 
     /// Every setting of its own; `None` where they are not certain to be read as git reads them.
-    fn configuration(&self) -> Option<Vec<Setting>> {
+    fn configuration(&self) -> Option<Vec<GitSetting>> {
         let mut all = Vec::new();
         for file in [self.common.join("config"), self.own.join("config.worktree")] {
             if let Some(bytes) = read(&file, MAX_BYTES).ok()? {
@@ -166,7 +168,7 @@ impl Repository {
 
     /// Whether git that only looks runs nothing that it names and reads nothing elsewhere.
     fn look(&self, with_files: bool) -> Result<(), &'static str> {
-        let configuration = self.configuration().filter(|it| it.iter().all(Setting::is_plain));
+        let configuration = self.configuration().filter(|it| it.iter().all(GitSetting::is_plain));
         let configuration = configuration
             .ok_or("the repository's configuration holds more than slug knows to run nothing")?;
         if !is_self_contained(&self.common) {
@@ -175,7 +177,8 @@ impl Repository {
         if with_files {
             // Each submodule has a configuration of its own, and may say what is looked at of it.
             let has_modules = self.top.join(".gitmodules").symlink_metadata().is_ok();
-            let is_sha1 = |it: &Setting| it.name != "extensions.objectformat" || it.value == "sha1";
+            let is_sha1 =
+                |it: &GitSetting| it.name != "extensions.objectformat" || it.value == "sha1";
             let is_known = configuration.iter().all(is_sha1);
             let index = read(&self.own.join("index"), MAX_INDEX_BYTES);
             let has_files = index.is_ok_and(|it| it.is_none_or(|it| lists_files(&it).is_some()));
@@ -190,7 +193,7 @@ impl Repository {
 
     fn has_remote(&self, name: &str) -> bool {
         let configuration = self.configuration().unwrap_or_default();
-        let is_address = |it: &&Setting| it.name == "remote.url" && it.of == name;
+        let is_address = |it: &&GitSetting| it.name == "remote.url" && it.of == name;
         let mut addresses = configuration.iter().filter(is_address).peekable();
         // An empty one would take the others away, and a file that is included add some.
         addresses.peek().is_some()
@@ -287,7 +290,7 @@ fn text(file: &Path) -> Option<String> {
 }
 
 /// A line of a configuration.
-struct Setting {
+struct GitSetting {
     /// Section and key.
     name: String,
     /// What the section is of, as the name of a remote.
@@ -295,7 +298,7 @@ struct Setting {
     value: String,
 }
 
-impl Setting {
+impl GitSetting {
     /// Whether it is known to name no program.
     fn is_plain(&self) -> bool {
         let section = self.name.split('.').next();
@@ -305,7 +308,7 @@ impl Setting {
 }
 
 /// Every setting of a text; `None` where a line is not certain to be read here as git reads it.
-fn settings(text: &str) -> Option<Vec<Setting>> {
+fn settings(text: &str) -> Option<Vec<GitSetting>> {
     let is_name = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let (mut section, mut subsection) = (String::new(), String::new());
     let mut all = Vec::new();
@@ -330,7 +333,7 @@ fn settings(text: &str) -> Option<Vec<Setting>> {
             return None;
         }
         let name = format!("{section}.{key}");
-        all.push(Setting { name, of: subsection.clone(), value: value.trim().to_owned() });
+        all.push(GitSetting { name, of: subsection.clone(), value: value.trim().to_owned() });
     }
     Some(all)
 }
@@ -340,7 +343,7 @@ mod tests {
     use super::*;
 
     fn is_plain(text: &str) -> bool {
-        settings(text).is_some_and(|all| all.iter().all(Setting::is_plain))
+        settings(text).is_some_and(|all| all.iter().all(GitSetting::is_plain))
     }
 
     const USUAL: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\

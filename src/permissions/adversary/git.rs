@@ -184,6 +184,11 @@ fn what_git_takes_for_no_repository_is_passed_over() {
         runs_and_asks(&inner, &["git diff"]);
     }
     made("mkdir n; cd n; git init -q .").all(Allow, &["cd n && git diff", "git -C n status"]);
+    let attack = trusted("[remote \"origin\"]\n\turl = x\n").allow("Bash(git *)");
+    attack.all(Allow, &["git status", "git push origin"]);
+    std::fs::write(attack.workspace.root().join(".git/commondir"), "../src\n").unwrap();
+    attack.all(Ask, &["git push origin"]);
+    Attack { rules: RuleSet::new(), ..attack }.all(Ask, &LOOKS);
     for odd in ["gitdir: ../.git\n", "gitdir: nowhere\n", "x"] {
         let attack = trusted("");
         std::fs::write(attack.workspace.root().join("src/.git"), odd).unwrap();
@@ -248,6 +253,23 @@ fn a_submodule_is_one_by_the_index() {
         made(then).all(Allow, &["git status", "git diff"]);
     }
     made("git update-index --split-index").all(Ask, &["git status"]);
+}
+
+/// Threads would take it from the index where the part of each begins.
+#[test]
+fn the_index_is_read_from_its_beginning() {
+    let attack = made(
+        "touch b; git add b; git config index.threads 3
+         git -c index.threads=3 update-index --force-write-index",
+    );
+    let file = attack.workspace.root().join(".git/index");
+    let mut index = std::fs::read(&file).unwrap();
+    let parts = index.windows(4).rposition(|it| it == b"IEOT").unwrap();
+    index.copy_within(parts + 12..parts + 16, parts + 20);
+    std::fs::write(&file, index).unwrap();
+    attack.all(Allow, &["git ls-files"]);
+    assert_eq!(run(&attack, "git ls-files"), "a.txt\nb\n");
+    assert_eq!(run(&attack, "git -c index.threads=3 ls-files"), "a.txt\na.txt\n");
 }
 
 #[test]
