@@ -1,0 +1,606 @@
+//! What takes orders is asked about whatever rules and modes say: each file of the kind, and each
+//! command that names one and is not certain to leave it alone.
+
+use std::fs;
+
+use slug_code::domain::{Mode, Outcome};
+
+use crate::ground::{Ground, MODES, quoted};
+use crate::support::desk::Desk;
+use crate::support::model_server::{ModelServer, Reply};
+use crate::{bash, result_of};
+
+/// Files of the project that something else takes orders from.
+const PROTECTED: [&str; 92] = [
+    ".slug/settings.json",
+    ".slug/settings.local.json",
+    ".slug/hooks.json",
+    ".slug/config.toml",
+    ".slug/rules/x.md",
+    ".slug/new",
+    ".mcp.json",
+    ".git/config",
+    ".git/HEAD",
+    ".git/hooks/pre-commit",
+    ".git/hooks/post-checkout",
+    ".git/info/attributes",
+    ".git/modules/x/config",
+    ".git/worktrees/x/gitdir",
+    ".git/objects/info/alternates",
+    ".gitmodules",
+    ".husky/pre-commit",
+    ".husky/_/husky.sh",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    "lefthook.yaml",
+    ".lefthook.yml",
+    ".overcommit.yml",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".claude/commands/x.md",
+    ".cursor/mcp.json",
+    ".cursor/rules/x.mdc",
+    ".gemini/settings.json",
+    ".codex/config.toml",
+    ".opencode/opencode.json",
+    ".vscode/settings.json",
+    ".vscode/tasks.json",
+    ".vscode/launch.json",
+    ".idea/workspace.xml",
+    ".idea/runConfigurations/x.xml",
+    ".zed/settings.json",
+    ".zed/tasks.json",
+    "shop.code-workspace",
+    "a b.code-workspace",
+    ".devcontainer/devcontainer.json",
+    ".devcontainer/Dockerfile",
+    ".devcontainer.json",
+    ".vimrc",
+    ".exrc",
+    ".nvimrc",
+    ".nvim.lua",
+    ".dir-locals.el",
+    ".dir-locals-2.el",
+    ".gdbinit",
+    ".lldbinit",
+    ".pdbrc",
+    ".github/workflows/ci.yml",
+    ".github/workflows/release.yaml",
+    ".github/actions/x/action.yml",
+    ".gitlab-ci.yml",
+    ".circleci/config.yml",
+    "Jenkinsfile",
+    "azure-pipelines.yml",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".yarn/releases/yarn-4.0.0.cjs",
+    ".yarn/plugins/x.cjs",
+    "bunfig.toml",
+    ".envrc",
+    ".tool-versions",
+    "mise.toml",
+    ".mise.toml",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    ".cargo/config.toml",
+    ".cargo/config",
+    ".mvn/wrapper/maven-wrapper.properties",
+    ".mvn/jvm.config",
+    ".mvn/extensions.xml",
+    "gradle/wrapper/gradle-wrapper.properties",
+    "gradle/wrapper/gradle-wrapper.jar",
+    // At any depth.
+    "src/deep/.git/config",
+    "src/.vscode/tasks.json",
+    "src/deep/.envrc",
+    "src/deep/rust-toolchain.toml",
+    "packages/a/.npmrc",
+    "packages/a/.husky/pre-push",
+    "packages/a/.claude/settings.json",
+    "src/.slug/settings.json",
+    "src/.gdbinit",
+    "src/x.code-workspace",
+    // By other spellings of the same place.
+    "./.git/config",
+    "src/../.git/config",
+    ".git/./hooks/../config",
+    "src/deep/../../.envrc",
+];
+
+/// Names that only look like them.
+const PLAIN: [&str; 24] = [
+    "git/config",
+    "claude/settings.json",
+    "src/vscode.rs",
+    "docs/cursor.md",
+    "src/gitignore.rs",
+    ".gitignore",
+    ".editorconfig",
+    "workflows/ci.yml",
+    "src/config.toml",
+    "src/config",
+    "src/hooks/use.ts",
+    "npmrc.md",
+    "code-workspace.txt",
+    "src/toolchain.rs",
+    "vimrc",
+    "devcontainer.md",
+    "package.json",
+    "src/main.rs",
+    "README.md",
+    "src/deep/x.yml",
+    "gradle/build.gradle",
+    "yarn/releases/x",
+    "src/slug/settings.json",
+    "HEADER",
+];
+
+#[test]
+fn a_file_that_something_takes_orders_from_is_asked_about_in_every_mode() {
+    let mut ground = Ground::with_rules(&["Edit", "Write", "Bash", "Edit(**)"], &[]);
+    for rules in [&["Edit", "Write"][..], &[]] {
+        ground.set_rules(rules, &[]);
+        for mode in [Mode::Ask, Mode::AllowEdits, Mode::Yolo] {
+            for file in PROTECTED {
+                let decision = ground.writing(file, mode);
+                assert_eq!(decision.outcome(), Outcome::Ask, "{file} in {mode:?}");
+                assert_eq!(decision.allow_rules(), [""; 0], "{file} in {mode:?}");
+            }
+        }
+        for file in PROTECTED {
+            assert_eq!(ground.writing(file, Mode::Plan).outcome(), Outcome::Deny, "{file}");
+        }
+    }
+}
+
+#[test]
+fn a_file_whose_name_only_looks_so_is_written_as_any() {
+    let ground = Ground::new();
+    for mode in [Mode::AllowEdits, Mode::Yolo] {
+        for file in PLAIN {
+            assert_eq!(ground.writing(file, mode).outcome(), Outcome::Allow, "{file} in {mode:?}");
+        }
+    }
+}
+
+#[test]
+fn what_something_takes_orders_from_is_read_as_any_file_of_the_workspace() {
+    let ground = Ground::new();
+    for file in PROTECTED {
+        ground.write(file, "x\n");
+        assert_eq!(ground.reading(file, Mode::Ask).outcome(), Outcome::Allow, "{file}");
+    }
+    let readers = [
+        "cat .git/config",
+        "head -3 .github/workflows/ci.yml",
+        "grep -n x .slug/settings.json",
+        "wc -l .envrc .npmrc",
+        "ls -la .git/hooks",
+        "find .vscode -name '*.json'",
+        "diff .vimrc .exrc",
+        "sort .tool-versions",
+        "cat .husky/pre-commit | head",
+        "cd .git && cat config",
+    ];
+    ground.all_are(readers, Mode::Ask, Outcome::Allow);
+}
+
+#[test]
+fn a_link_to_such_a_place_is_that_place() {
+    let ground = Ground::new();
+    let root = ground.root();
+    std::os::unix::fs::symlink(root.join(".git"), root.join("g")).unwrap();
+    std::os::unix::fs::symlink(root.join(".git/config"), root.join("plain.txt")).unwrap();
+    std::os::unix::fs::symlink("g", root.join("h")).unwrap();
+    for file in ["g/config", "plain.txt", "h/hooks/pre-commit", "src/../h/config"] {
+        assert_eq!(ground.writing(file, Mode::Yolo).outcome(), Outcome::Ask, "{file}");
+    }
+    let lines = [
+        "cp a.txt plain.txt",
+        "cp a.txt g/config",
+        "tee plain.txt",
+        "touch h/hooks/x",
+        "cd g && touch config",
+        "cd h/hooks && cp ../../a.txt pre-commit",
+        "mv a.txt g/",
+        "chmod +x h/hooks/pre-commit",
+        "python3 x.py g/config",
+        "sort -o plain.txt a.txt",
+    ];
+    ground.all_are(lines, Mode::Yolo, Outcome::Ask);
+}
+
+#[test]
+fn what_is_beside_a_head_makes_a_repository_and_is_asked_about() {
+    let ground = Ground::new();
+    for file in ["sub/HEAD", "HEAD", "a/b/HEAD"] {
+        assert_eq!(ground.writing(file, Mode::Yolo).outcome(), Outcome::Ask, "{file}");
+    }
+    assert_eq!(ground.writing("sub/config", Mode::Yolo).outcome(), Outcome::Allow);
+    ground.write("sub/HEAD", "ref: refs/heads/main\n");
+    for file in ["sub/config", "sub/hooks/pre-commit", "sub/./config", "src/../sub/config"] {
+        assert_eq!(ground.writing(file, Mode::Yolo).outcome(), Outcome::Ask, "{file}");
+    }
+    let lines = [
+        "touch src/HEAD",
+        "cp a.txt sub/config",
+        "mv a.txt src/deep/HEAD",
+        "tee sub/hooks/pre-commit",
+        "cd sub && cp ../a.txt config",
+        "cd src && cp a.rs HEAD",
+        "dd if=a.txt of=src/HEAD",
+    ];
+    ground.all_are(lines, Mode::Yolo, Outcome::Ask);
+}
+
+/// What names a place and is not certain to leave it alone; `P` stands for the place.
+const WRITERS: [&str; 118] = [
+    "cp a.txt P",
+    "cp -f a.txt b.txt P",
+    "cp -t P a.txt",
+    "cp --target-directory=P a.txt",
+    "mv a.txt P",
+    "mv P a.txt",
+    "rm P",
+    "rm -rf P",
+    "rmdir P",
+    "mkdir P",
+    "mkdir -p P/x",
+    "touch P",
+    "tee P",
+    "tee -a P < a.txt",
+    "chmod +x P",
+    "chmod -R 777 P",
+    "chown me P",
+    "ln -sf a.txt P",
+    "ln a.txt P",
+    "link a.txt P",
+    "unlink P",
+    "install a.txt P",
+    "install -m 755 a.txt P",
+    "truncate -s 0 P",
+    "shred P",
+    "split a.txt P",
+    "split -b 1 a.txt P/x",
+    "csplit -f P a.txt 1",
+    "dd if=a.txt of=P",
+    "dd of=P",
+    "rsync a.txt P",
+    "scp a.txt P",
+    "sort -o P a.txt",
+    "sort --output=P a.txt",
+    "sort -oP a.txt",
+    "uniq a.txt P",
+    "sed -i s/a/b/ P",
+    "sed 'w P' a.txt",
+    "sed -n '1,$w P' a.txt",
+    "sed 's/a/b/w P' a.txt",
+    "sed --in-place=.bak s/a/b/ P",
+    "awk '{print > \"P\"}' a.txt",
+    "awk 'BEGIN{system(\"touch P\")}'",
+    "gawk -i inplace 1 P",
+    "perl -pi -e s/a/b/ P",
+    "perl -e 'open F, \">P\"'",
+    "python3 -c 'open(\"P\",\"w\")'",
+    "ruby -e 'File.write(\"P\", 1)'",
+    "node -e 'require(\"fs\").writeFileSync(\"P\",\"\")'",
+    "php -r 'file_put_contents(\"P\",1);'",
+    "tar cf P a.txt",
+    "tar -cf P a.txt",
+    "tar --create --file=P a.txt",
+    "tar xf a.tar -C P",
+    "tar -xf a.tar P",
+    "zip P a.txt",
+    "unzip -d P a.zip",
+    "unzip a.zip P",
+    "cpio -pd P",
+    "gzip P",
+    "gzip -c a.txt -S P",
+    "gunzip P",
+    "xz P",
+    "zstd a.txt -o P",
+    "bzip2 P",
+    "iconv -f utf8 -t utf8 -o P a.txt",
+    "xxd a.txt P",
+    "xxd -r a.txt P",
+    "od a.txt P",
+    "base64 -o P a.txt",
+    "openssl enc -base64 -in a.txt -out P",
+    "curl -o P file:///x",
+    "curl --output P x",
+    "curl -K P",
+    "wget -O P x",
+    "wget --output-document=P x",
+    "git log --output=P",
+    "git diff --output=P",
+    "git archive -o P HEAD",
+    "git format-patch -o P HEAD",
+    "git bundle create P HEAD",
+    "git config -f P core.pager x",
+    "git config --file=P core.pager x",
+    "git init P",
+    "git clone . P",
+    "git worktree add P",
+    "git checkout-index --prefix=P/ -a",
+    "git show HEAD:a.txt --output=P",
+    "git mv a.txt P",
+    "git rm P",
+    "git checkout -- P",
+    "git restore P",
+    "find . -fprint P",
+    "find P -delete",
+    "find . -fprintf P %p",
+    "find a.txt -exec cp {} P ';'",
+    "tree -o P",
+    "ls | tee P",
+    "cat a.txt | sponge P",
+    "cat a.txt | xargs -I {} cp {} P",
+    "env cp a.txt P",
+    "timeout 5 cp a.txt P",
+    "nohup cp a.txt P",
+    "sudo tee P",
+    "sh -c 'date | tee P'",
+    "bash -c 'cp a.txt P'",
+    "eval 'cp a.txt P'",
+    "ed P",
+    "ex -sc wq P",
+    "vim -es -c 'w P' a.txt",
+    "nano P",
+    "patch P a.txt",
+    "patch -o P a.txt",
+    "cmake -P P",
+    "gcc -o P a.c",
+    "ld -o P a.o",
+    "make -f P",
+    "sqlite3 P",
+];
+
+#[test]
+fn a_command_that_names_such_a_place_and_may_write_it_is_asked_in_every_mode() {
+    for allow in [&["Bash"][..], &[]] {
+        let ground = Ground::with_rules(allow, &[]);
+        for place in [".git/config", ".slug/settings.json"] {
+            let lines: Vec<String> = WRITERS.iter().map(|it| it.replace('P', place)).collect();
+            ground.all_are(&lines, Mode::Yolo, Outcome::Ask);
+            ground.all_are(&lines, Mode::AllowEdits, Outcome::Ask);
+            for line in &lines {
+                assert_eq!(ground.decide(line, Mode::Yolo).allow_rules(), [""; 0], "{line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn each_such_place_is_known_in_what_a_command_is_given() {
+    let ground = Ground::with_rules(&["Bash"], &[]);
+    for place in PROTECTED {
+        let lines = ["python3 x.py P", "cp a.txt P", "some-program --output=P", "dd if=a.txt of=P"];
+        let lines = lines.map(|it| it.replace('P', &quoted(place)));
+        ground.all_are(lines, Mode::Yolo, Outcome::Ask);
+        let inside = format!("python3 -c {}", quoted(&format!("open(\"{place}\", \"w\")")));
+        let fed = format!("echo x > a.txt; xargs touch <<< {}", quoted(place));
+        ground.all_are([inside, fed], Mode::Yolo, Outcome::Ask);
+    }
+}
+
+#[test]
+fn a_place_is_known_however_it_is_spelled() {
+    let ground = Ground::with_rules(&["Bash"], &[]);
+    let root = ground.root();
+    let root = root.display();
+    let spelled = [
+        "./.git/config".to_owned(),
+        ".//.git//config".into(),
+        "src/../.git/config".into(),
+        ".git/../.git/config".into(),
+        "'.git/config'".into(),
+        "\".git/config\"".into(),
+        ".g'it'/config".into(),
+        r".gi\t/config".into(),
+        "$'.git/config'".into(),
+        "$'\\x2egit/config'".into(),
+        "$'\\056git/config'".into(),
+        format!("{root}/.git/config"),
+        ".git/hooks/new".into(),
+        ".git".into(),
+        ".git/".into(),
+        "src/.git/config".into(),
+        ".GIT/config".into(),
+        ".Git/Config".into(),
+    ];
+    for spelling in spelled {
+        let lines = [format!("cp a.txt {spelling}"), format!("python3 x.py {spelling}")];
+        ground.all_are(lines, Mode::Yolo, Outcome::Ask);
+    }
+}
+
+#[test]
+fn a_redirection_into_such_a_place_is_refused() {
+    let ground = Ground::with_rules(&["Bash", "Write"], &[]);
+    for place in [".git/config", ".slug/settings.json", ".envrc", ".github/workflows/x.yml", "HEAD"] {
+        let forms = ["> P", ">> P", "1> P", "2> P", "&> P", ">| P", "2>> P", "<> P", ">& P"];
+        let lines = forms.map(|form| format!("echo x {}", form.replace('P', place)));
+        for mode in MODES {
+            ground.all_are(&lines, mode, Outcome::Deny);
+        }
+        ground.all_are([format!("cd src && echo x > ../{place}")], Mode::Yolo, Outcome::Deny);
+    }
+}
+
+#[test]
+#[ignore = "fails: with a rule on Edit such a redirection is asked about, without its diff"]
+fn a_redirection_into_such_a_place_is_refused_where_edits_are_allowed() {
+    let ground = Ground::with_rules(&["Edit"], &[]);
+    let lines = ["echo x > .git/config", "cat a.txt >> .slug/settings.json", "echo x > .envrc"];
+    ground.all_are(lines, Mode::Ask, Outcome::Deny);
+}
+
+#[test]
+fn what_runs_in_such_a_folder_is_asked() {
+    let ground = Ground::with_rules(&["Bash"], &[]);
+    fs::create_dir_all(ground.root().join(".git/hooks")).unwrap();
+    fs::create_dir_all(ground.root().join(".vscode")).unwrap();
+    let lines = [
+        "cd .git && touch x",
+        "cd .git/hooks && cp ../../a.txt pre-commit",
+        "cd .git; cd hooks; tee pre-commit",
+        "pushd .git && python3 x.py",
+        "cd .vscode && make",
+        "env -C .git touch config",
+        "env --chdir=.git touch config",
+        "git -C .git config core.pager x",
+        "make -C .git/hooks",
+        "make --directory=.git",
+        "npm --prefix .vscode run x",
+        "(cd .git && touch x)",
+        "cd src && cd ../.git && touch x",
+        "tar xf a.tar -C .git",
+        "sh -c 'cd .git && touch x'",
+        "find .git -exec touch {} ';'",
+        "xargs -a .git/config touch",
+    ];
+    ground.all_are(lines, Mode::Yolo, Outcome::Ask);
+}
+
+#[test]
+fn a_folder_that_holds_such_a_place_is_asked_about_before_it_goes() {
+    let ground = Ground::with_rules(&["Bash", "Bash(rm *)", "Bash(mv *)"], &[]);
+    ground.write("packages/a/.envrc", "x");
+    ground.write("packages/b/deep/er/.vscode/tasks.json", "{}");
+    ground.write("packages/c/plain.txt", "x");
+    let lines = [
+        "rm -rf packages/a",
+        "rm -rf packages",
+        "rm -r packages/b",
+        "mv packages/b elsewhere",
+        "mv packages src/",
+        "chmod -R 777 packages",
+        "rm -rf .",
+        "rm -rf packages/c packages/a",
+        "cd packages && rm -rf a",
+    ];
+    ground.all_are(lines, Mode::Ask, Outcome::Ask);
+    ground.all_are(["rm -rf packages/c", "mv packages/c d"], Mode::Ask, Outcome::Allow);
+}
+
+#[test]
+fn places_of_the_home_folder_and_of_the_system_are_asked_about() {
+    let ground = Ground::with_rules(&["Bash", "Edit", "Write", "Read"], &[]);
+    let home = ground.beside("home");
+    for file in [
+        ".bashrc",
+        ".bash_profile",
+        ".profile",
+        ".zshrc",
+        ".zshenv",
+        ".ssh/authorized_keys",
+        ".ssh/config",
+        ".gnupg/gpg.conf",
+        "bin/ls",
+        ".local/bin/ls",
+        ".config/systemd/user/x.service",
+        ".config/autostart/x.desktop",
+        ".gitconfig",
+        ".config/git/config",
+        ".config/fish/config.fish",
+    ] {
+        let path = home.join(file);
+        assert_eq!(ground.writing(&path, Mode::Yolo).outcome(), Outcome::Ask, "{file}");
+        let path = quoted(&path.display().to_string());
+        let lines = [format!("cp a.txt {path}"), format!("python3 x.py {path}")];
+        ground.all_are(lines, Mode::Yolo, Outcome::Ask);
+        let tilde = format!("cp a.txt ~/{file}");
+        assert_ne!(ground.outcome(&tilde, Mode::Ask), Outcome::Deny, "{tilde}");
+    }
+    let slug = ground.beside("slug");
+    for path in [
+        slug.join("settings.json"),
+        slug.join("config.toml"),
+        slug.join("trust.json"),
+        slug.join("sessions/x.jsonl"),
+        "/proc/self/mem".into(),
+        "/proc/sys/kernel/core_pattern".into(),
+        "/sys/power/state".into(),
+        "/dev/sda".into(),
+    ] {
+        assert_eq!(ground.writing(&path, Mode::Yolo).outcome(), Outcome::Ask, "{path:?}");
+        let line = format!("python3 x.py {}", path.display());
+        ground.all_are([line], Mode::Yolo, Outcome::Ask);
+    }
+    for path in ["/proc/self/environ", "/proc/1/environ", "/dev/mem", "/sys/kernel/debug/x"] {
+        assert_eq!(ground.reading(path, Mode::Yolo).outcome(), Outcome::Ask, "{path}");
+        ground.all_are([format!("cat < {path}")], Mode::Yolo, Outcome::Ask);
+    }
+}
+
+#[test]
+#[ignore = "fails: a command that only reads reads the running system unasked in yolo"]
+fn a_command_that_reads_the_running_system_is_asked_in_every_mode() {
+    for allow in [&["Bash"][..], &[]] {
+        let ground = Ground::with_rules(allow, &[]);
+        let lines = [
+            "cat /proc/1/environ",
+            "grep -a KEY /proc/self/environ",
+            "head -c 10 /dev/mem",
+            "cd /proc/1 && cat environ",
+            "find /proc/1 -name environ",
+        ];
+        ground.all_are(lines, Mode::Yolo, Outcome::Ask);
+    }
+}
+
+#[test]
+fn what_runs_slug_is_asked_in_every_mode() {
+    let ground = Ground::with_rules(&["Bash"], &[]);
+    let lines = [
+        "slug --yolo -p x",
+        "slug permissions list",
+        "env slug -p x",
+        "sh -c 'slug -p x'",
+        "/usr/local/bin/slug -p x",
+        "timeout 5 slug config",
+        "ls | xargs slug -p",
+    ];
+    ground.all_are(lines, Mode::Yolo, Outcome::Ask);
+}
+
+/// A folder with the layout of a bare repository, whose configuration runs a program.
+fn bare_repository(desk: &Desk, folder: &str) {
+    desk.write(&format!("{folder}/HEAD"), "ref: refs/heads/main\n");
+    let config = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\
+                  \tfsmonitor = touch pwned; false\n\tpager = touch pwned\n";
+    desk.write(&format!("{folder}/config"), config);
+    fs::create_dir_all(desk.path(&format!("{folder}/objects"))).unwrap();
+    fs::create_dir_all(desk.path(&format!("{folder}/refs"))).unwrap();
+}
+
+#[test]
+fn git_of_a_command_takes_no_folder_for_a_bare_repository() {
+    if std::process::Command::new("git").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no git here");
+        return;
+    }
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    bare_repository(&desk, "assets");
+    desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
+    let lines = [
+        "cd assets && git status; find .. -name pwned",
+        "git -C assets status; find . -name pwned",
+        "git config --get safe.bareRepository",
+        "sh -c 'cd assets; git log; git diff; git branch'; find . -name pwned",
+    ];
+    for line in lines {
+        server.reply(bash("c1", line));
+        server.reply(Reply::text("Done."));
+        server.forget();
+        desk.ask(&server, &["-p", "go"]).exits(0);
+        let told = result_of(server.chats().last().unwrap(), "c1");
+        assert!(!told.contains("/pwned"), "{line}: {told}");
+        if line.contains("--get") {
+            assert!(told.starts_with("explicit"), "{told}");
+        } else {
+            assert!(told.contains("safe.bareRepository"), "{line}: {told}");
+        }
+    }
+}
