@@ -17,10 +17,20 @@ mod commands;
 mod folders;
 #[path = "siege/ground.rs"]
 mod ground;
+#[path = "siege/keys.rs"]
+mod keys;
 #[path = "siege/places.rs"]
 mod places;
 #[path = "siege/programs.rs"]
 mod programs;
+#[path = "siege/questions.rs"]
+mod questions;
+#[path = "siege/resources.rs"]
+mod resources;
+#[path = "siege/sessions.rs"]
+mod sessions;
+#[path = "siege/settings.rs"]
+mod settings;
 
 use serde_json::{Value, json};
 use support::model_server::{Recorded, Reply};

@@ -1,0 +1,424 @@
+//! Settings that cannot be read as they were meant loosen nothing: every call is asked, a run without a
+//! screen ends before it begins, and the message says what to do where.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
+
+use serde_json::json;
+use slug_code::domain::{Mode, Outcome};
+use slug_code::permissions::RuleSet;
+
+use crate::bash;
+use crate::ground::Ground;
+use crate::support::desk::{Desk, with_server};
+use crate::support::model_server::{ModelServer, Reply};
+use crate::support::terminal::Slug;
+
+const WHOLE: &str = r#"{
+  "permissions": {
+    "allow": ["Bash", "Read", "Edit"],
+    "ask": ["Bash(npm publish *)"],
+    "deny": ["Read(.env)", "Bash(rm *)"]
+  },
+  "hooks": {}
+}"#;
+
+/// What is decided by a settings file of this text.
+fn with_text(text: &str) -> Ground {
+    let mut ground = Ground::new();
+    ground.rules = RuleSet::new();
+    ground.rules.add_settings(text, Path::new("settings.json"), &ground.workspace);
+    ground
+}
+
+/// Fails unless a command and a write are asked about in the loosest mode.
+#[track_caller]
+fn asks(ground: &mut Ground, text: &str) {
+    ground.rules = RuleSet::new();
+    ground.rules.add_settings(text, Path::new("settings.json"), &ground.workspace);
+    assert!(!ground.rules.faults().is_empty(), "no fault in {text}");
+    let outcomes = [
+        ground.outcome("ls", Mode::Yolo),
+        ground.outcome("make", Mode::Yolo),
+        ground.writing("new.txt", Mode::Yolo).outcome(),
+    ];
+    assert!(!outcomes.contains(&Outcome::Allow), "{outcomes:?} by {text}");
+}
+
+/// Fails unless every call is asked about in every mode that could be looser.
+#[track_caller]
+fn asks_everything(text: &str) {
+    let ground = with_text(text);
+    assert!(!ground.rules.faults().is_empty(), "no fault in {text}");
+    for mode in [Mode::Ask, Mode::AllowEdits, Mode::Yolo] {
+        for line in ["ls", "cat a.txt", "touch x", "make", "git status"] {
+            let outcome = ground.outcome(line, mode);
+            assert_ne!(outcome, Outcome::Allow, "{line} in {mode:?} by {text}");
+        }
+        for file in ["a.txt", "new.txt", "/etc/passwd"] {
+            let outcome = ground.reading(file, mode).outcome();
+            assert_ne!(outcome, Outcome::Allow, "reading {file} in {mode:?} by {text}");
+            let outcome = ground.writing(file, mode).outcome();
+            assert_ne!(outcome, Outcome::Allow, "writing {file} in {mode:?} by {text}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_anywhere_asks_about_every_call() {
+    assert_eq!(with_text(WHOLE).outcome("make", Mode::Ask), Outcome::Allow);
+    let mut ground = Ground::new();
+    for end in 0..WHOLE.len() {
+        asks(&mut ground, &WHOLE[..end]);
+    }
+    // Its beginning is lost, or something stands behind it.
+    for start in (1..WHOLE.len()).step_by(7) {
+        asks(&mut ground, &WHOLE[start..]);
+    }
+    asks_everything(&WHOLE[..WHOLE.len() / 2]);
+    for behind in ["}", "{}", " x", "]", "\"", "null", "\0"] {
+        asks_everything(&format!("{WHOLE}{behind}"));
+    }
+}
+
+#[test]
+fn a_key_that_stands_twice_asks_about_every_call() {
+    for text in [
+        r#"{"permissions":{"deny":["Bash"]},"permissions":{"allow":["Bash"]}}"#,
+        r#"{"permissions":{"deny":["Bash"],"deny":[]}}"#,
+        r#"{"permissions":{"allow":[],"allow":["Bash"]}}"#,
+        r#"{"permissions":{"ask":["Bash"],"allow":["Bash"],"ask":[]}}"#,
+        r#"{"permissions":{"deny":["Bash"],"\u0064eny":[]}}"#,
+        r#"{"permissions":{"deny":["Bash"]},"\u0070ermissions":{}}"#,
+        r#"{"permissions":{"deny":["Bash"]},"other":1,"permissions":{}}"#,
+        r#"{"hooks":{},"permissions":{"allow":["Bash"]},"hooks":{}}"#,
+    ] {
+        asks_everything(text);
+    }
+}
+
+/// All that one slip of a finger makes of a word.
+fn slips(word: &str) -> Vec<String> {
+    let mut slips = Vec::new();
+    for at in 0..word.len() {
+        let (before, behind) = word.split_at(at);
+        slips.push(format!("{before}{}", &behind[1..]));
+        slips.push(format!("{before}{}{behind}", &behind[..1]));
+        slips.push(format!("{before}x{}", &behind[1..]));
+        if behind.len() > 1 {
+            slips.push(format!("{before}{}{}{}", &behind[1..2], &behind[..1], &behind[2..]));
+        }
+    }
+    slips.extend([word.to_uppercase(), format!("{word} "), format!(" {word}"), format!("{word}s")]);
+    let mut capital = word.to_owned();
+    capital[..1].make_ascii_uppercase();
+    slips.push(capital);
+    slips.retain(|slip| slip != word);
+    slips
+}
+
+#[test]
+fn a_key_that_is_wrongly_spelled_asks_about_every_call() {
+    let mut ground = Ground::new();
+    for slip in slips("permissions") {
+        asks(&mut ground, &json!({slip.clone(): {"deny": ["Bash(rm *)"]}}).to_string());
+        asks(&mut ground, &json!({slip: {}, "permissions": {"allow": ["Bash"]}}).to_string());
+    }
+    for slip in slips("hooks") {
+        asks(&mut ground, &json!({slip: {}, "permissions": {"allow": ["Bash"]}}).to_string());
+    }
+    for key in ["deny", "ask", "allow"] {
+        for slip in slips(key) {
+            // One slip may make another of the three.
+            if !["deny", "ask", "allow"].contains(&slip.as_str()) {
+                let lists = json!({"allow": ["Bash"], slip: ["Bash(rm *)"]});
+                asks(&mut ground, &json!({"permissions": lists}).to_string());
+            }
+        }
+    }
+    for other in ["denied", "block", "disallow", "defaultMode", "rules", "additionalDirectories", ""] {
+        let lists = json!({"allow": ["Bash"], other: []});
+        asks(&mut ground, &json!({"permissions": lists}).to_string());
+    }
+    // A list of rules at the top, where it does not count.
+    for key in ["deny", "ask", "allow"] {
+        asks(&mut ground, &json!({key: ["Bash(rm *)"], "permissions": {"allow": ["Bash"]}}).to_string());
+        asks(&mut ground, &json!({"x": {key: ["Bash(rm *)"]}, "permissions": {"allow": ["Bash"]}}).to_string());
+    }
+}
+
+#[test]
+fn what_is_of_another_kind_asks_about_every_call() {
+    for text in [
+        "[]",
+        "null",
+        "true",
+        "\"Bash\"",
+        "7",
+        "",
+        " \n",
+        "// nothing\n",
+        r#"{"permissions":[]}"#,
+        r#"{"permissions":null}"#,
+        r#"{"permissions":"Bash"}"#,
+        r#"{"permissions":{"deny":"Bash(rm *)"}}"#,
+        r#"{"permissions":{"deny":{"Bash":true},"allow":["Bash"]}}"#,
+        r#"{"permissions":{"deny":null,"allow":["Bash"]}}"#,
+        r#"{"permissions":{"deny":[1],"allow":["Bash"]}}"#,
+        r#"{"permissions":{"deny":[["Bash(rm *)"]],"allow":["Bash"]}}"#,
+        r#"{"permissions":{"deny":[null],"allow":["Bash"]}}"#,
+        r#"{"permissions":{"deny":[""],"allow":["Bash"]}}"#,
+        r#"{"permissions":{"deny":["Bash("],"allow":["Bash"]}}"#,
+        r#"{"permissions":{"deny":["Bash(rm *"],"allow":["Bash"]}}"#,
+        r#"{"permissions":{"deny":["Bash()"],"allow":["Bash"]}}"#,
+        r#"{"permissions":{"deny":["(rm *)"],"allow":["Bash"]}}"#,
+        r#"{"permissions":{"deny":["Bash(rm *) x"],"allow":["Bash"]}}"#,
+        r#"{"permissions":{"ask":["Read([)"],"allow":["Bash"]}}"#,
+        r#"{permissions:{deny:["Bash"],allow:["Bash"]}}"#,
+        r#"{'permissions':{'allow':['Bash']}}"#,
+        r#"{"permissions"={"allow":["Bash"]}}"#,
+        r#"{"permissions":{"allow":["Bash"]}"#,
+        r#"{"permissions":{"allow":["Bash"]}} /* open"#,
+    ] {
+        asks_everything(text);
+    }
+}
+
+#[test]
+fn the_rules_that_can_be_read_still_forbid() {
+    for text in [
+        r#"{"permissions":{"deny":["Bash(rm *)"],"deney":[]}}"#,
+        r#"{"permissions":{"deny":["Bash(rm *)","Bash("]}}"#,
+        r#"{"permissions":{"deny":["Bash(rm *)"]},"hoooks":{}}"#,
+    ] {
+        let ground = with_text(text);
+        assert_eq!(ground.outcome("rm x", Mode::Yolo), Outcome::Deny, "{text}");
+        assert_eq!(ground.outcome("ls", Mode::Yolo), Outcome::Ask, "{text}");
+    }
+}
+
+#[test]
+fn comments_commas_and_marks_at_the_beginning_are_read() {
+    let inner = r#""permissions":{"allow":["Bash(make *)"]}"#;
+    for text in [
+        format!("\u{feff}{{{inner}}}"),
+        format!("{{{inner},}}"),
+        format!("// first\n{{{inner}}}\n// last"),
+        format!("/* a */{{/* b */{inner}/* c\n */}}/* d */"),
+        format!("{{\r\n{inner}\r\n}}\r\n"),
+        format!("{{{}}}", inner.replace("*)\"]", "*)\", // why\n]")),
+        format!("{{{inner}, \"theme\": \"x\", \"mcpServers\": {{}}}}"),
+        format!("{{\"note\": \"// no comment, /* nor this */\",{inner}}}"),
+        r#"{"permissions":{"deny":["Bash(rm //x /*)"],"allow":["Bash(make *)"]}}"#.to_owned(),
+    ] {
+        let ground = with_text(&text);
+        assert_eq!(ground.rules.faults(), [], "{text}");
+        assert_eq!(ground.outcome("make x", Mode::Ask), Outcome::Allow, "{text}");
+    }
+}
+
+/// Runs slug once in mode yolo, and fails unless it ended with 2 before it asked anybody, saying this.
+#[track_caller]
+fn ends_with_two(desk: &Desk, told: &[&str]) {
+    let server = ModelServer::start();
+    for mode in ["--yolo", "--allow-edits"] {
+        server.reply(Reply::text("It went on."));
+        let ran = desk.ask(&server, &[mode, "-p", "go"]).exits(2);
+        for text in told {
+            assert!(ran.err.contains(text), "no {text:?} in {}", ran.told());
+        }
+    }
+    assert!(server.chats().is_empty());
+}
+
+#[test]
+fn a_settings_file_of_any_place_that_leaves_something_open_ends_a_run() {
+    let texts = [
+        (&WHOLE[..60], "settings"),
+        ("{\"permissions\":\n{\"deny\":[\"Bash(\"]}}", "2"),
+        ("{\"permissions\":\n{\n\"denny\":[]}}", "3"),
+    ];
+    for (text, told) in texts {
+        for file in ["home", ".slug/settings.json", ".slug/settings.local.json"] {
+            let desk = Desk::new();
+            match file {
+                "home" => desk.write_home("settings.json", text),
+                file => desk.write(file, text),
+            }
+            let name = if file == "home" { ".slug/settings.json:" } else { file };
+            ends_with_two(&desk, &[name, told]);
+        }
+    }
+}
+
+#[test]
+fn a_settings_file_that_is_no_text_ends_a_run() {
+    let utf16: Vec<u8> = WHOLE.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let latin = b"{\"permissions\":{\"deny\":[\"Read(caf\xe9)\"],\"allow\":[\"Bash\"]}}".to_vec();
+    for bytes in [utf16, latin, vec![0; 100], b"\xff\xfe".to_vec()] {
+        let desk = Desk::new();
+        desk.write_home("settings.json", "");
+        fs::write(desk.slug_home().join("settings.json"), bytes).unwrap();
+        ends_with_two(&desk, &["settings.json"]);
+    }
+}
+
+#[test]
+fn something_in_the_place_of_a_settings_file_ends_a_run() {
+    for what in ["folder", "circle", "socket", "device", "closed"] {
+        let desk = Desk::new();
+        desk.write_home("x", "");
+        let path = desk.slug_home().join("settings.json");
+        let mut listener = None;
+        match what {
+            "folder" => fs::create_dir(&path).unwrap(),
+            "circle" => symlink(&path, &path).unwrap(),
+            "socket" => listener = std::os::unix::net::UnixListener::bind(&path).ok(),
+            "device" => symlink("/dev/zero", &path).unwrap(),
+            _ => {
+                if rustix::process::geteuid().is_root() {
+                    eprintln!("skipped: root reads what is closed");
+                    continue;
+                }
+                fs::write(&path, WHOLE).unwrap();
+                fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+            }
+        }
+        ends_with_two(&desk, &["settings.json"]);
+        drop(listener);
+    }
+}
+
+#[test]
+#[ignore = "fails: a link that leads to nothing counts as no file, so its rules no longer hold"]
+fn a_settings_file_behind_a_link_that_leads_nowhere_ends_a_run() {
+    for file in ["settings.json", "config.toml"] {
+        let desk = Desk::new();
+        desk.write_home("x", "");
+        symlink(desk.home().join("unmounted/file"), desk.slug_home().join(file)).unwrap();
+        ends_with_two(&desk, &[file]);
+    }
+}
+
+#[test]
+fn a_configuration_that_is_not_meant_so_ends_a_run_with_file_and_line() {
+    for (text, line) in [
+        ("model = \"m\"\npermission_mode = \"aks\"\n", ":2"),
+        ("model = \"m\"\nmodel = \"n\"\n", ":2"),
+        ("model = \"m\n", ":1"),
+        ("[bash]\nenvironment = \"GITHUB_TOKEN\"\n", ":2"),
+        ("\n\npermision_mode = \"plan\"\n", ":3"),
+        ("[sandbox]\nnetwrok = false\n", ":2"),
+        ("[budget]\nsesion = \"1\"\n", ":2"),
+        ("[budget]\nsession = \"much\"\n", ":2"),
+        ("[sandbox]\nnetwork = \"no\"\n", ":2"),
+        ("[sandbox]\nhosts = \"crates.io\"\n", ":2"),
+        ("[sandbox\nnetwork = false\n", ":1"),
+        ("api_kye = \"x\"\n", ":1"),
+        ("[providers.x]\nendpoint = \"http://localhost:1\"\napi_ky = \"x\"\n", ":3"),
+        ("max_tool_rounds = 0\n", ":1"),
+        ("max_tool_rounds = -1\n", ":1"),
+    ] {
+        let desk = Desk::new();
+        desk.write_home("config.toml", text);
+        ends_with_two(&desk, &[&format!("config.toml{line}")]);
+    }
+}
+
+#[test]
+fn a_project_s_configuration_changes_no_power_even_where_it_is_broken() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write(".slug/config.toml", "permission_mode = \"yolo\"\n[bash]\nenvironment = [\"A_TOKEN\"]\n");
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("Done."));
+    let ran = desk.ask(&server, &["-p", "go"]).exits(4);
+    assert!(ran.err.contains("permission_mode"), "{}", ran.told());
+    assert!(!desk.path("made").exists());
+}
+
+#[test]
+fn a_foreign_file_loosens_nothing_and_is_told_with_its_mend() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can give a file away");
+        return;
+    }
+    for file in ["settings.json", "config.toml", "hooks.json"] {
+        let desk = Desk::new();
+        let text = match file {
+            "settings.json" => r#"{"permissions":{"allow":["Bash"]}}"#,
+            "config.toml" => "permission_mode = \"yolo\"\n",
+            _ => r#"{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch ran"}]}]}}"#,
+        };
+        desk.write_home(file, text);
+        chown(desk.slug_home().join(file), Some(4321), None).unwrap();
+        let server = ModelServer::start();
+        server.reply(bash("c1", "touch made"));
+        server.reply(Reply::text("Done."));
+        for _ in 0..2 {
+            let ran = desk.ask(&server, &["-p", "go"]);
+            assert_ne!(ran.code, Some(0), "{file}: {}", ran.told());
+            assert!(ran.err.contains(file) && ran.err.contains("4321"), "{file}: {}", ran.told());
+        }
+        assert!(!desk.path("made").exists() && !desk.path("ran").exists(), "{file}");
+    }
+    // Of the folder, too, a third one's are not the folder's own.
+    for (file, text) in [
+        (".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#),
+        (".slug/settings.local.json", r#"{"permissions":{"allow":["Bash"]}}"#),
+    ] {
+        let desk = Desk::new();
+        desk.write(file, text);
+        chown(desk.path(file), Some(4321), None).unwrap();
+        ends_with_two(&desk, &[file, "4321"]);
+    }
+}
+
+#[test]
+fn whatever_file_holds_a_key_that_others_can_read_is_told_at_every_start() {
+    let server = ModelServer::start();
+    let endpoint = server.endpoint();
+    for text in [
+        "[providers.other]\nendpoint = \"http://localhost:1/v1\"\napi_key = \"CANARY-of-another\"\n".to_owned(),
+        format!("[providers.mine]\nendpoint = \"{endpoint}\"\napi_key = \"CANARY-of-mine\"\n"),
+        "headers = { X-Auth-Token = \"CANARY-header\" }\n".to_owned(),
+        "query = { key = \"CANARY-query\" }\n".to_owned(),
+    ] {
+        let desk = Desk::new();
+        desk.write_home("config.toml", &text);
+        let path = desk.slug_home().join("config.toml");
+        for (mode, is_told) in [(0o604, true), (0o644, true), (0o660, true), (0o600, false), (0o400, false)] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            for _ in 0..2 {
+                server.reply(Reply::text("Good morning."));
+                let ran = desk.ask(&server, &["-p", "hello"]).exits(0);
+                assert_eq!(ran.err.contains("chmod 600"), is_told, "{mode:o} {text}: {}", ran.told());
+                assert!(!ran.err.contains("CANARY"), "{}", ran.told());
+            }
+        }
+        // Under another name, too.
+        fs::copy(&path, desk.path("other.toml")).unwrap();
+        fs::set_permissions(desk.path("other.toml"), fs::Permissions::from_mode(0o644)).unwrap();
+        server.reply(Reply::text("Good morning."));
+        let ran = desk.ask(&server, &["--config", "other.toml", "-p", "hello"]).exits(0);
+        assert!(ran.err.contains("other.toml") && ran.err.contains("chmod 600"), "{}", ran.told());
+    }
+}
+
+#[test]
+fn a_screen_asks_about_every_call_where_a_file_is_cut() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    desk.write_home("settings.json", &WHOLE[..70]);
+    server.reply(Reply::calls("", &[("r1", "Read", json!({"file_path": "a.txt"}))]));
+    server.reply(bash("c1", "ls"));
+    server.reply(Reply::text("As you wish."));
+    desk.write("a.txt", "alpha\n");
+    let endpoint = server.endpoint();
+    let arguments = with_server(&endpoint, &["--yolo"]);
+    let mut slug = Slug::at(&desk, 100, 30).args(&arguments).open();
+    slug.wait_for("settings.json");
+    slug.say("go");
+    slug.answer("a.txt", "n");
+    slug.answer("ls", "n");
+    slug.wait_for("As you wish.");
+}
