@@ -1,1 +1,209 @@
-//! To be written.
+//! Every question has one guard: what was typed before it could be read answers none of them, Enter
+//! says yes to none, and a yes counts only once the end of what it is for was on screen.
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::bash;
+use crate::support::desk::{Desk, with_server};
+use crate::support::model_server::{Gate, ModelServer, Reply, wait_until};
+use crate::support::terminal::{Slug, key};
+
+const TRUST: &str = "Do you trust this folder?";
+
+/// A folder whose hook leaves a mark.
+fn hostile() -> Desk {
+    let desk = Desk::new();
+    let hook = json!({"hooks": [{"type": "command", "command": "touch ran"}]});
+    desk.write(".slug/hooks.json", &json!({"hooks": {"SessionStart": [hook]}}).to_string());
+    desk
+}
+
+#[test]
+fn no_other_key_than_y_trusts_a_folder() {
+    let (desk, server) = (hostile(), ModelServer::start());
+    for keys in [" ", "s", "a", "\r", "\r\r\r", "\t\r", "t", "e"] {
+        let endpoint = server.endpoint();
+        let mut slug = Slug::at(&desk, 100, 30).args(&["-m", "test-model", "-e", &endpoint]).open();
+        slug.wait_for_question(TRUST);
+        slug.keys(keys);
+        if slug.screen().contains(TRUST) {
+            slug.keys("n");
+        }
+        slug.wait_for("Say what you want done");
+        slug.kill();
+        assert!(!desk.path("ran").exists(), "{keys:?}");
+    }
+}
+
+#[test]
+fn what_is_typed_behind_fg_trusts_no_folder() {
+    let (desk, server) = (hostile(), ModelServer::start());
+    let endpoint = server.endpoint();
+    let mut slug =
+        Slug::at(&desk, 100, 30).args(&["-m", "test-model", "-e", &endpoint]).in_shell().open();
+    slug.wait_for_question(TRUST);
+    for _ in 0..2 {
+        slug.signal_below(Signal::STOP);
+        slug.wait_for("Stopped");
+        slug.keys("fg\nyy");
+        slug.wait_for_no("Stopped");
+        slug.wait_for_question(TRUST);
+        assert!(!desk.path("ran").exists());
+    }
+    slug.keys("n");
+    slug.wait_for("Say what you want done");
+    assert!(!desk.path("ran").exists());
+}
+
+#[test]
+fn what_was_typed_while_the_model_answered_approves_nothing() {
+    for ahead in ["y", "a", "s", "yyyyyyyy", "y\x1b[B", "and then y"] {
+        let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+        server.reply(bash("c1", "touch made").gated(&gate));
+        server.reply(Reply::text("As you wish."));
+        let mut slug = Slug::chat(&desk, &server);
+        slug.say("run it");
+        server.wait_for_requests(1);
+        slug.keys(ahead);
+        gate.open();
+        slug.wait_for_dialog("touch made");
+        assert!(!desk.path("made").exists(), "{ahead:?}");
+        assert!(!desk.path(".slug/settings.local.json").exists(), "{ahead:?}");
+        slug.keys("n");
+        slug.wait_for("As you wish.");
+        assert!(!desk.path("made").exists(), "{ahead:?}");
+        slug.kill();
+    }
+}
+
+#[test]
+fn enter_approves_nothing_whatever_it_is_bound_to() {
+    for answer in ["session", "always"] {
+        let (desk, server) = (Desk::new(), ModelServer::start());
+        desk.write_home("keys.toml", &format!("[approval]\n{answer} = [\"a\", \"enter\"]\n"));
+        server.reply(bash("c1", "touch made"));
+        server.reply(Reply::text("As you wish."));
+        let mut slug = Slug::chat(&desk, &server);
+        slug.say("run it");
+        slug.wait_for_dialog("touch made");
+        slug.keys("\r\r");
+        slug.wait_for_dialog("touch made");
+        assert!(!desk.path("made").exists(), "{answer}");
+        slug.keys("n");
+        slug.wait_for("As you wish.");
+        assert!(!desk.path("made").exists(), "{answer}");
+    }
+}
+
+#[test]
+fn a_diff_or_a_command_that_is_longer_than_the_screen_takes_no_yes_before_its_end() {
+    let many = |from: &str| (0..70).map(|n| format!("{from} {n}\n")).collect::<String>();
+    for what in ["Edit", "Bash", "Write"] {
+        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (old, new) = (many("before"), many("after"));
+        desk.write("a.txt", &old);
+        let file = desk.path("a.txt");
+        let call = match what {
+            "Edit" => json!({"file_path": file, "old_string": old, "new_string": new}),
+            "Write" => json!({"file_path": file, "content": new}),
+            _ => json!({"command": format!("touch made\n{}", many("echo"))}),
+        };
+        server.reply(Reply::calls("", &[("r1", "Read", json!({"file_path": file}))]));
+        server.reply(Reply::calls("", &[("c1", what, call)]));
+        server.reply(Reply::text("As you wish."));
+        let mut slug = Slug::chat(&desk, &server);
+        slug.say("go");
+        slug.wait_for_dialog("to the end, then");
+        let untouched =
+            || desk.read("a.txt") == old && !desk.path("made").exists() && !desk.path(".slug").exists();
+        for keys in ["y", "s", "a", "yyy", "\r"] {
+            slug.keys(keys);
+        }
+        // One page on is not yet the end.
+        slug.keys("\x1b[6~y");
+        slug.wait_for_dialog("to the end, then");
+        assert!(untouched(), "{what}");
+        slug.keys(key::END);
+        slug.wait_for_no("to the end, then");
+        assert!(untouched(), "{what}");
+        slug.keys("y");
+        slug.wait_for("As you wish.");
+        assert!(!untouched(), "{what}");
+    }
+}
+
+#[test]
+fn a_click_says_no_yes_to_what_was_not_seen_to_its_end() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let text: String = (0..90).map(|n| format!("line {n}\n")).collect();
+    let input = json!({"file_path": desk.path("long.txt"), "content": text});
+    server.reply(Reply::calls("", &[("c1", "Write", input)]));
+    server.reply(Reply::text("As you wish."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("write it");
+    slug.wait_for_dialog("to the end, then");
+    for text in ["yes, once", "yes, always", "yes, for this session"] {
+        if slug.screen().contains(text) {
+            slug.click(text);
+        }
+    }
+    slug.wait_for_dialog("to the end, then");
+    assert!(!desk.path("long.txt").exists());
+    slug.keys("n");
+    slug.wait_for("As you wish.");
+    assert!(!desk.path("long.txt").exists());
+}
+
+#[test]
+fn keys_that_wait_as_the_focus_comes_back_are_no_answer_of_any_kind() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(Reply::text("As you wish."));
+    let mut slug = Slug::chat(&desk, &server);
+    slug.say("run it");
+    slug.wait_for_dialog("touch made");
+    for keys in ["a", "s", "d", "n"] {
+        slug.keys("\x1b[O");
+        slug.keys(&format!("\x1b[I{keys}"));
+        slug.wait_for_dialog("touch made");
+        assert!(!desk.path("made").exists(), "{keys}");
+        assert!(!desk.path(".slug/settings.local.json").exists(), "{keys}");
+    }
+    slug.keys("y");
+    slug.wait_for("As you wish.");
+    assert!(desk.path("made").exists());
+}
+
+#[test]
+fn what_is_typed_behind_undo_takes_nothing_back() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::calls("", &[("w1", "Write", json!({"file_path": "a.txt", "content": "two\n"}))]));
+    server.reply(Reply::text("Written."));
+    let endpoint = server.endpoint();
+    let mut slug =
+        Slug::at(&desk, 100, 30).args(&with_server(&endpoint, &["--allow-edits"])).open();
+    slug.wait_for("test-model");
+    slug.say("write it");
+    slug.wait_for("Written.");
+    slug.keys("/undo");
+    slug.wait_for("/undo");
+    slug.keys("\ryf");
+    slug.wait_for_question("a.txt");
+    assert_eq!(desk.read("a.txt"), "two\n");
+    slug.keys("y");
+    assert!(wait_until(|| !desk.path("a.txt").exists()), "{}", slug.screen());
+}
+
+#[test]
+fn what_is_typed_behind_a_message_goes_over_no_budget() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    server.reply(Reply::text("Spent."));
+    let mut slug = Slug::chat_with(&desk, &server, &["--budget", "10 tokens"]);
+    slug.keys("hello");
+    slug.wait_for("hello");
+    slug.keys("\ry");
+    slug.keys("ygo2");
+    slug.wait_for_question("budget");
+    assert!(server.chats().is_empty(), "{}", slug.screen());
+}

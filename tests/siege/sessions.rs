@@ -1,1 +1,191 @@
-//! To be written.
+//! A session that somebody else made restores nothing outside the workspace and nothing that takes
+//! orders, unless the person says so for that very file; and the dialog marks both.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::support::desk::{Desk, with_server};
+use crate::support::model_server::{ModelServer, wait_until};
+use crate::support::terminal::{Slug, key};
+
+const ID: &str = "01a2009a-f949-70ea-8bd5-f7d2ed8f5d81";
+
+fn hash(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Another slug's home with one session, in which these files were changed from one text to another.
+fn theirs(desk: &Desk, changes: &[Value]) -> PathBuf {
+    let home = desk.home().parent().unwrap().join("theirs/.slug");
+    for text in ["then", "now", "/etc", "elsewhere"] {
+        let hash = hash(text);
+        let folder = home.join("blobs").join(&hash[..2]);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(&hash[2..]), text).unwrap();
+    }
+    let mut number = 0;
+    let mut line = |turn: u32, mut entry: Value| {
+        number += 1;
+        entry["id"] = json!(format!("01a2009b-01e3-72a3-998e-{number:012}"));
+        entry["timestamp"] = json!("2026-11-22T00:14:48.291310437Z");
+        entry["turn"] = json!(turn);
+        format!("{entry}\n")
+    };
+    let cwd = desk.workspace();
+    let mut log = line(
+        0,
+        json!({"type": "session", "session_id": ID, "version": 1, "cwd": cwd,
+               "model": "test-model", "provider": "openai"}),
+    );
+    let said = json!([{"type": "text", "text": "make it so"}]);
+    log += &line(1, json!({"type": "message", "role": "user", "content": said}));
+    for change in changes {
+        log += &line(1, change.clone());
+    }
+    let said = json!([{"type": "text", "text": "It is so."}]);
+    log += &line(1, json!({"type": "message", "role": "assistant", "content": said, "stop_reason": "end_turn"}));
+    fs::create_dir_all(home.join("sessions")).unwrap();
+    fs::write(home.join("sessions").join(format!("{ID}.jsonl")), log).unwrap();
+    home.join("sessions")
+}
+
+fn changed(path: &Path) -> Value {
+    json!({"type": "file_change", "path": path, "before": hash("then"), "after": hash("now"), "mode": 0o644})
+}
+
+/// slug with that session taken over, and the dialog of `/undo` open.
+fn undoing(desk: &Desk, server: &ModelServer, changes: &[Value], marker: &str) -> Slug {
+    let sessions = theirs(desk, changes);
+    desk.run(&["sessions", "import", sessions.to_str().unwrap()]).exits(0);
+    let endpoint = server.endpoint();
+    let mut slug =
+        Slug::at(desk, 120, 40).args(&with_server(&endpoint, &["--resume", ID])).open();
+    slug.wait_for("It is so.");
+    slug.say("/undo");
+    slug.wait_for_question(marker);
+    slug
+}
+
+/// Files whose restoring needs an answer of its own: outside, or where others take orders from.
+fn guarded(desk: &Desk) -> Vec<PathBuf> {
+    let root = desk.home().parent().unwrap().to_owned();
+    symlink(&root, desk.path("link")).unwrap();
+    vec![
+        root.join("outside.txt"),
+        desk.home().join(".bashrc"),
+        desk.home().join(".ssh/authorized_keys"),
+        desk.slug_home().join("settings.json"),
+        desk.path("../dotted.txt"),
+        desk.path("link/linked.txt"),
+        desk.path(".git/hooks/post-checkout"),
+        desk.path(".claude/settings.json"),
+        desk.path(".envrc"),
+        desk.path(".vscode/tasks.json"),
+        desk.path("sub/.npmrc"),
+        desk.path(".github/workflows/ci.yml"),
+    ]
+}
+
+fn put(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+#[test]
+fn an_imported_session_takes_back_only_what_is_plain() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let plain = desk.path("plain.txt");
+    let guarded = guarded(&desk);
+    put(&plain, "now");
+    // slug's own settings stay as they are, or it would not start.
+    for path in guarded.iter().filter(|path| !path.ends_with(".slug/settings.json")) {
+        put(path, "now");
+    }
+    put(&desk.slug_home().join("settings.json"), "{}");
+    let mut changes = vec![changed(&plain)];
+    changes.extend(guarded.iter().map(|path| changed(path)));
+    let mut slug = undoing(&desk, &server, &changes, "plain.txt");
+    let dialog = slug.screen();
+    assert!(dialog.contains("outside"), "{dialog}");
+    slug.keys(key::END);
+    slug.keys("y");
+    assert!(wait_until(|| fs::read_to_string(&plain).unwrap() == "then"), "{}", slug.screen());
+    slug.quit();
+    for path in &guarded {
+        let text = fs::read_to_string(path).unwrap();
+        assert_ne!(text, "then", "{}", path.display());
+    }
+}
+
+#[test]
+fn the_dialog_marks_each_file_that_is_outside_or_takes_orders() {
+    for (file, marks) in [
+        ("../outside.txt", "outside"),
+        ("../home/notes.txt", "outside"),
+        (".git/hooks/post-checkout", "git"),
+        (".claude/settings.json", "agent"),
+        (".envrc", "package managers"),
+    ] {
+        let (desk, server) = (Desk::new(), ModelServer::start());
+        let path = desk.workspace().join(file);
+        put(&path, "now");
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut slug = undoing(&desk, &server, &[changed(&path)], &name);
+        let screen = slug.screen();
+        let line = screen.lines().find(|line| line.contains(&name)).unwrap();
+        let around = screen.contains(marks);
+        assert!(around, "{file} has no mark: {line}\n{screen}");
+        // Nothing is taken of it by a yes, nor by Enter once it was taken.
+        slug.keys("\r");
+        slug.keys("y");
+        slug.quit();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "now", "{file}");
+    }
+}
+
+#[test]
+fn a_file_that_was_taken_by_name_goes_back_and_not_by_enter() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let path = desk.path(".envrc");
+    put(&path, "now");
+    let mut slug = undoing(&desk, &server, &[changed(&path)], ".envrc");
+    let before = slug.screen();
+    slug.keys(" ");
+    slug.wait_until("a change of the dialog", |screen| screen != before);
+    slug.keys("\r\r");
+    // It still asks.
+    slug.wait_for_question(".envrc");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "now");
+    slug.keys("y");
+    assert!(wait_until(|| fs::read_to_string(&path).unwrap() == "then"), "{}", slug.screen());
+}
+
+#[test]
+fn a_log_that_lies_about_where_a_file_is_leads_nowhere_else() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (plain, outside) = (desk.path("plain.txt"), desk.home().join("outside.txt"));
+    let (linked, place) = (desk.path("linked"), desk.path("folder/file.txt"));
+    put(&plain, "now");
+    put(&outside, "now");
+    put(&place, "now");
+    symlink("elsewhere", &linked).unwrap();
+    let mut lies = changed(&desk.path("inside.txt"));
+    lies["real"] = json!(outside);
+    // What was there is said to have been a link out of the folder, behind which a file is put.
+    let mut out = changed(&desk.path("out"));
+    out["kind_before"] = json!("link");
+    out["before"] = json!(hash("/etc"));
+    let behind = changed(&desk.path("out/outside.txt"));
+    put(&desk.path("out"), "now");
+    let changes = [changed(&plain), lies, out, behind];
+    let mut slug = undoing(&desk, &server, &changes, "plain.txt");
+    slug.keys("y");
+    assert!(wait_until(|| fs::read_to_string(&plain).unwrap() == "then"), "{}", slug.screen());
+    slug.quit();
+    assert_eq!(fs::read_to_string(&outside).unwrap(), "now");
+    assert!(!Path::new("/etc/outside.txt").exists());
+}
