@@ -255,7 +255,8 @@ fn an_untrusted_folder_has_no_git_run_unasked() {
     let root = ground.root();
     let (home, slug) = (ground.beside("home"), ground.beside("slug"));
     ground.workspace = Workspace::new(root, Vec::new(), Some(home), slug);
-    let lines = ["git status", "git log", "git diff", "git show HEAD", "git branch", "git blame a.txt"];
+    let lines =
+        ["git status", "git log", "git diff", "git show HEAD", "git branch", "git blame a.txt"];
     ground.all_are(lines, Mode::Ask, Outcome::Ask);
     let ground = Ground::with_rules(&["Bash(git *)"], &[]);
     ground.all_are(lines, Mode::Ask, Outcome::Allow);
@@ -275,7 +276,10 @@ fn a_wildcard_covers_no_option_that_writes_or_runs() {
         // `uniq` and the like need not be in the table: then the rule says that it allows any code.
         let rule = format!("Bash({program} *)");
         if meaning(&rule).is_some_and(|means| means.contains("any code")) {
-            assert!(!["find", "sort", "git", "sed"].contains(&program), "{program} is in the table");
+            assert!(
+                !["find", "sort", "git", "sed"].contains(&program),
+                "{program} is in the table"
+            );
             continue;
         }
         let ground = Ground::with_rules(&[&rule], &[]);
@@ -291,7 +295,9 @@ fn an_option_that_writes_is_found_among_others_and_behind_what_runs_it() {
     );
     let mut all = Vec::new();
     for before in ["", "timeout 5 ", "nice -n 3 ", "nice timeout 9 ", "ls && ", "cat a.txt | "] {
-        for line in ["find . -delete", "sort a.txt -uo out", "git log --output=out", "git -c x=y log"] {
+        for line in
+            ["find . -delete", "sort a.txt -uo out", "git log --output=out", "git -c x=y log"]
+        {
             for behind in ["", " | head", " && ls", "; echo done", " || true", " 2>&1"] {
                 all.push(format!("{before}{line}{behind}"));
             }
@@ -336,8 +342,8 @@ fn a_rule_that_names_an_option_behind_a_wildcard_says_what_it_allows_or_allows_n
 #[test]
 fn a_wildcard_on_a_program_that_is_not_known_says_that_it_allows_any_code() {
     for program in [
-        "python3", "python", "node", "perl", "ruby", "npm", "npx", "make", "cargo", "awk", "tar", "dd",
-        "xxd", "iconv", "vim", "docker", "./run.sh", "/tmp/ls", "mytool", "rsync", "curl",
+        "python3", "python", "node", "perl", "ruby", "npm", "npx", "make", "cargo", "awk", "tar",
+        "dd", "xxd", "iconv", "vim", "docker", "./run.sh", "/tmp/ls", "mytool", "rsync", "curl",
         "openssl", "gcc", "java", "go", "pip", "jq", "zip", "patch", "ed",
     ] {
         for rule in [format!("Bash({program} *)"), format!("Bash({program}:*)")] {
@@ -421,7 +427,9 @@ fn a_deny_rule_finds_a_command_behind_two_of_what_runs_it() {
     // not be what they are here.
     let outer = CARRIERS.iter().filter(|carry| !carry("x").starts_with("eval x"));
     let twice = outer.flat_map(|outer| {
-        CARRIERS.iter().map(move |inner| outer(&format!("sh -c {}", quoted(&inner("rm -rf build")))))
+        CARRIERS
+            .iter()
+            .map(move |inner| outer(&format!("sh -c {}", quoted(&inner("rm -rf build")))))
     });
     ground.all_are(twice, Mode::Yolo, Outcome::Deny);
 }
@@ -639,7 +647,8 @@ fn options_of(program: &str) -> Vec<String> {
     let text = String::from_utf8_lossy(&text).into_owned();
     let is_option = |word: &&str| word.starts_with('-') && word.len() > 1;
     let cut = |word: &str| {
-        let end = word.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).unwrap_or(word.len());
+        let end =
+            word.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-')).unwrap_or(word.len());
         word[..end].to_owned()
     };
     let mut words: Vec<String> = text
@@ -710,10 +719,50 @@ fn no_option_of_what_searches_changes_anything() {
 /// Words of which lines are made that may or may not write.
 fn word() -> impl Strategy<Value = String> {
     let fixed = prop::sample::select(vec![
-        "a.txt", "out", "src", ".", "-o", "-oout", "-n", "-i", "-e", "p", "w out", "1w out", "-delete",
-        "-print", "-name", "-exec", "touch", ";", "--output=out", "--output", "-fprint", "--", "-", "-u",
-        "-uo", "s/a/b/w out", "-f", "--in-place", "-ni", "1,2p", "-r", "-k1", "-type", "f", "-newer",
-        "--files0-from=a.txt", "-C", "-s", "+", "{}", "!", "-fls", "-O", "--pre=touch",
+        "a.txt",
+        "out",
+        "src",
+        ".",
+        "-o",
+        "-oout",
+        "-n",
+        "-i",
+        "-e",
+        "p",
+        "w out",
+        "1w out",
+        "-delete",
+        "-print",
+        "-name",
+        "-exec",
+        "touch",
+        ";",
+        "--output=out",
+        "--output",
+        "-fprint",
+        "--",
+        "-",
+        "-u",
+        "-uo",
+        "s/a/b/w out",
+        "-f",
+        "--in-place",
+        "-ni",
+        "1,2p",
+        "-r",
+        "-k1",
+        "-type",
+        "f",
+        "-newer",
+        "--files0-from=a.txt",
+        "-C",
+        "-s",
+        "+",
+        "{}",
+        "!",
+        "-fls",
+        "-O",
+        "--pre=touch",
     ]);
     fixed.prop_map(str::to_owned)
 }

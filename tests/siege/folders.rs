@@ -113,7 +113,8 @@ fn a_rule_with_a_pattern_holds_in_no_folder_outside_however_it_is_led_to() {
     for folder in [beside.as_str(), "../beside", "src/../../beside", "/usr/share"] {
         let lines = LEADING.iter().filter(|line| {
             // Behind another folder a relative one is none of those outside, and a file has to be there.
-            folder == beside || (!line.contains("src") && !line.contains("file ") && !line.contains("D/"))
+            folder == beside
+                || (!line.contains("src") && !line.contains("file ") && !line.contains("D/"))
         });
         let lines = lines.map(|line| line.replace('D', folder));
         ground.all_are(lines, Mode::Ask, Outcome::Ask);
@@ -158,9 +159,14 @@ fn a_link_that_leads_outside_is_outside() {
 fn a_word_that_is_a_link_which_leads_outside_is_outside() {
     let ground = Ground::with_rules(&RULES, &[]);
     with_a_link(&ground);
-    let lines = ["npm -C link test", "just -d link build", "cmake --build link", "gradle -p link test"];
+    let lines =
+        ["npm -C link test", "just -d link build", "cmake --build link", "gradle -p link test"];
     ground.all_are(lines, Mode::Ask, Outcome::Ask);
-    ground.all_are(["pytest link", "python3 link/x.txt", "mvn -f link test"], Mode::Ask, Outcome::Ask);
+    ground.all_are(
+        ["pytest link", "python3 link/x.txt", "mvn -f link test"],
+        Mode::Ask,
+        Outcome::Ask,
+    );
 }
 
 #[test]
@@ -347,9 +353,31 @@ const ASSIGNING: [&str; 60] = [
 #[test]
 fn what_assigns_makes_a_line_dynamic() {
     let wild: Vec<String> = [
-        "export", "declare", "typeset", "local", "readonly", "read", "mapfile", "readarray", "printf",
-        "getopts", "let", "unset", "alias", "unalias", "hash", "enable", "set", "shopt", "trap",
-        "source", "eval", "wait", "exec", "complete", "npm",
+        "export",
+        "declare",
+        "typeset",
+        "local",
+        "readonly",
+        "read",
+        "mapfile",
+        "readarray",
+        "printf",
+        "getopts",
+        "let",
+        "unset",
+        "alias",
+        "unalias",
+        "hash",
+        "enable",
+        "set",
+        "shopt",
+        "trap",
+        "source",
+        "eval",
+        "wait",
+        "exec",
+        "complete",
+        "npm",
     ]
     .map(|name| format!("Bash({name} *)"))
     .into();
@@ -369,13 +397,21 @@ fn what_assigns_makes_a_line_dynamic() {
 #[test]
 fn what_only_prints_is_no_assignment() {
     let ground = Ground::with_rules(&["Bash(printf *)"], &[]);
-    let lines = ["printf '%s\\n' x", "printf 'a%%n'", "printf '100%%'", "printf '%d %x' 1 2", "printf '\\n'"];
+    let lines = [
+        "printf '%s\\n' x",
+        "printf 'a%%n'",
+        "printf '100%%'",
+        "printf '%d %x' 1 2",
+        "printf '\\n'",
+    ];
     ground.all_are(lines, Mode::Ask, Outcome::Allow);
 }
 
 /// A name that leads nowhere but where it says.
 fn step() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec!["src", "deep", "..", ".", "link", "../..", "src/deep", "beside", "project"])
+    prop::sample::select(vec![
+        "src", "deep", "..", ".", "link", "../..", "src/deep", "beside", "project",
+    ])
 }
 
 proptest! {

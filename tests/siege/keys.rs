@@ -135,16 +135,22 @@ const PASSING: [(&str, &str); 8] = [
 /// What `env` prints as a command of the model's, and as a hook's.
 fn seen(desk: &Desk, variables: &[(String, String)]) -> [String; 2] {
     let server = ModelServer::start();
-    let hook = json!({"matcher": "Bash", "hooks": [{"type": "command", "command": "env > hooked"}]});
-    let settings = json!({"permissions": {"allow": ["Bash", "Edit"]}, "hooks": {"PreToolUse": [hook]}});
+    let hook =
+        json!({"matcher": "Bash", "hooks": [{"type": "command", "command": "env > hooked"}]});
+    let settings =
+        json!({"permissions": {"allow": ["Bash", "Edit"]}, "hooks": {"PreToolUse": [hook]}});
     desk.write_home("settings.json", &settings.to_string());
     server.reply(bash("c1", "env > seen; declare -F"));
     server.reply(Reply::text("Done."));
     let endpoint = server.endpoint();
     let mut command = desk.command(&with_server(&endpoint, &["-p", "go"]));
-    let output = command.envs(variables.iter().map(|(name, value)| (name, value))).output().unwrap();
+    let output =
+        command.envs(variables.iter().map(|(name, value)| (name, value))).output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    assert!(!result_of(&server.chats()[1], "c1").contains("declare"), "no function of a variable's");
+    assert!(
+        !result_of(&server.chats()[1], "c1").contains("declare"),
+        "no function of a variable's"
+    );
     [desk.read("seen"), desk.read("hooked")]
 }
 
@@ -156,7 +162,8 @@ fn set(name: &str) -> (String, String) {
 #[test]
 fn helpers_and_secrets_do_not_reach_commands_or_hooks() {
     let desk = Desk::new();
-    let mut variables: Vec<(String, String)> = HELPERS.iter().chain(&NAMED).map(|it| set(it)).collect();
+    let mut variables: Vec<(String, String)> =
+        HELPERS.iter().chain(&NAMED).map(|it| set(it)).collect();
     variables.extend(shaped());
     variables.extend(PASSING.map(|(name, value)| (name.to_owned(), value.to_owned())));
     for (what, text) in ["command", "hook"].into_iter().zip(seen(&desk, &variables)) {
@@ -176,7 +183,8 @@ fn helpers_and_secrets_do_not_reach_commands_or_hooks() {
 #[test]
 fn what_is_passed_by_name_reaches_commands_but_what_changes_the_shell() {
     let desk = Desk::new();
-    let passed = ["EDITOR", "NODE_OPTIONS", "GIT_SSH_COMMAND", "DB_PASS", "DATABASE_URL", "PLAIN_7"];
+    let passed =
+        ["EDITOR", "NODE_OPTIONS", "GIT_SSH_COMMAND", "DB_PASS", "DATABASE_URL", "PLAIN_7"];
     let never = ["BASH_ENV", "SHELLOPTS", "CDPATH", "SLUG_API_KEY", "OPENAI_API_KEY"];
     let all: Vec<&str> = passed.iter().chain(&never).copied().collect();
     desk.write_home("config.toml", &format!("[bash]\nenvironment = {}\n", json!(all)));
@@ -306,7 +314,9 @@ fn a_key_that_a_command_prints_is_redacted_too() {
     let (desk, server) = (Desk::new(), ModelServer::start());
     let key = "CANARY+printed/by=a~command";
     let endpoint = server.endpoint();
-    let config = format!("endpoint = \"{endpoint}\"\nmodel = \"test-model\"\napi_key_command = \"cat ../key\"\n");
+    let config = format!(
+        "endpoint = \"{endpoint}\"\nmodel = \"test-model\"\napi_key_command = \"cat ../key\"\n"
+    );
     desk.write_home("config.toml", &config);
     std::fs::write(desk.home().join("key"), format!("{key}\n")).unwrap();
     desk.write("notes", &(forms(key).join("\n") + "\n"));
@@ -332,7 +342,8 @@ fn neither_hooks_nor_their_helpers_hold_a_key_in_their_environment() {
     desk.write_home("settings.json", &settings.to_string());
     server.reply(Reply::text("Done."));
     let endpoint = server.endpoint();
-    let mut command = desk.command(&with_server(&endpoint, &["-k", "CANARY-in-place-1", "-p", "go"]));
+    let mut command =
+        desk.command(&with_server(&endpoint, &["-k", "CANARY-in-place-1", "-p", "go"]));
     command.env("SLUG_API_KEY", "CANARY-in-place-2").env("ANTHROPIC_API_KEY", "CANARY-in-place-3");
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");

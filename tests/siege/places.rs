@@ -418,7 +418,8 @@ fn a_place_is_known_however_it_is_spelled() {
 #[test]
 fn a_redirection_into_such_a_place_is_refused() {
     let ground = Ground::with_rules(&["Bash", "Write"], &[]);
-    for place in [".git/config", ".slug/settings.json", ".envrc", ".github/workflows/x.yml", "HEAD"] {
+    for place in [".git/config", ".slug/settings.json", ".envrc", ".github/workflows/x.yml", "HEAD"]
+    {
         let forms = ["> P", ">> P", "1> P", "2> P", "&> P", ">| P", "2>> P", "<> P", ">& P"];
         let lines = forms.map(|form| format!("echo x {}", form.replace('P', place)));
         for mode in MODES {

@@ -23,7 +23,8 @@ fn program(path: &Path, text: &str) {
 /// The system's PATH with folders before and behind.
 fn path_with(before: &[&str], behind: &[&str]) -> OsString {
     let path = std::env::var("PATH").unwrap();
-    let all: Vec<&str> = before.iter().copied().chain([path.as_str()]).chain(behind.iter().copied()).collect();
+    let all: Vec<&str> =
+        before.iter().copied().chain([path.as_str()]).chain(behind.iter().copied()).collect();
     all.join(":").into()
 }
 
@@ -36,7 +37,8 @@ fn along(mut ground: Ground, path: &OsString) -> Ground {
 #[test]
 fn a_program_of_the_projects_own_is_covered_by_no_rule_on_its_name() {
     let root = |ground: &Ground, folder: &str| ground.root().join(folder).display().to_string();
-    for folder in ["node_modules/.bin", "bin", ".", "", "./bin", "src/../bin", "absolute", "linked"] {
+    for folder in ["node_modules/.bin", "bin", ".", "", "./bin", "src/../bin", "absolute", "linked"]
+    {
         let ground = Ground::with_rules(&["Bash(eslint *)", "Bash(ls *)", "Bash(make *)"], &[]);
         let (entry, place) = match folder {
             "absolute" => (root(&ground, "bin"), "bin"),
@@ -53,8 +55,16 @@ fn a_program_of_the_projects_own_is_covered_by_no_rule_on_its_name() {
             program(&ground.root().join(place).join(name), "touch trace");
         }
         let ground = along(ground, &path_with(&[&entry], &[]));
-        let lines =
-            ["eslint src", "ls", "ls src", "make all", "git status", "cat a.txt", "ls | cat", "timeout 5 ls"];
+        let lines = [
+            "eslint src",
+            "ls",
+            "ls src",
+            "make all",
+            "git status",
+            "cat a.txt",
+            "ls | cat",
+            "timeout 5 ls",
+        ];
         for mode in [Mode::Ask, Mode::AllowEdits] {
             ground.all_are(lines, mode, Outcome::Ask);
         }
@@ -85,7 +95,10 @@ fn a_program_of_the_projects_own_is_asked_about_by_its_path_and_allowed_by_its_c
     let decision = ground.decide("eslint src", Mode::Ask);
     assert_eq!(decision.outcome(), Outcome::Ask);
     let reason = decision.reason();
-    assert!(reason.contains("project's own") && reason.contains("node_modules/.bin/eslint"), "{reason}");
+    assert!(
+        reason.contains("project's own") && reason.contains("node_modules/.bin/eslint"),
+        "{reason}"
+    );
     let [rule] = decision.allow_rules() else { panic!("{:?}", decision.allow_rules()) };
     assert!(rule.contains("node_modules/.bin/eslint@sha256:"), "{rule}");
     let rule = rule.clone();
@@ -134,7 +147,8 @@ fn told(desk: &Desk, allow: &str, path: &OsString, flags: &[&str], line: &str) -
     server.reply(bash("c1", line));
     server.reply(Reply::text("Done."));
     let endpoint = server.endpoint();
-    let arguments = [&["--trust-workspace", "-m", "test-model", "-e", &endpoint], flags, &["-p", "go"]];
+    let arguments =
+        [&["--trust-workspace", "-m", "test-model", "-e", &endpoint], flags, &["-p", "go"]];
     let output = desk.command(&arguments.concat()).env("PATH", path).output().unwrap();
     assert!(output.status.code().is_some(), "{output:?}");
     result_of(&server.chats()[1], "c1")
@@ -149,7 +163,11 @@ fn what_is_allowed_by_name_runs_the_systems_program() {
         }
         let theirs = desk.home().join("theirs");
         program(&theirs.join("own-tool"), "echo the system has it");
-        let entry = if entry == "absolute" { desk.path("bin").display().to_string() } else { entry.to_owned() };
+        let entry = if entry == "absolute" {
+            desk.path("bin").display().to_string()
+        } else {
+            entry.to_owned()
+        };
         let path = path_with(&[&entry, &theirs.display().to_string()], &[]);
         let said = told(&desk, r#""Bash(own-tool *)""#, &path, &[], "own-tool x");
         assert!(!desk.path("pwned").exists(), "{entry:?}: {said}");
@@ -162,9 +180,16 @@ fn a_program_that_an_allowed_command_makes_is_not_run_in_place_of_another() {
     let desk = Desk::new();
     program(&desk.path("evil"), "touch pwned");
     fs::create_dir_all(desk.path("bin")).unwrap();
-    for entry in ["bin".to_owned(), ".".into(), String::new(), desk.path("bin").display().to_string()] {
+    for entry in
+        ["bin".to_owned(), ".".into(), String::new(), desk.path("bin").display().to_string()]
+    {
         let path = path_with(&[&entry], &[]);
-        let lines = ["cp evil bin/ls && ls", "cp evil ls && ls", "cp evil bin/wc; wc a", "cp evil head; head a"];
+        let lines = [
+            "cp evil bin/ls && ls",
+            "cp evil ls && ls",
+            "cp evil bin/wc; wc a",
+            "cp evil head; head a",
+        ];
         for line in lines {
             told(&desk, r#""Bash(cp *)""#, &path, &[], line);
             assert!(!desk.path("pwned").exists(), "{line} with {entry:?}");

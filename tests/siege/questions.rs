@@ -22,7 +22,7 @@ fn hostile() -> Desk {
 #[test]
 fn no_other_key_than_y_trusts_a_folder() {
     let (desk, server) = (hostile(), ModelServer::start());
-    for keys in [" ", "s", "a", "\r", "\r\r\r", "\t\r", "t", "e"] {
+    for keys in [" s", "a", "\r\r\r", "\t\r", "te"] {
         let endpoint = server.endpoint();
         let mut slug = Slug::at(&desk, 100, 30).args(&["-m", "test-model", "-e", &endpoint]).open();
         slug.wait_for_question(TRUST);
@@ -43,14 +43,12 @@ fn what_is_typed_behind_fg_trusts_no_folder() {
     let mut slug =
         Slug::at(&desk, 100, 30).args(&["-m", "test-model", "-e", &endpoint]).in_shell().open();
     slug.wait_for_question(TRUST);
-    for _ in 0..2 {
-        slug.signal_below(Signal::STOP);
-        slug.wait_for("Stopped");
-        slug.keys("fg\nyy");
-        slug.wait_for_no("Stopped");
-        slug.wait_for_question(TRUST);
-        assert!(!desk.path("ran").exists());
-    }
+    slug.signal_below(Signal::STOP);
+    slug.wait_for("Stopped");
+    slug.keys("fg\nyy");
+    slug.wait_for_no("Stopped");
+    slug.wait_for_question(TRUST);
+    assert!(!desk.path("ran").exists());
     slug.keys("n");
     slug.wait_for("Say what you want done");
     assert!(!desk.path("ran").exists());
@@ -58,7 +56,7 @@ fn what_is_typed_behind_fg_trusts_no_folder() {
 
 #[test]
 fn what_was_typed_while_the_model_answered_approves_nothing() {
-    for ahead in ["y", "a", "s", "yyyyyyyy", "y\x1b[B", "and then y"] {
+    for ahead in ["y", "a", "yyyyyyyy", "and then y"] {
         let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
         server.reply(bash("c1", "touch made").gated(&gate));
         server.reply(Reply::text("As you wish."));
@@ -115,8 +113,9 @@ fn a_diff_or_a_command_that_is_longer_than_the_screen_takes_no_yes_before_its_en
         let mut slug = Slug::chat(&desk, &server);
         slug.say("go");
         slug.wait_for_dialog("to the end, then");
-        let untouched =
-            || desk.read("a.txt") == old && !desk.path("made").exists() && !desk.path(".slug").exists();
+        let untouched = || {
+            desk.read("a.txt") == old && !desk.path("made").exists() && !desk.path(".slug").exists()
+        };
         for keys in ["y", "s", "a", "yyy", "\r"] {
             slug.keys(keys);
         }
@@ -178,7 +177,10 @@ fn keys_that_wait_as_the_focus_comes_back_are_no_answer_of_any_kind() {
 #[test]
 fn what_is_typed_behind_undo_takes_nothing_back() {
     let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::calls("", &[("w1", "Write", json!({"file_path": "a.txt", "content": "two\n"}))]));
+    server.reply(Reply::calls(
+        "",
+        &[("w1", "Write", json!({"file_path": "a.txt", "content": "two\n"}))],
+    ));
     server.reply(Reply::text("Written."));
     let endpoint = server.endpoint();
     let mut slug =

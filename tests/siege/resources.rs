@@ -99,7 +99,11 @@ fn a_walk_opens_nothing_but_regular_files() {
             let mut command = desk.command(&with_server(&endpoint, &["-p", "go"]));
             let ran = in_time(&mut command, &format!("{kind} at {place}")).exits(0);
             let found = result_of(&server.chats()[1], "g1");
-            assert!(found.contains("a.txt") && found.contains("sub/b.txt"), "{place}: {}", ran.told());
+            assert!(
+                found.contains("a.txt") && found.contains("sub/b.txt"),
+                "{place}: {}",
+                ran.told()
+            );
         }
     }
 }
@@ -226,8 +230,10 @@ fn an_answer_of_too_many_calls_runs_none_of_them_in_any_protocol() {
         for (count, is_too_many) in [(257, true), (3000, true)] {
             let (desk, server) = (Desk::new(), ModelServer::start());
             let ids: Vec<String> = (0..count).map(|number| format!("c{number}")).collect();
-            let calls: Vec<turns::Call<'_>> =
-                ids.iter().map(|id| (id.as_str(), "Bash", r#"{"command": "touch made"}"#)).collect();
+            let calls: Vec<turns::Call<'_>> = ids
+                .iter()
+                .map(|id| (id.as_str(), "Bash", r#"{"command": "touch made"}"#))
+                .collect();
             server.reply(Reply::stream(turns::answer(protocol, "Here.", &calls)));
             server.reply(Reply::stream(turns::answer(protocol, "Done.", &[])));
             let ran = ask(&desk, &server, name);
@@ -285,7 +291,11 @@ fn ends_at_16_mb(what: &str, begin: &str, piece: &str) {
     let endpoint = server.endpoint();
     let mut command = desk.command(&with_server(&endpoint, &["--yolo", "-p", "go"]));
     let ran = in_time(&mut command, what).exits(1);
-    assert!(ran.err.contains("16 MB"), "{what}: {}", ran.err.chars().take(2000).collect::<String>());
+    assert!(
+        ran.err.contains("16 MB"),
+        "{what}: {}",
+        ran.err.chars().take(2000).collect::<String>()
+    );
     assert_eq!(server.chats().len(), 1, "{what}");
 }
 
@@ -318,7 +328,8 @@ fn tls(papers: &Papers, name: &str, years: (i32, i32)) -> (String, Arc<AtomicUsi
     let (certificate, key) = papers.issue_for(name, years);
     let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     let chain = vec![certificate.der().clone()];
-    let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
+    let config =
+        ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
     let config = Arc::new(config);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("https://{}/v1", listener.local_addr().unwrap());
@@ -327,7 +338,8 @@ fn tls(papers: &Papers, name: &str, years: (i32, i32)) -> (String, Arc<AtomicUsi
     std::thread::spawn(move || {
         for socket in listener.incoming() {
             counted.fetch_add(1, Ordering::SeqCst);
-            let mut stream = StreamOwned::new(ServerConnection::new(config.clone()).unwrap(), socket.unwrap());
+            let mut stream =
+                StreamOwned::new(ServerConnection::new(config.clone()).unwrap(), socket.unwrap());
             let _ = stream.read(&mut [0; 1024]);
         }
     });
@@ -354,7 +366,11 @@ fn encryption_that_will_not_do_is_tried_once_and_gets_the_right_advice() {
         assert!(!ran.err.contains("Trying again"), "{told}: {}", ran.told());
         assert_eq!(ran.err.contains("ca_file"), told == "ca_file", "{told}: {}", ran.told());
         // The window may be asked for as well as the answer.
-        assert!(came.load(Ordering::SeqCst) <= 3, "{told}: came {} times", came.load(Ordering::SeqCst));
+        assert!(
+            came.load(Ordering::SeqCst) <= 3,
+            "{told}: came {} times",
+            came.load(Ordering::SeqCst)
+        );
     }
 }
 
@@ -386,7 +402,9 @@ fn hidden_files_are_counted_in_what_is_found() {
         let request = server.chats().pop().unwrap();
         for id in ["g1", "g2", "g3"] {
             let said = result_of(&request, id);
-            let tells = said.to_lowercase().contains("rule") || said.contains("hid") || said.contains("left out");
+            let tells = said.to_lowercase().contains("rule")
+                || said.contains("hid")
+                || said.contains("left out");
             assert_eq!(tells, left > 0, "{rules} {id}: {said}");
             assert!(said.contains(told), "{rules} {id}: {said}");
             if left == 3 {
@@ -412,7 +430,10 @@ fn an_exported_page_allows_its_own_script_and_style_by_hash_and_nothing_else() {
     let start = page.find("Content-Security-Policy").unwrap();
     let policy = page[start..].split("content=\"").nth(1).unwrap().split('"').next().unwrap();
     let policy = policy.replace("&#39;", "'").replace("&#x27;", "'");
-    assert!(!policy.contains("unsafe") && !policy.contains("http") && !policy.contains('*'), "{policy}");
+    assert!(
+        !policy.contains("unsafe") && !policy.contains("http") && !policy.contains('*'),
+        "{policy}"
+    );
     assert!(policy.contains("default-src 'none'"), "{policy}");
     let mut counted = 0;
     for tag in ["script", "style"] {
@@ -436,7 +457,10 @@ fn an_exported_page_allows_its_own_script_and_style_by_hash_and_nothing_else() {
 #[test]
 fn secrets_by_shape_and_by_name_are_taken_out_of_exports() {
     let secret = "Zq7vK2mW9xT4";
-    let send_grid = format!("SG.{}.{}", "aB3dE5fG7hJ9kL1mN0pQ2r", "sT4uV6wX8yZ0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0u");
+    let send_grid = format!(
+        "SG.{}.{}",
+        "aB3dE5fG7hJ9kL1mN0pQ2r", "sT4uV6wX8yZ0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0u"
+    );
     let mut lines: Vec<String> = [
         "DB_PASS=@",
         "export DB_PASS=@",
@@ -520,7 +544,9 @@ fn a_hook_is_asked_about_again_when_what_it_names_has_changed() {
 
 #[test]
 fn a_hook_whose_files_cannot_be_told_says_so() {
-    for line in ["$LINT", "\"$HOME\"/x", "$(cat which) run", "eval \"$A\"", "./*.sh", "some-program --all"] {
+    for line in
+        ["$LINT", "\"$HOME\"/x", "$(cat which) run", "eval \"$A\"", "./*.sh", "some-program --all"]
+    {
         let (desk, server) = (Desk::new(), ModelServer::start());
         let hook = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}});
         desk.write(".slug/settings.json", &hook.to_string());

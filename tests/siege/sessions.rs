@@ -47,7 +47,10 @@ fn theirs(desk: &Desk, changes: &[Value]) -> PathBuf {
         log += &line(1, change.clone());
     }
     let said = json!([{"type": "text", "text": "It is so."}]);
-    log += &line(1, json!({"type": "message", "role": "assistant", "content": said, "stop_reason": "end_turn"}));
+    log += &line(
+        1,
+        json!({"type": "message", "role": "assistant", "content": said, "stop_reason": "end_turn"}),
+    );
     fs::create_dir_all(home.join("sessions")).unwrap();
     fs::write(home.join("sessions").join(format!("{ID}.jsonl")), log).unwrap();
     home.join("sessions")
@@ -62,8 +65,7 @@ fn undoing(desk: &Desk, server: &ModelServer, changes: &[Value], marker: &str) -
     let sessions = theirs(desk, changes);
     desk.run(&["sessions", "import", sessions.to_str().unwrap()]).exits(0);
     let endpoint = server.endpoint();
-    let mut slug =
-        Slug::at(desk, 120, 40).args(&with_server(&endpoint, &["--resume", ID])).open();
+    let mut slug = Slug::at(desk, 120, 40).args(&with_server(&endpoint, &["--resume", ID])).open();
     slug.wait_for("It is so.");
     slug.say("/undo");
     slug.wait_for_question(marker);
@@ -185,7 +187,8 @@ fn a_log_that_lies_about_where_a_file_is_leads_nowhere_else() {
     let mut slug = undoing(&desk, &server, &changes, "plain.txt");
     slug.keys("y");
     assert!(wait_until(|| fs::read_to_string(&plain).unwrap() == "then"), "{}", slug.screen());
-    slug.quit();
+    slug.wait_for("went back");
+    slug.kill();
     assert_eq!(fs::read_to_string(&outside).unwrap(), "now");
     assert!(!Path::new("/etc/outside.txt").exists());
 }

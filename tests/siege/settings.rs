@@ -137,14 +137,22 @@ fn a_key_that_is_wrongly_spelled_asks_about_every_call() {
             }
         }
     }
-    for other in ["denied", "block", "disallow", "defaultMode", "rules", "additionalDirectories", ""] {
+    for other in
+        ["denied", "block", "disallow", "defaultMode", "rules", "additionalDirectories", ""]
+    {
         let lists = json!({"allow": ["Bash"], other: []});
         asks(&mut ground, &json!({"permissions": lists}).to_string());
     }
     // A list of rules at the top, where it does not count.
     for key in ["deny", "ask", "allow"] {
-        asks(&mut ground, &json!({key: ["Bash(rm *)"], "permissions": {"allow": ["Bash"]}}).to_string());
-        asks(&mut ground, &json!({"x": {key: ["Bash(rm *)"]}, "permissions": {"allow": ["Bash"]}}).to_string());
+        asks(
+            &mut ground,
+            &json!({key: ["Bash(rm *)"], "permissions": {"allow": ["Bash"]}}).to_string(),
+        );
+        asks(
+            &mut ground,
+            &json!({"x": {key: ["Bash(rm *)"]}, "permissions": {"allow": ["Bash"]}}).to_string(),
+        );
     }
 }
 
@@ -329,7 +337,10 @@ fn a_configuration_that_is_not_meant_so_ends_a_run_with_file_and_line() {
 #[test]
 fn a_project_s_configuration_changes_no_power_even_where_it_is_broken() {
     let (desk, server) = (Desk::new(), ModelServer::start());
-    desk.write(".slug/config.toml", "permission_mode = \"yolo\"\n[bash]\nenvironment = [\"A_TOKEN\"]\n");
+    desk.write(
+        ".slug/config.toml",
+        "permission_mode = \"yolo\"\n[bash]\nenvironment = [\"A_TOKEN\"]\n",
+    );
     server.reply(bash("c1", "touch made"));
     server.reply(Reply::text("Done."));
     let ran = desk.ask(&server, &["-p", "go"]).exits(4);
@@ -348,7 +359,9 @@ fn a_foreign_file_loosens_nothing_and_is_told_with_its_mend() {
         let text = match file {
             "settings.json" => r#"{"permissions":{"allow":["Bash"]}}"#,
             "config.toml" => "permission_mode = \"yolo\"\n",
-            _ => r#"{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch ran"}]}]}}"#,
+            _ => {
+                r#"{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch ran"}]}]}}"#
+            }
         };
         desk.write_home(file, text);
         chown(desk.slug_home().join(file), Some(4321), None).unwrap();
