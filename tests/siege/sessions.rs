@@ -116,7 +116,8 @@ fn an_imported_session_takes_back_only_what_is_plain() {
     slug.keys(key::END);
     slug.keys("y");
     assert!(wait_until(|| fs::read_to_string(&plain).unwrap() == "then"), "{}", slug.screen());
-    slug.quit();
+    slug.wait_for("went back");
+    slug.kill();
     for path in &guarded {
         let text = fs::read_to_string(path).unwrap();
         assert_ne!(text, "then", "{}", path.display());
@@ -130,7 +131,7 @@ fn the_dialog_marks_each_file_that_is_outside_or_takes_orders() {
         ("../home/notes.txt", "outside"),
         (".git/hooks/post-checkout", "git"),
         (".claude/settings.json", "agent"),
-        (".envrc", "package managers"),
+        (".envrc", "protected"),
     ] {
         let (desk, server) = (Desk::new(), ModelServer::start());
         let path = desk.workspace().join(file);
@@ -144,7 +145,8 @@ fn the_dialog_marks_each_file_that_is_outside_or_takes_orders() {
         // Nothing is taken of it by a yes, nor by Enter once it was taken.
         slug.keys("\r");
         slug.keys("y");
-        slug.quit();
+        slug.wait_for("went back");
+        slug.kill();
         assert_eq!(fs::read_to_string(&path).unwrap(), "now", "{file}");
     }
 }
