@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::domain::CallInput;
+use crate::domain::sanitize::sanitize;
 
 /// What a call is about, on one line. Paths are relative inside `cwd`.
 pub fn title(name: &str, input: &CallInput, cwd: &Path) -> String {
@@ -45,6 +46,30 @@ pub fn home_path(path: &Path, home: Option<&Path>) -> String {
         Some(inside) => format!("~/{}", inside.display()),
         None => path.display().to_string(),
     }
+}
+
+/// A path whole, with all of it to be seen: spaces that stand beside others or at the end of a name
+/// as `␠`, other blanks by their numbers, and what a terminal would obey as everywhere.
+pub fn visible_path(path: &str) -> String {
+    let path = sanitize(path);
+    let mut shown = String::with_capacity(path.len());
+    let mut before = '/';
+    let mut rest = path.chars().peekable();
+    while let Some(c) = rest.next() {
+        let after = rest.peek().copied().unwrap_or('/');
+        match c {
+            ' ' if [before, after].iter().any(|it| *it == '/' || it.is_whitespace()) => {
+                shown.push('␠');
+            }
+            ' ' => shown.push(' '),
+            '\n' => shown.push('␊'),
+            '\t' => shown.push('␉'),
+            _ if c.is_whitespace() => shown.push_str(&format!("‹U+{:04X}›", u32::from(c))),
+            _ => shown.push(c),
+        }
+        before = c;
+    }
+    shown
 }
 
 /// The first line of a text, with a sign that there are more.
@@ -97,6 +122,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn nothing_in_a_path_is_invisible() {
+        for (path, shown) in [
+            ("~/my notes/a b.md", "~/my notes/a b.md"),
+            ("a  b/ c/d ", "a␠␠b/␠c/d␠"),
+            ("a\tb\nc\u{3000}d\u{200b}", "a␉b␊c‹U+3000›d‹U+200B›"),
+            ("a \u{a0}b", "a␠‹U+00A0›b"),
+        ] {
+            assert_eq!(visible_path(path), shown, "{path:?}");
+        }
+    }
 
     #[test]
     fn calls_are_named_by_what_they_are_about() {

@@ -2,7 +2,7 @@
 //!
 //! No markup is looked for. Trailing line feeds are left out, since nobody means them.
 
-use super::wrap::{Frame, escape, wrap};
+use super::wrap::{Breaks, Frame, escape, wrap};
 use super::{Line, Role};
 
 /// Lays out `text` in one role.
@@ -12,6 +12,15 @@ pub fn render(text: &str, role: Role, width: u16) -> Vec<Line> {
     escape(text, role, 0, &mut pieces);
     let mut out = Vec::new();
     wrap(&pieces, &Frame::prose(width), &mut out);
+    out
+}
+
+/// Lays out a path, or another text that is one word: each row is as full as it can be.
+pub fn broken_anywhere(text: &str, role: Role, width: u16) -> Vec<Line> {
+    let mut pieces = Vec::new();
+    escape(text, role, 0, &mut pieces);
+    let mut out = Vec::new();
+    wrap(&pieces, &Frame { breaks: Breaks::Anywhere, ..Frame::prose(width) }, &mut out);
     out
 }
 

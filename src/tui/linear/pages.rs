@@ -19,7 +19,7 @@ use crate::tui::app::rewind::{self, RewindDialog};
 use crate::tui::app::rules::{self, RulesPage, stands_in};
 use crate::tui::app::sidebar::{Presence, Sidebar, age};
 use crate::tui::app::status_page::{self, Row, Sums};
-use crate::tui::app::title::{first_line, home_path};
+use crate::tui::app::title::{first_line, home_path, visible_path};
 use crate::tui::layout::Span;
 use crate::tui::layout::ansi::{self, Keep};
 use crate::tui::view::heads;
@@ -201,7 +201,7 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
     let mut said = Vec::new();
     match (&request.preview, request.command()) {
         (Some(diff), _) => {
-            let path = line(&home_path(&diff.path, home));
+            let path = visible_path(&home_path(&diff.path, home));
             let text = format!("may {tool} change {path}? {}.{more}", counts(diff));
             said.push(Said::new(Who::Question, text));
             said.extend(lines(Who::Same, &diff_text::unified(diff)));
@@ -217,7 +217,7 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
             };
             said.push(Said::new(Who::Question, asks));
             said.extend(lines(Who::Same, &indented(command)));
-            said.push(same(format!("in {}", line(&home_path(&request.cwd, home)))));
+            said.push(same(format!("in {}", visible_path(&home_path(&request.cwd, home)))));
         }
         (None, None) => {
             let asks = match request.matter {

@@ -135,6 +135,76 @@ fn an_edit_shows_what_it_changes() {
     insta::assert_snapshot!(scene.after(400).text());
 }
 
+/// An edit of this file, of one line.
+fn edit_of(path: &str, count: usize) -> Event {
+    let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    Event::ApprovalAsked(Box::new(ApprovalRequest {
+        tool: "Write".into(),
+        input: serde_json::json!({"file_path": path}),
+        parts: Vec::new(),
+        allow_rules: vec![format!("Edit({path})")],
+        deny_rule: Some(format!("Edit({path})")),
+        preview: Some(Diff::between(path, "", &"on: push\n".repeat(count))),
+        ..*request
+    }))
+}
+
+const DEEP: &str = "/home/me/src/webshop/services/payments-gateway/src/main/java/com/example/\
+                    payments/gateway/client/.github/workflows/deploy.yml";
+
+#[test]
+fn all_of_a_long_path_is_shown_before_its_edit_can_be_approved() {
+    let scene = screen(80, 24).event(edit_of(DEEP, 1)).quietly();
+    insta::assert_snapshot!(scene.text());
+    let shown: String = scene.text().split(['\n', '│', ' ', '"']).collect();
+    assert!(shown.contains(DEEP.trim_start_matches("/home/me")), "{shown}");
+    scene.key("y").asks(&answered(Answer::Once));
+}
+
+#[test]
+fn the_name_of_an_edited_file_stays_on_the_screen() {
+    let scene = screen(80, 24).event(edit_of(DEEP, 100)).quietly();
+    scene.key("y").asks(&[]).key("end").shows("Write  deploy.yml").shows("100 + on: push");
+    let name = format!("{}.rs", "a name that has no end ".repeat(9));
+    let scene = screen(80, 24).event(edit_of(&format!("/srv/{name}"), 100)).quietly().key("end");
+    scene.shows("Write  a name").shows("no end .rs ");
+}
+
+#[test]
+fn a_path_that_fills_the_screen_is_scrolled_through_first() {
+    let path = format!("/srv/{}x.rs", "deep/".repeat(400));
+    let scene = screen(80, 24).event(edit_of(&path, 1)).quietly();
+    scene.key("y").asks(&[]).shows("then it can be approved").shows("Write  x.rs");
+}
+
+#[test]
+fn runs_of_spaces_in_a_path_are_visible() {
+    let path = format!("/home/me/src/webshop/docs/my notes.md{}/conftest.py", " ".repeat(90));
+    let scene = screen(80, 24).event(edit_of(&path, 1)).after(400);
+    insta::assert_snapshot!(scene.text());
+}
+
+#[test]
+fn rules_that_do_not_fit_end_with_a_mark() {
+    for (width, height) in [(80, 24), (90, 24), (120, 40)] {
+        let text = screen(width, height).event(edit_of(DEEP, 1)).after(400).text();
+        let rows = |words: &str| text.lines().filter(|it| it.contains(words)).count();
+        let cut =
+            |words: &str| text.lines().filter(|it| it.contains(words) && it.contains('…')).count();
+        for words in ["no, always for", "yes, always for"] {
+            assert_eq!((rows(words), cut(words)), (1, 1), "{words}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn the_folder_of_a_command_is_shown_whole() {
+    let Event::ApprovalAsked(mut request) = question(1, "make") else { unreachable!() };
+    request.cwd = format!("/srv/{}/other", "a  long/".repeat(12)).into();
+    let event = Event::ApprovalAsked(request);
+    screen(80, 24).event(event).after(400).shows("a␠␠long").shows("/other");
+}
+
 #[test]
 fn answers_are_clicked_as_their_keys_are_pressed() {
     for (text, answer) in [

@@ -8,12 +8,14 @@ mod what;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::Matter;
 use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, End, Stage};
 use crate::tui::app::geometry::{Extent, Geometry};
 use crate::tui::app::keymap::{ApprovalKey, Scrolling};
+use crate::tui::app::title::visible_path;
 use crate::tui::layout::Role;
 
 use super::blocks::harmless;
@@ -26,6 +28,21 @@ use what::{MARGIN, What};
 const WIDE: u16 = 104;
 /// A diff may be wider: its sides stand next to each other then.
 const WIDEST: u16 = 190;
+
+/// A file's name in so many columns: what it begins and what it ends with.
+fn both_ends(name: &str, columns: u16) -> String {
+    if paint::width(name) <= columns {
+        return name.to_owned();
+    }
+    let mut end = String::new();
+    for cluster in name.graphemes(true).rev() {
+        if paint::width(&end) + paint::width(cluster) > columns / 2 {
+            break;
+        }
+        end.insert_str(0, cluster);
+    }
+    format!("{}{end}", truncate(name, columns.saturating_sub(paint::width(&end))))
+}
 
 /// Draws the dialog, and returns the caret's cell when something is typed in it.
 pub fn draw(
@@ -52,6 +69,14 @@ pub fn draw(
     let waiting = model.questions.len();
     let count = if waiting > 0 { format!("1 of {}", waiting + 1) } else { String::new() };
     let tool = harmless(&approval.request.tool);
+    let tool = match approval.request.preview.as_ref().and_then(|diff| diff.path.file_name()) {
+        Some(name) => {
+            // Beside it stand the tool, what is around a title, and how many questions wait.
+            let room = width.saturating_sub(paint::width(&tool) + 14);
+            format!("{tool}  {}", both_ends(&visible_path(&name.to_string_lossy()), room))
+        }
+        None => tool,
+    };
     let title = match approval.request.matter {
         Matter::Outside => format!("{tool}, outside the sandbox"),
         Matter::Permission | Matter::Repeats | Matter::Budget => tool,

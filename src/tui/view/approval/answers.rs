@@ -158,7 +158,10 @@ fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Row> {
         false => blank(),
     };
     if let Some(rule) = &approval.deny_rule {
+        let taken =
+            u16::try_from(half).unwrap_or(0) + paint::width(&keys.key(ApprovalKey::Never)) + 2;
         let words = format!("no, always for {}", harmless(rule));
+        let words = truncate(&words, width.saturating_sub(taken));
         second = second.answer(keys, ApprovalKey::Never, &words, 0, Role::Error);
     }
     let mut rows = vec![first.answer(keys, ApprovalKey::No, no(approval), 0, Role::Error), second];

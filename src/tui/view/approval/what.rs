@@ -2,7 +2,9 @@
 //!
 //! Before a diff of several changes stands which of them are taken, and which one the keys are for.
 
+use std::iter;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use ratatui::buffer::Buffer;
@@ -11,8 +13,8 @@ use serde_json::Value;
 
 use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, Asked, Picks};
-use crate::tui::app::title::home_path;
-use crate::tui::layout::{Line, Role, plain};
+use crate::tui::app::title::{home_path, visible_path};
+use crate::tui::layout::{Line, Role, Span, plain};
 use crate::tui::view::blocks::harmless;
 use crate::tui::view::layouts::Layouts;
 use crate::tui::view::paint::{self, Styles, line, span};
@@ -52,16 +54,16 @@ impl<'a> What<'a> {
         };
         match (&request.preview, request.command()) {
             (Some(diff), _) => {
-                let path = line(vec![
-                    span(harmless(&home_path(&diff.path, home)), Role::Strong),
+                let counts = [
                     span(format!("  +{}", diff.added), Role::Success),
                     span(format!(" -{}", diff.removed), Role::Error),
-                ]);
+                ];
+                let above = with_counts(path(&diff.path, home, Role::Strong, width), counts, width);
                 let margin = if picks.is_some() { MARGIN } else { 0 };
                 let width = width.saturating_sub(margin).max(1);
                 // All of it: nothing may be approved that cannot be seen.
                 let (diff, changes) = layouts.asked(request.id, diff, width, 1);
-                Self { above: vec![path], diff, below, changes, picks }
+                Self { above, diff, below, changes, picks }
             }
             (None, Some(command)) => {
                 Self { below, ..plain(plain::render(command, Role::Code, width)) }
@@ -111,6 +113,21 @@ impl<'a> What<'a> {
     }
 }
 
+/// All of a path, on as many rows as it takes: what is cut off could be another file.
+fn path(path: &Path, home: Option<&Path>, role: Role, width: u16) -> Vec<Line> {
+    plain::broken_anywhere(&visible_path(&home_path(path, home)), role, width)
+}
+
+/// The counts behind a path, or below it where there is no room.
+fn with_counts(mut path: Vec<Line>, counts: [Span; 2], width: u16) -> Vec<Line> {
+    let taken = path.last().map_or(0, |last| paint::spans_width(&last.spans));
+    match path.last_mut().filter(|_| taken + paint::spans_width(&counts) <= width) {
+        Some(last) => last.spans.extend(counts),
+        None => path.push(line(counts.into())),
+    }
+    path
+}
+
 /// Where it would run, and what the rules say of it.
 fn rules(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
     let request = &approval.request;
@@ -120,10 +137,10 @@ fn rules(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
         lines.extend(plain::render(told, Role::Warning, width));
     }
     if request.command().is_some() {
-        lines.push(line(vec![
-            span("in  ", Role::Muted),
-            span(harmless(&home_path(&request.cwd, home)), Role::Text),
-        ]));
+        let rows = path(&request.cwd, home, Role::Text, width.saturating_sub(4).max(1));
+        for (row, mark) in rows.into_iter().zip(iter::once("in  ").chain(iter::repeat("    "))) {
+            lines.push(line([vec![span(mark, Role::Muted)], row.spans].concat()));
+        }
     }
     let widest = request.parts.iter().map(|part| paint::width(&harmless(&part.text))).max();
     let column = widest.unwrap_or(0).min(width / 2);
