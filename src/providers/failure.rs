@@ -42,6 +42,8 @@ pub struct Site {
     pub proxy: Option<String>,
     /// What else is sent that must not be shown.
     pub secrets: Arc<[SecretString]>,
+    /// How long it may send nothing but keep-alives.
+    pub keep_alives: Option<Duration>,
 }
 
 /// A request that was not answered, with what the server said instead.

@@ -28,8 +28,8 @@ use super::{Key, ProviderError, Recovery};
 pub use endpoint::{Endpoint, EndpointError, PlainHttp};
 pub use exchange::fetch;
 pub(super) use exchange::{body, open};
-pub(super) use patience::Asked;
 pub use patience::{AfterSleep, Patience, Timeouts};
+pub(super) use patience::{Asked, Overdue};
 pub use transport::{ClientCertificate, HeaderText, Proxy, Transport};
 
 use transport::Reach;

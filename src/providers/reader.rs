@@ -11,15 +11,20 @@ use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, stream};
+use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, timeout_at};
 
 use super::failure::Site;
+use super::http::Overdue;
 use super::json::{NotJson, Outline};
 use super::sse::{self, Reading};
 use super::{ProviderError, Recovery, StreamEvent};
 
 /// The most bytes of an answer that is not a stream.
 const WHOLE_ANSWER: usize = 16 << 20;
+
+/// So many blanks ahead of an answer are not kept.
+const BLANK_HEAD: usize = 4 << 10;
 
 /// How long a server whose answer is complete may take over what it sends behind it.
 const TRAILER_LIMIT: Duration = Duration::from_secs(5);
@@ -66,7 +71,13 @@ where
     S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
     B: AsRef<[u8]> + Send + 'static,
 {
-    let source = bytes.map(|chunk| chunk.map(|chunk| chunk.as_ref().to_vec())).fuse().boxed();
+    // Pieces that are unpacked from one that has come are there at once, however many they are. So
+    // that a cancellation is seen between them, they are drawn as if each had been waited for.
+    let source = bytes.then(|chunk| async move {
+        consume_budget().await;
+        chunk.map(|chunk| chunk.as_ref().to_vec())
+    });
+    let source = source.fuse().boxed();
     let reader = Reader { source: Source::Unread(source), decoder, outline: Outline::default() };
     // In a box, since it changes hands for each chunk.
     let chunks = stream::unfold(Box::new(reader), |mut reader| async move {
@@ -108,6 +119,8 @@ struct Events {
     head: Vec<u8>,
     /// Until when a complete answer may still be added to.
     closing: Option<Instant>,
+    /// When an event last came, or the first bytes were waited for.
+    last: Instant,
 }
 
 impl<D: Decoder> Reader<D> {
@@ -132,19 +145,26 @@ impl<D: Decoder> Reader<D> {
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
         let mut head = Vec::new();
+        let began = Instant::now();
         let first = loop {
             match bytes.next().await {
                 Some(chunk) => head.extend(chunk?),
                 None => break None,
             }
+            keeps_on(self.decoder.site(), began)?;
             let mark = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head);
             if let Some(first) = mark.iter().find(|byte| !byte.is_ascii_whitespace()) {
                 break Some(*first);
             }
+            // Empty lines, which are nothing ahead of either.
+            if head.len() > BLANK_HEAD {
+                head = vec![b'\n'];
+            }
         };
         if !matches!(first, Some(b'{' | b'[' | b'<')) {
             let parser = sse::Parser::default();
-            self.source = Source::Events(Box::new(Events { bytes, parser, head, closing: None }));
+            let events = Events { bytes, parser, head, closing: None, last: began };
+            self.source = Source::Events(Box::new(events));
             return Ok(());
         }
         while head.len() < WHOLE_ANSWER
@@ -190,6 +210,11 @@ impl<D: Decoder> Reader<D> {
             Err(_) if self.decoder.is_complete() => self.decoder.finish(out),
             Err(error) => return Err(error),
             Ok(()) => {
+                if any {
+                    events.last = Instant::now();
+                } else {
+                    keeps_on(self.decoder.site(), events.last)?;
+                }
                 if self.decoder.is_complete() && (any || events.closing.is_none()) {
                     events.closing = Some(Instant::now() + TRAILER_LIMIT);
                 }
@@ -200,11 +225,79 @@ impl<D: Decoder> Reader<D> {
     }
 }
 
+/// Whether an answer in which nothing but keep-alives has come since then is waited for further.
+fn keeps_on(site: &Site, since: Instant) -> Result<(), ProviderError> {
+    match site.keep_alives {
+        Some(limit) if since.elapsed() > limit => {
+            Err(Overdue::KeepAlives(limit).told(&site.server))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 /// The error for an answer without a terminal sign.
 pub(super) fn broke_off(site: &Site) -> ProviderError {
     ProviderError {
         message: format!("{} ended the answer before it was complete.", site.server),
         status: None,
         recovery: Recovery::Retry,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::mpsc;
+    use std::thread;
+
+    use tokio::runtime::Builder;
+    use tokio_util::sync::CancellationToken;
+
+    use super::super::cancel::until_over;
+    use super::super::responses;
+    use super::*;
+
+    /// What ends an answer in which this comes for ever, without a wait for any of it. Unpacked from
+    /// gzip, a body comes like that.
+    fn end_of(piece: &'static str, site: Site, cancelled: Option<Duration>) -> Option<String> {
+        let (told, end) = mpsc::channel();
+        thread::spawn(move || {
+            let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+            let last = runtime.block_on(async {
+                let cancel = CancellationToken::new();
+                if let Some(after) = cancelled {
+                    let cancel = cancel.clone();
+                    tokio::spawn(async move {
+                        tokio::time::sleep(after).await;
+                        cancel.cancel();
+                    });
+                }
+                let endless = stream::repeat_with(move || Ok(piece.repeat(1 << 10)));
+                let events = responses::decode(endless, site, HashSet::new()).boxed();
+                until_over(events, cancel).collect::<Vec<_>>().await.pop()
+            });
+            told.send(last.and_then(Result::err).map(|error| error.message)).unwrap();
+        });
+        end.recv_timeout(Duration::from_secs(20)).expect("an end")
+    }
+
+    /// Keep-alives, an event without data, and empty lines.
+    const NOTHING: [&str; 4] = [": keep\n\n", "event: ping\n\n", "\n", " \r\n"];
+
+    #[test]
+    fn an_answer_of_nothing_but_keep_alives_can_be_stopped() {
+        for piece in NOTHING {
+            let cancelled = Some(Duration::from_millis(50));
+            assert_eq!(end_of(piece, Site::default(), cancelled), None, "{piece:?}");
+        }
+    }
+
+    #[test]
+    fn keep_alives_are_an_answer_for_so_long_only() {
+        for piece in NOTHING {
+            let site = Site { keep_alives: Some(Duration::from_millis(50)), ..Site::default() };
+            let error = end_of(piece, site, None).expect("an error");
+            assert!(error.contains("nothing but keep-alives"), "{piece:?}: {error}");
+        }
     }
 }

@@ -72,7 +72,9 @@ impl Server {
 
     /// Sends a question to `model`, and returns once the server has accepted it.
     pub(super) async fn ask(&self, post: RequestBuilder, model: &str) -> Result<Answer, Refusal> {
-        let mut asked = Asked::now(self.site(model).await?, self.http.patience(&self.endpoint));
+        let patience = self.http.patience(&self.endpoint);
+        let mut asked = Asked::now(self.site(model).await?, patience);
+        asked.site.keep_alives = Some(patience.keep_alives());
         let copy = self.copy(&post);
         let response = match http::open(post, &asked).await {
             Err(Refusal { error, .. }) if error.status == Some(401) => {
@@ -170,6 +172,7 @@ impl Server {
             key_header: self.key_header.clone(),
             proxy: self.http.proxy_towards(&self.endpoint),
             secrets: Arc::clone(&self.secrets),
+            keep_alives: None,
         })
     }
 }

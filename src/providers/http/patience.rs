@@ -1,8 +1,8 @@
 //! How long an answer is waited for.
 //!
-//! Each answer has limits: to its first byte, between two pieces, and in all. A machine that has
-//! slept finds its connections dead without being told so; the wall clock, which goes on in sleep
-//! while timers stand still, tells.
+//! Each answer has limits: to its first byte, between two pieces, with nothing but keep-alives, and
+//! in all. A machine that has slept finds its connections dead without being told so; the wall
+//! clock, which goes on in sleep while timers stand still, tells.
 
 use std::pin::pin;
 use std::time::{Duration, SystemTime};
@@ -18,6 +18,10 @@ const GLANCE: Duration = Duration::from_secs(5);
 
 /// What is longer than this between two clocks was sleep.
 const SLEEP: Duration = Duration::from_secs(20);
+
+/// So many times as long as silence may be, nothing but keep-alives may come. A server that has a
+/// model think for long sends them for many minutes; one that sends them for ever is stuck.
+const KEEP_ALIVES: u32 = 20;
 
 /// The limits of time that the person has set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -64,6 +68,11 @@ impl Patience {
             sleep: if endpoint.is_local() { AfterSleep::Lasts } else { AfterSleep::Gone },
         }
     }
+
+    /// How long keep-alives alone are an answer.
+    pub(in crate::providers) fn keep_alives(&self) -> Duration {
+        self.idle.saturating_mul(KEEP_ALIVES)
+    }
 }
 
 /// A question, from the moment of asking.
@@ -85,8 +94,9 @@ struct Clock {
 
 /// Why an answer is waited for no longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Overdue {
+pub(in crate::providers) enum Overdue {
     Silent(Duration),
+    KeepAlives(Duration),
     Total(Duration),
     Slept,
 }
@@ -163,12 +173,20 @@ fn slept(wall: Duration, ticked: Duration) -> bool {
 }
 
 impl Overdue {
-    pub(super) fn told(self, server: &str) -> ProviderError {
+    pub(in crate::providers) fn told(self, server: &str) -> ProviderError {
         let (message, recovery) = match self {
             Self::Silent(limit) => (
                 format!(
                     "{server} has sent nothing for {} s. It may be overloaded, or the network is \
                      down.",
+                    limit.as_secs()
+                ),
+                Recovery::Retry,
+            ),
+            Self::KeepAlives(limit) => (
+                format!(
+                    "{server} has sent nothing but keep-alives for {} s. Where that is to be \
+                     expected, raise `timeouts.idle` in ~/.slug/config.toml.",
                     limit.as_secs()
                 ),
                 Recovery::Retry,
