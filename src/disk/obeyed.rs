@@ -2,6 +2,7 @@
 
 use std::fs::Metadata;
 use std::io::Read;
+use std::iter;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
@@ -28,6 +29,9 @@ pub enum ObeyError {
     /// It is too long.
     #[error("is larger than 1 MB, which no file of this kind is. Put it right or remove it")]
     TooLarge,
+    /// It leads to a file that is not there, as on a disk that is not mounted.
+    #[error("is a link that leads nowhere. Put back what it leads to, or remove it")]
+    LeadsNowhere,
     /// It is another user's.
     #[error(
         "belongs to another user (number {0}), whose word slug does not take. Look at what is in \
@@ -36,11 +40,14 @@ pub enum ObeyError {
     Foreign(u32),
 }
 
-/// A file's text; `None` when there is no file. Where root works in a folder that is another user's,
+/// A file's text; `None` when there is no file. A link, or a link in the place of its folder, that
+/// leads nowhere is a file that cannot be read: there was one, and nobody knows what it says. Where root works in a folder that is another user's,
 /// as on a volume in a container, that user's files in `folder` are the folder's own; otherwise a
 /// file is the user's or root's, or it is not obeyed.
 pub fn read_obeyed(path: &Path, folder: Option<&Path>) -> Result<Option<ObeyedText>, ObeyError> {
-    let Some((file, metadata)) = open_regular(path)? else { return Ok(None) };
+    let Some((file, metadata)) = open_regular(path)? else {
+        return if leads_nowhere(path) { Err(ObeyError::LeadsNowhere) } else { Ok(None) };
+    };
     let user = rustix::process::geteuid().as_raw();
     let of_folder = folder.filter(|_| user == 0).and_then(|folder| folder.metadata().ok());
     if !is_obeyed(metadata.uid(), user, of_folder.as_ref().map(Metadata::uid)) {
@@ -57,6 +64,12 @@ pub fn read_obeyed(path: &Path, folder: Option<&Path>) -> Result<Option<ObeyedTe
     }
     let is_open_to_others = metadata.permissions().mode() & 0o044 != 0;
     Ok(Some(ObeyedText { text, is_open_to_others }))
+}
+
+/// Whether a file that is not there is to be found behind a link, its own or its folder's.
+fn leads_nowhere(path: &Path) -> bool {
+    let mut places = iter::once(path).chain(path.parent());
+    places.any(|place| place.is_symlink() && place.metadata().is_err())
 }
 
 fn is_obeyed(owner: u32, user: u32, folder: Option<u32>) -> bool {
@@ -87,6 +100,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         assert!(matches!(read_obeyed(&path, None), Ok(None)));
+        let nowhere = folder.path().join("nowhere");
+        for (link, path) in [("link", "link"), ("folder", "folder/f")] {
+            std::os::unix::fs::symlink(&nowhere, folder.path().join(link)).unwrap();
+            let error = read_obeyed(&folder.path().join(path), None).unwrap_err();
+            assert!(matches!(error, ObeyError::LeadsNowhere), "{path}: {error}");
+        }
+        std::fs::create_dir(&nowhere).unwrap();
+        assert!(matches!(read_obeyed(&folder.path().join("folder/f"), None), Ok(None)));
         std::fs::write(&path, "x".repeat(1 << 20)).unwrap();
         assert!(matches!(read_obeyed(&path, None), Ok(Some(_))));
         std::fs::write(&path, "x".repeat((1 << 20) + 1)).unwrap();

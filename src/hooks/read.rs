@@ -54,8 +54,11 @@ pub fn read(text: &str, file: &Path) -> (Vec<Hook>, Vec<Warning>) {
         let why = format!("there is no key `{}`: write `hooks`", near.escape_debug());
         reader.broken(Broken::naming(text), reader.line(&[key(&near)]), why);
     }
+    for (event, name) in outside(&value) {
+        let why = format!("`{}` stands outside of `hooks`: move it in there", name.escape_debug());
+        reader.broken(Broken::of(event), reader.line(&[key(&name)]), why);
+    }
     match value.get("hooks") {
-        Some(Value::Null) => {}
         Some(hooks) => reader.all(hooks),
         None if value.is_object() => {}
         None => {
@@ -75,11 +78,25 @@ fn near_key(value: &Value) -> Option<String> {
     keys.find(is_near).cloned()
 }
 
+/// Events that stand at the top, where another program's keys may stand, too: a guard's name, or one
+/// that was meant as that, and any other that has hooks below it.
+fn outside(value: &Value) -> Vec<(HookEvent, String)> {
+    let keys = value.as_object().into_iter().flatten();
+    let event = |(name, below): (&String, &Value)| {
+        let guards = GUARDS.map(HookEvent::name);
+        let meant = HookEvent::parse(name.trim());
+        let meant = meant.or_else(|| nearest(name, guards).and_then(HookEvent::parse))?;
+        let counts = GUARDS.contains(&meant) || below.is_array() || below.is_object();
+        counts.then(|| (meant, name.clone()))
+    };
+    keys.filter_map(event).collect()
+}
+
 /// The hooks of a file that is there and cannot be read: any may stand in it.
 pub(super) fn unreadable(file: &Path, error: &str) -> (Vec<Hook>, Vec<Warning>) {
     let mut reader = Reader { file, document: None, hooks: Vec::new(), warnings: Vec::new() };
     let why = format!("this {error}. Its hooks cannot be run");
-    reader.broken(Broken { events: GUARDS.to_vec(), filter: Filter::all() }, None, why);
+    reader.broken(Broken::any(), None, why);
     (reader.hooks, reader.warnings)
 }
 
@@ -100,9 +117,14 @@ impl Broken {
     /// anyway, so there it is what the rest speaks of.
     fn whole(text: &str, file: &Path) -> Self {
         match file.file_name().is_some_and(|name| name == "hooks.json") {
-            true => Self { events: GUARDS.to_vec(), filter: Filter::all() },
+            true => Self::any(),
             false => Self::naming(text),
         }
+    }
+
+    /// What may have stood where something else stands.
+    fn any() -> Self {
+        Self { events: GUARDS.to_vec(), filter: Filter::all() }
     }
 
     /// The guards that a text speaks of.
@@ -131,8 +153,8 @@ impl Reader<'_> {
             }
             Value::Object(events) => self.by_event(events, &way),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                let why = "`hooks` is neither a list nor an object".to_owned();
-                self.broken(Broken::naming(&hooks.to_string()), self.line(&way), why);
+                let why = "`hooks` is neither a list nor an object: write `[]`".to_owned();
+                self.broken(Broken::any(), self.line(&way), why);
             }
         }
     }
@@ -143,10 +165,14 @@ impl Reader<'_> {
             Some(name) => (HookEvent::parse(name), name),
             None => {
                 let why = "a hook without `event`: write `{\"event\":…,\"action\":…}`".to_owned();
-                return self.broken(Broken::naming(&entry.to_string()), line, why);
+                let broken = match entry {
+                    Value::Object(_) => Broken::naming(&entry.to_string()),
+                    _ => Broken::any(),
+                };
+                return self.broken(broken, line, why);
             }
         };
-        let Some(event) = event else { return self.no_event(name, line) };
+        let Some(event) = event else { return self.no_event(name, entry, line) };
         let filter = match filter(entry, "tool_filter", Form::Short) {
             Ok(filter) => filter,
             Err(why) => return self.broken(Broken::of(event), line, why),
@@ -164,7 +190,7 @@ impl Reader<'_> {
         for (name, groups) in events {
             let way = extend(way, [key(name)]);
             let Some(event) = HookEvent::parse(name) else {
-                self.no_event(name, self.line(&way));
+                self.no_event(name, groups, self.line(&way));
                 continue;
             };
             let Some(groups) = groups.as_array() else {
@@ -215,8 +241,8 @@ impl Reader<'_> {
         self.hooks.push(Hook { id, event, filter, form, action, origin });
     }
 
-    /// A name that comes close to a guard's was meant as one.
-    fn no_event(&mut self, name: &str, line: Option<usize>) {
+    /// A name that comes close to a guard's was meant as one, and so is `hooks` with events below.
+    fn no_event(&mut self, name: &str, below: &Value, line: Option<usize>) {
         let names = HookEvent::ALL.map(HookEvent::name);
         match nearest(name, names) {
             Some(meant) => {
@@ -225,7 +251,9 @@ impl Reader<'_> {
             }
             None => {
                 let why = format!("there is no event `{name}`; there are {}", names.join(", "));
-                self.broken(Broken::naming(""), line, why);
+                let is_nested = name.trim().eq_ignore_ascii_case("hooks");
+                let text = if is_nested { below.to_string() } else { String::new() };
+                self.broken(Broken::naming(&text), line, why);
             }
         }
     }

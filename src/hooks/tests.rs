@@ -70,7 +70,9 @@ fn the_form_in_wide_use_is_read() {
             vec![]
         )
     );
-    assert_eq!(listed(r#"{"permissions":{"allow":[]}}"#), (vec![], vec![]));
+    for text in [r#"{"permissions":{"allow":[]}}"#, r#"{"stop":true,"model":"x","hooks":[]}"#] {
+        assert_eq!(listed(text), (vec![], vec![]), "{text}");
+    }
 }
 
 /// What cannot be read is told with its line; where it would have stood guard, it is kept.
@@ -79,6 +81,7 @@ fn s72_what_cannot_be_read_is_told_and_a_guard_among_it_blocks() {
     let guard = |line: usize, event: &str, filter: &str| {
         format!("{line} {event} [{filter}] Matcher UNREADABLE")
     };
+    let any = |line| vec![guard(line, "PreToolUse", ""), guard(line, "UserPromptSubmit", "")];
     let table: &[(&str, Vec<String>, &str)] = &[
         (
             r#"{"hooks":[{"event":"PreToolUse","action":{"type":"command"}}]}"#,
@@ -147,7 +150,27 @@ fn s72_what_cannot_be_read_is_told_and_a_guard_among_it_blocks() {
             "there is no key `Hooks`: write `hooks`",
         ),
         ("{\"hooks\":[{\"event\":\"Stop\",\n]}", vec![], "this is not JSON"),
-        (r#"{"hooks":"PreToolUse"}"#, vec![guard(1, "PreToolUse", "")], "neither a list nor"),
+        (r#"{"hooks":null}"#, any(1), "neither a list nor"),
+        (r#"{"hooks":"x"}"#, any(1), "neither a list nor"),
+        ("{\n\"hooks\":5}", any(2), "neither a list nor"),
+        ("{\"hooks\":[\n\"exit 2\"]}", any(2), "a hook without `event`"),
+        (
+            "{\"hooks\":{\n\"hooks\":{\"PreToolUse\":[]}}}",
+            vec![guard(2, "PreToolUse", "")],
+            "there is no event `hooks`",
+        ),
+        (
+            "{\"permissions\":{},\n\"PreToolUse\":[{\"hooks\":[]}]}",
+            vec![guard(2, "PreToolUse", "")],
+            "`PreToolUse` stands outside of `hooks`",
+        ),
+        (
+            r#"{"user_prompt_submit":null}"#,
+            vec![guard(1, "UserPromptSubmit", "")],
+            "stands outside of `hooks`",
+        ),
+        (r#"{"PreToolUze":[]}"#, vec![guard(1, "PreToolUse", "")], "stands outside of `hooks`"),
+        (r#"{"Stop":[]}"#, vec![guard(1, "Stop", "")], "stands outside of `hooks`"),
     ];
     for (text, hooks, warning) in table {
         let (found, warnings) = listed(text);
@@ -572,6 +595,9 @@ fn s72_a_file_that_cannot_be_read_blocks() {
     std::fs::remove_dir(&file).unwrap();
     crate::domain::testing::make_fifo(&file);
     assert!(read().contains("is not a regular file"), "{}", read());
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("/nowhere/hooks.json", &file).unwrap();
+    assert!(read().contains("is a link that leads nowhere"), "{}", read());
     std::fs::remove_file(&file).unwrap();
     // Cut before anything that it may have said.
     for text in ["", "{", "{\"hooks\": {", "[]"] {

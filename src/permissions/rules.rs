@@ -185,6 +185,10 @@ impl RuleSet {
         }
         let mut names = value.as_object().into_iter().flat_map(Map::keys);
         let meant = match key {
+            "hooks" if !value.is_array() && !value.is_object() => {
+                let text = "`hooks` is neither a list nor an object: write `[]`.";
+                return self.fault(file, line, text.into());
+            }
             "permissions" | "hooks" => None,
             _ if lower.contains("permission") || names.any(|name| is_list(name)) => {
                 Some("permissions")

@@ -48,6 +48,7 @@ fn settings_that_leave_open_what_they_forbid_end_a_run_before_it_begins() {
             "settings.json:2: `deny` stands here twice",
         ),
         ("key", "home", "{\n\"permisions\": {}}", "settings.json:2: there is no key `permisions`"),
+        ("hooks", "home", "{\n\"hooks\": 5}", "settings.json:2: `hooks` is neither a list nor"),
         ("project", "project", &whole[..40], "shop/.slug/settings.json:1: this is not JSON"),
     ] {
         for mode in ["--yolo", "--allow-edits"] {
@@ -60,6 +61,42 @@ fn settings_that_leave_open_what_they_forbid_end_a_run_before_it_begins() {
             assert!(ran.err.contains(told), "{what}: {}", ran.told());
             assert!(server.chats().is_empty(), "{what}");
         }
+    }
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_a_file_that_cannot_be_read() {
+    for file in ["settings.json", "hooks.json"] {
+        let (desk, server) = (Desk::new(), ModelServer::start());
+        desk.write_home(file, "");
+        let path = desk.slug_home().join(file);
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/nowhere/of/mine.json", &path).unwrap();
+        server.reply(bash("c1", "touch X"));
+        server.reply(Reply::text("Done."));
+        let ran = desk.ask(&server, &["--yolo", "-p", "go"]);
+        assert!(ran.err.contains("is a link that leads nowhere"), "{file}: {}", ran.told());
+        assert!(!desk.path("X").exists(), "{file}: {}", ran.told());
+    }
+}
+
+#[test]
+fn events_outside_of_hooks_block_what_they_would_have_guarded() {
+    for file in ["settings.json", "hooks.json"] {
+        let (desk, server) = (Desk::new(), ModelServer::start());
+        desk.write_home(
+            file,
+            r#"{"PreToolUse":[{"hooks":[{"type":"command","command":"exit 2"}]}]}"#,
+        );
+        server.reply(bash("c1", "touch X"));
+        server.reply(Reply::text("Done."));
+        let ran = desk.ask(&server, &["--yolo", "-p", "go"]);
+        assert!(
+            ran.err.contains(&format!("{file}:1: `PreToolUse` stands outside of `hooks`")),
+            "{file}: {}",
+            ran.told()
+        );
+        assert!(!desk.path("X").exists(), "{file}: {}", ran.told());
     }
 }
 

@@ -308,6 +308,8 @@ fn whatever_leaves_open_what_is_forbidden_closes_and_says_where() {
         ("{\"permissions\": {\"deny\": [\n3]}}", 2, "a rule is a string"),
         ("{\"permissions\": {\"deny\": [\n\"Read(.env\"]}}", 2, "bracket"),
         ("{\n\"permissions\": null}", 2, "not an object"),
+        ("{\n\"hooks\": null}", 2, "neither a list nor an object"),
+        ("{\n\"hooks\": \"x\"}", 2, "neither a list nor an object"),
         ("[]", 1, "not an object"),
     ] {
         assert!(!outcomes(&scene, text).contains(&Allow), "{text}");
