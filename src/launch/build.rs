@@ -64,7 +64,7 @@ pub(super) fn parts(
     let path = std::env::var_os("PATH").unwrap_or_default();
     let changeable = boundary::changeable(ground, config);
     let programs = Programs::find(&path, &changeable)?;
-    let environment = child_environment(config);
+    let environment = child_environment(config, redactor);
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
     let sandboxed = boundary::establish(ground, config, project, &processes)?;
     let (inside, outside, said) = match sandboxed {
@@ -149,11 +149,11 @@ pub(super) fn parts(
 }
 
 /// What of slug's environment goes to what it starts.
-pub(super) fn child_environment(config: &Config) -> ChildEnvironment {
+pub(super) fn child_environment(config: &Config, redactor: &Redactor) -> ChildEnvironment {
     let own_keys = config.key_variables.clone();
     let passed = config.bash_environment.as_ref().map(|it| it.value.clone()).unwrap_or_default();
     let rules = EnvironmentRules { own_keys, passed };
-    ChildEnvironment::from_variables(std::env::vars_os(), &rules)
+    ChildEnvironment::from_variables(std::env::vars_os(), &rules).without_secrets_of(redactor)
 }
 
 /// The sessions below slug's home.

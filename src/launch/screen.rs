@@ -187,7 +187,7 @@ impl Chat<'_> {
         }
         let command = config.status_command.as_ref();
         let command = command.map(|it| {
-            let environment = build::child_environment(&config);
+            let environment = build::child_environment(&config, &redactor);
             status_command::StatusCommand::new(&it.value, environment)
         });
         upkeep::start(setup.store.clone());

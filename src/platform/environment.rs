@@ -3,12 +3,16 @@
 //! One table ([`TABLE`]) says which variables they do not get and which are set for them, and why.
 //! Beside it a value tells: what looks like a token, and an address with a password in it, is a
 //! secret under any name. The user passes on by name what they want passed on, but for what is
-//! slug's own and what changes how bash reads a command.
+//! slug's own and what changes how bash reads a command. A variable that holds a key of slug's is not
+//! passed on whatever its name is, even where slug has come to know the key after its start.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 
 use crate::domain::ContentHash;
 use crate::domain::secrets::{is_secret_name, is_secret_value};
+
+use super::redact::Redactor;
 
 /// The variables that slug takes keys from without being told to.
 pub const KEY_VARIABLES: [&str; 5] =
@@ -151,10 +155,27 @@ pub struct EnvironmentRules {
     pub passed: Vec<String>,
 }
 
+/// Nothing runs without these. Where a key's value is an everyday word, as for a server that takes
+/// any, it may stand in them.
+const NEEDED: [&str; 10] = [
+    "PATH",
+    "HOME",
+    "PWD",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TMPDIR",
+    "TERM",
+    "LANG",
+    "LD_LIBRARY_PATH",
+];
+
 /// The variables that children get.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct ChildEnvironment {
     variables: Vec<(OsString, OsString)>,
+    /// Knows slug's keys, those that are fetched later, too.
+    redactor: Redactor,
 }
 
 impl ChildEnvironment {
@@ -168,13 +189,18 @@ impl ChildEnvironment {
             .filter(|(name, value)| is_passed(name, value, rules))
             .chain(fixed())
             .collect();
-        Self { variables }
+        Self { variables, redactor: Redactor::default() }
+    }
+
+    /// The same without what holds a secret that this one knows, or will know by then.
+    pub fn without_secrets_of(self, redactor: &Redactor) -> Self {
+        Self { redactor: redactor.clone(), ..self }
     }
 
     /// Stands for all of them.
     pub fn hash(&self) -> ContentHash {
         let mut bytes = Vec::new();
-        for (name, value) in &self.variables {
+        for (name, value) in self.variables() {
             for part in [name, value] {
                 bytes.extend_from_slice(part.as_encoded_bytes());
                 bytes.push(0);
@@ -185,9 +211,25 @@ impl ChildEnvironment {
 
     /// The variables, each name once.
     pub fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
-        self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+        let pairs = self.variables.iter();
+        let pairs = pairs.map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+        pairs.filter(|(name, value)| !self.holds_a_secret(name, value))
+    }
+
+    fn holds_a_secret(&self, name: &OsStr, value: &OsStr) -> bool {
+        let is_needed = NEEDED.iter().any(|needed| name == *needed);
+        !is_needed && matches!(self.redactor.own(&value.to_string_lossy()), Cow::Owned(_))
     }
 }
+
+/// What children get of it now.
+impl PartialEq for ChildEnvironment {
+    fn eq(&self, other: &Self) -> bool {
+        self.variables().eq(other.variables())
+    }
+}
+
+impl Eq for ChildEnvironment {}
 
 /// Of `names`, the variables that hold slug's own keys, and those that the configuration takes some
 /// from: what the user's own commands do not get. All else they do.
@@ -404,6 +446,33 @@ mod tests {
             ["GITHUB_TOKEN", "OPENAI_API_KEY", "MY_LLM", "SLUG_API_KEY", "NPM_TOKEN", "BASH_ENV"];
         let rules = EnvironmentRules { own_keys, ..listing(&given[..4]) };
         assert_eq!(passed(&given.map(|name| (name, "value")), &rules), ["GITHUB_TOKEN"]);
+    }
+
+    #[test]
+    fn s100_a_variable_that_holds_a_key_of_slugs_is_not_passed_on() {
+        const KEY: &str = "made-up words of mine";
+        let json = format!("{{\"k\":\"{KEY}\"}}");
+        let backwards: String = KEY.chars().rev().collect();
+        let path = format!("/usr/bin:/opt/{KEY}/bin");
+        let given =
+            [("MYLLM", KEY), ("CONF", json.as_str()), ("KCAB", &backwards), ("PATH", &path)];
+        let given = given.into_iter().chain([("SHORT", "made-up")]);
+        let given: Vec<(&str, &str)> = given.collect();
+        let redactor = Redactor::default();
+        let variables = given.iter().map(|(name, value)| (name.into(), value.into()));
+        let rules = listing(&["MYLLM"]);
+        let environment = ChildEnvironment::from_variables(variables, &rules);
+        let environment = environment.without_secrets_of(&redactor);
+        let names = || -> Vec<&str> {
+            let names = environment.variables().filter_map(|(name, _)| name.to_str());
+            names.filter(|name| given.iter().any(|it| it.0 == *name)).collect()
+        };
+        assert_eq!(names(), ["MYLLM", "CONF", "KCAB", "PATH", "SHORT"]);
+        let before = environment.hash();
+        // As a key that a program is asked for at the first request.
+        redactor.learn_key("work", &KEY.into());
+        assert_eq!(names(), ["PATH", "SHORT"]);
+        assert_ne!(environment.hash(), before);
     }
 
     #[test]
