@@ -1,7 +1,8 @@
 //! Runs the calls of one response: reads side by side, everything else one after another in order.
 //!
 //! A call that changes something runs after every call before it; a read waits only for earlier
-//! calls that write what it reads, so that a question to the person holds up nothing it need not.
+//! calls that write what it reads, so that a question to the person holds up nothing it need not. A
+//! call of which nothing is known runs alone.
 //! Questions are asked at once and in the order of the calls, and queue up before the person,
 //! except where what the question shows depends on an earlier call: one that changes the same
 //! file, or the read without which there is no edit and so no diff.
@@ -54,6 +55,8 @@ enum Footprint {
     Reads(Vec<PathBuf>),
     /// Changes these paths, or (with none named) whatever it likes.
     Changes(Vec<PathBuf>),
+    /// Nothing is known of it: it runs alone.
+    Unknown,
 }
 
 impl Footprint {
@@ -64,7 +67,9 @@ impl Footprint {
         else {
             return Self::Reads(Vec::new());
         };
-        if accesses.iter().all(Access::is_read) {
+        if accesses.is_empty() {
+            Self::Unknown
+        } else if accesses.iter().all(Access::is_read) {
             Self::Reads(accesses.iter().filter_map(path).map(Path::to_owned).collect())
         } else {
             Self::Changes(
@@ -80,7 +85,7 @@ impl Footprint {
 
     fn waits_for(&self, earlier: &Self) -> bool {
         match (self, earlier) {
-            (Self::Changes(_), _) => true,
+            (Self::Unknown | Self::Changes(_), _) | (_, Self::Unknown) => true,
             (Self::Reads(_), Self::Reads(_)) => false,
             (Self::Reads(_), Self::Changes(_)) => self.overlaps(earlier),
         }
@@ -88,16 +93,22 @@ impl Footprint {
 
     fn is_asked_after(&self, earlier: &Self) -> bool {
         match (self, earlier) {
-            (Self::Reads(_), Self::Reads(_)) => false,
+            (Self::Reads(_), Self::Reads(_)) | (Self::Unknown, _) | (_, Self::Unknown) => false,
             (Self::Reads(_), Self::Changes(_))
             | (Self::Changes(_), Self::Reads(_) | Self::Changes(_)) => self.overlaps(earlier),
         }
     }
 
+    fn paths(&self) -> &[PathBuf] {
+        match self {
+            Self::Reads(paths) | Self::Changes(paths) => paths,
+            Self::Unknown => &[],
+        }
+    }
+
     /// Whether both touch a path.
     fn overlaps(&self, earlier: &Self) -> bool {
-        let (Self::Reads(mine) | Self::Changes(mine)) = self;
-        let (Self::Reads(theirs) | Self::Changes(theirs)) = earlier;
+        let (mine, theirs) = (self.paths(), earlier.paths());
         mine.iter().any(|mine| {
             theirs.iter().any(|theirs| mine.starts_with(theirs) || theirs.starts_with(mine))
         })
@@ -107,7 +118,7 @@ impl Footprint {
 fn path(access: &Access) -> Option<&Path> {
     match access {
         Access::Read(path) | Access::Write(path) => Some(path),
-        Access::Run { .. } => None,
+        _ => None,
     }
 }
 
@@ -135,6 +146,8 @@ mod tests {
             (writes("/w/a"), reads("/w/b"), true),
             (writes("/w/a"), writes("/w/b"), true),
             (Footprint::Changes(Vec::new()), command, true),
+            (Footprint::Unknown, reads("/w/a"), true),
+            (reads("/w/a"), Footprint::Unknown, true),
         ] {
             assert_eq!(later.waits_for(&earlier), waits, "{later:?} after {earlier:?}");
         }

@@ -233,9 +233,12 @@ async fn decide(
 async fn may_be_told(gate: &Gate, query: &Query) -> bool {
     let targets = query.accesses.iter().filter_map(|access| match access {
         ResolvedAccess::Write(path) => Some(Access::Read(path.path.clone())),
-        ResolvedAccess::Read(_) | ResolvedAccess::Run(_) => None,
+        _ => None,
     });
     let (targets, workspace) = (targets.collect::<Vec<_>>(), gate.workspace.clone());
+    if targets.is_empty() {
+        return true;
+    }
     let reads = spawn_blocking(move || Query::resolve("Read", &targets, &workspace)).await;
     reads.is_ok_and(|reads| {
         gate.powers.decide(&reads, &HookWord::Nothing).0.outcome() == Outcome::Allow

@@ -84,7 +84,7 @@ impl Gate {
             let (path, may) = match access {
                 ResolvedAccess::Read(path) => (path, May::Read),
                 ResolvedAccess::Write(path) => (path, May::Write),
-                ResolvedAccess::Run(_) => return None,
+                _ => return None,
             };
             Some(Granted { named: path.path.clone(), real: path.real.clone(), may })
         });

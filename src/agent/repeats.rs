@@ -84,11 +84,11 @@ impl Repeats {
 
 /// A command may change things and then fail; a write that failed has changed nothing.
 fn may_have_changed(accesses: &[Access], output: &ToolOutput) -> bool {
-    accesses.iter().any(|access| match access {
-        Access::Read(_) => false,
+    let known = accesses.iter().any(|access| match access {
         Access::Write(_) => !output.status.is_error(),
-        Access::Run { .. } => true,
-    })
+        other => !other.is_read(),
+    });
+    known || accesses.is_empty()
 }
 
 fn key(call: &ToolCall) -> Option<ContentHash> {

@@ -33,11 +33,8 @@ pub(super) fn warm(watch: &Arc<Watch>) {
 
 /// Looks at the folder, unless the call is known to change no file by a command.
 pub(super) async fn before(gate: &Gate, query: &Query) -> Option<Witness> {
-    let may_change = query.accesses.iter().any(|access| match access {
-        ResolvedAccess::Run(run) => !run.only_reads(),
-        ResolvedAccess::Read(_) | ResolvedAccess::Write(_) => false,
-    });
-    if !may_change {
+    let is_known = !query.accesses.is_empty();
+    if is_known && !query.accesses.iter().any(ResolvedAccess::may_change_files) {
         return None;
     }
     let watch = gate.watch.clone();

@@ -18,7 +18,8 @@ pub struct ToolSpec {
     pub input_schema: Value,
 }
 
-/// One thing that a call would touch. Permissions, the dialog and the executor decide from these.
+/// One thing that a call would touch. Permissions, the dialog and the executor decide from these. A call
+/// without any is one of which nothing is known: it is asked about, and runs alone.
 ///
 /// Paths are absolute and lexically clean (no `.` or `..`); symbolic links are not resolved yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +35,22 @@ pub enum Access {
         /// The folder it starts in.
         cwd: PathBuf,
     },
+    /// Asks a tool of a server that slug does not look into, such as one of MCP's.
+    External {
+        /// The server's name in the configuration.
+        server: String,
+        /// The tool's name on the server.
+        tool: String,
+        /// Whether the server says that the tool changes nothing.
+        read_only: bool,
+    },
+    /// Gets what is at an address of the web.
+    Fetch {
+        /// The address.
+        url: String,
+    },
+    /// Touches nothing beyond the conversation.
+    Nothing,
 }
 
 impl Access {
@@ -41,7 +58,8 @@ impl Access {
     /// by side.
     pub fn is_read(&self) -> bool {
         match self {
-            Self::Read(_) => true,
+            Self::Read(_) | Self::Fetch { .. } | Self::Nothing => true,
+            Self::External { read_only, .. } => *read_only,
             Self::Write(_) | Self::Run { .. } => false,
         }
     }

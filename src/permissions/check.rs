@@ -56,7 +56,27 @@ pub fn decide(query: &Query, rules: &RuleSet, mode: Mode, workspace: &Workspace)
             ResolvedAccess::Read(path) => verdicts.push(grounds.file(Effect::Read, path)),
             ResolvedAccess::Write(path) => verdicts.push(grounds.file(Effect::Write, path)),
             ResolvedAccess::Run(run) => verdicts.extend(bash::decide_run(&grounds, run)),
+            ResolvedAccess::External { server, tool, read_only } => {
+                let reason = format!("{server} runs it, and slug cannot see what it does.");
+                verdicts.push(grounds.beyond_sight(
+                    format!("{tool} of {server}"),
+                    *read_only,
+                    reason,
+                ));
+            }
+            ResolvedAccess::Fetch { url } => {
+                let reason = "It asks a server on the network.".to_owned();
+                verdicts.push(grounds.beyond_sight(url.clone(), true, reason));
+            }
+            ResolvedAccess::Nothing => {
+                let reason = "It touches no file and runs no command.";
+                verdicts.push(Verdict::new(grounds.tool, Outcome::Allow, reason));
+            }
         }
+    }
+    if query.accesses.is_empty() {
+        let reason = "What it touches is not known.".to_owned();
+        verdicts.push(grounds.beyond_sight(grounds.tool.to_owned(), false, reason));
     }
     let decision = combine(query, verdicts);
     match rules.fails_closed() {
@@ -67,10 +87,9 @@ pub fn decide(query: &Query, rules: &RuleSet, mode: Mode, workspace: &Workspace)
 
 fn combine(query: &Query, verdicts: Vec<Verdict>) -> Decision {
     let strictest = verdicts.iter().map(|verdict| verdict.outcome).max_by_key(|o| severity(*o));
-    let outcome = strictest.unwrap_or(Outcome::Allow);
+    let outcome = strictest.unwrap_or(Outcome::Ask);
     let decisive = verdicts.iter().find(|verdict| verdict.outcome == outcome);
-    let reason = decisive
-        .map_or_else(|| "It touches no file and runs no command.".into(), |v| v.reason.clone());
+    let reason = decisive.map_or_else(String::new, |v| v.reason.clone());
     let rule = decisive.and_then(|verdict| verdict.rule.clone());
     // One that is not enough has decided nothing.
     let rule = rule.filter(|rule| outcome == Outcome::Allow || rule.kind != RuleKind::Allow);
@@ -89,19 +108,14 @@ fn combine(query: &Query, verdicts: Vec<Verdict>) -> Decision {
         }
     }
     let deny_rule = asked.iter().find_map(|verdict| verdict.deny_rule.clone());
-    let run_as = query.accesses.iter().find_map(|access| match access {
-        ResolvedAccess::Run(run) => match &run.analysis.kind {
-            Kind::Static { canonical } => Some(canonical.clone()),
-            Kind::NotStatic { .. } | Kind::NotAnalysable { .. } => None,
-        },
-        ResolvedAccess::Read(_) | ResolvedAccess::Write(_) => None,
+    let mut runs = query.accesses.iter().filter_map(ResolvedAccess::run);
+    let run_as = runs.clone().find_map(|run| match &run.analysis.kind {
+        Kind::Static { canonical } => Some(canonical.clone()),
+        Kind::NotStatic { .. } | Kind::NotAnalysable { .. } => None,
     });
     // What is allowed by its name is that program, not one that lies in the workspace.
     let by_name = outcome == Outcome::Allow && verdicts.iter().any(|verdict| verdict.is_by_name);
-    let search_path = query.accesses.iter().find_map(|access| match access {
-        ResolvedAccess::Run(run) => run.search_path.clone().filter(|_| by_name),
-        ResolvedAccess::Read(_) | ResolvedAccess::Write(_) => None,
-    });
+    let search_path = runs.find_map(|run| run.search_path.clone().filter(|_| by_name));
     let parts = verdicts
         .into_iter()
         .map(|v| Part { text: v.text, decision: v.outcome, rule: v.rule })
@@ -130,6 +144,26 @@ impl Grounds<'_> {
             return Some(Verdict::denied_by(self.tool, rule));
         }
         restricted(RuleKind::Ask).map(|rule| Verdict::asked_by(self.tool, rule))
+    }
+
+    /// Something whose effects cannot be seen: asked, unless a rule on the whole tool or the mode allows
+    /// it. The sandbox does not hold it.
+    fn beyond_sight(&self, text: String, read_only: bool, reason: String) -> Verdict {
+        if let Some(rule) = self.rules.on_tool(RuleKind::Allow, self.tool) {
+            return Verdict::allowed_by(text, rule);
+        }
+        match self.mode {
+            Mode::Plan if !read_only => {
+                let reason = "Plan mode runs only what is known to change nothing.";
+                Verdict::new(text, Outcome::Deny, reason)
+            }
+            Mode::Yolo => self.by_mode(text),
+            Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Sandbox => {
+                let offer = Offer::Rule(self.tool.to_owned());
+                Verdict { offer, ..Verdict::new(text, Outcome::Ask, reason) }
+                    .refusable(Some(self.tool.to_owned()))
+            }
+        }
     }
 
     /// An access to a file.

@@ -11,6 +11,7 @@
 mod approved;
 mod bash;
 mod check;
+mod folders;
 mod hooked;
 mod index;
 mod meaning;

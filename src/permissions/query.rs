@@ -8,17 +8,16 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::{Access, ContentHash, clean_path};
 
+use super::folders::{PossibleFolders, add_all, goes_to, spelled};
 use super::paths::{ResolvedPath, Seen, Workspace, Zone};
 use super::pattern::MAX_DEPTH;
 use super::programs::{self, CommandEffects, MovedLinks};
 use super::repository;
 use super::search_path::ProjectProgram;
-use super::shell::{self, Analysis, CommandOrder, Direction, Inner, Kind, SimpleCommand, Word};
+use super::shell::{self, Analysis, CommandOrder, Direction, Inner, Kind, SimpleCommand};
 
 /// More paths than this are not looked up on the disk: they are compared as they are written.
 const MAX_LOOKUPS: usize = 2048;
-/// More folders than this that a command may be in are not followed.
-const MAX_FOLDERS: usize = 8;
 
 /// A call, ready to be decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +39,41 @@ pub enum ResolvedAccess {
     Write(ResolvedPath),
     /// Runs a command.
     Run(Box<ResolvedRun>),
+    /// Asks a tool of a server.
+    External {
+        /// The server's name.
+        server: String,
+        /// The tool's name there.
+        tool: String,
+        /// Whether it is said to change nothing.
+        read_only: bool,
+    },
+    /// Gets what is at an address.
+    Fetch {
+        /// The address.
+        url: String,
+    },
+    /// Touches nothing.
+    Nothing,
+}
+
+impl ResolvedAccess {
+    /// The command that is run, if it is one.
+    pub fn run(&self) -> Option<&ResolvedRun> {
+        match self {
+            Self::Run(run) => Some(run),
+            _ => None,
+        }
+    }
+
+    /// Whether it may change files, and not only those that it names.
+    pub fn may_change_files(&self) -> bool {
+        match self {
+            Self::Run(run) => !run.only_reads(),
+            Self::External { read_only, .. } => !read_only,
+            Self::Read(_) | Self::Write(_) | Self::Fetch { .. } | Self::Nothing => false,
+        }
+    }
 }
 
 /// A command with the files that can be seen in it.
@@ -178,6 +212,13 @@ impl Query {
             Access::Run { command, cwd } => {
                 ResolvedAccess::Run(Box::new(ResolvedRun::new(command, cwd, workspace, &mut seen)))
             }
+            Access::External { server, tool, read_only } => ResolvedAccess::External {
+                server: server.clone(),
+                tool: tool.clone(),
+                read_only: *read_only,
+            },
+            Access::Fetch { url } => ResolvedAccess::Fetch { url: url.clone() },
+            Access::Nothing => ResolvedAccess::Nothing,
         });
         let around = ContentHash::of(b"");
         Self { tool: tool.to_owned(), accesses: resolved.collect(), around }
@@ -199,6 +240,11 @@ impl Query {
                 ResolvedAccess::Read(path) => parts.add("read").add_path(path),
                 ResolvedAccess::Write(path) => parts.add("write").add_path(path),
                 ResolvedAccess::Run(run) => run.add_to(parts.add("run")),
+                ResolvedAccess::External { server, tool, .. } => {
+                    parts.add("external").add(server).add(tool)
+                }
+                ResolvedAccess::Fetch { url } => parts.add("fetch").add(url),
+                ResolvedAccess::Nothing => parts.add("nothing"),
             };
         }
         ContentHash::of(&parts.0)
@@ -288,118 +334,6 @@ impl ResolvedRun {
         }
         parts
     }
-}
-
-/// The folders that a command may be in, as it goes from one part to the next.
-struct PossibleFolders {
-    /// Where the command that is looked at may run; never empty, so that absolute paths are looked up.
-    now: Vec<PathBuf>,
-    /// Where any command so far may have run: a `cd` may fail.
-    seen: Vec<PathBuf>,
-    is_lost: bool,
-}
-
-impl PossibleFolders {
-    fn new(start: PathBuf) -> Self {
-        Self { now: vec![start.clone()], seen: vec![start], is_lost: false }
-    }
-
-    /// Those in which a command may run.
-    fn of(command: &ResolvedCommand) -> Self {
-        let mut all = Vec::new();
-        for folder in &command.folders {
-            // By its name, and where a program really is that goes there.
-            add_all(&mut all, &[folder.path.clone(), folder.real.clone()]);
-        }
-        Self { now: all.clone(), seen: all, is_lost: command.is_lost }
-    }
-
-    fn take_in(&mut self, other: &Self) {
-        add_all(&mut self.now, &other.seen);
-        add_all(&mut self.seen, &other.seen);
-        self.is_lost |= other.is_lost;
-    }
-
-    /// From each of the folders on; `None` is a folder that is not known.
-    fn below(folders: &[PathBuf], targets: &[Option<PathBuf>]) -> (Vec<PathBuf>, bool) {
-        let is_lost = targets.iter().any(Option::is_none) || folders.len() > MAX_FOLDERS;
-        let known = targets.iter().flatten();
-        let all: Vec<PathBuf> =
-            known.flat_map(|to| folders.iter().map(move |from| from.join(to))).collect();
-        (all, is_lost)
-    }
-
-    fn go(&mut self, target: Option<PathBuf>, order: CommandOrder) {
-        let (mut to, is_lost) = Self::below(&self.now, &[target]);
-        self.is_lost |= is_lost;
-        if to.is_empty() {
-            // Back, most of the time; for anywhere else `is_lost` asks.
-            to.clone_from(&self.seen);
-        }
-        add_all(&mut self.seen, &to);
-        if order == CommandOrder::Nested {
-            // It may be in a shell of its own.
-            add_all(&mut to, &self.now);
-        }
-        self.is_lost |= self.seen.len() > MAX_FOLDERS;
-        self.seen.truncate(MAX_FOLDERS);
-        self.now = to;
-    }
-}
-
-fn add_all(all: &mut Vec<PathBuf>, more: &[PathBuf]) {
-    for folder in more {
-        if !all.contains(folder) {
-            all.push(folder.clone());
-        }
-    }
-}
-
-/// Where a command makes the shell go; the outer `None` where it does not.
-fn goes_to(command: &SimpleCommand, home: Option<&Path>) -> Option<Option<PathBuf>> {
-    let (name, arguments) = command.words.split_first()?;
-    match name.known()? {
-        "cd" | "pushd" => {
-            let target = arguments.iter().find(|word| !word.text.starts_with('-'));
-            let is_back = arguments.iter().any(|word| word.text == "-");
-            let bare = arguments.is_empty().then(|| home.map(Path::to_owned)).flatten();
-            Some(target.and_then(|word| spelled(word, home)).or(bare).filter(|_| !is_back))
-        }
-        "popd" => Some(None),
-        _ => None,
-    }
-}
-
-/// The path that a word is: its text, or what it says where only the home folder or the working
-/// folder in it is an expansion. Good enough to refuse by, or to ask.
-fn spelled(word: &Word, home: Option<&Path>) -> Option<PathBuf> {
-    let text = match word.known() {
-        Some(text) => return Some(PathBuf::from(text)),
-        None => word.text.replace(['"', '\'', '\\'], ""),
-    };
-    let starts = [("~", true), ("$HOME", true), ("${HOME}", true)].into_iter().chain([
-        ("~+", false),
-        ("$PWD", false),
-        ("${PWD}", false),
-    ]);
-    for (start, at_home) in starts {
-        let Some(rest) =
-            text.strip_prefix(start).filter(|rest| rest.is_empty() || rest.starts_with('/'))
-        else {
-            continue;
-        };
-        let rest = Path::new(rest.trim_start_matches('/'));
-        let fixed = !has_expansion(&rest.to_string_lossy());
-        return match at_home {
-            true => home.filter(|_| fixed).map(|home| home.join(rest)),
-            false => fixed.then(|| rest.to_owned()),
-        };
-    }
-    None
-}
-
-fn has_expansion(text: &str) -> bool {
-    text.contains(['$', '`', '*', '?', '[', '{', '(', '<', '>', '~'])
 }
 
 /// A folder holds more than is looked through.

@@ -87,7 +87,7 @@ impl Bench {
             let (named, may) = match access {
                 Access::Read(path) => (path, May::Read),
                 Access::Write(path) => (path, May::Write),
-                Access::Run { .. } => return None,
+                _ => return None,
             };
             let real = named.canonicalize().unwrap_or_else(|_| named.clone());
             Some(Granted { named, real, may })

@@ -163,3 +163,41 @@ fn deny_comes_before_ask_before_allow() {
     assert_eq!(deny(["mcp__a__*"]).decide("mcp__b__b", &[]).outcome(), Allow);
     deny(["Bash"]).mode(Mode::Yolo).all(Deny, &["ls"]);
 }
+
+#[test]
+fn what_slug_cannot_see_is_asked_about_unless_a_rule_names_the_tool() {
+    let external =
+        |read_only| Access::External { server: "tickets".into(), tool: "search".into(), read_only };
+    let fetch = Access::Fetch { url: "https://example.org/a".into() };
+    let scene = scene();
+    for (accesses, in_plan) in [
+        (vec![], Deny),
+        (vec![external(false)], Deny),
+        (vec![external(true)], Ask),
+        (vec![fetch], Ask),
+        (vec![Access::Nothing, external(false)], Deny),
+    ] {
+        let query = Query::resolve("Tickets", &accesses, &scene.workspace);
+        let outcome =
+            |rules: &RuleSet, mode| decide(&query, rules, mode, &scene.workspace).outcome();
+        for mode in [Mode::Ask, Mode::AllowEdits, Mode::Sandbox] {
+            assert_eq!(outcome(&RuleSet::new(), mode), Ask, "{accesses:?}");
+        }
+        assert_eq!(outcome(&RuleSet::new(), Mode::Plan), in_plan, "{accesses:?}");
+        assert_eq!(outcome(&RuleSet::new(), Mode::Yolo), Allow, "{accesses:?}");
+        for (kind, wanted) in [(RuleKind::Allow, Allow), (RuleKind::Deny, Deny)] {
+            let mut rules = RuleSet::new();
+            rules.add_session(kind, "Tickets", &scene.workspace).unwrap();
+            assert_eq!(outcome(&rules, Mode::Ask), wanted, "{accesses:?}");
+        }
+    }
+}
+
+#[test]
+fn what_touches_nothing_is_allowed_in_every_mode() {
+    let scene = scene();
+    let query = Query::resolve("TodoWrite", &[Access::Nothing], &scene.workspace);
+    for mode in [Mode::Ask, Mode::AllowEdits, Mode::Sandbox, Mode::Plan, Mode::Yolo] {
+        assert_eq!(decide(&query, &RuleSet::new(), mode, &scene.workspace).outcome(), Allow);
+    }
+}

@@ -1,0 +1,121 @@
+//! Where a command may run: `cd` moves what follows it, and may fail.
+
+use std::path::{Path, PathBuf};
+
+use super::query::ResolvedCommand;
+use super::shell::{CommandOrder, SimpleCommand, Word};
+
+/// More folders than this that a command may be in are not followed.
+const MAX_FOLDERS: usize = 8;
+
+/// The folders that a command may be in, as it goes from one part to the next.
+pub(super) struct PossibleFolders {
+    /// Where the command that is looked at may run; never empty, so that absolute paths are looked up.
+    pub(super) now: Vec<PathBuf>,
+    /// Where any command so far may have run: a `cd` may fail.
+    pub(super) seen: Vec<PathBuf>,
+    pub(super) is_lost: bool,
+}
+
+impl PossibleFolders {
+    pub(super) fn new(start: PathBuf) -> Self {
+        Self { now: vec![start.clone()], seen: vec![start], is_lost: false }
+    }
+
+    /// Those in which a command may run.
+    pub(super) fn of(command: &ResolvedCommand) -> Self {
+        let mut all = Vec::new();
+        for folder in &command.folders {
+            // By its name, and where a program really is that goes there.
+            add_all(&mut all, &[folder.path.clone(), folder.real.clone()]);
+        }
+        Self { now: all.clone(), seen: all, is_lost: command.is_lost }
+    }
+
+    pub(super) fn take_in(&mut self, other: &Self) {
+        add_all(&mut self.now, &other.seen);
+        add_all(&mut self.seen, &other.seen);
+        self.is_lost |= other.is_lost;
+    }
+
+    /// From each of the folders on; `None` is a folder that is not known.
+    pub(super) fn below(folders: &[PathBuf], targets: &[Option<PathBuf>]) -> (Vec<PathBuf>, bool) {
+        let is_lost = targets.iter().any(Option::is_none) || folders.len() > MAX_FOLDERS;
+        let known = targets.iter().flatten();
+        let all: Vec<PathBuf> =
+            known.flat_map(|to| folders.iter().map(move |from| from.join(to))).collect();
+        (all, is_lost)
+    }
+
+    pub(super) fn go(&mut self, target: Option<PathBuf>, order: CommandOrder) {
+        let (mut to, is_lost) = Self::below(&self.now, &[target]);
+        self.is_lost |= is_lost;
+        if to.is_empty() {
+            // Back, most of the time; for anywhere else `is_lost` asks.
+            to.clone_from(&self.seen);
+        }
+        add_all(&mut self.seen, &to);
+        if order == CommandOrder::Nested {
+            // It may be in a shell of its own.
+            add_all(&mut to, &self.now);
+        }
+        self.is_lost |= self.seen.len() > MAX_FOLDERS;
+        self.seen.truncate(MAX_FOLDERS);
+        self.now = to;
+    }
+}
+
+pub(super) fn add_all(all: &mut Vec<PathBuf>, more: &[PathBuf]) {
+    for folder in more {
+        if !all.contains(folder) {
+            all.push(folder.clone());
+        }
+    }
+}
+
+/// Where a command makes the shell go; the outer `None` where it does not.
+pub(super) fn goes_to(command: &SimpleCommand, home: Option<&Path>) -> Option<Option<PathBuf>> {
+    let (name, arguments) = command.words.split_first()?;
+    match name.known()? {
+        "cd" | "pushd" => {
+            let target = arguments.iter().find(|word| !word.text.starts_with('-'));
+            let is_back = arguments.iter().any(|word| word.text == "-");
+            let bare = arguments.is_empty().then(|| home.map(Path::to_owned)).flatten();
+            Some(target.and_then(|word| spelled(word, home)).or(bare).filter(|_| !is_back))
+        }
+        "popd" => Some(None),
+        _ => None,
+    }
+}
+
+/// The path that a word is: its text, or what it says where only the home folder or the working
+/// folder in it is an expansion. Good enough to refuse by, or to ask.
+pub(super) fn spelled(word: &Word, home: Option<&Path>) -> Option<PathBuf> {
+    let text = match word.known() {
+        Some(text) => return Some(PathBuf::from(text)),
+        None => word.text.replace(['"', '\'', '\\'], ""),
+    };
+    let starts = [("~", true), ("$HOME", true), ("${HOME}", true)].into_iter().chain([
+        ("~+", false),
+        ("$PWD", false),
+        ("${PWD}", false),
+    ]);
+    for (start, at_home) in starts {
+        let Some(rest) =
+            text.strip_prefix(start).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+        else {
+            continue;
+        };
+        let rest = Path::new(rest.trim_start_matches('/'));
+        let fixed = !has_expansion(&rest.to_string_lossy());
+        return match at_home {
+            true => home.filter(|_| fixed).map(|home| home.join(rest)),
+            false => fixed.then(|| rest.to_owned()),
+        };
+    }
+    None
+}
+
+fn has_expansion(text: &str) -> bool {
+    text.contains(['$', '`', '*', '?', '[', '{', '(', '<', '>', '~'])
+}
