@@ -13,6 +13,9 @@ use crate::domain::ContentHash;
 use super::cold;
 use super::files::{self, Durability, missing_is_none};
 
+/// No content is larger: slug changes no file of more than 16 MB, and keeps less of outputs.
+const LARGEST: u64 = 64 << 20;
+
 /// The folder of contents: `ab/cdef…` for the hash `abcdef…`.
 #[derive(Debug, Clone)]
 pub struct Blobs {
@@ -127,9 +130,10 @@ fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let Some(mut content) = cold::open(path)? else { return Ok(None) };
+    let Some(content) = cold::open(path)? else { return Ok(None) };
     let mut bytes = Vec::new();
-    content.read_to_end(&mut bytes)?;
+    // What is longer has another hash by that alone.
+    content.take(LARGEST + 1).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
 }
 
@@ -163,6 +167,19 @@ mod tests {
         let hash = blobs.put(b"content").unwrap();
         std::fs::write(blobs.path(&hash).unwrap(), b"changed").unwrap();
         assert!(matches!(blobs.get(&hash), Err(BlobError::Damaged(_))));
+    }
+
+    #[test]
+    fn a_content_that_unpacks_to_more_than_any_is_an_error() {
+        let home = tempfile::tempdir().unwrap();
+        let blobs = Blobs::new(home.path().to_owned());
+        let hash = ContentHash::of(b"content");
+        let packed = cold::packed(&blobs.path(&hash).unwrap());
+        std::fs::create_dir_all(packed.parent().unwrap()).unwrap();
+        let lines = io::repeat(b'\n').take(LARGEST * 2);
+        zstd::stream::copy_encode(lines, File::create(packed).unwrap(), 1).unwrap();
+        assert!(matches!(blobs.get(&hash), Err(BlobError::Damaged(_))));
+        assert_eq!(read(&blobs.path(&hash).unwrap()).unwrap().unwrap().len() as u64, LARGEST + 1);
     }
 
     #[test]

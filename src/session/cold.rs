@@ -2,6 +2,9 @@
 //!
 //! Of both only one is there, but for the moment between two steps: then the plain one counts. The
 //! plain file goes only after what was packed has been read back and found to be the same.
+//!
+//! A few packed bytes can stand for any number, and not every packed file is slug's own work. So what
+//! is unpacked has bounds, above all that slug writes, and who reads a line holds no more than one.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -17,6 +20,11 @@ const LEVEL: i32 = 4;
 const SAMPLE: u64 = 64 << 10;
 /// How much is read by one call.
 const AT_ONCE: usize = 1 << 18;
+
+/// So much may come of a packed file.
+const LONGEST: u64 = 1 << 30;
+/// And so much without an end of a line.
+const LONGEST_LINE: u64 = 64 << 20;
 
 /// Where `plain` is when it is packed.
 pub(super) fn packed(plain: &Path) -> PathBuf {
@@ -57,8 +65,10 @@ pub(super) fn pack(plain: &Path) -> io::Result<u64> {
         zstd::stream::copy_encode(File::open(plain)?, &mut *file, LEVEL)?;
         files::set_modified(file, modified)
     })?;
-    if !same(File::open(plain)?, unpacked(File::open(&to)?)?)? {
+    let is_same = File::open(&to).and_then(unpacked).and_then(|it| same(File::open(plain)?, it));
+    if !matches!(is_same, Ok(true)) {
         files::remove(&to)?;
+        is_same?;
         return Err(io::Error::other("what was packed is not what was there"));
     }
     files::remove(plain)?;
@@ -67,6 +77,9 @@ pub(super) fn pack(plain: &Path) -> io::Result<u64> {
 
 /// Whether packing makes a file clearly smaller, by its beginning.
 pub(super) fn is_worth_it(plain: &Path) -> io::Result<bool> {
+    if std::fs::metadata(plain)?.len() > LONGEST {
+        return Ok(false);
+    }
     let mut begin = Vec::new();
     File::open(plain)?.take(SAMPLE).read_to_end(&mut begin)?;
     let size = zstd::bulk::compress(&begin, LEVEL)?.len();
@@ -89,7 +102,43 @@ pub(super) fn unpack(plain: &Path) -> io::Result<()> {
 }
 
 fn unpacked(file: File) -> io::Result<impl BufRead + Send> {
-    Ok(BufReader::with_capacity(AT_ONCE, zstd::stream::read::Decoder::new(file)?))
+    let content = zstd::stream::read::Decoder::new(file)?;
+    let bounded = BoundedContent { content, left: LONGEST, line: 0, longest_line: LONGEST_LINE };
+    Ok(BufReader::with_capacity(AT_ONCE, bounded))
+}
+
+/// Ends with an error where more comes than may.
+struct BoundedContent<R> {
+    content: R,
+    left: u64,
+    /// How long the line is that has not ended.
+    line: u64,
+    longest_line: u64,
+}
+
+impl<R: Read> Read for BoundedContent<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.content.read(buffer)?;
+        let part = &buffer[..count];
+        let too_much = |what| Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+        let Some(left) = self.left.checked_sub(part.len() as u64) else {
+            return too_much(
+                "it unpacks to more than 1 GB, which nothing of slug's does: remove it",
+            );
+        };
+        self.left = left;
+        let first = memchr::memchr(b'\n', part).unwrap_or(count);
+        if self.line + first as u64 > self.longest_line {
+            return too_much(
+                "it unpacks to a line of more than 64 MB, which nothing of slug's has: remove it",
+            );
+        }
+        self.line = match memchr::memrchr(b'\n', part) {
+            Some(last) => (count - last - 1) as u64,
+            None => self.line + count as u64,
+        };
+        Ok(count)
+    }
 }
 
 fn same(one: impl Read, other: impl BufRead) -> io::Result<bool> {
@@ -172,6 +221,43 @@ mod tests {
         let mut bytes = Vec::new();
         open(&plain).unwrap().unwrap().read_to_end(&mut bytes).unwrap_err();
         assert!(unpack(&plain).is_err() && packed(&plain).exists());
+    }
+
+    #[test]
+    fn what_is_unpacked_has_bounds() {
+        let home = tempfile::tempdir().unwrap();
+        let plain = home.path().join("x.jsonl");
+        let zeros = io::repeat(0).take(LONGEST_LINE + 1);
+        zstd::stream::copy_encode(zeros, File::create(packed(&plain)).unwrap(), LEVEL).unwrap();
+        assert!(packed(&plain).metadata().unwrap().len() < 64 << 10);
+        let told = |read: io::Result<u64>| read.unwrap_err().to_string();
+        let read = io::copy(&mut open(&plain).unwrap().unwrap(), &mut io::sink());
+        assert!(told(read).contains("a line of more than 64 MB"));
+        // Nothing of it stays, and it is not taken for what is to be packed, either.
+        assert!(told(unpack(&plain).map(|()| 0)).contains("64 MB") && !plain.exists());
+        let read = |text: &[u8], left, longest_line| {
+            let mut bounded = BoundedContent { content: text, left, line: 0, longest_line };
+            // In pieces, as a reader gets them.
+            let mut piece = [0; 3];
+            while bounded.read(&mut piece)? > 0 {}
+            Ok::<u64, io::Error>(bounded.left)
+        };
+        assert_eq!(read(b"abcd\nabcd\n\nab", 13, 4).unwrap(), 0);
+        assert!(told(read(b"abcd\nabcd\n\nab", 12, 4)).contains("more than 1 GB"));
+        for text in [b"abcde".as_slice(), b"a\nabcde\n", b"\n\nabcde"] {
+            assert!(told(read(text, 99, 4)).contains("64 MB"), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_read_again_is_not_packed() {
+        let home = tempfile::tempdir().unwrap();
+        let plain = home.path().join("x");
+        File::create(&plain).unwrap().set_len(LONGEST_LINE + 1).unwrap();
+        pack(&plain).unwrap_err();
+        assert!(plain.exists() && !packed(&plain).exists());
+        File::create(&plain).unwrap().set_len(LONGEST + 1).unwrap();
+        assert!(!is_worth_it(&plain).unwrap());
     }
 
     #[test]
