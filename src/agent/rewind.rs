@@ -18,7 +18,8 @@ use crate::session::undo::{
     self, Act, FilePlace, FilesPlan, Mark, PlannedFile, Rewinds, Seen, World, points,
 };
 use crate::session::{
-    BlobError, Blobs, ChangedBy, Entry, FileChanged, FileKind, Image, Meta, Record, Rewind, Rewound,
+    BlobError, Blobs, ChangedBy, Entry, FileChanged, FileKind, Image, Meta, Record, Rewind,
+    Rewound, plain_mode,
 };
 
 use super::Event;
@@ -246,7 +247,7 @@ impl World for Disk<'_> {
 fn image_of(thing: &Thing) -> Option<(Image, Vec<u8>)> {
     let (kind, bytes, mode) = match thing {
         Thing::Nothing => return None,
-        Thing::File { bytes, mode } => (FileKind::File, bytes, *mode),
+        Thing::File { bytes, mode } => (FileKind::File, bytes, mode.map(plain_mode)),
         Thing::Link { target } => (FileKind::Link, target, None),
     };
     Some((Image { kind, hash: ContentHash::of(bytes), mode }, bytes.clone()))
@@ -254,7 +255,7 @@ fn image_of(thing: &Thing) -> Option<(Image, Vec<u8>)> {
 
 fn thing_of(image: &Image, bytes: Vec<u8>) -> Thing {
     match image.kind {
-        FileKind::File => Thing::File { bytes, mode: image.mode },
+        FileKind::File => Thing::File { bytes, mode: image.mode.map(plain_mode) },
         FileKind::Link => Thing::Link { target: bytes },
     }
 }

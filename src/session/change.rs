@@ -165,6 +165,11 @@ pub enum Unwatched {
     Unreadable,
 }
 
+/// A mode as it is restored: a log never makes a program run as another user or group.
+pub fn plain_mode(mode: u32) -> u32 {
+    mode & !0o6000
+}
+
 impl FileChanged {
     /// A change from one thing to another.
     pub fn new(path: PathBuf, before: Option<Image>, after: Option<Image>, by: ChangedBy) -> Self {
@@ -192,13 +197,14 @@ impl FileChanged {
 
     /// What was there before.
     pub fn image_before(&self) -> Option<Image> {
-        let mode = self.mode_before.or(self.mode);
+        let mode = self.mode_before.or(self.mode).map(plain_mode);
         self.before.clone().map(|hash| Image { kind: self.kind_before, hash, mode })
     }
 
     /// What was there after.
     pub fn image_after(&self) -> Option<Image> {
-        self.after.clone().map(|hash| Image { kind: self.kind, hash, mode: self.mode })
+        let mode = self.mode.map(plain_mode);
+        self.after.clone().map(|hash| Image { kind: self.kind, hash, mode })
     }
 }
 
@@ -245,4 +251,22 @@ fn serialize_paths<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_none(count: &u64) -> bool {
     *count == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_setuid_or_setgid_bit_of_a_log_is_restored() {
+        let image = |mode| Some(Image { kind: FileKind::File, hash: ContentHash::of(b"x"), mode });
+        let path = PathBuf::from("/w/x");
+        let change =
+            FileChanged::new(path, image(Some(0o4755)), image(Some(0o2711)), ChangedBy::Tool);
+        assert_eq!(change.image_before().unwrap().mode, Some(0o755));
+        assert_eq!(change.image_after().unwrap().mode, Some(0o711));
+        let same = FileChanged { mode_before: None, ..change };
+        assert_eq!(same.image_before().unwrap().mode, Some(0o711));
+        assert_eq!(plain_mode(0o1777), 0o1777, "sticky folders hurt nobody");
+    }
 }

@@ -37,7 +37,8 @@ mod writer;
 pub use blobs::{BlobError, Blobs};
 pub use branches::{Branch, Comparison, FileDelta, SaidThere};
 pub use change::{
-    ChangedBy, FileChanged, FileKind, Image, NotCovered, Rewind, Rewound, Uncovered, Unwatched, Why,
+    ChangedBy, FileChanged, FileKind, Image, NotCovered, Rewind, Rewound, Uncovered, Unwatched,
+    Why, plain_mode,
 };
 pub use choices::{Favourites, Grouping, LastModel, LastModels};
 pub use drafts::{Draft, DraftError, Drafts};

@@ -2,6 +2,8 @@
 //! protected stays as it is in every plan; only [`PlannedFile::turn`] changes that, file by file.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,6 +36,14 @@ pub struct FilePlace {
 }
 
 impl FilePlace {
+    /// Of two places that are changed at once, the stricter words.
+    fn and(self, other: Self) -> Self {
+        Self {
+            is_outside: self.is_outside || other.is_outside,
+            protected: self.protected.or(other.protected),
+        }
+    }
+
     /// Whether a file there goes back only by an answer of its own.
     pub fn needs_answer(self) -> bool {
         self.is_outside || self.protected.is_some()
@@ -303,6 +313,15 @@ impl History<'_> {
         let instead = match &act {
             Act::Leave(_) => self.instead(&bytes, world),
             Act::Nothing | Act::Put(_) | Act::Remove => None,
+        };
+        let place = match &act {
+            Act::Put(put) if put.image.kind == FileKind::Link => {
+                // Who opens the link opens what it leads to.
+                let target = Path::new(OsStr::from_bytes(&put.bytes));
+                let folder = self.path.parent().unwrap_or(Path::new("/"));
+                place.and(world.place(&folder.join(target)))
+            }
+            Act::Put(_) | Act::Nothing | Act::Remove | Act::Leave(_) => place,
         };
         let mut planned = PlannedFile { path, now, place, by, act, lines, instead };
         if place.needs_answer() && matches!(planned.act, Act::Put(_) | Act::Remove) {

@@ -493,6 +493,23 @@ fn what_lies_outside_or_is_protected_stays_until_it_is_turned() {
 }
 
 #[test]
+fn a_link_that_leads_out_or_to_a_protected_place_needs_an_answer_too() {
+    for (target, needs) in
+        [("b", false), ("/w/b", false), ("/elsewhere/b", true), (".git/config", true)]
+    {
+        let mut machine = begun();
+        let link =
+            Image { kind: FileKind::Link, hash: ContentHash::of(target.as_bytes()), mode: None };
+        machine.kept.insert(link.hash.clone(), target.as_bytes().to_vec());
+        let removed = FileChanged::new(path(7), Some(link), None, ChangedBy::Command);
+        machine.note(Entry::FileChange(removed));
+        let plan = back(&machine.log, 0, &machine);
+        assert_eq!(plan.files[0].place.needs_answer(), needs, "{target}");
+        assert_eq!(plan.touched().count(), usize::from(!needs), "{target}");
+    }
+}
+
+#[test]
 fn a_file_of_the_workspace_goes_back_with_the_rest() {
     let mut machine = begun();
     machine.change(&path(0), ChangedBy::Tool, Some((b"new\n".to_vec(), 0o644)));
