@@ -432,7 +432,16 @@ impl Agent {
         tracing::info!(model = running.model, messages = request.messages.len(), "request");
         self.events.tell(Event::RequestSent { turn: running.turn }).await;
         let cancel = running.cancel.child_token();
-        running.stream = Some(limited(self.service().provider.stream(request, cancel)));
+        let stream = limited(self.service().provider.stream(request, cancel));
+        // A server may repeat the key in another form than it was sent in.
+        let redactor = self.setup.redactor.clone();
+        let cleaned = stream.map(move |event| {
+            event.map_err(|error| {
+                let message = redactor.own(&error.message).into_owned();
+                ProviderError { message, ..error }
+            })
+        });
+        running.stream = Some(cleaned.boxed());
     }
 
     async fn record_response(
