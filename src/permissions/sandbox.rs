@@ -30,8 +30,9 @@ pub use disk::{Disk, Found, Look};
 pub use hidden::ReadRules;
 use places::Places;
 
-/// What of the home folder cannot be read: keys, passwords, tokens, and what browsers keep.
-const SECRETS: [&str; 34] = [
+/// What of the home folder cannot be read: keys, passwords, tokens, and what browsers, mail programs,
+/// wallets and stores of passwords keep. No list of these is complete.
+const SECRETS: &[&str] = &[
     ".ssh",
     ".gnupg",
     ".aws",
@@ -65,6 +66,56 @@ const SECRETS: [&str; 34] = [
     ".config/google-chrome",
     ".config/chromium",
     ".config/BraveSoftware",
+    ".config/vivaldi",
+    ".config/opera",
+    ".config/microsoft-edge",
+    ".librewolf",
+    ".thunderbird",
+    ".var/app/org.mozilla.firefox",
+    ".var/app/org.mozilla.Thunderbird",
+    ".var/app/com.google.Chrome",
+    ".var/app/org.chromium.Chromium",
+    ".var/app/com.brave.Browser",
+    ".var/app/com.microsoft.Edge",
+    ".var/app/com.bitwarden.desktop",
+    ".var/app/org.keepassxc.KeePassXC",
+    "snap/firefox",
+    "snap/chromium",
+    "snap/brave",
+    "snap/thunderbird",
+    "snap/bitwarden",
+    ".local/share/kwalletd",
+    ".config/Bitwarden",
+    ".config/1Password",
+    ".config/keepassxc",
+    ".purple",
+    ".bitcoin",
+    ".electrum",
+    ".config/containers/auth.json",
+    ".config/rclone",
+    ".config/doctl",
+    ".config/github-copilot",
+    ".config/netlify",
+    ".config/composer/auth.json",
+    ".composer/auth.json",
+    ".s3cfg",
+    ".boto",
+    ".oci",
+    ".pulumi/credentials.json",
+    ".fly",
+    // Not settings.xml beside it: Maven ends where that is there and empty.
+    ".m2/settings-security.xml",
+    ".gradle/gradle.properties",
+    ".kaggle",
+    ".cache/huggingface/token",
+    ".huggingface/token",
+    ".bash_history",
+    ".zsh_history",
+    ".local/share/fish/fish_history",
+    ".psql_history",
+    ".mysql_history",
+    ".python_history",
+    ".node_repl_history",
     "Library/Keychains",
 ];
 
@@ -302,7 +353,8 @@ impl Sandbox {
 
     /// What cannot be read, whether it is there or not.
     fn secrets(&self) -> impl Iterator<Item = PathBuf> {
-        let of_home = self.home.iter().flat_map(|home| SECRETS.map(|secret| home.join(secret)));
+        let of_home =
+            self.home.iter().flat_map(|home| SECRETS.iter().map(|secret| home.join(secret)));
         let of_all = SECRETS_OF_ALL.map(PathBuf::from);
         of_home.chain(of_all).chain([self.slug_home.clone()])
     }

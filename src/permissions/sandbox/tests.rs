@@ -97,6 +97,25 @@ fn what_takes_orders_is_fixed_where_it_is_and_kept_free_where_it_is_not() {
 }
 
 #[test]
+fn what_browsers_and_stores_of_keys_keep_cannot_be_read() {
+    let names = "\
+        .var/app/org.mozilla.firefox/x .var/app/com.google.Chrome/x snap/firefox/common/x \
+        .config/vivaldi/x .config/opera/x .config/microsoft-edge/x .librewolf/x .thunderbird/x \
+        .local/share/kwalletd/x .config/Bitwarden/x .config/1Password/x .config/keepassxc/x \
+        .purple/x .config/containers/auth.json .config/rclone/rclone.conf .s3cfg .boto .oci/config \
+        .pulumi/credentials.json .fly/config.yml .config/doctl/x .m2/settings-security.xml \
+        .gradle/gradle.properties .composer/auth.json .kaggle/x .cache/huggingface/token \
+        .config/github-copilot/x .config/netlify/x .bitcoin/x .electrum/x .bash_history \
+        .zsh_history .psql_history";
+    let paths: Vec<String> =
+        names.split_whitespace().map(|name| format!("/home/u/{name}")).collect();
+    let covered = view(&paths.iter().map(String::as_str).collect::<Vec<_>>()).covered;
+    for path in &paths {
+        assert!(covered.iter().any(|spot| Path::new(path).starts_with(&spot.path)), "{path}");
+    }
+}
+
+#[test]
 fn a_folder_with_something_to_protect_stays_where_it_is() {
     let view = view(&["/home/u/app/.cargo/config.toml", "/home/u/app/.cargo/bin/x"]);
     assert_eq!(shown(view.held), ["/home/u/app/.cargo"]);
