@@ -304,6 +304,10 @@ async fn s48_names_that_take_orders_cannot_come_into_being() {
             "echo x > src/x && mv src/x .npmrc",
             "ln -s src .slug",
             "mkdir .cargo && echo x > .cargo/config.toml",
+            "echo x > bunfig.toml",
+            "echo x > .pnpmfile.mjs",
+            "echo x > rust-toolchain.toml",
+            "mkdir -p .mvn && echo x > .mvn/extensions.xml",
         ] {
             scene.run(command).await.holds(command);
         }

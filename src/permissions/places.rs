@@ -57,7 +57,17 @@ pub(super) struct ProtectedPlace {
     /// Why.
     pub(super) protected: Protected,
     /// Whether a sandbox keeps the place free where there is nothing yet.
-    pub(super) is_reserved: bool,
+    pub(super) reserved: KeptFree,
+}
+
+/// Whether a sandbox keeps a place free where there is nothing yet: what somebody's own tools run
+/// later, without being told to. Each name costs every command a mount, so not all of them are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeptFree {
+    Always,
+    /// Where the folder that it is in is there: its name is too common to be kept free.
+    InItsFolder,
+    Never,
 }
 
 use ProtectedKind::{Git, OwnPowers, StartUp, Tooling};
@@ -89,11 +99,20 @@ const fn reserved(
     kind: ProtectedKind,
     reason: &'static str,
 ) -> ProtectedPlace {
-    ProtectedPlace { pattern, protected: Protected::new(kind, reason), is_reserved: true }
+    ProtectedPlace { pattern, protected: Protected::new(kind, reason), reserved: KeptFree::Always }
 }
 
 const fn place(pattern: &'static str, kind: ProtectedKind, reason: &'static str) -> ProtectedPlace {
-    ProtectedPlace { pattern, protected: Protected::new(kind, reason), is_reserved: false }
+    ProtectedPlace { pattern, protected: Protected::new(kind, reason), reserved: KeptFree::Never }
+}
+
+const fn in_its_folder(
+    pattern: &'static str,
+    kind: ProtectedKind,
+    reason: &'static str,
+) -> ProtectedPlace {
+    let protected = Protected::new(kind, reason);
+    ProtectedPlace { pattern, protected, reserved: KeptFree::InItsFolder }
 }
 
 /// What means the same in every folder.
@@ -155,20 +174,26 @@ pub(super) const ANYWHERE: &[ProtectedPlace] = &[
     place("mise.local.toml", Tooling, TOOL_CHAIN),
     place(".mise.local.toml", Tooling, TOOL_CHAIN),
     place(".mise/", Tooling, TOOL_CHAIN),
+    // As folders, which rustup passes over: an empty file would be an error to it.
+    reserved("rust-toolchain/", Tooling, TOOL_CHAIN),
+    reserved("rust-toolchain.toml/", Tooling, TOOL_CHAIN),
     place("rust-toolchain*", Tooling, TOOL_CHAIN),
     reserved(".npmrc", Tooling, PACKAGES),
     reserved(".yarnrc", Tooling, PACKAGES),
     reserved(".yarnrc.yml", Tooling, PACKAGES),
-    place(".yarn/releases/", Tooling, PACKAGES),
-    place(".yarn/plugins/", Tooling, PACKAGES),
+    in_its_folder(".yarn/releases/", Tooling, PACKAGES),
+    in_its_folder(".yarn/plugins/", Tooling, PACKAGES),
     reserved(".pnpmfile.cjs", Tooling, PACKAGES),
-    place("bunfig.toml", Tooling, PACKAGES),
-    place("gradle/wrapper/", Tooling, TOOL_CHAIN),
-    place(".mvn/", Tooling, TOOL_CHAIN),
+    reserved(".pnpmfile.mjs", Tooling, PACKAGES),
+    reserved("bunfig.toml", Tooling, PACKAGES),
+    place(".bundle/config", Tooling, PACKAGES),
+    in_its_folder("gradle/wrapper/", Tooling, TOOL_CHAIN),
+    reserved(".mvn/", Tooling, TOOL_CHAIN),
     place(".bazelrc", Tooling, TOOL_CHAIN),
+    place(".bazelversion", Tooling, TOOL_CHAIN),
     reserved(".cargo/config.toml", Tooling, TOOL_CHAIN),
     reserved(".cargo/config", Tooling, TOOL_CHAIN),
-    reserved(".ripgreprc", Tooling, "what ripgrep runs"),
+    place(".ripgreprc", Tooling, "what ripgrep runs"),
 ];
 
 /// The same of the home folder alone.
@@ -395,6 +420,18 @@ mod tests {
         ] {
             assert_eq!(by_name(Path::new(path)), None, "{path}");
         }
+    }
+
+    #[test]
+    fn what_is_kept_free_is_fixed_and_not_too_much() {
+        for row in ANYWHERE.iter().filter(|row| row.reserved != KeptFree::Never) {
+            assert!(row.fixed().is_some(), "{}: nobody can keep a pattern free", row.pattern);
+        }
+        let always = ANYWHERE.iter().filter(|row| row.reserved == KeptFree::Always);
+        assert!(
+            always.count() <= 26,
+            "each costs every command a mount, half a millisecond or more"
+        );
     }
 
     #[test]

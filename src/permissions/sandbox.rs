@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::{Extent, Network, Spot, SpotKind, View};
 
 use super::places::ProtectedKind::{Git, OwnPowers};
-use super::places::{ANYWHERE, AT_HOME, ProtectedPlace, by_name};
+use super::places::{ANYWHERE, AT_HOME, KeptFree, ProtectedPlace, by_name};
 use super::rules::RuleSet;
 
 pub use disk::{Disk, Found, Look};
@@ -117,6 +117,13 @@ const SECRETS: &[&str] = &[
     ".python_history",
     ".node_repl_history",
     "Library/Keychains",
+    "Library/Application Support/Google/Chrome",
+    "Library/Application Support/Chromium",
+    "Library/Application Support/BraveSoftware",
+    "Library/Application Support/Microsoft Edge",
+    "Library/Application Support/Firefox",
+    "Library/Application Support/Bitwarden",
+    "Library/Application Support/1Password",
 ];
 
 /// The same of the machine, for who runs slug as root.
@@ -289,10 +296,19 @@ impl Sandbox {
     pub fn survey(&self, disk: &dyn Look, rules: &RuleSet) -> Result<(View, Extent), SandboxError> {
         let mut places = Places::new(&self.dir, disk);
         for above in self.work.ancestors().take_while(|it| it.starts_with(&self.dir)) {
-            for (path, kind) in
-                ANYWHERE.iter().filter(|it| it.is_reserved).filter_map(ProtectedPlace::fixed)
-            {
-                places.protect(&above.join(path), kind)?;
+            for row in ANYWHERE {
+                let Some((path, kind)) = row.fixed() else { continue };
+                let path = above.join(path);
+                let is_kept = match row.reserved {
+                    KeptFree::Always => true,
+                    KeptFree::InItsFolder => {
+                        path.parent().is_some_and(|folder| disk.at(folder) == Found::Folder)
+                    }
+                    KeptFree::Never => false,
+                };
+                if is_kept {
+                    places.protect(&path, kind)?;
+                }
             }
         }
         for (path, kind) in self.start_up().filter(|(path, _)| path.starts_with(&self.dir)) {

@@ -97,6 +97,21 @@ fn what_takes_orders_is_fixed_where_it_is_and_kept_free_where_it_is_not() {
 }
 
 #[test]
+fn what_tools_run_later_is_kept_free() {
+    let view = view(&["/home/u/app/gradle/libs.versions.toml"]);
+    let absent: Vec<String> = shown(view.absent.iter().map(|spot| spot.path.clone()));
+    let names = "bunfig.toml .pnpmfile.mjs .mvn rust-toolchain rust-toolchain.toml gradle/wrapper";
+    for name in names.split_whitespace() {
+        assert!(absent.contains(&format!("/home/u/app/{name}")), "{name}: {absent:?}");
+    }
+    // Names that many use for something else are kept free in their folder alone.
+    for name in ["gradle", ".yarn", ".github", ".config"] {
+        assert!(!absent.contains(&format!("/home/u/app/{name}")), "{name}: {absent:?}");
+    }
+    assert_eq!(shown(view.held), ["/home/u/app/gradle"]);
+}
+
+#[test]
 fn what_browsers_and_stores_of_keys_keep_cannot_be_read() {
     let names = "\
         .var/app/org.mozilla.firefox/x .var/app/com.google.Chrome/x snap/firefox/common/x \
