@@ -219,14 +219,18 @@ impl Judge<'_> {
             |(command, _): &Part<'_>| Some(rules.on_command(RuleKind::Deny, command)?.source);
         self.parts.iter().find_map(on_command).or_else(|| {
             // A word that is not there and does not look like a path is taken for text.
-            let arguments = self.parts.iter().flat_map(|(_, resolved)| &resolved.arguments);
+            let arguments = self.parts.iter().flat_map(|(_, resolved)| {
+                let read = resolved.arguments.iter().map(|it| (it, Effect::Read));
+                let effects = resolved.effects.iter();
+                read.chain(effects.flat_map(|it| &it.writes).map(|it| (it, Effect::Write)))
+            });
             arguments
-                .filter(|argument| {
+                .filter(|(argument, _)| {
                     argument.path.exists
                         || argument.text.contains('/')
                         || argument.text.starts_with('.')
                 })
-                .find_map(|argument| rules.on_argument(&argument.path))
+                .find_map(|(argument, effect)| rules.on_argument(&argument.path, effect))
         })
     }
 

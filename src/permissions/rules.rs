@@ -302,13 +302,19 @@ impl RuleSet {
 
     /// The deny rule on a path argument of a command. Only rules with a pattern: an argument may
     /// be no path at all.
-    pub(super) fn on_argument(&self, path: &ResolvedPath) -> Option<RuleSource> {
-        self.first(self.index.files(RuleKind::Deny), |covers| match covers {
-            Covers::Files { family: Family::Read, pattern: Some(pattern) } => pattern.fits(path),
-            Covers::Files { .. }
-            | Covers::Tool { .. }
-            | Covers::Tools { .. }
-            | Covers::Commands(_) => false,
+    pub(super) fn on_argument(&self, path: &ResolvedPath, effect: Effect) -> Option<RuleSource> {
+        self.first(self.index.files(RuleKind::Deny), |covers| match (covers, effect) {
+            (Covers::Files { family: Family::Read, pattern: Some(pattern) }, Effect::Read)
+            | (Covers::Files { family: Family::Edit, pattern: Some(pattern) }, Effect::Write) => {
+                pattern.fits(path)
+            }
+            (
+                Covers::Files { .. }
+                | Covers::Tool { .. }
+                | Covers::Tools { .. }
+                | Covers::Commands(_),
+                _,
+            ) => false,
         })
     }
 

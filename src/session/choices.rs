@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{Effort, ModelName};
 
-use super::files::{self, Durability, missing_is_none};
+use super::files::{self, Durability};
 
 /// As many folders are remembered; the one that was longest not worked in goes first.
 const FOLDERS: usize = 500;
@@ -121,7 +121,7 @@ impl Favourites {
 }
 
 fn read<T: for<'de> Deserialize<'de> + Default>(path: &Path) -> T {
-    let bytes = missing_is_none(std::fs::read(path)).unwrap_or_else(|error| {
+    let bytes = files::read_cache(path).unwrap_or_else(|error| {
         tracing::debug!(path = %path.display(), %error, "not readable");
         None
     });

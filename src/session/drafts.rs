@@ -158,7 +158,7 @@ impl Drafts {
 }
 
 fn read(path: &Path) -> io::Result<Option<Draft>> {
-    let bytes = missing_is_none(std::fs::read(path))?;
+    let bytes = files::read_cache(path).map_err(io::Error::other)?;
     Ok(bytes.map(|bytes| serde_json::from_slice(&bytes)).transpose()?)
 }
 

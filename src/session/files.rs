@@ -13,6 +13,17 @@ use std::time::SystemTime;
 use serde::Serializer;
 use tempfile::NamedTempFile;
 
+use crate::disk::{FileTextError, read_regular};
+
+/// A larger file of this room's own making there is not.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// A whole file that can be made again; `None` where there is none. What is no regular file is not
+/// waited for.
+pub(super) fn read_cache(path: &Path) -> Result<Option<Vec<u8>>, FileTextError> {
+    read_regular(path, MAX_BYTES)
+}
+
 /// Whether a file has to survive the machine, or can be made again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durability {

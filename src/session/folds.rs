@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{EntryId, Fold, SessionId};
 
-use super::files::{self, Durability, missing_is_none};
+use super::files::{self, Durability};
 use super::store::failed;
 use super::{Store, StoreError};
 
@@ -89,7 +89,7 @@ impl Store {
 }
 
 fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    let bytes = missing_is_none(std::fs::read(path)).unwrap_or_else(|error| {
+    let bytes = files::read_cache(path).unwrap_or_else(|error| {
         tracing::debug!(path = %path.display(), %error, "folds not readable");
         None
     })?;

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::disk::open_regular;
 use crate::domain::Typed;
 
-use super::files::{self, missing_is_none};
+use super::files;
 
 /// The prompts in one file.
 #[derive(Debug, Clone)]
@@ -71,8 +72,8 @@ impl History {
 
     /// The page that ends at `before`, the last one without it.
     pub fn page(&self, before: Option<u64>) -> io::Result<HistoryPage> {
-        let file = missing_is_none(File::open(&self.path))?;
-        file.map_or_else(|| Ok(HistoryPage::default()), |file| page(file, before))
+        let file = open_regular(&self.path).map_err(io::Error::other)?;
+        file.map_or_else(|| Ok(HistoryPage::default()), |(file, _)| page(file, before))
     }
 }
 

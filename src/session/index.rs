@@ -7,15 +7,14 @@
 //! line that makes no sense is a session that is not known.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use crate::disk::read_regular;
 use crate::domain::SessionId;
 
 use super::Meta;
-use super::files::{self, Durability, missing_is_none};
+use super::files::{self, Durability};
 
 /// The file's name among the sessions.
 pub(super) const NAME: &str = "index";
@@ -38,13 +37,11 @@ pub(super) struct Look {
 /// The sessions that were used last when the file was written, at most so many, from its beginning
 /// alone: what there is to show at once, before it is known what has changed since.
 pub(super) fn newest(path: &Path, count: usize) -> Vec<Meta> {
-    let mut bytes = Vec::new();
-    let read = missing_is_none(File::open(path))
-        .and_then(|file| file.map_or(Ok(0), |file| file.take(BEGINNING).read_to_end(&mut bytes)));
-    if let Err(error) = read {
+    let bytes = read_regular(path, BEGINNING).unwrap_or_else(|error| {
         tracing::debug!(path = %path.display(), %error, "index not readable");
-    }
-    sessions(&bytes).take(count).map(|(_, meta)| meta).collect()
+        None
+    });
+    sessions(&bytes.unwrap_or_default()).take(count).map(|(_, meta)| meta).collect()
 }
 
 /// The sessions in the file's lines. One that is cut off makes no sense and is none.
@@ -75,7 +72,7 @@ impl Look {
 impl Index {
     /// Reads the file; one that is missing or makes no sense knows nothing.
     pub(super) fn read(path: &Path) -> Self {
-        let bytes = missing_is_none(std::fs::read(path)).unwrap_or_else(|error| {
+        let bytes = files::read_cache(path).unwrap_or_else(|error| {
             tracing::debug!(path = %path.display(), %error, "index not readable");
             None
         });

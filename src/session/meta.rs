@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{EntryId, Role, SessionId};
 
-use super::files::{self, Durability, missing_is_none};
+use super::files::{self, Durability};
 use super::title::{beginning, note_title};
 use super::undo::Rewinds;
 use super::{Entry, Loaded, MessageEntry, Record, SessionHeader};
@@ -186,7 +186,7 @@ impl Meta {
 
     /// Reads a meta file; one that is missing or makes no sense is `None`.
     pub(super) fn read(path: &Path) -> Option<Self> {
-        let bytes = missing_is_none(std::fs::read(path)).unwrap_or_else(|error| {
+        let bytes = files::read_cache(path).unwrap_or_else(|error| {
             tracing::debug!(path = %path.display(), %error, "meta file not readable");
             None
         })?;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::disk::read_regular;
 use crate::domain::ContentHash;
 use crate::platform::paths::replace_private;
 
@@ -261,12 +262,18 @@ fn identity(_metadata: &std::fs::Metadata) -> (u64, u64) {
     (0, 0)
 }
 
+/// A larger file is cut, and then no JSON.
+const MAX_BYTES: u64 = 64 << 20;
+
 fn read(file: &Path) -> Result<Answers, TrustError> {
-    match std::fs::read(file) {
-        Ok(bytes) => serde_json::from_slice(&bytes)
+    match read_regular(file, MAX_BYTES) {
+        Ok(Some(bytes)) => serde_json::from_slice(&bytes)
             .map_err(|source| TrustError::Broken { file: file.to_owned(), source }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Answers::default()),
-        Err(source) => Err(TrustError::Io { doing: "read", path: file.to_owned(), source }),
+        Ok(None) => Ok(Answers::default()),
+        Err(error) => {
+            let source = std::io::Error::other(error);
+            Err(TrustError::Io { doing: "read", path: file.to_owned(), source })
+        }
     }
 }
 
