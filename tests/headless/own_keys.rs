@@ -121,6 +121,54 @@ fn assert_nothing_found(desk: &Desk) {
     assert_eq!(line, None, "a command finds a key of slug's");
 }
 
+#[test]
+fn s100_a_key_that_a_server_sends_back_in_another_form_is_not_told() {
+    let (desk, server) = (Desk::new(), ModelServer::start());
+    let key = "sk-CANARY-0123456789";
+    let backwards: String = key.chars().rev().collect();
+    let (hex, base64) =
+        (key.bytes().map(|it| format!("{it:02x}")).collect::<String>(), STANDARD.encode(key));
+    server.reply(Reply::error(400, &format!("no: {backwards}, {hex}, {base64}, {key}")));
+    let endpoint = server.endpoint();
+    let mut command = desk.command(&["-m", "test-model", "-e", &endpoint, "-p", "go"]);
+    let output = command.env("SLUG_API_KEY", key).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("no: "), "{told}");
+    for form in [key, &backwards, &hex, base64.trim_end_matches('=')] {
+        assert!(!told.contains(form), "{form}: {told}");
+        assert!(!format!("{:?}", desk.sessions()).contains(form), "{form}");
+    }
+}
+
+#[test]
+fn s100_a_key_under_another_name_reaches_no_command() {
+    let key = "made-up-words-of-mine-17";
+    let wrapped = format!("{{\"key\":\"{key}\"}}");
+    let config = [
+        String::new(),
+        format!("api_key = \"{key}\""),
+        format!("api_key_command = \"echo '{key}'\""),
+    ];
+    for (case, config) in config.iter().enumerate() {
+        let (desk, server) = (Desk::new(), ModelServer::start());
+        let server_of_it = format!("endpoint = \"{}\"\nmodel = \"test-model\"", server.endpoint());
+        desk.write_home("config.toml", &format!("{server_of_it}\n{config}\n"));
+        let file = desk.slug_home().join("config.toml");
+        fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
+        server.reply(crate::bash("c1", "env > found"));
+        server.reply(Reply::text("Done."));
+        let mut command = desk.command(&["--yolo", "-p", "go"]);
+        if case == 0 {
+            command.env("SLUG_API_KEY", key);
+        }
+        let output = command.envs([("MYLLM", key), ("MYCONF", &wrapped), ("MINE", "x")]).output();
+        assert!(output.as_ref().unwrap().status.success(), "{config}: {output:?}");
+        assert_eq!(server.chats()[0].headers["authorization"], format!("Bearer {key}"), "{config}");
+        let found = desk.read("found");
+        assert!(found.contains("MINE=x") && !found.contains(key), "{config}: {found}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn s100_a_command_of_a_plain_user_cannot_read_slug_or_its_supervisor() {
