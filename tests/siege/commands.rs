@@ -655,7 +655,7 @@ fn options_of(program: &str) -> Vec<String> {
         .split(|c: char| c.is_whitespace() || "[](),|".contains(c))
         .filter(is_option)
         .map(cut)
-        .filter(|word| word.trim_matches('-') != "")
+        .filter(|word| !word.trim_matches('-').is_empty())
         .collect();
     let short = ('a'..='z').chain('A'..='Z').map(|letter| format!("-{letter}"));
     words.extend(short);

@@ -290,7 +290,7 @@ fn something_in_the_place_of_a_settings_file_ends_a_run() {
                     continue;
                 }
                 fs::write(&path, WHOLE).unwrap();
-                fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
             }
         }
         ends_with_two(&desk, &["settings.json"]);
