@@ -11,25 +11,27 @@
 
 mod support;
 
-#[path = "siege/commands.rs"]
+#[path = "security/commands.rs"]
 mod commands;
-#[path = "siege/folders.rs"]
+#[path = "security/folders.rs"]
 mod folders;
-#[path = "siege/ground.rs"]
+#[path = "security/ground.rs"]
 mod ground;
-#[path = "siege/keys.rs"]
+#[path = "security/keys.rs"]
 mod keys;
-#[path = "siege/places.rs"]
+#[path = "security/places.rs"]
 mod places;
-#[path = "siege/programs.rs"]
+#[path = "security/programs.rs"]
 mod programs;
-#[path = "siege/questions.rs"]
+#[path = "security/questions.rs"]
 mod questions;
-#[path = "siege/resources.rs"]
+#[path = "security/resources.rs"]
 mod resources;
-#[path = "siege/sessions.rs"]
+#[path = "security/run_for_real.rs"]
+mod run_for_real;
+#[path = "security/sessions.rs"]
 mod sessions;
-#[path = "siege/settings.rs"]
+#[path = "security/settings.rs"]
 mod settings;
 
 use serde_json::{Value, json};

@@ -25,7 +25,7 @@ pub struct Ground {
 impl Ground {
     /// A project of a few files, and no rules.
     pub fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("slug-siege-").tempdir().unwrap();
+        let folder = tempfile::Builder::new().prefix("slug-security-").tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         for part in ["project/.git", "project/src/deep", "home", "slug", "beside"] {
             fs::create_dir_all(root.join(part)).unwrap();

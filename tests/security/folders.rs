@@ -155,7 +155,6 @@ fn a_link_that_leads_outside_is_outside() {
 }
 
 #[test]
-#[ignore = "fails: a relative path that leads outside by a link is none to a program that is not in the table"]
 fn a_word_that_is_a_link_which_leads_outside_is_outside() {
     let ground = Ground::with_rules(&RULES, &[]);
     with_a_link(&ground);
@@ -248,7 +247,6 @@ fn what_is_read_and_written_is_judged_in_the_folder_that_it_is_in() {
 }
 
 #[test]
-#[ignore = "fails: a deny rule on Edit does not reach programs whose targets are known"]
 fn a_deny_rule_on_edits_finds_what_a_plain_program_is_certain_to_change() {
     let ground = Ground::with_rules(&["Bash"], &["Edit(src/locked.txt)"]);
     ground.write("src/locked.txt", "x");
