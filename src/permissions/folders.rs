@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use super::query::ResolvedCommand;
 use super::shell::{CommandOrder, SimpleCommand, Word};
 
 /// More folders than this that a command may be in are not followed.
@@ -22,14 +21,11 @@ impl PossibleFolders {
         Self { now: vec![start.clone()], seen: vec![start], is_lost: false }
     }
 
-    /// Those in which a command may run.
-    pub(super) fn of(command: &ResolvedCommand) -> Self {
+    /// These folders, and perhaps others.
+    pub(super) fn of<'a>(folders: impl Iterator<Item = &'a Path>, is_lost: bool) -> Self {
         let mut all = Vec::new();
-        for folder in &command.folders {
-            // By its name, and where a program really is that goes there.
-            add_all(&mut all, &[folder.path.clone(), folder.real.clone()]);
-        }
-        Self { now: all.clone(), seen: all, is_lost: command.is_lost }
+        folders.for_each(|folder| add_all(&mut all, &[folder.to_owned()]));
+        Self { now: all.clone(), seen: all, is_lost }
     }
 
     pub(super) fn take_in(&mut self, other: &Self) {
@@ -71,6 +67,11 @@ pub(super) fn add_all(all: &mut Vec<PathBuf>, more: &[PathBuf]) {
             all.push(folder.clone());
         }
     }
+}
+
+/// Whether a command only makes the shell go elsewhere.
+pub(super) fn is_move(command: &SimpleCommand) -> bool {
+    matches!(command.words.first().and_then(Word::known), Some("cd" | "pushd" | "popd"))
 }
 
 /// Where a command makes the shell go; the outer `None` where it does not.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::{Access, ContentHash, clean_path};
 
-use super::folders::{PossibleFolders, add_all, goes_to, spelled};
+use super::folders::{PossibleFolders, add_all, goes_to, is_move, spelled};
 use super::paths::{ResolvedPath, Seen, Workspace, Zone};
 use super::pattern::MAX_DEPTH;
 use super::programs::{self, CommandEffects, MovedLinks};
@@ -153,6 +153,11 @@ impl ResolvedCommand {
         self.writes.iter().chain(targets).any(|it| it.has_other_names)
     }
 
+    /// The folders by their names, and where a program really is that goes there.
+    fn places(&self) -> impl Iterator<Item = &Path> {
+        self.folders.iter().flat_map(|folder| [folder.path.as_path(), folder.real.as_path()])
+    }
+
     /// Why it cannot be said where its names lead, if so.
     pub(super) fn uncertainty(&self) -> Option<&'static str> {
         const LOST: &str = "It changes its folder, so it cannot be said where this file is.";
@@ -293,7 +298,7 @@ impl ResolvedRun {
         for outer in &analysis.commands {
             let (own, inner) = (lookup.command(outer, outer.order, &mut possible), outer.flatten());
             // What a wrapper runs begins where that was told to, and may move the shell itself.
-            let mut inside = PossibleFolders::of(&own);
+            let mut inside = PossibleFolders::of(own.places(), own.is_lost);
             commands.push(own);
             for command in inner.into_iter().skip(1) {
                 commands.push(lookup.command(command, CommandOrder::Nested, &mut inside));
@@ -302,7 +307,10 @@ impl ResolvedRun {
                 possible.take_in(&inside);
             }
         }
-        for at in 0..commands.len() {
+        let flat: Vec<&SimpleCommand> =
+            analysis.commands.iter().flat_map(SimpleCommand::flatten).collect();
+        // Where `cd` leads counts for what runs there.
+        for at in (0..commands.len()).filter(|at| !is_move(flat[*at])) {
             let mut others = commands.iter().enumerate().filter(|(other, _)| *other != at);
             commands[at].is_moved = others.any(|(_, other)| other.may_move(&commands[at]));
         }

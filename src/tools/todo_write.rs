@@ -109,7 +109,7 @@ mod tests {
             {"content": "Look", "status": "completed", "activeForm": "Looking"},
             {"content": "Leap", "status": "in_progress", "activeForm": "Leaping"},
         ]});
-        assert_eq!(TodoWrite.access(&input, &bench.context.place), Ok(vec![]));
+        assert_eq!(TodoWrite.access(&input, &bench.context.place), Ok(vec![Access::Nothing]));
         let output = bench.run(&TodoWrite, input).await.unwrap();
         assert_eq!(output.observation, "Plan updated: 1 of 2 done.");
         assert_eq!(output.summary, None);

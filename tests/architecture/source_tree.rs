@@ -220,6 +220,12 @@ fn collect_paths(tokens: TokenStream, base: &[String], found: &mut Vec<NamedPath
     let mut at = 0;
     while at < tokens.len() {
         match &tokens[at] {
+            // `pub(super)` names no import.
+            TokenTree::Ident(word) if word == "pub" => {
+                let is_limited = matches!(tokens.get(at + 1), Some(TokenTree::Group(group))
+                    if group.delimiter() == Delimiter::Parenthesis);
+                at += if is_limited { 2 } else { 1 };
+            }
             TokenTree::Ident(first) => {
                 let line = first.span().start().line;
                 let mut segments = base.to_vec();

@@ -95,7 +95,7 @@ fn each_mode_does_what_its_name_says() {
         assert_eq!(scene.write("src/x"), write, "{mode}");
         assert_eq!(scene.write("../x"), write_out, "{mode}");
         assert_eq!(scene.bash("npm test").outcome(), run, "{mode}");
-        assert_eq!(scene.decide("TodoWrite", &[]).outcome(), Allow, "{mode}");
+        assert_eq!(scene.decide("TodoWrite", &[Access::Nothing]).outcome(), Allow, "{mode}");
     }
 }
 
@@ -158,9 +158,10 @@ fn deny_comes_before_ask_before_allow() {
         (scene.write("src/a"), scene.write("src/gen/a"), scene.write("src/gen/x")),
         (Allow, Ask, Deny)
     );
-    assert_eq!(deny(["TodoWrite"]).decide("TodoWrite", &[]).outcome(), Deny);
-    assert_eq!(deny(["mcp__a__*"]).decide("mcp__a__b", &[]).outcome(), Deny);
-    assert_eq!(deny(["mcp__a__*"]).decide("mcp__b__b", &[]).outcome(), Allow);
+    let nothing = [Access::Nothing];
+    assert_eq!(deny(["TodoWrite"]).decide("TodoWrite", &nothing).outcome(), Deny);
+    assert_eq!(deny(["mcp__a__*"]).decide("mcp__a__b", &nothing).outcome(), Deny);
+    assert_eq!(deny(["mcp__a__*"]).decide("mcp__b__b", &nothing).outcome(), Allow);
     deny(["Bash"]).mode(Mode::Yolo).all(Deny, &["ls"]);
 }
 
