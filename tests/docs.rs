@@ -24,9 +24,10 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use slug_code::cli::Cli;
 use slug_code::commands;
+use slug_code::config::services::SERVICES;
 use slug_code::config::{ConfigText, Environment, Flags, KeyPreset, Texts, resolve};
 use slug_code::context::ContextProvider;
-use slug_code::domain::{Access, Dialect, Message, Mode, StopReason};
+use slug_code::domain::{Access, Dialect, Message, Mode, Protocol, StopReason};
 use slug_code::permissions::{Query, RuleSet, Workspace, decide};
 use slug_code::providers::{Images, Provider, Request, StreamEvent};
 use slug_code::session::{Entry, load};
@@ -207,6 +208,49 @@ fn the_configuration_page_has_every_flag_and_no_other() {
         .map(str::to_owned)
         .collect();
     assert_eq!(named, known);
+}
+
+/// What terminals set, and nobody by hand.
+const OF_TERMINALS: [&str; 4] = ["COLORTERM", "TERM", "CLICOLOR_FORCE", "COLORFGBG"];
+
+#[test]
+fn the_variables_of_the_page_are_those_of_the_code_and_of_the_example() {
+    let text = page("docs/configuration.md");
+    let own = section(&text, "## Environment").split("\n### ").next().unwrap();
+    let rows = rows(own);
+    let told: BTreeSet<&str> = rows.iter().flat_map(|row| quoted(row[0])).collect();
+    let example = page(".env.example");
+    let lines = example.lines().filter(|line| !line.starts_with('#'));
+    let names: Vec<&str> =
+        lines.filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
+    let shown: BTreeSet<&str> = names.iter().copied().chain(OF_TERMINALS).collect();
+    assert_eq!(told, shown);
+    assert_eq!(names.len() + OF_TERMINALS.len(), shown.len(), "one twice in {names:?}");
+    for service in &SERVICES {
+        let others = service.model_variable.into_iter().chain(service.limit_variable);
+        for name in others.chain([service.key_variable]) {
+            assert!(told.contains(name), "{name} is not told");
+        }
+    }
+}
+
+#[test]
+fn the_help_names_every_protocol_and_every_mode() {
+    let help = |command: &clap::Command, flag: &str| {
+        let flag = command.get_arguments().find(|it| it.get_long() == Some(flag)).expect(flag);
+        flag.get_help().unwrap().to_string()
+    };
+    let command = Cli::command();
+    let provider = help(&command, "provider");
+    for protocol in Protocol::ALL {
+        assert!(provider.contains(&format!("`{}`", protocol.name())), "{provider}");
+    }
+    let permissions = command.find_subcommand("permissions").unwrap();
+    let mode = help(permissions.find_subcommand("test").unwrap(), "mode");
+    for name in Mode::ALL {
+        let words: Vec<&str> = mode.split([' ', ',', ':']).collect();
+        assert!(words.contains(&name.name()), "{mode}");
+    }
 }
 
 #[test]

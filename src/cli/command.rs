@@ -273,7 +273,7 @@ pub struct PermissionsTest {
     /// Use the rules of this settings file alone
     #[arg(long, value_name = "FILE")]
     pub settings: Option<PathBuf>,
-    /// Decide as in this mode: plan, ask, allow-edits or yolo
+    /// Decide as in this mode: plan, ask, allow-edits, sandbox or yolo
     #[arg(long, value_name = "MODE", value_parser = mode)]
     pub mode: Option<Mode>,
     /// The tool that the call is for

@@ -51,7 +51,8 @@ pub struct Cli {
     #[arg(short, long, value_name = "NAME", help_heading = "Model")]
     pub model: Option<String>,
 
-    /// Use `openai` (chat completions) or a [providers.NAME] of the configuration
+    /// Speak `openai` (chat completions), `responses`, `anthropic` or `gemini`, or use a
+    /// [providers.NAME] of the configuration
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub provider: Option<String>,
 
