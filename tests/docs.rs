@@ -25,10 +25,12 @@ use serde_json::{Value, json};
 use slug_code::cli::Cli;
 use slug_code::commands;
 use slug_code::config::services::SERVICES;
-use slug_code::config::{ConfigText, Environment, Flags, KeyPreset, Texts, resolve};
+use slug_code::config::{
+    ConfigEnvironment, ConfigFlags, ConfigText, ConfigTexts, KeyPreset, resolve,
+};
 use slug_code::context::ContextProvider;
 use slug_code::domain::{Access, Dialect, Message, Mode, Protocol, StopReason};
-use slug_code::permissions::{Query, RuleSet, Workspace, decide};
+use slug_code::permissions::{PermissionQuery, RuleSet, Workspace, decide};
 use slug_code::providers::{Images, Provider, Request, StreamEvent};
 use slug_code::session::{Entry, load};
 use slug_code::tools::{Place, Tool};
@@ -328,7 +330,7 @@ fn commands_are_decided_as_the_page_says() {
     for row in examples {
         let (command, answer) = (quoted(row[0])[0].to_owned(), row[1]);
         let run = Access::Run { command: command.clone(), cwd: root.clone() };
-        let query = Query::resolve("Bash", &[run], &workspace);
+        let query = PermissionQuery::resolve("Bash", &[run], &workspace);
         let outcome = decide(&query, &rules, Mode::Ask, &workspace).outcome();
         assert_eq!(json!(outcome), Value::from(answer), "{command}");
     }
@@ -341,8 +343,8 @@ fn the_examples_of_servers_hold_and_every_dialect_is_told() {
     assert!(examples.len() > 5);
     for block in examples {
         let user = Some(ConfigText { path: "c.toml".into(), text: block.to_owned() });
-        let texts = Texts { user, ..Texts::default() };
-        let found = resolve(&texts, &Environment::default(), &Flags::default());
+        let texts = ConfigTexts { user, ..ConfigTexts::default() };
+        let found = resolve(&texts, &ConfigEnvironment::default(), &ConfigFlags::default());
         let config = found.unwrap_or_else(|errors| panic!("{errors:?} in {block}"));
         assert_eq!(config.warnings, [""; 0], "{block}");
     }

@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use slug_code::config::{ConfigText, Environment, Flags, Texts};
+use slug_code::config::{ConfigEnvironment, ConfigFlags, ConfigText, ConfigTexts};
 use slug_code::domain::RuleKind;
 use slug_code::domain::sanitize::{sanitize, strip_ansi};
-use slug_code::permissions::{RuleSet, Workspace, Zone};
+use slug_code::permissions::{PathZone, RuleSet, Workspace};
 use slug_code::tui::layout::ansi::{self, Keep};
 use slug_code::tui::layout::{Highlighter, Line, Role, markdown, plain};
 
@@ -207,8 +207,8 @@ proptest! {
         let shown = format!("{file:?}");
         prop_assert!(!shown.contains("CANARY"), "{}", shown);
         let read = |user, project| {
-            let texts = Texts { user, project, is_open_to_others: false };
-            match slug_code::config::resolve(&texts, &Environment::default(), &Flags::default()) {
+            let texts = ConfigTexts { user, project, is_open_to_others: false };
+            match slug_code::config::resolve(&texts, &ConfigEnvironment::default(), &ConfigFlags::default()) {
                 // A header's name and the like may be shown; a value that is a key never is.
                 Ok(config) => config.warnings,
                 Err(errors) => errors.iter().map(ToString::to_string).collect(),
@@ -259,7 +259,7 @@ proptest! {
         let resolved = workspace.resolve(Path::new(path), &root);
         if let Ok(real) = root.join(path).canonicalize() {
             prop_assert_eq!(&resolved.real, &real);
-            prop_assert!(resolved.zone == Zone::Outside || real.starts_with(&root));
+            prop_assert!(resolved.zone == PathZone::Outside || real.starts_with(&root));
         }
     }
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use slug_code::context::{ContextProvider, Git, GitStatus};
 use slug_code::domain::{Extent, Method, Network, RuleKind, View};
-use slug_code::permissions::sandbox::{Disk, Sandbox};
+use slug_code::permissions::sandbox::{HostSandboxDisk, SandboxPolicy};
 use slug_code::permissions::{RuleSet, Workspace};
 use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
 use slug_code::platform::process::{Piped, ProcessHost, Programs};
@@ -127,10 +127,12 @@ impl Scene {
     fn looking(&self) -> Looking {
         let slug_home = self.home.join(".slug");
         let sandbox =
-            Sandbox::around(&self.dir, Some(&self.home), &slug_home, self.network.clone());
+            SandboxPolicy::around(&self.dir, Some(&self.home), &slug_home, self.network.clone());
         let sandbox = sandbox.unwrap();
         let rules = self.rules.clone();
-        Arc::new(move || sandbox.view(&Disk, &rules).map_err(|error| error.to_string()))
+        Arc::new(move || {
+            sandbox.profile(&HostSandboxDisk, &rules).map_err(|error| error.to_string())
+        })
     }
 
     fn port(&self) -> ProcessHost {

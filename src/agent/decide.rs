@@ -14,7 +14,9 @@ use crate::domain::{
     Access, Answer, ApprovalRequest, CallInput, Diff, Matter, NoticeLevel, Outcome, RuleKind,
     RuleSource, ToolCall, ToolOutput,
 };
-use crate::permissions::{Approved, Decision, HookWord, Query, ResolvedAccess};
+use crate::permissions::{
+    HookPermission, PermissionDecision, PermissionQuery, ResolvedAccess, ToolCallTicket,
+};
 use crate::session::{Entry, PermissionEntry};
 use crate::tools::Tool;
 
@@ -29,7 +31,7 @@ use super::words::{denied, denied_by_person, leads_nowhere, not_json, stopped};
 /// What came of the decision.
 pub(super) enum Passed {
     Approved {
-        approved: Approved,
+        approved: ToolCallTicket,
         tool: Arc<dyn Tool>,
         story: Story,
     },
@@ -54,7 +56,7 @@ pub(super) enum Whose {
 pub(super) struct Story {
     pub(super) whose: Whose,
     /// What hooks say of the call.
-    pub(super) word: HookWord,
+    pub(super) word: HookPermission,
     /// What hooks tell the model with its result.
     pub(super) notes: Vec<String>,
 }
@@ -123,7 +125,7 @@ async fn again(gate: &Gate, call: &ToolCall, passed: Passed, question: &Waiting)
         Err(output) => return Passed::Stopped(output),
     };
     let (decision, _) = gate.powers.decide(&query, &story.word);
-    match (decision.outcome(), approved.is_by_person()) {
+    match (decision.outcome(), approved.is_by_user()) {
         (Outcome::Deny, _) => Passed::Stopped(denied_by_rule(gate, call, &decision).await),
         (Outcome::Ask, false) => {
             decide(gate, call, tool, (approved.into_input(), story), question).await
@@ -230,7 +232,7 @@ async fn decide(
 
 /// What a call would say of the files that it does not get to change may be told where the model
 /// could read them unasked. Elsewhere even that a text is not there says too much.
-async fn may_be_told(gate: &Gate, query: &Query) -> bool {
+async fn may_be_told(gate: &Gate, query: &PermissionQuery) -> bool {
     let targets = query.accesses.iter().filter_map(|access| match access {
         ResolvedAccess::Write(path) => Some(Access::Read(path.path.clone())),
         _ => None,
@@ -239,9 +241,10 @@ async fn may_be_told(gate: &Gate, query: &Query) -> bool {
     if targets.is_empty() {
         return true;
     }
-    let reads = spawn_blocking(move || Query::resolve("Read", &targets, &workspace)).await;
+    let reads =
+        spawn_blocking(move || PermissionQuery::resolve("Read", &targets, &workspace)).await;
     reads.is_ok_and(|reads| {
-        gate.powers.decide(&reads, &HookWord::Nothing).0.outcome() == Outcome::Allow
+        gate.powers.decide(&reads, &HookPermission::Nothing).0.outcome() == Outcome::Allow
     })
 }
 
@@ -271,13 +274,13 @@ async fn narrowed(
 }
 
 fn by_person(
-    decision: Decision,
+    decision: PermissionDecision,
     call: &ToolCall,
     tool: Arc<dyn Tool>,
     story: Story,
     answer: &str,
 ) -> Passed {
-    match decision.approved_by_person(call, answer) {
+    match decision.approve_by_user(call, answer) {
         Ok(approved) => Passed::Approved { approved, tool, story },
         Err(decision) => Passed::Stopped(denied(decision.reason())),
     }
@@ -290,19 +293,21 @@ pub(super) async fn resolve(
     tool: &dyn Tool,
     call: &ToolCall,
     input: &Value,
-) -> Result<Query, ToolOutput> {
+) -> Result<PermissionQuery, ToolOutput> {
     let accesses =
         tool.access(input, gate.place()).map_err(|error| ToolOutput::failed(error.to_string()))?;
     let (name, workspace) = (call.name.clone(), gate.workspace.clone());
     let (cwd, environment) = (gate.place().cwd.clone(), gate.context.processes.environment());
-    spawn_blocking(move || Query::resolve(&name, &accesses, &workspace).within(&cwd, &environment))
-        .await
-        .map_err(|error| ToolOutput::failed(format!("The call could not be checked: {error}.")))
+    spawn_blocking(move || {
+        PermissionQuery::resolve(&name, &accesses, &workspace).within(&cwd, &environment)
+    })
+    .await
+    .map_err(|error| ToolOutput::failed(format!("The call could not be checked: {error}.")))
 }
 
 /// What a question shows of a decision.
 struct Why<'a> {
-    decision: &'a Decision,
+    decision: &'a PermissionDecision,
     reason: String,
 }
 
@@ -380,7 +385,7 @@ async fn ask_to_go_on(
 /// The answer where there is none.
 pub(super) const NO: Answer = Answer::Deny { instruction: None };
 
-async fn denied_by_rule(gate: &Gate, call: &ToolCall, decision: &Decision) -> ToolOutput {
+async fn denied_by_rule(gate: &Gate, call: &ToolCall, decision: &PermissionDecision) -> ToolOutput {
     let why = if decision.rule().is_some() { "rule" } else { "mode" };
     record(gate, call, Outcome::Deny, why, decision.rule().cloned()).await;
     if gate.person == Person::Absent {
@@ -390,7 +395,11 @@ async fn denied_by_rule(gate: &Gate, call: &ToolCall, decision: &Decision) -> To
     denied(&format!("Denied: {} Do not try another way around this.", decision.reason()))
 }
 
-async fn refused_unasked(gate: &Gate, call: &ToolCall, decision: &Decision) -> ToolOutput {
+async fn refused_unasked(
+    gate: &Gate,
+    call: &ToolCall,
+    decision: &PermissionDecision,
+) -> ToolOutput {
     record(gate, call, Outcome::Deny, "headless", decision.rule().cloned()).await;
     let reason = decision.reason().to_owned();
     gate.events.tell(Event::CallRefused { call: call.clone(), reason: reason.clone() }).await;

@@ -17,7 +17,7 @@ use crate::domain::{
     Answer, Block, ContentHash, Message, ModelName, NoticeLevel, Role, StopReason, ToolCall,
     TurnId, Typed, Usage,
 };
-use crate::hooks::{Merged, Moment};
+use crate::hooks::{HookPayload, MergedHookVerdict};
 use crate::platform::debug_log::Exchange;
 use crate::providers::retry::{self, Again, Came, Next};
 use crate::providers::{ProviderError, Recovery, StreamEvent, limited};
@@ -63,7 +63,7 @@ pub(super) struct Running {
     /// What the person has to say before the next request.
     over_budget: Option<budget::Question>,
     /// What hooks have to say before the turn ends.
-    ending: Option<JoinHandle<Merged>>,
+    ending: Option<JoinHandle<MergedHookVerdict>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -100,7 +100,7 @@ enum Happened {
     /// The person has said what becomes of a turn over its budget.
     Budget(Answer),
     /// Hooks have said whether the turn may end.
-    HooksAsked(Box<Merged>),
+    HooksAsked(Box<MergedHookVerdict>),
     FrontEndGone,
 }
 
@@ -298,7 +298,7 @@ impl Agent {
             Action::Drop(reason) => self.dropped(running, reason, None).await,
             Action::Compact(stage) => {
                 let hooked = &running.gate.hooks;
-                hooked.fire(&Moment::PreCompact { trigger: "auto" }, &running.cancel).await;
+                hooked.fire(&HookPayload::PreCompact { trigger: "auto" }, &running.cancel).await;
                 // Where this is stopped half-way, the stop is the next thing that happens.
                 let compaction =
                     running.cancel.run_until_cancelled(self.compaction(&[stage])).await?;
@@ -338,7 +338,7 @@ impl Agent {
             }
             Action::AskHooks(held) => {
                 let (hooked, cancel) = (running.gate.hooks.clone(), running.cancel.clone());
-                let moment = Moment::Stop { active: held == Held::Before };
+                let moment = HookPayload::Stop { active: held == Held::Before };
                 let asking = async move { hooked.fire(&moment, &cancel).await };
                 running.ending = Some(tokio::spawn(asking.in_current_span()));
             }
@@ -569,7 +569,7 @@ async fn finished(batch: &mut Option<Batch>) -> Option<Vec<ToolCall>> {
 }
 
 /// What hooks say to the end of the turn. Where they could not be heard, it ends.
-async fn asked_hooks(ending: &mut Option<JoinHandle<Merged>>) -> Merged {
+async fn asked_hooks(ending: &mut Option<JoinHandle<MergedHookVerdict>>) -> MergedHookVerdict {
     let merged = match ending {
         Some(ending) => ending.await,
         None => pending().await,
@@ -577,7 +577,7 @@ async fn asked_hooks(ending: &mut Option<JoinHandle<Merged>>) -> Merged {
     *ending = None;
     merged.unwrap_or_else(|error| {
         tracing::error!(%error, "asking hooks ended abnormally");
-        Merged::default()
+        MergedHookVerdict::default()
     })
 }
 

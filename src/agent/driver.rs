@@ -12,7 +12,7 @@ use crate::context;
 use crate::domain::{
     Block, Effort, Message, Mode, NoticeLevel, Role, SessionId, TurnId, Typed, Usage,
 };
-use crate::hooks::{HookEvent, Merged};
+use crate::hooks::{HookEvent, MergedHookVerdict};
 use crate::platform::watch::Watch;
 use crate::session::{
     Compaction, CompactionStage, Entry, MessageEntry, SessionHeader, StoreError, TurnEnd,
@@ -98,7 +98,7 @@ pub(super) struct Agent {
     /// What commands change.
     watch: Arc<Watch>,
     /// What the hooks of the session's start are about to say.
-    pub(super) session_start: Option<JoinHandle<Merged>>,
+    pub(super) session_start: Option<JoinHandle<MergedHookVerdict>>,
     /// When hooks are told that slug waits for the person.
     pub(super) idle_at: Option<Instant>,
 }

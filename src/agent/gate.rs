@@ -18,7 +18,9 @@ use crate::domain::{
     ApprovalId, ApprovalRequest, Block, CallInput, ContentHash, Matter, Message, Mode, Role,
     ToolCall, ToolOutput, TurnId,
 };
-use crate::permissions::{self, Approved, Query, ResolvedAccess, RuleSet, Workspace};
+use crate::permissions::{
+    self, PermissionQuery, ResolvedAccess, RuleSet, ToolCallTicket, Workspace,
+};
 use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
 use crate::platform::watch::Watch;
@@ -79,7 +81,7 @@ impl Gate {
 
     /// What the call that `query` is about gets to work with: of the files, those that it names, at
     /// the places where they are.
-    pub(super) fn context_for(&self, query: &Query) -> ToolContext {
+    pub(super) fn context_for(&self, query: &PermissionQuery) -> ToolContext {
         let granted = query.accesses.iter().filter_map(|access| {
             let (path, may) = match access {
                 ResolvedAccess::Read(path) => (path, May::Read),
@@ -257,7 +259,7 @@ async fn attempt_for_person(gate: &Gate, call: &ToolCall) -> Result<Ended, ToolO
     let tool = gate.registry.get(&call.name).map_err(|it| ToolOutput::failed(it.to_string()))?;
     let query = resolve(gate, &*tool, call, input).await?;
     let decision = permissions::decide(&query, &RuleSet::new(), Mode::Ask, &gate.workspace);
-    match decision.approved_by_typing(call) {
+    match decision.approve_typed_command(call) {
         Ok(approved) => run(gate, call, &approved, &*tool, Where::Outside).await,
         Err(decision) => Err(denied(decision.reason())),
     }
@@ -276,7 +278,7 @@ pub(super) enum Where {
 pub(super) async fn run(
     gate: &Gate,
     call: &ToolCall,
-    approved: &Approved,
+    approved: &ToolCallTicket,
     tool: &dyn Tool,
     place: Where,
 ) -> Result<Ended, ToolOutput> {
@@ -342,9 +344,9 @@ pub(super) async fn run(
 async fn check_and_record_intent(
     gate: &Gate,
     call: &ToolCall,
-    approved: &Approved,
+    approved: &ToolCallTicket,
     tool: &dyn Tool,
-) -> Result<Query, ToolOutput> {
+) -> Result<PermissionQuery, ToolOutput> {
     let now = resolve(gate, tool, call, approved.input()).await?;
     if !approved.still_holds(&now) {
         return Err(ToolOutput::failed(

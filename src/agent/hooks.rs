@@ -14,8 +14,11 @@ use tokio_util::task::TaskTracker;
 use crate::domain::{
     ApprovalRequest, Matter, NoticeLevel, Outcome, SessionId, ToolCall, ToolOutput, ToolStatus,
 };
-use crate::hooks::{Call, HookEvent, Hooks, Merged, Moment, Origin, Said, Scene, Word};
-use crate::permissions::{Approved, HookWord, Workspace};
+use crate::hooks::{
+    HookContext, HookEvent, HookMessage, HookOrigin, HookPayload, HookSet, HookToolCall,
+    MergedHookDecision, MergedHookVerdict,
+};
+use crate::permissions::{HookPermission, ToolCallTicket, Workspace};
 
 use super::Event;
 use super::decide::{Story, Whose, record};
@@ -27,7 +30,7 @@ use super::words::denied;
 /// The hooks of a run, in one session.
 #[derive(Clone)]
 pub(super) struct Hooked {
-    pub(super) hooks: Arc<Hooks>,
+    pub(super) hooks: Arc<HookSet>,
     pub(super) session: SessionId,
     pub(super) transcript: PathBuf,
     pub(super) cwd: PathBuf,
@@ -51,19 +54,23 @@ impl Hooked {
     }
 
     /// Runs the hooks of a moment, and tells the person what they have to say.
-    pub(super) async fn fire(&self, moment: &Moment, cancel: &CancellationToken) -> Merged {
-        let scene = Scene {
+    pub(super) async fn fire(
+        &self,
+        moment: &HookPayload,
+        cancel: &CancellationToken,
+    ) -> MergedHookVerdict {
+        let scene = HookContext {
             session: self.session,
             transcript: self.transcript.clone(),
             cwd: self.cwd.clone(),
             mode: self.powers.mode(),
         };
         let merged = self.hooks.fire(&scene, moment, cancel).await;
-        for Said { text, origin } in &merged.messages {
+        for HookMessage { text, origin } in &merged.messages {
             let text = format!("{} says: {text}", self.who(origin));
             self.events.notice(NoticeLevel::Info, text).await;
         }
-        for Said { text, origin } in &merged.faults {
+        for HookMessage { text, origin } in &merged.faults {
             let text = format!("{} failed and was passed over: {text}", self.who(origin));
             self.events.notice(NoticeLevel::Warning, text).await;
         }
@@ -71,7 +78,7 @@ impl Hooked {
     }
 
     /// Runs the hooks of a moment that nobody waits for.
-    pub(super) fn fire_aside(&self, moment: Moment) {
+    pub(super) fn fire_aside(&self, moment: HookPayload) {
         if self.has(moment.event()) {
             let hooked = self.clone();
             self.background.tasks.spawn(async move {
@@ -90,11 +97,11 @@ impl Hooked {
             }
             Matter::Budget => "slug asks about its budget.".into(),
         };
-        self.fire_aside(Moment::Notification { kind: "permission_prompt", message });
+        self.fire_aside(HookPayload::Notification { kind: "permission_prompt", message });
     }
 
     /// A hook, at the beginning of a sentence.
-    pub(super) fn who(&self, origin: &Origin) -> String {
+    pub(super) fn who(&self, origin: &HookOrigin) -> String {
         let file = self.workspace.show(&origin.file);
         match origin.line {
             Some(line) => format!("The hook at {file}:{line}"),
@@ -102,7 +109,7 @@ impl Hooked {
         }
     }
 
-    fn says(&self, said: &Said, what: &str) -> String {
+    fn says(&self, said: &HookMessage, what: &str) -> String {
         let who = self.who(&said.origin);
         if said.text.is_empty() {
             format!("{who} {what}.")
@@ -120,22 +127,22 @@ pub(super) async fn before(
     (input, whose): (Value, Whose),
 ) -> Result<(Value, Story), ToolOutput> {
     let hooked = &gate.hooks;
-    let mut story = Story { whose, word: HookWord::Nothing, notes: Vec::new() };
+    let mut story = Story { whose, word: HookPermission::Nothing, notes: Vec::new() };
     if !hooked.has(HookEvent::PreToolUse) {
         return Ok((input, story));
     }
     let (tool, id) = (call.name.clone(), call.id.as_str().to_owned());
-    let moment = Moment::PreToolUse(Call { tool, input: input.clone(), id });
+    let moment = HookPayload::PreToolUse(HookToolCall { tool, input: input.clone(), id });
     let merged = hooked.fire(&moment, &gate.context.cancel).await;
     if let Some(said) = &merged.stop {
         end_turn(gate, said).await;
         return Err(refused(gate, call, said).await);
     }
-    story.word = match &merged.word {
-        Word::Block(said) => return Err(refused(gate, call, said).await),
-        Word::Allow(said) => HookWord::Allow(hooked.says(said, "allows it")),
-        Word::Ask(said) => HookWord::Ask(hooked.says(said, "asks")),
-        Word::Nothing => HookWord::Nothing,
+    story.word = match &merged.decision {
+        MergedHookDecision::Block(said) => return Err(refused(gate, call, said).await),
+        MergedHookDecision::Allow(said) => HookPermission::Allow(hooked.says(said, "allows it")),
+        MergedHookDecision::Ask(said) => HookPermission::Ask(hooked.says(said, "asks")),
+        MergedHookDecision::Nothing => HookPermission::Nothing,
     };
     story.notes = merged.contexts;
     let Some((changed, origin)) = merged.input.filter(|(changed, _)| *changed != input) else {
@@ -143,7 +150,7 @@ pub(super) async fn before(
     };
     if let Whose::InPart(_) = story.whose {
         let text = "It would change the part that was taken. Take the change whole, or none of it.";
-        return Err(refused(gate, call, &Said { text: text.into(), origin }).await);
+        return Err(refused(gate, call, &HookMessage { text: text.into(), origin }).await);
     }
     let who = hooked.who(&origin);
     hooked
@@ -171,23 +178,23 @@ pub(super) async fn let_stand(
 /// What the model is told of a call that has run, with what hooks add to it.
 pub(super) async fn after(
     gate: &Gate,
-    approved: &Approved,
+    approved: &ToolCallTicket,
     output: ToolOutput,
     mut notes: Vec<String>,
 ) -> ToolOutput {
     let hooked = &gate.hooks;
     let has_run = matches!(output.status, ToolStatus::Done | ToolStatus::Failed);
     if has_run && hooked.has(HookEvent::PostToolUse) {
-        let call = Call {
+        let call = HookToolCall {
             tool: approved.tool().to_owned(),
             input: approved.input().clone(),
             id: approved.call().as_str().to_owned(),
         };
         let response = json!({"status": output.status, "content": output.observation});
-        let moment = Moment::PostToolUse { call, response };
+        let moment = HookPayload::PostToolUse { call, response };
         let merged = hooked.fire(&moment, &gate.context.cancel).await;
         notes.extend(merged.contexts);
-        if let Word::Block(said) = &merged.word {
+        if let MergedHookDecision::Block(said) = &merged.decision {
             let text = hooked.says(said, &format!("objects to what {} did", approved.tool()));
             hooked.events.notice(NoticeLevel::Warning, text).await;
             notes.push(format!("A hook objects to what this call did: {}", said.text));
@@ -203,13 +210,13 @@ pub(super) async fn after(
     ToolOutput { observation, ..output }
 }
 
-async fn end_turn(gate: &Gate, said: &Said) {
+async fn end_turn(gate: &Gate, said: &HookMessage) {
     let text = gate.hooks.says(said, "ended the turn");
     gate.events.notice(NoticeLevel::Warning, text).await;
     gate.context.cancel.cancel();
 }
 
-async fn refused(gate: &Gate, call: &ToolCall, said: &Said) -> ToolOutput {
+async fn refused(gate: &Gate, call: &ToolCall, said: &HookMessage) -> ToolOutput {
     record(gate, call, Outcome::Deny, "hook", None).await;
     let reason = gate.hooks.says(said, &format!("blocked {}", call.name));
     match gate.person {

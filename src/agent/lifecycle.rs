@@ -8,7 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context;
 use crate::domain::{Block, Message, NoticeLevel, Role, Typed};
-use crate::hooks::{Changed, Holds, HookEvent, Merged, Moment, Said, Word};
+use crate::hooks::{
+    HookEvent, HookFileChange, HookFileVersion, HookMessage, HookPayload, MergedHookDecision,
+    MergedHookVerdict,
+};
 use crate::session::{Entry, MessageEntry, TurnOutcome};
 
 use super::Event;
@@ -44,13 +47,13 @@ impl Agent {
             Ok(changes) => changes,
             Err(error) => return tracing::error!(%error, "looking at the hooks ended abnormally"),
         };
-        for Changed { file, holds } in changes {
+        for HookFileChange { file, version: holds } in changes {
             let file = self.setup.workspace.show(&file);
             let text = match holds {
-                Holds::Now => {
+                HookFileVersion::Current => {
                     format!("The hooks in {file} have changed, and hold as they are now.")
                 }
-                Holds::AsBefore => format!(
+                HookFileVersion::Previous => format!(
                     "The hooks in {file} have changed. They hold as they were until you trust what is \
                      new: /hooks shows it."
                 ),
@@ -65,7 +68,7 @@ impl Agent {
         let hooked = self.hooked();
         self.session_start = hooked.has(HookEvent::SessionStart).then(|| {
             self.background.tasks.spawn(async move {
-                let moment = Moment::SessionStart { source };
+                let moment = HookPayload::SessionStart { source };
                 hooked.fire(&moment, &hooked.background.over).await
             })
         });
@@ -74,7 +77,7 @@ impl Agent {
     /// Takes note that another session may be open than the one with these hooks.
     pub(super) fn session_changed(&mut self, left: &Hooked, how: &'static str) {
         if left.session != self.open.id {
-            left.fire_aside(Moment::SessionEnd { reason: how });
+            left.fire_aside(HookPayload::SessionEnd { reason: how });
             self.session_began(how);
         }
     }
@@ -82,7 +85,7 @@ impl Agent {
     /// The session is left, and slug with it.
     pub(super) async fn session_ended(&mut self) {
         let hooked = self.hooked();
-        let moment = Moment::SessionEnd { reason: "exit" };
+        let moment = HookPayload::SessionEnd { reason: "exit" };
         if tokio::time::timeout(FAREWELL, hooked.fire(&moment, &self.background.over))
             .await
             .is_err()
@@ -101,7 +104,7 @@ impl Agent {
         self.session_start = None;
         match merged {
             Ok(merged) => {
-                if let Word::Block(said) = &merged.word {
+                if let MergedHookDecision::Block(said) = &merged.decision {
                     self.complain(said, "has a complaint about the session's start").await;
                 }
                 told(&merged)
@@ -123,11 +126,16 @@ impl Agent {
         if !hooked.has(HookEvent::UserPromptSubmit) {
             return Ok(None);
         }
-        let moment = Moment::UserPromptSubmit { prompt: text.to_owned() };
+        let moment = HookPayload::UserPromptSubmit { prompt: text.to_owned() };
         let merged = hooked.fire(&moment, cancel).await;
-        let said = match (&merged.word, &merged.stop) {
-            (Word::Block(said), _) | (_, Some(said)) => said,
-            (Word::Nothing | Word::Allow(_) | Word::Ask(_), None) => return Ok(told(&merged)),
+        let said = match (&merged.decision, &merged.stop) {
+            (MergedHookDecision::Block(said), _) | (_, Some(said)) => said,
+            (
+                MergedHookDecision::Nothing
+                | MergedHookDecision::Allow(_)
+                | MergedHookDecision::Ask(_),
+                None,
+            ) => return Ok(told(&merged)),
         };
         Err(format!("{} did not let this message through: {}", hooked.who(&said.origin), said.text))
     }
@@ -142,8 +150,8 @@ impl Agent {
 
     /// What comes of the hooks that were asked whether a turn may end: whether the model goes on,
     /// with their reason in the log.
-    pub(super) async fn held_up(&mut self, merged: &Merged, gate: &Gate) -> Ends {
-        let Word::Block(said) = &merged.word else { return Ends::Now };
+    pub(super) async fn held_up(&mut self, merged: &MergedHookVerdict, gate: &Gate) -> Ends {
+        let MergedHookDecision::Block(said) = &merged.decision else { return Ends::Now };
         if merged.stop.is_some() {
             return Ends::Now;
         }
@@ -159,14 +167,16 @@ impl Agent {
     pub(super) async fn may_compact(&mut self) -> Result<(), String> {
         let cancel = self.stop.begin();
         let hooked = self.hooked();
-        let merged = hooked.fire(&Moment::PreCompact { trigger: "manual" }, &cancel).await;
+        let merged = hooked.fire(&HookPayload::PreCompact { trigger: "manual" }, &cancel).await;
         self.stop.over();
-        match &merged.word {
+        match &merged.decision {
             _ if cancel.is_cancelled() => Err("Stopped: the conversation is as it was.".into()),
-            Word::Block(said) => {
+            MergedHookDecision::Block(said) => {
                 Err(format!("{} did not let this happen: {}", hooked.who(&said.origin), said.text))
             }
-            Word::Nothing | Word::Allow(_) | Word::Ask(_) => Ok(()),
+            MergedHookDecision::Nothing
+            | MergedHookDecision::Allow(_)
+            | MergedHookDecision::Ask(_) => Ok(()),
         }
     }
 
@@ -181,10 +191,10 @@ impl Agent {
     pub(super) fn calls_the_person(&mut self) {
         self.idle_at = None;
         let message = "slug has ended its turn and waits for you.".into();
-        self.hooked().fire_aside(Moment::Notification { kind: "idle_prompt", message });
+        self.hooked().fire_aside(HookPayload::Notification { kind: "idle_prompt", message });
     }
 
-    async fn complain(&self, said: &Said, what: &str) {
+    async fn complain(&self, said: &HookMessage, what: &str) {
         let who = self.hooked().who(&said.origin);
         self.events.notice(NoticeLevel::Info, format!("{who} {what}: {}", said.text)).await;
     }
@@ -205,7 +215,7 @@ pub(super) async fn at(time: Option<Instant>) {
     }
 }
 
-fn told(merged: &Merged) -> Option<Block> {
+fn told(merged: &MergedHookVerdict) -> Option<Block> {
     let text = context::harmless(&merged.contexts.join("\n"));
     (!text.is_empty()).then(|| Block::Context { name: "hook".into(), text })
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use crate::context;
 use crate::domain::mention::{LineRange, Named, mentions};
 use crate::domain::{Block, SessionId};
-use crate::permissions::Zone;
+use crate::permissions::PathZone;
 use crate::session::Meta;
 use crate::tools::FileState;
 
@@ -106,8 +106,8 @@ impl Agent {
             let resolved = workspace.resolve(&path, &cwd);
             let look = match resolved.zone {
                 _ if powers.hides(&resolved.path) || powers.hides(&resolved.real) => Look::Denied,
-                Zone::Inside => Look::Inside,
-                Zone::Outside => Look::Outside,
+                PathZone::Inside => Look::Inside,
+                PathZone::Outside => Look::Outside,
             };
             (look, resolved.real)
         });

@@ -15,7 +15,7 @@ use crate::domain::{
     ToolStatus,
 };
 use crate::permissions::sandbox::ReadRules;
-use crate::permissions::{Approved, HookWord};
+use crate::permissions::{HookPermission, ToolCallTicket};
 use crate::platform::sandbox::mark_in;
 use crate::tools::{Processes, Tool};
 
@@ -48,7 +48,7 @@ impl fmt::Debug for Outside {
 pub(super) async fn offer(
     gate: &Gate,
     call: &ToolCall,
-    approved: &Approved,
+    approved: &ToolCallTicket,
     tool: &dyn Tool,
     ended: Ended,
 ) -> Ended {
@@ -153,10 +153,10 @@ async fn outside_ticket(
     tool: &dyn Tool,
     asked: &ToolCall,
     input: &Value,
-) -> Result<Approved, String> {
+) -> Result<ToolCallTicket, String> {
     let query = resolve(gate, tool, asked, input).await.map_err(|output| output.observation)?;
-    let (decision, _) = gate.powers.decide(&query, &HookWord::Nothing);
-    decision.approved_by_person(asked, ANSWER).map_err(|decision| decision.reason().to_owned())
+    let (decision, _) = gate.powers.decide(&query, &HookPermission::Nothing);
+    decision.approve_by_user(asked, ANSWER).map_err(|decision| decision.reason().to_owned())
 }
 
 fn noted(ended: Ended, note: &str) -> Ended {

@@ -10,9 +10,12 @@ use tokio::sync::watch;
 
 use crate::domain::{Mode, RuleFile, RuleKind};
 use crate::permissions::sandbox::ReadRules;
-use crate::permissions::store::{ProjectFiles, RuleEdit, SaveError, Settings, rule_file};
+use crate::permissions::store::{
+    ProjectSettingsTrust, RuleEdit, RuleSaveError, SettingsFiles, rule_file,
+};
 use crate::permissions::{
-    Decision, HookWord, ListReport, Query, RuleError, RuleSet, Workspace, decide_with,
+    HookPermission, PermissionDecision, PermissionQuery, RuleError, RuleListReport, RuleSet,
+    Workspace, decide_with,
 };
 use crate::trust::{TrustError, TrustStore};
 
@@ -20,10 +23,10 @@ use crate::trust::{TrustError, TrustStore};
 #[derive(Debug)]
 pub(super) struct Powers {
     workspace: Arc<Workspace>,
-    project: ProjectFiles,
+    project: ProjectSettingsTrust,
     inner: Mutex<Inner>,
     /// Held while a settings file is read, changed and written.
-    settings: Mutex<Settings>,
+    settings: Mutex<SettingsFiles>,
     version: watch::Sender<u64>,
     /// For what looks from outside which files commands may read.
     readers: Option<Arc<ReadRules>>,
@@ -42,9 +45,9 @@ pub(super) enum PowerError {
     #[error(transparent)]
     Rule(#[from] RuleError),
     #[error(transparent)]
-    Save(#[from] SaveError),
+    Save(#[from] RuleSaveError),
     #[error("{0} The rule holds until slug ends.")]
-    OnlyNow(SaveError),
+    OnlyNow(RuleSaveError),
     #[error("The rule is saved, but this folder's trust is not: {0}")]
     Trust(#[from] TrustError),
     #[error("The rule may not be saved: {0}.")]
@@ -55,11 +58,11 @@ impl Powers {
     /// The rules of the settings files that count.
     pub(super) fn new(
         workspace: Arc<Workspace>,
-        project: ProjectFiles,
+        project: ProjectSettingsTrust,
         mode: Mode,
         readers: Option<Arc<ReadRules>>,
     ) -> Self {
-        let settings = Settings::read(&workspace, project);
+        let settings = SettingsFiles::read(&workspace, project);
         let rules = settings.rules(&workspace);
         let inner = Mutex::new(Inner { rules, of_session: Vec::new(), mode });
         let settings = Mutex::new(settings);
@@ -78,9 +81,9 @@ impl Powers {
     /// may have changed.
     pub(super) fn decide(
         &self,
-        query: &Query,
-        word: &HookWord,
-    ) -> (Decision, watch::Receiver<u64>) {
+        query: &PermissionQuery,
+        word: &HookPermission,
+    ) -> (PermissionDecision, watch::Receiver<u64>) {
         let inner = self.lock();
         let changed = self.version.subscribe();
         (decide_with(query, &inner.rules, inner.mode, &self.workspace, word), changed)
@@ -183,8 +186,8 @@ impl Powers {
     }
 
     /// All rules that hold, and the files that they can be kept in.
-    pub(super) fn list(&self) -> (ListReport, Vec<PathBuf>) {
-        let report = ListReport::from(&self.lock().rules);
+    pub(super) fn list(&self) -> (RuleListReport, Vec<PathBuf>) {
+        let report = RuleListReport::from(&self.lock().rules);
         let files = self.settings().files().map(Path::to_owned).collect();
         (report, files)
     }
@@ -200,7 +203,7 @@ impl Powers {
     }
 
     /// The rules of the files and those of the session hold from now on.
-    fn take_over(&self, settings: &Settings) -> Result<(), RuleError> {
+    fn take_over(&self, settings: &SettingsFiles) -> Result<(), RuleError> {
         let mut fresh = settings.rules(&self.workspace);
         let mut inner = self.lock();
         for (kind, rule) in &inner.of_session {
@@ -238,7 +241,7 @@ impl Powers {
         self.version.send_modify(|version| *version += 1);
     }
 
-    fn settings(&self) -> MutexGuard<'_, Settings> {
+    fn settings(&self) -> MutexGuard<'_, SettingsFiles> {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::domain::{Block, ContentHash, EntryId, NoticeLevel, Typed};
-use crate::permissions::{Protected, Workspace, Zone};
+use crate::permissions::{PathZone, ProtectionReason, Workspace};
 use crate::platform::restore::{self, Looked, Put, Thing};
 use crate::session::undo::{
     self, Act, FilePlace, FilesPlan, Mark, PlannedFile, Rewinds, Seen, World, points,
@@ -238,8 +238,8 @@ impl World for Disk<'_> {
     fn place(&self, path: &Path) -> FilePlace {
         let resolved = self.workspace.resolve(path, self.workspace.root());
         FilePlace {
-            is_outside: resolved.zone == Zone::Outside,
-            protected: resolved.protected.map(Protected::what),
+            is_outside: resolved.zone == PathZone::Outside,
+            protected: resolved.protected.map(ProtectionReason::description),
         }
     }
 }

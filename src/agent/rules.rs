@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::domain::{Access, Mode};
 use crate::permissions::store::RuleEdit;
-use crate::permissions::{HookWord, ListReport, Query, TestReport};
+use crate::permissions::{HookPermission, PermissionQuery, PermissionTestReport, RuleListReport};
 use crate::tools::{Place, Registry};
 
 use super::Event;
@@ -34,7 +34,7 @@ pub enum RuleNews {
     /// All rules as they hold now.
     Listed {
         /// They, and what is wrong in their files.
-        list: ListReport,
+        list: RuleListReport,
         /// The files that they can be kept in, the person's own first.
         files: Vec<PathBuf>,
         /// Why the change that was asked for does not hold.
@@ -47,7 +47,7 @@ pub enum RuleNews {
         /// The mode in which.
         mode: Mode,
         /// What would be decided, or why that cannot be said.
-        report: Result<TestReport, String>,
+        report: Result<PermissionTestReport, String>,
     },
 }
 
@@ -94,7 +94,7 @@ impl Agent {
     }
 
     /// `typed` is a command, or the name of another tool and what it is to touch.
-    async fn try_out(&self, typed: &str) -> Result<TestReport, String> {
+    async fn try_out(&self, typed: &str) -> Result<PermissionTestReport, String> {
         let registry = &self.setup.registry;
         let (first, rest) = typed.trim().split_once(' ').unwrap_or((typed.trim(), ""));
         let (tool, text) = match registry.get(first) {
@@ -103,8 +103,8 @@ impl Agent {
         };
         let accesses = accesses_of(registry, &tool, &text, &self.setup.place)?;
         let workspace = self.setup.workspace.clone();
-        let resolve = move || Query::resolve(&tool, &accesses, &workspace);
+        let resolve = move || PermissionQuery::resolve(&tool, &accesses, &workspace);
         let query = tokio::task::spawn_blocking(resolve).await.map_err(|it| it.to_string())?;
-        Ok(TestReport::from(&self.powers.decide(&query, &HookWord::Nothing).0))
+        Ok(PermissionTestReport::from(&self.powers.decide(&query, &HookPermission::Nothing).0))
     }
 }

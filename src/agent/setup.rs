@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::catalogue::Shelf;
 use crate::context::ContextProvider;
 use crate::domain::{Budgets, Effort, Mode};
-use crate::hooks::Hooks;
+use crate::hooks::HookSet;
 use crate::permissions::Workspace;
-use crate::permissions::store::ProjectFiles;
+use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
 use crate::session::{Blobs, Store};
@@ -68,7 +68,7 @@ pub struct Setup {
     /// The sandbox that is in force, and the way around it.
     pub outside: Option<Outside>,
     /// Whether the project's own settings files count.
-    pub project: ProjectFiles,
+    pub project: ProjectSettingsTrust,
     /// How much is asked.
     pub mode: Mode,
     /// Who answers.
@@ -84,7 +84,7 @@ pub struct Setup {
     /// What is told besides the conversation.
     pub contexts: Vec<Box<dyn ContextProvider>>,
     /// What the person, or a project that they trust, wants done at set moments.
-    pub hooks: Arc<Hooks>,
+    pub hooks: Arc<HookSet>,
     /// How long the person does nothing before hooks call them.
     pub idle_after: Duration,
     /// Numbered files of every request and call, where that was asked for.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::domain::ContentHash;
-use crate::permissions::{Query, ResolvedAccess};
+use crate::permissions::{PermissionQuery, ResolvedAccess};
 use crate::platform::restore::Thing;
 use crate::platform::watch::{Changed, NotKept, Watch, WatchError};
 use crate::session::{
@@ -32,7 +32,7 @@ pub(super) fn warm(watch: &Arc<Watch>) {
 }
 
 /// Looks at the folder, unless the call is known to change no file by a command.
-pub(super) async fn before(gate: &Gate, query: &Query) -> Option<Witness> {
+pub(super) async fn before(gate: &Gate, query: &PermissionQuery) -> Option<Witness> {
     let is_known = !query.accesses.is_empty();
     if is_known && !query.accesses.iter().any(ResolvedAccess::may_change_files) {
         return None;

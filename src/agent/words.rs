@@ -1,7 +1,7 @@
 //! What the model is told of calls that did not go as it asked.
 
 use crate::domain::{ToolOutput, ToolStatus, lenient};
-use crate::permissions::Approved;
+use crate::permissions::ToolCallTicket;
 
 use super::decide::Whose;
 use super::part::Taken;
@@ -21,7 +21,11 @@ pub(super) fn denied_by_person(instruction: Option<String>) -> ToolOutput {
 }
 
 /// Tells the model when something else ran than it asked for.
-pub(super) fn with_change(output: ToolOutput, approved: &Approved, input: Whose) -> ToolOutput {
+pub(super) fn with_change(
+    output: ToolOutput,
+    approved: &ToolCallTicket,
+    input: Whose,
+) -> ToolOutput {
     match input {
         Whose::Models => output,
         Whose::Persons => {

@@ -21,7 +21,7 @@ pub use command::{
 pub use exit::Exit;
 pub use generate::{completions, man};
 
-use crate::config::{Flags, ModeChoice};
+use crate::config::{ConfigFlags, ModeChoice};
 use crate::domain::{Budget, Mode};
 
 /// The command line.
@@ -208,8 +208,8 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap:
 
 impl Cli {
     /// What the command line says of the configuration.
-    pub fn flags(&self) -> Flags {
-        Flags {
+    pub fn flags(&self) -> ConfigFlags {
+        ConfigFlags {
             endpoint: self.endpoint.clone(),
             api_key: self.api_key.clone(),
             model: self.model.clone(),

@@ -64,7 +64,7 @@ impl ThemeChoice {
 
 /// What of the transcript stays in the terminal once slug has left.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Leave {
+pub enum ExitTranscript {
     /// What was said last.
     #[default]
     End,
@@ -74,7 +74,7 @@ pub enum Leave {
     Nothing,
 }
 
-impl Leave {
+impl ExitTranscript {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::End, Self::All, Self::Nothing];
 

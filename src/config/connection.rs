@@ -11,26 +11,26 @@ use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::findings::Findings;
-use super::raw::{At, RawCommand, RawSecret, RawServer};
-use super::{Origin, Sourced};
+use super::findings::ConfigFindings;
+use super::raw::{LineValue, RawCommand, RawSecret, RawServer};
+use super::{ConfigOrigin, ConfigValue};
 
 /// Where a key comes from.
 #[derive(Debug, Clone)]
-pub enum KeySource {
+pub enum ConfigKeySource {
     /// It is known.
     Value(SecretString),
     /// The environment variable of this name has it.
     Variable(String),
     /// This command prints it.
-    Command(KeyCommand),
+    Command(ConfigKeyCommand),
     /// The system's keyring has it under this name.
     Keyring(String),
 }
 
 /// A command that prints a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeyCommand {
+pub enum ConfigKeyCommand {
     /// A line for `sh -c`.
     Shell(String),
     /// A program and its arguments, without a shell. The program is there.
@@ -39,7 +39,7 @@ pub enum KeyCommand {
 
 /// A value of a header. It may be a secret, and is never shown.
 #[derive(Debug, Clone)]
-pub enum HeaderText {
+pub enum ConfigHeaderValue {
     /// This.
     Value(SecretString),
     /// What the environment variable of this name holds.
@@ -48,7 +48,7 @@ pub enum HeaderText {
 
 /// Which proxy is asked.
 #[derive(Debug, Clone)]
-pub enum Proxy {
+pub enum ConfigProxy {
     /// None, whatever the system says.
     Never,
     /// This one.
@@ -62,32 +62,32 @@ pub enum Proxy {
 
 /// How a server is reached, beside its address.
 #[derive(Debug, Clone, Default)]
-pub struct Connection {
+pub struct ServerTransportConfig {
     /// What belongs to the server alone.
-    pub own: Own,
+    pub origin_bound: OriginBoundConfig,
     /// A file with certificates that are trusted beside the system's.
-    pub ca_file: Option<Sourced<PathBuf>>,
+    pub ca_file: Option<ConfigValue<PathBuf>>,
     /// The proxy; the system's where none is named.
-    pub proxy: Option<Sourced<Proxy>>,
+    pub proxy: Option<ConfigValue<ConfigProxy>>,
 }
 
 /// What belongs to one server, and is told to no other.
 #[derive(Debug, Clone, Default)]
-pub struct Own {
+pub struct OriginBoundConfig {
     /// Headers, by name.
-    pub headers: BTreeMap<String, Sourced<HeaderText>>,
+    pub headers: BTreeMap<String, ConfigValue<ConfigHeaderValue>>,
     /// What is added to every address.
-    pub query: BTreeMap<String, Sourced<String>>,
+    pub query: BTreeMap<String, ConfigValue<String>>,
     /// The header that the key travels in, where it is not the protocol's.
-    pub key_header: Option<Sourced<String>>,
+    pub key_header: Option<ConfigValue<String>>,
     /// A file with the certificate that slug shows, and its key where `client_key` names none.
-    pub client_certificate: Option<Sourced<PathBuf>>,
+    pub client_certificate: Option<ConfigValue<PathBuf>>,
     /// A file with that certificate's key.
-    pub client_key: Option<Sourced<PathBuf>>,
+    pub client_key: Option<ConfigValue<PathBuf>>,
 }
 
 /// Headers that HTTP or slug itself fills in.
-const TAKEN: [&str; 9] = [
+const RESERVED_HEADERS: [&str; 9] = [
     "accept",
     "accept-encoding",
     "connection",
@@ -102,7 +102,7 @@ const TAKEN: [&str; 9] = [
 const PROXY: &str = "`proxy` has to be \"none\" or an address that begins with http://, https://, \
                      socks5:// or socks5h://";
 
-impl Proxy {
+impl ConfigProxy {
     fn parse(text: &SecretString) -> Option<Self> {
         let text = text.expose_secret().trim();
         if text == "none" {
@@ -120,7 +120,7 @@ impl Proxy {
 }
 
 /// Without name and password.
-impl fmt::Display for Proxy {
+impl fmt::Display for ConfigProxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Never => f.write_str("none"),
@@ -130,26 +130,32 @@ impl fmt::Display for Proxy {
 }
 
 /// Where the key is, never what it is.
-impl fmt::Display for KeySource {
+impl fmt::Display for ConfigKeySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value(_) => f.write_str("set"),
             Self::Variable(name) => write!(f, "in ${name}"),
-            Self::Command(KeyCommand::Shell(_)) => f.write_str("printed by a command"),
-            Self::Command(KeyCommand::Words(program, _)) => write!(f, "printed by `{program}`"),
+            Self::Command(ConfigKeyCommand::Shell(_)) => f.write_str("printed by a command"),
+            Self::Command(ConfigKeyCommand::Words(program, _)) => {
+                write!(f, "printed by `{program}`")
+            }
             Self::Keyring(name) => write!(f, "in the keyring as `{name}`"),
         }
     }
 }
 
-impl Connection {
+impl ServerTransportConfig {
     /// The same without what belongs to one server.
     pub fn shared(&self) -> Self {
-        Self { own: Own::default(), ca_file: self.ca_file.clone(), proxy: self.proxy.clone() }
+        Self {
+            origin_bound: OriginBoundConfig::default(),
+            ca_file: self.ca_file.clone(),
+            proxy: self.proxy.clone(),
+        }
     }
 }
 
-impl Own {
+impl OriginBoundConfig {
     /// Whether nothing is set.
     pub fn is_empty(&self) -> bool {
         self.headers.is_empty()
@@ -160,14 +166,14 @@ impl Own {
     }
 }
 
-impl Findings {
+impl ConfigFindings {
     /// The key of a server, in one of the ways in which it can be written.
     pub(super) fn key_source(
         &mut self,
-        key: Option<At<RawSecret>>,
-        command: Option<At<RawCommand>>,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Option<Sourced<KeySource>> {
+        key: Option<LineValue<RawSecret>>,
+        command: Option<LineValue<RawCommand>>,
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ConfigValue<ConfigKeySource>> {
         match (key, command) {
             (Some(_), Some(command)) => {
                 let problem = "`api_key` and `api_key_command` are both there: keep one of them";
@@ -179,12 +185,16 @@ impl Findings {
         }
     }
 
-    fn written_key(&mut self, key: RawSecret, origin: Origin) -> Option<Sourced<KeySource>> {
+    fn written_key(
+        &mut self,
+        key: RawSecret,
+        origin: ConfigOrigin,
+    ) -> Option<ConfigValue<ConfigKeySource>> {
         match key {
-            RawSecret::Text(key) => Some(self.key(&key, origin)?.map(KeySource::Value)),
+            RawSecret::Text(key) => Some(self.key(&key, origin)?.map(ConfigKeySource::Value)),
             RawSecret::Variable(name) => {
-                let value = KeySource::Variable(self.variable(name, &origin)?);
-                Some(Sourced { value, origin })
+                let value = ConfigKeySource::Variable(self.variable(name, &origin)?);
+                Some(ConfigValue { value, origin })
             }
             RawSecret::Keyring(name) => {
                 let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@".contains(c);
@@ -193,34 +203,40 @@ impl Findings {
                     let problem = "a name in the keyring is made of letters, digits and -_./@";
                     return self.error(origin, problem.to_owned());
                 }
-                Some(Sourced { value: KeySource::Keyring(name), origin })
+                Some(ConfigValue { value: ConfigKeySource::Keyring(name), origin })
             }
         }
     }
 
-    fn key_command(&mut self, command: RawCommand, origin: Origin) -> Option<Sourced<KeySource>> {
+    fn key_command(
+        &mut self,
+        command: RawCommand,
+        origin: ConfigOrigin,
+    ) -> Option<ConfigValue<ConfigKeySource>> {
         let command = match command {
-            RawCommand::Shell(line) if !line.trim().is_empty() => Some(KeyCommand::Shell(line)),
+            RawCommand::Shell(line) if !line.trim().is_empty() => {
+                Some(ConfigKeyCommand::Shell(line))
+            }
             RawCommand::Words(words) => {
                 let mut words = words.into_iter();
                 let program = words.next().filter(|program| !program.is_empty());
-                program.map(|program| KeyCommand::Words(program, words.collect()))
+                program.map(|program| ConfigKeyCommand::Words(program, words.collect()))
             }
             RawCommand::Shell(_) => None,
         };
         match command {
-            Some(command) => Some(Sourced { value: KeySource::Command(command), origin }),
+            Some(command) => Some(ConfigValue { value: ConfigKeySource::Command(command), origin }),
             None => self.error(origin, "`api_key_command` is empty: fill it in".to_owned()),
         }
     }
 
     /// What belongs to one server, and is sent to it alone.
-    pub(super) fn own(
+    pub(super) fn origin_bound(
         &mut self,
         server: &mut RawServer,
         folder: &Path,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Own {
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> OriginBoundConfig {
         let key_header = server.key_header.take();
         let key_header = key_header.and_then(|it| self.header_name(&it.value, place(it.line)));
         let headers = server.headers.take().map(|it| it.value).unwrap_or_default();
@@ -233,8 +249,8 @@ impl Findings {
         let query = server.query.take().map(|it| it.value).unwrap_or_default();
         let query = query.into_iter();
         let query =
-            query.map(|(name, it)| (name, Sourced { value: it.value, origin: place(it.line) }));
-        let own = Own {
+            query.map(|(name, it)| (name, ConfigValue { value: it.value, origin: place(it.line) }));
+        let own = OriginBoundConfig {
             headers,
             query: query.collect(),
             key_header,
@@ -249,51 +265,59 @@ impl Findings {
     }
 
     /// The proxy, whose address may have a password in it.
-    pub(super) fn proxy(&mut self, text: &SecretString, origin: Origin) -> Option<Sourced<Proxy>> {
-        match Proxy::parse(text) {
+    pub(super) fn proxy(
+        &mut self,
+        text: &SecretString,
+        origin: ConfigOrigin,
+    ) -> Option<ConfigValue<ConfigProxy>> {
+        match ConfigProxy::parse(text) {
             Some(value) => {
                 if has_password(text) {
                     self.secrets.push(text.expose_secret().trim().into());
                 }
-                Some(Sourced { value, origin })
+                Some(ConfigValue { value, origin })
             }
             None => self.error(origin, PROXY.to_owned()),
         }
     }
 
-    fn header_name(&mut self, name: &str, origin: Origin) -> Option<Sourced<String>> {
+    fn header_name(&mut self, name: &str, origin: ConfigOrigin) -> Option<ConfigValue<String>> {
         let shown = name.escape_debug();
         match HeaderName::from_bytes(name.as_bytes()) {
-            Ok(header) if TAKEN.contains(&header.as_str()) => {
+            Ok(header) if RESERVED_HEADERS.contains(&header.as_str()) => {
                 self.error(origin, format!("the header `{shown}` is filled in by slug itself"))
             }
-            Ok(header) => Some(Sourced { value: header.as_str().to_owned(), origin }),
+            Ok(header) => Some(ConfigValue { value: header.as_str().to_owned(), origin }),
             Err(_) => self.error(origin, format!("`{shown}` cannot be the name of a header")),
         }
     }
 
-    fn header_text(&mut self, text: RawSecret, origin: Origin) -> Option<Sourced<HeaderText>> {
+    fn header_text(
+        &mut self,
+        text: RawSecret,
+        origin: ConfigOrigin,
+    ) -> Option<ConfigValue<ConfigHeaderValue>> {
         let value = match text {
             RawSecret::Text(text) => match HeaderValue::from_str(text.expose_secret()) {
                 Ok(_) => {
                     self.secrets.push(text.clone());
-                    HeaderText::Value(text)
+                    ConfigHeaderValue::Value(text)
                 }
                 Err(_) => {
                     let problem = "a header's value is one line of ASCII";
                     return self.error(origin, problem.to_owned());
                 }
             },
-            RawSecret::Variable(name) => HeaderText::Variable(self.variable(name, &origin)?),
+            RawSecret::Variable(name) => ConfigHeaderValue::Variable(self.variable(name, &origin)?),
             RawSecret::Keyring(_) => {
                 let problem = "a header takes text or { env = \"NAME\" }; the keyring is for keys";
                 return self.error(origin, problem.to_owned());
             }
         };
-        Some(Sourced { value, origin })
+        Some(ConfigValue { value, origin })
     }
 
-    fn variable(&mut self, name: String, origin: &Origin) -> Option<String> {
+    fn variable(&mut self, name: String, origin: &ConfigOrigin) -> Option<String> {
         if name.is_empty() || name.contains(['=', '\0']) {
             let problem = "this is not the name of an environment variable";
             return self.error(origin.clone(), problem.to_owned());
@@ -309,11 +333,11 @@ fn has_password(address: &SecretString) -> bool {
 
 /// A file's name; one that is relative starts at the folder of the configuration.
 pub(super) fn path(
-    written: Option<At<String>>,
+    written: Option<LineValue<String>>,
     folder: &Path,
-    place: &impl Fn(usize) -> Origin,
-) -> Option<Sourced<PathBuf>> {
-    let At { value, line } = written?;
+    place: &impl Fn(usize) -> ConfigOrigin,
+) -> Option<ConfigValue<PathBuf>> {
+    let LineValue { value, line } = written?;
     let value = if value.starts_with("~/") { value.into() } else { folder.join(value) };
-    Some(Sourced { value, origin: place(line) })
+    Some(ConfigValue { value, origin: place(line) })
 }

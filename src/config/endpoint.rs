@@ -4,17 +4,17 @@ use std::fmt;
 
 use reqwest::Url;
 
-use super::services::Service;
+use super::services::ProtocolService;
 use crate::domain::is_this_machine;
 
 /// The address that chat completions are asked at: `http://localhost:8000/v1`.
 ///
 /// Never ends in a slash and never holds a user name, a password, a query or a fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct ConfigEndpoint {
     text: String,
     origin: ServerOrigin,
-    reach: Reach,
+    security: EndpointSecurity,
 }
 
 /// Scheme, host and port. A key belongs to one origin and goes nowhere else.
@@ -23,7 +23,7 @@ pub struct ServerOrigin(String);
 
 /// What lies between slug and the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum EndpointSecurity {
     /// The server is on this machine.
     Loopback,
     /// TLS.
@@ -34,7 +34,7 @@ pub enum Reach {
 
 /// Why a text is no endpoint. The text itself is not repeated where it may hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum EndpointError {
+pub enum ConfigEndpointError {
     /// No http or https address.
     #[error("`{0}` is not an address: write it like http://localhost:8000/v1")]
     NotAnAddress(String),
@@ -46,19 +46,20 @@ pub enum EndpointError {
     QueryOrFragment,
 }
 
-impl Endpoint {
+impl ConfigEndpoint {
     /// Takes an address as a person writes it. Where it has no path, `/v1` is added.
-    pub fn parse(text: &str) -> Result<Self, EndpointError> {
+    pub fn parse(text: &str) -> Result<Self, ConfigEndpointError> {
         let text = text.trim();
-        let url = Url::parse(text).map_err(|_| EndpointError::NotAnAddress(text.to_owned()))?;
+        let url =
+            Url::parse(text).map_err(|_| ConfigEndpointError::NotAnAddress(text.to_owned()))?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(EndpointError::UserInformation);
+            return Err(ConfigEndpointError::UserInformation);
         }
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            return Err(EndpointError::NotAnAddress(text.to_owned()));
+            return Err(ConfigEndpointError::NotAnAddress(text.to_owned()));
         }
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(EndpointError::QueryOrFragment);
+            return Err(ConfigEndpointError::QueryOrFragment);
         }
         let origin = ServerOrigin(url.origin().ascii_serialization());
         let path = match url.path().trim_end_matches('/') {
@@ -66,11 +67,11 @@ impl Endpoint {
             path => path,
         };
         let reach = match (url.host_str().is_some_and(is_this_machine), url.scheme()) {
-            (true, _) => Reach::Loopback,
-            (false, "https") => Reach::Encrypted,
-            (false, _) => Reach::PlainRemote,
+            (true, _) => EndpointSecurity::Loopback,
+            (false, "https") => EndpointSecurity::Encrypted,
+            (false, _) => EndpointSecurity::PlainRemote,
         };
-        Ok(Self { text: format!("{}{path}", origin.0), origin, reach })
+        Ok(Self { text: format!("{}{path}", origin.0), origin, security: reach })
     }
 
     /// The address, to which `/chat/completions` and `/models` are appended.
@@ -84,14 +85,14 @@ impl Endpoint {
     }
 
     /// What lies between slug and the server.
-    pub fn reach(&self) -> Reach {
-        self.reach
+    pub fn security(&self) -> EndpointSecurity {
+        self.security
     }
 }
 
 impl ServerOrigin {
     /// The only origin that the key in a service's variable goes to.
-    pub fn of(service: &Service) -> Self {
+    pub fn of(service: &ProtocolService) -> Self {
         Self(service.origin.to_owned())
     }
 
@@ -101,7 +102,7 @@ impl ServerOrigin {
     }
 }
 
-impl fmt::Display for Endpoint {
+impl fmt::Display for ConfigEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
@@ -127,7 +128,7 @@ mod tests {
             ("https://openrouter.ai/api/v1", "https://openrouter.ai/api/v1"),
             ("http://[::1]:8080/", "http://[::1]:8080/v1"),
         ] {
-            assert_eq!(Endpoint::parse(written).unwrap().as_str(), meant, "{written}");
+            assert_eq!(ConfigEndpoint::parse(written).unwrap().as_str(), meant, "{written}");
         }
     }
 
@@ -135,35 +136,38 @@ mod tests {
     fn what_is_no_endpoint_is_refused() {
         for text in ["", "localhost:8000", "example.org/v1", "ftp://h/v1", "file:///v1", "http://"]
         {
-            let refused = Endpoint::parse(text);
-            assert!(matches!(refused, Err(EndpointError::NotAnAddress(_))), "{text}: {refused:?}");
+            let refused = ConfigEndpoint::parse(text);
+            assert!(
+                matches!(refused, Err(ConfigEndpointError::NotAnAddress(_))),
+                "{text}: {refused:?}"
+            );
         }
         for text in ["http://h/v1?key=1", "http://h/v1#x"] {
-            assert_eq!(Endpoint::parse(text), Err(EndpointError::QueryOrFragment));
+            assert_eq!(ConfigEndpoint::parse(text), Err(ConfigEndpointError::QueryOrFragment));
         }
     }
 
     #[test]
     fn a_password_in_an_address_is_refused_and_not_repeated() {
-        let error = Endpoint::parse("https://me:CANARY@example.org/v1").unwrap_err();
+        let error = ConfigEndpoint::parse("https://me:CANARY@example.org/v1").unwrap_err();
         assert!(!format!("{error} {error:?}").contains("CANARY"));
     }
 
     #[test]
     fn only_this_machine_is_loopback() {
         for (address, reach) in [
-            ("http://localhost:1/v1", Reach::Loopback),
-            ("http://127.9.9.9:1/v1", Reach::Loopback),
-            ("http://[::1]:1/v1", Reach::Loopback),
-            ("http://[::ffff:127.0.0.1]:1/v1", Reach::Loopback),
-            ("http://model.localhost/v1", Reach::Loopback),
-            ("http://0.0.0.0:8000/v1", Reach::Loopback),
-            ("https://api.openai.com/v1", Reach::Encrypted),
-            ("http://192.168.1.5:8000/v1", Reach::PlainRemote),
-            ("http://localhost.evil.example/v1", Reach::PlainRemote),
-            ("http://127.0.0.1.evil.example/v1", Reach::PlainRemote),
+            ("http://localhost:1/v1", EndpointSecurity::Loopback),
+            ("http://127.9.9.9:1/v1", EndpointSecurity::Loopback),
+            ("http://[::1]:1/v1", EndpointSecurity::Loopback),
+            ("http://[::ffff:127.0.0.1]:1/v1", EndpointSecurity::Loopback),
+            ("http://model.localhost/v1", EndpointSecurity::Loopback),
+            ("http://0.0.0.0:8000/v1", EndpointSecurity::Loopback),
+            ("https://api.openai.com/v1", EndpointSecurity::Encrypted),
+            ("http://192.168.1.5:8000/v1", EndpointSecurity::PlainRemote),
+            ("http://localhost.evil.example/v1", EndpointSecurity::PlainRemote),
+            ("http://127.0.0.1.evil.example/v1", EndpointSecurity::PlainRemote),
         ] {
-            assert_eq!(Endpoint::parse(address).unwrap().reach(), reach, "{address}");
+            assert_eq!(ConfigEndpoint::parse(address).unwrap().security(), reach, "{address}");
         }
     }
 }

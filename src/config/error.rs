@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Origin;
+use super::ConfigOrigin;
 
 /// Something that slug cannot start with.
 #[derive(Debug, thiserror::Error)]
@@ -11,7 +11,7 @@ pub enum ConfigError {
     #[error("{origin}: {problem}")]
     Value {
         /// Where it was written.
-        origin: Origin,
+        origin: ConfigOrigin,
         /// What is wrong with it and what to write instead.
         problem: String,
     },

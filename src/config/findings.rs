@@ -5,16 +5,16 @@ use std::path::PathBuf;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::raw::{At, RawMode, RawTheme};
+use super::raw::{LineValue, RawMode, RawTheme};
 use super::{
-    ConfigError, Endpoint, KeyPreset, Leave, ModeChoice, ModelChoice, Notify, Origin, Sourced,
-    StatusItems, ThemeChoice,
+    ConfigEndpoint, ConfigError, ConfigOrigin, ConfigValue, ExitTranscript, KeyPreset, ModeChoice,
+    ModelChoice, NotificationMethod, StatusItems, ThemeChoice,
 };
 use crate::domain::{Budget, Dialect, Effort, HostRule, Method, Protocol};
 
 /// What was found wrong while layers were made.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
+pub(super) struct ConfigFindings {
     pub errors: Vec<ConfigError>,
     pub warnings: Vec<String>,
     /// Each key and header that a layer holds, whether it is used or a later layer overrides it.
@@ -23,15 +23,19 @@ pub(super) struct Findings {
     pub key_variables: Vec<String>,
 }
 
-impl Findings {
-    pub(super) fn error<T>(&mut self, origin: Origin, problem: String) -> Option<T> {
+impl ConfigFindings {
+    pub(super) fn error<T>(&mut self, origin: ConfigOrigin, problem: String) -> Option<T> {
         self.errors.push(ConfigError::Value { origin, problem });
         None
     }
 
-    pub(super) fn endpoint(&mut self, text: &str, origin: Origin) -> Option<Sourced<Endpoint>> {
-        match Endpoint::parse(text) {
-            Ok(value) => Some(Sourced { value, origin }),
+    pub(super) fn endpoint(
+        &mut self,
+        text: &str,
+        origin: ConfigOrigin,
+    ) -> Option<ConfigValue<ConfigEndpoint>> {
+        match ConfigEndpoint::parse(text) {
+            Ok(value) => Some(ConfigValue { value, origin }),
             Err(error) => self.error(origin, error.to_string()),
         }
     }
@@ -39,8 +43,8 @@ impl Findings {
     pub(super) fn key(
         &mut self,
         key: &SecretString,
-        origin: Origin,
-    ) -> Option<Sourced<SecretString>> {
+        origin: ConfigOrigin,
+    ) -> Option<ConfigValue<SecretString>> {
         let text = key.expose_secret().trim();
         if text.is_empty() {
             return self.error(origin, "the key is empty: fill it in or remove it".to_owned());
@@ -51,31 +55,35 @@ impl Findings {
             return self.error(origin, problem.to_owned());
         }
         self.secrets.push(text.into());
-        Some(Sourced { value: text.into(), origin })
+        Some(ConfigValue { value: text.into(), origin })
     }
 
-    pub(super) fn model(&mut self, name: &str, origin: Origin) -> Option<Sourced<ModelChoice>> {
+    pub(super) fn model(
+        &mut self,
+        name: &str,
+        origin: ConfigOrigin,
+    ) -> Option<ConfigValue<ModelChoice>> {
         let name = name.trim();
         if name.is_empty() {
             let problem = "the model's name is empty: write one, or `default` for the server's own";
             return self.error(origin, problem.to_owned());
         }
-        Some(Sourced { value: ModelChoice::parse(name), origin })
+        Some(ConfigValue { value: ModelChoice::parse(name), origin })
     }
 
     pub(super) fn mode(
         &mut self,
-        it: At<RawMode>,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Option<Sourced<ModeChoice>> {
+        it: LineValue<RawMode>,
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ConfigValue<ModeChoice>> {
         let origin = place(it.line);
         match it.value {
             RawMode::Sandbox { dir } => {
                 let dir = dir.map(PathBuf::from);
-                Some(Sourced { value: ModeChoice::Sandbox(dir), origin })
+                Some(ConfigValue { value: ModeChoice::Sandbox(dir), origin })
             }
             RawMode::Named(name) => match name.parse() {
-                Ok(mode) => Some(Sourced { value: ModeChoice::Mode(mode), origin }),
+                Ok(mode) => Some(ConfigValue { value: ModeChoice::Mode(mode), origin }),
                 Err(error) => self.error(origin, format!("{error}")),
             },
         }
@@ -83,9 +91,9 @@ impl Findings {
 
     pub(super) fn hosts(
         &mut self,
-        it: &At<Vec<At<String>>>,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Option<Sourced<Vec<HostRule>>> {
+        it: &LineValue<Vec<LineValue<String>>>,
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ConfigValue<Vec<HostRule>>> {
         let mut hosts = Vec::new();
         for named in &it.value {
             match named.value.parse() {
@@ -97,21 +105,21 @@ impl Findings {
                 }
             }
         }
-        Some(Sourced { value: hosts, origin: place(it.line) })
+        Some(ConfigValue { value: hosts, origin: place(it.line) })
     }
 
     pub(super) fn method(
         &mut self,
-        it: &At<String>,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Option<Sourced<Option<Method>>> {
+        it: &LineValue<String>,
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ConfigValue<Option<Method>>> {
         let origin = place(it.line);
         let named = [Method::Bubblewrap, Method::Landlock, Method::Seatbelt]
             .into_iter()
             .find(|method| method.name() == it.value);
         match (named, it.value.as_str()) {
-            (Some(method), _) => Some(Sourced { value: Some(method), origin }),
-            (None, "auto") => Some(Sourced { value: None, origin }),
+            (Some(method), _) => Some(ConfigValue { value: Some(method), origin }),
+            (None, "auto") => Some(ConfigValue { value: None, origin }),
             (None, _) => self.error(
                 origin,
                 "`sandbox.method` has to be auto, bwrap, landlock or seatbelt".to_owned(),
@@ -121,11 +129,11 @@ impl Findings {
 
     pub(super) fn keys(
         &mut self,
-        it: &At<String>,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Option<Sourced<KeyPreset>> {
+        it: &LineValue<String>,
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ConfigValue<KeyPreset>> {
         match KeyPreset::ALL.into_iter().find(|preset| preset.name() == it.value) {
-            Some(value) => Some(Sourced { value, origin: place(it.line) }),
+            Some(value) => Some(ConfigValue { value, origin: place(it.line) }),
             None => self.error(
                 place(it.line),
                 "`ui.keys` has to be \"default\", \"vi\" or \"emacs\"; single keys are bound in \
@@ -137,9 +145,9 @@ impl Findings {
 
     pub(super) fn theme(
         &mut self,
-        it: At<RawTheme>,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Option<Sourced<ThemeChoice>> {
+        it: LineValue<RawTheme>,
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ConfigValue<ThemeChoice>> {
         let origin = place(it.line);
         let value = match it.value {
             RawTheme::Named(name) => ThemeChoice::parse(&name),
@@ -151,16 +159,16 @@ impl Findings {
                 return self.error(origin, problem.to_owned());
             }
         };
-        Some(Sourced { value, origin })
+        Some(ConfigValue { value, origin })
     }
 
     pub(super) fn leave(
         &mut self,
-        it: &At<String>,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Option<Sourced<Leave>> {
-        match Leave::ALL.into_iter().find(|leave| leave.name() == it.value) {
-            Some(value) => Some(Sourced { value, origin: place(it.line) }),
+        it: &LineValue<String>,
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ConfigValue<ExitTranscript>> {
+        match ExitTranscript::ALL.into_iter().find(|leave| leave.name() == it.value) {
+            Some(value) => Some(ConfigValue { value, origin: place(it.line) }),
             None => self.error(
                 place(it.line),
                 "`ui.leave` has to be \"end\", \"all\" or \"nothing\"".to_owned(),
@@ -170,22 +178,22 @@ impl Findings {
 
     pub(super) fn status(
         &mut self,
-        it: &At<Vec<At<String>>>,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Sourced<StatusItems> {
+        it: &LineValue<Vec<LineValue<String>>>,
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> ConfigValue<StatusItems> {
         let (value, unknown) = StatusItems::parse(it.value.iter().map(|name| name.value.as_str()));
         let origin = place(it.line);
         self.warnings.extend(unknown.into_iter().map(|text| format!("{origin}: {text}")));
-        Sourced { value, origin }
+        ConfigValue { value, origin }
     }
 
     pub(super) fn notify(
         &mut self,
-        it: &At<String>,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Option<Sourced<Notify>> {
-        match Notify::ALL.into_iter().find(|way| way.name() == it.value) {
-            Some(value) => Some(Sourced { value, origin: place(it.line) }),
+        it: &LineValue<String>,
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ConfigValue<NotificationMethod>> {
+        match NotificationMethod::ALL.into_iter().find(|way| way.name() == it.value) {
+            Some(value) => Some(ConfigValue { value, origin: place(it.line) }),
             None => self.error(
                 place(it.line),
                 "`ui.notify` has to be auto, bell, osc9, osc777, osc99 or never".to_owned(),
@@ -194,51 +202,51 @@ impl Findings {
     }
 
     /// A count for the wheel.
-    pub(super) fn few(
+    pub(super) fn wheel_count(
         &mut self,
-        it: &At<i64>,
+        it: &LineValue<i64>,
         name: &str,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Option<Sourced<u32>> {
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ConfigValue<u32>> {
         let origin = place(it.line);
         match u32::try_from(it.value) {
-            Ok(value @ 1..=50) => Some(Sourced { value, origin }),
+            Ok(value @ 1..=50) => Some(ConfigValue { value, origin }),
             Ok(_) | Err(_) => self.error(origin, format!("`{name}` has to be from 1 to 50")),
         }
     }
 
     pub(super) fn temperature(
         &mut self,
-        it: &At<f64>,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Option<Sourced<f32>> {
+        it: &LineValue<f64>,
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ConfigValue<f32>> {
         if !(0.0..=2.0).contains(&it.value) {
             let problem = "`temperature` has to be from 0 to 2".to_owned();
             return self.error(place(it.line), problem);
         }
-        Some(Sourced { value: it.value as f32, origin: place(it.line) })
+        Some(ConfigValue { value: it.value as f32, origin: place(it.line) })
     }
 
     pub(super) fn budget(
         &mut self,
-        it: &At<String>,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Option<Sourced<Budget>> {
+        it: &LineValue<String>,
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ConfigValue<Budget>> {
         let origin = place(it.line);
         match it.value.parse() {
-            Ok(value) => Some(Sourced { value, origin }),
+            Ok(value) => Some(ConfigValue { value, origin }),
             Err(error) => self.error(origin, format!("{error}")),
         }
     }
 
     pub(super) fn effort(
         &mut self,
-        it: &At<String>,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Option<Sourced<Effort>> {
+        it: &LineValue<String>,
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ConfigValue<Effort>> {
         let origin = place(it.line);
         match Effort::parse(&it.value) {
-            Some(value) => Some(Sourced { value, origin }),
+            Some(value) => Some(ConfigValue { value, origin }),
             None => {
                 let names = Effort::ALL.map(Effort::name).join("\", \"");
                 self.error(origin, format!("`effort` has to be one of \"{names}\""))
@@ -248,12 +256,12 @@ impl Findings {
 
     pub(super) fn dialect(
         &mut self,
-        it: &At<String>,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Option<Sourced<Dialect>> {
+        it: &LineValue<String>,
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ConfigValue<Dialect>> {
         let origin = place(it.line);
         match Dialect::parse(&it.value) {
-            Some(value) => Some(Sourced { value, origin }),
+            Some(value) => Some(ConfigValue { value, origin }),
             None => {
                 let names = Dialect::ALL.map(Dialect::name).join("\", \"");
                 self.error(origin, format!("`dialect` has to be one of \"{names}\""))
@@ -263,14 +271,14 @@ impl Findings {
 
     pub(super) fn count(
         &mut self,
-        it: &At<i64>,
+        it: &LineValue<i64>,
         least: u32,
         name: &str,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Option<Sourced<u32>> {
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ConfigValue<u32>> {
         let origin = place(it.line);
         match u32::try_from(it.value) {
-            Ok(value) if value >= least => Some(Sourced { value, origin }),
+            Ok(value) if value >= least => Some(ConfigValue { value, origin }),
             Ok(_) | Err(_) => {
                 let most = u32::MAX;
                 self.error(origin, format!("`{name}` has to be from {least} to {most}"))
@@ -278,7 +286,7 @@ impl Findings {
         }
     }
 
-    pub(super) fn protocol(&mut self, name: &str, origin: Origin) -> Option<Protocol> {
+    pub(super) fn protocol(&mut self, name: &str, origin: ConfigOrigin) -> Option<Protocol> {
         Protocol::parse(name).or_else(|| {
             let names = Protocol::ALL.map(Protocol::name).join("`, `");
             let shown = name.escape_debug();

@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use super::services::{SERVICES, Service};
-use super::{ConfigError, ModeChoice, Origin};
+use super::services::{ProtocolService, SERVICES};
+use super::{ConfigError, ConfigOrigin, ModeChoice};
 use crate::disk::{ObeyedText, read_obeyed};
 use crate::domain::Budget;
 
 /// Which files are read.
 #[derive(Debug, Clone, Copy)]
-pub struct Files<'a> {
+pub struct ConfigFiles<'a> {
     /// The person's own.
-    pub user: UserFile<'a>,
+    pub user: UserConfigFile<'a>,
     /// The working folder, if it is trusted. Its `.slug/config.toml` is then read.
     pub project: Option<&'a Path>,
 }
 
 /// The person's own configuration file.
 #[derive(Debug, Clone, Copy)]
-pub enum UserFile<'a> {
+pub enum UserConfigFile<'a> {
     /// `config.toml` in slug's home folder; it need not be there.
     Home(&'a Path),
     /// The file that `--config` names; it has to be there.
@@ -47,7 +47,7 @@ impl fmt::Debug for ConfigText {
 
 /// The files that were found.
 #[derive(Debug, Clone, Default)]
-pub struct Texts {
+pub struct ConfigTexts {
     /// The person's own.
     pub user: Option<ConfigText>,
     /// The project's; only of a trusted project.
@@ -58,7 +58,7 @@ pub struct Texts {
 
 /// The environment variables that slug reads. An empty one counts as not set.
 #[derive(Debug, Clone, Default)]
-pub struct Environment {
+pub struct ConfigEnvironment {
     /// `SLUG_ENDPOINT`
     pub endpoint: Option<String>,
     /// `SLUG_API_KEY`
@@ -73,7 +73,7 @@ pub struct Environment {
 #[derive(Debug, Clone)]
 pub struct ServiceVariables {
     /// Whose they are.
-    pub service: &'static Service,
+    pub service: &'static ProtocolService,
     /// `OPENAI_API_KEY` and the like.
     pub api_key: Option<SecretString>,
     /// `ANTHROPIC_MODEL`
@@ -84,7 +84,7 @@ pub struct ServiceVariables {
 
 /// What the command line says of the configuration.
 #[derive(Debug, Clone, Default)]
-pub struct Flags {
+pub struct ConfigFlags {
     /// `--endpoint`
     pub endpoint: Option<String>,
     /// `--api-key`
@@ -101,7 +101,7 @@ pub struct Flags {
     pub mode: Option<(ModeChoice, &'static str)>,
 }
 
-impl Environment {
+impl ConfigEnvironment {
     /// Asks `get`, normally `std::env::var_os`, for each variable. One that is not text cannot be
     /// used, which is an error, not an absence.
     pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Self, ConfigError> {
@@ -109,14 +109,14 @@ impl Environment {
             Some(Ok(value)) if value.trim().is_empty() => Ok(None),
             Some(Ok(value)) => Ok(Some(value)),
             Some(Err(_)) => Err(ConfigError::Value {
-                origin: Origin::Environment(name),
+                origin: ConfigOrigin::Environment(name),
                 problem: "its value is not UTF-8 text: set it again or unset it".to_owned(),
             }),
             None => Ok(None),
         };
         let secret = |name| text(name).map(|key| key.map(|key| SecretString::from(key.trim())));
         let maybe = |name: Option<&'static str>| name.map_or(Ok(None), text);
-        let variables = |service: &'static Service| {
+        let variables = |service: &'static ProtocolService| {
             Ok(ServiceVariables {
                 service,
                 api_key: secret(service.key_variable)?,
@@ -133,13 +133,13 @@ impl Environment {
     }
 }
 
-impl Files<'_> {
+impl ConfigFiles<'_> {
     /// Reads the files. A project's file that is the person's own (the working folder is the home
     /// folder) is not read twice.
-    pub fn read(self) -> Result<Texts, ConfigError> {
+    pub fn read(self) -> Result<ConfigTexts, ConfigError> {
         let user = match self.user {
-            UserFile::Home(home) => read(&home.join("config.toml"), None)?,
-            UserFile::Named(path) => {
+            UserConfigFile::Home(home) => read(&home.join("config.toml"), None)?,
+            UserConfigFile::Named(path) => {
                 Some(read(path, None)?.ok_or_else(|| ConfigError::Missing(path.to_owned()))?)
             }
         };
@@ -153,7 +153,7 @@ impl Files<'_> {
             Some(path) => read(&path, self.project)?.map(|(text, _)| text),
             None => None,
         };
-        Ok(Texts { user, project, is_open_to_others })
+        Ok(ConfigTexts { user, project, is_open_to_others })
     }
 }
 

@@ -4,20 +4,21 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::connection::{self, KeySource};
-use super::findings::Findings;
-use super::raw::{self, At, Raw, RawServer};
-use super::server::{self, OwnPart, Part};
-use super::services::Service;
+use super::connection::{self, ConfigKeySource};
+use super::findings::ConfigFindings;
+use super::raw::{self, LineValue, RawConfig, RawServer};
+use super::server::{self, OriginBoundLayer, ServerConfigLayer};
+use super::services::ProtocolService;
 use super::{
-    ConfigError, ConfigText, Environment, Flags, KeyPreset, Leave, ModeChoice, ModelChoice, Notify,
-    Origin, ServiceVariables, Sourced, StatusItems, ThemeChoice,
+    ConfigEnvironment, ConfigError, ConfigFlags, ConfigOrigin, ConfigText, ConfigValue,
+    ExitTranscript, KeyPreset, ModeChoice, ModelChoice, NotificationMethod, ServiceVariables,
+    StatusItems, ThemeChoice,
 };
 use crate::domain::{Budget, HostRule, Method, Protocol};
 
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum ConfigScope {
     /// The person's.
     User,
     /// The project's: sets preferences, never powers.
@@ -26,55 +27,59 @@ pub(super) enum Scope {
 
 /// What one place says. `None` where it says nothing.
 #[derive(Debug, Default)]
-pub(super) struct Layer {
-    pub server: Part,
-    pub provider: Option<Sourced<String>>,
-    pub system_prompt: Option<Sourced<String>>,
-    pub temperature: Option<Sourced<f32>>,
-    pub max_tool_rounds: Option<Sourced<u32>>,
-    pub fallback_model: Option<Sourced<String>>,
-    pub budget_turn: Option<Sourced<Budget>>,
-    pub budget_session: Option<Sourced<Budget>>,
-    pub first_byte: Option<Sourced<u32>>,
-    pub idle: Option<Sourced<u32>>,
-    pub total: Option<Sourced<u32>>,
-    pub bash_environment: Option<Sourced<Vec<String>>>,
-    pub mode: Option<Sourced<ModeChoice>>,
-    pub statics: BTreeMap<String, Sourced<String>>,
-    pub providers: BTreeMap<String, Named>,
-    pub theme: Option<Sourced<ThemeChoice>>,
-    pub keys: Option<Sourced<KeyPreset>>,
-    pub mouse: Option<Sourced<bool>>,
-    pub reduced_motion: Option<Sourced<bool>>,
-    pub wheel_rows: Option<Sourced<u32>>,
-    pub wheel_events: Option<Sourced<u32>>,
-    pub leave: Option<Sourced<Leave>>,
-    pub status: Option<Sourced<StatusItems>>,
-    pub status_command: Option<Sourced<String>>,
-    pub title: Option<Sourced<bool>>,
-    pub images: Option<Sourced<bool>>,
-    pub progress: Option<Sourced<bool>>,
-    pub notify: Option<Sourced<Notify>>,
-    pub notify_after: Option<Sourced<u32>>,
-    pub vi: Option<Sourced<bool>>,
-    pub sandbox_network: Option<Sourced<bool>>,
-    pub sandbox_hosts: Option<Sourced<Vec<HostRule>>>,
-    pub sandbox_method: Option<Sourced<Option<Method>>>,
+pub(super) struct ConfigLayer {
+    pub server: ServerConfigLayer,
+    pub provider: Option<ConfigValue<String>>,
+    pub system_prompt: Option<ConfigValue<String>>,
+    pub temperature: Option<ConfigValue<f32>>,
+    pub max_tool_rounds: Option<ConfigValue<u32>>,
+    pub fallback_model: Option<ConfigValue<String>>,
+    pub budget_turn: Option<ConfigValue<Budget>>,
+    pub budget_session: Option<ConfigValue<Budget>>,
+    pub first_byte: Option<ConfigValue<u32>>,
+    pub idle: Option<ConfigValue<u32>>,
+    pub total: Option<ConfigValue<u32>>,
+    pub bash_environment: Option<ConfigValue<Vec<String>>>,
+    pub mode: Option<ConfigValue<ModeChoice>>,
+    pub statics: BTreeMap<String, ConfigValue<String>>,
+    pub providers: BTreeMap<String, ProviderConfigLayer>,
+    pub theme: Option<ConfigValue<ThemeChoice>>,
+    pub keys: Option<ConfigValue<KeyPreset>>,
+    pub mouse: Option<ConfigValue<bool>>,
+    pub reduced_motion: Option<ConfigValue<bool>>,
+    pub wheel_rows: Option<ConfigValue<u32>>,
+    pub wheel_events: Option<ConfigValue<u32>>,
+    pub leave: Option<ConfigValue<ExitTranscript>>,
+    pub status: Option<ConfigValue<StatusItems>>,
+    pub status_command: Option<ConfigValue<String>>,
+    pub title: Option<ConfigValue<bool>>,
+    pub images: Option<ConfigValue<bool>>,
+    pub progress: Option<ConfigValue<bool>>,
+    pub notify: Option<ConfigValue<NotificationMethod>>,
+    pub notify_after: Option<ConfigValue<u32>>,
+    pub vi: Option<ConfigValue<bool>>,
+    pub sandbox_network: Option<ConfigValue<bool>>,
+    pub sandbox_hosts: Option<ConfigValue<Vec<HostRule>>>,
+    pub sandbox_method: Option<ConfigValue<Option<Method>>>,
 }
 
 /// A named provider: endpoint, key, model and all else that goes together.
 #[derive(Debug, Clone)]
-pub(super) struct Named {
-    pub origin: Origin,
+pub(super) struct ProviderConfigLayer {
+    pub origin: ConfigOrigin,
     pub protocol: Protocol,
-    pub part: Part,
+    pub part: ServerConfigLayer,
 }
 
-impl Layer {
+impl ConfigLayer {
     /// What a file says. What a project's file may not say is left out with a warning.
-    pub(super) fn from_file(file: &ConfigText, scope: Scope, findings: &mut Findings) -> Self {
+    pub(super) fn from_file(
+        file: &ConfigText,
+        scope: ConfigScope,
+        findings: &mut ConfigFindings,
+    ) -> Self {
         let parsed = raw::parse(&file.text);
-        let place = |line| Origin::File { path: file.path.clone(), line };
+        let place = |line| ConfigOrigin::File { path: file.path.clone(), line };
         findings.errors.extend(
             parsed
                 .errors
@@ -85,7 +90,7 @@ impl Layer {
             .warnings
             .extend(parsed.warnings.iter().map(|it| format!("{}: {}", place(it.line), it.text)));
         match scope {
-            Scope::User => {
+            ConfigScope::User => {
                 let unknown = parsed.unknown.into_iter();
                 findings.errors.extend(
                     unknown
@@ -93,7 +98,7 @@ impl Layer {
                 );
             }
             // What restricts is not a project's to set.
-            Scope::Project => {
+            ConfigScope::Project => {
                 let unknown = parsed.unknown.iter();
                 findings
                     .warnings
@@ -102,9 +107,9 @@ impl Layer {
         }
         let mut raw = parsed.raw;
         match scope {
-            Scope::User => {}
-            Scope::Project => {
-                let dropped = drop_powers(&mut raw);
+            ConfigScope::User => {}
+            ConfigScope::Project => {
+                let dropped = drop_privileged_keys(&mut raw);
                 findings.warnings.extend(dropped.into_iter().map(|(name, line)| {
                     format!(
                         "{}: a project cannot set `{name}`, and it is left out: set it in your \
@@ -118,31 +123,31 @@ impl Layer {
     }
 
     /// What the command line says.
-    pub(super) fn from_flags(flags: &Flags, findings: &mut Findings) -> Self {
-        let at = Origin::Flag;
-        let Flags { endpoint, api_key, model, provider, system_prompt, mode, budget } =
+    pub(super) fn from_flags(flags: &ConfigFlags, findings: &mut ConfigFindings) -> Self {
+        let at = ConfigOrigin::Flag;
+        let ConfigFlags { endpoint, api_key, model, provider, system_prompt, mode, budget } =
             flags.clone();
-        let text = |value, flag| Sourced { value, origin: at(flag) };
+        let text = |value, flag| ConfigValue { value, origin: at(flag) };
         let key = api_key.and_then(|it| findings.key(&it, at("--api-key")));
         Self {
-            server: Part {
+            server: ServerConfigLayer {
                 endpoint: endpoint.and_then(|it| findings.endpoint(&it, at("--endpoint"))),
-                api_key: key.map(|key| key.map(KeySource::Value)),
+                api_key: key.map(|key| key.map(ConfigKeySource::Value)),
                 model: model.and_then(|it| findings.model(&it, at("--model"))),
-                ..Part::default()
+                ..ServerConfigLayer::default()
             },
             provider: provider.map(|it| text(it, "--provider")),
             system_prompt: system_prompt.map(|it| text(it, "--system-prompt")),
-            mode: mode.map(|(value, flag)| Sourced { value, origin: at(flag) }),
-            budget_session: budget.map(|value| Sourced { value, origin: at("--budget") }),
+            mode: mode.map(|(value, flag)| ConfigValue { value, origin: at(flag) }),
+            budget_session: budget.map(|value| ConfigValue { value, origin: at("--budget") }),
             ..Self::default()
         }
     }
 
-    fn from_raw(raw: Raw, path: &Path, findings: &mut Findings) -> Self {
-        let place = |line| Origin::File { path: path.to_owned(), line };
-        let text = |it: At<String>| Sourced { value: it.value, origin: place(it.line) };
-        let flag = |it: At<bool>| Sourced { value: it.value, origin: place(it.line) };
+    fn from_raw(raw: RawConfig, path: &Path, findings: &mut ConfigFindings) -> Self {
+        let place = |line| ConfigOrigin::File { path: path.to_owned(), line };
+        let text = |it: LineValue<String>| ConfigValue { value: it.value, origin: place(it.line) };
+        let flag = |it: LineValue<bool>| ConfigValue { value: it.value, origin: place(it.line) };
         let folder = path.parent().unwrap_or(Path::new(""));
         let providers = raw.providers.into_iter();
         Self {
@@ -153,7 +158,7 @@ impl Layer {
             max_tool_rounds: raw
                 .max_tool_rounds
                 .and_then(|it| findings.count(&it, 1, "max_tool_rounds", &place)),
-            bash_environment: raw.bash_environment.map(|it| Sourced {
+            bash_environment: raw.bash_environment.map(|it| ConfigValue {
                 value: it.value.into_iter().map(|name| name.value).collect(),
                 origin: place(it.line),
             }),
@@ -177,10 +182,12 @@ impl Layer {
             keys: raw.keys.and_then(|it| findings.keys(&it, &place)),
             mouse: raw.mouse.map(flag),
             reduced_motion: raw.reduced_motion.map(flag),
-            wheel_rows: raw.wheel_rows.and_then(|it| findings.few(&it, "ui.wheel_rows", &place)),
+            wheel_rows: raw
+                .wheel_rows
+                .and_then(|it| findings.wheel_count(&it, "ui.wheel_rows", &place)),
             wheel_events: raw
                 .wheel_events
-                .and_then(|it| findings.few(&it, "ui.wheel_events", &place)),
+                .and_then(|it| findings.wheel_count(&it, "ui.wheel_events", &place)),
             leave: raw.leave.and_then(|it| findings.leave(&it, &place)),
             status: raw.status.map(|it| findings.status(&it, &place)),
             status_command: raw.status_command.map(text).filter(|it| !it.value.trim().is_empty()),
@@ -199,38 +206,44 @@ impl Layer {
     }
 }
 
-impl Part {
+impl ServerConfigLayer {
     /// What the environment says.
-    pub(super) fn from_environment(environment: &Environment, findings: &mut Findings) -> Self {
-        let at = Origin::Environment;
-        let Environment { endpoint, api_key, model, .. } = environment;
+    pub(super) fn from_environment(
+        environment: &ConfigEnvironment,
+        findings: &mut ConfigFindings,
+    ) -> Self {
+        let at = ConfigOrigin::Environment;
+        let ConfigEnvironment { endpoint, api_key, model, .. } = environment;
         let key = api_key.as_ref().and_then(|it| findings.key(it, at("SLUG_API_KEY")));
         Self {
             endpoint: endpoint.as_ref().and_then(|it| findings.endpoint(it, at("SLUG_ENDPOINT"))),
-            api_key: key.map(|key| key.map(KeySource::Value)),
+            api_key: key.map(|key| key.map(ConfigKeySource::Value)),
             model: model.as_ref().and_then(|it| findings.model(it, at("SLUG_MODEL"))),
             ..Self::default()
         }
     }
 
     /// The key that a service's variable holds.
-    pub(super) fn of_key(variables: &ServiceVariables, findings: &mut Findings) -> Self {
-        let at = Origin::Environment(variables.service.key_variable);
+    pub(super) fn of_key(variables: &ServiceVariables, findings: &mut ConfigFindings) -> Self {
+        let at = ConfigOrigin::Environment(variables.service.key_variable);
         let key = variables.api_key.as_ref().and_then(|it| findings.key(it, at));
-        Self { api_key: key.map(|key| key.map(KeySource::Value)), ..Self::default() }
+        Self { api_key: key.map(|key| key.map(ConfigKeySource::Value)), ..Self::default() }
     }
 
     /// What else is set for the service whose protocol is spoken.
-    pub(super) fn of_variables(variables: &ServiceVariables, findings: &mut Findings) -> Self {
+    pub(super) fn of_variables(
+        variables: &ServiceVariables,
+        findings: &mut ConfigFindings,
+    ) -> Self {
         let service = variables.service;
         let model = service.model_variable.zip(variables.model.as_ref());
         let limit = service.limit_variable.zip(variables.max_tokens.as_ref());
         Self {
-            model: model.and_then(|(name, it)| findings.model(it, Origin::Environment(name))),
+            model: model.and_then(|(name, it)| findings.model(it, ConfigOrigin::Environment(name))),
             max_tokens: limit.and_then(|(name, it)| {
-                let origin = Origin::Environment(name);
+                let origin = ConfigOrigin::Environment(name);
                 match it.trim().parse() {
-                    Ok(value) if value > 0 => Some(Sourced { value, origin }),
+                    Ok(value) if value > 0 => Some(ConfigValue { value, origin }),
                     Ok(_) | Err(_) => {
                         findings.error(origin, format!("`{name}` has to be a number from 1"))
                     }
@@ -242,31 +255,35 @@ impl Part {
 
     /// The service itself, where its protocol's name was given as a flag: whatever else is
     /// configured is another server's.
-    pub(super) fn of_service(service: &Service, origin: &Origin, findings: &mut Findings) -> Self {
+    pub(super) fn of_service(
+        service: &ProtocolService,
+        origin: &ConfigOrigin,
+        findings: &mut ConfigFindings,
+    ) -> Self {
         let model = service.model.map_or(ModelChoice::Served, ModelChoice::parse);
         Self {
             endpoint: findings.endpoint(service.endpoint, origin.clone()),
-            model: Some(Sourced { value: model, origin: origin.clone() }),
+            model: Some(ConfigValue { value: model, origin: origin.clone() }),
             ..Self::default()
         }
     }
 }
 
-impl Findings {
+impl ConfigFindings {
     /// What a file says of a server, at its top or in a table of its own.
     fn part(
         &mut self,
         mut raw: RawServer,
         folder: &Path,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Part {
-        let own = self.own(&mut raw, folder, place);
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> ServerConfigLayer {
+        let own = self.origin_bound(&mut raw, folder, place);
         let dialect = raw.dialect.and_then(|it| self.dialect(&it, place));
-        let models = raw.models.map(|it| Sourced {
+        let models = raw.models.map(|it| ConfigValue {
             value: it.value.into_iter().map(|model| model.value).collect(),
             origin: place(it.line),
         });
-        Part {
+        ServerConfigLayer {
             api_key: self.key_source(raw.api_key, raw.api_key_command, place),
             endpoint: raw.endpoint.and_then(|it| self.endpoint(&it.value, place(it.line))),
             model: raw.model.and_then(|it| self.model(&it.value, place(it.line))),
@@ -278,21 +295,18 @@ impl Findings {
             effort: raw.effort.and_then(|it| self.effort(&it, place)),
             ca_file: connection::path(raw.ca_file, folder, place),
             proxy: raw.proxy.and_then(|it| self.proxy(&it.value, place(it.line))),
-            own: (!own.is_empty() || models.is_some() || dialect.is_some()).then_some(OwnPart {
-                own,
-                models,
-                dialect,
-            }),
+            origin_bound: (!own.is_empty() || models.is_some() || dialect.is_some())
+                .then_some(OriginBoundLayer { origin_bound: own, models, dialect }),
         }
     }
 
     fn named(
         &mut self,
         name: &str,
-        it: At<RawServer>,
+        it: LineValue<RawServer>,
         folder: &Path,
-        place: &impl Fn(usize) -> Origin,
-    ) -> Option<Named> {
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ProviderConfigLayer> {
         let origin = place(it.line);
         if Protocol::parse(name).is_some() {
             let problem = format!(
@@ -314,14 +328,18 @@ impl Findings {
         server::check_headers(&part, protocol, self);
         // A named provider is a whole: what it does not say does not come from below it.
         let model =
-            part.model.or(Some(Sourced { value: ModelChoice::Served, origin: origin.clone() }));
-        let own = Some(part.own.unwrap_or_default());
-        Some(Named { origin, protocol, part: Part { model, own, ..part } })
+            part.model.or(Some(ConfigValue { value: ModelChoice::Served, origin: origin.clone() }));
+        let own = Some(part.origin_bound.unwrap_or_default());
+        Some(ProviderConfigLayer {
+            origin,
+            protocol,
+            part: ServerConfigLayer { model, origin_bound: own, ..part },
+        })
     }
 }
 
 /// Takes out of a project's file what would give slug powers or send anything elsewhere.
-fn drop_powers(raw: &mut Raw) -> Vec<(&'static str, usize)> {
+fn drop_privileged_keys(raw: &mut RawConfig) -> Vec<(&'static str, usize)> {
     let server = &mut raw.server;
     let mut dropped: Vec<(&'static str, usize)> = [
         ("endpoint", server.endpoint.take().map(|it| it.line)),

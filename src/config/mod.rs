@@ -13,24 +13,30 @@ mod error;
 mod findings;
 mod inputs;
 mod layer;
-mod looks;
+mod origin;
 mod raw;
-mod resolved;
+mod resolution;
 mod save;
 mod server;
 pub mod services;
 mod show;
-mod sourced;
+mod ui;
 
-pub use choices::{KeyPreset, Leave, ModeChoice, ModelChoice, ThemeChoice};
-pub use connection::{Connection, HeaderText, KeyCommand, KeySource, Own, Proxy};
-pub use endpoint::{Endpoint, EndpointError, Reach, ServerOrigin};
+pub use choices::{ExitTranscript, KeyPreset, ModeChoice, ModelChoice, ThemeChoice};
+pub use connection::{
+    ConfigHeaderValue, ConfigKeyCommand, ConfigKeySource, ConfigProxy, OriginBoundConfig,
+    ServerTransportConfig,
+};
+pub use endpoint::{ConfigEndpoint, ConfigEndpointError, EndpointSecurity, ServerOrigin};
 pub use error::ConfigError;
-pub use inputs::{ConfigText, Environment, Files, Flags, ServiceVariables, Texts, UserFile};
-pub use looks::{Notify, StatusItem, StatusItems};
+pub use inputs::{
+    ConfigEnvironment, ConfigFiles, ConfigFlags, ConfigText, ConfigTexts, ServiceVariables,
+    UserConfigFile,
+};
+pub use origin::{ConfigOrigin, ConfigValue};
 pub use raw::CONTEXT_NAMES;
-pub use resolved::{Config, ProviderName, load, resolve};
-pub use save::{Change, save};
-pub use server::{Server, WithheldKey};
+pub use resolution::{ProviderName, ResolvedConfig, load, resolve};
+pub use save::{ConfigChange, save};
+pub use server::{ModelServerConfig, WithheldKey};
 pub use show::{write_json, write_text};
-pub use sourced::{Origin, Sourced};
+pub use ui::{NotificationMethod, StatusItem, StatusItems};

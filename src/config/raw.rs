@@ -21,7 +21,7 @@ pub const CONTEXT_NAMES: [&str; 6] =
 
 /// A value and the line it stands in, from 1.
 #[derive(Debug, Clone, PartialEq)]
-pub struct At<T> {
+pub struct LineValue<T> {
     /// What was written.
     pub value: T,
     /// Where.
@@ -30,7 +30,7 @@ pub struct At<T> {
 
 /// Something to say about a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remark {
+pub struct ConfigRemark {
     /// The line, from 1.
     pub line: usize,
     /// What, in a sentence.
@@ -39,73 +39,73 @@ pub struct Remark {
 
 /// All that a file sets.
 #[derive(Debug, Default)]
-pub struct Raw {
+pub struct RawConfig {
     /// What stands at the top of the file about the server.
     pub server: RawServer,
     /// `provider`
-    pub provider: Option<At<String>>,
+    pub provider: Option<LineValue<String>>,
     /// `system_prompt`
-    pub system_prompt: Option<At<String>>,
+    pub system_prompt: Option<LineValue<String>>,
     /// `temperature`
-    pub temperature: Option<At<f64>>,
+    pub temperature: Option<LineValue<f64>>,
     /// `max_tool_rounds`
-    pub max_tool_rounds: Option<At<i64>>,
+    pub max_tool_rounds: Option<LineValue<i64>>,
     /// `fallback_model`
-    pub fallback_model: Option<At<String>>,
+    pub fallback_model: Option<LineValue<String>>,
     /// `budget.turn`
-    pub budget_turn: Option<At<String>>,
+    pub budget_turn: Option<LineValue<String>>,
     /// `budget.session`
-    pub budget_session: Option<At<String>>,
+    pub budget_session: Option<LineValue<String>>,
     /// `timeouts.first_byte`
-    pub first_byte: Option<At<i64>>,
+    pub first_byte: Option<LineValue<i64>>,
     /// `timeouts.idle`
-    pub idle: Option<At<i64>>,
+    pub idle: Option<LineValue<i64>>,
     /// `timeouts.total`
-    pub total: Option<At<i64>>,
+    pub total: Option<LineValue<i64>>,
     /// `bash.environment`
-    pub bash_environment: Option<At<Vec<At<String>>>>,
+    pub bash_environment: Option<LineValue<Vec<LineValue<String>>>>,
     /// `permission_mode`
-    pub permission_mode: Option<At<RawMode>>,
+    pub permission_mode: Option<LineValue<RawMode>>,
     /// `[context.static]`
-    pub statics: BTreeMap<String, At<String>>,
+    pub statics: BTreeMap<String, LineValue<String>>,
     /// `[providers.NAME]`
-    pub providers: BTreeMap<String, At<RawServer>>,
+    pub providers: BTreeMap<String, LineValue<RawServer>>,
     /// `ui.theme`
-    pub theme: Option<At<RawTheme>>,
+    pub theme: Option<LineValue<RawTheme>>,
     /// `ui.keys`
-    pub keys: Option<At<String>>,
+    pub keys: Option<LineValue<String>>,
     /// `ui.mouse`
-    pub mouse: Option<At<bool>>,
+    pub mouse: Option<LineValue<bool>>,
     /// `ui.reduced_motion`
-    pub reduced_motion: Option<At<bool>>,
+    pub reduced_motion: Option<LineValue<bool>>,
     /// `ui.wheel_rows`
-    pub wheel_rows: Option<At<i64>>,
+    pub wheel_rows: Option<LineValue<i64>>,
     /// `ui.wheel_events`
-    pub wheel_events: Option<At<i64>>,
+    pub wheel_events: Option<LineValue<i64>>,
     /// `ui.leave`
-    pub leave: Option<At<String>>,
+    pub leave: Option<LineValue<String>>,
     /// `ui.status`
-    pub status: Option<At<Vec<At<String>>>>,
+    pub status: Option<LineValue<Vec<LineValue<String>>>>,
     /// `ui.status_command`
-    pub status_command: Option<At<String>>,
+    pub status_command: Option<LineValue<String>>,
     /// `ui.title`
-    pub title: Option<At<bool>>,
+    pub title: Option<LineValue<bool>>,
     /// `ui.images`
-    pub images: Option<At<bool>>,
+    pub images: Option<LineValue<bool>>,
     /// `ui.progress`
-    pub progress: Option<At<bool>>,
+    pub progress: Option<LineValue<bool>>,
     /// `ui.notify`
-    pub notify: Option<At<String>>,
+    pub notify: Option<LineValue<String>>,
     /// `ui.notify_after`
-    pub notify_after: Option<At<i64>>,
+    pub notify_after: Option<LineValue<i64>>,
     /// `ui.vi`
-    pub vi: Option<At<bool>>,
+    pub vi: Option<LineValue<bool>>,
     /// `sandbox.network`
-    pub sandbox_network: Option<At<bool>>,
+    pub sandbox_network: Option<LineValue<bool>>,
     /// `sandbox.hosts`
-    pub sandbox_hosts: Option<At<Vec<At<String>>>>,
+    pub sandbox_hosts: Option<LineValue<Vec<LineValue<String>>>>,
     /// `sandbox.method`
-    pub sandbox_method: Option<At<String>>,
+    pub sandbox_method: Option<LineValue<String>>,
 }
 
 /// `permission_mode` as written.
@@ -136,20 +136,20 @@ pub enum RawTheme {
 
 /// A file's values with what is wrong in it.
 #[derive(Debug, Default)]
-pub struct Parsed {
+pub struct ParsedConfig {
     /// The values that could be read.
-    pub raw: Raw,
+    pub raw: RawConfig,
     /// What makes the file unusable, in the order of lines.
-    pub errors: Vec<Remark>,
+    pub errors: Vec<ConfigRemark>,
     /// Keys that slug does not know where one that restricts may be meant, in the order of lines.
-    pub unknown: Vec<Remark>,
+    pub unknown: Vec<ConfigRemark>,
     /// What was left out, in the order of lines.
-    pub warnings: Vec<Remark>,
+    pub warnings: Vec<ConfigRemark>,
 }
 
 /// Reads a whole file.
-pub fn parse(text: &str) -> Parsed {
-    let mut reader = Reader { text, parsed: Parsed::default() };
+pub fn parse(text: &str) -> ParsedConfig {
+    let mut reader = ConfigReader { text, parsed: ParsedConfig::default() };
     match DeTable::parse(text) {
         Ok(table) => reader.top(table.get_ref()),
         Err(error) => {
@@ -164,14 +164,14 @@ pub fn parse(text: &str) -> Parsed {
     parsed
 }
 
-struct Reader<'a> {
+struct ConfigReader<'a> {
     text: &'a str,
-    parsed: Parsed,
+    parsed: ParsedConfig,
 }
 
-type Value<'a> = Spanned<DeValue<'a>>;
+type TomlValue<'a> = Spanned<DeValue<'a>>;
 
-impl Raw {
+impl RawConfig {
     /// Whether a key stands in the file itself.
     pub fn holds_secrets(&self) -> bool {
         let servers = self.providers.values().map(|it| &it.value).chain([&self.server]);
@@ -184,7 +184,7 @@ impl Raw {
     }
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn top(&mut self, table: &DeTable<'_>) {
         let mut server = RawServer::default();
         for (key, value) in table {
@@ -210,7 +210,7 @@ impl Reader<'_> {
         self.parsed.raw.server = server;
     }
 
-    fn budget(&mut self, value: &Value<'_>) {
+    fn budget(&mut self, value: &TomlValue<'_>) {
         let Some(table) = self.table("budget", value) else { return };
         for (key, value) in table {
             let path = format!("budget.{}", key.get_ref());
@@ -222,7 +222,7 @@ impl Reader<'_> {
         }
     }
 
-    fn sandbox(&mut self, value: &Value<'_>) {
+    fn sandbox(&mut self, value: &TomlValue<'_>) {
         let Some(table) = self.table("sandbox", value) else { return };
         for (key, value) in table {
             let path = format!("sandbox.{}", key.get_ref());
@@ -235,7 +235,7 @@ impl Reader<'_> {
         }
     }
 
-    fn timeouts(&mut self, value: &Value<'_>) {
+    fn timeouts(&mut self, value: &TomlValue<'_>) {
         let Some(table) = self.table("timeouts", value) else { return };
         for (key, value) in table {
             let path = format!("timeouts.{}", key.get_ref());
@@ -248,7 +248,7 @@ impl Reader<'_> {
         }
     }
 
-    fn bash(&mut self, value: &Value<'_>) {
+    fn bash(&mut self, value: &TomlValue<'_>) {
         let Some(table) = self.table("bash", value) else { return };
         for (key, value) in table {
             let path = format!("bash.{}", key.get_ref());
@@ -259,7 +259,7 @@ impl Reader<'_> {
         }
     }
 
-    fn context(&mut self, value: &Value<'_>) {
+    fn context(&mut self, value: &TomlValue<'_>) {
         let Some(table) = self.table("context", value) else { return };
         for (key, value) in table {
             if key.get_ref() != "static" {
@@ -273,7 +273,7 @@ impl Reader<'_> {
         }
     }
 
-    fn context_text(&mut self, name: &str, span: Range<usize>, value: &Value<'_>) {
+    fn context_text(&mut self, name: &str, span: Range<usize>, value: &TomlValue<'_>) {
         if !is_plain_name(name) || CONTEXT_NAMES.contains(&name) {
             let own = CONTEXT_NAMES.join(", ");
             self.error(
@@ -288,7 +288,7 @@ impl Reader<'_> {
         }
     }
 
-    fn ui(&mut self, value: &Value<'_>) {
+    fn ui(&mut self, value: &TomlValue<'_>) {
         let Some(table) = self.table("ui", value) else { return };
         for (key, value) in table {
             let path = format!("ui.{}", key.get_ref());
@@ -313,7 +313,7 @@ impl Reader<'_> {
         }
     }
 
-    fn mode(&mut self, name: &str, value: &Value<'_>) -> Option<At<RawMode>> {
+    fn mode(&mut self, name: &str, value: &TomlValue<'_>) -> Option<LineValue<RawMode>> {
         let line = self.line(value.span());
         let mode = match value.get_ref() {
             DeValue::String(text) if text == "sandbox" => RawMode::Sandbox { dir: None },
@@ -337,15 +337,15 @@ impl Reader<'_> {
                 return self.wrong(name, "a mode's name in quotes, like \"ask\"", other, value);
             }
         };
-        Some(At { value: mode, line })
+        Some(LineValue { value: mode, line })
     }
 
-    fn theme(&mut self, name: &str, value: &Value<'_>) -> Option<At<RawTheme>> {
+    fn theme(&mut self, name: &str, value: &TomlValue<'_>) -> Option<LineValue<RawTheme>> {
         let line = self.line(value.span());
         let DeValue::Table(table) = value.get_ref() else {
             return self
                 .string(name, value)
-                .map(|it| At { value: RawTheme::Named(it.value), line });
+                .map(|it| LineValue { value: RawTheme::Named(it.value), line });
         };
         let (mut dark, mut light) = (None, None);
         for (key, value) in table {
@@ -356,57 +356,63 @@ impl Reader<'_> {
                 _ => self.unknown(&path, key.span()),
             }
         }
-        Some(At { value: RawTheme::Pair { dark, light }, line })
+        Some(LineValue { value: RawTheme::Pair { dark, light }, line })
     }
 
-    fn string(&mut self, name: &str, value: &Value<'_>) -> Option<At<String>> {
+    fn string(&mut self, name: &str, value: &TomlValue<'_>) -> Option<LineValue<String>> {
         match value.get_ref() {
             DeValue::String(text) => {
-                Some(At { value: text.to_string(), line: self.line(value.span()) })
+                Some(LineValue { value: text.to_string(), line: self.line(value.span()) })
             }
             other => self.wrong(name, "text in quotes", other, value),
         }
     }
 
-    fn strings(&mut self, name: &str, value: &Value<'_>) -> Option<At<Vec<At<String>>>> {
+    fn strings(
+        &mut self,
+        name: &str,
+        value: &TomlValue<'_>,
+    ) -> Option<LineValue<Vec<LineValue<String>>>> {
         let DeValue::Array(items) = value.get_ref() else {
             return self.wrong(name, "a list of texts in quotes", value.get_ref(), value);
         };
         let texts = items.iter().filter_map(|item| self.string(name, item)).collect();
-        Some(At { value: texts, line: self.line(value.span()) })
+        Some(LineValue { value: texts, line: self.line(value.span()) })
     }
 
-    fn boolean(&mut self, name: &str, value: &Value<'_>) -> Option<At<bool>> {
+    fn boolean(&mut self, name: &str, value: &TomlValue<'_>) -> Option<LineValue<bool>> {
         match value.get_ref() {
-            DeValue::Boolean(flag) => Some(At { value: *flag, line: self.line(value.span()) }),
+            DeValue::Boolean(flag) => {
+                Some(LineValue { value: *flag, line: self.line(value.span()) })
+            }
             other => self.wrong(name, "true or false", other, value),
         }
     }
 
-    fn integer(&mut self, name: &str, value: &Value<'_>) -> Option<At<i64>> {
+    fn integer(&mut self, name: &str, value: &TomlValue<'_>) -> Option<LineValue<i64>> {
         let number = match value.get_ref() {
             DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok(),
             _ => None,
         };
         match number {
-            Some(number) => Some(At { value: number, line: self.line(value.span()) }),
+            Some(number) => Some(LineValue { value: number, line: self.line(value.span()) }),
             None => self.wrong(name, "a whole number", value.get_ref(), value),
         }
     }
 
-    fn number(&mut self, name: &str, value: &Value<'_>) -> Option<At<f64>> {
+    fn number(&mut self, name: &str, value: &TomlValue<'_>) -> Option<LineValue<f64>> {
         let number = match value.get_ref() {
             DeValue::Float(number) => number.as_str().parse().ok(),
             DeValue::Integer(number) => number.as_str().parse().ok(),
             _ => None,
         };
         match number {
-            Some(number) => Some(At { value: number, line: self.line(value.span()) }),
+            Some(number) => Some(LineValue { value: number, line: self.line(value.span()) }),
             None => self.wrong(name, "a number, like 0.7", value.get_ref(), value),
         }
     }
 
-    fn table<'t>(&mut self, name: &str, value: &'t Value<'_>) -> Option<&'t DeTable<'t>> {
+    fn table<'t>(&mut self, name: &str, value: &'t TomlValue<'_>) -> Option<&'t DeTable<'t>> {
         match value.get_ref() {
             DeValue::Table(table) => Some(table),
             other => {
@@ -421,7 +427,7 @@ impl Reader<'_> {
         name: &str,
         wanted: &str,
         found: &DeValue<'_>,
-        at: &Value<'_>,
+        at: &TomlValue<'_>,
     ) -> Option<T> {
         let text = format!("`{name}` has to be {wanted}, and is {}", type_name(found));
         self.error(at.span(), text);
@@ -436,16 +442,16 @@ impl Reader<'_> {
             let text = format!(
                 "slug does not know the key `{shown}` and leaves it out: check its spelling"
             );
-            return self.parsed.warnings.push(Remark { line, text });
+            return self.parsed.warnings.push(ConfigRemark { line, text });
         }
         let text =
             format!("slug does not know the key `{shown}`: check its spelling, or take it out");
-        self.parsed.unknown.push(Remark { line, text });
+        self.parsed.unknown.push(ConfigRemark { line, text });
     }
 
     fn error(&mut self, span: Range<usize>, text: String) {
         let line = self.line(span);
-        self.parsed.errors.push(Remark { line, text });
+        self.parsed.errors.push(ConfigRemark { line, text });
     }
 
     fn line(&self, span: Range<usize>) -> usize {

@@ -12,15 +12,15 @@ use crate::disk::read_text;
 use crate::domain::Protocol;
 use crate::platform::paths::replace_private;
 
-use super::{ConfigError, Endpoint, ThemeChoice};
+use super::{ConfigEndpoint, ConfigError, ThemeChoice};
 
 /// A value to write.
 #[derive(Debug, Clone)]
-pub enum Change {
+pub enum ConfigChange {
     /// `provider`, as a protocol's own service.
     Provider(Protocol),
     /// `endpoint`
-    Endpoint(Endpoint),
+    Endpoint(ConfigEndpoint),
     /// `api_key`
     ApiKey(SecretString),
     /// `model`
@@ -33,7 +33,7 @@ const HEAD: &str = "# `slug config` prints every value that holds, and where it 
 
 /// Puts `changes` into the file at `path`, which is made when it is not there. Through a symbolic
 /// link, the file behind it is written.
-pub fn save(path: &Path, changes: &[Change]) -> Result<(), ConfigError> {
+pub fn save(path: &Path, changes: &[ConfigChange]) -> Result<(), ConfigError> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let unreadable = |problem| ConfigError::Unreadable { path: target.clone(), problem };
     let found = read_text(&target, u64::MAX).map_err(|error| unreadable(error.to_string()))?;
@@ -47,11 +47,11 @@ pub fn save(path: &Path, changes: &[Change]) -> Result<(), ConfigError> {
     for change in changes {
         let top = document.as_table_mut();
         match change {
-            Change::Provider(protocol) => set(top, "provider", protocol.name().into()),
-            Change::Endpoint(endpoint) => set(top, "endpoint", endpoint.as_str().into()),
-            Change::ApiKey(key) => set(top, "api_key", key.expose_secret().into()),
-            Change::Model(model) => set(top, "model", model.as_str().into()),
-            Change::Theme(choice) => {
+            ConfigChange::Provider(protocol) => set(top, "provider", protocol.name().into()),
+            ConfigChange::Endpoint(endpoint) => set(top, "endpoint", endpoint.as_str().into()),
+            ConfigChange::ApiKey(key) => set(top, "api_key", key.expose_secret().into()),
+            ConfigChange::Model(model) => set(top, "model", model.as_str().into()),
+            ConfigChange::Theme(choice) => {
                 let ui = top.entry("ui").or_insert_with(toml_edit::table);
                 let ui = ui.as_table_like_mut().ok_or_else(|| {
                     unreadable("has a `ui` that is no table: put it right first".to_owned())
@@ -96,8 +96,8 @@ mod tests {
     use super::super::raw::RawSecret;
     use super::*;
 
-    fn endpoint(text: &str) -> Change {
-        Change::Endpoint(Endpoint::parse(text).unwrap())
+    fn endpoint(text: &str) -> ConfigChange {
+        ConfigChange::Endpoint(ConfigEndpoint::parse(text).unwrap())
     }
 
     fn mode(path: &Path) -> u32 {
@@ -109,7 +109,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("home");
         let path = home.join("config.toml");
-        save(&path, &[endpoint("http://h:1/v1"), Change::ApiKey("a\"b".into())]).unwrap();
+        save(&path, &[endpoint("http://h:1/v1"), ConfigChange::ApiKey("a\"b".into())]).unwrap();
         assert_eq!((mode(&path), mode(&home)), (0o600, 0o700));
         let text = fs::read_to_string(&path).unwrap();
         let parsed = super::super::raw::parse(&text);
@@ -123,7 +123,11 @@ mod tests {
     fn a_service_is_written_by_its_protocol() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
-        save(&path, &[Change::Provider(Protocol::Anthropic), Change::Model("m".into())]).unwrap();
+        save(
+            &path,
+            &[ConfigChange::Provider(Protocol::Anthropic), ConfigChange::Model("m".into())],
+        )
+        .unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.ends_with("provider = \"anthropic\"\nmodel = \"m\"\n"), "{text}");
     }
@@ -136,7 +140,7 @@ mod tests {
             "# mine\nmodel = \"a\" # the fast one\n\n[providers.p]\nendpoint = \"http://p/v1\"\n";
         fs::write(&path, before).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        save(&path, &[Change::Model("b".into())]).unwrap();
+        save(&path, &[ConfigChange::Model("b".into())]).unwrap();
         assert_eq!(
             fs::read_to_string(&path).unwrap(),
             "# mine\nmodel = \"b\" # the fast one\n\n[providers.p]\nendpoint = \"http://p/v1\"\n"
@@ -159,12 +163,12 @@ mod tests {
         ];
         for (before, after) in rows {
             fs::write(&path, before).unwrap();
-            save(&path, &[Change::Theme(ThemeChoice::Named("nord".into()))]).unwrap();
+            save(&path, &[ConfigChange::Theme(ThemeChoice::Named("nord".into()))]).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), after, "{before}");
         }
         fs::write(&path, "").unwrap();
         let (dark, light) = ("nord".to_owned(), "light".to_owned());
-        save(&path, &[Change::Theme(ThemeChoice::Pair { dark, light })]).unwrap();
+        save(&path, &[ConfigChange::Theme(ThemeChoice::Pair { dark, light })]).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(text, "[ui]\ntheme = { dark = \"nord\", light = \"light\" }\n");
     }
@@ -176,7 +180,7 @@ mod tests {
         let link = folder.path().join("config.toml");
         fs::write(&real, "").unwrap();
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        save(&link, &[Change::Model("m".into())]).unwrap();
+        save(&link, &[ConfigChange::Model("m".into())]).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert!(fs::read_to_string(&real).unwrap().contains("model = \"m\""));
     }
@@ -186,7 +190,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         fs::write(&path, "model = ").unwrap();
-        let error = save(&path, &[Change::Model("m".into())]).unwrap_err();
+        let error = save(&path, &[ConfigChange::Model("m".into())]).unwrap_err();
         assert!(error.to_string().contains("put it right first"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "model = ");
     }

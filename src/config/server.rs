@@ -7,11 +7,12 @@
 
 use std::path::PathBuf;
 
-use super::connection::{Connection, KeySource, Own, Proxy};
-use super::findings::Findings;
-use super::services::{SERVICES, Service};
+use super::connection::{ConfigKeySource, ConfigProxy, OriginBoundConfig, ServerTransportConfig};
+use super::findings::ConfigFindings;
+use super::services::{ProtocolService, SERVICES};
 use super::{
-    ConfigError, Endpoint, ModelChoice, Origin, ProviderName, Reach, ServerOrigin, Sourced,
+    ConfigEndpoint, ConfigError, ConfigOrigin, ConfigValue, EndpointSecurity, ModelChoice,
+    ProviderName, ServerOrigin,
 };
 use crate::domain::{Dialect, Effort, Protocol};
 
@@ -20,66 +21,66 @@ const ASSUMED_WINDOW: u64 = 200_000;
 
 /// A model server.
 #[derive(Debug, Clone)]
-pub struct Server {
+pub struct ModelServerConfig {
     /// A protocol's name, or that of a `[providers.NAME]`.
-    pub name: Sourced<ProviderName>,
+    pub name: ConfigValue<ProviderName>,
     /// How the endpoint is spoken to.
     pub protocol: Protocol,
     /// In which way, where that is not to be told from the endpoint.
-    pub dialect: Option<Sourced<Dialect>>,
+    pub dialect: Option<ConfigValue<Dialect>>,
     /// Where the model is asked.
-    pub endpoint: Sourced<Endpoint>,
+    pub endpoint: ConfigValue<ConfigEndpoint>,
     /// The key for that endpoint's origin.
-    pub api_key: Option<Sourced<KeySource>>,
+    pub api_key: Option<ConfigValue<ConfigKeySource>>,
     /// A key that would have been used, had it been configured for this origin.
     pub withheld_key: Option<WithheldKey>,
     /// Which model.
-    pub model: Sourced<ModelChoice>,
+    pub model: ConfigValue<ModelChoice>,
     /// What can be chosen where the server lists nothing.
-    pub models: Option<Sourced<Vec<String>>>,
+    pub models: Option<ConfigValue<Vec<String>>>,
     /// Limit of a response, in tokens.
-    pub max_tokens: Sourced<u32>,
+    pub max_tokens: ConfigValue<u32>,
     /// The window in tokens, used only where the server does not say what it serves.
-    pub context_window: Sourced<u64>,
+    pub context_window: ConfigValue<u64>,
     /// How hard the model is to think; sent only when set.
-    pub effort: Option<Sourced<Effort>>,
+    pub effort: Option<ConfigValue<Effort>>,
     /// How it is reached.
-    pub connection: Connection,
+    pub connection: ServerTransportConfig,
 }
 
 /// A key that is not sent, because it belongs to another server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WithheldKey {
     /// Where the key was found.
-    pub origin: Origin,
+    pub origin: ConfigOrigin,
     /// The server that it belongs to.
     pub belongs_to: ServerOrigin,
 }
 
 /// What one place says of a server.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Part {
-    pub endpoint: Option<Sourced<Endpoint>>,
-    pub api_key: Option<Sourced<KeySource>>,
-    pub model: Option<Sourced<ModelChoice>>,
-    pub max_tokens: Option<Sourced<u32>>,
-    pub context_window: Option<Sourced<u64>>,
-    pub effort: Option<Sourced<Effort>>,
-    pub ca_file: Option<Sourced<PathBuf>>,
-    pub proxy: Option<Sourced<Proxy>>,
+pub(super) struct ServerConfigLayer {
+    pub endpoint: Option<ConfigValue<ConfigEndpoint>>,
+    pub api_key: Option<ConfigValue<ConfigKeySource>>,
+    pub model: Option<ConfigValue<ModelChoice>>,
+    pub max_tokens: Option<ConfigValue<u32>>,
+    pub context_window: Option<ConfigValue<u64>>,
+    pub effort: Option<ConfigValue<Effort>>,
+    pub ca_file: Option<ConfigValue<PathBuf>>,
+    pub proxy: Option<ConfigValue<ConfigProxy>>,
     /// Replaces, as a whole, what a place before it said.
-    pub own: Option<OwnPart>,
+    pub origin_bound: Option<OriginBoundLayer>,
 }
 
 /// What one place says of a server that is true of no other.
 #[derive(Debug, Clone, Default)]
-pub(super) struct OwnPart {
-    pub own: Own,
-    pub models: Option<Sourced<Vec<String>>>,
-    pub dialect: Option<Sourced<Dialect>>,
+pub(super) struct OriginBoundLayer {
+    pub origin_bound: OriginBoundConfig,
+    pub models: Option<ConfigValue<Vec<String>>>,
+    pub dialect: Option<ConfigValue<Dialect>>,
 }
 
-impl Part {
+impl ServerConfigLayer {
     /// What holds whichever server is asked.
     pub(super) fn common(&self) -> Self {
         Self {
@@ -95,29 +96,29 @@ impl Part {
 
 /// Merges what is said of one server; the last word holds. Mistakes and remarks go to `findings`.
 pub(super) fn merge(
-    name: Sourced<ProviderName>,
-    service: &Service,
-    parts: impl IntoIterator<Item = Part>,
-    findings: &mut Findings,
-) -> Option<Server> {
-    let endpoint = match Endpoint::parse(service.endpoint) {
+    name: ConfigValue<ProviderName>,
+    service: &ProtocolService,
+    parts: impl IntoIterator<Item = ServerConfigLayer>,
+    findings: &mut ConfigFindings,
+) -> Option<ModelServerConfig> {
+    let endpoint = match ConfigEndpoint::parse(service.endpoint) {
         Ok(endpoint) => endpoint,
         Err(error) => {
             let problem = error.to_string();
-            findings.errors.push(ConfigError::Value { origin: Origin::Default, problem });
+            findings.errors.push(ConfigError::Value { origin: ConfigOrigin::Default, problem });
             return None;
         }
     };
-    let mut held = Sourced::default(endpoint);
+    let mut held = ConfigValue::default(endpoint);
     let mut keys = Vec::new();
-    let mut own: Option<(OwnPart, ServerOrigin)> = None;
-    let mut top = Part::default();
+    let mut own: Option<(OriginBoundLayer, ServerOrigin)> = None;
+    let mut top = ServerConfigLayer::default();
     for part in parts {
         held = part.endpoint.unwrap_or(held);
         if let Some(key) = part.api_key {
             keys.push(OwnedKey { owner: owner(&key.origin, &held.value), key });
         }
-        own = part.own.map(|it| (it, held.value.origin().clone())).or(own);
+        own = part.origin_bound.map(|it| (it, held.value.origin().clone())).or(own);
         top.model = part.model.or(top.model);
         top.max_tokens = part.max_tokens.or(top.max_tokens);
         top.context_window = part.context_window.or(top.context_window);
@@ -128,7 +129,7 @@ pub(super) fn merge(
     let (api_key, withheld_key) = key_for(&held.value, keys);
     // A server on this machine seldom wants a key: there it is the rule, not worth a warning.
     if let Some(withheld) = &withheld_key
-        && held.value.reach() != Reach::Loopback
+        && held.value.security() != EndpointSecurity::Loopback
     {
         findings.warnings.push(format!(
             "{}: this key belongs to {} and is not sent to {}: name the key and the endpoint in \
@@ -138,31 +139,36 @@ pub(super) fn merge(
             held.value.origin()
         ));
     }
-    let OwnPart { own, models, dialect } = own_for(&held.value, own, findings);
+    let OriginBoundLayer { origin_bound: own, models, dialect } =
+        origin_bound_for(&held.value, own, findings);
     let default = service.model.filter(|_| held.value.origin().as_str() == service.origin);
     let default = default.map_or(ModelChoice::Served, ModelChoice::parse);
-    Some(Server {
+    Some(ModelServerConfig {
         name,
         protocol: service.protocol,
         dialect,
         endpoint: held,
         api_key,
         withheld_key,
-        model: top.model.unwrap_or(Sourced::default(default)),
+        model: top.model.unwrap_or(ConfigValue::default(default)),
         models,
-        max_tokens: top.max_tokens.unwrap_or(Sourced::default(service.max_tokens)),
-        context_window: top.context_window.unwrap_or(Sourced::default(ASSUMED_WINDOW)),
+        max_tokens: top.max_tokens.unwrap_or(ConfigValue::default(service.max_tokens)),
+        context_window: top.context_window.unwrap_or(ConfigValue::default(ASSUMED_WINDOW)),
         effort: top.effort,
-        connection: Connection { own, ca_file: top.ca_file, proxy: top.proxy },
+        connection: ServerTransportConfig {
+            origin_bound: own,
+            ca_file: top.ca_file,
+            proxy: top.proxy,
+        },
     })
 }
 
 struct OwnedKey {
-    key: Sourced<KeySource>,
+    key: ConfigValue<ConfigKeySource>,
     owner: ServerOrigin,
 }
 
-fn owner(origin: &Origin, endpoint: &Endpoint) -> ServerOrigin {
+fn owner(origin: &ConfigOrigin, endpoint: &ConfigEndpoint) -> ServerOrigin {
     match service_of(origin) {
         Some(service) => ServerOrigin::of(service),
         None => endpoint.origin().clone(),
@@ -170,18 +176,18 @@ fn owner(origin: &Origin, endpoint: &Endpoint) -> ServerOrigin {
 }
 
 /// The service whose variable a key was found in.
-fn service_of(origin: &Origin) -> Option<&'static Service> {
+fn service_of(origin: &ConfigOrigin) -> Option<&'static ProtocolService> {
     match origin {
-        Origin::Environment(name) => SERVICES.iter().find(|it| it.key_variable == *name),
-        Origin::Default | Origin::File { .. } | Origin::Flag(_) => None,
+        ConfigOrigin::Environment(name) => SERVICES.iter().find(|it| it.key_variable == *name),
+        ConfigOrigin::Default | ConfigOrigin::File { .. } | ConfigOrigin::Flag(_) => None,
     }
 }
 
 /// The last key that belongs to the endpoint; or else the last one of slug's own that does not.
 fn key_for(
-    endpoint: &Endpoint,
+    endpoint: &ConfigEndpoint,
     keys: Vec<OwnedKey>,
-) -> (Option<Sourced<KeySource>>, Option<WithheldKey>) {
+) -> (Option<ConfigValue<ConfigKeySource>>, Option<WithheldKey>) {
     let mut withheld = None;
     for OwnedKey { key, owner } in keys.into_iter().rev() {
         if owner == *endpoint.origin() {
@@ -196,17 +202,18 @@ fn key_for(
 }
 
 /// What belongs to the endpoint, unless it was named for another.
-fn own_for(
-    endpoint: &Endpoint,
-    part: Option<(OwnPart, ServerOrigin)>,
-    findings: &mut Findings,
-) -> OwnPart {
-    let Some((part, owner)) = part else { return OwnPart::default() };
+fn origin_bound_for(
+    endpoint: &ConfigEndpoint,
+    part: Option<(OriginBoundLayer, ServerOrigin)>,
+    findings: &mut ConfigFindings,
+) -> OriginBoundLayer {
+    let Some((part, owner)) = part else { return OriginBoundLayer::default() };
     if owner == *endpoint.origin() {
         return part;
     }
-    let places = part.own.headers.values().map(|it| &it.origin);
-    let first = places.chain(part.own.client_certificate.iter().map(|it| &it.origin)).next();
+    let places = part.origin_bound.headers.values().map(|it| &it.origin);
+    let first =
+        places.chain(part.origin_bound.client_certificate.iter().map(|it| &it.origin)).next();
     if let Some(place) = first {
         findings.warnings.push(format!(
             "{place}: headers and certificates for {owner} are not sent to {}: name them and the \
@@ -214,12 +221,16 @@ fn own_for(
             endpoint.origin()
         ));
     }
-    OwnPart::default()
+    OriginBoundLayer::default()
 }
 
 /// A header of the person's would silently take the key's place.
-pub(super) fn check_headers(part: &Part, protocol: Protocol, findings: &mut Findings) {
-    let Some(OwnPart { own, .. }) = &part.own else { return };
+pub(super) fn check_headers(
+    part: &ServerConfigLayer,
+    protocol: Protocol,
+    findings: &mut ConfigFindings,
+) {
+    let Some(OriginBoundLayer { origin_bound: own, .. }) = &part.origin_bound else { return };
     let taken = own.key_header.as_ref().map_or(protocol.key_header(), |it| it.value.as_str());
     if let Some(header) = own.headers.get(taken) {
         let problem = format!(

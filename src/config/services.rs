@@ -5,7 +5,7 @@ use crate::domain::Protocol;
 
 /// A protocol, with the service of those who made it.
 #[derive(Debug)]
-pub struct Service {
+pub struct ProtocolService {
     /// The protocol.
     pub protocol: Protocol,
     /// The address that holds when none is named.
@@ -26,8 +26,8 @@ pub struct Service {
 }
 
 /// All of them; the first is the one that holds unless another is named.
-pub const SERVICES: [Service; 4] = [
-    Service {
+pub const SERVICES: [ProtocolService; 4] = [
+    ProtocolService {
         protocol: Protocol::ChatCompletions,
         // vLLM's own default: people run these servers themselves.
         endpoint: "http://localhost:8000/v1",
@@ -38,7 +38,7 @@ pub const SERVICES: [Service; 4] = [
         model: None,
         max_tokens: 4096,
     },
-    Service {
+    ProtocolService {
         protocol: Protocol::Responses,
         endpoint: "https://api.openai.com/v1",
         origin: "https://api.openai.com",
@@ -49,7 +49,7 @@ pub const SERVICES: [Service; 4] = [
         // Reasoning is part of it.
         max_tokens: 16_000,
     },
-    Service {
+    ProtocolService {
         protocol: Protocol::Anthropic,
         endpoint: "https://api.anthropic.com",
         origin: "https://api.anthropic.com",
@@ -60,7 +60,7 @@ pub const SERVICES: [Service; 4] = [
         // Thinking is part of it.
         max_tokens: 16_000,
     },
-    Service {
+    ProtocolService {
         protocol: Protocol::Gemini,
         endpoint: "https://generativelanguage.googleapis.com/v1beta",
         origin: "https://generativelanguage.googleapis.com",
@@ -75,6 +75,6 @@ pub const SERVICES: [Service; 4] = [
 ];
 
 /// The service of a protocol.
-pub fn of(protocol: Protocol) -> &'static Service {
+pub fn of(protocol: Protocol) -> &'static ProtocolService {
     SERVICES.iter().find(|it| it.protocol == protocol).unwrap_or(&SERVICES[0])
 }

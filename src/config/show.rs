@@ -7,17 +7,20 @@ use serde_json::{Value, json};
 
 use crate::domain::Method;
 
-use super::{Config, Connection, HeaderText, Origin, Server, Sourced, ThemeChoice};
+use super::{
+    ConfigHeaderValue, ConfigOrigin, ConfigValue, ModelServerConfig, ResolvedConfig,
+    ServerTransportConfig, ThemeChoice,
+};
 
 /// One value, ready to be printed.
-struct Row {
+struct ConfigRow {
     key: String,
     value: Value,
-    origin: Origin,
+    origin: ConfigOrigin,
 }
 
 /// A table for people; warnings come last.
-pub fn write_text(config: &Config, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_text(config: &ResolvedConfig, out: &mut dyn Write) -> io::Result<()> {
     let rows = rows(config);
     let texts: Vec<String> = rows.iter().map(|row| shown(&row.value)).collect();
     let keys = rows.iter().map(|row| row.key.len()).max().unwrap_or_default();
@@ -26,7 +29,7 @@ pub fn write_text(config: &Config, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{:keys$}  {text:values$}  {}", row.key, row.origin)?;
     }
     for other in &config.others {
-        let Server { name, endpoint, .. } = other;
+        let ModelServerConfig { name, endpoint, .. } = other;
         writeln!(out, "also: {} at {}  {}", name.value, endpoint.value, name.origin)?;
     }
     for warning in &config.warnings {
@@ -38,7 +41,7 @@ pub fn write_text(config: &Config, out: &mut dyn Write) -> io::Result<()> {
 /// `{"values":[{"key","value","origin"}],"others":[{"provider","endpoint","origin"}],"warnings":[…]}`
 /// on one line. A key's value says where the key is, `"set"` where it stands there; what is not set
 /// and has no default is null.
-pub fn write_json(config: &Config, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_json(config: &ResolvedConfig, out: &mut dyn Write) -> io::Result<()> {
     let values: Vec<Value> = rows(config)
         .into_iter()
         .map(|row| json!({"key": row.key, "value": row.value, "origin": origin(&row.origin)}))
@@ -46,7 +49,7 @@ pub fn write_json(config: &Config, out: &mut dyn Write) -> io::Result<()> {
     let others: Vec<Value> = config
         .others
         .iter()
-        .map(|Server { name, endpoint, .. }| {
+        .map(|ModelServerConfig { name, endpoint, .. }| {
             json!({"provider": name.value.as_str(), "endpoint": endpoint.value.as_str(),
                    "origin": origin(&name.origin)})
         })
@@ -54,7 +57,7 @@ pub fn write_json(config: &Config, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", json!({"values": values, "others": others, "warnings": config.warnings}))
 }
 
-fn rows(config: &Config) -> Vec<Row> {
+fn rows(config: &ResolvedConfig) -> Vec<ConfigRow> {
     let server = &config.server;
     let mut rows = vec![
         row("provider", &server.name, |name| json!(name.as_str())),
@@ -112,8 +115,8 @@ fn rows(config: &Config) -> Vec<Row> {
 }
 
 /// How the server is reached. What may be a secret is only said to be there.
-fn connection(server: &Server) -> Vec<Row> {
-    let Connection { own, ca_file, proxy } = &server.connection;
+fn connection(server: &ModelServerConfig) -> Vec<ConfigRow> {
+    let ServerTransportConfig { origin_bound: own, ca_file, proxy } = &server.connection;
     let path = |path: &PathBuf| json!(path.display().to_string());
     let mut rows = vec![
         optional("proxy", proxy.as_ref(), |proxy| json!(proxy.to_string())),
@@ -126,8 +129,8 @@ fn connection(server: &Server) -> Vec<Row> {
     ];
     rows.extend(own.headers.iter().map(|(name, text)| {
         row(&format!("headers.{name}"), text, |text| match text {
-            HeaderText::Value(_) => json!("set"),
-            HeaderText::Variable(name) => json!(format!("in ${name}")),
+            ConfigHeaderValue::Value(_) => json!("set"),
+            ConfigHeaderValue::Variable(name) => json!(format!("in ${name}")),
         })
     }));
     let query = own.query.iter();
@@ -143,14 +146,16 @@ fn theme(theme: &ThemeChoice) -> Value {
     }
 }
 
-fn row<T>(key: &str, value: &Sourced<T>, text: impl Fn(&T) -> Value) -> Row {
-    Row { key: key.to_owned(), value: text(&value.value), origin: value.origin.clone() }
+fn row<T>(key: &str, value: &ConfigValue<T>, text: impl Fn(&T) -> Value) -> ConfigRow {
+    ConfigRow { key: key.to_owned(), value: text(&value.value), origin: value.origin.clone() }
 }
 
-fn optional<T>(key: &str, value: Option<&Sourced<T>>, text: impl Fn(&T) -> Value) -> Row {
+fn optional<T>(key: &str, value: Option<&ConfigValue<T>>, text: impl Fn(&T) -> Value) -> ConfigRow {
     match value {
         Some(value) => row(key, value, text),
-        None => Row { key: key.to_owned(), value: Value::Null, origin: Origin::Default },
+        None => {
+            ConfigRow { key: key.to_owned(), value: Value::Null, origin: ConfigOrigin::Default }
+        }
     }
 }
 
@@ -167,12 +172,12 @@ fn shown(value: &Value) -> String {
     }
 }
 
-fn origin(origin: &Origin) -> Value {
+fn origin(origin: &ConfigOrigin) -> Value {
     match origin {
-        Origin::Default => json!({"kind": "default"}),
-        Origin::File { path, line } => json!({"kind": "file", "file": path, "line": line}),
-        Origin::Environment(name) => json!({"kind": "environment", "name": name}),
-        Origin::Flag(name) => json!({"kind": "flag", "name": name}),
+        ConfigOrigin::Default => json!({"kind": "default"}),
+        ConfigOrigin::File { path, line } => json!({"kind": "file", "file": path, "line": line}),
+        ConfigOrigin::Environment(name) => json!({"kind": "environment", "name": name}),
+        ConfigOrigin::Flag(name) => json!({"kind": "flag", "name": name}),
     }
 }
 
@@ -180,15 +185,15 @@ fn origin(origin: &Origin) -> Value {
 mod tests {
     use std::path::PathBuf;
 
-    use super::super::{ConfigText, Environment, Flags, Texts, resolve};
+    use super::super::{ConfigEnvironment, ConfigFlags, ConfigText, ConfigTexts, resolve};
     use super::*;
 
-    fn config() -> Config {
+    fn config() -> ResolvedConfig {
         let text = "api_key = \"CANARY\"\ntemperature = 0.7\nsystem_prompt = \"a\\n\\u001b[2Jb\"\n";
         let user = ConfigText { path: PathBuf::from("/home/me/config.toml"), text: text.into() };
-        let texts = Texts { user: Some(user), ..Texts::default() };
-        let flags = Flags { model: Some("m".into()), ..Flags::default() };
-        resolve(&texts, &Environment::default(), &flags).unwrap()
+        let texts = ConfigTexts { user: Some(user), ..ConfigTexts::default() };
+        let flags = ConfigFlags { model: Some("m".into()), ..ConfigFlags::default() };
+        resolve(&texts, &ConfigEnvironment::default(), &flags).unwrap()
     }
 
     #[test]

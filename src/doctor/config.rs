@@ -1,11 +1,11 @@
 //! Whether the configuration can be used.
 
 use super::Finding;
-use crate::config::{Config, ConfigError};
+use crate::config::{ConfigError, ResolvedConfig};
 
 const SUBJECT: &str = "config";
 
-pub(super) fn check(config: Result<&Config, &[ConfigError]>) -> Vec<Finding> {
+pub(super) fn check(config: Result<&ResolvedConfig, &[ConfigError]>) -> Vec<Finding> {
     match config {
         Ok(config) if config.warnings.is_empty() => {
             vec![Finding::ok(SUBJECT, "The configuration holds no mistake.")]

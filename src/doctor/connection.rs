@@ -5,21 +5,21 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::Finding;
-use crate::config::{Connection, Reach, Server, Sourced};
+use crate::config::{ConfigValue, EndpointSecurity, ModelServerConfig, ServerTransportConfig};
 
 const SUBJECT: &str = "connection";
 
-pub(super) fn check(server: &Server, user_home: Option<&Path>) -> Vec<Finding> {
-    let Connection { own, ca_file, proxy } = &server.connection;
+pub(super) fn check(server: &ModelServerConfig, user_home: Option<&Path>) -> Vec<Finding> {
+    let ServerTransportConfig { origin_bound: own, ca_file, proxy } = &server.connection;
     let mut findings = Vec::new();
     if let Some(proxy) = proxy {
         let (value, origin) = (&proxy.value, &proxy.origin);
-        findings.push(match server.endpoint.value.reach() {
-            Reach::Loopback => Finding::ok(
+        findings.push(match server.endpoint.value.security() {
+            EndpointSecurity::Loopback => Finding::ok(
                 SUBJECT,
                 format!("The server is on this machine: no proxy is asked ({origin})."),
             ),
-            Reach::Encrypted | Reach::PlainRemote => {
+            EndpointSecurity::Encrypted | EndpointSecurity::PlainRemote => {
                 Finding::ok(SUBJECT, format!("The proxy is {value} ({origin})."))
             }
         });
@@ -46,7 +46,7 @@ enum Kept {
     Public,
 }
 
-fn look(file: &Sourced<PathBuf>, kept: Kept, user_home: Option<&Path>) -> Finding {
+fn look(file: &ConfigValue<PathBuf>, kept: Kept, user_home: Option<&Path>) -> Finding {
     let path = match (file.value.strip_prefix("~"), user_home) {
         (Ok(rest), Some(home)) => home.join(rest),
         (Ok(_) | Err(_), _) => file.value.clone(),

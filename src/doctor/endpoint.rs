@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Finding;
-use crate::config::{Reach, Server};
+use crate::config::{EndpointSecurity, ModelServerConfig};
 use crate::providers::{ModelInfo, Provider, ProviderError};
 
 const SUBJECT: &str = "endpoint";
@@ -31,22 +31,25 @@ pub(super) async fn ask(provider: &dyn Provider) -> Answer {
     }
 }
 
-pub(super) fn check(server: &Server, answer: &Answer) -> Finding {
+pub(super) fn check(server: &ModelServerConfig, answer: &Answer) -> Finding {
     let endpoint = &server.endpoint.value;
     let origin = &server.endpoint.origin;
-    match (answer, endpoint.reach()) {
+    match (answer, endpoint.security()) {
         (Answer::Silence(message), _) => Finding::fail(
             SUBJECT,
             format!("{endpoint} ({origin}): {message}"),
             "Start the server, or set `endpoint` in the configuration.",
         ),
-        (Answer::Models(_) | Answer::Refused { .. }, Reach::PlainRemote) => Finding::warn(
-            SUBJECT,
-            format!("{endpoint} ({origin}) answers, and can be overheard on the way."),
-            "Use https, unless you trust the network in between.",
-        ),
-        (Answer::Models(_) | Answer::Refused { .. }, Reach::Loopback | Reach::Encrypted) => {
-            Finding::ok(SUBJECT, format!("{endpoint} ({origin}) answers."))
+        (Answer::Models(_) | Answer::Refused { .. }, EndpointSecurity::PlainRemote) => {
+            Finding::warn(
+                SUBJECT,
+                format!("{endpoint} ({origin}) answers, and can be overheard on the way."),
+                "Use https, unless you trust the network in between.",
+            )
         }
+        (
+            Answer::Models(_) | Answer::Refused { .. },
+            EndpointSecurity::Loopback | EndpointSecurity::Encrypted,
+        ) => Finding::ok(SUBJECT, format!("{endpoint} ({origin}) answers.")),
     }
 }

@@ -2,12 +2,12 @@
 
 use super::Finding;
 use super::endpoint::Answer;
-use crate::config::{KeySource, Reach, Server};
+use crate::config::{ConfigKeySource, EndpointSecurity, ModelServerConfig};
 
 const SUBJECT: &str = "key";
 
-pub(super) fn check(server: &Server, answer: &Answer) -> Finding {
-    let Server { api_key, withheld_key, endpoint, .. } = server;
+pub(super) fn check(server: &ModelServerConfig, answer: &Answer) -> Finding {
+    let ModelServerConfig { api_key, withheld_key, endpoint, .. } = server;
     let server = endpoint.value.origin();
     let is_refused = match answer {
         Answer::Refused { status, .. } => matches!(status, 401 | 403),
@@ -19,16 +19,20 @@ pub(super) fn check(server: &Server, answer: &Answer) -> Finding {
             format!("{server} does not accept the key of {}.", key.origin),
             "Check that the key is whole and still valid.",
         ),
-        (Some(key), _) if endpoint.value.reach() == Reach::PlainRemote => Finding::warn(
-            SUBJECT,
-            format!("The key of {} would go to {server} unencrypted.", key.origin),
-            "Use https, or a key that may be overheard.",
-        ),
+        (Some(key), _) if endpoint.value.security() == EndpointSecurity::PlainRemote => {
+            Finding::warn(
+                SUBJECT,
+                format!("The key of {} would go to {server} unencrypted.", key.origin),
+                "Use https, or a key that may be overheard.",
+            )
+        }
         (Some(key), _) => match &key.value {
-            KeySource::Value(_) => {
+            ConfigKeySource::Value(_) => {
                 Finding::ok(SUBJECT, format!("Set for {server} ({}).", key.origin))
             }
-            source @ (KeySource::Variable(_) | KeySource::Command(_) | KeySource::Keyring(_)) => {
+            source @ (ConfigKeySource::Variable(_)
+            | ConfigKeySource::Command(_)
+            | ConfigKeySource::Keyring(_)) => {
                 Finding::ok(SUBJECT, format!("For {server}, {source} ({}).", key.origin))
             }
         },
@@ -50,7 +54,7 @@ pub(super) fn check(server: &Server, answer: &Answer) -> Finding {
 }
 
 /// Where the key could not be had.
-pub(super) fn missing(server: &Server, why: &str) -> Finding {
+pub(super) fn missing(server: &ModelServerConfig, why: &str) -> Finding {
     let origin = server.api_key.as_ref().map(|key| key.origin.to_string()).unwrap_or_default();
     Finding::fail(
         SUBJECT,

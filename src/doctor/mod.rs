@@ -24,7 +24,7 @@ pub use sandbox::{Trial, Tried};
 pub use terminal::Terminal;
 
 use crate::catalogue::Shelf;
-use crate::config::{Config, ConfigError};
+use crate::config::{ConfigError, ResolvedConfig};
 use crate::context::Git;
 use crate::domain::{Extent, Network};
 use crate::providers::Provider;
@@ -33,7 +33,7 @@ use crate::providers::Provider;
 #[derive(Clone)]
 pub struct Checkup<'a> {
     /// The configuration, or what is wrong with it.
-    pub config: Result<&'a Config, &'a [ConfigError]>,
+    pub config: Result<&'a ResolvedConfig, &'a [ConfigError]>,
     /// The provider made from it; none where the configuration is wrong.
     pub provider: Option<&'a dyn Provider>,
     /// Whether its key could be had; why not is a sentence.

@@ -3,7 +3,7 @@
 use super::Finding;
 use super::endpoint::Answer;
 use crate::catalogue::Shelf;
-use crate::config::{ModelChoice, Server};
+use crate::config::{ModelChoice, ModelServerConfig};
 use crate::providers::ModelInfo;
 
 const SUBJECT: &str = "model";
@@ -16,7 +16,11 @@ pub(super) struct Known<'a> {
     pub(super) host: Option<&'a str>,
 }
 
-pub(super) fn check(server: &Server, answer: &Answer, known: Known<'_>) -> Option<Finding> {
+pub(super) fn check(
+    server: &ModelServerConfig,
+    answer: &Answer,
+    known: Known<'_>,
+) -> Option<Finding> {
     let models = match answer {
         Answer::Models(models) => models,
         Answer::Refused { status: 401 | 403, .. } | Answer::Silence(_) => return None,
@@ -53,7 +57,7 @@ pub(super) fn check(server: &Server, answer: &Answer, known: Known<'_>) -> Optio
     })
 }
 
-fn describe(server: &Server, model: &ModelInfo, known: Known<'_>) -> String {
+fn describe(server: &ModelServerConfig, model: &ModelInfo, known: Known<'_>) -> String {
     let id = &model.id;
     match (model.context_window, known.window(id)) {
         (Some(window), _) => format!("{id}, with a window of {window} tokens."),

@@ -1,12 +1,14 @@
 //! Which other servers could be switched to. They are named, and not asked.
 
 use super::Finding;
-use crate::config::Server;
+use crate::config::ModelServerConfig;
 
-pub(super) fn check(others: &[Server]) -> Option<Finding> {
+pub(super) fn check(others: &[ModelServerConfig]) -> Option<Finding> {
     let names: Vec<String> = others
         .iter()
-        .map(|Server { name, endpoint, .. }| format!("{} at {}", name.value, endpoint.value))
+        .map(|ModelServerConfig { name, endpoint, .. }| {
+            format!("{} at {}", name.value, endpoint.value)
+        })
         .collect();
     let text = format!("Can be chosen, too: {}.", names.join(", "));
     (!names.is_empty()).then(|| Finding::ok("providers", text))

@@ -10,7 +10,7 @@ use futures_util::stream::{self, BoxStream};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::config::{ConfigText, Environment, Flags, Texts, resolve};
+use crate::config::{ConfigEnvironment, ConfigFlags, ConfigText, ConfigTexts, resolve};
 use crate::providers::{ModelInfo, ProviderError, Recovery, Request, StreamEvent};
 
 /// A server that only lists models.
@@ -41,10 +41,10 @@ impl Provider for Listing {
     }
 }
 
-fn config(text: &str) -> Config {
+fn config(text: &str) -> ResolvedConfig {
     let user = ConfigText { path: PathBuf::from("c.toml"), text: text.to_owned() };
-    let texts = Texts { user: Some(user), ..Texts::default() };
-    resolve(&texts, &Environment::default(), &Flags::default()).unwrap()
+    let texts = ConfigTexts { user: Some(user), ..ConfigTexts::default() };
+    resolve(&texts, &ConfigEnvironment::default(), &ConfigFlags::default()).unwrap()
 }
 
 async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> Vec<Finding> {
@@ -177,8 +177,9 @@ async fn a_key_that_is_not_stored_is_told_by_its_place() {
 #[tokio::test]
 async fn a_broken_configuration_is_told_and_the_rest_still_checked() {
     let user = ConfigText { path: PathBuf::from("c.toml"), text: "model = 1".to_owned() };
-    let texts = Texts { user: Some(user), ..Texts::default() };
-    let errors = resolve(&texts, &Environment::default(), &Flags::default()).unwrap_err();
+    let texts = ConfigTexts { user: Some(user), ..ConfigTexts::default() };
+    let errors =
+        resolve(&texts, &ConfigEnvironment::default(), &ConfigFlags::default()).unwrap_err();
     let folder = tempfile::tempdir().unwrap();
     let checkup = Checkup {
         config: Err(&errors),

@@ -3,7 +3,7 @@
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
-use super::hook::Form;
+use super::hook::HookForm;
 
 /// What a hook is for. The short form's filter ignores case, the other one's does not.
 ///
@@ -11,45 +11,47 @@ use super::hook::Form;
 /// with `|` or `,` between several; anything else is a regular expression, which may match any part
 /// of the name.
 #[derive(Debug, Clone)]
-pub struct Filter {
+pub struct HookFilter {
     text: String,
-    fits: Fits,
+    fits: HookFilterPattern,
 }
 
 #[derive(Debug, Clone)]
-enum Fits {
+enum HookFilterPattern {
     All,
     Names(Vec<String>),
     /// The same without regard to case.
-    Folded(Vec<String>),
+    NamesIgnoringCase(Vec<String>),
     Pattern(RegexMatcher),
 }
 
-impl Filter {
+impl HookFilter {
     /// For everything.
     pub fn all() -> Self {
-        Self { text: String::new(), fits: Fits::All }
+        Self { text: String::new(), fits: HookFilterPattern::All }
     }
 
     /// Reads a filter; where it cannot be read, why.
-    pub fn parse(text: &str, form: Form) -> Result<Self, String> {
+    pub fn parse(text: &str, form: HookForm) -> Result<Self, String> {
         let text = text.trim();
         let is_name = |c: char| c.is_alphanumeric() || "_-|, ".contains(c);
         let fits = if text.is_empty() || text == "*" {
-            Fits::All
+            HookFilterPattern::All
         } else if text.chars().all(is_name) {
             let names = text.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
             match form {
-                Form::Short => Fits::Folded(names.map(str::to_lowercase).collect()),
-                Form::Matcher => Fits::Names(names.map(str::to_owned).collect()),
+                HookForm::Short => {
+                    HookFilterPattern::NamesIgnoringCase(names.map(str::to_lowercase).collect())
+                }
+                HookForm::Matcher => HookFilterPattern::Names(names.map(str::to_owned).collect()),
             }
         } else {
             let pattern = RegexMatcherBuilder::new()
-                .case_insensitive(form == Form::Short)
+                .case_insensitive(form == HookForm::Short)
                 .size_limit(1 << 20)
                 .build(text);
             let why = "is no regular expression";
-            Fits::Pattern(pattern.map_err(|error| format!("`{text}` {why}: {error}"))?)
+            HookFilterPattern::Pattern(pattern.map_err(|error| format!("`{text}` {why}: {error}"))?)
         };
         Ok(Self { text: text.to_owned(), fits })
     }
@@ -63,11 +65,13 @@ impl Filter {
     pub fn fits(&self, subject: Option<&str>) -> bool {
         let Some(subject) = subject else { return true };
         match &self.fits {
-            Fits::All => true,
-            Fits::Names(names) => names.iter().any(|name| name == subject),
-            Fits::Folded(names) => names.contains(&subject.to_lowercase()),
+            HookFilterPattern::All => true,
+            HookFilterPattern::Names(names) => names.iter().any(|name| name == subject),
+            HookFilterPattern::NamesIgnoringCase(names) => names.contains(&subject.to_lowercase()),
             // This matcher never fails.
-            Fits::Pattern(pattern) => pattern.is_match(subject.as_bytes()).unwrap_or(true),
+            HookFilterPattern::Pattern(pattern) => {
+                pattern.is_match(subject.as_bytes()).unwrap_or(true)
+            }
         }
     }
 }

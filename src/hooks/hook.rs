@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::domain::ContentHash;
 
 use super::event::HookEvent;
-use super::filter::Filter;
+use super::filter::HookFilter;
 
 /// Something that is done at a moment.
 #[derive(Debug, Clone)]
@@ -17,13 +17,13 @@ pub struct Hook {
     /// When.
     pub event: HookEvent,
     /// For which tools.
-    pub filter: Filter,
+    pub filter: HookFilter,
     /// What its exit status means.
-    pub form: Form,
+    pub form: HookForm,
     /// What.
-    pub action: Action,
+    pub action: HookAction,
     /// Where it was written.
-    pub origin: Origin,
+    pub origin: HookOrigin,
 }
 
 /// SHA-256 of what a hook is and of the file that it stands in.
@@ -32,7 +32,7 @@ pub struct HookId(pub ContentHash);
 
 /// How it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum HookForm {
     /// `event`, `tool_filter`, `action`: any status but 0 blocks.
     Short,
     /// `matcher` and `hooks`: status 2 blocks, any other failure is told and passed over.
@@ -41,7 +41,7 @@ pub enum Form {
 
 /// What a hook does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
+pub enum HookAction {
     /// Runs a line of shell.
     Command {
         /// For `sh -c`.
@@ -57,14 +57,14 @@ pub enum Action {
 
 /// Where a hook was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
+pub struct HookOrigin {
     /// The file.
     pub file: PathBuf,
     /// The line in it, from 1, where that is known.
     pub line: Option<usize>,
 }
 
-impl Action {
+impl HookAction {
     /// The command or the text.
     pub fn text(&self) -> &str {
         match self {
@@ -94,14 +94,14 @@ impl HookId {
     /// Of a hook with these parts.
     pub(super) fn of(
         event: HookEvent,
-        filter: &Filter,
-        form: Form,
-        action: &Action,
-        origin: &Origin,
+        filter: &HookFilter,
+        form: HookForm,
+        action: &HookAction,
+        origin: &HookOrigin,
     ) -> Self {
         let form = match form {
-            Form::Short => "short",
-            Form::Matcher => "matcher",
+            HookForm::Short => "short",
+            HookForm::Matcher => "matcher",
         };
         let (file, limit) = (origin.file.to_string_lossy(), action.limit());
         let parts =
@@ -110,7 +110,7 @@ impl HookId {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for HookOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             Some(line) => write!(f, "{}:{line}", self.file.display()),

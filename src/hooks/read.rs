@@ -13,38 +13,39 @@ use crate::domain::jsonc::{self, JsonPathStep, JsoncDocument};
 use crate::domain::nearest;
 
 use super::event::HookEvent;
-use super::filter::Filter;
-use super::hook::{Action, Form, Hook, HookId, Origin};
+use super::filter::HookFilter;
+use super::hook::{Hook, HookAction, HookForm, HookId, HookOrigin};
 
 /// How long a command may take where nothing is said.
-const USUAL: Duration = Duration::from_secs(30);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long one may ask for.
-const LONGEST: f64 = 600.0;
+const MAX_TIMEOUT_SECONDS: f64 = 600.0;
 
 /// Something in a file that does not hold, or not as it reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
+pub struct HookWarning {
     /// Where.
-    pub origin: Origin,
+    pub origin: HookOrigin,
     /// What is wrong and what to write instead.
     pub text: String,
 }
 
-impl fmt::Display for Warning {
+impl fmt::Display for HookWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.origin, self.text)
     }
 }
 
 /// The hooks of a file's text, in its order, and what is wrong with it.
-pub fn read(text: &str, file: &Path) -> (Vec<Hook>, Vec<Warning>) {
-    let mut reader = Reader { file, document: None, hooks: Vec::new(), warnings: Vec::new() };
+pub fn read(text: &str, file: &Path) -> (Vec<Hook>, Vec<HookWarning>) {
+    let mut reader =
+        HookSettingsReader { file, document: None, hooks: Vec::new(), warnings: Vec::new() };
     let document = match jsonc::parse(text) {
         Ok(document) => document,
         Err(mistake) => {
             let why = format!("{}, so its hooks cannot be run", mistake.text);
-            reader.broken(Broken::whole(text, file), Some(mistake.line), why);
+            reader.broken(UnreadableHook::whole(text, file), Some(mistake.line), why);
             return (reader.hooks, reader.warnings);
         }
     };
@@ -52,18 +53,18 @@ pub fn read(text: &str, file: &Path) -> (Vec<Hook>, Vec<Warning>) {
     reader.document = Some(document);
     if let Some(near) = near {
         let why = format!("there is no key `{}`: write `hooks`", near.escape_debug());
-        reader.broken(Broken::naming(text), reader.line(&[key(&near)]), why);
+        reader.broken(UnreadableHook::naming(text), reader.line(&[key(&near)]), why);
     }
-    for (event, name) in outside(&value) {
+    for (event, name) in top_level_events(&value) {
         let why = format!("`{}` stands outside of `hooks`: move it in there", name.escape_debug());
-        reader.broken(Broken::of(event), reader.line(&[key(&name)]), why);
+        reader.broken(UnreadableHook::of(event), reader.line(&[key(&name)]), why);
     }
     match value.get("hooks") {
         Some(hooks) => reader.all(hooks),
         None if value.is_object() => {}
         None => {
             let why = "this is not an object: write `{\"hooks\":{}}`".to_owned();
-            reader.broken(Broken::whole(text, file), Some(1), why);
+            reader.broken(UnreadableHook::whole(text, file), Some(1), why);
         }
     }
     (reader.hooks, reader.warnings)
@@ -80,7 +81,7 @@ fn near_key(value: &Value) -> Option<String> {
 
 /// Events that stand at the top, where another program's keys may stand, too: a guard's name, or one
 /// that was meant as that, and any other that has hooks below it.
-fn outside(value: &Value) -> Vec<(HookEvent, String)> {
+fn top_level_events(value: &Value) -> Vec<(HookEvent, String)> {
     let keys = value.as_object().into_iter().flatten();
     let event = |(name, below): (&String, &Value)| {
         let guards = GUARDS.map(HookEvent::name);
@@ -93,24 +94,25 @@ fn outside(value: &Value) -> Vec<(HookEvent, String)> {
 }
 
 /// The hooks of a file that is there and cannot be read: any may stand in it.
-pub(super) fn unreadable(file: &Path, error: &str) -> (Vec<Hook>, Vec<Warning>) {
-    let mut reader = Reader { file, document: None, hooks: Vec::new(), warnings: Vec::new() };
+pub(super) fn unreadable(file: &Path, error: &str) -> (Vec<Hook>, Vec<HookWarning>) {
+    let mut reader =
+        HookSettingsReader { file, document: None, hooks: Vec::new(), warnings: Vec::new() };
     let why = format!("this {error}. Its hooks cannot be run");
-    reader.broken(Broken::any(), None, why);
+    reader.broken(UnreadableHook::any(), None, why);
     (reader.hooks, reader.warnings)
 }
 
 const GUARDS: [HookEvent; 2] = [HookEvent::PreToolUse, HookEvent::UserPromptSubmit];
 
 /// What something that cannot be read would have been for.
-struct Broken {
+struct UnreadableHook {
     events: Vec<HookEvent>,
-    filter: Filter,
+    filter: HookFilter,
 }
 
-impl Broken {
+impl UnreadableHook {
     fn of(event: HookEvent) -> Self {
-        Self { events: vec![event], filter: Filter::all() }
+        Self { events: vec![event], filter: HookFilter::all() }
     }
 
     /// What may have stood in a file that says nothing. Of a settings file everything is asked
@@ -124,25 +126,25 @@ impl Broken {
 
     /// What may have stood where something else stands.
     fn any() -> Self {
-        Self { events: GUARDS.to_vec(), filter: Filter::all() }
+        Self { events: GUARDS.to_vec(), filter: HookFilter::all() }
     }
 
     /// The guards that a text speaks of.
     fn naming(text: &str) -> Self {
         let letters = text.replace(['_', '-'], "").to_lowercase();
         let is_named = |event: &HookEvent| letters.contains(&event.name().to_lowercase());
-        Self { events: GUARDS.into_iter().filter(is_named).collect(), filter: Filter::all() }
+        Self { events: GUARDS.into_iter().filter(is_named).collect(), filter: HookFilter::all() }
     }
 }
 
-struct Reader<'a> {
+struct HookSettingsReader<'a> {
     file: &'a Path,
     document: Option<JsoncDocument>,
     hooks: Vec<Hook>,
-    warnings: Vec<Warning>,
+    warnings: Vec<HookWarning>,
 }
 
-impl Reader<'_> {
+impl HookSettingsReader<'_> {
     fn all(&mut self, hooks: &Value) {
         let way = [key("hooks")];
         match hooks {
@@ -154,7 +156,7 @@ impl Reader<'_> {
             Value::Object(events) => self.by_event(events, &way),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
                 let why = "`hooks` is neither a list nor an object: write `[]`".to_owned();
-                self.broken(Broken::any(), self.line(&way), why);
+                self.broken(UnreadableHook::any(), self.line(&way), why);
             }
         }
     }
@@ -166,23 +168,23 @@ impl Reader<'_> {
             None => {
                 let why = "a hook without `event`: write `{\"event\":…,\"action\":…}`".to_owned();
                 let broken = match entry {
-                    Value::Object(_) => Broken::naming(&entry.to_string()),
-                    _ => Broken::any(),
+                    Value::Object(_) => UnreadableHook::naming(&entry.to_string()),
+                    _ => UnreadableHook::any(),
                 };
                 return self.broken(broken, line, why);
             }
         };
         let Some(event) = event else { return self.no_event(name, entry, line) };
-        let filter = match filter(entry, "tool_filter", Form::Short) {
+        let filter = match filter(entry, "tool_filter", HookForm::Short) {
             Ok(filter) => filter,
-            Err(why) => return self.broken(Broken::of(event), line, why),
+            Err(why) => return self.broken(UnreadableHook::of(event), line, why),
         };
         match action(entry.get("action").unwrap_or(&Value::Null)) {
             Ok(action) => {
                 let text = extend(way, [key("action"), key(text_key(&action))]);
-                self.push(event, filter, Form::Short, action, self.line(&text));
+                self.push(event, filter, HookForm::Short, action, self.line(&text));
             }
-            Err(why) => self.broken(Broken { events: vec![event], filter }, line, why),
+            Err(why) => self.broken(UnreadableHook { events: vec![event], filter }, line, why),
         }
     }
 
@@ -195,7 +197,7 @@ impl Reader<'_> {
             };
             let Some(groups) = groups.as_array() else {
                 let why = format!("`{name}` is no list of `{{\"matcher\":…,\"hooks\":[…]}}`");
-                self.broken(Broken::of(event), self.line(&way), why);
+                self.broken(UnreadableHook::of(event), self.line(&way), why);
                 continue;
             };
             for (index, group) in groups.iter().enumerate() {
@@ -205,23 +207,27 @@ impl Reader<'_> {
     }
 
     fn group(&mut self, event: HookEvent, group: &Value, way: &[JsonPathStep]) {
-        let filter = match filter(group, "matcher", Form::Matcher) {
+        let filter = match filter(group, "matcher", HookForm::Matcher) {
             Ok(filter) => filter,
-            Err(why) => return self.broken(Broken::of(event), self.line(way), why),
+            Err(why) => return self.broken(UnreadableHook::of(event), self.line(way), why),
         };
         let Some(hooks) = group.get("hooks").and_then(Value::as_array) else {
             let why = "an entry without `hooks`, which is a list".to_owned();
-            return self.broken(Broken { events: vec![event], filter }, self.line(way), why);
+            return self.broken(
+                UnreadableHook { events: vec![event], filter },
+                self.line(way),
+                why,
+            );
         };
         for (index, hook) in hooks.iter().enumerate() {
             let way = extend(way, [key("hooks"), JsonPathStep::Index(index)]);
             match action(hook) {
                 Ok(action) => {
                     let line = self.line(&extend(&way, [key(text_key(&action))]));
-                    self.push(event, filter.clone(), Form::Matcher, action, line);
+                    self.push(event, filter.clone(), HookForm::Matcher, action, line);
                 }
                 Err(why) => {
-                    let broken = Broken { events: vec![event], filter: filter.clone() };
+                    let broken = UnreadableHook { events: vec![event], filter: filter.clone() };
                     self.broken(broken, self.line(&way), why);
                 }
             }
@@ -231,9 +237,9 @@ impl Reader<'_> {
     fn push(
         &mut self,
         event: HookEvent,
-        filter: Filter,
-        form: Form,
-        action: Action,
+        filter: HookFilter,
+        form: HookForm,
+        action: HookAction,
         line: Option<usize>,
     ) {
         let origin = self.origin(line);
@@ -247,28 +253,28 @@ impl Reader<'_> {
         match nearest(name, names) {
             Some(meant) => {
                 let why = format!("there is no event `{name}`: write `{meant}`");
-                self.broken(Broken::naming(meant), line, why);
+                self.broken(UnreadableHook::naming(meant), line, why);
             }
             None => {
                 let why = format!("there is no event `{name}`; there are {}", names.join(", "));
                 let is_nested = name.trim().eq_ignore_ascii_case("hooks");
                 let text = if is_nested { below.to_string() } else { String::new() };
-                self.broken(Broken::naming(&text), line, why);
+                self.broken(UnreadableHook::naming(&text), line, why);
             }
         }
     }
 
     /// Warns, and keeps what would have stood guard.
-    fn broken(&mut self, broken: Broken, line: Option<usize>, why: String) {
+    fn broken(&mut self, broken: UnreadableHook, line: Option<usize>, why: String) {
         for event in broken.events {
-            let action = Action::Unreadable(why.clone());
-            self.push(event, broken.filter.clone(), Form::Matcher, action, line);
+            let action = HookAction::Unreadable(why.clone());
+            self.push(event, broken.filter.clone(), HookForm::Matcher, action, line);
         }
-        self.warnings.push(Warning { origin: self.origin(line), text: why + "." });
+        self.warnings.push(HookWarning { origin: self.origin(line), text: why + "." });
     }
 
-    fn origin(&self, line: Option<usize>) -> Origin {
-        Origin { file: PathBuf::from(self.file), line }
+    fn origin(&self, line: Option<usize>) -> HookOrigin {
+        HookOrigin { file: PathBuf::from(self.file), line }
     }
 
     /// The line of the first thing there.
@@ -277,25 +283,25 @@ impl Reader<'_> {
     }
 }
 
-fn filter(entry: &Value, name: &str, form: Form) -> Result<Filter, String> {
+fn filter(entry: &Value, name: &str, form: HookForm) -> Result<HookFilter, String> {
     match entry.get(name) {
-        None | Some(Value::Null) => Ok(Filter::all()),
-        Some(Value::String(text)) => Filter::parse(text, form),
+        None | Some(Value::Null) => Ok(HookFilter::all()),
+        Some(Value::String(text)) => HookFilter::parse(text, form),
         Some(_) => Err(format!("`{name}` is no text, as in `\"Bash|Edit\"`")),
     }
 }
 
-fn action(value: &Value) -> Result<Action, String> {
+fn action(value: &Value) -> Result<HookAction, String> {
     let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::trim);
     match text("type") {
         Some("command") => match text("command") {
             Some(line) if !line.is_empty() => {
-                Ok(Action::Command { line: line.to_owned(), limit: limit(value)? })
+                Ok(HookAction::Command { line: line.to_owned(), limit: limit(value)? })
             }
             Some(_) | None => Err("a command hook without `command`".into()),
         },
         Some("prompt") => match text("content") {
-            Some(content) if !content.is_empty() => Ok(Action::Prompt(content.to_owned())),
+            Some(content) if !content.is_empty() => Ok(HookAction::Prompt(content.to_owned())),
             Some(_) | None if value.get("prompt").is_some() => {
                 Err("slug has no model judge a hook: write `content`, a text for the model".into())
             }
@@ -308,21 +314,23 @@ fn action(value: &Value) -> Result<Action, String> {
 
 fn limit(value: &Value) -> Result<Duration, String> {
     match value.get("timeout") {
-        None | Some(Value::Null) => Ok(USUAL),
+        None | Some(Value::Null) => Ok(DEFAULT_TIMEOUT),
         Some(given) => match given.as_f64() {
-            Some(seconds) if seconds > 0.0 && seconds <= LONGEST => {
+            Some(seconds) if seconds > 0.0 && seconds <= MAX_TIMEOUT_SECONDS => {
                 Ok(Duration::from_secs_f64(seconds))
             }
-            Some(_) | None => Err(format!("`timeout` is no number of seconds up to {LONGEST}")),
+            Some(_) | None => {
+                Err(format!("`timeout` is no number of seconds up to {MAX_TIMEOUT_SECONDS}"))
+            }
         },
     }
 }
 
 /// Where the text of an action stands.
-fn text_key(action: &Action) -> &'static str {
+fn text_key(action: &HookAction) -> &'static str {
     match action {
-        Action::Command { .. } => "command",
-        Action::Prompt(_) | Action::Unreadable(_) => "content",
+        HookAction::Command { .. } => "command",
+        HookAction::Prompt(_) | HookAction::Unreadable(_) => "content",
     }
 }
 

@@ -38,7 +38,7 @@ const RUNNERS: [(&str, &[&str]); 7] = [
 const BUILT_IN: [&str; 9] = [":", "[", "cd", "echo", "exit", "false", "printf", "test", "true"];
 
 /// A file of a folder, relative to it, and the hash of its content.
-pub type Script = (PathBuf, ContentHash);
+pub type HookScript = (PathBuf, ContentHash);
 
 /// The program that a line begins with, where that is a file without the right to be run.
 pub(super) fn not_executable(line: &str, cwd: &Path) -> Option<PathBuf> {
@@ -50,8 +50,8 @@ pub(super) fn not_executable(line: &str, cwd: &Path) -> Option<PathBuf> {
 }
 
 /// The files of `folder` that a line names, in its order.
-pub fn scripts(line: &str, folder: &Path) -> Vec<Script> {
-    let (mut found, mut folders) = (Vec::<Script>::new(), vec![folder.to_owned()]);
+pub fn scripts(line: &str, folder: &Path) -> Vec<HookScript> {
+    let (mut found, mut folders) = (Vec::<HookScript>::new(), vec![folder.to_owned()]);
     let words = words(line, folder);
     let of_runners = words.iter().flat_map(|word| runs(word)).map(|name| (*name).to_owned());
     let of_runners: Vec<String> = of_runners.collect();
@@ -74,7 +74,7 @@ pub fn scripts(line: &str, folder: &Path) -> Vec<Script> {
 }
 
 /// The program of a line whose files cannot be told: it names none of the folder that is there.
-pub fn untold_program(line: &str, folder: &Path) -> Option<String> {
+pub fn unresolved_program(line: &str, folder: &Path) -> Option<String> {
     if !scripts(line, folder).is_empty() {
         return None;
     }
@@ -108,7 +108,7 @@ fn state(of: &Metadata) -> [i64; 5] {
 
 /// What a line does with the words to come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum ShellWordUse {
     /// It may run or read them.
     Read,
     /// It writes into the next.
@@ -121,7 +121,7 @@ enum Use {
 /// behind the sign is one, too.
 fn words(line: &str, cwd: &Path) -> Vec<String> {
     let (mut words, mut word) = (Vec::new(), String::new());
-    let (mut begins, mut next) = (true, Use::Read);
+    let (mut begins, mut next) = (true, ShellWordUse::Read);
     for c in line.chars().chain(['\n']) {
         if !c.is_whitespace() && !";&|()<>`".contains(c) {
             word.push(c);
@@ -130,22 +130,24 @@ fn words(line: &str, cwd: &Path) -> Vec<String> {
         if !word.is_empty() {
             let plain = plain(&std::mem::take(&mut word), cwd);
             next = match (next, plain) {
-                (Use::Write, _) => Use::Write,
-                (Use::Read, Some(word)) if begins && WRITERS.contains(&&*word) => Use::Write,
-                (Use::Read, Some(word)) => {
+                (ShellWordUse::Write, _) => ShellWordUse::Write,
+                (ShellWordUse::Read, Some(word)) if begins && WRITERS.contains(&&*word) => {
+                    ShellWordUse::Write
+                }
+                (ShellWordUse::Read, Some(word)) => {
                     words.extend(word.split_once('=').map(|(_, value)| value.to_owned()));
                     words.push(word);
-                    Use::Read
+                    ShellWordUse::Read
                 }
-                (Use::Read, None) | (Use::WriteNext, _) => Use::Read,
+                (ShellWordUse::Read, None) | (ShellWordUse::WriteNext, _) => ShellWordUse::Read,
             };
             begins = false;
         }
         match c {
-            '>' => next = Use::WriteNext,
+            '>' => next = ShellWordUse::WriteNext,
             // `>&` and `>|` are one sign.
-            '&' | '|' if next == Use::WriteNext => {}
-            ';' | '&' | '|' | '(' | ')' | '`' | '\n' => (begins, next) = (true, Use::Read),
+            '&' | '|' if next == ShellWordUse::WriteNext => {}
+            ';' | '&' | '|' | '(' | ')' | '`' | '\n' => (begins, next) = (true, ShellWordUse::Read),
             _ => {}
         }
     }
@@ -159,7 +161,7 @@ fn plain(word: &str, cwd: &Path) -> Option<String> {
     let word = word.replace(['"', '\''], "");
     let word = match word.strip_prefix("~/") {
         Some(rest) => format!("{home}/{rest}"),
-        None => super::VARIABLES
+        None => super::PROJECT_FOLDER_VARIABLES
             .into_iter()
             .map(|name| (name, cwd.as_ref()))
             .chain([("HOME", home.as_str()), ("PWD", cwd.as_ref())])
@@ -253,7 +255,7 @@ mod tests {
             ("echo hi", None),
             ("$(pick) x", Some("$(pick)")),
         ] {
-            assert_eq!(untold_program(line, folder.path()).as_deref(), program, "{line}");
+            assert_eq!(unresolved_program(line, folder.path()).as_deref(), program, "{line}");
         }
     }
 

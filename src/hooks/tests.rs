@@ -9,9 +9,9 @@ use proptest::prelude::*;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::merged::{Merged, Said, Word};
+use super::merge::{HookMessage, MergedHookDecision, MergedHookVerdict};
 use super::run::outcome;
-use super::verdict::LONGEST;
+use super::verdict::MAX_TEXT_CHARS;
 use super::*;
 use crate::domain::{ContentHash, Mode, SessionId};
 
@@ -22,9 +22,9 @@ fn listed(text: &str) -> (Vec<String>, Vec<String>) {
     let (hooks, warnings) = read(text, Path::new(FILE));
     let line = |hook: &Hook| {
         let what = match &hook.action {
-            Action::Command { line, limit } => format!("{line} ({}s)", limit.as_secs()),
-            Action::Prompt(text) => format!("say {text}"),
-            Action::Unreadable(_) => "UNREADABLE".into(),
+            HookAction::Command { line, limit } => format!("{line} ({}s)", limit.as_secs()),
+            HookAction::Prompt(text) => format!("say {text}"),
+            HookAction::Unreadable(_) => "UNREADABLE".into(),
         };
         let at = hook.origin.line.unwrap_or_default();
         format!("{at} {} [{}] {:?} {what}", hook.event.name(), hook.filter.text(), hook.form)
@@ -190,33 +190,43 @@ fn one_that_cannot_be_read_spoils_no_other() {
 #[test]
 fn filters_say_which_tools() {
     let table = [
-        ("", Form::Short, "Bash", true),
-        ("*", Form::Matcher, "Bash", true),
-        ("bash", Form::Short, "Bash", true),
-        ("bash", Form::Matcher, "Bash", false),
-        ("Bash|Edit", Form::Matcher, "Edit", true),
-        ("Bash, Edit", Form::Matcher, "Edit", true),
-        ("Bash", Form::Matcher, "BashOutput", false),
-        ("Bash.*", Form::Matcher, "BashOutput", true),
-        ("^Bash$|Write", Form::Matcher, "BashOutput", false),
-        ("mcp__.*__write.*", Form::Matcher, "mcp__files__write_file", true),
-        ("edit.*", Form::Short, "Edit", true),
-        ("edit.*", Form::Matcher, "Edit", false),
+        ("", HookForm::Short, "Bash", true),
+        ("*", HookForm::Matcher, "Bash", true),
+        ("bash", HookForm::Short, "Bash", true),
+        ("bash", HookForm::Matcher, "Bash", false),
+        ("Bash|Edit", HookForm::Matcher, "Edit", true),
+        ("Bash, Edit", HookForm::Matcher, "Edit", true),
+        ("Bash", HookForm::Matcher, "BashOutput", false),
+        ("Bash.*", HookForm::Matcher, "BashOutput", true),
+        ("^Bash$|Write", HookForm::Matcher, "BashOutput", false),
+        ("mcp__.*__write.*", HookForm::Matcher, "mcp__files__write_file", true),
+        ("edit.*", HookForm::Short, "Edit", true),
+        ("edit.*", HookForm::Matcher, "Edit", false),
     ];
     for (filter, form, tool, fits) in table {
-        assert_eq!(Filter::parse(filter, form).unwrap().fits(Some(tool)), fits, "{filter} {tool}");
+        assert_eq!(
+            HookFilter::parse(filter, form).unwrap().fits(Some(tool)),
+            fits,
+            "{filter} {tool}"
+        );
     }
 }
 
-fn told(event: HookEvent, form: Form, ended: &Ended, output: &str, complaint: &str) -> String {
+fn told(
+    event: HookEvent,
+    form: HookForm,
+    ended: &HookExit,
+    output: &str,
+    complaint: &str,
+) -> String {
     outcome(&verdict(event, form, ended, output, complaint))
 }
 
 #[test]
 fn s72_each_end_of_a_command_means_one_thing() {
-    use Ended::{Code, NotStarted, Signal, TimedOut};
-    use Form::{Matcher, Short};
     use HookEvent::{PostToolUse, PreToolUse, Stop};
+    use HookExit::{Code, NotStarted, Signal, TimedOut};
+    use HookForm::{Matcher, Short};
     let late = || TimedOut(Duration::from_secs(30));
     let gone = || NotStarted("No such folder.".into());
     let table = [
@@ -239,7 +249,7 @@ fn s72_each_end_of_a_command_means_one_thing() {
             "blocked: It took longer than 30 seconds and was ended.",
         ),
         (PreToolUse, Matcher, gone(), "", "", "blocked: No such folder."),
-        (PreToolUse, Matcher, Ended::Cancelled, "{", "", "passed"),
+        (PreToolUse, Matcher, HookExit::Cancelled, "{", "", "passed"),
         (
             PostToolUse,
             Matcher,
@@ -290,10 +300,14 @@ fn json_on_standard_output_decides() {
         (HookEvent::Stop, json!({"decision": "approve"}).to_string(), "passed"),
     ];
     for (event, output, means) in table {
-        assert_eq!(told(event, Form::Matcher, &Ended::Code(0), &output, ""), means, "{output}");
+        assert_eq!(
+            told(event, HookForm::Matcher, &HookExit::Code(0), &output, ""),
+            means,
+            "{output}"
+        );
     }
     let said = json!({"continue": false, "stopReason": "enough", "systemMessage": "look"});
-    let verdict = verdict(pre, Form::Short, &Ended::Code(0), &said.to_string(), "");
+    let verdict = verdict(pre, HookForm::Short, &HookExit::Code(0), &said.to_string(), "");
     assert_eq!(verdict.stop.as_deref(), Some("enough"));
     assert_eq!(verdict.message.as_deref(), Some("look"));
 }
@@ -313,21 +327,29 @@ fn s72_garbage_where_json_was_begun_blocks_a_guard() {
         specific("{\"hookEventName\":\"Stop\",\"permissionDecision\":\"allow\"}"),
         specific("{\"updatedInput\":\"ls\"}"),
     ] {
-        for form in [Form::Short, Form::Matcher] {
-            let word = told(HookEvent::PreToolUse, form, &Ended::Code(0), &output, "");
+        for form in [HookForm::Short, HookForm::Matcher] {
+            let word = told(HookEvent::PreToolUse, form, &HookExit::Code(0), &output, "");
             assert!(word.starts_with("blocked: What it printed"), "{output}: {word}");
         }
-        let word = told(HookEvent::PostToolUse, Form::Matcher, &Ended::Code(0), &output, "");
+        let word = told(HookEvent::PostToolUse, HookForm::Matcher, &HookExit::Code(0), &output, "");
         assert!(!word.starts_with("blocked"), "{output}: {word}");
     }
 }
 
 #[test]
 fn what_is_passed_on_is_bounded() {
-    let verdict =
-        verdict(HookEvent::PreToolUse, Form::Short, &Ended::Code(0), &"ä".repeat(LONGEST * 2), "");
+    let verdict = verdict(
+        HookEvent::PreToolUse,
+        HookForm::Short,
+        &HookExit::Code(0),
+        &"ä".repeat(MAX_TEXT_CHARS * 2),
+        "",
+    );
     let context = verdict.context.unwrap();
-    assert!(context.ends_with("[the rest is left out]") && context.chars().count() < LONGEST + 30);
+    assert!(
+        context.ends_with("[the rest is left out]")
+            && context.chars().count() < MAX_TEXT_CHARS + 30
+    );
 }
 
 proptest! {
@@ -335,13 +357,13 @@ proptest! {
     fn no_end_of_a_command_panics_and_a_guard_is_never_lost(
         output in any::<String>(), complaint in any::<String>(), code in 1..256_i32
     ) {
-        let of = |event, form, code| verdict(event, form, &Ended::Code(code), &output, &complaint);
-        let blocks = |verdict: Verdict| matches!(verdict.word, Told::Block(_));
+        let of = |event, form, code| verdict(event, form, &HookExit::Code(code), &output, &complaint);
+        let blocks = |verdict: HookVerdict| matches!(verdict.decision, HookDecision::Block(_));
         for event in HookEvent::ALL {
-            of(event, Form::Matcher, 0);
-            prop_assert!(blocks(of(event, Form::Short, code)) || matches!(code, 126 | 127));
+            of(event, HookForm::Matcher, 0);
+            prop_assert!(blocks(of(event, HookForm::Short, code)) || matches!(code, 126 | 127));
         }
-        prop_assert!(blocks(of(HookEvent::PreToolUse, Form::Matcher, 2)));
+        prop_assert!(blocks(of(HookEvent::PreToolUse, HookForm::Matcher, 2)));
     }
 
     #[test]
@@ -351,83 +373,89 @@ proptest! {
     }
 }
 
-fn origin(line: usize) -> Origin {
-    Origin { file: FILE.into(), line: Some(line) }
+fn origin(line: usize) -> HookOrigin {
+    HookOrigin { file: FILE.into(), line: Some(line) }
 }
 
-fn merged(verdicts: impl IntoIterator<Item = Verdict>) -> Merged {
-    let numbered: Vec<(Origin, Verdict)> =
+fn merged(verdicts: impl IntoIterator<Item = HookVerdict>) -> MergedHookVerdict {
+    let numbered: Vec<(HookOrigin, HookVerdict)> =
         verdicts.into_iter().zip(1..).map(|(verdict, line)| (origin(line), verdict)).collect();
-    Merged::of(numbered.iter().map(|(origin, verdict)| (origin, verdict.clone())))
+    MergedHookVerdict::of(numbered.iter().map(|(origin, verdict)| (origin, verdict.clone())))
 }
 
-fn says(word: Told) -> Verdict {
-    Verdict { word, ..Verdict::default() }
+fn says(word: HookDecision) -> HookVerdict {
+    HookVerdict { decision: word, ..HookVerdict::default() }
 }
 
 #[test]
 fn the_strictest_word_holds_and_of_equals_the_first() {
-    let (allow, ask) = (|| says(Told::Allow("a".into())), || says(Told::Ask("q".into())));
-    let block = |reason: &str| says(Told::Block(reason.into()));
-    let said = |text: &str, line| Said { text: text.into(), origin: origin(line) };
+    let (allow, ask) =
+        (|| says(HookDecision::Allow("a".into())), || says(HookDecision::Ask("q".into())));
+    let block = |reason: &str| says(HookDecision::Block(reason.into()));
+    let said = |text: &str, line| HookMessage { text: text.into(), origin: origin(line) };
     let table = [
-        (vec![], Word::Nothing),
-        (vec![Verdict::default(), allow()], Word::Allow(said("a", 2))),
-        (vec![allow(), ask()], Word::Ask(said("q", 2))),
-        (vec![block("b"), ask(), allow(), block("c")], Word::Block(said("b", 1))),
-        (vec![allow(), block("c"), ask()], Word::Block(said("c", 2))),
+        (vec![], MergedHookDecision::Nothing),
+        (vec![HookVerdict::default(), allow()], MergedHookDecision::Allow(said("a", 2))),
+        (vec![allow(), ask()], MergedHookDecision::Ask(said("q", 2))),
+        (vec![block("b"), ask(), allow(), block("c")], MergedHookDecision::Block(said("b", 1))),
+        (vec![allow(), block("c"), ask()], MergedHookDecision::Block(said("c", 2))),
     ];
     for (verdicts, word) in table {
-        assert_eq!(merged(verdicts).word, word);
+        assert_eq!(merged(verdicts).decision, word);
     }
 }
 
 #[test]
 fn hooks_that_change_a_call_in_different_ways_block_it() {
-    let change = |command: &str| Verdict {
+    let change = |command: &str| HookVerdict {
         input: Some(json!({"command": command})),
         context: Some(command.into()),
-        ..Verdict::default()
+        ..HookVerdict::default()
     };
     let same = merged([change("ls"), change("ls")]);
     assert_eq!(same.input, Some((json!({"command": "ls"}), origin(1))));
-    assert_eq!((same.word, same.contexts), (Word::Nothing, vec!["ls".into(), "ls".into()]));
-    let Word::Block(said) = merged([change("ls"), change("rm")]).word else { panic!("it passed") };
+    assert_eq!(
+        (same.decision, same.contexts),
+        (MergedHookDecision::Nothing, vec!["ls".into(), "ls".into()])
+    );
+    let MergedHookDecision::Block(said) = merged([change("ls"), change("rm")]).decision else {
+        panic!("it passed")
+    };
     assert!(said.text.contains("different ways") && said.origin == origin(2), "{said:?}");
 }
 
 /// Keeps its orders, and ends as the line says: a number is a status, `late` and `stuck` are not.
 #[derive(Default)]
-struct Fake(Mutex<Vec<Order>>);
+struct FakeHookRunner(Mutex<Vec<HookCommand>>);
 
 #[async_trait]
-impl Runner for Fake {
-    async fn run(&self, order: Order, _cancel: &CancellationToken) -> Ran {
-        let ended = match order.line.parse() {
-            Ok(status) => Ended::Code(status),
-            Err(_) => Ended::Code(0),
+impl HookRunner for FakeHookRunner {
+    async fn run(&self, order: HookCommand, _cancel: &CancellationToken) -> HookCommandResult {
+        let exit = match order.line.parse() {
+            Ok(status) => HookExit::Code(status),
+            Err(_) => HookExit::Code(0),
         };
         self.0.lock().unwrap().push(order);
-        let (output, complaint) = (String::new(), "said no".to_owned());
-        Ran { ended, output, complaint, elapsed: Duration::ZERO }
+        let (stdout, stderr) = (String::new(), "said no".to_owned());
+        HookCommandResult { exit, stdout, stderr, elapsed: Duration::ZERO }
     }
 }
 
-fn place(text: &str) -> (tempfile::TempDir, Arc<Fake>, Hooks) {
+fn place(text: &str) -> (tempfile::TempDir, Arc<FakeHookRunner>, HookSet) {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("settings.json"), text).unwrap();
-    let runner = Arc::new(Fake::default());
+    let runner = Arc::new(FakeHookRunner::default());
     let files = HookFiles { home: home.path().to_owned(), project: None };
-    (home, runner.clone(), Hooks::new(Some(files), runner))
+    (home, runner.clone(), HookSet::new(Some(files), runner))
 }
 
-fn scene(mode: Mode) -> Scene {
-    Scene { session: SessionId::generate(), transcript: "/t".into(), cwd: "/".into(), mode }
+fn scene(mode: Mode) -> HookContext {
+    HookContext { session: SessionId::generate(), transcript: "/t".into(), cwd: "/".into(), mode }
 }
 
-fn call(tool: &str, path: &str) -> Moment {
+fn call(tool: &str, path: &str) -> HookPayload {
     let input = json!({"file_path": path});
-    Moment::PreToolUse(Call { tool: tool.into(), input, id: "c1".into() })
+    HookPayload::PreToolUse(HookToolCall { tool: tool.into(), input, id: "c1".into() })
 }
 
 #[tokio::test]
@@ -440,7 +468,7 @@ async fn s72_what_a_call_says_reaches_standard_input_and_no_command_line() {
     hooks.fire(&scene(Mode::Ask), &call("Write", path), &cancel).await;
     let orders = runner.0.lock().unwrap();
     assert_eq!(orders.len(), 1, "the other one is for another tool");
-    assert_eq!((orders[0].line.as_str(), orders[0].confine), ("cat >log", Confine::Usual));
+    assert_eq!((orders[0].line.as_str(), orders[0].confine), ("cat >log", HookConfinement::Normal));
     let told: serde_json::Value = serde_json::from_str(&orders[0].input).unwrap();
     assert_eq!(told["tool_input"]["file_path"], path);
     for key in ["session_id", "transcript_path", "cwd", "permission_mode", "tool_use_id"] {
@@ -457,12 +485,12 @@ async fn the_same_command_runs_once_and_plan_mode_confines_it() {
     let (_home, runner, hooks) = place(text);
     let merged =
         hooks.fire(&scene(Mode::Plan), &call("Read", "a"), &CancellationToken::new()).await;
-    assert!(matches!(merged.word, Word::Block(_)), "{merged:?}");
+    assert!(matches!(merged.decision, MergedHookDecision::Block(_)), "{merged:?}");
     let orders = runner.0.lock().unwrap();
-    let mut lines: Vec<(&str, Confine)> =
+    let mut lines: Vec<(&str, HookConfinement)> =
         orders.iter().map(|order| (order.line.as_str(), order.confine)).collect();
     lines.sort_unstable_by_key(|(line, _)| *line);
-    assert_eq!(lines, [("0", Confine::ReadOnly), ("2", Confine::ReadOnly)]);
+    assert_eq!(lines, [("0", HookConfinement::ReadOnly), ("2", HookConfinement::ReadOnly)]);
     let last: Vec<Option<String>> = hooks.rows().into_iter().map(|row| row.last).collect();
     assert_eq!(last, [Some("passed".into()), Some("blocked: said no".into()), None]);
 }
@@ -476,10 +504,10 @@ async fn one_that_is_off_is_not_run_until_it_is_on_again() {
     assert!(!hooks.has(HookEvent::PreToolUse) && !hooks.rows()[0].is_on);
     let cancel = CancellationToken::new();
     let merged = hooks.fire(&scene(Mode::Ask), &call("Read", "a"), &cancel).await;
-    assert_eq!(merged, Merged::default());
+    assert_eq!(merged, MergedHookVerdict::default());
     // The next run knows it, and the file it stands in was not touched.
     let files = HookFiles { home: home.path().to_owned(), project: None };
-    let next = Hooks::new(Some(files), runner);
+    let next = HookSet::new(Some(files), runner);
     assert!(!next.rows()[0].is_on);
     assert_eq!(std::fs::read_to_string(home.path().join("settings.json")).unwrap(), text);
     next.switch(&id).unwrap();
@@ -499,7 +527,7 @@ async fn s72_a_missing_run_bit_blocks_and_says_what_to_do() {
     let (_home, runner, hooks) = place(&text.to_string());
     let cancel = CancellationToken::new();
     let merged = hooks.fire(&scene(Mode::Ask), &call("Read", "a"), &cancel).await;
-    let Word::Block(said) = merged.word else { panic!("it passed") };
+    let MergedHookDecision::Block(said) = merged.decision else { panic!("it passed") };
     assert!(said.text.ends_with(&format!("Run: chmod +x {}", script.display())), "{}", said.text);
     assert!(runner.0.lock().unwrap().is_empty());
 }
@@ -518,10 +546,10 @@ fn a_limit_that_changes_in_a_project_s_file_holds_as_it_was() {
     };
     write(30.0);
     let files = HookFiles { home: folder.path().join("home"), project: Some(project) };
-    let hooks = Hooks::new(Some(files), Arc::new(Fake::default()));
+    let hooks = HookSet::new(Some(files), Arc::new(FakeHookRunner::default()));
     let before = hooks.rows();
     write(0.1);
-    let changed = Changed { file: file.clone(), holds: Holds::AsBefore };
+    let changed = HookFileChange { file: file.clone(), version: HookFileVersion::Previous };
     assert_eq!(hooks.refresh(), [changed]);
     assert_eq!(hooks.rows(), before);
 }
@@ -538,12 +566,14 @@ async fn a_script_of_the_project_that_changes_is_not_run() {
         "action":{"type":"command","command":"sh other.sh && sh guard.sh"}}]}"#;
     std::fs::write(project.join(".slug/hooks.json"), text).unwrap();
     let files = HookFiles { home: project.join("home"), project: Some(project.clone()) };
-    let runner = Arc::new(Fake::default());
-    let hooks = Hooks::new(Some(files), runner.clone());
+    let runner = Arc::new(FakeHookRunner::default());
+    let hooks = HookSet::new(Some(files), runner.clone());
     let (scene, cancel) = (scene(Mode::Ask), CancellationToken::new());
-    assert_eq!(hooks.fire(&scene, &call("Read", "a"), &cancel).await, Merged::default());
+    assert_eq!(hooks.fire(&scene, &call("Read", "a"), &cancel).await, MergedHookVerdict::default());
     std::fs::write(project.join("guard.sh"), "rm -rf /").unwrap();
-    let Word::Block(said) = hooks.fire(&scene, &call("Read", "a"), &cancel).await.word else {
+    let MergedHookDecision::Block(said) =
+        hooks.fire(&scene, &call("Read", "a"), &cancel).await.decision
+    else {
         panic!("it passed")
     };
     assert!(said.text.contains("guard.sh has changed since slug began"), "{}", said.text);
@@ -564,20 +594,23 @@ async fn what_changed_in_a_project_holds_once_the_person_has_said_yes_to_it() {
     write("sh guard.sh");
     std::fs::write(project.join("guard.sh"), "exit 0").unwrap();
     let files = HookFiles { home: project.join("home"), project: Some(project.clone()) };
-    let hooks = Hooks::new(Some(files), Arc::new(Fake::default()));
+    let hooks = HookSet::new(Some(files), Arc::new(FakeHookRunner::default()));
     assert!(hooks.changed().is_empty());
     let lines = || hooks.rows().iter().map(|row| row.action.text().to_owned()).collect::<String>();
     write("sh guard.sh --strict");
     std::fs::write(project.join("guard.sh"), "exit 2").unwrap();
     assert_eq!(hooks.changed(), [PathBuf::from(".slug/hooks.json"), "guard.sh".into()]);
     // A yes to the one is none to the other.
-    let refused = hooks.renew(|file, _| file == Path::new(".slug/hooks.json"));
+    let refused = hooks.accept_changes(|file, _| file == Path::new(".slug/hooks.json"));
     assert_eq!((refused, lines().as_str()), (Err("guard.sh".into()), "sh guard.sh"));
     let now = ContentHash::of(b"exit 2");
-    hooks.renew(|file, hash| file != Path::new("guard.sh") || *hash == now).unwrap();
+    hooks.accept_changes(|file, hash| file != Path::new("guard.sh") || *hash == now).unwrap();
     assert_eq!((hooks.changed(), lines().as_str()), (Vec::new(), "sh guard.sh --strict"));
     let cancel = CancellationToken::new();
-    assert_eq!(hooks.fire(&scene(Mode::Ask), &call("Read", "a"), &cancel).await, Merged::default());
+    assert_eq!(
+        hooks.fire(&scene(Mode::Ask), &call("Read", "a"), &cancel).await,
+        MergedHookVerdict::default()
+    );
 }
 
 #[test]
@@ -586,7 +619,7 @@ fn s72_a_file_that_cannot_be_read_blocks() {
     let file = home.path().join("hooks.json");
     let read = || {
         let files = HookFiles { home: home.path().to_owned(), project: None };
-        let hooks = Hooks::new(Some(files), Arc::new(Fake::default()));
+        let hooks = HookSet::new(Some(files), Arc::new(FakeHookRunner::default()));
         assert!(hooks.has(HookEvent::PreToolUse) && hooks.has(HookEvent::UserPromptSubmit));
         hooks.warnings()[0].to_string()
     };
@@ -624,7 +657,7 @@ fn files_of_a_project_are_read_only_where_it_is_trusted() {
     }
     let lines = |project: Option<&PathBuf>| {
         let files = HookFiles { home: home.clone(), project: project.cloned() };
-        let rows = Hooks::new(Some(files), Arc::new(Fake::default())).rows();
+        let rows = HookSet::new(Some(files), Arc::new(FakeHookRunner::default())).rows();
         rows.iter().map(|row| row.action.text().to_owned()).collect::<String>()
     };
     assert_eq!(lines(Some(&project)), "12345");
@@ -637,7 +670,7 @@ async fn trying_a_hook_out_shows_what_slug_makes_of_it() {
     let (_home, runner, hooks) = place(text);
     let id = hooks.rows()[0].id.clone();
     let trial = hooks.try_out(&id, &scene(Mode::Ask), &CancellationToken::new()).await.unwrap();
-    assert_eq!(trial.verdict.word, Told::Block("said no".into()));
+    assert_eq!(trial.verdict.decision, HookDecision::Block("said no".into()));
     assert_eq!(trial.hook.last.as_deref(), Some("blocked: said no"));
     assert_eq!(runner.0.lock().unwrap().len(), 1);
 }

@@ -7,17 +7,17 @@
 use serde_json::Value;
 
 use super::event::HookEvent;
-use super::hook::Form;
-use super::run::Ended;
+use super::hook::HookForm;
+use super::run::HookExit;
 
 /// The longest text of a hook that is passed on, in characters.
-pub(super) const LONGEST: usize = 10_000;
+pub(super) const MAX_TEXT_CHARS: usize = 10_000;
 
 /// What one hook wants.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Verdict {
+pub struct HookVerdict {
     /// Whether it may go on.
-    pub word: Told,
+    pub decision: HookDecision,
     /// The call's arguments as they are to be.
     pub input: Option<Value>,
     /// For the model.
@@ -32,7 +32,7 @@ pub struct Verdict {
 
 /// Whether it may go on, with the reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Told {
+pub enum HookDecision {
     /// It says nothing.
     #[default]
     Nothing,
@@ -44,9 +44,9 @@ pub enum Told {
     Block(String),
 }
 
-impl Verdict {
+impl HookVerdict {
     fn block(reason: impl Into<String>) -> Self {
-        Self { word: Told::Block(reason.into()), ..Self::default() }
+        Self { decision: HookDecision::Block(reason.into()), ..Self::default() }
     }
 
     fn fault(what: impl Into<String>) -> Self {
@@ -68,32 +68,34 @@ impl Verdict {
 /// What it means that a command ended so, having printed this.
 pub fn verdict(
     event: HookEvent,
-    form: Form,
-    ended: &Ended,
+    form: HookForm,
+    ended: &HookExit,
     output: &str,
     complaint: &str,
-) -> Verdict {
+) -> HookVerdict {
     match ended {
-        Ended::Code(0) => said(event, output.trim()),
+        HookExit::Code(0) => parse_output(event, output.trim()),
         // What a shell says of a command that it does not find or may not run.
-        Ended::Code(126 | 127) => {
-            Verdict::failed(event, format!("It cannot be run: {}", reason(complaint, output)))
+        HookExit::Code(126 | 127) => {
+            HookVerdict::failed(event, format!("It cannot be run: {}", reason(complaint, output)))
         }
-        Ended::Code(code) => match form {
-            Form::Short => Verdict::block(reason(complaint, output)),
-            Form::Matcher if *code == 2 => Verdict::block(reason(complaint, "")),
-            Form::Matcher => {
+        HookExit::Code(code) => match form {
+            HookForm::Short => HookVerdict::block(reason(complaint, output)),
+            HookForm::Matcher if *code == 2 => HookVerdict::block(reason(complaint, "")),
+            HookForm::Matcher => {
                 let reason = reason(complaint, output);
-                Verdict::fault(format!("It ended with status {code}: {reason}"))
+                HookVerdict::fault(format!("It ended with status {code}: {reason}"))
             }
         },
-        Ended::Signal(signal) => Verdict::failed(event, format!("Signal {signal} ended it.")),
-        Ended::TimedOut(limit) => Verdict::failed(
+        HookExit::Signal(signal) => {
+            HookVerdict::failed(event, format!("Signal {signal} ended it."))
+        }
+        HookExit::TimedOut(limit) => HookVerdict::failed(
             event,
             format!("It took longer than {} and was ended.", seconds(limit.as_secs_f64())),
         ),
-        Ended::NotStarted(why) => Verdict::failed(event, why.as_str()),
-        Ended::Cancelled => Verdict::default(),
+        HookExit::NotStarted(why) => HookVerdict::failed(event, why.as_str()),
+        HookExit::Cancelled => HookVerdict::default(),
     }
 }
 
@@ -102,21 +104,26 @@ fn seconds(seconds: f64) -> String {
 }
 
 /// What it printed, having ended well.
-fn said(event: HookEvent, output: &str) -> Verdict {
+fn parse_output(event: HookEvent, output: &str) -> HookVerdict {
     if !output.starts_with('{') {
-        return if event.tells_model() { Verdict::context(output) } else { Verdict::default() };
+        return if event.tells_model() {
+            HookVerdict::context(output)
+        } else {
+            HookVerdict::default()
+        };
     }
     let value: Value = match serde_json::from_str(output) {
         Ok(value) => value,
         Err(error) => {
-            return Verdict::failed(event, format!("What it printed is not JSON: {error}."));
+            return HookVerdict::failed(event, format!("What it printed is not JSON: {error}."));
         }
     };
-    understood(event, &value)
-        .unwrap_or_else(|what| Verdict::failed(event, format!("What it printed is odd: {what}.")))
+    parse_json(event, &value).unwrap_or_else(|what| {
+        HookVerdict::failed(event, format!("What it printed is odd: {what}."))
+    })
 }
 
-fn understood(event: HookEvent, value: &Value) -> Result<Verdict, String> {
+fn parse_json(event: HookEvent, value: &Value) -> Result<HookVerdict, String> {
     let specific = match value.get("hookSpecificOutput") {
         None => &Value::Null,
         Some(specific) if specific.is_object() => specific,
@@ -130,7 +137,7 @@ fn understood(event: HookEvent, value: &Value) -> Result<Verdict, String> {
     let stop_reason = text(value, "stopReason")?;
     let stop = match value.get("continue") {
         None | Some(Value::Bool(true)) => None,
-        Some(Value::Bool(false)) => Some(given(stop_reason)),
+        Some(Value::Bool(false)) => Some(reason_or_default(stop_reason)),
         Some(_) => return Err("`continue` is neither true nor false".into()),
     };
     let input = match specific.get("updatedInput") {
@@ -141,8 +148,8 @@ fn understood(event: HookEvent, value: &Value) -> Result<Verdict, String> {
         }
         Some(_) => None,
     };
-    Ok(Verdict {
-        word: word(event, value, specific)?,
+    Ok(HookVerdict {
+        decision: parse_decision(event, value, specific)?,
         input,
         context: text(specific, "additionalContext")?
             .filter(|_| event.tells_model())
@@ -154,26 +161,32 @@ fn understood(event: HookEvent, value: &Value) -> Result<Verdict, String> {
     })
 }
 
-fn word(event: HookEvent, value: &Value, specific: &Value) -> Result<Told, String> {
+fn parse_decision(
+    event: HookEvent,
+    value: &Value,
+    specific: &Value,
+) -> Result<HookDecision, String> {
     if let Some(decision) = text(specific, "permissionDecision")?
         && event == HookEvent::PreToolUse
     {
         let reason = text(specific, "permissionDecisionReason")?;
         return match decision {
-            "allow" => Ok(Told::Allow(reason.map(short).unwrap_or_default())),
-            "ask" => Ok(Told::Ask(reason.map(short).unwrap_or_default())),
-            "deny" => Ok(Told::Block(given(reason))),
+            "allow" => Ok(HookDecision::Allow(reason.map(short).unwrap_or_default())),
+            "ask" => Ok(HookDecision::Ask(reason.map(short).unwrap_or_default())),
+            "deny" => Ok(HookDecision::Block(reason_or_default(reason))),
             other => Err(format!("`permissionDecision` is `{other}`, not allow, ask or deny")),
         };
     }
     let reason = text(value, "reason")?;
     let short = || reason.map(short).unwrap_or_default();
     match text(value, "decision")? {
-        None => Ok(Told::Nothing),
-        Some("block" | "deny") => Ok(Told::Block(given(reason))),
-        Some("approve" | "allow") if event == HookEvent::PreToolUse => Ok(Told::Allow(short())),
-        Some("approve" | "allow") => Ok(Told::Nothing),
-        Some("ask") if event == HookEvent::PreToolUse => Ok(Told::Ask(short())),
+        None => Ok(HookDecision::Nothing),
+        Some("block" | "deny") => Ok(HookDecision::Block(reason_or_default(reason))),
+        Some("approve" | "allow") if event == HookEvent::PreToolUse => {
+            Ok(HookDecision::Allow(short()))
+        }
+        Some("approve" | "allow") => Ok(HookDecision::Nothing),
+        Some("ask") if event == HookEvent::PreToolUse => Ok(HookDecision::Ask(short())),
         Some(other) => Err(format!("`decision` is `{other}`, not block")),
     }
 }
@@ -189,10 +202,10 @@ fn text<'a>(value: &'a Value, key: &str) -> Result<Option<&'a str>, String> {
 /// Why a command failed, in its own words.
 fn reason(complaint: &str, output: &str) -> String {
     let words = [complaint, output].into_iter().map(str::trim).find(|text| !text.is_empty());
-    given(words)
+    reason_or_default(words)
 }
 
-fn given(reason: Option<&str>) -> String {
+fn reason_or_default(reason: Option<&str>) -> String {
     match reason.map(short) {
         Some(reason) if !reason.is_empty() => reason,
         Some(_) | None => "It gave no reason.".into(),
@@ -202,7 +215,7 @@ fn given(reason: Option<&str>) -> String {
 /// At most so much of a text, with a word where some of it is left out.
 fn short(text: &str) -> String {
     let text = text.trim();
-    match text.char_indices().nth(LONGEST) {
+    match text.char_indices().nth(MAX_TEXT_CHARS) {
         Some((end, _)) => format!("{} [the rest is left out]", &text[..end]),
         None => text.to_owned(),
     }

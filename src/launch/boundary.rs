@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agent::Outside;
-use crate::config::{Config, Origin};
+use crate::config::{ConfigOrigin, ResolvedConfig};
 use crate::domain::{Boundary, Extent, Method, Network};
-use crate::permissions::sandbox::{Disk, ReadRules, Sandbox, SandboxError};
-use crate::permissions::store::{ProjectFiles, Settings};
+use crate::permissions::sandbox::{HostSandboxDisk, ReadRules, SandboxPolicy, SandboxPolicyError};
+use crate::permissions::store::{ProjectSettingsTrust, SettingsFiles};
 use crate::platform::process::ProcessHost;
 use crate::platform::sandbox::{self, Unavailable};
 
@@ -30,9 +30,9 @@ pub(super) enum NoSandbox {
     #[error("{origin}: {source}")]
     Folder {
         /// Where it was asked for.
-        origin: Origin,
+        origin: ConfigOrigin,
         /// Why.
-        source: SandboxError,
+        source: SandboxPolicyError,
     },
     /// slug would work outside of it.
     #[error(
@@ -41,7 +41,7 @@ pub(super) enum NoSandbox {
     )]
     Elsewhere {
         /// Where it was asked for.
-        origin: Origin,
+        origin: ConfigOrigin,
         /// The working folder.
         cwd: PathBuf,
         /// The sandbox's.
@@ -55,8 +55,8 @@ pub(super) enum NoSandbox {
 /// Sets up the sandbox that the configuration asks for.
 pub(super) fn establish(
     ground: &Ground,
-    config: &Config,
-    project: ProjectFiles,
+    config: &ResolvedConfig,
+    project: ProjectSettingsTrust,
     host: &Arc<ProcessHost>,
 ) -> Result<Option<Sandboxed>, NoSandbox> {
     let Some(asked) = &config.sandbox else { return Ok(None) };
@@ -66,9 +66,13 @@ pub(super) fn establish(
         None => ground.cwd.clone(),
     };
     let origin = || asked.origin.clone();
-    let sandbox =
-        Sandbox::around(&given, ground.user_home.as_deref(), ground.home.root(), network.clone())
-            .map_err(|source| NoSandbox::Folder { origin: origin(), source })?;
+    let sandbox = SandboxPolicy::around(
+        &given,
+        ground.user_home.as_deref(),
+        ground.home.root(),
+        network.clone(),
+    )
+    .map_err(|source| NoSandbox::Folder { origin: origin(), source })?;
     let dir = sandbox.dir().to_owned();
     if !ground.cwd.starts_with(&dir) {
         return Err(NoSandbox::Elsewhere { origin: origin(), cwd: ground.cwd.clone(), dir });
@@ -76,9 +80,9 @@ pub(super) fn establish(
     let sandbox = sandbox.with_work_in(ground.cwd.clone());
     // What cannot be held in place is said before anything runs.
     let (readers, workspace) = (Arc::new(ReadRules::default()), ground.workspace(project));
-    readers.set(&Settings::read(&workspace, project).rules(&workspace));
+    readers.set(&SettingsFiles::read(&workspace, project).rules(&workspace));
     let (_, extent) = sandbox
-        .survey(&Disk, &readers.now())
+        .survey(&HostSandboxDisk, &readers.current())
         .map_err(|source| NoSandbox::Folder { origin: origin(), source })?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let means = sandbox::find(config.sandbox_method.value, &path, &dir)?;
@@ -100,13 +104,16 @@ pub(super) fn establish(
         Network::Hosts(_) if boundary.method != Method::Bubblewrap => {
             notices.push(no_hosts(boundary.method));
             boundary.network = Network::Off;
-            sandbox.cut_off()
+            sandbox.without_network()
         }
         Network::Hosts(_) | Network::Off | Network::On => sandbox,
     };
     let rules = readers.clone();
-    let looking =
-        move || sandbox.view_again(&Disk, &rules.now(), extent).map_err(|error| error.to_string());
+    let looking = move || {
+        sandbox
+            .later_profile(&HostSandboxDisk, &rules.current(), extent)
+            .map_err(|error| error.to_string())
+    };
     let inside = Arc::new(host.inside(means, Arc::new(looking)));
     let outside = Outside { boundary, processes: host.clone(), readers };
     Ok(Some(Sandboxed { inside, outside, notices }))
@@ -114,7 +121,7 @@ pub(super) fn establish(
 
 /// The folder that commands can change without a question, else the one that slug works in: what
 /// is in it is no program of slug's own.
-pub(super) fn changeable(ground: &Ground, config: &Config) -> PathBuf {
+pub(super) fn changeable(ground: &Ground, config: &ResolvedConfig) -> PathBuf {
     let folder = config.sandbox.as_ref().and_then(|asked| asked.value.as_ref().zip(Some(asked)));
     let folder = folder.map(|(dir, asked)| whole(dir, ground, &asked.origin));
     let real = folder.and_then(|folder| folder.canonicalize().ok());
@@ -123,7 +130,7 @@ pub(super) fn changeable(ground: &Ground, config: &Config) -> PathBuf {
 }
 
 /// What commands in a sandbox are to reach.
-pub(super) fn network(config: &Config) -> Network {
+pub(super) fn network(config: &ResolvedConfig) -> Network {
     match &config.sandbox_hosts {
         Some(hosts) if hosts.value.is_empty() => Network::Off,
         Some(hosts) => Network::Hosts(hosts.value.clone()),
@@ -142,10 +149,12 @@ fn no_hosts(method: Method) -> String {
 
 /// A folder on the command line is meant from where slug was started, one in the configuration
 /// from where it works.
-fn whole(dir: &Path, ground: &Ground, origin: &Origin) -> PathBuf {
+fn whole(dir: &Path, ground: &Ground, origin: &ConfigOrigin) -> PathBuf {
     let from = match origin {
-        Origin::Flag(_) => std::env::current_dir().unwrap_or_else(|_| ground.cwd.clone()),
-        Origin::Default | Origin::File { .. } | Origin::Environment(_) => ground.cwd.clone(),
+        ConfigOrigin::Flag(_) => std::env::current_dir().unwrap_or_else(|_| ground.cwd.clone()),
+        ConfigOrigin::Default | ConfigOrigin::File { .. } | ConfigOrigin::Environment(_) => {
+            ground.cwd.clone()
+        }
     };
     match (dir.strip_prefix("~"), &ground.user_home) {
         (Ok(below), Some(home)) => home.join(below),

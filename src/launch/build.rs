@@ -10,10 +10,10 @@ use chrono::Local;
 use crate::agent::{Person, Service, Services, Setup, Standing};
 use crate::catalogue::Shelf;
 use crate::cli::Cli;
-use crate::config::{Config, ModelChoice, Origin, Server};
+use crate::config::{ConfigOrigin, ModelChoice, ModelServerConfig, ResolvedConfig};
 use crate::context::{self, Git};
 use crate::domain::Budgets;
-use crate::permissions::store::ProjectFiles;
+use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::debug_log::DebugLog;
 use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
 use crate::platform::files::DiskFiles;
@@ -56,8 +56,8 @@ pub(super) struct Sides {
 pub(super) fn parts(
     cli: &Cli,
     ground: &Ground,
-    config: &Config,
-    project: ProjectFiles,
+    config: &ResolvedConfig,
+    project: ProjectSettingsTrust,
     sides: Sides,
     redactor: &Redactor,
 ) -> anyhow::Result<Parts> {
@@ -72,13 +72,13 @@ pub(super) fn parts(
         None => (processes.clone(), None, Vec::new()),
     };
     let (git, instruction_folders) = match project {
-        ProjectFiles::Trusted => {
+        ProjectSettingsTrust::Trusted => {
             let folders: Vec<PathBuf> =
                 std::iter::once(&changeable).chain(&ground.added).cloned().collect();
             let instructions = context::project_folders(&ground.cwd, ground.user_home.as_deref());
             (Git::find(&path, &folders), instructions)
         }
-        ProjectFiles::Untrusted => (None, Vec::new()),
+        ProjectSettingsTrust::Untrusted => (None, Vec::new()),
     };
     let git = match &outside {
         Some(_) => git.map(|git| git.inside(inside.clone())),
@@ -149,7 +149,7 @@ pub(super) fn parts(
 }
 
 /// What of slug's environment goes to what it starts.
-pub(super) fn child_environment(config: &Config, redactor: &Redactor) -> ChildEnvironment {
+pub(super) fn child_environment(config: &ResolvedConfig, redactor: &Redactor) -> ChildEnvironment {
     let own_keys = config.key_variables.clone();
     let passed = config.bash_environment.as_ref().map(|it| it.value.clone()).unwrap_or_default();
     let rules = EnvironmentRules { own_keys, passed };
@@ -165,7 +165,7 @@ pub(super) fn store(ground: &Ground) -> Store {
 /// The models of this run: a script where one is played, else the configured server.
 pub(super) fn services(
     ground: &Ground,
-    config: &Config,
+    config: &ResolvedConfig,
     script: Option<&Option<PathBuf>>,
     redactor: &Redactor,
 ) -> anyhow::Result<Services> {
@@ -180,7 +180,7 @@ pub(super) fn services(
     Ok(Services::new(first, others))
 }
 
-fn service(server: &Server, provider: Arc<dyn Provider>) -> Service {
+fn service(server: &ModelServerConfig, provider: Arc<dyn Provider>) -> Service {
     Service {
         name: server.name.value.to_string(),
         provider,
@@ -195,10 +195,13 @@ fn service(server: &Server, provider: Arc<dyn Provider>) -> Service {
 }
 
 /// Whether the configured model was named for this very run.
-fn standing(config: &Config) -> Standing {
-    let Server { name, model, endpoint, .. } = &config.server;
+fn standing(config: &ResolvedConfig) -> Standing {
+    let ModelServerConfig { name, model, endpoint, .. } = &config.server;
     let named = [&model.origin, &name.origin, &endpoint.origin];
-    if named.iter().any(|origin| matches!(origin, Origin::Flag(_) | Origin::Environment(_))) {
+    if named
+        .iter()
+        .any(|origin| matches!(origin, ConfigOrigin::Flag(_) | ConfigOrigin::Environment(_)))
+    {
         Standing::Firm
     } else {
         Standing::Usual

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::config::{Config, Connection};
+use crate::config::{ResolvedConfig, ServerTransportConfig};
 use crate::platform::redact::Redactor;
 use crate::providers::http::{Endpoint, Http, PlainHttp};
 use crate::providers::{Way, connect};
@@ -34,9 +34,9 @@ pub(super) enum Said {
 
 impl Candidates {
     /// Nothing is read or asked yet.
-    pub(super) fn new(ground: &Ground, config: &Config) -> Arc<Self> {
+    pub(super) fn new(ground: &Ground, config: &ResolvedConfig) -> Arc<Self> {
         let servers = Servers::new(ground, config, &Redactor::default());
-        let Connection { own, .. } = &config.server.connection;
+        let ServerTransportConfig { origin_bound: own, .. } = &config.server.connection;
         let query = own.query.iter().map(|(name, it)| (name.clone(), it.value.clone()));
         Arc::new(Self {
             found: servers.http(&config.server.connection.shared()),

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use crate::cli::Cli;
-use crate::config::{Config, Endpoint as Address, Reach};
+use crate::config::{ConfigEndpoint as Address, EndpointSecurity, ResolvedConfig};
 use crate::domain::sanitize::sanitize;
 use crate::platform::process_privacy;
 use crate::tui::welcome::first_run::{FoundKey, Server, Target, found_keys};
@@ -31,7 +31,7 @@ pub(super) async fn ask(
     desk: &mut Desk,
     cli: &Cli,
     ground: &Ground,
-    config: &Config,
+    config: &ResolvedConfig,
 ) -> anyhow::Result<Outcome<Model>> {
     let candidates = Candidates::new(ground, config);
     say("Looking for servers on this machine.")?;
@@ -72,7 +72,7 @@ pub(super) async fn ask(
                 None
             }
             (address, None) => match Address::parse(address) {
-                Ok(address) if address.reach() == Reach::PlainRemote => {
+                Ok(address) if address.security() == EndpointSecurity::PlainRemote => {
                     print::complain(
                         "That is another machine, and plain http is not encrypted. Start slug \
                          with --endpoint and the address to be asked about it.",

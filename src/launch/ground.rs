@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::cli::Cli;
-use crate::config::{self, Config, ConfigError, ConfigText, Environment, Files, UserFile};
+use crate::config::{
+    self, ConfigEnvironment, ConfigError, ConfigFiles, ConfigText, ResolvedConfig, UserConfigFile,
+};
 use crate::disk;
 use crate::permissions::Workspace;
-use crate::permissions::store::ProjectFiles;
+use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::paths::Home;
 use crate::platform::process_privacy;
-use crate::trust::{Status, TrustError, TrustStore};
+use crate::trust::{TrustError, TrustStatus, TrustStore};
 use crate::tui::app::keymap::Keymap;
 
 /// More bytes than any file of keys needs; what is beyond is not read.
@@ -30,7 +32,7 @@ pub(super) struct Ground {
     /// What was not as it should be, for the person.
     pub(super) notices: Vec<String>,
     /// The environment variables that count as configuration.
-    pub(super) environment: Environment,
+    pub(super) environment: ConfigEnvironment,
 }
 
 impl Ground {
@@ -53,7 +55,7 @@ impl Ground {
             user_home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
             home,
             notices: narrowed.iter().map(ToString::to_string).collect(),
-            environment: Environment::read(|name| process_privacy::variable(name))?,
+            environment: ConfigEnvironment::read(|name| process_privacy::variable(name))?,
         })
     }
 
@@ -70,20 +72,22 @@ impl Ground {
     }
 
     /// Whether the folder's own files count: by this run's flag or the person's stored word.
-    pub(super) fn project(&self, cli: &Cli) -> anyhow::Result<ProjectFiles> {
+    pub(super) fn project(&self, cli: &Cli) -> anyhow::Result<ProjectSettingsTrust> {
         if cli.trust_workspace {
-            return Ok(ProjectFiles::Trusted);
+            return Ok(ProjectSettingsTrust::Trusted);
         }
         Ok(match self.trust()?.status(&self.cwd) {
-            Status::Trusted => ProjectFiles::Trusted,
-            Status::Unknown | Status::Changed(_) | Status::TooWide => ProjectFiles::Untrusted,
+            TrustStatus::Trusted => ProjectSettingsTrust::Trusted,
+            TrustStatus::Unknown | TrustStatus::Changed(_) | TrustStatus::TooWide => {
+                ProjectSettingsTrust::Untrusted
+            }
         })
     }
 
     /// What to say of a folder that is not asked about, because it cannot be trusted.
-    pub(super) fn too_wide(&self, project: ProjectFiles) -> anyhow::Result<Option<String>> {
-        let is_it = project == ProjectFiles::Untrusted
-            && self.trust()?.status(&self.cwd) == Status::TooWide;
+    pub(super) fn too_wide(&self, project: ProjectSettingsTrust) -> anyhow::Result<Option<String>> {
+        let is_it = project == ProjectSettingsTrust::Untrusted
+            && self.trust()?.status(&self.cwd) == TrustStatus::TooWide;
         let why = || TrustError::TooWide(self.cwd.clone());
         Ok(is_it.then(|| format!("{} Settings and instructions in it are left out here.", why())))
     }
@@ -95,21 +99,21 @@ impl Ground {
     pub(super) fn config(
         &self,
         cli: &Cli,
-        project: ProjectFiles,
-    ) -> Result<Config, Vec<ConfigError>> {
+        project: ProjectSettingsTrust,
+    ) -> Result<ResolvedConfig, Vec<ConfigError>> {
         let user = match &cli.config {
-            Some(file) => UserFile::Named(file),
-            None => UserFile::Home(self.home.root()),
+            Some(file) => UserConfigFile::Named(file),
+            None => UserConfigFile::Home(self.home.root()),
         };
         let project = match project {
-            ProjectFiles::Trusted => Some(self.cwd.as_path()),
-            ProjectFiles::Untrusted => None,
+            ProjectSettingsTrust::Trusted => Some(self.cwd.as_path()),
+            ProjectSettingsTrust::Untrusted => None,
         };
-        config::load(Files { user, project }, &self.environment, &cli.flags())
+        config::load(ConfigFiles { user, project }, &self.environment, &cli.flags())
     }
 
     /// What the keys do, and what is wrong in the person's `keys.toml`.
-    pub(super) fn keys(&self, config: &Config) -> (Keymap, Vec<String>) {
+    pub(super) fn keys(&self, config: &ResolvedConfig) -> (Keymap, Vec<String>) {
         let path = self.home.root().join("keys.toml");
         let (own, unreadable) = match disk::read_text(&path, MAX_KEYS) {
             Ok(text) => (text.map(|text| ConfigText { path, text }), None),
@@ -122,13 +126,13 @@ impl Ground {
         (map, unreadable.into_iter().chain(said).collect())
     }
 
-    pub(super) fn workspace(&self, project: ProjectFiles) -> Workspace {
+    pub(super) fn workspace(&self, project: ProjectSettingsTrust) -> Workspace {
         let (home, slug_home) = (self.user_home.clone(), self.home.root().to_owned());
         let workspace = Workspace::new(self.cwd.clone(), self.added.clone(), home, slug_home);
         let workspace = workspace.with_search_path(&std::env::var_os("PATH").unwrap_or_default());
         match project {
-            ProjectFiles::Trusted => workspace.trusted(),
-            ProjectFiles::Untrusted => workspace,
+            ProjectSettingsTrust::Trusted => workspace.trusted(),
+            ProjectSettingsTrust::Untrusted => workspace,
         }
     }
 }

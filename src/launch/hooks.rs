@@ -16,9 +16,12 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{Access, Mode, Network, Outcome, View};
-use crate::hooks::{Confine, Ended, HookFiles, Hooks, IN_HOOK, Order, Ran, Runner, VARIABLES};
-use crate::permissions::store::ProjectFiles;
-use crate::permissions::{Query, RuleSet, Workspace, decide};
+use crate::hooks::{
+    HookCommand, HookCommandResult, HookConfinement, HookExit, HookFiles, HookRunner, HookSet,
+    IN_HOOK, PROJECT_FOLDER_VARIABLES,
+};
+use crate::permissions::store::ProjectSettingsTrust;
+use crate::permissions::{PermissionQuery, RuleSet, Workspace, decide};
 use crate::platform::process::{Piped, ProcessHost};
 use crate::platform::redact::Redactor;
 use crate::platform::sandbox;
@@ -29,22 +32,22 @@ use super::ground::Ground;
 /// The hooks of a run in this folder.
 pub(super) fn hooks(
     ground: &Ground,
-    project: ProjectFiles,
+    project: ProjectSettingsTrust,
     inside: Arc<ProcessHost>,
     host: Arc<ProcessHost>,
     redactor: &Redactor,
-) -> Arc<Hooks> {
+) -> Arc<HookSet> {
     let workspace = ground.workspace(project);
     let project = match project {
-        ProjectFiles::Trusted => Some(ground.cwd.clone()),
-        ProjectFiles::Untrusted => None,
+        ProjectSettingsTrust::Trusted => Some(ground.cwd.clone()),
+        ProjectSettingsTrust::Untrusted => None,
     };
     let files = HookFiles { home: ground.home.root().to_owned(), project };
     // A hook that runs slug must not be run by that again.
     let files = std::env::var_os(IN_HOOK).is_none().then_some(files);
     let (read_only, redactor) = (OnceCell::new(), redactor.clone());
     let commands = Commands { inside, host, workspace, redactor, read_only };
-    Arc::new(Hooks::new(files, Arc::new(commands)))
+    Arc::new(HookSet::new(files, Arc::new(commands)))
 }
 
 struct Commands {
@@ -65,20 +68,24 @@ struct ReadOnly {
 }
 
 #[async_trait]
-impl Runner for Commands {
-    async fn run(&self, order: Order, cancel: &CancellationToken) -> Ran {
+impl HookRunner for Commands {
+    async fn run(&self, order: HookCommand, cancel: &CancellationToken) -> HookCommandResult {
         let read_only = match order.confine {
-            Confine::Usual => None,
-            Confine::ReadOnly => self.read_only().await,
+            HookConfinement::Normal => None,
+            HookConfinement::ReadOnly => self.read_only().await,
         };
-        if order.confine == Confine::ReadOnly && read_only.is_none() && !self.only_reads(&order) {
+        if order.confine == HookConfinement::ReadOnly
+            && read_only.is_none()
+            && !self.only_reads(&order)
+        {
             return not_run(
                 "It is not run in plan mode: it might change something, and there is no sandbox \
                  here that would keep it from that. Leave plan mode, or switch it off with /hooks.",
             );
         }
         let here = order.cwd.as_os_str().to_owned();
-        let mut variables: Vec<_> = VARIABLES.map(|name| (name, here.clone())).into();
+        let mut variables: Vec<_> =
+            PROJECT_FOLDER_VARIABLES.map(|name| (name, here.clone())).into();
         variables.push((IN_HOOK, "1".into()));
         variables.extend(read_only.map(|it| ("TMPDIR", it.scratch.path().as_os_str().to_owned())));
         let (line, cwd) = match read_only {
@@ -92,15 +99,15 @@ impl Runner for Commands {
         let piped = Piped { line, cwd, timeout: order.limit, input: order.input, variables };
         let processes = read_only.map_or(&*self.inside, |it| &it.host);
         match processes.run_piped(piped, cancel).await {
-            Ok(said) => Ran {
-                ended: match said.exit.cause {
-                    ExitCause::Code(code) => Ended::Code(code),
-                    ExitCause::Signal(signal) => Ended::Signal(signal),
-                    ExitCause::TimedOut => Ended::TimedOut(order.limit),
-                    ExitCause::Cancelled => Ended::Cancelled,
+            Ok(said) => HookCommandResult {
+                exit: match said.exit.cause {
+                    ExitCause::Code(code) => HookExit::Code(code),
+                    ExitCause::Signal(signal) => HookExit::Signal(signal),
+                    ExitCause::TimedOut => HookExit::TimedOut(order.limit),
+                    ExitCause::Cancelled => HookExit::Cancelled,
                 },
-                output: self.redactor.own(&said.output).into_owned(),
-                complaint: self.redactor.own(&said.complaint).into_owned(),
+                stdout: self.redactor.own(&said.output).into_owned(),
+                stderr: self.redactor.own(&said.complaint).into_owned(),
                 elapsed: said.exit.elapsed,
             },
             Err(error) => not_run(&format!("It cannot be run: {error}.")),
@@ -119,9 +126,9 @@ impl Commands {
         found.await.as_ref()
     }
 
-    fn only_reads(&self, order: &Order) -> bool {
+    fn only_reads(&self, order: &HookCommand) -> bool {
         let access = Access::Run { command: order.line.clone(), cwd: order.cwd.clone() };
-        let query = Query::resolve("Bash", &[access], &self.workspace);
+        let query = PermissionQuery::resolve("Bash", &[access], &self.workspace);
         decide(&query, &RuleSet::new(), Mode::Plan, &self.workspace).outcome() == Outcome::Allow
     }
 }
@@ -142,11 +149,11 @@ impl ReadOnly {
     }
 }
 
-fn not_run(why: &str) -> Ran {
-    Ran {
-        ended: Ended::NotStarted(why.to_owned()),
-        output: String::new(),
-        complaint: String::new(),
+fn not_run(why: &str) -> HookCommandResult {
+    HookCommandResult {
+        exit: HookExit::NotStarted(why.to_owned()),
+        stdout: String::new(),
+        stderr: String::new(),
         elapsed: std::time::Duration::ZERO,
     }
 }

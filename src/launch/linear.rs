@@ -6,12 +6,12 @@ use std::path::Path;
 use tokio::time::{Instant, sleep_until};
 
 use crate::cli::{Cli, Exit};
-use crate::config::{Config, Notify};
+use crate::config::{NotificationMethod, ResolvedConfig};
 use crate::domain::sanitize::sanitize;
-use crate::permissions::store::ProjectFiles;
+use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::signals::{self, ContinuedFlag, Signal, Signals, raise_again};
 use crate::platform::{child, terminal};
-use crate::trust::{self, Status};
+use crate::trust::{self, TrustStatus};
 use crate::tui::app::approval::Misheard;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::linear::{Bell, Ears, Hand, Heard, Paint, Voice};
@@ -32,7 +32,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
     let scratch = screen::scratch(cli)?;
     let moved = scratch.as_ref().map(|scratch| ground.moved_to(scratch.path().to_owned()));
     let ground = moved.as_ref().unwrap_or(ground);
-    let own = match ground.config(cli, ProjectFiles::Untrusted) {
+    let own = match ground.config(cli, ProjectSettingsTrust::Untrusted) {
         Ok(config) => config,
         Err(errors) => return Ok(screen::wrong(&errors)),
     };
@@ -40,7 +40,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
     let mut desk = Desk::new()?;
     let project = match &scratch {
         // slug has made it itself.
-        Some(_) => ProjectFiles::Trusted,
+        Some(_) => ProjectSettingsTrust::Trusted,
         None => match desk.trust(cli, ground).await? {
             Outcome::Answer(project) => project,
             Outcome::Quit => return Ok(Exit::Answered),
@@ -64,7 +64,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
         }
     }
     let Desk { ears, signals, continued: _ } = desk;
-    let front = |config: &Config| Front::Linear {
+    let front = |config: &ResolvedConfig| Front::Linear {
         ears,
         voice: Voice::new(io::stdout(), paint()),
         bell: bell(config),
@@ -73,7 +73,8 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
         let folder = screen::scratch_repo()?;
         let ground = ground.moved_to(folder.path().to_owned());
         let front = front(&config);
-        let chat = Chat { cli, ground: &ground, config, project: ProjectFiles::Trusted, script };
+        let chat =
+            Chat { cli, ground: &ground, config, project: ProjectSettingsTrust::Trusted, script };
         return chat.run(front, signals).await;
     }
     let front = front(&config);
@@ -96,30 +97,38 @@ impl Desk {
 
     /// Asks about this folder, where that has not been settled. Without an answer it is not
     /// trusted.
-    async fn trust(&mut self, cli: &Cli, ground: &Ground) -> anyhow::Result<Outcome<ProjectFiles>> {
+    async fn trust(
+        &mut self,
+        cli: &Cli,
+        ground: &Ground,
+    ) -> anyhow::Result<Outcome<ProjectSettingsTrust>> {
         if cli.trust_workspace {
-            return Ok(Outcome::Answer(ProjectFiles::Trusted));
+            return Ok(Outcome::Answer(ProjectSettingsTrust::Trusted));
         }
         let mut store = ground.trust()?;
         // What changes while the question is open is asked about next.
         loop {
             let heading = match store.status(&ground.cwd) {
-                Status::Trusted => return Ok(Outcome::Answer(ProjectFiles::Trusted)),
+                TrustStatus::Trusted => return Ok(Outcome::Answer(ProjectSettingsTrust::Trusted)),
                 // A yes would not help. The chat says what is left out.
-                Status::TooWide => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),
-                Status::Unknown => "Do you trust this folder?",
-                Status::Changed(_) => "This folder has changed since you trusted it. Do you still?",
+                TrustStatus::TooWide => {
+                    return Ok(Outcome::Answer(ProjectSettingsTrust::Untrusted));
+                }
+                TrustStatus::Unknown => "Do you trust this folder?",
+                TrustStatus::Changed(_) => {
+                    "This folder has changed since you trusted it. Do you still?"
+                }
             };
             let asked = store.question(&ground.cwd)?;
             let question = trust_question(heading, &ground.cwd, asked.items());
             let answer = match self.ask(&question).await? {
                 Outcome::Answer(answer) => answer,
-                Outcome::Quit => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),
+                Outcome::Quit => return Ok(Outcome::Answer(ProjectSettingsTrust::Untrusted)),
                 Outcome::Signal(signal) => return Ok(Outcome::Signal(signal)),
             };
             match answer.to_lowercase().as_str() {
                 "y" | "yes" => store.grant_asked(asked)?,
-                "n" | "no" => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),
+                "n" | "no" => return Ok(Outcome::Answer(ProjectSettingsTrust::Untrusted)),
                 "q" | "quit" => return Ok(Outcome::Quit),
                 _ => {}
             }
@@ -185,7 +194,7 @@ impl Desk {
 }
 
 /// The question about a folder, with all that would become active.
-fn trust_question(heading: &str, folder: &Path, items: &[trust::Asked]) -> String {
+fn trust_question(heading: &str, folder: &Path, items: &[trust::TrustQuestionFile]) -> String {
     let mut question = format!("{heading}\n  {}\n", folder.display());
     if !items.is_empty() {
         question.push_str("With a yes, this becomes active:\n");
@@ -194,9 +203,9 @@ fn trust_question(heading: &str, folder: &Path, items: &[trust::Asked]) -> Strin
         question.push_str(&format!("  {}, {}:\n", item.path.display(), item.words()));
         for (mark, line) in &item.lines {
             let label = match mark {
-                trust::Mark::Same => "",
-                trust::Mark::New => "New: ",
-                trust::Mark::Gone => "Gone: ",
+                trust::TrustLineMark::Same => "",
+                trust::TrustLineMark::New => "New: ",
+                trust::TrustLineMark::Gone => "Gone: ",
             };
             let line = line.replace(['\n', '\t'], " ");
             question.push_str(&format!("    {label}{line}\n"));
@@ -216,8 +225,8 @@ fn paint() -> Paint {
     if coloured { Paint::Labels } else { Paint::Plain }
 }
 
-fn bell(config: &Config) -> Bell {
-    let wanted = config.notify.value != Notify::Never && io::stdout().is_terminal();
+fn bell(config: &ResolvedConfig) -> Bell {
+    let wanted = config.notify.value != NotificationMethod::Never && io::stdout().is_terminal();
     if wanted { Bell::Rings } else { Bell::Silent }
 }
 

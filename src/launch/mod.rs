@@ -29,7 +29,7 @@ use std::process::ExitCode;
 use secrecy::ExposeSecret;
 
 use crate::cli::{self, Cli, Exit};
-use crate::permissions::store::ProjectFiles;
+use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process_privacy::{self, StartMemory};
 use crate::platform::{child, environment, terminal};
 
@@ -113,7 +113,7 @@ fn run(cli: &Cli, memory: &StartMemory) -> anyhow::Result<Exit> {
 /// Takes out what only the configuration and the flags know to be a key.
 fn take_out_keys(cli: &Cli, ground: &Ground, memory: &StartMemory) -> io::Result<()> {
     // What is wrong with it is told by whoever needs it.
-    let config = ground.config(cli, ProjectFiles::Untrusted).ok();
+    let config = ground.config(cli, ProjectSettingsTrust::Untrusted).ok();
     let named = config.iter().flat_map(|config| &config.key_variables).map(String::as_str);
     memory.take_out(named, cli.api_key.as_ref().map(ExposeSecret::expose_secret))
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use crate::agent::{self, AgentHandle, Person, Start};
 use crate::cli::{Cli, Exit};
 use crate::headless;
-use crate::permissions::store::{self, ProjectFiles};
+use crate::permissions::store::{self, ProjectSettingsTrust};
 use crate::platform::redact::Redactor;
 use crate::platform::signals::{Signal, Signals, raise_again};
 use crate::platform::{child, logging};
@@ -45,7 +45,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
         return Ok(Exit::Usage);
     }
     let text = prompt_text(prompt)?;
-    if project == ProjectFiles::Untrusted && !trust::inventory(&ground.cwd).is_empty() {
+    if project == ProjectSettingsTrust::Untrusted && !trust::inventory(&ground.cwd).is_empty() {
         print::complain(
             "this folder is not trusted: its settings and instruction files are left out \
              (--trust-workspace takes them for this run)",

@@ -8,12 +8,14 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::cli::Cli;
-use crate::config::{self, Change, Config, Endpoint as Address, Reach};
-use crate::permissions::store::ProjectFiles;
+use crate::config::{
+    self, ConfigChange, ConfigEndpoint as Address, EndpointSecurity, ResolvedConfig,
+};
+use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process_privacy;
 use crate::platform::signals::{ContinuedFlag, Signal, Signals};
 use crate::platform::terminal::{Screen, drop_unread, waits_for_input};
-use crate::trust::Status;
+use crate::trust::TrustStatus;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::looks::Looks;
 use crate::tui::welcome::first_run::{
@@ -50,19 +52,19 @@ pub(super) async fn trust(
     screen: &mut Screen,
     signals: &mut Signals,
     looks: &mut Looks,
-) -> anyhow::Result<Outcome<ProjectFiles>> {
+) -> anyhow::Result<Outcome<ProjectSettingsTrust>> {
     if cli.trust_workspace {
-        return Ok(Outcome::Answer(ProjectFiles::Trusted));
+        return Ok(Outcome::Answer(ProjectSettingsTrust::Trusted));
     }
     let mut store = ground.trust()?;
     // What changes while the question is open is asked about next.
     loop {
         let about = match store.status(&ground.cwd) {
-            Status::Trusted => return Ok(Outcome::Answer(ProjectFiles::Trusted)),
+            TrustStatus::Trusted => return Ok(Outcome::Answer(ProjectSettingsTrust::Trusted)),
             // A yes would not help. The chat says what is left out.
-            Status::TooWide => return Ok(Outcome::Answer(ProjectFiles::Untrusted)),
-            Status::Unknown => About::Folder,
-            Status::Changed(_) => About::Changes,
+            TrustStatus::TooWide => return Ok(Outcome::Answer(ProjectSettingsTrust::Untrusted)),
+            TrustStatus::Unknown => About::Folder,
+            TrustStatus::Changed(_) => About::Changes,
         };
         let question = store.question(&ground.cwd)?;
         let page = Trust::new(&ground.cwd.display().to_string(), about, question.items());
@@ -71,7 +73,7 @@ pub(super) async fn trust(
             Ended::Signalled(signal) => return Ok(Outcome::Signal(signal)),
             Ended::Answered(TrustAnswer::Quit) => return Ok(Outcome::Quit),
             Ended::Answered(TrustAnswer::GoOnWithout) => {
-                return Ok(Outcome::Answer(ProjectFiles::Untrusted));
+                return Ok(Outcome::Answer(ProjectSettingsTrust::Untrusted));
             }
             Ended::Answered(TrustAnswer::Trust) => store.grant_asked(question)?,
         }
@@ -82,7 +84,7 @@ pub(super) async fn trust(
 pub(super) async fn model(
     cli: &Cli,
     ground: &Ground,
-    config: &Config,
+    config: &ResolvedConfig,
     screen: &mut Screen,
     signals: &mut Signals,
     looks: &mut Looks,
@@ -122,17 +124,17 @@ pub(super) fn save(
 ) -> anyhow::Result<()> {
     let file = cli.config.clone().unwrap_or_else(|| ground.home.config());
     let mut changes = match target.kept {
-        Kept::InEnvironment => vec![Change::Provider(target.protocol)],
+        Kept::InEnvironment => vec![ConfigChange::Provider(target.protocol)],
         Kept::InFile => {
             let endpoint = Address::parse(&target.endpoint)?;
-            if endpoint.reach() == Reach::PlainRemote {
+            if endpoint.security() == EndpointSecurity::PlainRemote {
                 ground.trust()?.allow_origin(endpoint.origin().as_str())?;
             }
-            let key = target.key.map(Change::ApiKey);
-            std::iter::once(Change::Endpoint(endpoint)).chain(key).collect()
+            let key = target.key.map(ConfigChange::ApiKey);
+            std::iter::once(ConfigChange::Endpoint(endpoint)).chain(key).collect()
         }
     };
-    changes.extend(model.map(Change::Model));
+    changes.extend(model.map(ConfigChange::Model));
     config::save(&file, &changes)?;
     Ok(())
 }
@@ -157,11 +159,12 @@ pub(super) async fn local_servers(candidates: &Arc<Candidates>) -> Vec<Server> {
 }
 
 /// Asks, before anything is sent, about a server elsewhere that is reached without encryption.
-pub(super) fn plain_http(ground: &Ground, config: &Config) -> anyhow::Result<()> {
+pub(super) fn plain_http(ground: &Ground, config: &ResolvedConfig) -> anyhow::Result<()> {
     let endpoint = &config.server.endpoint.value;
     let mut store = ground.trust()?;
     let origin = endpoint.origin();
-    if endpoint.reach() != Reach::PlainRemote || store.origin_allowed(origin.as_str()) {
+    if endpoint.security() != EndpointSecurity::PlainRemote || store.origin_allowed(origin.as_str())
+    {
         return Ok(());
     }
     let mut out = std::io::stderr();

@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, AgentHandle, Person};
 use crate::cli::{Cli, Exit};
-use crate::config::{Config, ConfigError, KeyPreset, Notify, Origin};
+use crate::config::{ConfigError, ConfigOrigin, KeyPreset, NotificationMethod, ResolvedConfig};
 use crate::context::{Head, git_head};
-use crate::permissions::store::ProjectFiles;
+use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::announce::{Announcer, Call, Named, Told};
 use crate::platform::background::Background;
 use crate::platform::clipboard::Clipboard;
@@ -61,7 +61,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
     let moved = scratch.as_ref().map(|scratch| ground.moved_to(scratch.path().to_owned()));
     let ground = moved.as_ref().unwrap_or(ground);
     // What is wrong in the person's own file is said before the screen is taken.
-    let own = match ground.config(cli, ProjectFiles::Untrusted) {
+    let own = match ground.config(cli, ProjectSettingsTrust::Untrusted) {
         Ok(config) => config,
         Err(errors) => return Ok(wrong(&errors)),
     };
@@ -72,7 +72,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
     let mut screen = Screen::enter(mouse)?;
     let project = match &scratch {
         // slug has made it itself.
-        Some(_) => ProjectFiles::Trusted,
+        Some(_) => ProjectSettingsTrust::Trusted,
         None => match questions::trust(cli, ground, &mut screen, &mut signals, &mut looks).await? {
             Outcome::Answer(project) => project,
             Outcome::Quit => return Ok(Exit::Answered),
@@ -104,7 +104,8 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
     if scratch.is_none() && script == Some(None) && cli.directory.is_none() {
         let folder = scratch_repo()?;
         let ground = ground.moved_to(folder.path().to_owned());
-        let chat = Chat { cli, ground: &ground, config, project: ProjectFiles::Trusted, script };
+        let chat =
+            Chat { cli, ground: &ground, config, project: ProjectSettingsTrust::Trusted, script };
         return chat.run(Front::Full { screen, looks }, signals).await;
     }
     let front = Front::Full { screen, looks };
@@ -147,7 +148,7 @@ pub(super) enum Front {
 
 impl Front {
     /// Sequences go to a terminal that understands them, and to nothing else.
-    fn clipboard(&self, ground: &Ground, config: &Config) -> Clipboard {
+    fn clipboard(&self, ground: &Ground, config: &ResolvedConfig) -> Clipboard {
         match self {
             Self::Linear { .. } if !terminal::is_capable() => {
                 services::clipboard(ground, config).without_terminal()
@@ -161,8 +162,8 @@ impl Front {
 pub(super) struct Chat<'a> {
     pub(super) cli: &'a Cli,
     pub(super) ground: &'a Ground,
-    pub(super) config: Config,
-    pub(super) project: ProjectFiles,
+    pub(super) config: ResolvedConfig,
+    pub(super) project: ProjectSettingsTrust,
     pub(super) script: Option<Option<PathBuf>>,
 }
 
@@ -286,12 +287,12 @@ async fn ended(task: JoinHandle<()>) -> Ended {
 }
 
 /// The preset brings Vi's modes along, unless `vi` says otherwise.
-fn typing(config: &Config) -> Typing {
-    let by_preset = config.keys.value == KeyPreset::Vi && config.vi.origin == Origin::Default;
+fn typing(config: &ResolvedConfig) -> Typing {
+    let by_preset = config.keys.value == KeyPreset::Vi && config.vi.origin == ConfigOrigin::Default;
     if config.vi.value || by_preset { Typing::Vi } else { Typing::Plain }
 }
 
-fn settings(ground: &Ground, config: &Config, keys: Keymap) -> Settings {
+fn settings(ground: &Ground, config: &ResolvedConfig, keys: Keymap) -> Settings {
     Settings {
         cwd: ground.cwd.clone(),
         home: ground.user_home.clone(),
@@ -312,7 +313,7 @@ fn settings(ground: &Ground, config: &Config, keys: Keymap) -> Settings {
 }
 
 /// What pictures are painted on, with a number to begin with that other programs do not have.
-fn canvas(config: &Config) -> Option<(Canvas, u32)> {
+fn canvas(config: &ResolvedConfig) -> Option<(Canvas, u32)> {
     let colours = match depth() {
         ColorDepth::TrueColor | ColorDepth::Palette => true,
         ColorDepth::Sixteen | ColorDepth::None => false,
@@ -323,7 +324,7 @@ fn canvas(config: &Config) -> Option<(Canvas, u32)> {
 }
 
 /// What is known before the session is open.
-fn status(ground: &Ground, config: &Config) -> Status {
+fn status(ground: &Ground, config: &ResolvedConfig) -> Status {
     let name = ground.cwd.file_name().unwrap_or(ground.cwd.as_os_str());
     let branch = git_head(&ground.cwd).map(|head| match head {
         Head::Branch(name) | Head::Detached(name) => name,
@@ -336,7 +337,7 @@ fn status(ground: &Ground, config: &Config) -> Status {
     }
 }
 
-fn wheel(config: &Config) -> Wheel {
+fn wheel(config: &ResolvedConfig) -> Wheel {
     let rows = u16::try_from(config.wheel_rows.value).unwrap_or(u16::MAX);
     let events = match &config.wheel_events {
         Some(events) => u16::try_from(events.value).unwrap_or(u16::MAX),
@@ -346,14 +347,14 @@ fn wheel(config: &Config) -> Wheel {
 }
 
 /// What is wanted of what the terminal can do.
-fn announcer(config: &Config, terminal: &Terminal) -> Announcer {
+fn announcer(config: &ResolvedConfig, terminal: &Terminal) -> Announcer {
     let call = match config.notify.value {
-        Notify::Auto => Some(Call::of(terminal.kind)),
-        Notify::Bell => Some(Call::Bell),
-        Notify::Osc9 => Some(Call::Osc9),
-        Notify::Osc777 => Some(Call::Osc777),
-        Notify::Osc99 => Some(Call::Osc99),
-        Notify::Never => None,
+        NotificationMethod::Auto => Some(Call::of(terminal.kind)),
+        NotificationMethod::Bell => Some(Call::Bell),
+        NotificationMethod::Osc9 => Some(Call::Osc9),
+        NotificationMethod::Osc777 => Some(Call::Osc777),
+        NotificationMethod::Osc99 => Some(Call::Osc99),
+        NotificationMethod::Never => None,
     };
     let title = if config.title.value { Named::possible(terminal.kind) } else { Named::No };
     let progress = if config.progress.value { Told::safe(terminal) } else { Told::No };
@@ -432,7 +433,7 @@ fn raise(screen: Screen, signal: Signal) -> anyhow::Result<Exit> {
     raise_again(signal, &child::program()?)
 }
 
-fn looks(ground: &Ground, config: &Config) -> Looks {
+fn looks(ground: &Ground, config: &ResolvedConfig) -> Looks {
     Looks {
         choice: config.theme.value.clone(),
         background: Background::from_environment(|name| std::env::var(name).ok()),

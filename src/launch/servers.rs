@@ -15,7 +15,10 @@ use futures_util::stream::{self, BoxStream};
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{self, Config, Connection, KeyCommand, Reach, Server};
+use crate::config::{
+    self, ConfigKeyCommand, EndpointSecurity, ModelServerConfig, ResolvedConfig,
+    ServerTransportConfig,
+};
 use crate::platform::key_command::{self, Place, Source};
 use crate::platform::redact::Redactor;
 use crate::platform::{environment, process_privacy};
@@ -44,8 +47,8 @@ pub(super) struct Servers<'a> {
 }
 
 /// The limits of time that are configured.
-fn timeouts(config: &Config) -> Timeouts {
-    let seconds = |set: &Option<config::Sourced<u32>>| {
+fn timeouts(config: &ResolvedConfig) -> Timeouts {
+    let seconds = |set: &Option<config::ConfigValue<u32>>| {
         set.as_ref().map(|set| Duration::from_secs(u64::from(set.value)))
     };
     Timeouts {
@@ -56,7 +59,7 @@ fn timeouts(config: &Config) -> Timeouts {
 }
 
 impl<'a> Servers<'a> {
-    pub(super) fn new(ground: &'a Ground, config: &Config, redactor: &Redactor) -> Self {
+    pub(super) fn new(ground: &'a Ground, config: &ResolvedConfig, redactor: &Redactor) -> Self {
         config.secrets.iter().for_each(|secret| redactor.learn(secret));
         let named = config.key_variables.iter().map(String::as_str);
         for name in named.chain(environment::KEY_VARIABLES) {
@@ -76,12 +79,12 @@ impl<'a> Servers<'a> {
     }
 
     /// The provider of a server.
-    pub(super) fn connect(&self, server: &Server) -> anyhow::Result<Arc<dyn Provider>> {
+    pub(super) fn connect(&self, server: &ModelServerConfig) -> anyhow::Result<Arc<dyn Provider>> {
         Ok(providers::connect(server.protocol, self.way(server)?))
     }
 
     /// The same; one that cannot be asked says why when it is.
-    pub(super) fn connect_or_tell(&self, server: &Server) -> Arc<dyn Provider> {
+    pub(super) fn connect_or_tell(&self, server: &ModelServerConfig) -> Arc<dyn Provider> {
         self.connect(server).unwrap_or_else(|error| {
             let name = &server.name.value;
             let message = format!("{error} Start slug with --provider {name} to be asked.");
@@ -93,7 +96,7 @@ impl<'a> Servers<'a> {
     /// the server cannot be asked at all.
     pub(super) async fn with_key(
         &self,
-        server: &Server,
+        server: &ModelServerConfig,
     ) -> Option<(Arc<dyn Provider>, Result<(), String>)> {
         let mut way = self.way(server).ok()?;
         let key = match &way.key {
@@ -110,8 +113,8 @@ impl<'a> Servers<'a> {
         Some((providers::connect(server.protocol, way), fetched))
     }
 
-    fn way(&self, server: &Server) -> anyhow::Result<Way> {
-        let own = &server.connection.own;
+    fn way(&self, server: &ModelServerConfig) -> anyhow::Result<Way> {
+        let own = &server.connection.origin_bound;
         Ok(Way {
             http: self.http(&server.connection),
             endpoint: endpoint(&self.ground.trust()?, server)?,
@@ -124,8 +127,8 @@ impl<'a> Servers<'a> {
     }
 
     /// The client for servers that are reached in this way.
-    pub(super) fn http(&self, connection: &Connection) -> Arc<Http> {
-        let Connection { own, ca_file, proxy } = connection;
+    pub(super) fn http(&self, connection: &ServerTransportConfig) -> Arc<Http> {
+        let ServerTransportConfig { origin_bound: own, ca_file, proxy } = connection;
         if own.headers.is_empty()
             && own.client_certificate.is_none()
             && ca_file.is_none()
@@ -134,7 +137,7 @@ impl<'a> Servers<'a> {
             return Arc::clone(&self.http);
         }
         let headers = own.headers.iter().map(|(name, it)| (name.clone(), self.header(&it.value)));
-        let file = |path: &config::Sourced<PathBuf>| self.file(&path.value);
+        let file = |path: &config::ConfigValue<PathBuf>| self.file(&path.value);
         Arc::new(self.http.beside(Transport {
             headers: headers.collect(),
             ca_file: ca_file.as_ref().map(file),
@@ -145,8 +148,8 @@ impl<'a> Servers<'a> {
             timeouts: self.timeouts,
             proxy: match proxy.as_ref().map(|it| &it.value) {
                 None => Proxy::System,
-                Some(config::Proxy::Never) => Proxy::Never,
-                Some(config::Proxy::At { address, .. }) => {
+                Some(config::ConfigProxy::Never) => Proxy::Never,
+                Some(config::ConfigProxy::At { address, .. }) => {
                     self.redactor.learn(address);
                     Proxy::At(address.clone())
                 }
@@ -154,40 +157,40 @@ impl<'a> Servers<'a> {
         }))
     }
 
-    fn header(&self, text: &config::HeaderText) -> HeaderText {
+    fn header(&self, text: &config::ConfigHeaderValue) -> HeaderText {
         let value = match text {
-            config::HeaderText::Value(value) => Some(value.clone()),
-            config::HeaderText::Variable(name) => variable(name),
+            config::ConfigHeaderValue::Value(value) => Some(value.clone()),
+            config::ConfigHeaderValue::Variable(name) => variable(name),
         };
         match (value, text) {
             (Some(value), _) => {
                 self.redactor.learn(&value);
                 HeaderText::Value(value)
             }
-            (None, config::HeaderText::Variable(name)) => HeaderText::Missing(name.clone()),
-            (None, config::HeaderText::Value(_)) => HeaderText::Missing(String::new()),
+            (None, config::ConfigHeaderValue::Variable(name)) => HeaderText::Missing(name.clone()),
+            (None, config::ConfigHeaderValue::Value(_)) => HeaderText::Missing(String::new()),
         }
     }
 
-    fn key(&self, server: &Server) -> Key {
+    fn key(&self, server: &ModelServerConfig) -> Key {
         let source = match server.api_key.as_ref().map(|key| &key.value) {
             None => return Key::None,
-            Some(config::KeySource::Value(key)) => {
+            Some(config::ConfigKeySource::Value(key)) => {
                 self.redactor.learn_key(server.name.value.as_str(), key);
                 return Key::Given(key.clone());
             }
-            Some(config::KeySource::Variable(name)) => match variable(name) {
+            Some(config::ConfigKeySource::Variable(name)) => match variable(name) {
                 Some(key) => {
                     self.redactor.learn_key(server.name.value.as_str(), &key);
                     return Key::Given(key);
                 }
                 None => return Key::Fetched(Arc::new(MissingVariable(name.clone()))),
             },
-            Some(config::KeySource::Keyring(name)) => Source::Keyring(name.clone()),
-            Some(config::KeySource::Command(KeyCommand::Shell(line))) => {
+            Some(config::ConfigKeySource::Keyring(name)) => Source::Keyring(name.clone()),
+            Some(config::ConfigKeySource::Command(ConfigKeyCommand::Shell(line))) => {
                 Source::Shell(line.clone())
             }
-            Some(config::KeySource::Command(KeyCommand::Words(program, arguments))) => {
+            Some(config::ConfigKeySource::Command(ConfigKeyCommand::Words(program, arguments))) => {
                 Source::Words(program.clone(), arguments.clone())
             }
         };
@@ -276,13 +279,15 @@ impl KeySource for MissingVariable {
 }
 
 /// Where requests go. Plain http leaves this machine only for an origin that the person allowed.
-fn endpoint(trust: &TrustStore, server: &Server) -> anyhow::Result<Endpoint> {
+fn endpoint(trust: &TrustStore, server: &ModelServerConfig) -> anyhow::Result<Endpoint> {
     let endpoint = &server.endpoint.value;
-    let plain = match endpoint.reach() {
-        Reach::PlainRemote if trust.origin_allowed(endpoint.origin().as_str()) => {
+    let plain = match endpoint.security() {
+        EndpointSecurity::PlainRemote if trust.origin_allowed(endpoint.origin().as_str()) => {
             PlainHttp::Allowed
         }
-        Reach::PlainRemote | Reach::Loopback | Reach::Encrypted => PlainHttp::LoopbackOnly,
+        EndpointSecurity::PlainRemote
+        | EndpointSecurity::Loopback
+        | EndpointSecurity::Encrypted => PlainHttp::LoopbackOnly,
     };
     Ok(Endpoint::parse(endpoint.as_str(), plain)?)
 }

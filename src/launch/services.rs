@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent;
 use crate::cli::Cli;
-use crate::config::{self, Change, Config, ThemeChoice};
+use crate::config::{self, ConfigChange, ResolvedConfig, ThemeChoice};
 use crate::context::{self, GitStatus, Head, git_head};
 use crate::domain::{Image, Mode, ModelName, SessionId, Typed};
-use crate::hooks::{self, Hooks};
+use crate::hooks::{self, HookSet};
 use crate::platform::clipboard::{self, Clipboard, Kept, Pasted};
 use crate::platform::graphics::{Canvas, Cells};
 use crate::platform::image::{self, Fit};
@@ -26,7 +26,7 @@ use crate::session::{
     Draft, Drafts, Favourites, Found, History, HistoryPage, KindFolds, SessionFolds, Store,
 };
 use crate::tools::Place;
-use crate::trust::Question;
+use crate::trust::TrustQuestion;
 use crate::tui::app::hooks::{HookAnswer, HookJob};
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::msg::{Mark, ModelRow};
@@ -62,9 +62,9 @@ pub(super) struct Outside {
     user_home: Option<PathBuf>,
     services: agent::Services,
     store: Store,
-    hooks: Arc<Hooks>,
+    hooks: Arc<HookSet>,
     /// What the list of hooks has shown as new, for a yes.
-    asked: Mutex<Option<Question>>,
+    asked: Mutex<Option<TrustQuestion>>,
     drafts: Arc<Drafts>,
     /// What this run's draft is kept under.
     draft: SessionId,
@@ -90,7 +90,7 @@ impl Outside {
         ground: &Ground,
         git: Option<context::Git>,
         services: agent::Services,
-        (store, hooks): (Store, Arc<Hooks>),
+        (store, hooks): (Store, Arc<HookSet>),
         status_command: Option<StatusCommand>,
         clipboard: Clipboard,
     ) -> Arc<Self> {
@@ -196,7 +196,7 @@ impl Services for Outside {
                 trusted.map_err(|error| error.to_string())?;
             }
             HookJob::Try(id) => {
-                let scene = hooks::Scene {
+                let scene = hooks::HookContext {
                     session: self.draft,
                     transcript: self.store.log_path(self.draft),
                     cwd: self.cwd.clone(),
@@ -368,7 +368,7 @@ impl Services for Outside {
 
     async fn keep_theme(&self, choice: ThemeChoice) -> Result<(), String> {
         let file = self.config.clone();
-        let saved = blocking(move || config::save(&file, &[Change::Theme(choice)])).await?;
+        let saved = blocking(move || config::save(&file, &[ConfigChange::Theme(choice)])).await?;
         saved.map_err(|error| error.to_string())
     }
 
@@ -404,7 +404,7 @@ impl Services for Outside {
 }
 
 /// The clipboard of a run.
-pub(super) fn clipboard(ground: &Ground, config: &Config) -> Clipboard {
+pub(super) fn clipboard(ground: &Ground, config: &ResolvedConfig) -> Clipboard {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let tmux = which::find("tmux", &path, &boundary::changeable(ground, config));
     Clipboard::new(Terminal::from_environment(), tmux, ground.home.clipboard())

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::hooks::Hooks;
-use crate::trust::{Asked, ItemKind, Mark, Question, TrustError, TrustStore};
+use crate::hooks::HookSet;
+use crate::trust::{
+    InventoryItemKind, TrustError, TrustLineMark, TrustQuestion, TrustQuestionFile, TrustStore,
+};
 
 /// Where that is asked and kept.
 pub(super) struct Trusting {
@@ -25,7 +27,10 @@ pub(super) enum TrustingError {
 
 impl Trusting {
     /// What to ask where these files have changed; nothing where none has.
-    pub(super) fn question(&self, changed: &[PathBuf]) -> Result<Option<Question>, TrustError> {
+    pub(super) fn question(
+        &self,
+        changed: &[PathBuf],
+    ) -> Result<Option<TrustQuestion>, TrustError> {
         if changed.is_empty() {
             return Ok(None);
         }
@@ -33,11 +38,15 @@ impl Trusting {
     }
 
     /// Keeps a yes; the hooks hold from here on as they were shown.
-    pub(super) fn take(&self, question: Question, hooks: &Hooks) -> Result<(), TrustingError> {
+    pub(super) fn take(
+        &self,
+        question: TrustQuestion,
+        hooks: &HookSet,
+    ) -> Result<(), TrustingError> {
         let mut store = self.store()?;
         store.grant_asked(question)?;
         let covered = store.covered(&self.cwd);
-        let renewed = hooks.renew(|file, hash| covered.get(file) == Some(hash));
+        let renewed = hooks.accept_changes(|file, hash| covered.get(file) == Some(hash));
         renewed.map_err(TrustingError::Changed)
     }
 
@@ -47,12 +56,14 @@ impl Trusting {
 }
 
 /// A question's lines: those of what has changed, all of its programs where nothing is known of before.
-pub(super) fn lines(question: &Question) -> String {
+pub(super) fn lines(question: &TrustQuestion) -> String {
     let items = question.items();
-    let is_new = |item: &&Asked| item.lines.iter().any(|(mark, _)| *mark != Mark::Same);
-    let mut shown: Vec<&Asked> = items.iter().filter(is_new).collect();
+    let is_new =
+        |item: &&TrustQuestionFile| item.lines.iter().any(|(mark, _)| *mark != TrustLineMark::Same);
+    let mut shown: Vec<&TrustQuestionFile> = items.iter().filter(is_new).collect();
     if shown.is_empty() {
-        shown = items.iter().filter(|item| item.kinds.contains(&ItemKind::Hooks)).collect();
+        shown =
+            items.iter().filter(|item| item.kinds.contains(&InventoryItemKind::Hooks)).collect();
     }
     let mut text = String::new();
     for item in shown {

@@ -9,57 +9,59 @@ use std::path::Path;
 
 use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
 
-use super::check::{Grounds, Offer, Verdict};
-use super::paths::Zone;
-use super::pattern::{Fit, exact_rule};
-use super::places::{self, Protected, ProtectedKind};
-use super::query::{Argument, ResolvedCommand, ResolvedRun};
-use super::rules::{CommandRule, Effect};
-use super::shell::{Inner, Kind, SimpleCommand, Word};
+use super::check::{DecisionContext, PartVerdict, RuleOffer};
+use super::paths::PathZone;
+use super::pattern::{RuleMatchKind, exact_rule};
+use super::places::{self, ProtectedPlaceKind, ProtectionReason};
+use super::query::{PathArgument, ResolvedCommand, ResolvedRun};
+use super::rules::{CommandRule, FileEffect};
+use super::shell::{AnalysisKind, ShellWord, SimpleCommand, WrappedCommands};
 use super::words::{RoughCommand, show};
 use super::wrappers::{
     base_name, has_subcommands, needs_exact_rule, never_allowed, runs_among_options,
 };
 
 /// The verdicts on all parts of a command, in the order of its text.
-pub(super) fn decide_run(grounds: &Grounds<'_>, run: &ResolvedRun) -> Vec<Verdict> {
+pub(super) fn decide_run(grounds: &DecisionContext<'_>, run: &ResolvedRun) -> Vec<PartVerdict> {
     let mut verdicts = Vec::new();
     let mut resolved = run.commands.as_slice();
     for command in &run.analysis.commands {
         let flat = command.flatten();
         let (own, rest) = resolved.split_at(flat.len().min(resolved.len()));
         resolved = rest;
-        let parts: Vec<Part<'_>> = flat.into_iter().zip(own).collect();
+        let parts: Vec<CommandPart<'_>> = flat.into_iter().zip(own).collect();
         if !command.words.is_empty() || !command.assignments.is_empty() {
-            verdicts.push(Judge { grounds, run, command, parts: &parts }.verdict());
+            verdicts.push(CommandEvaluator { grounds, run, command, parts: &parts }.verdict());
         }
         for one in own {
-            let reads = one.reads.iter().map(|path| grounds.file(Effect::Read, path));
-            let writes = one.writes.iter().map(|path| grounds.file(Effect::Write, path));
+            let reads = one.reads.iter().map(|path| grounds.file(FileEffect::Read, path));
+            let writes = one.writes.iter().map(|path| grounds.file(FileEffect::Write, path));
             let files = reads.chain(writes);
-            verdicts.extend(files.map(|verdict| settle(grounds, run, one, verdict)));
+            verdicts.extend(files.map(|verdict| ask_if_uncertain(grounds, run, one, verdict)));
         }
     }
-    verdicts.extend(on_the_whole(grounds, run, &verdicts));
+    verdicts.extend(whole_command_verdicts(grounds, run, &verdicts));
     verdicts
 }
 
 /// A simple command, and what it is on the disk.
-type Part<'a> = (&'a SimpleCommand, &'a ResolvedCommand);
+type CommandPart<'a> = (&'a SimpleCommand, &'a ResolvedCommand);
 
 /// Where it cannot be said what it opens, a redirection is asked.
-fn settle(
-    grounds: &Grounds<'_>,
+fn ask_if_uncertain(
+    grounds: &DecisionContext<'_>,
     run: &ResolvedRun,
     command: &ResolvedCommand,
-    verdict: Verdict,
-) -> Verdict {
-    if run.crowded && verdict.outcome == Outcome::Allow && !is_held(grounds, run) {
-        return Verdict::new(verdict.text, Outcome::Ask, CROWDED);
+    verdict: PartVerdict,
+) -> PartVerdict {
+    if run.is_over_limit && verdict.outcome == Outcome::Allow && !is_sandboxed(grounds, run) {
+        return PartVerdict::new(verdict.text, Outcome::Ask, CROWDED);
     }
     match command.uncertainty() {
-        Some(why) if verdict.outcome == Outcome::Allow && !trusts(grounds, run) => {
-            Verdict::new(verdict.text, Outcome::Ask, why)
+        Some(why)
+            if verdict.outcome == Outcome::Allow && !mode_allows_any_command(grounds, run) =>
+        {
+            PartVerdict::new(verdict.text, Outcome::Ask, why)
         }
         _ => verdict,
     }
@@ -67,7 +69,7 @@ fn settle(
 
 /// Whether the mode lets any command run: nothing is asked, or the sandbox holds it. One in a folder
 /// outside is none that it could hold.
-fn trusts(grounds: &Grounds<'_>, run: &ResolvedRun) -> bool {
+fn mode_allows_any_command(grounds: &DecisionContext<'_>, run: &ResolvedRun) -> bool {
     match grounds.mode {
         Mode::Yolo => true,
         Mode::Sandbox => grounds.workspace.is_in_sandbox(&run.cwd),
@@ -77,16 +79,20 @@ fn trusts(grounds: &Grounds<'_>, run: &ResolvedRun) -> bool {
 
 /// Whether it runs in the sandbox, where what slug takes its powers from cannot be changed, whatever
 /// a command does.
-fn is_held(grounds: &Grounds<'_>, run: &ResolvedRun) -> bool {
-    grounds.mode == Mode::Sandbox && trusts(grounds, run)
+fn is_sandboxed(grounds: &DecisionContext<'_>, run: &ResolvedRun) -> bool {
+    grounds.mode == Mode::Sandbox && mode_allows_any_command(grounds, run)
 }
 
 /// What holds for the text as a whole: rules on what did not parse, and why it is asked.
-fn on_the_whole(grounds: &Grounds<'_>, run: &ResolvedRun, parts: &[Verdict]) -> Vec<Verdict> {
+fn whole_command_verdicts(
+    grounds: &DecisionContext<'_>,
+    run: &ResolvedRun,
+    parts: &[PartVerdict],
+) -> Vec<PartVerdict> {
     let mut verdicts = Vec::new();
     for (kind, make) in [
-        (RuleKind::Deny, Verdict::denied_by as fn(String, RuleSource) -> Verdict),
-        (RuleKind::Ask, Verdict::asked_by),
+        (RuleKind::Deny, PartVerdict::denied_by as fn(String, RuleSource) -> PartVerdict),
+        (RuleKind::Ask, PartVerdict::asked_by),
     ] {
         let found = run
             .analysis
@@ -102,9 +108,9 @@ fn on_the_whole(grounds: &Grounds<'_>, run: &ResolvedRun, parts: &[Verdict]) -> 
     }
     if parts.is_empty() {
         verdicts.push(unknown_command(grounds, run));
-    } else if !is_held(grounds, run)
-        && parts.iter().all(|part| !matches!(part.offer, Offer::Impossible))
-        && let Some(protected) = named_by_others(grounds, run)
+    } else if !is_sandboxed(grounds, run)
+        && parts.iter().all(|part| !matches!(part.offer, RuleOffer::Impossible))
+        && let Some(protected) = protected_name_passed_on(grounds, run)
     {
         verdicts.push(may_change(run.command.trim(), protected));
     }
@@ -113,9 +119,12 @@ fn on_the_whole(grounds: &Grounds<'_>, run: &ResolvedRun, parts: &[Verdict]) -> 
 
 /// The protected place that is named where another command could take it up that can do anything: in
 /// a pipeline before the last of those; in loops, functions and variables anywhere.
-fn named_by_others(grounds: &Grounds<'_>, run: &ResolvedRun) -> Option<Protected> {
-    let parts: Vec<(usize, Part<'_>)> = numbered(run).collect();
-    let is_unknown = |(_, part): &&(usize, Part<'_>)| !is_known(part);
+fn protected_name_passed_on(
+    grounds: &DecisionContext<'_>,
+    run: &ResolvedRun,
+) -> Option<ProtectionReason> {
+    let parts: Vec<(usize, CommandPart<'_>)> = numbered(run).collect();
+    let is_unknown = |(_, part): &&(usize, CommandPart<'_>)| !is_known(part);
     if run.analysis.is_compound {
         let any = parts.iter().any(|part| is_unknown(&part));
         return any.then(|| grounds.named_in(&run.command)).flatten();
@@ -128,7 +137,7 @@ fn named_by_others(grounds: &Grounds<'_>, run: &ResolvedRun) -> Option<Protected
 }
 
 /// All commands with the number of their pipelines.
-fn numbered(run: &ResolvedRun) -> impl Iterator<Item = (usize, Part<'_>)> {
+fn numbered(run: &ResolvedRun) -> impl Iterator<Item = (usize, CommandPart<'_>)> {
     let commands = run.analysis.commands.iter();
     let flat = commands
         .flat_map(|outer| outer.flatten().into_iter().map(|command| (outer.pipeline, command)));
@@ -136,8 +145,8 @@ fn numbered(run: &ResolvedRun) -> impl Iterator<Item = (usize, Part<'_>)> {
 }
 
 /// Whether all that it does is known: a wrapper does what the commands do that it runs.
-fn is_known((command, resolved): &Part<'_>) -> bool {
-    let is_wrapper = matches!(command.inner, Inner::Known(_));
+fn is_known((command, resolved): &CommandPart<'_>) -> bool {
+    let is_wrapper = matches!(command.inner, WrappedCommands::Known(_));
     let mut targets = command.redirects.iter().map(|redirect| &redirect.target);
     (resolved.effects.is_some() || is_wrapper) && targets.all(|target| target.known().is_some())
 }
@@ -146,33 +155,40 @@ fn is_known((command, resolved): &Part<'_>) -> bool {
 fn texts(command: &SimpleCommand) -> impl Iterator<Item = &str> {
     let words = command.words.iter().chain(command.redirects.iter().map(|it| &it.target));
     let values = command.assignments.iter().map(|(_, value)| value);
-    words.chain(values).map(|word| word.text.as_str()).chain(command.fed.iter().map(String::as_str))
+    words
+        .chain(values)
+        .map(|word| word.text.as_str())
+        .chain(command.here_texts.iter().map(String::as_str))
 }
 
-fn may_change(text: &str, protected: Protected) -> Verdict {
-    let reason = format!("It may change {}, which is always asked.", protected.what());
-    Verdict::new(text, Outcome::Ask, reason)
+fn may_change(text: &str, protected: ProtectionReason) -> PartVerdict {
+    let reason = format!("It may change {}, which is always asked.", protected.description());
+    PartVerdict::new(text, Outcome::Ask, reason)
 }
 
 /// A command in which no simple command was found.
-fn unknown_command(grounds: &Grounds<'_>, run: &ResolvedRun) -> Verdict {
+fn unknown_command(grounds: &DecisionContext<'_>, run: &ResolvedRun) -> PartVerdict {
     let text = run.command.trim();
-    let named = grounds.named_in(text).filter(|_| !is_held(grounds, run));
-    match (not_certain(run), named) {
+    let named = grounds.named_in(text).filter(|_| !is_sandboxed(grounds, run));
+    match (uncertainty_reason(run), named) {
         (Some(_), _) if grounds.mode == Mode::Plan => plan_refuses(text),
         (Some(_), Some(protected)) => may_change(text, protected),
-        (Some(_), None) if trusts(grounds, run) => grounds.by_mode(text),
-        (Some(why), None) => Verdict::new(text, Outcome::Ask, why),
-        (None, _) => Verdict::new(text, Outcome::Ask, "It runs no command."),
+        (Some(_), None) if mode_allows_any_command(grounds, run) => grounds.by_mode(text),
+        (Some(why), None) => PartVerdict::new(text, Outcome::Ask, why),
+        (None, _) => PartVerdict::new(text, Outcome::Ask, "It runs no command."),
     }
 }
 
 /// Why it cannot be said for certain what a command runs.
-fn not_certain(run: &ResolvedRun) -> Option<String> {
+fn uncertainty_reason(run: &ResolvedRun) -> Option<String> {
     match &run.analysis.kind {
-        Kind::Static { .. } => None,
-        Kind::NotStatic { why } => Some(format!("What it runs cannot be said for certain: {why}.")),
-        Kind::NotAnalysable { why } => Some(format!("The command cannot be analysed: {why}.")),
+        AnalysisKind::Static { .. } => None,
+        AnalysisKind::NotStatic { why } => {
+            Some(format!("What it runs cannot be said for certain: {why}."))
+        }
+        AnalysisKind::NotAnalysable { why } => {
+            Some(format!("The command cannot be analysed: {why}."))
+        }
     }
 }
 
@@ -182,29 +198,29 @@ const READS: &str = "It only reads, inside the workspace.";
 
 /// Whether it is slug itself, other than to say what it is.
 fn runs_slug(command: &SimpleCommand) -> bool {
-    let name = command.words.first().and_then(Word::known).map(base_name);
+    let name = command.words.first().and_then(ShellWord::known).map(base_name);
     let mut rest = command.words[1.min(command.words.len())..].iter();
     name == Some("slug") && !rest.all(|word| matches!(&*word.text, "--version" | "--help"))
 }
 
-fn plan_refuses(text: &str) -> Verdict {
+fn plan_refuses(text: &str) -> PartVerdict {
     let reason = "Plan mode runs only commands that are known to read: ls, cat, grep and the like, with plain options.";
-    Verdict::new(text, Outcome::Deny, reason)
+    PartVerdict::new(text, Outcome::Deny, reason)
 }
 
 /// One simple command with what it wraps.
-struct Judge<'a> {
-    grounds: &'a Grounds<'a>,
+struct CommandEvaluator<'a> {
+    grounds: &'a DecisionContext<'a>,
     run: &'a ResolvedRun,
     command: &'a SimpleCommand,
-    parts: &'a [Part<'a>],
+    parts: &'a [CommandPart<'a>],
 }
 
-impl Judge<'_> {
-    fn verdict(&self) -> Verdict {
+impl CommandEvaluator<'_> {
+    fn verdict(&self) -> PartVerdict {
         let text = self.command.show();
-        if let Some(rule) = self.refused() {
-            return Verdict::denied_by(text, rule);
+        if let Some(rule) = self.denying_rule() {
+            return PartVerdict::denied_by(text, rule);
         }
         if self.grounds.mode == Mode::Plan {
             return self.plan(text);
@@ -213,16 +229,17 @@ impl Judge<'_> {
     }
 
     /// The deny rule on any command or path in it.
-    fn refused(&self) -> Option<RuleSource> {
+    fn denying_rule(&self) -> Option<RuleSource> {
         let rules = self.grounds.rules;
-        let on_command =
-            |(command, _): &Part<'_>| Some(rules.on_command(RuleKind::Deny, command)?.source);
+        let on_command = |(command, _): &CommandPart<'_>| {
+            Some(rules.on_command(RuleKind::Deny, command)?.source)
+        };
         self.parts.iter().find_map(on_command).or_else(|| {
             // A word that is not there and does not look like a path is taken for text.
             let arguments = self.parts.iter().flat_map(|(_, resolved)| {
-                let read = resolved.arguments.iter().map(|it| (it, Effect::Read));
+                let read = resolved.arguments.iter().map(|it| (it, FileEffect::Read));
                 let effects = resolved.effects.iter();
-                read.chain(effects.flat_map(|it| &it.writes).map(|it| (it, Effect::Write)))
+                read.chain(effects.flat_map(|it| &it.writes).map(|it| (it, FileEffect::Write)))
             });
             arguments
                 .filter(|(argument, _)| {
@@ -236,7 +253,7 @@ impl Judge<'_> {
 
     /// Whether the whole is static, and this part of it a program of the table that only reads.
     fn may_only_read(&self) -> bool {
-        matches!(self.run.analysis.kind, Kind::Static { .. })
+        matches!(self.run.analysis.kind, AnalysisKind::Static { .. })
             && self.parts.iter().all(|(command, resolved)| {
                 never_allowed(&command.words).is_none() && resolved.only_reads()
             })
@@ -246,38 +263,38 @@ impl Judge<'_> {
     fn reads_beyond(&self) -> Option<&'static str> {
         self.parts.iter().find_map(|(_, resolved)| {
             let effects = &resolved.effects.as_ref()?.by_words;
-            let is_beyond = |it: &Argument| {
-                it.path.zone == Zone::Outside
+            let is_beyond = |it: &PathArgument| {
+                it.path.zone == PathZone::Outside
                     || (effects.follows_links_below && it.path.folder)
-                    || it.path.protected.is_some_and(|it| it.kind == ProtectedKind::System)
+                    || it.path.protected.is_some_and(|it| it.kind == ProtectedPlaceKind::System)
             };
-            if resolved.is_moved {
+            if resolved.has_unstable_paths {
                 return resolved.uncertainty();
             }
             let mut folders = resolved.folders.iter();
-            if resolved.is_lost
-                || folders.any(|folder| folder.zone == Zone::Outside)
+            if resolved.has_unknown_folder
+                || folders.any(|folder| folder.zone == PathZone::Outside)
                 || resolved.known_reads().any(is_beyond)
             {
                 return Some("It reads outside the workspace.");
             }
-            let denies =
-                effects.shows_contents_below && self.grounds.rules.unreadable().next().is_some();
+            let denies = effects.shows_contents_below
+                && self.grounds.rules.denied_read_patterns().next().is_some();
             denies.then_some("It may show files that a rule denies to read.")
         })
     }
 
-    fn plan(&self, text: String) -> Verdict {
+    fn plan(&self, text: String) -> PartVerdict {
         if !self.may_only_read() || self.project_program().is_some() {
             return plan_refuses(&text);
         }
         if let Some(rule) = self.asking_rule() {
-            return Verdict::asked_by(text, rule);
+            return PartVerdict::asked_by(text, rule);
         }
         match self.reads_beyond() {
-            _ if self.run.crowded => Verdict::new(text, Outcome::Ask, CROWDED),
-            Some(why) => Verdict::new(text, Outcome::Ask, why),
-            None => Verdict::new(text, Outcome::Allow, READS).by_name(true),
+            _ if self.run.is_over_limit => PartVerdict::new(text, Outcome::Ask, CROWDED),
+            Some(why) => PartVerdict::new(text, Outcome::Ask, why),
+            None => PartVerdict::new(text, Outcome::Allow, READS).by_name(true),
         }
     }
 
@@ -287,33 +304,33 @@ impl Judge<'_> {
         parts.find_map(|(command, _)| Some(rules.on_command(RuleKind::Ask, command)?.source))
     }
 
-    fn answer(&self, text: String) -> Verdict {
+    fn answer(&self, text: String) -> PartVerdict {
         let grounds = self.grounds;
-        let is_held = is_held(grounds, self.run);
+        let is_held = is_sandboxed(grounds, self.run);
         if let Some(protected) = self.changes_protected().filter(|_| !is_held) {
             return may_change(&text, protected);
         }
-        if self.run.crowded && !is_held {
-            return Verdict::new(text, Outcome::Ask, CROWDED);
+        if self.run.is_over_limit && !is_held {
+            return PartVerdict::new(text, Outcome::Ask, CROWDED);
         }
         if let Some(rule) = self.asking_rule() {
-            return Verdict::asked_by(text, rule);
+            return PartVerdict::asked_by(text, rule);
         }
         let only_reads = self.may_only_read() && self.project_program().is_none();
         let beyond = self.reads_beyond();
-        let by_name = !trusts(grounds, self.run);
-        let analysable = !matches!(self.run.analysis.kind, Kind::NotAnalysable { .. });
+        let by_name = !mode_allows_any_command(grounds, self.run);
+        let analysable = !matches!(self.run.analysis.kind, AnalysisKind::NotAnalysable { .. });
         let every_call = grounds.rules.on_tool(RuleKind::Allow, grounds.tool);
-        let covered = self.covered(self.command);
-        match (&covered, every_call, not_certain(self.run)) {
-            (Ok(rule), _, None) => Verdict::allowed_by(text, rule.clone()).by_name(by_name),
+        let covered = self.allowing_rule(self.command);
+        match (&covered, every_call, uncertainty_reason(self.run)) {
+            (Ok(rule), _, None) => PartVerdict::allowed_by(text, rule.clone()).by_name(by_name),
             _ if only_reads && beyond.is_none() => {
-                Verdict::new(text, Outcome::Allow, READS).by_name(by_name)
+                PartVerdict::new(text, Outcome::Allow, READS).by_name(by_name)
             }
-            (_, Some(rule), _) if analysable => Verdict::allowed_by(text, rule),
-            _ if trusts(grounds, self.run) => grounds.by_mode(text),
+            (_, Some(rule), _) if analysable => PartVerdict::allowed_by(text, rule),
+            _ if mode_allows_any_command(grounds, self.run) => grounds.by_mode(text),
             (_, _, Some(why)) => {
-                Verdict { rule: covered.ok(), ..Verdict::new(text, Outcome::Ask, why) }
+                PartVerdict { rule: covered.ok(), ..PartVerdict::new(text, Outcome::Ask, why) }
             }
             (Err(why), _, None) => {
                 let why = beyond.filter(|_| only_reads).map_or_else(|| why.clone(), str::to_owned);
@@ -323,30 +340,30 @@ impl Judge<'_> {
     }
 
     /// Asked for want of a rule, with the rule that would do.
-    fn without_rule(&self, text: String, reason: String) -> Verdict {
+    fn without_rule(&self, text: String, reason: String) -> PartVerdict {
         if let Some(why) = self.parts.iter().find_map(|(command, _)| never_allowed(&command.words))
         {
-            return Verdict::new(text, Outcome::Ask, format!("It is always asked: {why}."));
+            return PartVerdict::new(text, Outcome::Ask, format!("It is always asked: {why}."));
         }
         let can_hold = self.parts.iter().all(|(_, resolved)| {
             let mut folders = resolved.folders.iter();
             let has_rule = resolved.program.as_ref().is_none_or(|program| program.has_rule());
             has_rule
                 && resolved.uncertainty().is_none()
-                && folders.all(|folder| folder.zone == Zone::Inside)
+                && folders.all(|folder| folder.zone == PathZone::Inside)
         });
         let rule = exact_rule(&self.named(self.command)).filter(|_| can_hold);
-        let offer = rule.map_or(Offer::Impossible, Offer::Rule);
-        Verdict { offer, ..Verdict::new(text, Outcome::Ask, reason) }
+        let offer = rule.map_or(RuleOffer::Impossible, RuleOffer::Rule);
+        PartVerdict { offer, ..PartVerdict::new(text, Outcome::Ask, reason) }
     }
 
     /// The project's own program that one of the names stands for.
     fn project_program(&self) -> Option<&str> {
-        self.parts.iter().find_map(|(_, resolved)| Some(resolved.program.as_ref()?.shown()))
+        self.parts.iter().find_map(|(_, resolved)| Some(resolved.program.as_ref()?.display_path()))
     }
 
     fn resolved(&self, command: &SimpleCommand) -> Option<&ResolvedCommand> {
-        let is_it = |(other, _): &&Part<'_>| std::ptr::eq(*other, command);
+        let is_it = |(other, _): &&CommandPart<'_>| std::ptr::eq(*other, command);
         self.parts.iter().find(is_it).map(|(_, resolved)| *resolved)
     }
 
@@ -355,21 +372,21 @@ impl Judge<'_> {
         let mut named = command.clone();
         let program = self.resolved(command).and_then(|it| it.program.as_ref());
         if let (Some(program), Some(name)) = (program, named.words.first_mut()) {
-            *name = Word::literal(program.rule_name());
+            *name = ShellWord::literal(program.rule_name());
         }
         named
     }
 
     /// The rule that allows a command and all that it runs, or why there is none.
-    fn covered(&self, command: &SimpleCommand) -> Result<RuleSource, String> {
+    fn allowing_rule(&self, command: &SimpleCommand) -> Result<RuleSource, String> {
         let none =
             || match (self.resolved(command).and_then(|it| it.program.as_ref()), &command.inner) {
                 (Some(program), _) => format!(
                     "Its name stands for a program of this project's own, {}. No rule allows that.",
-                    program.shown()
+                    program.display_path()
                 ),
-                (None, Inner::Nothing) => "No rule allows this command.".to_owned(),
-                (None, Inner::Known(_) | Inner::Unknown(_)) => {
+                (None, WrappedCommands::Nothing) => "No rule allows this command.".to_owned(),
+                (None, WrappedCommands::Known(_) | WrappedCommands::Unknown(_)) => {
                     "No rule allows this command and what it runs.".to_owned()
                 }
             };
@@ -379,23 +396,27 @@ impl Judge<'_> {
         let named = self.named(command);
         let rule = self.grounds.rules.on_command(RuleKind::Allow, &named).ok_or_else(none)?;
         let resolved = self.resolved(command).ok_or_else(none)?;
-        if resolved.is_lost || resolved.folders.iter().any(|it| it.zone == Zone::Outside) {
+        if resolved.has_unknown_folder
+            || resolved.folders.iter().any(|it| it.zone == PathZone::Outside)
+        {
             return Err("It runs outside the workspace, where no rule with a pattern holds.".into());
         }
         if let Some(why) = resolved.uncertainty() {
             return Err(why.into());
         }
         match (&rule.fit, &command.inner) {
-            (Fit::Exact, _) => Ok(rule.source),
-            (Fit::Wildcard, _) if needs_exact_rule(&command.words) => Err(none()),
-            (Fit::Wildcard, Inner::Nothing) => self.within_table(&rule, resolved),
-            (Fit::Wildcard, Inner::Known(inner)) => {
-                match inner.iter().find_map(|it| self.covered(it).err()) {
+            (RuleMatchKind::Exact, _) => Ok(rule.source),
+            (RuleMatchKind::Wildcard, _) if needs_exact_rule(&command.words) => Err(none()),
+            (RuleMatchKind::Wildcard, WrappedCommands::Nothing) => {
+                self.within_table(&rule, resolved)
+            }
+            (RuleMatchKind::Wildcard, WrappedCommands::Known(inner)) => {
+                match inner.iter().find_map(|it| self.allowing_rule(it).err()) {
                     None => Ok(rule.source),
                     Some(_) => Err(none()),
                 }
             }
-            (Fit::Wildcard, Inner::Unknown(_)) => Err(none()),
+            (RuleMatchKind::Wildcard, WrappedCommands::Unknown(_)) => Err(none()),
         }
     }
 
@@ -408,9 +429,9 @@ impl Judge<'_> {
         if !rule.is_limited {
             // It may do anything, and is not to be told to do it elsewhere.
             let mut all = resolved.arguments.iter();
-            return match all.find(|it| leads_out(it) && !rule.spells(&it.text)) {
+            return match all.find(|it| is_outside_workspace(it) && !rule.contains_word(&it.text)) {
                 None => Ok(rule.source.clone()),
-                Some(it) => Err(goes_outside(it)),
+                Some(it) => Err(outside_reason(it)),
             };
         }
         let Some(effects) = &resolved.effects else {
@@ -431,18 +452,18 @@ impl Judge<'_> {
             return Err(reason.into());
         }
         let touched = resolved.known_reads().chain(&effects.writes);
-        let mut beyond = touched.filter(|it| it.path.zone == Zone::Outside);
-        match beyond.find(|it| !rule.spells(&it.text)) {
+        let mut beyond = touched.filter(|it| it.path.zone == PathZone::Outside);
+        match beyond.find(|it| !rule.contains_word(&it.text)) {
             None => Ok(rule.source.clone()),
-            Some(it) => Err(goes_outside(it)),
+            Some(it) => Err(outside_reason(it)),
         }
     }
 
     /// What it may change of what is always asked, if anything.
-    fn changes_protected(&self) -> Option<Protected> {
+    fn changes_protected(&self) -> Option<ProtectionReason> {
         self.parts.iter().find_map(|(command, resolved)| {
             if runs_slug(command) {
-                return Some(places::OWN);
+                return Some(places::SLUG_SETTINGS);
             }
             let unknown = Some(command).filter(|_| !is_known(&(command, resolved)));
             let mut given = unknown.into_iter().flat_map(|command| texts(command));
@@ -457,46 +478,48 @@ impl Judge<'_> {
                     effects.writes.iter().any(|it| self.grounds.workspace.is_above(&it.path));
                 let mut writes =
                     effects.writes.iter().filter_map(|it| protected(&it.path.path, it));
-                return writes.next().or_else(|| above.then_some(places::OWN));
+                return writes.next().or_else(|| above.then_some(places::SLUG_SETTINGS));
             }
             let is_in_protected = resolved.folders.iter().find_map(|folder| folder.protected);
             let named = || {
                 let all = resolved.arguments.iter();
                 let mut all = all.filter_map(|it| protected(&it.path.path, it));
                 // To git that is a commit.
-                all.find(|it| it.kind != ProtectedKind::BareRepository || !runs_git(command))
+                all.find(|it| it.kind != ProtectedPlaceKind::BareRepository || !runs_git(command))
             };
             match &command.inner {
-                Inner::Known(_) if runs_among_options(&command.words) => {
+                WrappedCommands::Known(_) if runs_among_options(&command.words) => {
                     let mut words = command.words.iter();
                     words.find_map(|word| self.grounds.named_in(&word.text))
                 }
-                Inner::Known(inner) => {
+                WrappedCommands::Known(inner) => {
                     // What the wrapper itself is told to write.
                     let count = inner.first().map_or(0, |inner| inner.words.len());
                     let mut own = command.words.iter().rev().skip(count);
                     own.find_map(|word| self.grounds.named_in(&word.text))
                 }
-                Inner::Nothing | Inner::Unknown(_) => is_in_protected.or_else(named),
+                WrappedCommands::Nothing | WrappedCommands::Unknown(_) => {
+                    is_in_protected.or_else(named)
+                }
             }
         })
     }
 }
 
 fn runs_git(command: &SimpleCommand) -> bool {
-    command.words.first().and_then(Word::known).map(base_name) == Some("git")
+    command.words.first().and_then(ShellWord::known).map(base_name) == Some("git")
 }
 
 /// Whether an argument is a path that leaves the workspace for something that is there.
-fn leads_out(argument: &Argument) -> bool {
+fn is_outside_workspace(argument: &PathArgument) -> bool {
     // What begins so is a comment, or a path that some server has.
     !argument.text.starts_with("//")
         && argument.path.exists
-        && argument.path.zone == Zone::Outside
+        && argument.path.zone == PathZone::Outside
         && !is_harmless_device(&argument.path.path)
 }
 
-fn goes_outside(argument: &Argument) -> String {
+fn outside_reason(argument: &PathArgument) -> String {
     format!("It goes outside the workspace: {}.", argument.path.real.display())
 }
 
@@ -510,7 +533,7 @@ fn is_harmless_device(path: &Path) -> bool {
 }
 
 /// Why a path is protected, but for such devices.
-fn protected(path: &Path, argument: &Argument) -> Option<Protected> {
+fn protected(path: &Path, argument: &PathArgument) -> Option<ProtectionReason> {
     argument.path.protected.filter(|_| !is_harmless_device(path))
 }
 
@@ -518,15 +541,15 @@ fn protected(path: &Path, argument: &Argument) -> Option<Protected> {
 /// wrapper, what it runs.
 fn refusing_rule(command: &SimpleCommand) -> Option<String> {
     match &command.inner {
-        Inner::Nothing => {}
-        Inner::Known(inner) => return inner.first().and_then(refusing_rule),
-        Inner::Unknown(_) => return exact_rule(command),
+        WrappedCommands::Nothing => {}
+        WrappedCommands::Known(inner) => return inner.first().and_then(refusing_rule),
+        WrappedCommands::Unknown(_) => return exact_rule(command),
     }
-    let name = command.words.first().and_then(Word::known)?;
+    let name = command.words.first().and_then(ShellWord::known)?;
     if name.is_empty() || name.contains('=') {
         return None;
     }
-    let subcommand = command.words.get(1).and_then(Word::known);
+    let subcommand = command.words.get(1).and_then(ShellWord::known);
     Some(match subcommand.filter(|word| has_subcommands(name) && !word.starts_with('-')) {
         Some(subcommand) => format!("Bash({} {} *)", show(base_name(name)), show(subcommand)),
         None => format!("Bash({} *)", show(base_name(name))),

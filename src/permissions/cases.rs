@@ -5,7 +5,7 @@
 
 mod approvals;
 mod bash;
-mod laws;
+mod invariants;
 mod modes;
 mod paths;
 mod programs;
@@ -15,19 +15,19 @@ use std::path::PathBuf;
 
 use crate::domain::{Access, CallId, CallInput, Mode, Outcome, RuleKind, ToolCall, clean_path};
 
-use super::{Decision, Query, RuleSet, Workspace, decide};
+use super::{PermissionDecision, PermissionQuery, RuleSet, Workspace, decide};
 
 use Outcome::{Allow, Ask, Deny};
 
 /// A workspace with rules.
-struct Scene {
+struct PermissionTestEnv {
     folder: tempfile::TempDir,
     workspace: Workspace,
     rules: RuleSet,
     mode: Mode,
 }
 
-fn scene() -> Scene {
+fn scene() -> PermissionTestEnv {
     let folder = tempfile::tempdir().unwrap();
     // The real path, so that a linked temporary folder is no part of the scene.
     let home = folder.path().canonicalize().unwrap().join("home");
@@ -36,18 +36,18 @@ fn scene() -> Scene {
     std::fs::create_dir_all(root.join(".git/hooks")).unwrap();
     let workspace = Workspace::new(&root, Vec::new(), Some(home.clone()), home.join(".slug"));
     let workspace = workspace.trusted();
-    Scene { folder, workspace, rules: RuleSet::new(), mode: Mode::Ask }
+    PermissionTestEnv { folder, workspace, rules: RuleSet::new(), mode: Mode::Ask }
 }
 
-fn allow<const N: usize>(rules: [&str; N]) -> Scene {
+fn allow<const N: usize>(rules: [&str; N]) -> PermissionTestEnv {
     rules.into_iter().fold(scene(), |scene, rule| scene.rule(RuleKind::Allow, rule))
 }
 
-fn deny<const N: usize>(rules: [&str; N]) -> Scene {
-    rules.into_iter().fold(scene(), Scene::deny)
+fn deny<const N: usize>(rules: [&str; N]) -> PermissionTestEnv {
+    rules.into_iter().fold(scene(), PermissionTestEnv::deny)
 }
 
-impl Scene {
+impl PermissionTestEnv {
     fn rule(mut self, kind: RuleKind, rule: &str) -> Self {
         self.rules.add_session(kind, rule, &self.workspace).unwrap();
         self
@@ -74,15 +74,15 @@ impl Scene {
         std::fs::write(path, "x").unwrap();
     }
 
-    fn query(&self, tool: &str, accesses: &[Access]) -> Query {
-        Query::resolve(tool, accesses, &self.workspace)
+    fn query(&self, tool: &str, accesses: &[Access]) -> PermissionQuery {
+        PermissionQuery::resolve(tool, accesses, &self.workspace)
     }
 
-    fn decide(&self, tool: &str, accesses: &[Access]) -> Decision {
+    fn decide(&self, tool: &str, accesses: &[Access]) -> PermissionDecision {
         decide(&self.query(tool, accesses), &self.rules, self.mode, &self.workspace)
     }
 
-    fn bash(&self, command: &str) -> Decision {
+    fn bash(&self, command: &str) -> PermissionDecision {
         let cwd = self.workspace.root().to_owned();
         self.decide("Bash", &[Access::Run { command: command.into(), cwd }])
     }
@@ -105,7 +105,7 @@ impl Scene {
     }
 }
 
-fn texts(decision: &Decision) -> Vec<&str> {
+fn texts(decision: &PermissionDecision) -> Vec<&str> {
     decision.parts().iter().map(|part| part.text.as_str()).collect()
 }
 

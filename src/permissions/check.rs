@@ -2,22 +2,22 @@
 //!
 //! A call is looked at part by part (each path, each simple command, each redirection), and the
 //! whole gets the strictest answer. Two things come before the order: plan mode changes nothing,
-//! whatever the rules say; and places that take orders ([`Protected`]) are asked even where a rule
+//! whatever the rules say; and places that take orders ([`ProtectionReason`]) are asked even where a rule
 //! or the mode would allow.
 
 use crate::domain::{Mode, Outcome, Part, RuleKind, RuleSource};
 
-use super::approved::Decision;
 use super::bash;
-use super::paths::{ResolvedPath, Workspace, Zone};
+use super::paths::{PathZone, ResolvedPath, Workspace};
 use super::pattern::path_rule;
-use super::places::{self, Protected, ProtectedKind};
-use super::query::{Query, ResolvedAccess};
-use super::rules::{Effect, RuleSet};
-use super::shell::Kind;
+use super::places::{self, ProtectedPlaceKind, ProtectionReason};
+use super::query::{PermissionQuery, ResolvedAccess};
+use super::rules::{FileEffect, RuleSet};
+use super::shell::AnalysisKind;
+use super::ticket::PermissionDecision;
 
 /// What a part is decided with.
-pub(super) struct Grounds<'a> {
+pub(super) struct DecisionContext<'a> {
     pub tool: &'a str,
     pub rules: &'a RuleSet,
     pub mode: Mode,
@@ -25,12 +25,12 @@ pub(super) struct Grounds<'a> {
 }
 
 /// What was decided for a part.
-pub(super) struct Verdict {
+pub(super) struct PartVerdict {
     pub text: String,
     pub outcome: Outcome,
     pub reason: String,
     pub rule: Option<RuleSource>,
-    pub offer: Offer,
+    pub offer: RuleOffer,
     /// The rule that would refuse it from now on.
     pub deny_rule: Option<String>,
     /// Whether it is allowed because of the names of its programs.
@@ -38,7 +38,7 @@ pub(super) struct Verdict {
 }
 
 /// The rule that would allow a part from now on.
-pub(super) enum Offer {
+pub(super) enum RuleOffer {
     /// None is needed.
     NotNeeded,
     /// This one.
@@ -48,13 +48,18 @@ pub(super) enum Offer {
 }
 
 /// Decides a call.
-pub fn decide(query: &Query, rules: &RuleSet, mode: Mode, workspace: &Workspace) -> Decision {
-    let grounds = Grounds { tool: &query.tool, rules, mode, workspace };
-    let mut verdicts: Vec<Verdict> = grounds.whole_tool().into_iter().collect();
+pub fn decide(
+    query: &PermissionQuery,
+    rules: &RuleSet,
+    mode: Mode,
+    workspace: &Workspace,
+) -> PermissionDecision {
+    let grounds = DecisionContext { tool: &query.tool, rules, mode, workspace };
+    let mut verdicts: Vec<PartVerdict> = grounds.whole_tool().into_iter().collect();
     for access in &query.accesses {
         match access {
-            ResolvedAccess::Read(path) => verdicts.push(grounds.file(Effect::Read, path)),
-            ResolvedAccess::Write(path) => verdicts.push(grounds.file(Effect::Write, path)),
+            ResolvedAccess::Read(path) => verdicts.push(grounds.file(FileEffect::Read, path)),
+            ResolvedAccess::Write(path) => verdicts.push(grounds.file(FileEffect::Write, path)),
             ResolvedAccess::Run(run) => verdicts.extend(bash::decide_run(&grounds, run)),
             ResolvedAccess::External { server, tool, read_only } => {
                 let reason = format!("{server} runs it, and slug cannot see what it does.");
@@ -70,7 +75,7 @@ pub fn decide(query: &Query, rules: &RuleSet, mode: Mode, workspace: &Workspace)
             }
             ResolvedAccess::Nothing => {
                 let reason = "It touches no file and runs no command.";
-                verdicts.push(Verdict::new(grounds.tool, Outcome::Allow, reason));
+                verdicts.push(PartVerdict::new(grounds.tool, Outcome::Allow, reason));
             }
         }
     }
@@ -85,7 +90,7 @@ pub fn decide(query: &Query, rules: &RuleSet, mode: Mode, workspace: &Workspace)
     }
 }
 
-fn combine(query: &Query, verdicts: Vec<Verdict>) -> Decision {
+fn combine(query: &PermissionQuery, verdicts: Vec<PartVerdict>) -> PermissionDecision {
     let strictest = verdicts.iter().map(|verdict| verdict.outcome).max_by_key(|o| severity(*o));
     let outcome = strictest.unwrap_or(Outcome::Ask);
     let decisive = verdicts.iter().find(|verdict| verdict.outcome == outcome);
@@ -93,12 +98,12 @@ fn combine(query: &Query, verdicts: Vec<Verdict>) -> Decision {
     let rule = decisive.and_then(|verdict| verdict.rule.clone());
     // One that is not enough has decided nothing.
     let rule = rule.filter(|rule| outcome == Outcome::Allow || rule.kind != RuleKind::Allow);
-    let asked: Vec<&Verdict> = verdicts.iter().filter(|v| v.outcome == Outcome::Ask).collect();
+    let asked: Vec<&PartVerdict> = verdicts.iter().filter(|v| v.outcome == Outcome::Ask).collect();
     let offers: Option<Vec<String>> = asked
         .iter()
         .map(|verdict| match &verdict.offer {
-            Offer::NotNeeded | Offer::Impossible => None,
-            Offer::Rule(rule) => Some(rule.clone()),
+            RuleOffer::NotNeeded | RuleOffer::Impossible => None,
+            RuleOffer::Rule(rule) => Some(rule.clone()),
         })
         .collect();
     let mut allow_rules: Vec<String> = Vec::new();
@@ -110,8 +115,8 @@ fn combine(query: &Query, verdicts: Vec<Verdict>) -> Decision {
     let deny_rule = asked.iter().find_map(|verdict| verdict.deny_rule.clone());
     let mut runs = query.accesses.iter().filter_map(ResolvedAccess::run);
     let run_as = runs.clone().find_map(|run| match &run.analysis.kind {
-        Kind::Static { canonical } => Some(canonical.clone()),
-        Kind::NotStatic { .. } | Kind::NotAnalysable { .. } => None,
+        AnalysisKind::Static { canonical } => Some(canonical.clone()),
+        AnalysisKind::NotStatic { .. } | AnalysisKind::NotAnalysable { .. } => None,
     });
     // What is allowed by its name is that program, not one that lies in the workspace.
     let by_name = outcome == Outcome::Allow && verdicts.iter().any(|verdict| verdict.is_by_name);
@@ -120,7 +125,7 @@ fn combine(query: &Query, verdicts: Vec<Verdict>) -> Decision {
         .into_iter()
         .map(|v| Part { text: v.text, decision: v.outcome, rule: v.rule })
         .collect();
-    Decision::new(query, outcome, reason)
+    PermissionDecision::new(query, outcome, reason)
         .with_rule(rule)
         .with_parts(parts)
         .with_offers(allow_rules, deny_rule)
@@ -136,68 +141,68 @@ fn severity(outcome: Outcome) -> u8 {
     }
 }
 
-impl Grounds<'_> {
+impl DecisionContext<'_> {
     /// A deny or ask rule on the tool as a whole.
-    fn whole_tool(&self) -> Option<Verdict> {
+    fn whole_tool(&self) -> Option<PartVerdict> {
         let restricted = |kind| self.rules.on_tool(kind, self.tool);
         if let Some(rule) = restricted(RuleKind::Deny) {
-            return Some(Verdict::denied_by(self.tool, rule));
+            return Some(PartVerdict::denied_by(self.tool, rule));
         }
-        restricted(RuleKind::Ask).map(|rule| Verdict::asked_by(self.tool, rule))
+        restricted(RuleKind::Ask).map(|rule| PartVerdict::asked_by(self.tool, rule))
     }
 
     /// Something whose effects cannot be seen: asked, unless a rule on the whole tool or the mode allows
     /// it. The sandbox does not hold it.
-    fn beyond_sight(&self, text: String, read_only: bool, reason: String) -> Verdict {
+    fn beyond_sight(&self, text: String, read_only: bool, reason: String) -> PartVerdict {
         if let Some(rule) = self.rules.on_tool(RuleKind::Allow, self.tool) {
-            return Verdict::allowed_by(text, rule);
+            return PartVerdict::allowed_by(text, rule);
         }
         match self.mode {
             Mode::Plan if !read_only => {
                 let reason = "Plan mode runs only what is known to change nothing.";
-                Verdict::new(text, Outcome::Deny, reason)
+                PartVerdict::new(text, Outcome::Deny, reason)
             }
             Mode::Yolo => self.by_mode(text),
             Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Sandbox => {
-                let offer = Offer::Rule(self.tool.to_owned());
-                Verdict { offer, ..Verdict::new(text, Outcome::Ask, reason) }
+                let offer = RuleOffer::Rule(self.tool.to_owned());
+                PartVerdict { offer, ..PartVerdict::new(text, Outcome::Ask, reason) }
                     .refusable(Some(self.tool.to_owned()))
             }
         }
     }
 
     /// An access to a file.
-    pub(super) fn file(&self, effect: Effect, path: &ResolvedPath) -> Verdict {
+    pub(super) fn file(&self, effect: FileEffect, path: &ResolvedPath) -> PartVerdict {
         let shown = self.workspace.show(&path.path);
         let text = match (effect, self.tool) {
-            (Effect::Read, "Bash") => format!("< {shown}"),
-            (Effect::Write, "Bash") => format!("> {shown}"),
-            (Effect::Read | Effect::Write, _) => shown,
+            (FileEffect::Read, "Bash") => format!("< {shown}"),
+            (FileEffect::Write, "Bash") => format!("> {shown}"),
+            (FileEffect::Read | FileEffect::Write, _) => shown,
         };
         let rule = |kind| self.rules.on_file(kind, self.tool, effect, path);
         if let Some(rule) = rule(RuleKind::Deny) {
-            return Verdict::denied_by(text, rule);
+            return PartVerdict::denied_by(text, rule);
         }
         let (family, offer) = match effect {
-            Effect::Read => ("Read", self.offer("Read", path)),
-            Effect::Write => ("Edit", self.offer("Edit", path)),
+            FileEffect::Read => ("Read", self.offer("Read", path)),
+            FileEffect::Write => ("Edit", self.offer("Edit", path)),
         };
         let deny_rule = path_rule(family, path, self.workspace);
-        if effect == Effect::Write && self.mode == Mode::Plan {
+        if effect == FileEffect::Write && self.mode == Mode::Plan {
             let reason = "Plan mode changes nothing. Describe the change instead.";
-            return Verdict::new(text, Outcome::Deny, reason);
+            return PartVerdict::new(text, Outcome::Deny, reason);
         }
         if let Some(protected) = path.protected
-            && (effect == Effect::Write || protected.kind == ProtectedKind::System)
+            && (effect == FileEffect::Write || protected.kind == ProtectedPlaceKind::System)
         {
             let spoken = rule(RuleKind::Ask).or_else(|| rule(RuleKind::Allow));
             return Self::protected(text, effect, protected, self.tool, spoken.as_ref(), deny_rule);
         }
         if let Some(rule) = rule(RuleKind::Ask) {
-            return Verdict::asked_by(text, rule).refusable(deny_rule);
+            return PartVerdict::asked_by(text, rule).refusable(deny_rule);
         }
         if let Some(rule) = rule(RuleKind::Allow) {
-            return Verdict::allowed_by(text, rule);
+            return PartVerdict::allowed_by(text, rule);
         }
         let reason = match (effect, path.zone, self.mode) {
             (_, _, Mode::Yolo) => return self.by_mode(text),
@@ -209,89 +214,89 @@ impl Grounds<'_> {
                 return self.by_mode(text);
             }
             (
-                Effect::Read,
-                Zone::Inside,
+                FileEffect::Read,
+                PathZone::Inside,
                 Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Sandbox,
             ) => {
-                return Verdict::new(text, Outcome::Allow, "Reading inside the workspace.");
+                return PartVerdict::new(text, Outcome::Allow, "Reading inside the workspace.");
             }
-            (Effect::Write, Zone::Inside, Mode::AllowEdits) => return self.by_mode(text),
+            (FileEffect::Write, PathZone::Inside, Mode::AllowEdits) => return self.by_mode(text),
             (
-                Effect::Read,
-                Zone::Outside,
+                FileEffect::Read,
+                PathZone::Outside,
                 Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Sandbox,
             ) => {
                 format!("It reads outside the workspace: {}.", path.real.display())
             }
             (
-                Effect::Write,
-                Zone::Outside,
+                FileEffect::Write,
+                PathZone::Outside,
                 Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Sandbox,
             ) => {
                 format!("It writes outside the workspace: {}.", path.real.display())
             }
-            (Effect::Write, Zone::Inside, Mode::Ask | Mode::Plan | Mode::Sandbox) => {
+            (FileEffect::Write, PathZone::Inside, Mode::Ask | Mode::Plan | Mode::Sandbox) => {
                 "No rule allows writing this file.".into()
             }
         };
-        Verdict { offer, ..Verdict::new(text, Outcome::Ask, reason) }.refusable(deny_rule)
+        PartVerdict { offer, ..PartVerdict::new(text, Outcome::Ask, reason) }.refusable(deny_rule)
     }
 
     /// Asked whatever rules and mode say. A redirection shows no diff, so there it is refused
     /// unless a rule speaks of the file.
     fn protected(
         text: String,
-        effect: Effect,
-        protected: Protected,
+        effect: FileEffect,
+        protected: ProtectionReason,
         tool: &str,
         spoken: Option<&RuleSource>,
         deny_rule: Option<String>,
-    ) -> Verdict {
+    ) -> PartVerdict {
         let verb = match effect {
-            Effect::Read => "reads from",
-            Effect::Write => "changes",
+            FileEffect::Read => "reads from",
+            FileEffect::Write => "changes",
         };
-        let what = protected.what();
-        let by_redirection = tool == "Bash" && effect == Effect::Write;
-        if by_redirection && spoken.is_none() && protected.kind != ProtectedKind::System {
+        let what = protected.description();
+        let by_redirection = tool == "Bash" && effect == FileEffect::Write;
+        if by_redirection && spoken.is_none() && protected.kind != ProtectedPlaceKind::System {
             let reason = format!(
                 "A redirection here would change {what}. Use the Edit or Write tool, so that the change can be seen."
             );
-            return Verdict::new(text, Outcome::Deny, reason);
+            return PartVerdict::new(text, Outcome::Deny, reason);
         }
         let reason = format!("It {verb} {what}, which is always asked.");
-        Verdict::new(text, Outcome::Ask, reason).refusable(deny_rule)
+        PartVerdict::new(text, Outcome::Ask, reason).refusable(deny_rule)
     }
 
     /// The protected place that a text has the name of in it.
-    pub(super) fn named_in(&self, text: &str) -> Option<Protected> {
+    pub(super) fn named_in(&self, text: &str) -> Option<ProtectionReason> {
         // The workspace may itself lie in a folder called `.slug`.
         places::named_in(&text.replace(&*self.workspace.root().to_string_lossy(), ""))
     }
 
-    pub(super) fn by_mode(&self, text: impl Into<String>) -> Verdict {
-        Verdict::new(text, Outcome::Allow, format!("Allowed by the mode {}.", self.mode))
+    pub(super) fn by_mode(&self, text: impl Into<String>) -> PartVerdict {
+        PartVerdict::new(text, Outcome::Allow, format!("Allowed by the mode {}.", self.mode))
     }
 
-    fn offer(&self, family: &str, path: &ResolvedPath) -> Offer {
+    fn offer(&self, family: &str, path: &ResolvedPath) -> RuleOffer {
         // The rule has to fit both names, so a link's rule would never hold.
-        let direct = path.path == path.real || path.zone == Zone::Inside;
+        let direct = path.path == path.real || path.zone == PathZone::Inside;
         match path_rule(family, path, self.workspace) {
-            Some(rule) if direct => Offer::Rule(rule),
-            Some(_) | None => Offer::Impossible,
+            Some(rule) if direct => RuleOffer::Rule(rule),
+            Some(_) | None => RuleOffer::Impossible,
         }
     }
 }
 
-impl Verdict {
+impl PartVerdict {
     pub(super) fn new(
         text: impl Into<String>,
         outcome: Outcome,
         reason: impl Into<String>,
     ) -> Self {
         let offer = match outcome {
-            Outcome::Allow => Offer::NotNeeded,
-            Outcome::Ask | Outcome::Deny => Offer::Impossible,
+            Outcome::Allow => RuleOffer::NotNeeded,
+            Outcome::Ask | Outcome::Deny => RuleOffer::Impossible,
         };
         let (text, reason) = (text.into(), reason.into());
         Self { text, outcome, reason, rule: None, offer, deny_rule: None, is_by_name: false }

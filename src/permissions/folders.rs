@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::shell::{CommandOrder, SimpleCommand, Word};
+use super::shell::{CommandOrder, ShellWord, SimpleCommand};
 
 /// More folders than this that a command may be in are not followed.
 const MAX_FOLDERS: usize = 8;
@@ -10,28 +10,28 @@ const MAX_FOLDERS: usize = 8;
 /// The folders that a command may be in, as it goes from one part to the next.
 pub(super) struct PossibleFolders {
     /// Where the command that is looked at may run; never empty, so that absolute paths are looked up.
-    pub(super) now: Vec<PathBuf>,
+    pub(super) current: Vec<PathBuf>,
     /// Where any command so far may have run: a `cd` may fail.
-    pub(super) seen: Vec<PathBuf>,
-    pub(super) is_lost: bool,
+    pub(super) visited: Vec<PathBuf>,
+    pub(super) has_unknown: bool,
 }
 
 impl PossibleFolders {
     pub(super) fn new(start: PathBuf) -> Self {
-        Self { now: vec![start.clone()], seen: vec![start], is_lost: false }
+        Self { current: vec![start.clone()], visited: vec![start], has_unknown: false }
     }
 
     /// These folders, and perhaps others.
     pub(super) fn of<'a>(folders: impl Iterator<Item = &'a Path>, is_lost: bool) -> Self {
         let mut all = Vec::new();
         folders.for_each(|folder| add_all(&mut all, &[folder.to_owned()]));
-        Self { now: all.clone(), seen: all, is_lost }
+        Self { current: all.clone(), visited: all, has_unknown: is_lost }
     }
 
-    pub(super) fn take_in(&mut self, other: &Self) {
-        add_all(&mut self.now, &other.seen);
-        add_all(&mut self.seen, &other.seen);
-        self.is_lost |= other.is_lost;
+    pub(super) fn merge(&mut self, other: &Self) {
+        add_all(&mut self.current, &other.visited);
+        add_all(&mut self.visited, &other.visited);
+        self.has_unknown |= other.has_unknown;
     }
 
     /// From each of the folders on; `None` is a folder that is not known.
@@ -44,20 +44,20 @@ impl PossibleFolders {
     }
 
     pub(super) fn go(&mut self, target: Option<PathBuf>, order: CommandOrder) {
-        let (mut to, is_lost) = Self::below(&self.now, &[target]);
-        self.is_lost |= is_lost;
+        let (mut to, is_lost) = Self::below(&self.current, &[target]);
+        self.has_unknown |= is_lost;
         if to.is_empty() {
-            // Back, most of the time; for anywhere else `is_lost` asks.
-            to.clone_from(&self.seen);
+            // Back, most of the time; for anywhere else `has_unknown` asks.
+            to.clone_from(&self.visited);
         }
-        add_all(&mut self.seen, &to);
+        add_all(&mut self.visited, &to);
         if order == CommandOrder::Nested {
             // It may be in a shell of its own.
-            add_all(&mut to, &self.now);
+            add_all(&mut to, &self.current);
         }
-        self.is_lost |= self.seen.len() > MAX_FOLDERS;
-        self.seen.truncate(MAX_FOLDERS);
-        self.now = to;
+        self.has_unknown |= self.visited.len() > MAX_FOLDERS;
+        self.visited.truncate(MAX_FOLDERS);
+        self.current = to;
     }
 }
 
@@ -70,19 +70,19 @@ pub(super) fn add_all(all: &mut Vec<PathBuf>, more: &[PathBuf]) {
 }
 
 /// Whether a command only makes the shell go elsewhere.
-pub(super) fn is_move(command: &SimpleCommand) -> bool {
-    matches!(command.words.first().and_then(Word::known), Some("cd" | "pushd" | "popd"))
+pub(super) fn changes_folder(command: &SimpleCommand) -> bool {
+    matches!(command.words.first().and_then(ShellWord::known), Some("cd" | "pushd" | "popd"))
 }
 
 /// Where a command makes the shell go; the outer `None` where it does not.
-pub(super) fn goes_to(command: &SimpleCommand, home: Option<&Path>) -> Option<Option<PathBuf>> {
+pub(super) fn cd_target(command: &SimpleCommand, home: Option<&Path>) -> Option<Option<PathBuf>> {
     let (name, arguments) = command.words.split_first()?;
     match name.known()? {
         "cd" | "pushd" => {
             let target = arguments.iter().find(|word| !word.text.starts_with('-'));
             let is_back = arguments.iter().any(|word| word.text == "-");
             let bare = arguments.is_empty().then(|| home.map(Path::to_owned)).flatten();
-            Some(target.and_then(|word| spelled(word, home)).or(bare).filter(|_| !is_back))
+            Some(target.and_then(|word| static_path(word, home)).or(bare).filter(|_| !is_back))
         }
         "popd" => Some(None),
         _ => None,
@@ -91,7 +91,7 @@ pub(super) fn goes_to(command: &SimpleCommand, home: Option<&Path>) -> Option<Op
 
 /// The path that a word is: its text, or what it says where only the home folder or the working
 /// folder in it is an expansion. Good enough to refuse by, or to ask.
-pub(super) fn spelled(word: &Word, home: Option<&Path>) -> Option<PathBuf> {
+pub(super) fn static_path(word: &ShellWord, home: Option<&Path>) -> Option<PathBuf> {
     let text = match word.known() {
         Some(text) => return Some(PathBuf::from(text)),
         None => word.text.replace(['"', '\'', '\\'], ""),

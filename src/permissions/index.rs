@@ -11,7 +11,7 @@ use super::wrappers::base_name;
 
 /// What a rule speaks of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subject<'a> {
+pub(super) enum RuleSubject<'a> {
     Tools,
     Files,
     /// Commands of this name, where the rule gives one.
@@ -20,14 +20,14 @@ pub(super) enum Subject<'a> {
 
 /// The places of rules in their list.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Index {
-    allow: OfKind,
-    ask: OfKind,
-    deny: OfKind,
+pub(super) struct RuleIndex {
+    allow: RuleKindIndex,
+    ask: RuleKindIndex,
+    deny: RuleKindIndex,
 }
 
 #[derive(Debug, Clone, Default)]
-struct OfKind {
+struct RuleKindIndex {
     tools: Vec<usize>,
     files: Vec<usize>,
     named: HashMap<String, Vec<usize>>,
@@ -35,19 +35,19 @@ struct OfKind {
     open: Vec<usize>,
 }
 
-impl Index {
+impl RuleIndex {
     /// Takes in the rule at a place behind all before.
-    pub(super) fn add(&mut self, place: usize, kind: RuleKind, subject: Subject<'_>) {
+    pub(super) fn add(&mut self, place: usize, kind: RuleKind, subject: RuleSubject<'_>) {
         let of_kind = match kind {
             RuleKind::Allow => &mut self.allow,
             RuleKind::Ask => &mut self.ask,
             RuleKind::Deny => &mut self.deny,
         };
         let places = match subject {
-            Subject::Tools => &mut of_kind.tools,
-            Subject::Files => &mut of_kind.files,
-            Subject::Commands(None) => &mut of_kind.open,
-            Subject::Commands(Some(name)) => of_kind.named.entry(name.to_owned()).or_default(),
+            RuleSubject::Tools => &mut of_kind.tools,
+            RuleSubject::Files => &mut of_kind.files,
+            RuleSubject::Commands(None) => &mut of_kind.open,
+            RuleSubject::Commands(Some(name)) => of_kind.named.entry(name.to_owned()).or_default(),
         };
         places.push(place);
     }
@@ -78,7 +78,7 @@ impl Index {
         places
     }
 
-    fn of_kind(&self, kind: RuleKind) -> &OfKind {
+    fn of_kind(&self, kind: RuleKind) -> &RuleKindIndex {
         match kind {
             RuleKind::Allow => &self.allow,
             RuleKind::Ask => &self.ask,

@@ -2,7 +2,7 @@
 //!
 //! Pure, and only words for the user: nothing is decided by it.
 
-use super::pattern::{BashPattern, Open};
+use super::pattern::{BashPattern, WildcardScope};
 use super::programs;
 use super::wrappers::{is_shell, is_wrapper};
 
@@ -17,19 +17,23 @@ pub fn meaning(rule: &str) -> Option<String> {
     let pattern = rule.strip_prefix("Bash(")?.strip_suffix(')')?;
     let pattern = BashPattern::parse(pattern).ok()?;
     match pattern.leaves_open() {
-        Open::Nothing => None,
-        Open::Program => Some("allows any code through any program".into()),
+        WildcardScope::Nothing => None,
+        WildcardScope::Program => Some("allows any code through any program".into()),
         // What they run needs a rule of its own.
         // Its hooks and filters, and what its branches hold, are the repository's.
-        Open::Arguments("git")
-            if pattern.is_limited() && !programs::only_looks(&pattern.beginning()) =>
+        WildcardScope::Arguments("git")
+            if pattern.is_limited() && !programs::is_read_only_git(&pattern.beginning()) =>
         {
             let words = pattern.beginning();
             Some(format!("allows what the repository's hooks and filters run through {words}"))
         }
-        Open::Arguments(_) if pattern.is_limited() => None,
-        Open::Arguments(name) if is_wrapper(name) && !is_shell(name) && name != "find" => None,
-        Open::Arguments(_) => Some(format!("allows any code through {}", pattern.beginning())),
+        WildcardScope::Arguments(_) if pattern.is_limited() => None,
+        WildcardScope::Arguments(name) if is_wrapper(name) && !is_shell(name) && name != "find" => {
+            None
+        }
+        WildcardScope::Arguments(_) => {
+            Some(format!("allows any code through {}", pattern.beginning()))
+        }
     }
 }
 

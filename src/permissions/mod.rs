@@ -1,18 +1,17 @@
 //! Who may do what: rules from settings files, the analysis of shell commands, and the decision.
 //!
-//! A call passes here in four steps. [`Query::resolve`] follows symbolic links and analyses the
-//! command; [`decide`] is pure and says allow, ask or deny; [`Decision::approve`] or
-//! [`Decision::approved_by_person`] makes the [`Approved`] that the gate needs, and nothing else
-//! can make one; [`Approved::still_holds`] compares with a second look just before the call runs.
+//! A call passes here in four steps. [`PermissionQuery::resolve`] follows symbolic links and analyses the
+//! command; [`decide`] is pure and says allow, ask or deny; [`PermissionDecision::approve`] or
+//! [`PermissionDecision::approved_by_person`] makes the [`ToolCallTicket`] that the gate needs, and nothing else
+//! can make one; [`ToolCallTicket::still_holds`] compares with a second look just before the call runs.
 //!
-//! Only [`paths`] (links), [`Query::resolve`] through it, and [`store`] touch the disk. A deny rule
+//! Only [`paths`] (links), [`PermissionQuery::resolve`] through it, and [`store`] touch the disk. A deny rule
 //! on Bash is a courtesy to the person, not a wall: a program can do what no rule can see.
 
-mod approved;
 mod bash;
 mod check;
 mod folders;
-mod hooked;
+mod hook_permission;
 mod index;
 mod meaning;
 pub mod paths;
@@ -28,24 +27,25 @@ mod search_path;
 mod settings_text;
 pub mod shell;
 pub mod store;
+mod ticket;
 mod words;
 mod wrappers;
 
 #[cfg(test)]
-mod adversary;
+mod bypass_tests;
 #[cfg(test)]
 mod cases;
 #[cfg(test)]
-mod disk_law;
+mod disk_invariants;
 #[cfg(test)]
 mod oracle;
 
-pub use approved::{Approved, Decision};
 pub use check::decide;
-pub use hooked::{HookWord, decide_with};
+pub use hook_permission::{HookPermission, decide_with};
 pub use meaning::meaning;
-pub use paths::{ResolvedPath, Workspace, Zone};
-pub use places::{Protected, ProtectedKind};
-pub use query::{Query, ResolvedAccess};
-pub use report::{ListReport, TestReport};
-pub use rules::{RuleError, RuleSet, Warning};
+pub use paths::{PathZone, ResolvedPath, Workspace};
+pub use places::{ProtectedPlaceKind, ProtectionReason};
+pub use query::{PermissionQuery, ResolvedAccess};
+pub use report::{PermissionTestReport, RuleListReport};
+pub use rules::{RuleError, RuleSet, RuleWarning};
+pub use ticket::{PermissionDecision, ToolCallTicket};

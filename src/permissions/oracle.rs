@@ -6,7 +6,7 @@ use std::process::Command;
 
 use proptest::prelude::*;
 
-use super::shell::{Kind, SimpleCommand, analyse};
+use super::shell::{AnalysisKind, SimpleCommand, analyse};
 use super::words::quote;
 
 /// Runs `script` with nothing but `show` on the path, and gives the arguments of each call.
@@ -54,7 +54,7 @@ fn stub() -> tempfile::TempDir {
 /// The arguments that were decided on, and the text that runs.
 fn decided(command: &str) -> Option<(Vec<Vec<String>>, String)> {
     let analysis = analyse(command);
-    let Kind::Static { canonical } = analysis.kind else { return None };
+    let AnalysisKind::Static { canonical } = analysis.kind else { return None };
     // A redirection that opens a file may fail, and then nothing runs; other programs print nothing.
     let odd =
         |command: &SimpleCommand| !command.redirects.is_empty() || command.words[0].text != "show";
@@ -90,7 +90,7 @@ proptest! {
         ]),
     ) {
         let command = format!("show x {operator}{word}");
-        if let Kind::Static { canonical } = analyse(&command).kind {
+        if let AnalysisKind::Static { canonical } = analyse(&command).kind {
             let folder = stub();
             for text in [&command, &canonical] {
                 let calls = argv(text, folder.path());

@@ -14,7 +14,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::domain::clean_path;
 
-use super::places::{self, Protected};
+use super::places::{self, ProtectionReason};
 use super::search_path::SearchPath;
 
 /// As many links as Linux follows.
@@ -44,9 +44,9 @@ pub struct ResolvedPath {
     /// The same with all links followed.
     pub real: PathBuf,
     /// Inside the workspace or outside.
-    pub zone: Zone,
+    pub zone: PathZone,
     /// What takes orders from it, if anything does.
-    pub protected: Option<Protected>,
+    pub protected: Option<ProtectionReason>,
     /// Whether there is a folder now.
     pub folder: bool,
     /// Whether there is anything now.
@@ -57,7 +57,7 @@ pub struct ResolvedPath {
 
 /// Inside the workspace or outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Zone {
+pub enum PathZone {
     /// Below the root or an added folder.
     Inside,
     /// Anywhere else.
@@ -75,7 +75,7 @@ impl Workspace {
         let root = clean_path(&root.into());
         let slug_home = clean_path(&slug_home.into());
         let added: Vec<PathBuf> = added.into_iter().map(|path| clean_path(&path)).collect();
-        let mut seen = Seen::default();
+        let mut seen = PathLookupCache::default();
         let mut with_real = |paths: &[&PathBuf]| {
             let mut all: Vec<PathBuf> = paths.iter().map(|path| (*path).clone()).collect();
             let real = paths.iter().filter_map(|path| seen.real(path)).map(|(real, _)| real);
@@ -136,7 +136,7 @@ impl Workspace {
     pub fn is_in_sandbox(&self, path: &ResolvedPath) -> bool {
         let Some(dir) = &self.sandbox else { return false };
         // The name may lead there by a link above the folder; where it really is decides then.
-        path.real.starts_with(dir) && (path.path.starts_with(dir) || path.zone == Zone::Inside)
+        path.real.starts_with(dir) && (path.path.starts_with(dir) || path.zone == PathZone::Inside)
     }
 
     /// The folder that the agent works in.
@@ -167,7 +167,7 @@ impl Workspace {
 
     /// Where a path really is; itself where its links go in a circle.
     pub fn real(&self, path: &Path) -> PathBuf {
-        Seen::default().real(path).map_or_else(|| path.to_owned(), |(real, _)| real)
+        PathLookupCache::default().real(path).map_or_else(|| path.to_owned(), |(real, _)| real)
     }
 
     /// The path as people read it: relative inside the root.
@@ -182,29 +182,34 @@ impl Workspace {
     /// Finds out what `path` is. A relative one is taken from `from`, which has to be absolute; its
     /// `..` are followed as the system does, after links.
     pub fn resolve(&self, path: &Path, from: &Path) -> ResolvedPath {
-        self.resolve_seen(path, from, &mut Seen::default())
+        self.resolve_cached(path, from, &mut PathLookupCache::default())
     }
 
     /// The same by one look at the disk for many paths.
-    pub(super) fn resolve_seen(&self, path: &Path, from: &Path, seen: &mut Seen) -> ResolvedPath {
+    pub(super) fn resolve_cached(
+        &self,
+        path: &Path,
+        from: &Path,
+        seen: &mut PathLookupCache,
+    ) -> ResolvedPath {
         let lexical = clean_path(&from.join(path));
         let followed = seen.real_in(path, from);
         let circular = followed.is_none();
-        let (real, there) = followed.unwrap_or_else(|| (lexical.clone(), There::Other));
+        let (real, there) = followed.unwrap_or_else(|| (lexical.clone(), CachedPathKind::Other));
         let is_direct = real == lexical;
         let inside = !circular && self.contains(&lexical) && (is_direct || self.contains(&real));
-        let mut has = |path: &Path| seen.at(path) != There::Nothing;
+        let mut has = |path: &Path| seen.at(path) != CachedPathKind::Nothing;
         let mut is_of_bare = |path: &Path| places::is_of_bare_repository(path, &mut has);
         let protected = self
             .protection(&lexical)
             .or_else(|| if is_direct { None } else { self.protection(&real) })
             .or_else(|| is_of_bare(&real).then_some(places::BARE_REPOSITORY));
         ResolvedPath {
-            zone: if inside { Zone::Inside } else { Zone::Outside },
+            zone: if inside { PathZone::Inside } else { PathZone::Outside },
             protected,
-            folder: there == There::Folder,
-            exists: there != There::Nothing,
-            has_other_names: there == There::LinkedFile,
+            folder: there == CachedPathKind::Folder,
+            exists: there != CachedPathKind::Nothing,
+            has_other_names: there == CachedPathKind::LinkedFile,
             path: lexical,
             real,
         }
@@ -215,7 +220,7 @@ impl Workspace {
     }
 
     /// Of a clean path.
-    fn protection(&self, path: &Path) -> Option<Protected> {
+    fn protection(&self, path: &Path) -> Option<ProtectionReason> {
         if ["/proc", "/sys", "/dev"].iter().any(|root| below(path, Path::new(root)).is_some()) {
             return Some(places::SYSTEM);
         }
@@ -223,7 +228,7 @@ impl Workspace {
             if let Some(inside) = below(path, home) {
                 // Its default name would look like a project's own folder below.
                 let is_memory = below(inside, Path::new("memory")).is_some();
-                return (!is_memory).then_some(places::OWN);
+                return (!is_memory).then_some(places::SLUG_SETTINGS);
             }
         }
         let mut in_homes = self.all_homes.iter().filter_map(|home| below(path, home));
@@ -249,17 +254,17 @@ fn below<'a>(path: &'a Path, folder: &Path) -> Option<&'a Path> {
 
 /// What was seen at each place, so that it is looked at once.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    places: HashMap<OsString, There>,
+pub(super) struct PathLookupCache {
+    places: HashMap<OsString, CachedPathKind>,
     /// Where the few folders really are from which paths were taken.
-    folders: Vec<(PathBuf, Option<(PathBuf, There)>)>,
+    folders: Vec<(PathBuf, Option<(PathBuf, CachedPathKind)>)>,
     /// Why git is asked about, by the top of a repository and whether its files are looked at, too.
     pub(super) repositories: HashMap<(PathBuf, bool), Result<(), &'static str>>,
 }
 
 /// What is at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum There {
+enum CachedPathKind {
     Nothing,
     Link(PathBuf),
     Folder,
@@ -269,16 +274,16 @@ enum There {
     Other,
 }
 
-impl Seen {
+impl PathLookupCache {
     /// Follows every link in an absolute path, and says what is there. What does not exist is kept
     /// as it is. `None` when there are too many links.
-    fn real(&mut self, path: &Path) -> Option<(PathBuf, There)> {
+    fn real(&mut self, path: &Path) -> Option<(PathBuf, CachedPathKind)> {
         let real = PathBuf::with_capacity(path.as_os_str().len());
-        self.follow(real, There::Folder, path, MAX_LINKS)
+        self.follow(real, CachedPathKind::Folder, path, MAX_LINKS)
     }
 
     /// The same of a path taken from a folder.
-    fn real_in(&mut self, path: &Path, folder: &Path) -> Option<(PathBuf, There)> {
+    fn real_in(&mut self, path: &Path, folder: &Path) -> Option<(PathBuf, CachedPathKind)> {
         if path.is_absolute() {
             return self.real(path);
         }
@@ -303,17 +308,17 @@ impl Seen {
     fn follow(
         &mut self,
         mut real: PathBuf,
-        mut there: There,
+        mut there: CachedPathKind,
         path: &Path,
         links: usize,
-    ) -> Option<(PathBuf, There)> {
+    ) -> Option<(PathBuf, CachedPathKind)> {
         let mut ahead = path.components();
         while let Some(component) = ahead.next() {
             match component {
                 Component::Prefix(_) | Component::CurDir => {}
                 Component::RootDir => {
                     real.push(component);
-                    there = There::Folder;
+                    there = CachedPathKind::Folder;
                 }
                 Component::ParentDir => {
                     real.pop();
@@ -322,14 +327,19 @@ impl Seen {
                 Component::Normal(name) => {
                     real.push(name);
                     // Below what does not exist is nothing: a look there would be for nothing.
-                    if there == There::Nothing {
+                    if there == CachedPathKind::Nothing {
                         continue;
                     }
                     there = self.at(&real);
-                    if let There::Link(target) = there {
+                    if let CachedPathKind::Link(target) = there {
                         let path = target.join(ahead.as_path());
                         real.pop();
-                        return self.follow(real, There::Folder, &path, links.checked_sub(1)?);
+                        return self.follow(
+                            real,
+                            CachedPathKind::Folder,
+                            &path,
+                            links.checked_sub(1)?,
+                        );
                     }
                 }
             }
@@ -337,17 +347,17 @@ impl Seen {
         Some((real, there))
     }
 
-    fn at(&mut self, path: &Path) -> There {
+    fn at(&mut self, path: &Path) -> CachedPathKind {
         if let Some(there) = self.places.get(path.as_os_str()) {
             return there.clone();
         }
-        let there = There::look(path);
+        let there = CachedPathKind::look(path);
         self.places.insert(path.as_os_str().to_owned(), there.clone());
         there
     }
 }
 
-impl There {
+impl CachedPathKind {
     fn look(path: &Path) -> Self {
         let metadata = match std::fs::symlink_metadata(path) {
             Ok(metadata) => metadata,
@@ -371,7 +381,7 @@ impl There {
 
 #[cfg(test)]
 mod tests {
-    use super::places::ProtectedKind;
+    use super::places::ProtectedPlaceKind;
     use super::*;
 
     fn workspace() -> (tempfile::TempDir, Workspace) {
@@ -390,10 +400,10 @@ mod tests {
     #[test]
     fn inside_is_by_component() {
         let (_dir, workspace) = workspace();
-        assert_eq!(at(&workspace, "src/new/file").zone, Zone::Inside);
-        assert_eq!(at(&workspace, ".").zone, Zone::Inside);
-        assert_eq!(at(&workspace, "../app-secrets/k").zone, Zone::Outside);
-        assert_eq!(at(&workspace, "src/../../x").zone, Zone::Outside);
+        assert_eq!(at(&workspace, "src/new/file").zone, PathZone::Inside);
+        assert_eq!(at(&workspace, ".").zone, PathZone::Inside);
+        assert_eq!(at(&workspace, "../app-secrets/k").zone, PathZone::Outside);
+        assert_eq!(at(&workspace, "src/../../x").zone, PathZone::Outside);
     }
 
     #[cfg(unix)]
@@ -407,10 +417,10 @@ mod tests {
         symlink("src", root.join("s")).unwrap();
         symlink("loop", root.join("loop")).unwrap();
         assert_eq!(at(&workspace, "d/passwd").real, Path::new("/etc/passwd"));
-        assert_eq!(at(&workspace, "d/passwd").zone, Zone::Outside);
-        assert_eq!(at(&workspace, "dangling").zone, Zone::Outside);
-        assert_eq!(at(&workspace, "s/new.rs").zone, Zone::Inside);
-        assert_eq!(at(&workspace, "loop").zone, Zone::Outside);
+        assert_eq!(at(&workspace, "d/passwd").zone, PathZone::Outside);
+        assert_eq!(at(&workspace, "dangling").zone, PathZone::Outside);
+        assert_eq!(at(&workspace, "s/new.rs").zone, PathZone::Inside);
+        assert_eq!(at(&workspace, "loop").zone, PathZone::Outside);
         // The system goes up from where the link leads.
         assert_eq!(at(&workspace, "d/../x").real, Path::new("/x"));
     }
@@ -422,9 +432,9 @@ mod tests {
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(workspace.root(), &link).unwrap();
         let linked = Workspace::new(&link, Vec::new(), None, dir.path().join("slug"));
-        assert_eq!(at(&linked, "src/x").zone, Zone::Inside);
+        assert_eq!(at(&linked, "src/x").zone, PathZone::Inside);
         let real = workspace.root().join("src/x");
-        assert_eq!(linked.resolve(&real, Path::new("/")).zone, Zone::Inside);
+        assert_eq!(linked.resolve(&real, Path::new("/")).zone, PathZone::Inside);
     }
 
     #[test]
@@ -433,7 +443,7 @@ mod tests {
         let added = dir.path().join("added");
         let both =
             Workspace::new(workspace.root(), vec![added.clone()], None, dir.path().join("s"));
-        assert_eq!(both.resolve(&added.join("x"), Path::new("/")).zone, Zone::Inside);
+        assert_eq!(both.resolve(&added.join("x"), Path::new("/")).zone, PathZone::Inside);
     }
 
     #[test]
@@ -454,15 +464,15 @@ mod tests {
 
     #[test]
     fn places_that_take_orders_are_protected() {
-        use ProtectedKind::{BareRepository, Git, OwnPowers, StartUp, System, Tooling};
+        use ProtectedPlaceKind::{BareRepository, Git, SlugSettings, StartUp, System, Tooling};
         let (_dir, workspace) = workspace();
         for (path, protected) in [
             ("src/main.rs", None),
-            (".slug/settings.json", Some(OwnPowers)),
-            ("sub/.slug/config.toml", Some(OwnPowers)),
-            (".mcp.json", Some(OwnPowers)),
-            ("../.slug/settings.json", Some(OwnPowers)),
-            ("../.slug/trust.json", Some(OwnPowers)),
+            (".slug/settings.json", Some(SlugSettings)),
+            ("sub/.slug/config.toml", Some(SlugSettings)),
+            (".mcp.json", Some(SlugSettings)),
+            ("../.slug/settings.json", Some(SlugSettings)),
+            ("../.slug/trust.json", Some(SlugSettings)),
             ("../.slug/memory/notes.md", None),
             (".git/hooks/pre-commit", Some(Git)),
             (".GIT/config", Some(Git)),

@@ -12,7 +12,7 @@ use globset::{Glob, GlobBuilder, GlobMatcher};
 
 use super::paths::{ResolvedPath, Workspace};
 use super::programs;
-use super::shell::{SimpleCommand, Word};
+use super::shell::{ShellWord, SimpleCommand};
 use super::words::show;
 use super::wrappers::{base_name, has_subcommands};
 
@@ -24,7 +24,7 @@ const MAX_GLOB: usize = 4096;
 
 /// What a match is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum MatchPurpose {
     /// A deny or ask rule: in doubt it matches.
     Restrict,
     /// An allow rule: in doubt it does not match.
@@ -33,7 +33,7 @@ pub enum Purpose {
 
 /// How closely a pattern fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fit {
+pub enum RuleMatchKind {
     /// The rule names these very words.
     Exact,
     /// A wildcard stands for some of them.
@@ -49,7 +49,7 @@ pub struct BashPattern {
 
 /// What the wildcards of a pattern stand for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Open<'a> {
+pub enum WildcardScope<'a> {
     /// There are none.
     Nothing,
     /// For arguments of this program.
@@ -71,14 +71,14 @@ enum PatternWord {
 /// The pattern of a rule on paths.
 #[derive(Debug, Clone)]
 pub struct PathPattern {
-    matchers: Vec<Matcher>,
-    purpose: Purpose,
+    matchers: Vec<LazyGlobMatcher>,
+    purpose: MatchPurpose,
 }
 
 /// A glob, and what each path that it fits begins with: hundreds of rules are told apart by that
 /// alone, before a glob is tried.
 #[derive(Debug, Clone)]
-struct Matcher {
+struct LazyGlobMatcher {
     start: String,
     glob: Glob,
     /// Made for the first path that begins so: most rules never see one.
@@ -121,15 +121,17 @@ impl BashPattern {
     }
 
     /// What its wildcards leave open.
-    pub fn leaves_open(&self) -> Open<'_> {
+    pub fn leaves_open(&self) -> WildcardScope<'_> {
         let wild = |word: &PatternWord| !matches!(word, PatternWord::Exact(_));
         match self.words.split_first() {
             Some((PatternWord::Exact(name), rest)) if rest.iter().any(wild) => {
-                Open::Arguments(base_name(name))
+                WildcardScope::Arguments(base_name(name))
             }
             // A glued `*` is the rest of one name, which is warned about by itself.
-            Some((PatternWord::Exact(_) | PatternWord::Glued(_), _)) | None => Open::Nothing,
-            Some((PatternWord::Any, _)) => Open::Program,
+            Some((PatternWord::Exact(_) | PatternWord::Glued(_), _)) | None => {
+                WildcardScope::Nothing
+            }
+            Some((PatternWord::Any, _)) => WildcardScope::Program,
         }
     }
 
@@ -144,7 +146,7 @@ impl BashPattern {
     }
 
     /// Whether this very word stands in it.
-    pub fn spells(&self, word: &str) -> bool {
+    pub fn contains_word(&self, word: &str) -> bool {
         self.words.iter().any(|it| matches!(it, PatternWord::Exact(text) if text == word))
     }
 
@@ -166,38 +168,38 @@ impl BashPattern {
     }
 
     /// Whether the pattern fits a simple command.
-    pub fn fits(&self, command: &SimpleCommand, purpose: Purpose) -> Option<Fit> {
+    pub fn fits(&self, command: &SimpleCommand, purpose: MatchPurpose) -> Option<RuleMatchKind> {
         let assigned = self.assignments.len() == command.assignments.len()
             && self.assignments.iter().zip(&command.assignments).all(|(pattern, (name, value))| {
                 let fixed = value.known().is_some();
                 fixed && pattern.fits(&format!("{name}={}", value.text), purpose)
             });
         let assignments_fit = match purpose {
-            Purpose::Allow => assigned,
-            Purpose::Restrict => assigned || self.assignments.is_empty(),
+            MatchPurpose::Allow => assigned,
+            MatchPurpose::Restrict => assigned || self.assignments.is_empty(),
         };
         let words_fit = self.words_fit(&command.words, purpose)
-            || (purpose == Purpose::Restrict && self.fits_behind_options(&command.words));
+            || (purpose == MatchPurpose::Restrict && self.fits_behind_options(&command.words));
         if !assignments_fit || !words_fit {
             return None;
         }
         let exact =
             self.words.iter().chain(&self.assignments).all(|w| matches!(w, PatternWord::Exact(_)));
-        Some(if exact { Fit::Exact } else { Fit::Wildcard })
+        Some(if exact { RuleMatchKind::Exact } else { RuleMatchKind::Wildcard })
     }
 
     /// Whether a restricting pattern fits words from text that did not parse.
-    pub fn fits_rough(&self, words: &[Word]) -> bool {
-        self.words_fit(words, Purpose::Restrict) || self.fits_behind_options(words)
+    pub fn fits_rough(&self, words: &[ShellWord]) -> bool {
+        self.words_fit(words, MatchPurpose::Restrict) || self.fits_behind_options(words)
     }
 
     /// Whether the pattern names a subcommand that stands behind options: `git push *` is meant for
     /// `git -C folder push`, too.
-    fn fits_behind_options(&self, words: &[Word]) -> bool {
+    fn fits_behind_options(&self, words: &[ShellWord]) -> bool {
         let [PatternWord::Exact(name), PatternWord::Exact(subcommand), ..] = &self.words[..] else {
             return false;
         };
-        let is_option = |word: &Word| word.text.starts_with(['-', '+']);
+        let is_option = |word: &ShellWord| word.text.starts_with(['-', '+']);
         let [first, second, ..] = words else { return false };
         if !is_option(second)
             || subcommand.starts_with('-')
@@ -209,9 +211,9 @@ impl BashPattern {
         for at in 2..words.len() {
             if !is_option(&words[at]) {
                 if words[at].known() == Some(subcommand.as_str()) {
-                    let rest: Vec<Word> =
+                    let rest: Vec<ShellWord> =
                         std::iter::once(first).chain(&words[at..]).cloned().collect();
-                    return self.words_fit(&rest, Purpose::Restrict);
+                    return self.words_fit(&rest, MatchPurpose::Restrict);
                 }
                 // A word behind an option may be its value; the next one is the subcommand.
                 if !is_option(&words[at - 1]) {
@@ -223,7 +225,7 @@ impl BashPattern {
     }
 
     /// Wildcard matching over words: on a mismatch the last `*` takes one word more.
-    fn words_fit(&self, words: &[Word], purpose: Purpose) -> bool {
+    fn words_fit(&self, words: &[ShellWord], purpose: MatchPurpose) -> bool {
         let (mut pattern, mut word) = (0, 0);
         let mut last_any: Option<(usize, usize)> = None;
         while word < words.len() {
@@ -242,7 +244,7 @@ impl BashPattern {
             }
             let Some((any, taken)) = last_any else { return false };
             // What an allow rule's wildcard takes has to be known.
-            if purpose == Purpose::Allow && !words[taken].is_literal() {
+            if purpose == MatchPurpose::Allow && !words[taken].is_literal() {
                 return false;
             }
             last_any = Some((any, taken + 1));
@@ -268,7 +270,7 @@ impl PatternWord {
         })
     }
 
-    fn fits(&self, text: &str, purpose: Purpose) -> bool {
+    fn fits(&self, text: &str, purpose: MatchPurpose) -> bool {
         match self {
             Self::Exact(expected) => expected == text,
             Self::Glued(pieces) => glued_fits(pieces, text, purpose),
@@ -277,14 +279,14 @@ impl PatternWord {
     }
 }
 
-fn one_fits(pattern: &PatternWord, word: &Word, is_name: bool, purpose: Purpose) -> bool {
+fn one_fits(pattern: &PatternWord, word: &ShellWord, is_name: bool, purpose: MatchPurpose) -> bool {
     let known = match purpose {
-        Purpose::Allow => word.is_literal().then_some(word.text.as_str()),
-        Purpose::Restrict => word.known(),
+        MatchPurpose::Allow => word.is_literal().then_some(word.text.as_str()),
+        MatchPurpose::Restrict => word.known(),
     };
     let Some(text) = known else { return false };
     pattern.fits(text, purpose)
-        || (purpose == Purpose::Restrict && is_name && {
+        || (purpose == MatchPurpose::Restrict && is_name && {
             let name = base_name(text);
             // Some file systems take `RM` for `rm`.
             pattern.fits(name, purpose)
@@ -295,7 +297,7 @@ fn one_fits(pattern: &PatternWord, word: &Word, is_name: bool, purpose: Purpose)
 
 /// Pieces in order with anything between. In an allow rule what is between stays in one component
 /// of a path, and the word does not climb.
-fn glued_fits(pieces: &[String], text: &str, purpose: Purpose) -> bool {
+fn glued_fits(pieces: &[String], text: &str, purpose: MatchPurpose) -> bool {
     let [first, middle @ .., last] = pieces else { return false };
     let Some(mut rest) = text.strip_prefix(first.as_str()) else { return false };
     let mut gaps = Vec::new();
@@ -307,8 +309,8 @@ fn glued_fits(pieces: &[String], text: &str, purpose: Purpose) -> bool {
     let Some(gap) = rest.strip_suffix(last.as_str()) else { return false };
     gaps.push(gap);
     match purpose {
-        Purpose::Restrict => true,
-        Purpose::Allow => {
+        MatchPurpose::Restrict => true,
+        MatchPurpose::Allow => {
             !gaps.iter().any(|gap| gap.contains('/')) && !text.split('/').any(|part| part == "..")
         }
     }
@@ -361,7 +363,7 @@ pub fn exact_rule(command: &SimpleCommand) -> Option<String> {
     let name = command.words.first()?;
     let literal = command.words.iter().chain(command.assignments.iter().map(|(_, value)| value));
     // A name with `=` would read as an assignment.
-    if !literal.clone().all(Word::is_literal) || name.text.contains('=') {
+    if !literal.clone().all(ShellWord::is_literal) || name.text.contains('=') {
         return None;
     }
     let assignments =
@@ -391,7 +393,7 @@ pub fn path_rule(family: &str, path: &ResolvedPath, workspace: &Workspace) -> Op
 impl PathPattern {
     /// Reads a pattern. Relative ones start at the workspace's root, `~/` at the home folder. A
     /// pattern without a slash in a deny or ask rule fits a name at any depth.
-    pub fn parse(text: &str, purpose: Purpose, workspace: &Workspace) -> Result<Self, String> {
+    pub fn parse(text: &str, purpose: MatchPurpose, workspace: &Workspace) -> Result<Self, String> {
         if text.is_empty() {
             return Err("the pattern is empty".into());
         }
@@ -418,7 +420,7 @@ impl PathPattern {
         let matchers = globs
             .iter()
             .chain(&folders)
-            .map(|glob| Matcher::new(glob))
+            .map(|glob| LazyGlobMatcher::new(glob))
             .collect::<Result<_, _>>()?;
         Ok(Self { matchers, purpose })
     }
@@ -428,8 +430,8 @@ impl PathPattern {
     pub fn fits(&self, path: &ResolvedPath) -> bool {
         let (one, other) = (path.path.as_path(), path.real.as_path());
         match self.purpose {
-            Purpose::Restrict => self.covers(one) || (one != other && self.covers(other)),
-            Purpose::Allow => self.is_match(one) && (one == other || self.is_match(other)),
+            MatchPurpose::Restrict => self.covers(one) || (one != other && self.covers(other)),
+            MatchPurpose::Allow => self.is_match(one) && (one == other || self.is_match(other)),
         }
     }
 
@@ -458,7 +460,7 @@ impl PathPattern {
     }
 }
 
-impl Matcher {
+impl LazyGlobMatcher {
     fn new(glob: &str) -> Result<Self, String> {
         let end = glob.find(['*', '?', '[', '{', '\\']).unwrap_or(glob.len());
         let start = glob[..end].to_owned();
@@ -491,7 +493,7 @@ impl Matcher {
 /// Where a pattern starts and what follows.
 fn bases(
     text: &str,
-    purpose: Purpose,
+    purpose: MatchPurpose,
     workspace: &Workspace,
 ) -> Result<Vec<(PathBuf, String)>, String> {
     if let Some(rest) = text.strip_prefix("~/") {
@@ -505,11 +507,11 @@ fn bases(
         return Err("`..` is not read in patterns; write the folder's full path".into());
     }
     match purpose {
-        Purpose::Allow => {
+        MatchPurpose::Allow => {
             let text = text.strip_prefix("./").unwrap_or(text);
             Ok(vec![(workspace.root().to_owned(), text.to_owned())])
         }
-        Purpose::Restrict => {
+        MatchPurpose::Restrict => {
             let anywhere = !text.contains('/');
             let text = text.strip_prefix("./").unwrap_or(text);
             let text = if anywhere { format!("**/{text}") } else { text.to_owned() };

@@ -15,17 +15,17 @@ use crate::domain::SpotKind;
 
 /// Why a place is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Protected {
+pub struct ProtectionReason {
     /// Who takes orders from it.
-    pub kind: ProtectedKind,
+    pub kind: ProtectedPlaceKind,
     reason: &'static str,
 }
 
 /// Who takes orders from a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProtectedKind {
+pub enum ProtectedPlaceKind {
     /// slug: its settings, rules and servers.
-    OwnPowers,
+    SlugSettings,
     /// git: hooks, configuration, attributes.
     Git,
     /// What makes a folder a git repository without `.git`.
@@ -38,13 +38,13 @@ pub enum ProtectedKind {
     System,
 }
 
-impl Protected {
-    const fn new(kind: ProtectedKind, reason: &'static str) -> Self {
+impl ProtectionReason {
+    const fn new(kind: ProtectedPlaceKind, reason: &'static str) -> Self {
         Self { kind, reason }
     }
 
     /// Why a change there is asked, as the end of "It changes …".
-    pub fn what(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         self.reason
     }
 }
@@ -55,34 +55,38 @@ pub(super) struct ProtectedPlace {
     /// Names with slashes between them; a slash at the end for a folder.
     pattern: &'static str,
     /// Why.
-    pub(super) protected: Protected,
+    pub(super) protected: ProtectionReason,
     /// Whether a sandbox keeps the place free where there is nothing yet.
-    pub(super) reserved: KeptFree,
+    pub(super) reserved: PlaceReservation,
 }
 
 /// Whether a sandbox keeps a place free where there is nothing yet: what somebody's own tools run
 /// later, without being told to. Each name costs every command a mount, so not all of them are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KeptFree {
+pub(super) enum PlaceReservation {
     Always,
     /// Where the folder that it is in is there: its name is too common to be kept free.
     InItsFolder,
     Never,
 }
 
-use ProtectedKind::{Git, OwnPowers, StartUp, Tooling};
+use ProtectedPlaceKind::{Git, SlugSettings, StartUp, Tooling};
 
 /// The settings of slug itself.
-pub(super) const OWN: Protected = Protected::new(OwnPowers, "what slug itself may do");
+pub(super) const SLUG_SETTINGS: ProtectionReason =
+    ProtectionReason::new(SlugSettings, "what slug itself may do");
 /// `/proc`, `/sys`, `/dev`.
-pub(super) const SYSTEM: Protected = Protected::new(ProtectedKind::System, "the running system");
+pub(super) const SYSTEM: ProtectionReason =
+    ProtectionReason::new(ProtectedPlaceKind::System, "the running system");
 /// `HEAD` and what lies beside it.
-pub(super) const BARE_REPOSITORY: Protected =
-    Protected::new(ProtectedKind::BareRepository, "what git takes for a repository");
+pub(super) const BARE_REPOSITORY: ProtectionReason =
+    ProtectionReason::new(ProtectedPlaceKind::BareRepository, "what git takes for a repository");
 
 /// A file with hard links.
-pub(super) const OTHER_NAMES: Protected =
-    Protected::new(ProtectedKind::System, "a file that has other names, which are not known");
+pub(super) const OTHER_NAMES: ProtectionReason = ProtectionReason::new(
+    ProtectedPlaceKind::System,
+    "a file that has other names, which are not known",
+);
 
 const GIT: &str = "what git runs";
 const AGENT: &str = "what another coding agent may do";
@@ -96,29 +100,41 @@ const SERVICES: &str = "what your desktop or system starts by itself";
 
 const fn reserved(
     pattern: &'static str,
-    kind: ProtectedKind,
+    kind: ProtectedPlaceKind,
     reason: &'static str,
 ) -> ProtectedPlace {
-    ProtectedPlace { pattern, protected: Protected::new(kind, reason), reserved: KeptFree::Always }
+    ProtectedPlace {
+        pattern,
+        protected: ProtectionReason::new(kind, reason),
+        reserved: PlaceReservation::Always,
+    }
 }
 
-const fn place(pattern: &'static str, kind: ProtectedKind, reason: &'static str) -> ProtectedPlace {
-    ProtectedPlace { pattern, protected: Protected::new(kind, reason), reserved: KeptFree::Never }
+const fn place(
+    pattern: &'static str,
+    kind: ProtectedPlaceKind,
+    reason: &'static str,
+) -> ProtectedPlace {
+    ProtectedPlace {
+        pattern,
+        protected: ProtectionReason::new(kind, reason),
+        reserved: PlaceReservation::Never,
+    }
 }
 
 const fn in_its_folder(
     pattern: &'static str,
-    kind: ProtectedKind,
+    kind: ProtectedPlaceKind,
     reason: &'static str,
 ) -> ProtectedPlace {
-    let protected = Protected::new(kind, reason);
-    ProtectedPlace { pattern, protected, reserved: KeptFree::InItsFolder }
+    let protected = ProtectionReason::new(kind, reason);
+    ProtectedPlace { pattern, protected, reserved: PlaceReservation::InItsFolder }
 }
 
 /// What means the same in every folder.
 pub(super) const ANYWHERE: &[ProtectedPlace] = &[
-    reserved(".slug/", OwnPowers, OWN.reason),
-    reserved(".mcp.json", OwnPowers, OWN.reason),
+    reserved(".slug/", SlugSettings, SLUG_SETTINGS.reason),
+    reserved(".mcp.json", SlugSettings, SLUG_SETTINGS.reason),
     reserved(".git/", Git, GIT),
     reserved(".gitmodules", Git, "where git gets submodules from"),
     reserved(".husky/", Git, GIT),
@@ -292,7 +308,7 @@ static BY_LETTER: LazyLock<Vec<Vec<&'static ProtectedPlace>>> = LazyLock::new(||
 });
 
 /// What a clean path means by its names; inside a workspace those below its root.
-pub(super) fn by_name(path: &Path) -> Option<Protected> {
+pub(super) fn by_name(path: &Path) -> Option<ProtectionReason> {
     let mut rest = path.as_os_str().as_bytes();
     while let Some(first) = rest.first() {
         let end = memchr::memchr(b'/', rest).unwrap_or(rest.len());
@@ -309,14 +325,14 @@ pub(super) fn by_name(path: &Path) -> Option<Protected> {
 }
 
 /// What a path below the home folder means there.
-pub(super) fn at_home(path: &Path) -> Option<Protected> {
+pub(super) fn at_home(path: &Path) -> Option<ProtectionReason> {
     let names: Vec<&[u8]> = names(path.as_os_str().as_bytes()).collect();
     let mut rows = AT_HOME.iter().filter(|_| !names.is_empty());
     rows.find(|row| row.fits(&names)).map(|row| row.protected)
 }
 
 /// Whether one entry of a folder, by its name, is a protected place or the last part of one.
-pub(super) fn ends_here(folder: &Path, name: &str) -> bool {
+pub(super) fn is_protected_entry(folder: &Path, name: &str) -> bool {
     ANYWHERE.iter().any(|row| {
         let mut parts = row.text().rsplit('/');
         let mut above = folder.iter().rev();
@@ -343,7 +359,7 @@ pub(super) fn is_of_bare_repository(path: &Path, mut has: impl FnMut(&Path) -> b
 }
 
 /// The protected place that a text has the name of in it, whatever stands around the name.
-pub(super) fn named_in(text: &str) -> Option<Protected> {
+pub(super) fn named_in(text: &str) -> Option<ProtectionReason> {
     let text = text.replace(['"', '\'', '\\'], "").to_ascii_lowercase();
     let has_dot = text.contains('.');
     let goes_on = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
@@ -424,10 +440,10 @@ mod tests {
 
     #[test]
     fn what_is_kept_free_is_fixed_and_not_too_much() {
-        for row in ANYWHERE.iter().filter(|row| row.reserved != KeptFree::Never) {
+        for row in ANYWHERE.iter().filter(|row| row.reserved != PlaceReservation::Never) {
             assert!(row.fixed().is_some(), "{}: nobody can keep a pattern free", row.pattern);
         }
-        let always = ANYWHERE.iter().filter(|row| row.reserved == KeptFree::Always);
+        let always = ANYWHERE.iter().filter(|row| row.reserved == PlaceReservation::Always);
         assert!(
             always.count() <= 26,
             "each costs every command a mount, half a millisecond or more"
@@ -439,8 +455,8 @@ mod tests {
         for row in ANYWHERE {
             let path = row.text().replace('*', "x");
             assert_eq!(
-                by_name(Path::new(&path)).map(|it| it.what()),
-                Some(row.protected.what()),
+                by_name(Path::new(&path)).map(|it| it.description()),
+                Some(row.protected.description()),
                 "{path}"
             );
             assert!(named_in(&format!("cp a sub/{path}")).is_some(), "{path}");
@@ -448,7 +464,7 @@ mod tests {
                 Some((folder, name)) => (format!("/w/{folder}"), name),
                 None => ("/w".to_owned(), &*path),
             };
-            assert!(ends_here(Path::new(&folder), name), "{path}");
+            assert!(is_protected_entry(Path::new(&folder), name), "{path}");
         }
         for row in AT_HOME {
             assert!(at_home(Path::new(row.text())).is_some(), "{}", row.pattern);

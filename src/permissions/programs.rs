@@ -11,14 +11,14 @@
 
 mod table;
 
-use super::shell::{SimpleCommand, Word};
+use super::shell::{ShellWord, SimpleCommand};
 use super::wrappers::base_name;
-use table::Operands::{
+use table::ProgramOperands::{
     Compares, Copies, Folder, Formats, GitAddresses, GitBranches, GitChanges, GitConfig, GitMoves,
     GitReads, GitRemotes, GitTakes, Lines, Moves, Nothing, PatternThenReads, Reads, ReadsOne,
     Search, Test, Text, TextThenWrites, Writes,
 };
-use table::{PROGRAMS, Program, SEARCHES, TELLS};
+use table::{CONTENT_FREE_OPTIONS, PROGRAMS, PlainProgram, SEARCHES};
 
 /// What a command does, by its words alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct CommandEffects {
     /// What it makes, changes or removes, as it stands there.
     pub writes: Vec<String>,
     /// What it puts into the last of `writes`, where that is a folder.
-    pub puts: Vec<String>,
+    pub target_entries: Vec<String>,
     /// Whether it may run without a question where it reads inside the workspace.
     pub is_reader: bool,
     /// Whether it shows the contents of files that it is not given by name.
@@ -87,22 +87,24 @@ pub fn is_listed(words: &[&str]) -> bool {
         return *name == "git" && arguments.is_empty();
     };
     program.split(arguments).is_some_and(|(_, operands)| match program.operands {
-        Search => searches(&operands).is_some(),
+        Search => find_start_paths(&operands).is_some(),
         GitAddresses => lists_addresses(&operands),
         _ => true,
     })
 }
 
 /// Whether the words begin a command of git's that only looks at a repository.
-pub fn only_looks(words: &str) -> bool {
+pub fn is_read_only_git(words: &str) -> bool {
     let words: Vec<&str> = words.split(' ').collect();
     let program = words.split_first().and_then(|(name, rest)| find(name, rest));
     program.is_some_and(|(program, _)| matches!(program.operands, GitReads(_) | GitBranches))
 }
 
 /// The folders that options such as `-C` make a program start in, from which it then goes by.
-pub fn started_in(words: &[Word]) -> Vec<Word> {
-    let Some(name) = words.first().and_then(Word::known).map(base_name) else { return Vec::new() };
+pub fn start_folders(words: &[ShellWord]) -> Vec<ShellWord> {
+    let Some(name) = words.first().and_then(ShellWord::known).map(base_name) else {
+        return Vec::new();
+    };
     let letter = match name {
         "bsdtar" | "cargo" | "env" | "git" | "gmake" | "go" | "make" | "ninja" | "pnpm" | "tar" => {
             Some('C')
@@ -126,19 +128,24 @@ pub fn started_in(words: &[Word]) -> Vec<Word> {
             (None, _) => (text, None),
         };
         let value = || match glued {
-            Some(value) => Some(Word { text: value.to_owned(), kind: word.kind }),
+            Some(value) => Some(ShellWord { text: value.to_owned(), kind: word.kind }),
             None => words.get(at + 1).cloned(),
         };
         if in_bundle.is_some() || folder_options.contains(&option) {
             folders.extend(value());
         } else if file_options.contains(&option) {
-            folders.extend(value().map(|word| Word { text: format!("{}/..", word.text), ..word }));
+            folders.extend(
+                value().map(|word| ShellWord { text: format!("{}/..", word.text), ..word }),
+            );
         }
     }
     folders
 }
 
-fn find<'a, 'b>(name: &str, arguments: &'b [&'a str]) -> Option<(&'static Program, &'b [&'a str])> {
+fn find<'a, 'b>(
+    name: &str,
+    arguments: &'b [&'a str],
+) -> Option<(&'static PlainProgram, &'b [&'a str])> {
     if name != "git" {
         let program = PROGRAMS.iter().find(|program| program.name == name)?;
         return Some((program, arguments));
@@ -152,7 +159,7 @@ fn find<'a, 'b>(name: &str, arguments: &'b [&'a str]) -> Option<(&'static Progra
             _ => break *first,
         };
     };
-    let is_it = |program: &&Program| program.name.strip_prefix("git ") == Some(subcommand);
+    let is_it = |program: &&PlainProgram| program.name.strip_prefix("git ") == Some(subcommand);
     Some((PROGRAMS.iter().find(is_it)?, &rest[1..]))
 }
 
@@ -165,7 +172,7 @@ fn effects_of(words: &[&str]) -> Option<CommandEffects> {
     program.effects(arguments)
 }
 
-impl Program {
+impl PlainProgram {
     fn effects(&self, arguments: &[&str]) -> Option<CommandEffects> {
         let Some((options, mut operands)) = self.split(arguments) else {
             // Whatever the option, it is the configuration that it changes.
@@ -215,8 +222,8 @@ impl Program {
                 let (script, files) = operands.split_first()?;
                 reader(files).when(prints_lines(script))?
             }
-            Search => reader(&searches(&operands)?),
-            Test => reader(&tested(&operands)?),
+            Search => reader(&find_start_paths(&operands)?),
+            Test => reader(&test_operands(&operands)?),
             Folder => match operands[..] {
                 [] => reader(&[]),
                 [folder] if !folder.is_empty() && folder != "-" => reader(&[folder]),
@@ -231,13 +238,17 @@ impl Program {
             },
             Copies => {
                 let (target, sources) = operands.split_last()?;
-                CommandEffects { reads: owned(sources), puts: owned(sources), ..writer(&[*target]) }
-                    .when(!sources.is_empty())?
+                CommandEffects {
+                    reads: owned(sources),
+                    target_entries: owned(sources),
+                    ..writer(&[*target])
+                }
+                .when(!sources.is_empty())?
             }
             Moves => {
                 let sources = operands.split_last()?.1;
                 CommandEffects {
-                    puts: owned(sources),
+                    target_entries: owned(sources),
                     is_recursive: true,
                     moved_links: MovedLinks::InTargets,
                     ..writer(&operands)
@@ -246,12 +257,12 @@ impl Program {
             }
             GitReads(part) => CommandEffects {
                 git: Some(part),
-                shows_contents_below: !self.tells_only(&options),
+                shows_contents_below: !self.shows_no_contents(&options),
                 ..reader(&operands)
             },
             GitBranches => CommandEffects {
                 git: Some(GitUse::History),
-                shows_contents_below: !self.tells_only(&options),
+                shows_contents_below: !self.shows_no_contents(&options),
                 ..reader(&[])
             }
             .when(
@@ -309,8 +320,10 @@ impl Program {
     }
 
     /// Whether git shows nothing of files that it is not given by name.
-    fn tells_only(&self, options: &[&str]) -> bool {
-        let Some((_, letters, long)) = TELLS.iter().find(|(name, ..)| *name == self.name) else {
+    fn shows_no_contents(&self, options: &[&str]) -> bool {
+        let Some((_, letters, long)) =
+            CONTENT_FREE_OPTIONS.iter().find(|(name, ..)| *name == self.name)
+        else {
             return false;
         };
         options.iter().all(|option| match option.strip_prefix("--") {
@@ -428,7 +441,7 @@ fn prints_lines(script: &str) -> bool {
 }
 
 /// Where find searches, if all of its tests and actions only read.
-fn searches<'a>(arguments: &[&'a str]) -> Option<Vec<&'a str>> {
+fn find_start_paths<'a>(arguments: &[&'a str]) -> Option<Vec<&'a str>> {
     let starts = |text: &&str| !text.starts_with(['-', '!', '(']);
     let count = arguments.iter().take_while(|text| starts(text)).count();
     let mut rest = arguments[count..].iter();
@@ -442,7 +455,7 @@ fn searches<'a>(arguments: &[&'a str]) -> Option<Vec<&'a str>> {
 }
 
 /// What a test looks at: every word that is no operator.
-fn tested<'a>(arguments: &[&'a str]) -> Option<Vec<&'a str>> {
+fn test_operands<'a>(arguments: &[&'a str]) -> Option<Vec<&'a str>> {
     let is_operator = |text: &str| {
         text.strip_prefix('-').is_some_and(|rest| rest.chars().all(|c| c.is_ascii_alphabetic()))
             || matches!(text, "!" | "=" | "==" | "!=" | "(" | ")" | "]" | "<" | ">" | "")

@@ -8,26 +8,29 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::{Access, ContentHash, clean_path};
 
-use super::folders::{PossibleFolders, add_all, goes_to, is_move, spelled};
-use super::paths::{ResolvedPath, Seen, Workspace, Zone};
+use super::folders::{PossibleFolders, add_all, cd_target, changes_folder, static_path};
+use super::paths::{PathLookupCache, PathZone, ResolvedPath, Workspace};
 use super::pattern::MAX_DEPTH;
 use super::programs::{self, CommandEffects, MovedLinks};
 use super::repository;
 use super::search_path::ProjectProgram;
-use super::shell::{self, Analysis, CommandOrder, Direction, Inner, Kind, SimpleCommand};
+use super::shell::{
+    self, AnalysisKind, CommandAnalysis, CommandOrder, RedirectDirection, SimpleCommand,
+    WrappedCommands,
+};
 
 /// More paths than this are not looked up on the disk: they are compared as they are written.
 const MAX_LOOKUPS: usize = 2048;
 
 /// A call, ready to be decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Query {
+pub struct PermissionQuery {
     /// The tool's name.
     pub tool: String,
     /// What it touches.
     pub accesses: Vec<ResolvedAccess>,
     /// Stands for the folder and for the environment that what it starts gets.
-    pub around: ContentHash,
+    pub context_hash: ContentHash,
 }
 
 /// One thing that a call touches.
@@ -84,11 +87,11 @@ pub struct ResolvedRun {
     /// The folder it starts in.
     pub cwd: ResolvedPath,
     /// What it is.
-    pub analysis: Analysis,
+    pub analysis: CommandAnalysis,
     /// Each of the analysis's commands, flattened, in order.
     pub commands: Vec<ResolvedCommand>,
     /// Whether it names more than is looked up on the disk, or something absurdly deep.
-    pub crowded: bool,
+    pub is_over_limit: bool,
     /// The value of PATH without folders of the project's, where it has such: but for those of
     /// programs that the command itself names.
     pub search_path: Option<OsString>,
@@ -100,15 +103,15 @@ pub struct ResolvedCommand {
     /// The folders in which it may run.
     pub folders: Vec<ResolvedPath>,
     /// Whether it may run in others, too.
-    pub is_lost: bool,
+    pub has_unknown_folder: bool,
     /// Whether another part of the command line may change what its names lead to.
-    pub is_moved: bool,
+    pub has_unstable_paths: bool,
     /// What redirections read.
     pub reads: Vec<ResolvedPath>,
     /// What redirections write.
     pub writes: Vec<ResolvedPath>,
     /// Arguments that may be paths. A relative path has one entry for each folder.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<PathArgument>,
     /// What it does; `None` when it can do anything.
     pub effects: Option<ResolvedEffects>,
     /// The project's own program that its name stands for.
@@ -121,7 +124,7 @@ pub struct ResolvedEffects {
     /// What it does, by its words.
     pub by_words: CommandEffects,
     /// What it changes.
-    pub writes: Vec<Argument>,
+    pub writes: Vec<PathArgument>,
     /// Why git is not run there without a question, or by a wildcard to the remote it is given.
     pub hindrance: Option<&'static str>,
     /// Whether it changes folders with more in them than is looked through.
@@ -132,7 +135,7 @@ pub struct ResolvedEffects {
 
 /// An argument, or a part of one, that may be a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Argument {
+pub struct PathArgument {
     /// As it stands in the command.
     pub text: String,
     /// Where it would lead.
@@ -162,12 +165,12 @@ impl ResolvedCommand {
     pub(super) fn uncertainty(&self) -> Option<&'static str> {
         const LOST: &str = "It changes its folder, so it cannot be said where this file is.";
         const MOVED: &str = "Another part of the command may change what this leads to.";
-        self.is_lost.then_some(LOST).or_else(|| self.is_moved.then_some(MOVED))
+        self.has_unknown_folder.then_some(LOST).or_else(|| self.has_unstable_paths.then_some(MOVED))
     }
 
     /// Whether it may change what the names in another part of the same command lead to: by a link
     /// that it puts there, or by what it writes into the project's own program that the other runs.
-    fn may_move(&self, other: &Self) -> bool {
+    fn can_redirect_paths_of(&self, other: &Self) -> bool {
         let effects = self.effects.as_ref();
         let written = effects.map_or(&[][..], |it| &it.writes).iter().map(|it| &it.path);
         let is_below = |path: &ResolvedPath| {
@@ -196,23 +199,23 @@ impl ResolvedCommand {
     }
 
     /// What it reads, where that is known.
-    pub(super) fn known_reads(&self) -> impl Iterator<Item = &Argument> {
+    pub(super) fn known_reads(&self) -> impl Iterator<Item = &PathArgument> {
         let reads = self.effects.as_ref().map_or(&[][..], |it| &it.by_words.reads);
         self.arguments.iter().filter(|argument| reads.contains(&argument.text))
     }
 }
 
-impl Query {
+impl PermissionQuery {
     /// Follows links and analyses commands.
     pub fn resolve(tool: &str, accesses: &[Access], workspace: &Workspace) -> Self {
-        let mut seen = Seen::default();
+        let mut seen = PathLookupCache::default();
         let root = Path::new("/");
         let resolved = accesses.iter().map(|access| match access {
             Access::Read(path) => {
-                ResolvedAccess::Read(workspace.resolve_seen(path, root, &mut seen))
+                ResolvedAccess::Read(workspace.resolve_cached(path, root, &mut seen))
             }
             Access::Write(path) => {
-                ResolvedAccess::Write(workspace.resolve_seen(path, root, &mut seen))
+                ResolvedAccess::Write(workspace.resolve_cached(path, root, &mut seen))
             }
             Access::Run { command, cwd } => {
                 ResolvedAccess::Run(Box::new(ResolvedRun::new(command, cwd, workspace, &mut seen)))
@@ -226,20 +229,20 @@ impl Query {
             Access::Nothing => ResolvedAccess::Nothing,
         });
         let around = ContentHash::of(b"");
-        Self { tool: tool.to_owned(), accesses: resolved.collect(), around }
+        Self { tool: tool.to_owned(), accesses: resolved.collect(), context_hash: around }
     }
 
     /// In this folder, where what is started gets the environment that a hash stands for.
     pub fn within(self, cwd: &Path, environment: &ContentHash) -> Self {
         let text = format!("{cwd:?} {environment}");
-        Self { around: ContentHash::of(text.as_bytes()), ..self }
+        Self { context_hash: ContentHash::of(text.as_bytes()), ..self }
     }
 
     /// Stands for what would be touched: a change of it means that another thing would be.
     pub fn fingerprint(&self) -> ContentHash {
-        let mut parts = Parts::default();
+        let mut parts = FingerprintParts::default();
         parts.add(&self.tool);
-        parts.add(self.around.as_str());
+        parts.add(self.context_hash.as_str());
         for access in &self.accesses {
             match access {
                 ResolvedAccess::Read(path) => parts.add("read").add_path(path),
@@ -258,9 +261,9 @@ impl Query {
 
 /// What a hash is made of. Each part says how long it is, so that none reads as two.
 #[derive(Default)]
-struct Parts(Vec<u8>);
+struct FingerprintParts(Vec<u8>);
 
-impl Parts {
+impl FingerprintParts {
     fn add(&mut self, part: impl AsRef<OsStr>) -> &mut Self {
         let bytes = part.as_ref().as_encoded_bytes();
         self.0.extend(bytes.len().to_le_bytes());
@@ -278,9 +281,9 @@ impl ResolvedRun {
     pub fn only_reads(&self) -> bool {
         let reads = |(command, resolved): (&SimpleCommand, &ResolvedCommand)| {
             resolved.only_reads()
-                && command.redirects.iter().all(|it| it.direction == Direction::Read)
+                && command.redirects.iter().all(|it| it.direction == RedirectDirection::Read)
         };
-        matches!(self.analysis.kind, Kind::Static { .. })
+        matches!(self.analysis.kind, AnalysisKind::Static { .. })
             && self.flattened().zip(&self.commands).all(reads)
     }
 
@@ -289,43 +292,51 @@ impl ResolvedRun {
         self.analysis.commands.iter().flat_map(SimpleCommand::flatten)
     }
 
-    fn new(command: &str, cwd: &Path, workspace: &Workspace, seen: &mut Seen) -> Self {
+    fn new(command: &str, cwd: &Path, workspace: &Workspace, seen: &mut PathLookupCache) -> Self {
         let analysis = shell::analyse(command);
-        let folder = workspace.resolve_seen(cwd, Path::new("/"), seen);
-        let mut lookup = Lookup { workspace, seen, left: MAX_LOOKUPS, crowded: false };
+        let folder = workspace.resolve_cached(cwd, Path::new("/"), seen);
+        let mut lookup = CommandPathLookup { workspace, seen, left: MAX_LOOKUPS, crowded: false };
         let mut possible = PossibleFolders::new(folder.real.clone());
         let mut commands = Vec::new();
         for outer in &analysis.commands {
             let (own, inner) = (lookup.command(outer, outer.order, &mut possible), outer.flatten());
             // What a wrapper runs begins where that was told to, and may move the shell itself.
-            let mut inside = PossibleFolders::of(own.places(), own.is_lost);
+            let mut inside = PossibleFolders::of(own.places(), own.has_unknown_folder);
             commands.push(own);
             for command in inner.into_iter().skip(1) {
                 commands.push(lookup.command(command, CommandOrder::Nested, &mut inside));
             }
-            if outer.inner != Inner::Nothing {
-                possible.take_in(&inside);
+            if outer.inner != WrappedCommands::Nothing {
+                possible.merge(&inside);
             }
         }
         let flat: Vec<&SimpleCommand> =
             analysis.commands.iter().flat_map(SimpleCommand::flatten).collect();
         // Where `cd` leads counts for what runs there.
-        for at in (0..commands.len()).filter(|at| !is_move(flat[*at])) {
+        for at in (0..commands.len()).filter(|at| !changes_folder(flat[*at])) {
             let mut others = commands.iter().enumerate().filter(|(other, _)| *other != at);
-            commands[at].is_moved = others.any(|(_, other)| other.may_move(&commands[at]));
+            commands[at].has_unstable_paths =
+                others.any(|(_, other)| other.can_redirect_paths_of(&commands[at]));
         }
         let named: Vec<&Path> =
             commands.iter().filter_map(|it| it.program.as_ref()?.path.parent()).collect();
         let search_path = workspace.search_path().without_project(workspace, &named);
         let crowded = lookup.crowded;
-        Self { command: command.to_owned(), cwd: folder, analysis, commands, crowded, search_path }
+        Self {
+            command: command.to_owned(),
+            cwd: folder,
+            analysis,
+            commands,
+            is_over_limit: crowded,
+            search_path,
+        }
     }
 
     /// The same for a static command and for its canonical text, which is what runs.
-    fn add_to<'a>(&self, parts: &'a mut Parts) -> &'a mut Parts {
+    fn add_to<'a>(&self, parts: &'a mut FingerprintParts) -> &'a mut FingerprintParts {
         let text = match &self.analysis.kind {
-            Kind::Static { canonical } => canonical,
-            Kind::NotStatic { .. } | Kind::NotAnalysable { .. } => &self.command,
+            AnalysisKind::Static { canonical } => canonical,
+            AnalysisKind::NotStatic { .. } | AnalysisKind::NotAnalysable { .. } => &self.command,
         };
         parts.add(&self.cwd.real).add(text);
         for command in &self.commands {
@@ -345,17 +356,17 @@ impl ResolvedRun {
 }
 
 /// A folder holds more than is looked through.
-struct TooLarge;
+struct FolderTooLarge;
 
 /// Looks up paths, up to a number.
-struct Lookup<'a> {
+struct CommandPathLookup<'a> {
     workspace: &'a Workspace,
-    seen: &'a mut Seen,
+    seen: &'a mut PathLookupCache,
     left: usize,
     crowded: bool,
 }
 
-impl Lookup<'_> {
+impl CommandPathLookup<'_> {
     /// Looks a command up, and follows it to where it goes.
     fn command(
         &mut self,
@@ -365,21 +376,24 @@ impl Lookup<'_> {
     ) -> ResolvedCommand {
         let home = self.workspace.home();
         if order != CommandOrder::AfterSuccess {
-            possible.now.clone_from(&possible.seen);
+            possible.current.clone_from(&possible.visited);
         }
-        let outside_of = possible.now.clone();
-        let started_in: Vec<Option<PathBuf>> =
-            programs::started_in(&command.words).iter().map(|word| spelled(word, home)).collect();
-        let (mut folders, mut is_lost) = (outside_of.clone(), possible.is_lost);
+        let outside_of = possible.current.clone();
+        let started_in: Vec<Option<PathBuf>> = programs::start_folders(&command.words)
+            .iter()
+            .map(|word| static_path(word, home))
+            .collect();
+        let (mut folders, mut is_lost) = (outside_of.clone(), possible.has_unknown);
         if !started_in.is_empty() {
             let (further, lost) = PossibleFolders::below(&outside_of, &started_in);
             add_all(&mut folders, &further);
             is_lost |= lost;
         }
         let mut resolved = self.files(command, &folders);
-        resolved.is_lost = is_lost;
+        resolved.has_unknown_folder = is_lost;
         let root = Path::new("/");
-        let all = folders.iter().map(|folder| self.workspace.resolve_seen(folder, root, self.seen));
+        let all =
+            folders.iter().map(|folder| self.workspace.resolve_cached(folder, root, self.seen));
         resolved.folders = all.collect();
         resolved.effects =
             programs::effects(command).map(|it| self.effects(it, &resolved, &folders));
@@ -387,7 +401,7 @@ impl Lookup<'_> {
         let name = command.words.first().filter(|word| word.is_literal());
         resolved.program =
             name.and_then(|name| search_path.project_program(&name.text, &folders, self.workspace));
-        if let Some(target) = goes_to(command, home) {
+        if let Some(target) = cd_target(command, home) {
             possible.go(target, order);
         }
         resolved
@@ -401,14 +415,15 @@ impl Lookup<'_> {
     ) -> ResolvedEffects {
         let (mut writes, mut is_too_large) = (Vec::new(), false);
         if by_words.is_recursive {
-            let (from, to) = match by_words.writes.last().filter(|_| !by_words.puts.is_empty()) {
-                Some(target) => (&by_words.puts, Some(target)),
-                None => (&by_words.writes, None),
-            };
+            let (from, to) =
+                match by_words.writes.last().filter(|_| !by_words.target_entries.is_empty()) {
+                    Some(target) => (&by_words.target_entries, Some(target)),
+                    None => (&by_words.writes, None),
+                };
             for text in from {
                 match self.protected_below(text, to.map(Path::new), folders) {
                     Ok(found) => writes.extend(found.map(|path| (text, path))),
-                    Err(TooLarge) => is_too_large = true,
+                    Err(FolderTooLarge) => is_too_large = true,
                 }
             }
         }
@@ -416,10 +431,13 @@ impl Lookup<'_> {
             let found = self.everywhere(Path::new(text), folders);
             let is_target = at + 1 == by_words.writes.len();
             // What is put into a folder changes what is in it, not the folder.
-            let is_into =
-                !by_words.puts.is_empty() && is_target && found.iter().any(|it| it.folder);
+            let is_into = !by_words.target_entries.is_empty()
+                && is_target
+                && found.iter().any(|it| it.folder);
             if is_into {
-                for source in by_words.puts.iter().filter_map(|it| Path::new(it).file_name()) {
+                for source in
+                    by_words.target_entries.iter().filter_map(|it| Path::new(it).file_name())
+                {
                     let inside = self.everywhere(&Path::new(text).join(source), folders);
                     writes.extend(inside.into_iter().map(|path| (text, path)));
                 }
@@ -428,7 +446,7 @@ impl Lookup<'_> {
             }
         }
         let writes = writes.into_iter();
-        let writes = writes.map(|(text, path)| Argument { text: text.clone(), path }).collect();
+        let writes = writes.map(|(text, path)| PathArgument { text: text.clone(), path }).collect();
         let inside = resolved.folders.iter().map(|folder| folder.real.as_path());
         let hindrance = repository::hindrance(inside, &by_words, self.workspace, self.seen);
         // A plain file brings no link.
@@ -438,7 +456,8 @@ impl Lookup<'_> {
         };
         let moved_links = match by_words.moved_links {
             MovedLinks::InTargets
-                if !by_words.puts.is_empty() && by_words.puts.iter().all(&mut is_plain) =>
+                if !by_words.target_entries.is_empty()
+                    && by_words.target_entries.iter().all(&mut is_plain) =>
             {
                 MovedLinks::Nowhere
             }
@@ -453,7 +472,7 @@ impl Lookup<'_> {
         from: &str,
         to: Option<&Path>,
         folders: &[PathBuf],
-    ) -> Result<Option<ResolvedPath>, TooLarge> {
+    ) -> Result<Option<ResolvedPath>, FolderTooLarge> {
         let mut left = MAX_LOOKUPS;
         let target = to.and_then(|to| self.everywhere(to, folders).into_iter().next());
         let target = target.map(|it| match Path::new(from).file_name() {
@@ -465,11 +484,11 @@ impl Lookup<'_> {
             starts.filter(|it| it.folder).map(|it| (it.path, target.clone())).collect();
         while let Some((here, there)) = ahead.pop() {
             for entry in std::fs::read_dir(&here).into_iter().flatten().flatten() {
-                left = left.checked_sub(1).ok_or(TooLarge)?;
+                left = left.checked_sub(1).ok_or(FolderTooLarge)?;
                 let name = entry.file_name();
                 let (here, there) = (here.join(&name), there.as_ref().map(|it| it.join(&name)));
                 for path in [Some(&here), there.as_ref()].into_iter().flatten() {
-                    let path = self.workspace.resolve_seen(path, Path::new("/"), self.seen);
+                    let path = self.workspace.resolve_cached(path, Path::new("/"), self.seen);
                     if path.protected.is_some() {
                         return Ok(Some(path));
                     }
@@ -487,16 +506,16 @@ impl Lookup<'_> {
         let home = self.workspace.home();
         let mut files = ResolvedCommand::default();
         for redirect in &command.redirects {
-            let Some(path) = spelled(&redirect.target, home) else { continue };
+            let Some(path) = static_path(&redirect.target, home) else { continue };
             let found = self.everywhere(&path, folders);
             match redirect.direction {
-                Direction::Read => files.reads.extend(found),
-                Direction::Write => files.writes.extend(found),
+                RedirectDirection::Read => files.reads.extend(found),
+                RedirectDirection::Write => files.writes.extend(found),
             }
         }
         for word in command.words.iter().skip(1) {
             let Some(text) = word.known() else {
-                if let Some(path) = spelled(word, home) {
+                if let Some(path) = static_path(word, home) {
                     self.argument(&path, &word.text, folders, &mut files);
                 }
                 continue;
@@ -520,7 +539,7 @@ impl Lookup<'_> {
         files: &mut ResolvedCommand,
     ) {
         let found = self.everywhere(path, folders);
-        let arguments = found.into_iter().map(|path| Argument { text: text.to_owned(), path });
+        let arguments = found.into_iter().map(|path| PathArgument { text: text.to_owned(), path });
         files.arguments.extend(arguments);
     }
 
@@ -532,7 +551,7 @@ impl Lookup<'_> {
         self.crowded |= !look;
         self.left = self.left.saturating_sub(folders.len());
         let resolve = |folder: &PathBuf| match look {
-            true => self.workspace.resolve_seen(path, folder, self.seen),
+            true => self.workspace.resolve_cached(path, folder, self.seen),
             false => as_written(&folder.join(path)),
         };
         folders.iter().map(resolve).collect()
@@ -545,7 +564,7 @@ fn as_written(path: &Path) -> ResolvedPath {
     ResolvedPath {
         real: path.clone(),
         path,
-        zone: Zone::Outside,
+        zone: PathZone::Outside,
         protected: None,
         has_other_names: false,
         folder: false,

@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use crate::domain::{Outcome, Part, RuleSource};
 
-use super::approved::Decision;
-use super::rules::{RuleSet, Warning};
+use super::rules::{RuleSet, RuleWarning};
+use super::ticket::PermissionDecision;
 
 /// A decision: `{"decision":"ask","reason":"…","rule":null,"commands":[…]}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct TestReport {
+pub struct PermissionTestReport {
     /// `allow`, `ask` or `deny`.
     pub decision: Outcome,
     /// Why, in a sentence.
@@ -22,15 +22,15 @@ pub struct TestReport {
 
 /// All rules that hold, and what was wrong in their files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct ListReport {
+pub struct RuleListReport {
     /// `{"rule","kind","file","line"}` each, in the order of the files.
     pub rules: Vec<RuleSource>,
     /// `{"file","line","text"}` each.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<RuleWarning>,
 }
 
-impl From<&Decision> for TestReport {
-    fn from(decision: &Decision) -> Self {
+impl From<&PermissionDecision> for PermissionTestReport {
+    fn from(decision: &PermissionDecision) -> Self {
         Self {
             decision: decision.outcome(),
             reason: decision.reason().to_owned(),
@@ -40,7 +40,7 @@ impl From<&Decision> for TestReport {
     }
 }
 
-impl From<&RuleSet> for ListReport {
+impl From<&RuleSet> for RuleListReport {
     fn from(rules: &RuleSet) -> Self {
         Self { rules: rules.sources().cloned().collect(), warnings: rules.warnings().to_vec() }
     }

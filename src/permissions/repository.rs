@@ -12,7 +12,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::paths::{Seen, Workspace, Zone};
+use super::paths::{PathLookupCache, PathZone, Workspace};
 use super::programs::{CommandEffects, GitUse};
 
 /// A longer file is not read.
@@ -29,7 +29,7 @@ const UNREAD: [&str; 4] = ["annex", "hooks", "lfs", "modules"];
 /// Files that lead git elsewhere.
 const LEADS: [&str; 3] = ["info/grafts", "objects/info/alternates", "objects/info/http-alternates"];
 
-const UNTOLD: &str = "it cannot be told for certain which repository git finds here";
+const UNCERTAIN_REPOSITORY: &str = "it cannot be told for certain which repository git finds here";
 
 /// Sections of which no key names a program that looking at a repository runs.
 const PLAIN_SECTIONS: &str = "advice alias branch color column commit credential fetch gc http index init maintenance \
@@ -53,7 +53,7 @@ pub(super) fn hindrance<'a>(
     mut folders: impl Iterator<Item = &'a Path>,
     effects: &CommandEffects,
     workspace: &Workspace,
-    seen: &mut Seen,
+    seen: &mut PathLookupCache,
 ) -> Option<&'static str> {
     let part = effects.git?;
     if !workspace.is_trusted() {
@@ -65,7 +65,7 @@ pub(super) fn hindrance<'a>(
         // What its hooks and filters run, who allowed it has allowed.
         (GitUse::Changes, None) => None,
         (GitUse::Changes, Some(name)) => {
-            let has_it = FoundRepository::find(folder).is_ok_and(|it| it.has_remote(name));
+            let has_it = GitRepository::find(folder).is_ok_and(|it| it.has_remote(name));
             (!has_it).then_some("this is not known to be one of the repository's remotes")
         }
     })
@@ -75,10 +75,10 @@ fn look(
     folder: &Path,
     with_files: bool,
     workspace: &Workspace,
-    seen: &mut Seen,
+    seen: &mut PathLookupCache,
 ) -> Result<(), &'static str> {
-    let repository = FoundRepository::find(folder)?;
-    if workspace.resolve(&repository.top, Path::new("/")).zone == Zone::Outside {
+    let repository = GitRepository::find(folder)?;
+    if workspace.resolve(&repository.top, Path::new("/")).zone == PathZone::Outside {
         return Err("no repository of git's begins in the workspace");
     }
     let known = seen.repositories.entry((repository.top.clone(), with_files));
@@ -86,21 +86,21 @@ fn look(
 }
 
 /// A repository that git accepts.
-struct FoundRepository {
+struct GitRepository {
     /// The folder that has `.git` in it, the top of the working tree.
     top: PathBuf,
     /// What git keeps for this working tree.
-    own: PathBuf,
+    git_dir: PathBuf,
     /// What it keeps for all of them; the same but in a linked one.
     common: PathBuf,
 }
 
-impl FoundRepository {
+impl GitRepository {
     /// The one that git finds from a real folder on, where that is certain.
     fn find(folder: &Path) -> Result<Self, &'static str> {
         // There git takes the folder itself for a repository.
         if folder.components().any(|it| it.as_os_str().eq_ignore_ascii_case(".git")) {
-            return Err(UNTOLD);
+            return Err(UNCERTAIN_REPOSITORY);
         }
         for top in folder.ancestors() {
             let git = top.join(".git");
@@ -109,18 +109,18 @@ impl FoundRepository {
                     let repository = if found.is_dir() {
                         // Its configuration would be that of another one.
                         let leads = git.join("commondir").symlink_metadata().is_ok();
-                        let found = Self { top: top.to_owned(), own: git.clone(), common: git };
+                        let found = Self { top: top.to_owned(), git_dir: git.clone(), common: git };
                         Some(found).filter(|_| !leads)
                     } else {
                         Self::linked(top)
                     };
-                    return repository.filter(Self::is_accepted).ok_or(UNTOLD);
+                    return repository.filter(Self::is_accepted).ok_or(UNCERTAIN_REPOSITORY);
                 }
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(_) => return Err(UNTOLD),
+                Err(_) => return Err(UNCERTAIN_REPOSITORY),
             }
             if top.join("HEAD").symlink_metadata().is_ok() {
-                return Err(UNTOLD);
+                return Err(UNCERTAIN_REPOSITORY);
             }
         }
         Err("no repository of git's begins in the workspace")
@@ -135,7 +135,7 @@ impl FoundRepository {
         let back = own.join(text(&own.join("gitdir"))?.trim_end_matches('\n'));
         let is_it = text(&own.join("commondir"))? == "../..\n" && back.canonicalize().ok()? == git;
         let common = worktrees.parent()?.to_owned();
-        is_it.then(|| Self { top: top.to_owned(), own, common })
+        is_it.then(|| Self { top: top.to_owned(), git_dir: own, common })
     }
 
     fn is_accepted(&self) -> bool {
@@ -144,7 +144,7 @@ impl FoundRepository {
             found.is_ok_and(|it| it.is_dir())
         };
         // git reads no more of it.
-        let head = text(&self.own.join("HEAD")).filter(|it| it.len() < 255);
+        let head = text(&self.git_dir.join("HEAD")).filter(|it| it.len() < 255);
         let is_head = head.is_some_and(|head| {
             let head = head.strip_suffix('\n').unwrap_or(&head);
             let is_id =
@@ -158,7 +158,7 @@ impl FoundRepository {
     /// Every setting of its own; `None` where they are not certain to be read as git reads them.
     fn configuration(&self) -> Option<Vec<GitSetting>> {
         let mut all = Vec::new();
-        for file in [self.common.join("config"), self.own.join("config.worktree")] {
+        for file in [self.common.join("config"), self.git_dir.join("config.worktree")] {
             if let Some(bytes) = read(&file, MAX_BYTES).ok()? {
                 all.extend(settings(std::str::from_utf8(&bytes).ok()?)?);
             }
@@ -180,7 +180,7 @@ impl FoundRepository {
             let is_sha1 =
                 |it: &GitSetting| it.name != "extensions.objectformat" || it.value == "sha1";
             let is_known = configuration.iter().all(is_sha1);
-            let index = read(&self.own.join("index"), MAX_INDEX_BYTES);
+            let index = read(&self.git_dir.join("index"), MAX_INDEX_BYTES);
             let has_files = index.is_ok_and(|it| it.is_none_or(|it| lists_files(&it).is_some()));
             if has_modules || !is_known || !has_files {
                 return Err(

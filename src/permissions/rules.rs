@@ -21,24 +21,24 @@ use serde_json::{Map, Value};
 use crate::domain::jsonc::{self, JsonPathStep, JsoncDocument};
 use crate::domain::{RuleKind, RuleSource, nearest};
 
-use super::index::{Index, Subject};
+use super::index::{RuleIndex, RuleSubject};
 use super::paths::{ResolvedPath, Workspace};
-use super::pattern::{BashPattern, Fit, PathPattern, Purpose};
-use super::shell::{SimpleCommand, Word};
+use super::pattern::{BashPattern, MatchPurpose, PathPattern, RuleMatchKind};
+use super::shell::{ShellWord, SimpleCommand};
 
 /// All rules that hold, in the order of their files.
 #[derive(Debug, Clone, Default)]
 pub struct RuleSet {
-    rules: Vec<Rule>,
-    index: Index,
-    faults: Vec<Warning>,
-    warnings: Vec<Warning>,
+    rules: Vec<PermissionRule>,
+    index: RuleIndex,
+    faults: Vec<RuleWarning>,
+    warnings: Vec<RuleWarning>,
 }
 
 /// Something in a settings file that does not hold, or not as it reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{}{}: {text}", file.display(), line.map_or(String::new(), |line| format!(":{line}")))]
-pub struct Warning {
+pub struct RuleWarning {
     /// The file.
     pub file: PathBuf,
     /// The line in it, from 1, where there is one.
@@ -56,13 +56,13 @@ pub struct RuleError {
 }
 
 #[derive(Debug, Clone)]
-struct Rule {
+struct PermissionRule {
     source: RuleSource,
-    covers: Covers,
+    covers: RuleCoverage,
 }
 
 #[derive(Debug, Clone)]
-enum Covers {
+enum RuleCoverage {
     /// All calls of a tool.
     Tool { name: String },
     /// All tools whose name begins so.
@@ -70,12 +70,12 @@ enum Covers {
     /// Simple commands.
     Commands(BashPattern),
     /// Accesses to files; without a pattern all of them.
-    Files { family: Family, pattern: Option<PathPattern> },
+    Files { family: FileToolFamily, pattern: Option<PathPattern> },
 }
 
 /// Which accesses to files a rule speaks of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Family {
+enum FileToolFamily {
     Read,
     Edit,
     Write,
@@ -87,7 +87,7 @@ enum Family {
 
 /// What a tool does to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum FileEffect {
     /// Reads it.
     Read,
     /// Makes or changes it.
@@ -100,7 +100,7 @@ pub struct CommandRule {
     /// The rule.
     pub source: RuleSource,
     /// How closely.
-    pub fit: Fit,
+    pub fit: RuleMatchKind,
     /// Whether its wildcards stand for what the table of programs knows, and no more.
     pub is_limited: bool,
     pattern: BashPattern,
@@ -108,8 +108,8 @@ pub struct CommandRule {
 
 impl CommandRule {
     /// Whether this very word stands in the rule.
-    pub fn spells(&self, word: &str) -> bool {
-        self.pattern.spells(word)
+    pub fn contains_word(&self, word: &str) -> bool {
+        self.pattern.contains_word(word)
     }
 }
 
@@ -120,12 +120,12 @@ impl RuleSet {
     }
 
     /// What was wrong in the files.
-    pub fn warnings(&self) -> &[Warning] {
+    pub fn warnings(&self) -> &[RuleWarning] {
         &self.warnings
     }
 
     /// Those of them that leave open what the files forbid.
-    pub fn faults(&self) -> &[Warning] {
+    pub fn faults(&self) -> &[RuleWarning] {
         &self.faults
     }
 
@@ -141,7 +141,7 @@ impl RuleSet {
     }
 
     /// Adds something that leaves open what a file forbids.
-    pub(super) fn add_fault(&mut self, fault: Warning) {
+    pub(super) fn add_fault(&mut self, fault: RuleWarning) {
         self.warnings.push(fault.clone());
         self.faults.push(fault);
     }
@@ -240,46 +240,48 @@ impl RuleSet {
         rule: &str,
         workspace: &Workspace,
     ) -> Result<(), RuleError> {
-        let covers = Covers::parse(rule, kind, workspace)?;
+        let covers = RuleCoverage::parse(rule, kind, workspace)?;
         let source = RuleSource { rule: rule.trim().to_owned(), kind, file: None, line: None };
-        self.push(Rule { source, covers });
+        self.push(PermissionRule { source, covers });
         Ok(())
     }
 
     /// Whether a text is a rule that could be saved.
     pub fn check(rule: &str, kind: RuleKind, workspace: &Workspace) -> Result<(), RuleError> {
-        Covers::parse(rule, kind, workspace).map(|_| ())
+        RuleCoverage::parse(rule, kind, workspace).map(|_| ())
     }
 
     /// Whether searches have to leave a path out, by its lexical name: a deny rule on reading fits it.
     pub fn hides(&self, path: &Path) -> bool {
         self.at(self.index.files(RuleKind::Deny)).any(|rule| match &rule.covers {
-            Covers::Files { family: Family::Read, pattern: Some(pattern) } => pattern.covers(path),
-            Covers::Files { family: Family::Read, pattern: None } => true,
-            Covers::Files { .. }
-            | Covers::Tool { .. }
-            | Covers::Tools { .. }
-            | Covers::Commands(_) => false,
+            RuleCoverage::Files { family: FileToolFamily::Read, pattern: Some(pattern) } => {
+                pattern.covers(path)
+            }
+            RuleCoverage::Files { family: FileToolFamily::Read, pattern: None } => true,
+            RuleCoverage::Files { .. }
+            | RuleCoverage::Tool { .. }
+            | RuleCoverage::Tools { .. }
+            | RuleCoverage::Commands(_) => false,
         })
     }
 
     /// What deny rules on reading name.
-    pub(super) fn unreadable(&self) -> impl Iterator<Item = &PathPattern> {
+    pub(super) fn denied_read_patterns(&self) -> impl Iterator<Item = &PathPattern> {
         self.at(self.index.files(RuleKind::Deny)).filter_map(|rule| match &rule.covers {
-            Covers::Files { family: Family::Read, pattern } => pattern.as_ref(),
-            Covers::Files { .. }
-            | Covers::Tool { .. }
-            | Covers::Tools { .. }
-            | Covers::Commands(_) => None,
+            RuleCoverage::Files { family: FileToolFamily::Read, pattern } => pattern.as_ref(),
+            RuleCoverage::Files { .. }
+            | RuleCoverage::Tool { .. }
+            | RuleCoverage::Tools { .. }
+            | RuleCoverage::Commands(_) => None,
         })
     }
 
     /// The rule on all calls of a tool.
     pub(super) fn on_tool(&self, kind: RuleKind, tool: &str) -> Option<RuleSource> {
         self.first(self.index.tools(kind), |covers| match covers {
-            Covers::Tool { name } => name == tool,
-            Covers::Tools { start } => tool.starts_with(start.as_str()),
-            Covers::Commands(_) | Covers::Files { .. } => false,
+            RuleCoverage::Tool { name } => name == tool,
+            RuleCoverage::Tools { start } => tool.starts_with(start.as_str()),
+            RuleCoverage::Commands(_) | RuleCoverage::Files { .. } => false,
         })
     }
 
@@ -288,31 +290,41 @@ impl RuleSet {
         &self,
         kind: RuleKind,
         tool: &str,
-        effect: Effect,
+        effect: FileEffect,
         path: &ResolvedPath,
     ) -> Option<RuleSource> {
         self.first(self.index.files(kind), |covers| match covers {
-            Covers::Files { family, pattern } => {
+            RuleCoverage::Files { family, pattern } => {
                 family.covers(tool, effect, kind)
                     && pattern.as_ref().is_none_or(|pattern| pattern.fits(path))
             }
-            Covers::Tool { .. } | Covers::Tools { .. } | Covers::Commands(_) => false,
+            RuleCoverage::Tool { .. } | RuleCoverage::Tools { .. } | RuleCoverage::Commands(_) => {
+                false
+            }
         })
     }
 
     /// The deny rule on a path argument of a command. Only rules with a pattern: an argument may
     /// be no path at all.
-    pub(super) fn on_argument(&self, path: &ResolvedPath, effect: Effect) -> Option<RuleSource> {
+    pub(super) fn on_argument(
+        &self,
+        path: &ResolvedPath,
+        effect: FileEffect,
+    ) -> Option<RuleSource> {
         self.first(self.index.files(RuleKind::Deny), |covers| match (covers, effect) {
-            (Covers::Files { family: Family::Read, pattern: Some(pattern) }, Effect::Read)
-            | (Covers::Files { family: Family::Edit, pattern: Some(pattern) }, Effect::Write) => {
-                pattern.fits(path)
-            }
             (
-                Covers::Files { .. }
-                | Covers::Tool { .. }
-                | Covers::Tools { .. }
-                | Covers::Commands(_),
+                RuleCoverage::Files { family: FileToolFamily::Read, pattern: Some(pattern) },
+                FileEffect::Read,
+            )
+            | (
+                RuleCoverage::Files { family: FileToolFamily::Edit, pattern: Some(pattern) },
+                FileEffect::Write,
+            ) => pattern.fits(path),
+            (
+                RuleCoverage::Files { .. }
+                | RuleCoverage::Tool { .. }
+                | RuleCoverage::Tools { .. }
+                | RuleCoverage::Commands(_),
                 _,
             ) => false,
         })
@@ -326,16 +338,16 @@ impl RuleSet {
     ) -> Option<CommandRule> {
         let purpose = purpose(kind);
         let mut best: Option<CommandRule> = None;
-        let name = command.words.first().and_then(Word::known);
+        let name = command.words.first().and_then(ShellWord::known);
         for rule in self.at(&self.index.commands(kind, name)) {
-            let Covers::Commands(pattern) = &rule.covers else { continue };
+            let RuleCoverage::Commands(pattern) = &rule.covers else { continue };
             match pattern.fits(command, purpose) {
-                Some(Fit::Wildcard) if best.is_some() => {}
+                Some(RuleMatchKind::Wildcard) if best.is_some() => {}
                 Some(fit) => {
                     let (source, pattern) = (rule.source.clone(), pattern.clone());
                     let is_limited = pattern.is_limited();
                     best = Some(CommandRule { source, fit, is_limited, pattern });
-                    if fit == Fit::Exact {
+                    if fit == RuleMatchKind::Exact {
                         break;
                     }
                 }
@@ -346,19 +358,21 @@ impl RuleSet {
     }
 
     /// The deny or ask rule on words that did not parse.
-    pub(super) fn on_rough(&self, kind: RuleKind, words: &[Word]) -> Option<RuleSource> {
-        let name = words.first().and_then(Word::known);
+    pub(super) fn on_rough(&self, kind: RuleKind, words: &[ShellWord]) -> Option<RuleSource> {
+        let name = words.first().and_then(ShellWord::known);
         self.first(&self.index.commands(kind, name), |covers| match covers {
-            Covers::Commands(pattern) => pattern.fits_rough(words),
-            Covers::Tool { .. } | Covers::Tools { .. } | Covers::Files { .. } => false,
+            RuleCoverage::Commands(pattern) => pattern.fits_rough(words),
+            RuleCoverage::Tool { .. } | RuleCoverage::Tools { .. } | RuleCoverage::Files { .. } => {
+                false
+            }
         })
     }
 
-    fn at(&self, places: &[usize]) -> impl Iterator<Item = &Rule> {
+    fn at(&self, places: &[usize]) -> impl Iterator<Item = &PermissionRule> {
         places.iter().map(|place| &self.rules[*place])
     }
 
-    fn first(&self, places: &[usize], fits: impl Fn(&Covers) -> bool) -> Option<RuleSource> {
+    fn first(&self, places: &[usize], fits: impl Fn(&RuleCoverage) -> bool) -> Option<RuleSource> {
         self.at(places).find(|rule| fits(&rule.covers)).map(|rule| rule.source.clone())
     }
 
@@ -373,11 +387,11 @@ impl RuleSet {
         let Some(rule) = rule.as_str() else {
             return self.fault(file, line, "a rule is a string, as in \"Bash(npm *)\".".into());
         };
-        let covers = match Covers::parse(rule, kind, workspace) {
+        let covers = match RuleCoverage::parse(rule, kind, workspace) {
             Ok(covers) => covers,
             Err(error) => return self.fault(file, line, error.to_string()),
         };
-        if let Covers::Commands(pattern) = &covers
+        if let RuleCoverage::Commands(pattern) = &covers
             && let Some(word) = pattern.glued()
         {
             let start = word.trim_end_matches('*');
@@ -388,29 +402,29 @@ impl RuleSet {
         }
         let file = Some(file.to_owned());
         let source = RuleSource { rule: rule.trim().to_owned(), kind, file, line };
-        self.push(Rule { source, covers });
+        self.push(PermissionRule { source, covers });
     }
 
-    fn push(&mut self, rule: Rule) {
+    fn push(&mut self, rule: PermissionRule) {
         let subject = match &rule.covers {
-            Covers::Tool { .. } | Covers::Tools { .. } => Subject::Tools,
-            Covers::Files { .. } => Subject::Files,
-            Covers::Commands(pattern) => Subject::Commands(pattern.name()),
+            RuleCoverage::Tool { .. } | RuleCoverage::Tools { .. } => RuleSubject::Tools,
+            RuleCoverage::Files { .. } => RuleSubject::Files,
+            RuleCoverage::Commands(pattern) => RuleSubject::Commands(pattern.name()),
         };
         self.index.add(self.rules.len(), rule.source.kind, subject);
         self.rules.push(rule);
     }
 
     fn fault(&mut self, file: &Path, line: Option<usize>, text: String) {
-        self.add_fault(Warning { file: file.to_owned(), line, text });
+        self.add_fault(RuleWarning { file: file.to_owned(), line, text });
     }
 
     fn warn(&mut self, file: &Path, line: Option<usize>, text: String) {
-        self.warnings.push(Warning { file: file.to_owned(), line, text });
+        self.warnings.push(RuleWarning { file: file.to_owned(), line, text });
     }
 }
 
-impl Covers {
+impl RuleCoverage {
     fn parse(rule: &str, kind: RuleKind, workspace: &Workspace) -> Result<Self, RuleError> {
         let rule = rule.trim();
         let fail = |why: String| RuleError { rule: rule.to_owned(), why };
@@ -426,7 +440,7 @@ impl Covers {
         if name.is_empty() || !name.chars().all(is_name) {
             return Err(fail(format!("`{tool}` is not a tool's name")));
         }
-        if let Some(family) = Family::of(tool) {
+        if let Some(family) = FileToolFamily::of(tool) {
             let parse = |text| PathPattern::parse(text, purpose(kind), workspace).map_err(fail);
             let pattern = pattern.map(parse).transpose()?;
             return Ok(Self::Files { family, pattern });
@@ -440,7 +454,7 @@ impl Covers {
     }
 }
 
-impl Family {
+impl FileToolFamily {
     fn of(tool: &str) -> Option<Self> {
         Some(match tool {
             "Read" => Self::Read,
@@ -454,16 +468,16 @@ impl Family {
         })
     }
 
-    fn covers(self, tool: &str, effect: Effect, kind: RuleKind) -> bool {
-        let restricts = purpose(kind) == Purpose::Restrict;
+    fn covers(self, tool: &str, effect: FileEffect, kind: RuleKind) -> bool {
+        let restricts = purpose(kind) == MatchPurpose::Restrict;
         match self {
             Self::Read => match effect {
-                Effect::Read => true,
-                Effect::Write => restricts && matches!(tool, "Edit" | "MultiEdit"),
+                FileEffect::Read => true,
+                FileEffect::Write => restricts && matches!(tool, "Edit" | "MultiEdit"),
             },
-            Self::Edit => effect == Effect::Write,
+            Self::Edit => effect == FileEffect::Write,
             Self::Write => {
-                effect == Effect::Write && (tool == "Write" || (restricts && tool == "Bash"))
+                effect == FileEffect::Write && (tool == "Write" || (restricts && tool == "Bash"))
             }
             Self::Glob => tool == "Glob",
             Self::Grep => tool == "Grep",
@@ -473,9 +487,9 @@ impl Family {
     }
 }
 
-fn purpose(kind: RuleKind) -> Purpose {
+fn purpose(kind: RuleKind) -> MatchPurpose {
     match kind {
-        RuleKind::Deny | RuleKind::Ask => Purpose::Restrict,
-        RuleKind::Allow => Purpose::Allow,
+        RuleKind::Deny | RuleKind::Ask => MatchPurpose::Restrict,
+        RuleKind::Allow => MatchPurpose::Allow,
     }
 }

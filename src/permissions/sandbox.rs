@@ -3,7 +3,7 @@
 //! It follows from the folder that the person named and from nothing that a call says. The places
 //! from which slug, git, a shell or an editor take orders ([`super::paths`]) can be read and not
 //! be changed, and what is not there of them cannot be made; keys and passwords cannot be read.
-//! [`Sandbox::view`] looks at the disk through [`Look`] alone; `platform::sandbox` carries out
+//! [`SandboxPolicy::profile`] looks at the disk through [`SandboxDisk`] alone; `platform::sandbox` carries out
 //! what it says. What cannot be looked at, and a command could open, is covered or refused: it is
 //! never taken for nothing.
 //!
@@ -13,7 +13,7 @@
 //! free of new ones.
 
 mod disk;
-mod hidden;
+mod hidden_paths;
 mod places;
 mod worktree;
 
@@ -22,13 +22,13 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::{Extent, Network, Spot, SpotKind, View};
 
-use super::places::ProtectedKind::{Git, OwnPowers};
-use super::places::{ANYWHERE, AT_HOME, KeptFree, ProtectedPlace, by_name};
+use super::places::ProtectedPlaceKind::{Git, SlugSettings};
+use super::places::{ANYWHERE, AT_HOME, PlaceReservation, ProtectedPlace, by_name};
 use super::rules::RuleSet;
 
-pub use disk::{Disk, Found, Look};
-pub use hidden::ReadRules;
-use places::Places;
+pub use disk::{HostSandboxDisk, SandboxDisk, SandboxDiskEntry};
+pub use hidden_paths::ReadRules;
+use places::ProtectedPathScan;
 
 /// What of the home folder cannot be read: keys, passwords, tokens, and what browsers, mail programs,
 /// wallets and stores of passwords keep. No list of these is complete.
@@ -133,7 +133,7 @@ const SECRETS_OF_ALL: [&str; 2] = ["/etc/shadow", "/etc/gshadow"];
 const SHARED: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/var/run"];
 
 /// What of them programs cannot do without: on NixOS they are there themselves.
-const KEPT: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
+const SHARED_EXCEPTIONS: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
 
 /// Folders that hold the system or everybody's files.
 const WIDE: [&str; 16] = [
@@ -143,7 +143,7 @@ const WIDE: [&str; 16] = [
 
 /// A sandbox around a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sandbox {
+pub struct SandboxPolicy {
     dir: PathBuf,
     /// The folder in it that slug works in.
     work: PathBuf,
@@ -154,7 +154,7 @@ pub struct Sandbox {
 
 /// Why there can be no sandbox around a folder. Sentences with a remedy.
 #[derive(Debug, thiserror::Error)]
-pub enum SandboxError {
+pub enum SandboxPolicyError {
     /// It cannot be opened.
     #[error("the sandbox's folder {dir} cannot be opened: {source}. Name one that is there")]
     Unreachable {
@@ -211,7 +211,7 @@ pub enum SandboxError {
     },
 }
 
-impl Sandbox {
+impl SandboxPolicy {
     /// A sandbox around `dir`, whose links are followed here, once. `home` is the person's home
     /// folder, `slug_home` slug's own.
     pub fn around(
@@ -219,11 +219,11 @@ impl Sandbox {
         home: Option<&Path>,
         slug_home: &Path,
         network: Network,
-    ) -> Result<Self, SandboxError> {
-        let unreachable = |source| SandboxError::Unreachable { dir: dir.to_owned(), source };
+    ) -> Result<Self, SandboxPolicyError> {
+        let unreachable = |source| SandboxPolicyError::Unreachable { dir: dir.to_owned(), source };
         let real = dir.canonicalize().map_err(unreachable)?;
         if !real.is_dir() {
-            return Err(SandboxError::NotFolder(real));
+            return Err(SandboxPolicyError::NotFolder(real));
         }
         let exact = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let (home, slug_home) = (home.map(exact), exact(slug_home));
@@ -243,13 +243,13 @@ impl Sandbox {
     }
 
     /// The same, without any network.
-    pub fn cut_off(self) -> Self {
+    pub fn without_network(self) -> Self {
         Self { network: Network::Off, ..self }
     }
 
-    fn check(&self) -> Result<(), SandboxError> {
+    fn check(&self) -> Result<(), SandboxPolicyError> {
         let dir = &self.dir;
-        let too_wide = |what| Err(SandboxError::TooWide { dir: dir.clone(), what });
+        let too_wide = |what| Err(SandboxPolicyError::TooWide { dir: dir.clone(), what });
         if dir == Path::new("/") {
             return too_wide("the whole machine");
         }
@@ -262,49 +262,57 @@ impl Sandbox {
         if SHARED.iter().any(|shared| Path::new(shared).starts_with(dir)) {
             return too_wide("what all programs share");
         }
-        let named = by_name(dir).is_some_and(|it| matches!(it.kind, OwnPowers | Git));
+        let named = by_name(dir).is_some_and(|it| matches!(it.kind, SlugSettings | Git));
         let mut closed = self.secrets().chain(self.start_up().map(|(path, _)| path));
         let system = ["/dev", "/proc", "/sys"].iter().any(|root| dir.starts_with(root));
         if named || system || closed.any(|closed| dir.starts_with(closed)) {
-            return Err(SandboxError::Protected(dir.clone()));
+            return Err(SandboxPolicyError::Protected(dir.clone()));
         }
         Ok(())
     }
 
     /// What a command sees, as the disk is now, where `rules` hold.
-    pub fn view(&self, disk: &dyn Look, rules: &RuleSet) -> Result<View, SandboxError> {
+    pub fn profile(
+        &self,
+        disk: &dyn SandboxDisk,
+        rules: &RuleSet,
+    ) -> Result<View, SandboxPolicyError> {
         self.survey(disk, rules).map(|(view, _)| view)
     }
 
     /// The same for a later command; `first` says whether all was found at the start. It must not
     /// be less by now: a command could have made it so, and the next would read what it likes.
-    pub fn view_again(
+    pub fn later_profile(
         &self,
-        disk: &dyn Look,
+        disk: &dyn SandboxDisk,
         rules: &RuleSet,
         first: Extent,
-    ) -> Result<View, SandboxError> {
+    ) -> Result<View, SandboxPolicyError> {
         match (first, self.survey(disk, rules)?) {
             (Extent::Whole, (_, Extent::Part)) => {
-                Err(SandboxError::Grown { dir: self.dir.clone(), most: places::ENTRIES })
+                Err(SandboxPolicyError::Grown { dir: self.dir.clone(), most: places::ENTRIES })
             }
             (Extent::Whole | Extent::Part, (view, _)) => Ok(view),
         }
     }
 
     /// The same, and whether all that it has to hold back was found.
-    pub fn survey(&self, disk: &dyn Look, rules: &RuleSet) -> Result<(View, Extent), SandboxError> {
-        let mut places = Places::new(&self.dir, disk);
+    pub fn survey(
+        &self,
+        disk: &dyn SandboxDisk,
+        rules: &RuleSet,
+    ) -> Result<(View, Extent), SandboxPolicyError> {
+        let mut places = ProtectedPathScan::new(&self.dir, disk);
         for above in self.work.ancestors().take_while(|it| it.starts_with(&self.dir)) {
             for row in ANYWHERE {
                 let Some((path, kind)) = row.fixed() else { continue };
                 let path = above.join(path);
                 let is_kept = match row.reserved {
-                    KeptFree::Always => true,
-                    KeptFree::InItsFolder => {
-                        path.parent().is_some_and(|folder| disk.at(folder) == Found::Folder)
-                    }
-                    KeptFree::Never => false,
+                    PlaceReservation::Always => true,
+                    PlaceReservation::InItsFolder => path
+                        .parent()
+                        .is_some_and(|folder| disk.at(folder) == SandboxDiskEntry::Folder),
+                    PlaceReservation::Never => false,
                 };
                 if is_kept {
                     places.protect(&path, kind)?;
@@ -314,26 +322,28 @@ impl Sandbox {
         for (path, kind) in self.start_up().filter(|(path, _)| path.starts_with(&self.dir)) {
             places.protect(&path, kind)?;
         }
-        let mut extent = places.further_down()?;
-        let Places { mut fixed, mut held, mut absent, closed, .. } = places;
+        let mut extent = places.scan_subfolders()?;
+        let ProtectedPathScan { mut fixed, mut held, mut absent, closed, .. } = places;
 
         let private: Vec<PathBuf> = SHARED.iter().map(PathBuf::from).collect();
         let private: Vec<PathBuf> =
-            private.into_iter().filter(|it| disk.at(it) == Found::Folder).collect();
-        let linked = worktree::linked(&self.dir, disk)
+            private.into_iter().filter(|it| disk.at(it) == SandboxDiskEntry::Folder).collect();
+        let linked = worktree::linked_worktree(&self.dir, disk)
             .filter(|linked| !self.secrets().any(|secret| linked.common.starts_with(secret)));
         let git = linked.as_ref().map_or_else(|| self.dir.join(".git"), |it| it.common.clone());
-        let ignores = Some(git.join("info/exclude")).filter(|it| disk.at(it) == Found::File);
+        let ignores =
+            Some(git.join("info/exclude")).filter(|it| disk.at(it) == SandboxDiskEntry::File);
         let (writable, common) = linked.map_or_else(Default::default, |linked| {
             fixed.extend(linked.fixed);
             absent.extend(linked.absent);
             (linked.writable, Some(linked.common))
         });
 
-        let secrets = self.secrets().filter_map(|path| there(&path, &self.dir, disk).transpose());
+        let secrets =
+            self.secrets().filter_map(|path| existing_spot(&path, &self.dir, disk).transpose());
         let mut covered = secrets.collect::<Result<BTreeSet<Spot>, _>>()?;
         let closed = closed.into_iter().map(|path| Spot { path, kind: SpotKind::Folder });
-        let hidden = hidden::find(&self.dir, disk, rules)?;
+        let hidden = hidden_paths::find(&self.dir, disk, rules)?;
         if hidden.extent == Extent::Part {
             extent = Extent::Part;
         }
@@ -349,7 +359,7 @@ impl Sandbox {
             Network::Off | Network::Hosts(_) => None,
             Network::On => Some("/etc/resolv.conf"),
         };
-        let kept = KEPT.into_iter().chain(names);
+        let kept = SHARED_EXCEPTIONS.into_iter().chain(names);
         let kept = kept.filter_map(|path| disk.real(Path::new(path)).ok()?).chain(common);
         let view = View {
             dir: self.dir.clone(),
@@ -385,26 +395,30 @@ impl Sandbox {
 }
 
 /// What is at `path`, its links followed; where that cannot be told, the folder that is closed.
-fn there(path: &Path, dir: &Path, disk: &dyn Look) -> Result<Option<Spot>, SandboxError> {
-    if disk.at(path) == Found::Closed {
+fn existing_spot(
+    path: &Path,
+    dir: &Path,
+    disk: &dyn SandboxDisk,
+) -> Result<Option<Spot>, SandboxPolicyError> {
+    if disk.at(path) == SandboxDiskEntry::Closed {
         return closed(path, dir, disk).map(Some);
     }
-    let unknown = |_| SandboxError::Closed(path.to_owned());
+    let unknown = |_| SandboxPolicyError::Closed(path.to_owned());
     let Some(path) = disk.real(path).map_err(unknown)? else { return Ok(None) };
     let kind = match disk.at(&path) {
-        Found::Nothing => return Ok(None),
-        Found::Folder => SpotKind::Folder,
-        Found::Link | Found::File => SpotKind::File,
-        Found::Closed => return Err(SandboxError::Closed(path)),
+        SandboxDiskEntry::Nothing => return Ok(None),
+        SandboxDiskEntry::Folder => SpotKind::Folder,
+        SandboxDiskEntry::Link | SandboxDiskEntry::File => SpotKind::File,
+        SandboxDiskEntry::Closed => return Err(SandboxPolicyError::Closed(path)),
     };
     Ok(Some(Spot { path, kind }))
 }
 
 /// The folder on the way to `path` that cannot be looked into. Covered, it stays so.
-fn closed(path: &Path, dir: &Path, disk: &dyn Look) -> Result<Spot, SandboxError> {
-    let nearest = path.ancestors().find(|it| disk.at(it) != Found::Closed);
+fn closed(path: &Path, dir: &Path, disk: &dyn SandboxDisk) -> Result<Spot, SandboxPolicyError> {
+    let nearest = path.ancestors().find(|it| disk.at(it) != SandboxDiskEntry::Closed);
     let real = nearest.and_then(|it| disk.real(it).ok()?).filter(|it| !dir.starts_with(it));
-    let path = real.ok_or_else(|| SandboxError::Closed(path.to_owned()))?;
+    let path = real.ok_or_else(|| SandboxPolicyError::Closed(path.to_owned()))?;
     Ok(Spot { path, kind: SpotKind::Folder })
 }
 

@@ -127,7 +127,7 @@ impl ProjectProgram {
     }
 
     /// Where it is, as people read it.
-    pub fn shown(&self) -> &str {
+    pub fn display_path(&self) -> &str {
         &self.shown
     }
 }

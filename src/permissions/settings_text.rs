@@ -5,11 +5,11 @@ use serde_json::json;
 
 use crate::domain::jsonc;
 
-use super::store::{Listed, RuleEdit};
+use super::store::{RuleEdit, RuleEntry};
 
 /// Why a text cannot be changed.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum EditError {
+pub(super) enum RuleEditError {
     /// It is not the text of a settings file.
     NotSettings(String),
     /// This rule is not there.
@@ -17,7 +17,7 @@ pub(super) enum EditError {
 }
 
 /// The text with its rules changed. Without one, that of a new file.
-pub(super) fn edited(text: Option<&str>, edit: &RuleEdit) -> Result<String, EditError> {
+pub(super) fn apply_edit(text: Option<&str>, edit: &RuleEdit) -> Result<String, RuleEditError> {
     let Some(text) = text else {
         return match edit {
             RuleEdit::Add((kind, rule)) => {
@@ -25,11 +25,11 @@ pub(super) fn edited(text: Option<&str>, edit: &RuleEdit) -> Result<String, Edit
                 Ok(format!("{rules:#}\n"))
             }
             RuleEdit::Remove((_, rule)) | RuleEdit::Replace { from: (_, rule), .. } => {
-                Err(EditError::Gone(rule.clone()))
+                Err(RuleEditError::Gone(rule.clone()))
             }
         };
     };
-    let not_settings = |why: &str| EditError::NotSettings(why.to_owned());
+    let not_settings = |why: &str| RuleEditError::NotSettings(why.to_owned());
     // What would not be read is not written to, either.
     jsonc::parse(text).map_err(|mistake| not_settings(&mistake.to_string()))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -58,21 +58,21 @@ pub(super) fn edited(text: Option<&str>, edit: &RuleEdit) -> Result<String, Edit
     Ok(root.to_string())
 }
 
-fn add(permissions: &CstObject, (kind, rule): &Listed) -> Result<(), EditError> {
+fn add(permissions: &CstObject, (kind, rule): &RuleEntry) -> Result<(), RuleEditError> {
     let rule = rule.trim();
     let list = permissions.array_value_or_create(kind.word());
-    let list = list.ok_or_else(|| EditError::NotSettings(no_list(kind.word())))?;
+    let list = list.ok_or_else(|| RuleEditError::NotSettings(no_list(kind.word())))?;
     if !list.elements().iter().any(|element| text_of(element).as_deref() == Some(rule)) {
         list.append(CstInputValue::String(rule.to_owned()));
     }
     Ok(())
 }
 
-fn find(permissions: &CstObject, (kind, rule): &Listed) -> Result<CstNode, EditError> {
-    let gone = || EditError::Gone(rule.clone());
+fn find(permissions: &CstObject, (kind, rule): &RuleEntry) -> Result<CstNode, RuleEditError> {
+    let gone = || RuleEditError::Gone(rule.clone());
     let list: CstArray = match permissions.get(kind.word()) {
         Some(list) => {
-            list.array_value().ok_or_else(|| EditError::NotSettings(no_list(kind.word())))?
+            list.array_value().ok_or_else(|| RuleEditError::NotSettings(no_list(kind.word())))?
         }
         None => return Err(gone()),
     };
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::domain::RuleKind;
 
-    fn allow(rule: &str) -> Listed {
+    fn allow(rule: &str) -> RuleEntry {
         (RuleKind::Allow, rule.to_owned())
     }
 
@@ -115,7 +115,7 @@ mod tests {
   \"hooks\": {} /* none */
 }
 ";
-        let added = edited(Some(before), &RuleEdit::Add(allow("Bash(c)"))).unwrap();
+        let added = apply_edit(Some(before), &RuleEdit::Add(allow("Bash(c)"))).unwrap();
         for comment in ["// mine", "// the first", "/* the second */", "// never", "/* none */"] {
             assert!(added.contains(comment), "{added}");
         }
@@ -126,7 +126,7 @@ mod tests {
         );
         let to = (RuleKind::Deny, "Bash(b)".to_owned());
         let moved =
-            edited(Some(&added), &RuleEdit::Replace { from: allow("Bash(b)"), to }).unwrap();
+            apply_edit(Some(&added), &RuleEdit::Replace { from: allow("Bash(b)"), to }).unwrap();
         assert_eq!(
             rules(&moved),
             json!({"allow": ["Bash(a)", "Bash(c)"], "deny": ["Read(.env)", "Bash(b)"]})
@@ -137,11 +137,11 @@ mod tests {
     #[test]
     fn what_would_not_be_read_is_not_changed() {
         for text in ["", "{", "[]", "{\"permissions\": 1}", "{\"a\": 1, \"a\": 2}"] {
-            let error = edited(Some(text), &RuleEdit::Add(allow("Bash(c)"))).unwrap_err();
-            assert!(matches!(error, EditError::NotSettings(_)), "{text}: {error:?}");
+            let error = apply_edit(Some(text), &RuleEdit::Add(allow("Bash(c)"))).unwrap_err();
+            assert!(matches!(error, RuleEditError::NotSettings(_)), "{text}: {error:?}");
         }
-        let error = edited(None, &RuleEdit::Remove(allow("Bash(c)"))).unwrap_err();
-        assert_eq!(error, EditError::Gone("Bash(c)".to_owned()));
+        let error = apply_edit(None, &RuleEdit::Remove(allow("Bash(c)"))).unwrap_err();
+        assert_eq!(error, RuleEditError::Gone("Bash(c)".to_owned()));
     }
 
     fn spaced(value: &Value, space: &str) -> String {
@@ -189,9 +189,9 @@ mod tests {
                 (false, None) => list.push(json!(rule)),
                 (true, None) | (false, Some(_)) => {}
             }
-            match edited(Some(&text), &edit) {
+            match apply_edit(Some(&text), &edit) {
                 Ok(after) => prop_assert_eq!(jsonc::parse(&after).unwrap().value, expected, "{}", after),
-                Err(error) => prop_assert_eq!((error, is_removed, at), (EditError::Gone(rule), true, None)),
+                Err(error) => prop_assert_eq!((error, is_removed, at), (RuleEditError::Gone(rule), true, None)),
             }
         }
     }

@@ -2,7 +2,7 @@
 //! for certain.
 //!
 //! Invariants:
-//! - [`Kind::Static`] is said only of simple commands joined by `&&` `||` `;` `|` `&` `!` and line
+//! - [`AnalysisKind::Static`] is said only of simple commands joined by `&&` `||` `;` `|` `&` `!` and line
 //!   ends, each word literal. Its canonical text runs exactly the listed words.
 //! - Whatever the kind, every simple command that the parser sees is listed, nested ones too, and
 //!   where it sees none the text is split roughly, so that a deny rule always has something to hold.
@@ -21,8 +21,8 @@ use brush_parser::ast::{
 use brush_parser::{ParserOptions, Token, TokenizerOptions};
 
 use super::words::{RoughCommand, is_unreadable, quote_name, rough_commands, show, substitutions};
-pub use super::words::{Word, WordKind};
-use super::wrappers::{self, Runs};
+pub use super::words::{ShellWord, ShellWordKind};
+use super::wrappers::{self, WrapperTarget};
 
 /// Longer commands are not parsed: a decision has to come at once, and who writes a file through a
 /// command has the Write tool.
@@ -44,9 +44,9 @@ const DEEP_STACK: usize = 64 * 1024 * 1024;
 
 /// What a command is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Analysis {
+pub struct CommandAnalysis {
     /// How much can be said.
-    pub kind: Kind,
+    pub kind: AnalysisKind,
     /// The simple commands found, in order, nested ones too.
     pub commands: Vec<SimpleCommand>,
     /// Where something did not parse: words from each place where a command may begin.
@@ -58,7 +58,7 @@ pub struct Analysis {
 
 /// How much can be said of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum AnalysisKind {
     /// It runs exactly the listed commands.
     Static {
         /// The same commands in slug's own words; what is run when a rule allows them.
@@ -80,15 +80,15 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SimpleCommand {
     /// `NAME=value` in front, in order.
-    pub assignments: Vec<(String, Word)>,
+    pub assignments: Vec<(String, ShellWord)>,
     /// The command's name and its arguments.
-    pub words: Vec<Word>,
+    pub words: Vec<ShellWord>,
     /// Where its input comes from and its output goes.
-    pub redirects: Vec<Redirect>,
+    pub redirects: Vec<FileRedirect>,
     /// What it runs besides itself.
-    pub inner: Inner,
+    pub inner: WrappedCommands,
     /// The texts of its here-documents and here-strings.
-    pub fed: Vec<String>,
+    pub here_texts: Vec<String>,
     /// Which of the text's pipelines it belongs to: what is nested in one is part of it.
     pub pipeline: usize,
     /// How it comes after the one before.
@@ -109,7 +109,7 @@ pub enum CommandOrder {
 
 /// What a wrapper such as `env` or `sh -c` runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Inner {
+pub enum WrappedCommands {
     /// It is no wrapper.
     #[default]
     Nothing,
@@ -121,16 +121,16 @@ pub enum Inner {
 
 /// A redirection that opens a file. Duplications and `/dev/null` are none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Redirect {
+pub struct FileRedirect {
     /// What it does to the file.
-    pub direction: Direction,
+    pub direction: RedirectDirection,
     /// The file.
-    pub target: Word,
+    pub target: ShellWord,
 }
 
 /// What a redirection does to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum RedirectDirection {
     /// `<`
     Read,
     /// Every other.
@@ -148,40 +148,41 @@ impl SimpleCommand {
     /// The command and all that it is known to run.
     pub fn flatten(&self) -> Vec<&Self> {
         let inner = match &self.inner {
-            Inner::Nothing => [].as_slice(),
-            Inner::Known(inner) | Inner::Unknown(inner) => inner,
+            WrappedCommands::Nothing => [].as_slice(),
+            WrappedCommands::Known(inner) | WrappedCommands::Unknown(inner) => inner,
         };
         std::iter::once(self).chain(inner.iter().flat_map(Self::flatten)).collect()
     }
 }
 
 /// Looks at a command.
-pub fn analyse(command: &str) -> Analysis {
+pub fn analyse(command: &str) -> CommandAnalysis {
     analyse_at(command, 0)
 }
 
-fn analyse_at(command: &str, depth: usize) -> Analysis {
+fn analyse_at(command: &str, depth: usize) -> CommandAnalysis {
     match parse(command) {
         Ok(program) => {
-            let mut walker = Walker { depth, ..Walker::default() };
+            let mut walker = ShellAstWalker { depth, ..ShellAstWalker::default() };
             walker.program(&program);
             walker.finish()
         }
         Err(why) => {
-            let kind = Kind::NotAnalysable { why };
+            let kind = AnalysisKind::NotAnalysable { why };
             let rough = rough_commands(command);
-            let Some(program) = ended(command).and_then(|text| parse(&text).ok()) else {
-                return Analysis { kind, commands: Vec::new(), rough, is_compound: true };
+            let Some(program) = close_here_documents(command).and_then(|text| parse(&text).ok())
+            else {
+                return CommandAnalysis { kind, commands: Vec::new(), rough, is_compound: true };
             };
-            let mut walker = Walker { depth, rough, ..Walker::default() };
+            let mut walker = ShellAstWalker { depth, rough, ..ShellAstWalker::default() };
             walker.program(&program);
-            Analysis { kind, is_compound: true, ..walker.finish() }
+            CommandAnalysis { kind, is_compound: true, ..walker.finish() }
         }
     }
 }
 
 /// The command with an end for each here-document that has none: bash runs it all the same.
-fn ended(command: &str) -> Option<String> {
+fn close_here_documents(command: &str) -> Option<String> {
     let mut text = command.to_owned();
     let mut rest = command;
     for _ in 0..MAX_ENDS {
@@ -196,8 +197,8 @@ fn ended(command: &str) -> Option<String> {
     (text.len() > command.len()).then(|| text + "\n")
 }
 
-fn show_word(word: &Word) -> String {
-    if word.kind == WordKind::Dynamic { word.text.clone() } else { show(&word.text) }
+fn show_word(word: &ShellWord) -> String {
+    if word.kind == ShellWordKind::Dynamic { word.text.clone() } else { show(&word.text) }
 }
 
 fn parse(command: &str) -> Result<ast::Program, String> {
@@ -292,7 +293,7 @@ fn check_nesting(tokens: &[Token]) -> Result<(), String> {
 
 /// Goes through the parsed program, in the order of its text.
 #[derive(Default)]
-struct Walker {
+struct ShellAstWalker {
     depth: usize,
     commands: Vec<SimpleCommand>,
     rough: Vec<RoughCommand>,
@@ -305,15 +306,17 @@ struct Walker {
     order: CommandOrder,
 }
 
-impl Walker {
-    fn finish(self) -> Analysis {
+impl ShellAstWalker {
+    fn finish(self) -> CommandAnalysis {
         let kind = match self.why {
-            Some(why) => Kind::NotStatic { why },
-            None if self.commands.is_empty() => Kind::NotStatic { why: "it is empty".into() },
-            None => Kind::Static { canonical: self.canonical },
+            Some(why) => AnalysisKind::NotStatic { why },
+            None if self.commands.is_empty() => {
+                AnalysisKind::NotStatic { why: "it is empty".into() }
+            }
+            None => AnalysisKind::Static { canonical: self.canonical },
         };
         let Self { commands, rough, is_compound, .. } = self;
-        Analysis { kind, commands, rough, is_compound }
+        CommandAnalysis { kind, commands, rough, is_compound }
     }
 
     /// More than simple commands joined to a list.
@@ -527,7 +530,7 @@ impl Walker {
                 }
                 CommandPrefixOrSuffixItem::ProcessSubstitution(_, script) => {
                     self.process_substitution(script);
-                    command.words.push(Word::dynamic("<(…)"));
+                    command.words.push(ShellWord::dynamic("<(…)"));
                 }
             }
         }
@@ -556,7 +559,7 @@ impl Walker {
         self.commands.push(command);
     }
 
-    fn assignment(&mut self, assignment: &ast::Assignment, source: &str) -> (String, Word) {
+    fn assignment(&mut self, assignment: &ast::Assignment, source: &str) -> (String, ShellWord) {
         let value = source.split_once('=').map_or("", |(_, value)| value);
         match (&assignment.name, &assignment.value) {
             (ast::AssignmentName::VariableName(name), ast::AssignmentValue::Scalar(_))
@@ -568,15 +571,15 @@ impl Walker {
             | (ast::AssignmentName::ArrayElementName(name, _), _) => {
                 self.compound_part("it changes an array or appends to a variable");
                 self.nested_in(source);
-                (name.clone(), Word::dynamic(value))
+                (name.clone(), ShellWord::dynamic(value))
             }
         }
     }
 
     /// Reads a word. One that is not literal makes the whole not static, and what it would run is
     /// looked at, too.
-    fn word(&mut self, source: &str) -> Word {
-        let word = Word::read(source);
+    fn word(&mut self, source: &str) -> ShellWord {
+        let word = ShellWord::read(source);
         if !word.is_literal() {
             self.not_static(format!("`{source}` is known only when it runs"));
             self.nested_in(source);
@@ -620,7 +623,7 @@ impl Walker {
         for redirect in redirects.iter().flat_map(|list| &list.0) {
             self.redirect(redirect, &mut command);
         }
-        if !command.redirects.is_empty() || !command.fed.is_empty() {
+        if !command.redirects.is_empty() || !command.here_texts.is_empty() {
             self.commands.push(command);
         }
     }
@@ -637,12 +640,12 @@ impl Walker {
                 let target = self.word(&target.value);
                 let operator = if *append { "&>>" } else { "&>" };
                 let text = format!("{operator}{}", show(&target.text));
-                opens(Direction::Write, target, files);
+                opens(RedirectDirection::Write, target, files);
                 Some(text)
             }
             IoRedirect::HereDocument(_, document) => {
                 self.not_static("it holds a here-document");
-                command.fed.push(document.doc.value.clone());
+                command.here_texts.push(document.doc.value.clone());
                 if document.requires_expansion {
                     self.nested_in(&document.doc.value);
                 }
@@ -650,7 +653,7 @@ impl Walker {
             }
             IoRedirect::HereString(_, word) => {
                 self.not_static("it holds a here-string");
-                command.fed.push(self.word(&word.value).text);
+                command.here_texts.push(self.word(&word.value).text);
                 None
             }
         }
@@ -661,16 +664,16 @@ impl Walker {
         fd: &str,
         kind: &IoFileRedirectKind,
         target: &IoFileRedirectTarget,
-        files: &mut Vec<Redirect>,
+        files: &mut Vec<FileRedirect>,
     ) -> Option<String> {
         let (operator, direction) = match kind {
-            IoFileRedirectKind::Read => ("<", Direction::Read),
-            IoFileRedirectKind::Write => (">", Direction::Write),
-            IoFileRedirectKind::Append => (">>", Direction::Write),
-            IoFileRedirectKind::ReadAndWrite => ("<>", Direction::Write),
-            IoFileRedirectKind::Clobber => (">|", Direction::Write),
-            IoFileRedirectKind::DuplicateInput => ("<&", Direction::Read),
-            IoFileRedirectKind::DuplicateOutput => (">&", Direction::Write),
+            IoFileRedirectKind::Read => ("<", RedirectDirection::Read),
+            IoFileRedirectKind::Write => (">", RedirectDirection::Write),
+            IoFileRedirectKind::Append => (">>", RedirectDirection::Write),
+            IoFileRedirectKind::ReadAndWrite => ("<>", RedirectDirection::Write),
+            IoFileRedirectKind::Clobber => (">|", RedirectDirection::Write),
+            IoFileRedirectKind::DuplicateInput => ("<&", RedirectDirection::Read),
+            IoFileRedirectKind::DuplicateOutput => (">&", RedirectDirection::Write),
         };
         match target {
             IoFileRedirectTarget::Fd(target) => {
@@ -695,7 +698,7 @@ impl Walker {
                     // bash expands what its quotes gave a second time.
                     self.not_static("it copies a descriptor that has no number");
                     self.nested_in(&word.text);
-                    opens(direction, Word::dynamic(word.text), files);
+                    opens(direction, ShellWord::dynamic(word.text), files);
                     return None;
                 }
                 let text = format!("{fd}{operator}{}", show(&word.text));
@@ -720,18 +723,18 @@ impl Walker {
     /// Looks into what a wrapper runs. That it is a wrapper does not make the command less static.
     fn follow(&mut self, command: &mut SimpleCommand) {
         if self.depth >= MAX_DEPTH {
-            command.inner = match wrappers::runs(&command.words) {
-                Runs::Nothing => Inner::Nothing,
-                Runs::Commands(_) | Runs::Script(_) | Runs::Unknown => {
+            command.inner = match wrappers::wrapper_target(&command.words) {
+                WrapperTarget::Nothing => WrappedCommands::Nothing,
+                WrapperTarget::Commands(_) | WrapperTarget::Script(_) | WrapperTarget::Unknown => {
                     self.rough.extend(rough_words(&command.words));
-                    Inner::Unknown(Vec::new())
+                    WrappedCommands::Unknown(Vec::new())
                 }
             };
             return;
         }
-        command.inner = match wrappers::runs(&command.words) {
-            Runs::Nothing => Inner::Nothing,
-            Runs::Commands(commands) => {
+        command.inner = match wrappers::wrapper_target(&command.words) {
+            WrapperTarget::Nothing => WrappedCommands::Nothing,
+            WrapperTarget::Commands(commands) => {
                 let mut inner = Self { depth: self.depth + 1, ..Self::default() };
                 let commands = commands.into_iter().map(|words| {
                     let mut command = SimpleCommand { words, ..SimpleCommand::default() };
@@ -740,29 +743,29 @@ impl Walker {
                 });
                 let commands = commands.collect();
                 self.rough.extend(inner.rough);
-                Inner::Known(commands)
+                WrappedCommands::Known(commands)
             }
-            Runs::Script(script) => {
+            WrapperTarget::Script(script) => {
                 let nested = analyse_at(&script, self.depth + 1);
                 self.rough.extend(nested.rough);
                 self.is_compound |= nested.is_compound;
                 match nested.kind {
-                    Kind::Static { .. } => Inner::Known(nested.commands),
-                    Kind::NotStatic { .. } | Kind::NotAnalysable { .. } => {
-                        Inner::Unknown(nested.commands)
+                    AnalysisKind::Static { .. } => WrappedCommands::Known(nested.commands),
+                    AnalysisKind::NotStatic { .. } | AnalysisKind::NotAnalysable { .. } => {
+                        WrappedCommands::Unknown(nested.commands)
                     }
                 }
             }
-            Runs::Unknown => {
+            WrapperTarget::Unknown => {
                 self.rough.extend(rough_words(&command.words));
-                Inner::Unknown(Vec::new())
+                WrappedCommands::Unknown(Vec::new())
             }
         };
     }
 }
 
 /// Every word after the first may be the command, or a script.
-fn rough_words(words: &[Word]) -> Vec<RoughCommand> {
+fn rough_words(words: &[ShellWord]) -> Vec<RoughCommand> {
     let scripts = words.iter().skip(1).flat_map(|word| {
         let text = word.text.as_str();
         let value = text.split_once('=').map(|(_, value)| value);
@@ -779,9 +782,9 @@ fn succeeds_here(pipeline: &ast::Pipeline) -> bool {
     !pipeline.bang && matches!(pipeline.seq[..], [Command::Simple(_)])
 }
 
-fn opens(direction: Direction, target: Word, files: &mut Vec<Redirect>) {
+fn opens(direction: RedirectDirection, target: ShellWord, files: &mut Vec<FileRedirect>) {
     if target.known() != Some("/dev/null") {
-        files.push(Redirect { direction, target });
+        files.push(FileRedirect { direction, target });
     }
 }
 

@@ -13,12 +13,12 @@ use crate::domain::{RuleFile, RuleKind};
 use crate::platform::paths::replace_private;
 
 use super::paths::Workspace;
-use super::rules::{RuleSet, Warning};
-use super::settings_text::{EditError, edited};
+use super::rules::{RuleSet, RuleWarning};
+use super::settings_text::{RuleEditError, apply_edit};
 
 /// Whether the project's own files are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProjectFiles {
+pub enum ProjectSettingsTrust {
     /// The person trusts the project.
     Trusted,
     /// They are left alone.
@@ -27,7 +27,7 @@ pub enum ProjectFiles {
 
 /// Why a rule could not be saved.
 #[derive(Debug, thiserror::Error)]
-pub enum SaveError {
+pub enum RuleSaveError {
     /// The file holds something that slug must not overwrite.
     #[error("{file} is not a settings file ({why}). Repair it, then save the rule again.")]
     NotSettings {
@@ -69,9 +69,9 @@ pub enum SaveError {
 }
 
 /// The settings files that count, in order, whether they exist or not.
-pub fn files(workspace: &Workspace, project: ProjectFiles) -> Vec<PathBuf> {
-    let mut files = vec![own_file(workspace)];
-    if project == ProjectFiles::Trusted {
+pub fn files(workspace: &Workspace, project: ProjectSettingsTrust) -> Vec<PathBuf> {
+    let mut files = vec![user_file(workspace)];
+    if project == ProjectSettingsTrust::Trusted {
         let folder = workspace.root().join(".slug");
         files.extend([folder.join("settings.json"), folder.join("settings.local.json")]);
     }
@@ -79,14 +79,14 @@ pub fn files(workspace: &Workspace, project: ProjectFiles) -> Vec<PathBuf> {
 }
 
 /// Where an "always" or a "never" goes.
-pub fn rule_file(workspace: &Workspace, project: ProjectFiles) -> RuleFile {
+pub fn rule_file(workspace: &Workspace, project: ProjectSettingsTrust) -> RuleFile {
     RuleFile(match project {
-        ProjectFiles::Trusted => workspace.root().join(".slug/settings.local.json"),
-        ProjectFiles::Untrusted => own_file(workspace),
+        ProjectSettingsTrust::Trusted => workspace.root().join(".slug/settings.local.json"),
+        ProjectSettingsTrust::Untrusted => user_file(workspace),
     })
 }
 
-fn own_file(workspace: &Workspace) -> PathBuf {
+fn user_file(workspace: &Workspace) -> PathBuf {
     workspace.slug_home().join("settings.json")
 }
 
@@ -95,41 +95,41 @@ fn own_file(workspace: &Workspace) -> PathBuf {
 /// The project's are read once: what somebody else changes in them later has to be asked about
 /// before it holds, so it never comes in by the way when a rule is saved.
 #[derive(Debug, Clone)]
-pub struct Settings {
-    own: PathBuf,
+pub struct SettingsFiles {
+    user_file: PathBuf,
     /// The working folder.
     root: PathBuf,
     files: Vec<(PathBuf, Result<Option<String>, String>)>,
 }
 
 /// A rule and the list that it is in.
-pub type Listed = (RuleKind, String);
+pub type RuleEntry = (RuleKind, String);
 
 /// What is to become of the rules of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleEdit {
     /// This one comes in. One that is there already stays as it is.
-    Add(Listed),
+    Add(RuleEntry),
     /// This one goes.
-    Remove(Listed),
+    Remove(RuleEntry),
     /// One takes the place of another.
     Replace {
         /// The one that goes.
-        from: Listed,
+        from: RuleEntry,
         /// The one that comes in.
-        to: Listed,
+        to: RuleEntry,
     },
 }
 
-impl Settings {
+impl SettingsFiles {
     /// Reads all of them.
-    pub fn read(workspace: &Workspace, project: ProjectFiles) -> Self {
-        let (own, root) = (own_file(workspace), workspace.root().to_owned());
+    pub fn read(workspace: &Workspace, project: ProjectSettingsTrust) -> Self {
+        let (own, root) = (user_file(workspace), workspace.root().to_owned());
         let files = files(workspace, project).into_iter().map(|file| {
             let text = read(&file, &root);
             (file, text)
         });
-        Self { files: files.collect(), own, root }
+        Self { files: files.collect(), user_file: own, root }
     }
 
     /// The files, whether they exist or not.
@@ -148,7 +148,7 @@ impl Settings {
 
     /// Reads the person's own file again: it needs no trust.
     pub fn refresh(&mut self) {
-        for (file, text) in self.files.iter_mut().filter(|(file, _)| *file == self.own) {
+        for (file, text) in self.files.iter_mut().filter(|(file, _)| *file == self.user_file) {
             *text = read(file, &self.root);
         }
     }
@@ -161,20 +161,20 @@ impl Settings {
         file: &Path,
         edit: &RuleEdit,
         is_known: impl Fn(&str) -> bool,
-    ) -> Result<&str, SaveError> {
-        let is_own = file == self.own;
-        let missing = || SaveError::NotCounted { file: file.to_owned() };
+    ) -> Result<&str, RuleSaveError> {
+        let is_own = file == self.user_file;
+        let missing = || RuleSaveError::NotCounted { file: file.to_owned() };
         let (_, known) = self.files.iter_mut().find(|(it, _)| it == file).ok_or_else(missing)?;
-        let io = |source| SaveError::Io { file: file.to_owned(), source };
-        let not_settings = |why| SaveError::NotSettings { file: file.to_owned(), why };
+        let io = |source| RuleSaveError::Io { file: file.to_owned(), source };
+        let not_settings = |why| RuleSaveError::NotSettings { file: file.to_owned(), why };
         let text = read(file, &self.root).map_err(|why| not_settings(format!("it {why}")))?;
         let is_as_read = known.as_ref().is_ok_and(|known| *known == text);
         if !is_own && !is_as_read && !text.as_deref().is_some_and(is_known) {
-            return Err(SaveError::Changed { file: file.to_owned() });
+            return Err(RuleSaveError::Changed { file: file.to_owned() });
         }
-        let text = edited(text.as_deref(), edit).map_err(|error| match error {
-            EditError::NotSettings(why) => not_settings(why),
-            EditError::Gone(rule) => SaveError::Gone { file: file.to_owned(), rule },
+        let text = apply_edit(text.as_deref(), edit).map_err(|error| match error {
+            RuleEditError::NotSettings(why) => not_settings(why),
+            RuleEditError::Gone(rule) => RuleSaveError::Gone { file: file.to_owned(), rule },
         })?;
         replace_private(file, text.as_bytes()).map_err(io)?;
         *known = Ok(Some(text));
@@ -183,8 +183,8 @@ impl Settings {
 }
 
 /// The rules of all files that count.
-pub fn load(workspace: &Workspace, project: ProjectFiles) -> RuleSet {
-    Settings::read(workspace, project).rules(workspace)
+pub fn load(workspace: &Workspace, project: ProjectSettingsTrust) -> RuleSet {
+    SettingsFiles::read(workspace, project).rules(workspace)
 }
 
 /// Adds the rules of one file. A missing one is no fault.
@@ -202,7 +202,7 @@ fn add(
     match text {
         Ok(Some(text)) => rules.add_settings(text, file, workspace),
         Ok(None) => {}
-        Err(why) => rules.add_fault(Warning {
+        Err(why) => rules.add_fault(RuleWarning {
             file: file.to_owned(),
             line: None,
             text: format!("this {why}."),

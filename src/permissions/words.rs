@@ -1,7 +1,7 @@
 //! Words of a shell command: what a source word says once its quotes are gone, how slug quotes a
 //! word again, and the rough split that deny rules use where nothing parses.
 //!
-//! Invariants: a word is [`WordKind::Literal`] only when bash would pass exactly its text, whatever
+//! Invariants: a word is [`ShellWordKind::Literal`] only when bash would pass exactly its text, whatever
 //! the environment, the file system and the shell's options; and [`quote`], [`show`] and
 //! [`quote_name`] give back a source word that bash reads as exactly that text. Where there is doubt a word is dynamic.
 
@@ -9,16 +9,16 @@ use super::wrappers;
 
 /// One word of a simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Word {
+pub struct ShellWord {
     /// The text without quotes; of a dynamic word the source.
     pub text: String,
     /// How much is known of it.
-    pub kind: WordKind,
+    pub kind: ShellWordKind,
 }
 
 /// How much is known of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WordKind {
+pub enum ShellWordKind {
     /// Exactly the text.
     Literal,
     /// The text, from `$'…'` or `$"…"`: enough to refuse a command, not to allow it.
@@ -27,35 +27,40 @@ pub enum WordKind {
     Dynamic,
 }
 
-impl Word {
+impl ShellWord {
     /// A word that is exactly `text`.
     pub fn literal(text: impl Into<String>) -> Self {
-        Self { text: text.into(), kind: WordKind::Literal }
+        Self { text: text.into(), kind: ShellWordKind::Literal }
     }
 
     /// A word that is known only when it runs.
     pub fn dynamic(source: impl Into<String>) -> Self {
-        Self { text: source.into(), kind: WordKind::Dynamic }
+        Self { text: source.into(), kind: ShellWordKind::Dynamic }
     }
 
     /// Whether bash passes exactly the text.
     pub fn is_literal(&self) -> bool {
-        self.kind == WordKind::Literal
+        self.kind == ShellWordKind::Literal
     }
 
     /// The text where it is known.
     pub fn known(&self) -> Option<&str> {
         match self.kind {
-            WordKind::Literal | WordKind::Decoded => Some(&self.text),
-            WordKind::Dynamic => None,
+            ShellWordKind::Literal | ShellWordKind::Decoded => Some(&self.text),
+            ShellWordKind::Dynamic => None,
         }
     }
 
     /// What a source word says.
     pub fn read(source: &str) -> Self {
-        Reader { rest: source.chars().collect(), at: 0, text: String::new(), decoded: false }
-            .read()
-            .unwrap_or_else(|Dynamic| Self::dynamic(source))
+        ShellWordReader {
+            rest: source.chars().collect(),
+            at: 0,
+            text: String::new(),
+            decoded: false,
+        }
+        .read()
+        .unwrap_or_else(|DynamicWord| Self::dynamic(source))
     }
 }
 
@@ -91,7 +96,7 @@ pub fn show(text: &str) -> String {
 /// Words of text that did not parse, and where in them a command may begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoughCommand {
-    words: Vec<Word>,
+    words: Vec<ShellWord>,
     starts: Vec<usize>,
 }
 
@@ -100,13 +105,14 @@ impl RoughCommand {
     const MAX_WORDS: usize = 256;
 
     /// Words of which all but the first may be a command.
-    pub fn anywhere_in(words: &[Word]) -> Self {
-        let words: Vec<Word> = words.iter().map(|word| Word::literal(&*word.text)).collect();
+    pub fn anywhere_in(words: &[ShellWord]) -> Self {
+        let words: Vec<ShellWord> =
+            words.iter().map(|word| ShellWord::literal(&*word.text)).collect();
         Self { starts: (1..words.len()).collect(), words }
     }
 
     /// The words from each place where a command may begin.
-    pub fn candidates(&self) -> impl Iterator<Item = &[Word]> {
+    pub fn candidates(&self) -> impl Iterator<Item = &[ShellWord]> {
         self.starts.iter().map(|start| {
             let end = self.words.len().min(start + Self::MAX_WORDS);
             &self.words[*start..end]
@@ -208,7 +214,7 @@ fn end_command(words: &mut Vec<String>, redirected: bool, commands: &mut Vec<Rou
     // Behind a wrapper the values of its options are not told from the command.
     let wraps = words[..leading].iter().any(|word| wrappers::is_wrapper(word));
     let count = if wraps { words.len() } else { words.len().min(leading + 1) };
-    let words = words.into_iter().map(Word::literal).collect();
+    let words = words.into_iter().map(ShellWord::literal).collect();
     commands.push(RoughCommand { words, starts: (0..count).collect() });
 }
 
@@ -245,29 +251,29 @@ fn until_backquote(chars: &[char]) -> (String, usize) {
 }
 
 /// The word cannot be known before it runs.
-struct Dynamic;
+struct DynamicWord;
 
-struct Reader {
+struct ShellWordReader {
     rest: Vec<char>,
     at: usize,
     text: String,
     decoded: bool,
 }
 
-impl Reader {
-    fn read(mut self) -> Result<Word, Dynamic> {
+impl ShellWordReader {
+    fn read(mut self) -> Result<ShellWord, DynamicWord> {
         // Words that look like a brace expression or a pattern and are neither: `find -exec` needs
         // the first, `[` and `]` are a command and its last argument.
         if matches!(self.rest.as_slice(), ['{', '}'] | ['['] | [']']) {
             let text: String = self.rest.iter().collect();
-            return Ok(Word::literal(text));
+            return Ok(ShellWord::literal(text));
         }
         while let Some(c) = self.next() {
             match c {
                 '\\' => match self.next() {
                     Some('\n') => {}
                     Some(escaped) => self.text.push(escaped),
-                    None => return Err(Dynamic),
+                    None => return Err(DynamicWord),
                 },
                 '\'' => self.single_quoted()?,
                 '"' => self.double_quoted()?,
@@ -277,15 +283,15 @@ impl Reader {
                         self.decoded = true;
                         self.double_quoted()?;
                     }
-                    Some(_) | None => return Err(Dynamic),
+                    Some(_) | None => return Err(DynamicWord),
                 },
-                '~' if self.tilde_may_expand() => return Err(Dynamic),
-                _ if "`*?[]{}()<>|&;".contains(c) || c.is_whitespace() => return Err(Dynamic),
+                '~' if self.tilde_may_expand() => return Err(DynamicWord),
+                _ if "`*?[]{}()<>|&;".contains(c) || c.is_whitespace() => return Err(DynamicWord),
                 _ => self.text.push(c),
             }
         }
-        let kind = if self.decoded { WordKind::Decoded } else { WordKind::Literal };
-        Ok(Word { text: self.text, kind })
+        let kind = if self.decoded { ShellWordKind::Decoded } else { ShellWordKind::Literal };
+        Ok(ShellWord { text: self.text, kind })
     }
 
     fn next(&mut self) -> Option<char> {
@@ -299,46 +305,46 @@ impl Reader {
         self.at == 1 || matches!(self.rest[self.at - 2], '=' | ':')
     }
 
-    fn single_quoted(&mut self) -> Result<(), Dynamic> {
+    fn single_quoted(&mut self) -> Result<(), DynamicWord> {
         loop {
             match self.next() {
                 Some('\'') => return Ok(()),
                 Some(c) => self.text.push(c),
-                None => return Err(Dynamic),
+                None => return Err(DynamicWord),
             }
         }
     }
 
-    fn double_quoted(&mut self) -> Result<(), Dynamic> {
+    fn double_quoted(&mut self) -> Result<(), DynamicWord> {
         loop {
             match self.next() {
                 Some('"') => return Ok(()),
-                Some('$' | '`') | None => return Err(Dynamic),
+                Some('$' | '`') | None => return Err(DynamicWord),
                 Some('\\') => match self.next() {
                     Some('\n') => {}
                     Some(c) if "$`\"\\".contains(c) => self.text.push(c),
                     Some(c) => self.text.extend(['\\', c]),
-                    None => return Err(Dynamic),
+                    None => return Err(DynamicWord),
                 },
                 Some(c) => self.text.push(c),
             }
         }
     }
 
-    fn ansi_quoted(&mut self) -> Result<(), Dynamic> {
+    fn ansi_quoted(&mut self) -> Result<(), DynamicWord> {
         self.decoded = true;
         loop {
             match self.next() {
                 Some('\'') => return Ok(()),
                 Some('\\') => self.ansi_escape()?,
                 Some(c) => self.text.push(c),
-                None => return Err(Dynamic),
+                None => return Err(DynamicWord),
             }
         }
     }
 
-    fn ansi_escape(&mut self) -> Result<(), Dynamic> {
-        let c = self.next().ok_or(Dynamic)?;
+    fn ansi_escape(&mut self) -> Result<(), DynamicWord> {
+        let c = self.next().ok_or(DynamicWord)?;
         let decoded = match c {
             'a' => '\u{7}',
             'b' => '\u{8}',
@@ -355,7 +361,9 @@ impl Reader {
                 self.at -= 1;
                 self.number(8, 3)?
             }
-            'c' => char::from(u8::try_from(self.next().ok_or(Dynamic)?).map_err(|_| Dynamic)? & 31),
+            'c' => char::from(
+                u8::try_from(self.next().ok_or(DynamicWord)?).map_err(|_| DynamicWord)? & 31,
+            ),
             '\\' | '\'' | '"' | '?' => c,
             _ => {
                 self.text.push('\\');
@@ -366,7 +374,7 @@ impl Reader {
         Ok(())
     }
 
-    fn number(&mut self, radix: u32, digits: usize) -> Result<char, Dynamic> {
+    fn number(&mut self, radix: u32, digits: usize) -> Result<char, DynamicWord> {
         let mut value = 0_u32;
         let mut any = false;
         for _ in 0..digits {
@@ -375,7 +383,7 @@ impl Reader {
             any = true;
             self.at += 1;
         }
-        if any { char::from_u32(value).ok_or(Dynamic) } else { Err(Dynamic) }
+        if any { char::from_u32(value).ok_or(DynamicWord) } else { Err(DynamicWord) }
     }
 }
 
@@ -403,7 +411,7 @@ mod tests {
             ("!=", "!="),
             ("[", "["),
         ] {
-            assert_eq!(Word::read(source), Word::literal(text), "{source}");
+            assert_eq!(ShellWord::read(source), ShellWord::literal(text), "{source}");
         }
     }
 
@@ -413,7 +421,7 @@ mod tests {
             "$x", "${x}", "$(id)", "`id`", "\"$x\"", "\"`id`\"", "*.rs", "a?", "[ab]", "{a,b}",
             "a{1..3}", "~", "~/x", "a=~/x", "a:~", "$((1))", "'x", "\"x", "x\\", "!(a)", "$",
         ] {
-            assert_eq!(Word::read(source).kind, WordKind::Dynamic, "{source}");
+            assert_eq!(ShellWord::read(source).kind, ShellWordKind::Dynamic, "{source}");
         }
     }
 
@@ -422,8 +430,8 @@ mod tests {
         for (source, text) in
             [(r"$'\x72m'", "rm"), (r"$'\162\155'", "rm"), ("$\"rm\"", "rm"), (r"r$'\u006d'", "rm")]
         {
-            let word = Word::read(source);
-            assert_eq!((word.text.as_str(), word.kind), (text, WordKind::Decoded), "{source}");
+            let word = ShellWord::read(source);
+            assert_eq!((word.text.as_str(), word.kind), (text, ShellWordKind::Decoded), "{source}");
         }
     }
 

@@ -6,15 +6,15 @@
 //! looked into: what they run, any code may.
 
 use super::programs::assigns_by_format;
-use super::words::Word;
+use super::words::ShellWord;
 
 /// What a command runs besides itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Runs {
+pub enum WrapperTarget {
     /// Nothing.
     Nothing,
     /// These commands.
-    Commands(Vec<Vec<Word>>),
+    Commands(Vec<Vec<ShellWord>>),
     /// This text, read by a shell.
     Script(String),
     /// Something that cannot be told from its words.
@@ -60,7 +60,7 @@ const SHELLS: &[&str] = &[
     "pdksh", "posh", "rbash", "rksh", "rzsh", "sash", "sh", "tcsh", "xonsh", "yash", "zsh",
 ];
 
-struct Wrapper {
+struct CommandWrapper {
     name: &'static str,
     /// Options without a value; single letters may be clustered.
     flags: &'static [&'static str],
@@ -70,7 +70,7 @@ struct Wrapper {
     operands: usize,
 }
 
-const WRAPPERS: &[Wrapper] = &[
+const WRAPPERS: &[CommandWrapper] = &[
     wrapper("builtin", &[], &[], 0),
     wrapper("command", &["-p"], &[], 0),
     wrapper("doas", &["-n", "-s"], &["-u", "-C"], 0),
@@ -130,8 +130,8 @@ const fn wrapper(
     flags: &'static [&'static str],
     valued: &'static [&'static str],
     operands: usize,
-) -> Wrapper {
-    Wrapper { name, flags, valued, operands }
+) -> CommandWrapper {
+    CommandWrapper { name, flags, valued, operands }
 }
 
 /// The last component of a command's name.
@@ -140,45 +140,47 @@ pub fn base_name(name: &str) -> &str {
 }
 
 /// What `words` run besides their own command.
-pub fn runs(words: &[Word]) -> Runs {
-    let Some(name) = words.first().and_then(Word::known).map(base_name) else {
-        return Runs::Nothing;
+pub fn wrapper_target(words: &[ShellWord]) -> WrapperTarget {
+    let Some(name) = words.first().and_then(ShellWord::known).map(base_name) else {
+        return WrapperTarget::Nothing;
     };
     let arguments = &words[1..];
     if is_shell(name) {
         return shell_script(arguments);
     }
     match name {
-        "eval" => joined(past_dashes(arguments)),
+        "eval" => join_script(past_dashes(arguments)),
         "trap" => match past_dashes(arguments) {
             [script, _, ..] => match script.known() {
-                Some(script) => Runs::Script(script.to_owned()),
-                None => Runs::Unknown,
+                Some(script) => WrapperTarget::Script(script.to_owned()),
+                None => WrapperTarget::Unknown,
             },
-            _ => Runs::Nothing,
+            _ => WrapperTarget::Nothing,
         },
-        "busybox" | "toybox" if !arguments.is_empty() => Runs::Commands(vec![arguments.to_vec()]),
+        "busybox" | "toybox" if !arguments.is_empty() => {
+            WrapperTarget::Commands(vec![arguments.to_vec()])
+        }
         "find" => find_commands(arguments),
         "fd" | "fdfind" => fd_command(arguments),
         "ssh" => ssh_command(arguments),
         "command"
             if arguments
                 .first()
-                .and_then(Word::known)
+                .and_then(ShellWord::known)
                 .is_some_and(|flag| matches!(flag, "-v" | "-V" | "-pv" | "-pV")) =>
         {
-            Runs::Nothing
+            WrapperTarget::Nothing
         }
         _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == name) {
-            Some(wrapper) => wrapped(wrapper, arguments),
-            None => Runs::Nothing,
+            Some(wrapper) => parse_wrapper(wrapper, arguments),
+            None => WrapperTarget::Nothing,
         },
     }
 }
 
 /// Whether no rule at all may allow the command without a question, and why.
-pub fn never_allowed(words: &[Word]) -> Option<&'static str> {
-    let name = words.first().and_then(Word::known)?;
+pub fn never_allowed(words: &[ShellWord]) -> Option<&'static str> {
+    let name = words.first().and_then(ShellWord::known)?;
     let has_flag = |letters: &str| {
         words[1..].iter().any(|word| {
             word.text.starts_with('-') && word.text.chars().any(|c| letters.contains(c))
@@ -201,15 +203,16 @@ pub fn never_allowed(words: &[Word]) -> Option<&'static str> {
 
 /// Whether a command stands among the options of the one that runs it: what is before and behind it
 /// does something, too, and `-execdir` starts it anywhere.
-pub fn runs_among_options(words: &[Word]) -> bool {
-    let name = words.first().and_then(Word::known).map(base_name);
-    matches!(name, Some("find" | "fd" | "fdfind")) && !matches!(runs(words), Runs::Nothing)
+pub fn runs_among_options(words: &[ShellWord]) -> bool {
+    let name = words.first().and_then(ShellWord::known).map(base_name);
+    matches!(name, Some("find" | "fd" | "fdfind"))
+        && !matches!(wrapper_target(words), WrapperTarget::Nothing)
 }
 
 /// Whether the command runs what stands in its arguments or comes on its standard input as a shell
 /// would, or does more than that, so that only a rule with these very words may allow it.
-pub fn needs_exact_rule(words: &[Word]) -> bool {
-    let Some(name) = words.first().and_then(Word::known).map(base_name) else { return true };
+pub fn needs_exact_rule(words: &[ShellWord]) -> bool {
+    let Some(name) = words.first().and_then(ShellWord::known).map(base_name) else { return true };
     if runs_among_options(words) {
         return true;
     }
@@ -222,7 +225,7 @@ pub fn needs_exact_rule(words: &[Word]) -> bool {
         return true;
     }
     // A variable can make any program run another one.
-    let assigns = |word: &Word| !word.text.starts_with('-') && word.text.contains('=');
+    let assigns = |word: &ShellWord| !word.text.starts_with('-') && word.text.contains('=');
     matches!(name, "env" | "sudo" | "doas") && arguments.iter().any(assigns)
 }
 
@@ -237,7 +240,7 @@ fn stem(name: &str) -> &str {
 }
 
 /// The arguments of a builtin that takes no options.
-fn past_dashes(arguments: &[Word]) -> &[Word] {
+fn past_dashes(arguments: &[ShellWord]) -> &[ShellWord] {
     match arguments.split_first() {
         Some((first, rest)) if first.known() == Some("--") => rest,
         Some(_) | None => arguments,
@@ -307,10 +310,10 @@ pub fn is_wrapper(word: &str) -> bool {
         || matches!(name, "busybox" | "eval" | "find" | "ssh" | "toybox" | "trap")
 }
 
-fn wrapped(wrapper: &Wrapper, arguments: &[Word]) -> Runs {
+fn parse_wrapper(wrapper: &CommandWrapper, arguments: &[ShellWord]) -> WrapperTarget {
     let mut at = 0;
     while let Some(word) = arguments.get(at) {
-        let Some(text) = word.known() else { return Runs::Unknown };
+        let Some(text) = word.known() else { return WrapperTarget::Unknown };
         if text == "--" {
             at += 1;
             break;
@@ -323,33 +326,33 @@ fn wrapped(wrapper: &Wrapper, arguments: &[Word]) -> Runs {
         } else {
             match option_length(wrapper, text) {
                 Some(length) => at += length,
-                None => return Runs::Unknown,
+                None => return WrapperTarget::Unknown,
             }
         }
     }
     at += wrapper.operands;
     if wrapper.name == "env" {
-        while arguments.get(at).and_then(Word::known).is_some_and(|text| text.contains('=')) {
+        while arguments.get(at).and_then(ShellWord::known).is_some_and(|text| text.contains('=')) {
             at += 1;
         }
     }
     let mut command = arguments.get(at..).unwrap_or_default().to_vec();
     if command.is_empty() {
-        return Runs::Nothing;
+        return WrapperTarget::Nothing;
     }
-    if let Some(mark) = filled_in(wrapper, &arguments[..at]) {
+    if let Some(mark) = xargs_placeholder(wrapper, &arguments[..at]) {
         for word in command.iter_mut().filter(|word| word.text.contains(&mark)) {
-            *word = Word::dynamic(word.text.replace(&mark, "${…}"));
+            *word = ShellWord::dynamic(word.text.replace(&mark, "${…}"));
         }
     }
     if wrapper.name == "xargs" {
-        command.push(Word::dynamic("…"));
+        command.push(ShellWord::dynamic("…"));
     }
-    Runs::Commands(vec![command])
+    WrapperTarget::Commands(vec![command])
 }
 
 /// What xargs puts words in the place of.
-fn filled_in(wrapper: &Wrapper, options: &[Word]) -> Option<String> {
+fn xargs_placeholder(wrapper: &CommandWrapper, options: &[ShellWord]) -> Option<String> {
     let at = options.iter().position(|word| word.text.starts_with("-I"))?;
     let glued = options[at].text[2..].to_owned();
     let mark = if glued.is_empty() { options.get(at + 1)?.text.clone() } else { glued };
@@ -357,7 +360,7 @@ fn filled_in(wrapper: &Wrapper, options: &[Word]) -> Option<String> {
 }
 
 /// How many words an option takes, itself included; `None` when it is not known.
-fn option_length(wrapper: &Wrapper, text: &str) -> Option<usize> {
+fn option_length(wrapper: &CommandWrapper, text: &str) -> Option<usize> {
     if wrapper.flags.contains(&text) {
         return Some(1);
     }
@@ -388,11 +391,11 @@ fn option_length(wrapper: &Wrapper, text: &str) -> Option<usize> {
     Some(1)
 }
 
-fn shell_script(arguments: &[Word]) -> Runs {
+fn shell_script(arguments: &[ShellWord]) -> WrapperTarget {
     let mut at = 0;
     let mut takes_script = false;
     while let Some(word) = arguments.get(at) {
-        let Some(text) = word.known() else { return Runs::Unknown };
+        let Some(text) = word.known() else { return WrapperTarget::Unknown };
         if !text.starts_with(['-', '+']) || text == "-" || text == "--" {
             break;
         }
@@ -408,33 +411,33 @@ fn shell_script(arguments: &[Word]) -> Runs {
             }
         }
     }
-    if arguments.get(at).and_then(Word::known) == Some("--") {
+    if arguments.get(at).and_then(ShellWord::known) == Some("--") {
         at += 1;
     }
-    match (takes_script, arguments.get(at).map(Word::known)) {
-        (true, Some(Some(script))) => Runs::Script(script.to_owned()),
-        (true, Some(None) | None) => Runs::Unknown,
-        (false, _) => Runs::Nothing,
+    match (takes_script, arguments.get(at).map(ShellWord::known)) {
+        (true, Some(Some(script))) => WrapperTarget::Script(script.to_owned()),
+        (true, Some(None) | None) => WrapperTarget::Unknown,
+        (false, _) => WrapperTarget::Nothing,
     }
 }
 
-fn joined(words: &[Word]) -> Runs {
-    let texts: Option<Vec<&str>> = words.iter().map(Word::known).collect();
+fn join_script(words: &[ShellWord]) -> WrapperTarget {
+    let texts: Option<Vec<&str>> = words.iter().map(ShellWord::known).collect();
     match texts {
-        Some(texts) if texts.is_empty() => Runs::Nothing,
-        Some(texts) => Runs::Script(texts.join(" ")),
-        None => Runs::Unknown,
+        Some(texts) if texts.is_empty() => WrapperTarget::Nothing,
+        Some(texts) => WrapperTarget::Script(texts.join(" ")),
+        None => WrapperTarget::Unknown,
     }
 }
 
-fn find_commands(arguments: &[Word]) -> Runs {
+fn find_commands(arguments: &[ShellWord]) -> WrapperTarget {
     let mut commands = Vec::new();
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         if !matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
             continue;
         }
-        let mut command: Vec<Word> = Vec::new();
+        let mut command: Vec<ShellWord> = Vec::new();
         for word in words.by_ref() {
             // A `+` ends it only after `{}`.
             let after_braces = command.last().is_some_and(|last| last.text == "{}");
@@ -442,17 +445,17 @@ fn find_commands(arguments: &[Word]) -> Runs {
                 break;
             }
             let filled_in = word.text.contains("{}");
-            command.push(if filled_in { Word::dynamic(&*word.text) } else { word.clone() });
+            command.push(if filled_in { ShellWord::dynamic(&*word.text) } else { word.clone() });
         }
         if !command.is_empty() {
             commands.push(command);
         }
     }
-    if commands.is_empty() { Runs::Nothing } else { Runs::Commands(commands) }
+    if commands.is_empty() { WrapperTarget::Nothing } else { WrapperTarget::Commands(commands) }
 }
 
 /// What `fd --exec` runs, in each way in which its options could be meant.
-fn fd_command(arguments: &[Word]) -> Runs {
+fn fd_command(arguments: &[ShellWord]) -> WrapperTarget {
     let mut commands = Vec::new();
     for (at, word) in arguments.iter().enumerate() {
         let glued = match word.text.strip_prefix("--e") {
@@ -464,45 +467,45 @@ fn fd_command(arguments: &[Word]) -> Runs {
             None => continue,
         };
         let behind = arguments[at + 1..].iter().take_while(|word| word.text != ";").cloned();
-        let mut command: Vec<Word> = behind.collect();
+        let mut command: Vec<ShellWord> = behind.collect();
         if !glued.is_empty() {
-            command.insert(0, Word { text: glued.to_owned(), ..word.clone() });
+            command.insert(0, ShellWord { text: glued.to_owned(), ..word.clone() });
         }
         if !command.is_empty() {
             // The path that is found.
-            command.push(Word::dynamic("…"));
+            command.push(ShellWord::dynamic("…"));
             commands.push(command);
         }
     }
-    if commands.is_empty() { Runs::Nothing } else { Runs::Commands(commands) }
+    if commands.is_empty() { WrapperTarget::Nothing } else { WrapperTarget::Commands(commands) }
 }
 
-fn ssh_command(arguments: &[Word]) -> Runs {
+fn ssh_command(arguments: &[ShellWord]) -> WrapperTarget {
     let mut at = 0;
-    while let Some(text) = arguments.get(at).and_then(Word::known) {
+    while let Some(text) = arguments.get(at).and_then(ShellWord::known) {
         if !text.starts_with('-') {
             break;
         }
         let takes_next = text.len() == 2 && "bcDeEFiIJlLmoOpQRSwWB".contains(&text[1..]);
         at += if takes_next { 2 } else { 1 };
     }
-    joined(arguments.get(at + 1..).unwrap_or_default())
+    join_script(arguments.get(at + 1..).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn words(text: &str) -> Vec<Word> {
-        text.split(' ').map(Word::read).collect()
+    fn words(text: &str) -> Vec<ShellWord> {
+        text.split(' ').map(ShellWord::read).collect()
     }
 
     fn run_by(text: &str) -> String {
-        match runs(&words(text)) {
-            Runs::Nothing => "nothing".into(),
-            Runs::Unknown => "unknown".into(),
-            Runs::Script(script) => format!("script {script}"),
-            Runs::Commands(commands) => commands
+        match wrapper_target(&words(text)) {
+            WrapperTarget::Nothing => "nothing".into(),
+            WrapperTarget::Unknown => "unknown".into(),
+            WrapperTarget::Script(script) => format!("script {script}"),
+            WrapperTarget::Commands(commands) => commands
                 .iter()
                 .map(|words| {
                     words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")

@@ -7,26 +7,26 @@ use serde_json::Value;
 
 use crate::disk::read_regular;
 use crate::domain::{ContentHash, jsonc};
-use crate::hooks::{self, Action, Hook};
+use crate::hooks::{self, Hook, HookAction};
 
 /// More than this of a file is not looked at.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Files that give a folder powers.
-const POWERS: [(&str, ItemKind); 4] = [
-    (".slug/hooks.json", ItemKind::Hooks),
-    (".slug/settings.json", ItemKind::Settings),
-    (".slug/settings.local.json", ItemKind::Settings),
-    (".slug/config.toml", ItemKind::Configuration),
+const PRIVILEGED_FILES: [(&str, InventoryItemKind); 4] = [
+    (".slug/hooks.json", InventoryItemKind::Hooks),
+    (".slug/settings.json", InventoryItemKind::Settings),
+    (".slug/settings.local.json", InventoryItemKind::Settings),
+    (".slug/config.toml", InventoryItemKind::Configuration),
 ];
 
 /// One file that would become active.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Item {
+pub struct InventoryItem {
     /// The file, relative to the folder.
     pub path: PathBuf,
     /// What is in it; nothing where nothing in it takes effect.
-    pub kinds: Vec<ItemKind>,
+    pub kinds: Vec<InventoryItemKind>,
     /// What it would do, a line for each rule, hook or key.
     pub lines: Vec<String>,
 }
@@ -34,7 +34,7 @@ pub struct Item {
 /// What a file is to slug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ItemKind {
+pub enum InventoryItemKind {
     /// Permission rules.
     Settings,
     /// Commands that are run at set moments, and texts for the model.
@@ -45,7 +45,7 @@ pub enum ItemKind {
     Instructions,
 }
 
-impl ItemKind {
+impl InventoryItemKind {
     /// What a file of this kind holds.
     pub fn words(self) -> &'static str {
         match self {
@@ -59,13 +59,14 @@ impl ItemKind {
 
 /// What is in `folder` that slug would read, each file once: those that run programs first, the
 /// others in the order in which they would be read.
-pub fn inventory(folder: &Path) -> Vec<Item> {
-    let powers = POWERS.into_iter().filter_map(|(name, kind)| item(folder, name.into(), kind));
+pub fn inventory(folder: &Path) -> Vec<InventoryItem> {
+    let privileged =
+        PRIVILEGED_FILES.into_iter().filter_map(|(name, kind)| item(folder, name.into(), kind));
     let texts = instructions(folder)
         .into_iter()
-        .filter_map(|path| item(folder, path, ItemKind::Instructions));
-    let mut all: Vec<Item> = Vec::new();
-    for item in powers.chain(scripts(folder)).chain(texts) {
+        .filter_map(|path| item(folder, path, InventoryItemKind::Instructions));
+    let mut all: Vec<InventoryItem> = Vec::new();
+    for item in privileged.chain(scripts(folder)).chain(texts) {
         match all.iter_mut().find(|it| it.path == item.path) {
             // A hook can name what is read as instructions, too.
             Some(same) => {
@@ -75,39 +76,44 @@ pub fn inventory(folder: &Path) -> Vec<Item> {
             None => all.push(item),
         }
     }
-    all.sort_by_key(|item| !item.kinds.contains(&ItemKind::Hooks));
+    all.sort_by_key(|item| !item.kinds.contains(&InventoryItemKind::Hooks));
     all
 }
 
 /// The files of the folder that the commands of hooks name.
-fn scripts(folder: &Path) -> impl Iterator<Item = Item> {
-    let is_script = |path: &PathBuf| !POWERS.iter().any(|(name, _)| path == Path::new(name));
-    let paths = powers(folder).into_iter().map(|(path, _)| path).filter(is_script);
+fn scripts(folder: &Path) -> impl Iterator<Item = InventoryItem> {
+    let is_script =
+        |path: &PathBuf| !PRIVILEGED_FILES.iter().any(|(name, _)| path == Path::new(name));
+    let paths = privileged_files(folder).into_iter().map(|(path, _)| path).filter(is_script);
     let lines = || vec!["run by a hook".to_owned()];
-    paths.map(move |path| Item { path, kinds: vec![ItemKind::Hooks], lines: lines() })
+    paths.map(move |path| InventoryItem {
+        path,
+        kinds: vec![InventoryItemKind::Hooks],
+        lines: lines(),
+    })
 }
 
 /// The files that give powers and are there, each with the hash of its content; those that hooks
 /// name are among them.
-pub fn powers(folder: &Path) -> Vec<(PathBuf, ContentHash)> {
-    let mut powers = Vec::new();
-    for (name, kind) in POWERS {
+pub fn privileged_files(folder: &Path) -> Vec<(PathBuf, ContentHash)> {
+    let mut found = Vec::new();
+    for (name, kind) in PRIVILEGED_FILES {
         let Some(bytes) = content(&folder.join(name)) else { continue };
-        powers.push((PathBuf::from(name), ContentHash::of(&bytes)));
-        if kind == ItemKind::Configuration {
+        found.push((PathBuf::from(name), ContentHash::of(&bytes)));
+        if kind == InventoryItemKind::Configuration {
             continue;
         }
         let (hooks, _) = hooks::read(&String::from_utf8_lossy(&bytes), Path::new(name));
         for hook in hooks {
             let scripts = match &hook.action {
-                Action::Command { line, .. } => hooks::scripts(line, folder),
-                Action::Prompt(_) | Action::Unreadable(_) => Vec::new(),
+                HookAction::Command { line, .. } => hooks::scripts(line, folder),
+                HookAction::Prompt(_) | HookAction::Unreadable(_) => Vec::new(),
             };
-            let new = scripts.into_iter().filter(|script| !powers.contains(script));
-            powers.extend(new.collect::<Vec<_>>());
+            let new = scripts.into_iter().filter(|script| !found.contains(script));
+            found.extend(new.collect::<Vec<_>>());
         }
     }
-    powers
+    found
 }
 
 /// The instruction files by name; that one of SLUG.md, AGENTS.md and CLAUDE.md that is read.
@@ -132,23 +138,23 @@ fn instructions(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn item(folder: &Path, path: PathBuf, kind: ItemKind) -> Option<Item> {
+fn item(folder: &Path, path: PathBuf, kind: InventoryItemKind) -> Option<InventoryItem> {
     let bytes = content(&folder.join(&path))?;
     let text = String::from_utf8_lossy(&bytes);
-    let hooks = || (ItemKind::Hooks, hook_lines(&text, &path, folder));
+    let hooks = || (InventoryItemKind::Hooks, hook_lines(&text, &path, folder));
     let parts = match kind {
-        ItemKind::Settings => vec![hooks(), (kind, rules(&text))],
-        ItemKind::Hooks => vec![hooks()],
-        ItemKind::Configuration => vec![(kind, keys(&text))],
-        ItemKind::Instructions => {
+        InventoryItemKind::Settings => vec![hooks(), (kind, rules(&text))],
+        InventoryItemKind::Hooks => vec![hooks()],
+        InventoryItemKind::Configuration => vec![(kind, keys(&text))],
+        InventoryItemKind::Instructions => {
             let count = text.lines().count();
             let lines = if count == 1 { "line" } else { "lines" };
             vec![(kind, vec![format!("{count} {lines} of instructions")])]
         }
     };
     let parts = parts.into_iter().filter(|(_, lines)| !lines.is_empty());
-    let (kinds, lines): (Vec<ItemKind>, Vec<Vec<String>>) = parts.unzip();
-    Some(Item { path, kinds, lines: lines.concat() })
+    let (kinds, lines): (Vec<InventoryItemKind>, Vec<Vec<String>>) = parts.unzip();
+    Some(InventoryItem { path, kinds, lines: lines.concat() })
 }
 
 fn hook_lines(text: &str, path: &Path, folder: &Path) -> Vec<String> {
@@ -156,13 +162,13 @@ fn hook_lines(text: &str, path: &Path, folder: &Path) -> Vec<String> {
     let line = |hook: &Hook| {
         let when = format!("{} {}", hook.event.name(), hook.filter.text());
         match &hook.action {
-            Action::Command { line, .. } => {
-                let untold = hooks::untold_program(line, folder);
+            HookAction::Command { line, .. } => {
+                let untold = hooks::unresolved_program(line, folder);
                 let untold = untold.map(|it| format!(" (slug cannot tell which files {it} uses)"));
                 format!("on {} runs {line}{}", when.trim_end(), untold.unwrap_or_default())
             }
-            Action::Prompt(text) => format!("on {} tells the model: {text}", when.trim_end()),
-            Action::Unreadable(why) => format!("on {} not readable: {why}", when.trim_end()),
+            HookAction::Prompt(text) => format!("on {} tells the model: {text}", when.trim_end()),
+            HookAction::Unreadable(why) => format!("on {} not readable: {why}", when.trim_end()),
         }
     };
     hooks.iter().map(line).collect()

@@ -8,13 +8,13 @@
 //! Nothing here runs, interprets or follows anything of the folder: it reads the few files that
 //! slug knows by name, and only regular ones.
 
+mod diff;
 mod inventory;
-mod since;
 mod store;
 
 #[cfg(test)]
 mod tests;
 
-pub use inventory::{Item, ItemKind, inventory};
-pub use since::{Asked, Mark};
-pub use store::{Question, Status, TrustError, TrustStore};
+pub use diff::{TrustLineMark, TrustQuestionFile};
+pub use inventory::{InventoryItem, InventoryItemKind, inventory};
+pub use store::{TrustError, TrustQuestion, TrustStatus, TrustStore};

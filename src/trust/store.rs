@@ -12,20 +12,20 @@ use crate::disk::read_regular;
 use crate::domain::ContentHash;
 use crate::platform::paths::replace_private;
 
-use super::inventory::{inventory, powers};
-use super::since::{self, Asked, Shown};
+use super::diff::{self, ShownLines, TrustQuestionFile};
+use super::inventory::{inventory, privileged_files};
 
 /// The stored answers.
 #[derive(Debug, Clone)]
 pub struct TrustStore {
     file: PathBuf,
     home: Option<PathBuf>,
-    answers: Answers,
+    answers: TrustFile,
 }
 
 /// What the person said of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
+pub enum TrustStatus {
     /// Yes, and nothing that gives it powers has changed.
     Trusted,
     /// Nothing, or no.
@@ -67,33 +67,33 @@ pub enum TrustError {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Answers {
-    folders: Vec<Folder>,
+struct TrustFile {
+    folders: Vec<TrustFolderSnapshot>,
     /// Origins to which a key may go over plain http.
     http_origins: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Folder {
+struct TrustFolderSnapshot {
     path: PathBuf,
     device: u64,
     inode: u64,
     contents: BTreeMap<PathBuf, ContentHash>,
     /// What the question showed of it.
     #[serde(default)]
-    shown: Shown,
+    shown: ShownLines,
 }
 
 /// A folder as it was when the person was asked about it. A yes is to that.
 #[derive(Debug, Clone)]
-pub struct Question {
-    folder: Folder,
-    items: Vec<Asked>,
+pub struct TrustQuestion {
+    folder: TrustFolderSnapshot,
+    items: Vec<TrustQuestionFile>,
 }
 
-impl Question {
+impl TrustQuestion {
     /// What would become active, and what of it is new.
-    pub fn items(&self) -> &[Asked] {
+    pub fn items(&self) -> &[TrustQuestionFile] {
         &self.items
     }
 }
@@ -107,28 +107,28 @@ impl TrustStore {
     }
 
     /// What the person said of this folder, against what is in it now.
-    pub fn status(&self, folder: &Path) -> Status {
-        let Ok(now) = Folder::look(folder) else { return Status::Unknown };
+    pub fn status(&self, folder: &Path) -> TrustStatus {
+        let Ok(now) = TrustFolderSnapshot::look(folder) else { return TrustStatus::Unknown };
         if self.is_too_wide(&now.path) {
-            return Status::TooWide;
+            return TrustStatus::TooWide;
         }
         let Some(then) = self.answers.folders.iter().find(|then| then.is_same(&now)) else {
-            return Status::Unknown;
+            return TrustStatus::Unknown;
         };
         let changed = now.changed_since(then);
-        if changed.is_empty() { Status::Trusted } else { Status::Changed(changed) }
+        if changed.is_empty() { TrustStatus::Trusted } else { TrustStatus::Changed(changed) }
     }
 
     /// What to ask about a folder.
-    pub fn question(&self, folder: &Path) -> Result<Question, TrustError> {
+    pub fn question(&self, folder: &Path) -> Result<TrustQuestion, TrustError> {
         // The hashes first: what changes between the two looks is asked about again.
-        let mut now = Folder::look(folder)?;
+        let mut now = TrustFolderSnapshot::look(folder)?;
         let items = inventory(&now.path);
-        now.shown = since::shown(&items);
+        now.shown = diff::shown_lines(&items);
         let then = self.answers.folders.iter().find(|then| then.is_same(&now));
         let changed = then.map(|then| now.changed_since(then)).unwrap_or_default();
-        let before = then.map_or_else(Shown::new, |then| then.shown.clone());
-        Ok(Question { items: since::asked(&items, &before, &changed), folder: now })
+        let before = then.map_or_else(ShownLines::new, |then| then.shown.clone());
+        Ok(TrustQuestion { items: diff::question_files(&items, &before, &changed), folder: now })
     }
 
     /// Keeps a yes for a folder with what is in it now.
@@ -138,7 +138,7 @@ impl TrustStore {
     }
 
     /// Keeps a yes to what a question showed, and to nothing that changed since.
-    pub fn grant_asked(&mut self, question: Question) -> Result<(), TrustError> {
+    pub fn grant_asked(&mut self, question: TrustQuestion) -> Result<(), TrustError> {
         let now = question.folder;
         if self.is_too_wide(&now.path) {
             return Err(TrustError::TooWide(now.path));
@@ -158,8 +158,8 @@ impl TrustStore {
         file: &Path,
         content: &[u8],
     ) -> Result<(), TrustError> {
-        let now = Folder::look(folder)?;
-        let lines = since::shown(&inventory(&now.path)).remove(file).unwrap_or_default();
+        let now = TrustFolderSnapshot::look(folder)?;
+        let lines = diff::shown_lines(&inventory(&now.path)).remove(file).unwrap_or_default();
         self.change(|answers| {
             if let Some(then) = answers.folders.iter_mut().find(|then| then.is_same(&now)) {
                 then.contents.insert(file.to_owned(), ContentHash::of(content));
@@ -170,14 +170,14 @@ impl TrustStore {
 
     /// Whether the person's yes covers `content` as that of `file` (relative to the folder).
     pub fn knows(&self, folder: &Path, file: &Path, content: &[u8]) -> bool {
-        let Ok(now) = Folder::look(folder) else { return false };
+        let Ok(now) = TrustFolderSnapshot::look(folder) else { return false };
         let then = self.answers.folders.iter().find(|then| then.is_same(&now));
         then.is_some_and(|then| then.contents.get(file) == Some(&ContentHash::of(content)))
     }
 
     /// The files of this folder that the person's yes covers, relative to it, with their content.
     pub fn covered(&self, folder: &Path) -> BTreeMap<PathBuf, ContentHash> {
-        let Ok(now) = Folder::look(folder) else { return BTreeMap::new() };
+        let Ok(now) = TrustFolderSnapshot::look(folder) else { return BTreeMap::new() };
         let then = self.answers.folders.iter().find(|then| then.is_same(&now));
         then.map(|then| then.contents.clone()).unwrap_or_default()
     }
@@ -215,7 +215,7 @@ impl TrustStore {
         real.parent().is_none() || home.as_deref() == Some(real)
     }
 
-    fn change(&mut self, change: impl FnOnce(&mut Answers)) -> Result<(), TrustError> {
+    fn change(&mut self, change: impl FnOnce(&mut TrustFile)) -> Result<(), TrustError> {
         let mut answers = read(&self.file)?;
         change(&mut answers);
         write(&self.file, &answers)?;
@@ -224,13 +224,13 @@ impl TrustStore {
     }
 }
 
-impl Folder {
+impl TrustFolderSnapshot {
     fn look(folder: &Path) -> Result<Self, TrustError> {
         let io = |source| TrustError::Io { doing: "look at", path: folder.to_owned(), source };
         let path = folder.canonicalize().map_err(io)?;
         let (device, inode) = identity(&std::fs::metadata(&path).map_err(io)?);
-        let contents = powers(&path).into_iter().collect();
-        Ok(Self { path, device, inode, contents, shown: Shown::new() })
+        let contents = privileged_files(&path).into_iter().collect();
+        Ok(Self { path, device, inode, contents, shown: ShownLines::new() })
     }
 
     /// The files that are new or have other content.
@@ -265,11 +265,11 @@ fn identity(_metadata: &std::fs::Metadata) -> (u64, u64) {
 /// A larger file is cut, and then no JSON.
 const MAX_BYTES: u64 = 64 << 20;
 
-fn read(file: &Path) -> Result<Answers, TrustError> {
+fn read(file: &Path) -> Result<TrustFile, TrustError> {
     match read_regular(file, MAX_BYTES) {
         Ok(Some(bytes)) => serde_json::from_slice(&bytes)
             .map_err(|source| TrustError::Broken { file: file.to_owned(), source }),
-        Ok(None) => Ok(Answers::default()),
+        Ok(None) => Ok(TrustFile::default()),
         Err(error) => {
             let source = std::io::Error::other(error);
             Err(TrustError::Io { doing: "read", path: file.to_owned(), source })
@@ -277,7 +277,7 @@ fn read(file: &Path) -> Result<Answers, TrustError> {
     }
 }
 
-fn write(file: &Path, answers: &Answers) -> Result<(), TrustError> {
+fn write(file: &Path, answers: &TrustFile) -> Result<(), TrustError> {
     let io = |source| TrustError::Io { doing: "write", path: file.to_owned(), source };
     let bytes = serde_json::to_vec_pretty(answers).map_err(|error| io(error.into()))?;
     replace_private(file, &bytes).map_err(io)

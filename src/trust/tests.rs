@@ -2,23 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{ItemKind, Status, TrustError, TrustStore, inventory};
+use super::{InventoryItemKind, TrustError, TrustStatus, TrustStore, inventory};
 
-struct Scene {
+struct TrustTestEnv {
     _folder: tempfile::TempDir,
     home: PathBuf,
     project: PathBuf,
 }
 
-fn scene() -> Scene {
+fn scene() -> TrustTestEnv {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().canonicalize().unwrap().join("home");
     let project = home.join("app");
     std::fs::create_dir_all(project.join(".slug/rules")).unwrap();
-    Scene { _folder: folder, home, project }
+    TrustTestEnv { _folder: folder, home, project }
 }
 
-impl Scene {
+impl TrustTestEnv {
     fn store(&self) -> TrustStore {
         TrustStore::open(&self.home.join(".slug"), Some(&self.home)).unwrap()
     }
@@ -34,12 +34,12 @@ impl Scene {
 fn a_folder_is_unknown_until_it_is_granted_and_after_it_is_forgotten() {
     let scene = scene();
     let mut store = scene.store();
-    assert_eq!(store.status(&scene.project), Status::Unknown);
+    assert_eq!(store.status(&scene.project), TrustStatus::Unknown);
     store.grant(&scene.project).unwrap();
-    assert_eq!(scene.store().status(&scene.project), Status::Trusted);
+    assert_eq!(scene.store().status(&scene.project), TrustStatus::Trusted);
     assert_eq!(scene.store().folders().collect::<Vec<_>>(), [scene.project.as_path()]);
     store.forget(&scene.project).unwrap();
-    assert_eq!(scene.store().status(&scene.project), Status::Unknown);
+    assert_eq!(scene.store().status(&scene.project), TrustStatus::Unknown);
 }
 
 #[test]
@@ -49,10 +49,10 @@ fn s60_trust_is_not_inherited_and_the_widest_folders_are_refused() {
     let inner = scene.project.join("vendor/evil");
     std::fs::create_dir_all(&inner).unwrap();
     store.grant(&scene.project).unwrap();
-    assert_eq!(store.status(&inner), Status::Unknown);
+    assert_eq!(store.status(&inner), TrustStatus::Unknown);
     for wide in [scene.home.as_path(), Path::new("/")] {
         assert!(matches!(store.grant(wide), Err(TrustError::TooWide(_))));
-        assert_eq!(store.status(wide), Status::TooWide);
+        assert_eq!(store.status(wide), TrustStatus::TooWide);
     }
     assert!(matches!(store.grant(&scene.project.join("../.")), Err(TrustError::TooWide(_))));
 }
@@ -65,8 +65,8 @@ fn a_folder_that_took_the_name_is_another_folder() {
     store.grant(&scene.project).unwrap();
     std::fs::rename(&scene.project, scene.home.join("moved")).unwrap();
     std::fs::create_dir(&scene.project).unwrap();
-    assert_eq!(store.status(&scene.project), Status::Unknown);
-    assert_eq!(store.status(&scene.home.join("moved")), Status::Unknown);
+    assert_eq!(store.status(&scene.project), TrustStatus::Unknown);
+    assert_eq!(store.status(&scene.home.join("moved")), TrustStatus::Unknown);
 }
 
 #[cfg(unix)]
@@ -77,7 +77,7 @@ fn a_link_stands_for_where_it_leads() {
     let link = scene.home.join("link");
     std::os::unix::fs::symlink(&scene.project, &link).unwrap();
     store.grant(&link).unwrap();
-    assert_eq!(store.status(&scene.project), Status::Trusted);
+    assert_eq!(store.status(&scene.project), TrustStatus::Trusted);
 }
 
 #[test]
@@ -89,9 +89,9 @@ fn changed_and_new_powers_are_asked_again() {
     scene.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
     scene.write(".slug/config.toml", "model = \"x\"");
     let changed = vec![".slug/config.toml".into(), ".slug/settings.json".into()];
-    assert_eq!(store.status(&scene.project), Status::Changed(changed));
+    assert_eq!(store.status(&scene.project), TrustStatus::Changed(changed));
     store.grant(&scene.project).unwrap();
-    assert_eq!(store.status(&scene.project), Status::Trusted);
+    assert_eq!(store.status(&scene.project), TrustStatus::Trusted);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn changed_instructions_and_removed_powers_are_not_asked_again() {
     scene.write("SLUG.md", "two");
     scene.write(".slug/rules/new.md", "three");
     std::fs::remove_file(scene.project.join(".slug/settings.json")).unwrap();
-    assert_eq!(store.status(&scene.project), Status::Trusted);
+    assert_eq!(store.status(&scene.project), TrustStatus::Trusted);
 }
 
 #[test]
@@ -113,16 +113,16 @@ fn what_slug_wrote_itself_is_not_asked_about() {
     let mut store = scene.store();
     let file = Path::new(".slug/settings.local.json");
     store.keep_own_change(&scene.project, file, b"{}").unwrap();
-    assert_eq!(store.status(&scene.project), Status::Unknown);
+    assert_eq!(store.status(&scene.project), TrustStatus::Unknown);
     store.grant(&scene.project).unwrap();
     scene.write(".slug/settings.local.json", "{}");
-    assert!(matches!(store.status(&scene.project), Status::Changed(_)));
+    assert!(matches!(store.status(&scene.project), TrustStatus::Changed(_)));
     store.keep_own_change(&scene.project, file, b"{}").unwrap();
-    assert_eq!(store.status(&scene.project), Status::Trusted);
+    assert_eq!(store.status(&scene.project), TrustStatus::Trusted);
 }
 
 /// The files of the question, with what is in each.
-fn found(items: &[super::Item]) -> Vec<(&str, &[ItemKind])> {
+fn found(items: &[super::InventoryItem]) -> Vec<(&str, &[InventoryItemKind])> {
     items.iter().map(|item| (item.path.to_str().unwrap(), &*item.kinds)).collect()
 }
 
@@ -141,7 +141,7 @@ fn the_question_names_every_rule_key_and_instruction_file() {
     scene.write(".slug/rules/a.md", "x");
     scene.write(".slug/rules/c.txt", "x");
     let items = inventory(&scene.project);
-    use ItemKind::{Configuration, Instructions, Settings};
+    use InventoryItemKind::{Configuration, Instructions, Settings};
     assert_eq!(
         found(&items),
         [
@@ -171,12 +171,12 @@ fn the_question_shows_each_line_of_a_hook_and_is_asked_again_for_its_script() {
     scene.write(".slug/settings.json", wide);
     scene.write("done.sh", "exit 0");
     let items = inventory(&scene.project);
-    let hooks = ItemKind::Hooks;
+    let hooks = InventoryItemKind::Hooks;
     assert_eq!(
         found(&items),
         [
             (".slug/hooks.json", &[hooks][..]),
-            (".slug/settings.json", &[hooks, ItemKind::Settings]),
+            (".slug/settings.json", &[hooks, InventoryItemKind::Settings]),
             ("done.sh", &[hooks]),
         ]
     );
@@ -188,12 +188,12 @@ fn the_question_shows_each_line_of_a_hook_and_is_asked_again_for_its_script() {
     assert_eq!(items[1].lines[2], "allow Read");
 
     store.grant(&scene.project).unwrap();
-    assert_eq!(store.status(&scene.project), Status::Trusted);
+    assert_eq!(store.status(&scene.project), TrustStatus::Trusted);
     scene.write("done.sh", "exit 1");
-    assert_eq!(store.status(&scene.project), Status::Changed(vec!["done.sh".into()]));
+    assert_eq!(store.status(&scene.project), TrustStatus::Changed(vec!["done.sh".into()]));
     store.grant(&scene.project).unwrap();
     scene.write(".slug/hooks.json", &short.replace("done", "gone"));
-    assert_eq!(store.status(&scene.project), Status::Changed(vec![".slug/hooks.json".into()]));
+    assert_eq!(store.status(&scene.project), TrustStatus::Changed(vec![".slug/hooks.json".into()]));
 }
 
 #[test]
@@ -217,7 +217,11 @@ fn the_file_by_which_a_hooks_program_knows_what_to_run_is_hashed_with_it() {
         assert!(items.iter().any(|item| item.path == Path::new(file)), "{items:?}");
         store.grant(&scene.project).unwrap();
         scene.write(file, "2");
-        assert_eq!(store.status(&scene.project), Status::Changed(vec![file.into()]), "{command}");
+        assert_eq!(
+            store.status(&scene.project),
+            TrustStatus::Changed(vec![file.into()]),
+            "{command}"
+        );
     }
 }
 
@@ -232,7 +236,7 @@ fn s57_looking_at_a_folder_runs_nothing_and_never_blocks() {
     std::fs::create_dir(scene.project.join(".git")).unwrap();
     std::fs::write(scene.project.join(".git/config"), "[core]\nfsmonitor=touch marker\n").unwrap();
     assert_eq!(inventory(&scene.project), []);
-    assert_eq!(scene.store().status(&scene.project), Status::Unknown);
+    assert_eq!(scene.store().status(&scene.project), TrustStatus::Unknown);
     assert!(!scene.project.join("marker").exists());
 }
 
@@ -255,8 +259,8 @@ fn two_stores_do_not_lose_each_others_answers() {
     let (mut one, mut two) = (scene.store(), scene.store());
     one.grant(&scene.project).unwrap();
     two.grant(&other).unwrap();
-    assert_eq!(scene.store().status(&scene.project), Status::Trusted);
-    assert_eq!(scene.store().status(&other), Status::Trusted);
+    assert_eq!(scene.store().status(&scene.project), TrustStatus::Trusted);
+    assert_eq!(scene.store().status(&other), TrustStatus::Trusted);
 }
 
 #[cfg(unix)]
@@ -274,10 +278,11 @@ fn the_store_is_private_and_a_broken_one_is_an_error() {
 }
 
 /// The lines of a file in the question, with their marks.
-fn asked(scene: &Scene, file: &str) -> Vec<String> {
+fn asked(scene: &TrustTestEnv, file: &str) -> Vec<String> {
     let question = scene.store().question(&scene.project).unwrap();
     let item = question.items().iter().find(|item| item.path == Path::new(file)).unwrap();
-    let signed = |(mark, line): &(_, String)| format!("{}{line}", super::Mark::sign(*mark));
+    let signed =
+        |(mark, line): &(_, String)| format!("{}{line}", super::TrustLineMark::sign(*mark));
     item.lines.iter().map(signed).map(|line| line.trim_start().to_owned()).collect()
 }
 
@@ -326,7 +331,7 @@ fn what_a_hook_names_and_the_model_reads_is_asked_about_once() {
         r#"{"hooks":[{"event":"Stop","action":{"type":"command","command":"cat SLUG.md"}}]}"#;
     scene.write(".slug/hooks.json", hook);
     let question = scene.store().question(&scene.project).unwrap();
-    let words: Vec<String> = question.items().iter().map(super::Asked::words).collect();
+    let words: Vec<String> = question.items().iter().map(super::TrustQuestionFile::words).collect();
     let both = "programs that slug would run, instructions for the model";
     assert_eq!(words, ["programs that slug would run", both]);
 }
@@ -337,7 +342,7 @@ fn s66_white_space_alone_is_asked_about_too_and_said_to_be_no_other_rule() {
     scene.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash(ls)"]}}"#);
     scene.store().grant(&scene.project).unwrap();
     scene.write(".slug/settings.json", r#"{"permissions": {"allow":["Bash(ls)"]}}"#);
-    assert!(matches!(scene.store().status(&scene.project), Status::Changed(_)));
+    assert!(matches!(scene.store().status(&scene.project), TrustStatus::Changed(_)));
     assert_eq!(
         asked(&scene, ".slug/settings.json"),
         ["allow Bash(ls)", "+ changed in ways that none of these lines shows"]
@@ -360,7 +365,7 @@ fn a_yes_is_to_what_was_shown_and_to_nothing_later() {
     let question = store.question(&scene.project).unwrap();
     scene.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
     store.grant_asked(question).unwrap();
-    assert!(matches!(store.status(&scene.project), Status::Changed(_)));
+    assert!(matches!(store.status(&scene.project), TrustStatus::Changed(_)));
     assert_eq!(asked(&scene, ".slug/settings.json"), ["+ allow Bash"]);
 }
 
@@ -372,6 +377,6 @@ fn s55_what_names_servers_to_start_is_not_read_and_not_asked_about() {
     let mut store = scene.store();
     store.grant(&scene.project).unwrap();
     scene.write(".mcp.json", r#"{"mcpServers":{}}"#);
-    assert_eq!(store.status(&scene.project), Status::Trusted);
+    assert_eq!(store.status(&scene.project), TrustStatus::Trusted);
     assert!(!scene.project.join("marker").exists());
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::config::Leave;
+use crate::config::ExitTranscript;
 
 use super::app::Model;
 use super::app::block::Body;
@@ -22,14 +22,19 @@ const END: usize = 200;
 const ALL: usize = 10_000;
 
 /// The rows, with the sequences that colour them, each with a line end.
-pub fn page(model: &Model, layouts: &mut Layouts, styles: &dyn Styles, leave: Leave) -> String {
+pub fn page(
+    model: &Model,
+    layouts: &mut Layouts,
+    styles: &dyn Styles,
+    leave: ExitTranscript,
+) -> String {
     let blocks = model.transcript.blocks();
     let width = model.geometry.transcript.width;
     let (from, most) = match leave {
-        Leave::Nothing => return String::new(),
-        Leave::All => (0, ALL),
+        ExitTranscript::Nothing => return String::new(),
+        ExitTranscript::All => (0, ALL),
         // What the person said last, and what came of it.
-        Leave::End => {
+        ExitTranscript::End => {
             let said = blocks.iter().rposition(|block| matches!(block.body, Body::User(_)));
             (said.unwrap_or(0), END)
         }
@@ -40,7 +45,7 @@ pub fn page(model: &Model, layouts: &mut Layouts, styles: &dyn Styles, leave: Le
     if cut {
         rows.pop_front();
     }
-    if cut || (leave == Leave::All && model.requests.older.is_some()) {
+    if cut || (leave == ExitTranscript::All && model.requests.older.is_some()) {
         let note = "… more above: resume the session to see it";
         line(&[paint::span(note, super::layout::Role::Muted)], styles, &mut out);
     }
@@ -150,7 +155,7 @@ mod tests {
     use crate::tui::scene::{assistant, recorded, screen, user};
     use crate::tui::theme::{ColorDepth, Theme};
 
-    fn left(leave: Leave) -> String {
+    fn left(leave: ExitTranscript) -> String {
         let text = |text: &str| assistant(vec![Block::Text { text: text.into() }]);
         let log = [user("first"), text("one"), user("second"), text("two **bold**")];
         let scene = screen(60, 24).events(log.iter().map(recorded));
@@ -160,14 +165,14 @@ mod tests {
 
     #[test]
     fn the_end_is_what_was_said_last_and_what_came_of_it() {
-        assert_eq!(left(Leave::End), " ❯ second\n\n two \x1b[1mbold\x1b[0m\n");
-        assert_eq!(left(Leave::Nothing), "");
+        assert_eq!(left(ExitTranscript::End), " ❯ second\n\n two \x1b[1mbold\x1b[0m\n");
+        assert_eq!(left(ExitTranscript::Nothing), "");
     }
 
     #[test]
     fn all_of_it_is_left_where_that_is_wanted() {
         let wanted = " ❯ first\n\n one\n\n ❯ second\n\n two \x1b[1mbold\x1b[0m\n";
-        assert_eq!(left(Leave::All), wanted);
+        assert_eq!(left(ExitTranscript::All), wanted);
     }
 
     #[test]
@@ -176,7 +181,8 @@ mod tests {
         let log = vec![assistant(vec![Block::Text { text: list }]); 150];
         let scene = screen(60, 24).events(log.iter().map(recorded));
         let mut layouts = Layouts::new(Highlighter::off());
-        let page = page(&scene.model, &mut layouts, &Theme::dark(ColorDepth::None), Leave::All);
+        let page =
+            page(&scene.model, &mut layouts, &Theme::dark(ColorDepth::None), ExitTranscript::All);
         let lines: Vec<&str> = page.lines().collect();
         assert_eq!(lines.len(), ALL + 1);
         assert!(lines[0].contains("… more above"), "{}", lines[0]);

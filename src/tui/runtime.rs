@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent;
-use crate::config::Leave;
+use crate::config::ExitTranscript;
 use crate::domain::{SessionId, Typed};
 use crate::platform::announce::{Announcer, Progress};
 use crate::platform::background::Sifted;
@@ -70,7 +70,7 @@ pub struct Start {
     /// Whether code is coloured.
     pub code: Code,
     /// What of the transcript stays in the terminal.
-    pub leave: Leave,
+    pub leave: ExitTranscript,
     /// How the terminal is told what stands beside the picture.
     pub announcer: Announcer,
     /// What the shell, or who acts for it, does with slug.
@@ -323,7 +323,7 @@ where
     }
     executor.run(Effect::SaveDraft { text: ui.model.composer.typed() });
     executor.finish().await;
-    let leave = if shutdown.is_cancelled() { Leave::Nothing } else { leave };
+    let leave = if shutdown.is_cancelled() { ExitTranscript::Nothing } else { leave };
     let page = leave::page(&ui.model, &mut ui.layouts, &ui.worn.theme, leave);
     Ok(Left { session: ui.model.status.session, page })
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use slug_code::agent::{Event, Start};
 use slug_code::domain::{Answer, CallId, CallInput, ContentHash, Mode, Outcome, ToolStatus};
-use slug_code::permissions::store::ProjectFiles;
+use slug_code::permissions::store::ProjectSettingsTrust;
 use slug_code::session::{Entry, PermissionEntry, TurnOutcome};
 
 use super::fakes::{calls, words};
@@ -78,8 +78,8 @@ async fn for_the_session_holds_without_being_saved() {
 #[tokio::test(flavor = "multi_thread")]
 async fn always_is_saved_where_it_belongs_and_once() {
     for (project, file) in [
-        (ProjectFiles::Trusted, "work/.slug/settings.local.json"),
-        (ProjectFiles::Untrusted, "slug/settings.json"),
+        (ProjectSettingsTrust::Trusted, "work/.slug/settings.local.json"),
+        (ProjectSettingsTrust::Untrusted, "slug/settings.json"),
     ] {
         let scene = Scene { project, ..Scene::new() };
         let rules = vec!["Bash(make)".to_owned()];

@@ -12,7 +12,7 @@ use futures_util::{StreamExt, future, stream};
 use serde_json::Value;
 use slug_code::context::ContextProvider;
 use slug_code::domain::{CallId, ContentHash, Extent, StopReason};
-use slug_code::hooks::{Ended, Order, Ran, Runner};
+use slug_code::hooks::{HookCommand, HookCommandResult, HookExit, HookRunner};
 use slug_code::platform::files::DiskFiles;
 use slug_code::providers::{ModelInfo, Provider, ProviderError, Recovery, Request, StreamEvent};
 use slug_code::tools::{
@@ -345,7 +345,7 @@ impl ContextProvider for Stalled {
 #[derive(Default)]
 pub struct FakeHooks {
     ends: Mutex<HashMap<String, (i32, String, String)>>,
-    orders: Mutex<Vec<Order>>,
+    orders: Mutex<Vec<HookCommand>>,
 }
 
 impl FakeHooks {
@@ -359,7 +359,7 @@ impl FakeHooks {
     pub fn told(&self) -> Vec<(String, Value)> {
         let orders = self.orders.lock().unwrap();
         let told =
-            |order: &Order| (order.line.clone(), serde_json::from_str(&order.input).unwrap());
+            |order: &HookCommand| (order.line.clone(), serde_json::from_str(&order.input).unwrap());
         orders.iter().map(told).collect()
     }
 
@@ -370,17 +370,22 @@ impl FakeHooks {
 }
 
 #[async_trait]
-impl Runner for FakeHooks {
-    async fn run(&self, order: Order, cancel: &CancellationToken) -> Ran {
+impl HookRunner for FakeHooks {
+    async fn run(&self, order: HookCommand, cancel: &CancellationToken) -> HookCommandResult {
         let name = order.line.clone();
         self.orders.lock().unwrap().push(order);
         let end = self.ends.lock().unwrap().get(&name).cloned();
         let (status, output, complaint) = end.unwrap_or_default();
-        let mut ended = Ended::Code(status);
+        let mut ended = HookExit::Code(status);
         if name == "block" {
             cancel.cancelled().await;
-            ended = Ended::Cancelled;
+            ended = HookExit::Cancelled;
         }
-        Ran { ended, output, complaint, elapsed: Duration::ZERO }
+        HookCommandResult {
+            exit: ended,
+            stdout: output,
+            stderr: complaint,
+            elapsed: Duration::ZERO,
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use slug_code::agent::{Command, Event, Person, Start};
 use slug_code::domain::{Answer, Mode, ToolStatus};
-use slug_code::permissions::store::ProjectFiles;
+use slug_code::permissions::store::ProjectSettingsTrust;
 use slug_code::session::TurnOutcome;
 
 use super::fakes::{calls, words};
@@ -494,7 +494,9 @@ async fn a_hook_can_keep_the_conversation_as_it_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_project_s_hooks_are_not_read_before_it_is_trusted() {
-    for (project, runs) in [(ProjectFiles::Untrusted, 0), (ProjectFiles::Trusted, 2)] {
+    for (project, runs) in
+        [(ProjectSettingsTrust::Untrusted, 0), (ProjectSettingsTrust::Trusted, 2)]
+    {
         let mut scene = Scene::in_mode(Mode::Yolo);
         scene.project = project;
         let hook = |command: &str| {

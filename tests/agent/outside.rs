@@ -107,7 +107,7 @@ async fn s49_the_sandbox_knows_the_rules_as_they_are() {
     let scene = scene(MARK);
     scene.settings(&json!({"permissions": {"deny": ["Read(.env)"]}}));
     let mut rig = scene.open(Start::New).await;
-    let hides = |name: &str| scene.readers.now().hides(&scene.work.join(name));
+    let hides = |name: &str| scene.readers.current().hides(&scene.work.join(name));
     assert_eq!((hides(".env"), hides("key")), (true, false));
     let edit = RuleEdit::Add((RuleKind::Deny, "Read(key)".to_owned()));
     rig.tell(Command::Rules(RuleOrder::Change { file: None, edit })).await;

@@ -14,10 +14,10 @@ use slug_code::domain::{
     Answer, ApprovalRequest, Boundary, Budgets, CallId, Extent, Message, Method, Mode, Network,
     SessionId, ToolStatus,
 };
-use slug_code::hooks::{HookFiles, Hooks};
+use slug_code::hooks::{HookFiles, HookSet};
 use slug_code::permissions::Workspace;
 use slug_code::permissions::sandbox::ReadRules;
-use slug_code::permissions::store::ProjectFiles;
+use slug_code::permissions::store::ProjectSettingsTrust;
 use slug_code::platform::debug_log::DebugLog;
 use slug_code::platform::redact::Redactor;
 use slug_code::providers::Provider;
@@ -52,7 +52,7 @@ pub struct Scene {
     pub files: Arc<FakeFiles>,
     pub mode: Mode,
     pub person: Person,
-    pub project: ProjectFiles,
+    pub project: ProjectSettingsTrust,
     pub named: Option<&'static str>,
     pub rounds: u32,
     pub budgets: Budgets,
@@ -91,7 +91,7 @@ impl Scene {
             files: Arc::new(FakeFiles::new()),
             mode: Mode::Ask,
             person: Person::Present,
-            project: ProjectFiles::Trusted,
+            project: ProjectSettingsTrust::Trusted,
             named: Some("test-model"),
             rounds: 10,
             budgets: Budgets::default(),
@@ -181,7 +181,7 @@ impl Scene {
             instruction_folders: vec![self.work.clone()],
             contexts,
             idle_after: self.idle_after,
-            hooks: Arc::new(Hooks::new(Some(self.hook_files()), self.hooks.clone())),
+            hooks: Arc::new(HookSet::new(Some(self.hook_files()), self.hooks.clone())),
             debug: self.debug.clone(),
             redactor: self.redactor.clone(),
             notices: Vec::new(),
@@ -190,8 +190,8 @@ impl Scene {
 
     fn hook_files(&self) -> HookFiles {
         let project = match self.project {
-            ProjectFiles::Trusted => Some(self.work.clone()),
-            ProjectFiles::Untrusted => None,
+            ProjectSettingsTrust::Trusted => Some(self.work.clone()),
+            ProjectSettingsTrust::Untrusted => None,
         };
         HookFiles { home: self.home.clone(), project }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use divan::{Bencher, black_box};
 use slug_code::domain::{Access, Mode};
-use slug_code::permissions::{Query, RuleSet, Workspace, decide};
+use slug_code::permissions::{PermissionQuery, RuleSet, Workspace, decide};
 
 /// 200 characters, as models write them.
 const COMMAND: &str = "cd crates/parser && cargo test --workspace --all-features -- --nocapture \
@@ -32,7 +32,7 @@ fn decide_a_command_against_500_rules(bencher: Bencher) {
     let rules = rules(&workspace);
     let access = [Access::Run { command: COMMAND.into(), cwd: "/work".into() }];
     bencher.bench(|| {
-        let query = Query::resolve("Bash", black_box(&access), &workspace);
+        let query = PermissionQuery::resolve("Bash", black_box(&access), &workspace);
         decide(&query, &rules, Mode::Ask, &workspace).outcome()
     });
 }
@@ -43,7 +43,7 @@ fn decide_an_analysed_command_against_500_rules(bencher: Bencher) {
     let workspace = workspace();
     let rules = rules(&workspace);
     let access = [Access::Run { command: COMMAND.into(), cwd: "/work".into() }];
-    let query = Query::resolve("Bash", &access, &workspace);
+    let query = PermissionQuery::resolve("Bash", &access, &workspace);
     bencher.bench(|| decide(black_box(&query), &rules, Mode::Ask, &workspace).outcome());
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use slug_code::domain::{Access, Mode, Outcome};
-use slug_code::permissions::{Decision, Query, RuleSet, Workspace, decide};
+use slug_code::permissions::{PermissionDecision, PermissionQuery, RuleSet, Workspace, decide};
 use tempfile::TempDir;
 
 /// All modes in which commands run without a sandbox.
@@ -83,9 +83,9 @@ impl Ground {
     }
 
     /// What is decided of a command.
-    pub fn decide(&self, command: &str, mode: Mode) -> Decision {
+    pub fn decide(&self, command: &str, mode: Mode) -> PermissionDecision {
         let run = Access::Run { command: command.to_owned(), cwd: self.root() };
-        let query = Query::resolve("Bash", &[run], &self.workspace);
+        let query = PermissionQuery::resolve("Bash", &[run], &self.workspace);
         decide(&query, &self.rules, mode, &self.workspace)
     }
 
@@ -95,16 +95,16 @@ impl Ground {
     }
 
     /// What is decided of a file that a tool of files writes.
-    pub fn writing(&self, file: impl AsRef<Path>, mode: Mode) -> Decision {
+    pub fn writing(&self, file: impl AsRef<Path>, mode: Mode) -> PermissionDecision {
         let path = self.root().join(file);
-        let query = Query::resolve("Write", &[Access::Write(path)], &self.workspace);
+        let query = PermissionQuery::resolve("Write", &[Access::Write(path)], &self.workspace);
         decide(&query, &self.rules, mode, &self.workspace)
     }
 
     /// What is decided of a file that a tool of files reads.
-    pub fn reading(&self, file: impl AsRef<Path>, mode: Mode) -> Decision {
+    pub fn reading(&self, file: impl AsRef<Path>, mode: Mode) -> PermissionDecision {
         let path = self.root().join(file);
-        let query = Query::resolve("Read", &[Access::Read(path)], &self.workspace);
+        let query = PermissionQuery::resolve("Read", &[Access::Read(path)], &self.workspace);
         decide(&query, &self.rules, mode, &self.workspace)
     }
 

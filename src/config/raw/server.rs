@@ -5,45 +5,45 @@ use std::collections::BTreeMap;
 use secrecy::SecretString;
 use toml::de::DeValue;
 
-use super::{At, Reader, Value};
+use super::{ConfigReader, LineValue, TomlValue};
 
 /// The keys of one server.
 #[derive(Debug, Default)]
 pub struct RawServer {
     /// `protocol`; only of a named one.
-    pub protocol: Option<At<String>>,
+    pub protocol: Option<LineValue<String>>,
     /// `endpoint`
-    pub endpoint: Option<At<String>>,
+    pub endpoint: Option<LineValue<String>>,
     /// `api_key`
-    pub api_key: Option<At<RawSecret>>,
+    pub api_key: Option<LineValue<RawSecret>>,
     /// `api_key_command`
-    pub api_key_command: Option<At<RawCommand>>,
+    pub api_key_command: Option<LineValue<RawCommand>>,
     /// `key_header`
-    pub key_header: Option<At<String>>,
+    pub key_header: Option<LineValue<String>>,
     /// `model`
-    pub model: Option<At<String>>,
+    pub model: Option<LineValue<String>>,
     /// `models`
-    pub models: Option<At<Vec<At<String>>>>,
+    pub models: Option<LineValue<Vec<LineValue<String>>>>,
     /// `max_tokens`
-    pub max_tokens: Option<At<i64>>,
+    pub max_tokens: Option<LineValue<i64>>,
     /// `context_window`
-    pub context_window: Option<At<i64>>,
+    pub context_window: Option<LineValue<i64>>,
     /// `effort`
-    pub effort: Option<At<String>>,
+    pub effort: Option<LineValue<String>>,
     /// `dialect`
-    pub dialect: Option<At<String>>,
+    pub dialect: Option<LineValue<String>>,
     /// `headers`
-    pub headers: Option<At<BTreeMap<String, At<RawSecret>>>>,
+    pub headers: Option<LineValue<BTreeMap<String, LineValue<RawSecret>>>>,
     /// `query`
-    pub query: Option<At<BTreeMap<String, At<String>>>>,
+    pub query: Option<LineValue<BTreeMap<String, LineValue<String>>>>,
     /// `ca_file`
-    pub ca_file: Option<At<String>>,
+    pub ca_file: Option<LineValue<String>>,
     /// `client_certificate`
-    pub client_certificate: Option<At<String>>,
+    pub client_certificate: Option<LineValue<String>>,
     /// `client_key`
-    pub client_key: Option<At<String>>,
+    pub client_key: Option<LineValue<String>>,
     /// `proxy`
-    pub proxy: Option<At<SecretString>>,
+    pub proxy: Option<LineValue<SecretString>>,
 }
 
 /// A secret as written.
@@ -66,7 +66,7 @@ pub enum RawCommand {
     Words(Vec<String>),
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     /// Reads one of the keys that a server has at the top and in a table of its own; says whether
     /// it is one. `below` stands before its name in messages.
     pub(super) fn of_server(
@@ -74,7 +74,7 @@ impl Reader<'_> {
         server: &mut RawServer,
         key: &str,
         below: &str,
-        value: &Value<'_>,
+        value: &TomlValue<'_>,
     ) -> bool {
         let name = &format!("{below}{key}");
         match key {
@@ -100,7 +100,7 @@ impl Reader<'_> {
     }
 
     /// `[providers]`
-    pub(super) fn providers(&mut self, value: &Value<'_>) {
+    pub(super) fn providers(&mut self, value: &TomlValue<'_>) {
         let Some(table) = self.table("providers", value) else { return };
         for (key, value) in table {
             let name = key.get_ref().as_ref();
@@ -117,12 +117,12 @@ impl Reader<'_> {
                 }
             }
             let line = self.line(key.span());
-            self.parsed.raw.providers.insert(name.to_owned(), At { value: server, line });
+            self.parsed.raw.providers.insert(name.to_owned(), LineValue { value: server, line });
         }
     }
 
     /// Text, or where it stands.
-    fn secret(&mut self, name: &str, value: &Value<'_>) -> Option<At<RawSecret>> {
+    fn secret(&mut self, name: &str, value: &TomlValue<'_>) -> Option<LineValue<RawSecret>> {
         let line = self.line(value.span());
         let found = match value.get_ref() {
             DeValue::String(text) => Some(RawSecret::Text(text.to_string().into())),
@@ -144,7 +144,7 @@ impl Reader<'_> {
             _ => None,
         };
         match found {
-            Some(value) => Some(At { value, line }),
+            Some(value) => Some(LineValue { value, line }),
             None => {
                 let wanted = "text in quotes, or where it is: { env = \"NAME\" }";
                 self.wrong(name, wanted, value.get_ref(), value)
@@ -153,12 +153,12 @@ impl Reader<'_> {
     }
 
     /// Text that may have a password in it.
-    fn hidden(&mut self, name: &str, value: &Value<'_>) -> Option<At<SecretString>> {
-        self.string(name, value).map(|text| At { value: text.value.into(), line: text.line })
+    fn hidden(&mut self, name: &str, value: &TomlValue<'_>) -> Option<LineValue<SecretString>> {
+        self.string(name, value).map(|text| LineValue { value: text.value.into(), line: text.line })
     }
 
     /// A line for the shell, or words.
-    fn command(&mut self, name: &str, value: &Value<'_>) -> Option<At<RawCommand>> {
+    fn command(&mut self, name: &str, value: &TomlValue<'_>) -> Option<LineValue<RawCommand>> {
         let line = self.line(value.span());
         let command = match value.get_ref() {
             DeValue::String(text) => RawCommand::Shell(text.to_string()),
@@ -171,16 +171,16 @@ impl Reader<'_> {
                 return self.wrong(name, wanted, other, value);
             }
         };
-        Some(At { value: command, line })
+        Some(LineValue { value: command, line })
     }
 
     /// A table whose keys are the person's.
     fn each<T>(
         &mut self,
         name: &str,
-        value: &Value<'_>,
-        read: impl Fn(&mut Self, &str, &Value<'_>) -> Option<At<T>>,
-    ) -> Option<At<BTreeMap<String, At<T>>>> {
+        value: &TomlValue<'_>,
+        read: impl Fn(&mut Self, &str, &TomlValue<'_>) -> Option<LineValue<T>>,
+    ) -> Option<LineValue<BTreeMap<String, LineValue<T>>>> {
         let line = self.line(value.span());
         let DeValue::Table(table) = value.get_ref() else {
             let wanted = "a table, like { Name = \"value\" }";
@@ -193,6 +193,6 @@ impl Reader<'_> {
                 entries.insert(key.to_owned(), read);
             }
         }
-        Some(At { value: entries, line })
+        Some(LineValue { value: entries, line })
     }
 }

@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 use super::*;
 
 /// The text of a secret that stands in the file.
-fn plain(secret: Option<At<RawSecret>>) -> String {
+fn plain(secret: Option<LineValue<RawSecret>>) -> String {
     match secret.map(|it| it.value) {
         Some(RawSecret::Text(text)) => text.expose_secret().to_owned(),
         Some(RawSecret::Variable(_) | RawSecret::Keyring(_)) | None => String::new(),
@@ -39,13 +39,14 @@ proxy = "none"
         let words = ["op", "read", "x"].map(str::to_owned).to_vec();
         assert_eq!(
             server.api_key_command,
-            Some(At { value: RawCommand::Words(words), line: lines })
+            Some(LineValue { value: RawCommand::Words(words), line: lines })
         );
-        let at = |value: &str, below| Some(At { value: value.to_owned(), line: lines + below });
+        let at =
+            |value: &str, below| Some(LineValue { value: value.to_owned(), line: lines + below });
         assert_eq!(server.key_header, at("api-key", 1));
         assert_eq!(server.models.unwrap().value.len(), 2);
-        assert_eq!(server.max_tokens, Some(At { value: 9, line: lines + 3 }));
-        assert_eq!(server.context_window, Some(At { value: 2000, line: lines + 4 }));
+        assert_eq!(server.max_tokens, Some(LineValue { value: 9, line: lines + 3 }));
+        assert_eq!(server.context_window, Some(LineValue { value: 2000, line: lines + 4 }));
         assert_eq!(server.effort, at("low", 5));
         assert_eq!(server.dialect, at("mistral", 6));
         let headers = server.headers.unwrap().value;
@@ -99,35 +100,35 @@ protocol = "anthropic"
     let parsed = parse(text);
     assert!(parsed.errors.is_empty() && parsed.warnings.is_empty(), "{parsed:?}");
     let raw = parsed.raw;
-    let at = |value: &str, line| Some(At { value: value.to_owned(), line });
+    let at = |value: &str, line| Some(LineValue { value: value.to_owned(), line });
     assert_eq!(raw.server.effort, at("high", 1));
     assert_eq!(raw.server.endpoint, at("http://a/v1", 2));
     assert_eq!(plain(raw.server.api_key), "k");
     assert_eq!(raw.provider, at("openai", 4));
     assert_eq!(raw.server.model, at("m", 5));
     assert_eq!(raw.system_prompt, at("be\nbrief", 6));
-    assert_eq!(raw.server.max_tokens, Some(At { value: 1000, line: 9 }));
-    assert_eq!(raw.temperature, Some(At { value: 1.0, line: 10 }));
-    assert_eq!(raw.max_tool_rounds, Some(At { value: 16, line: 11 }));
+    assert_eq!(raw.server.max_tokens, Some(LineValue { value: 1000, line: 9 }));
+    assert_eq!(raw.temperature, Some(LineValue { value: 1.0, line: 10 }));
+    assert_eq!(raw.max_tool_rounds, Some(LineValue { value: 16, line: 11 }));
     let plan = RawMode::Named("plan".to_owned());
-    assert_eq!(raw.permission_mode, Some(At { value: plan, line: 12 }));
-    assert_eq!(raw.server.context_window, Some(At { value: 32768, line: 13 }));
-    assert_eq!(raw.statics["team"], At { value: "we".to_owned(), line: 15 });
+    assert_eq!(raw.permission_mode, Some(LineValue { value: plan, line: 12 }));
+    assert_eq!(raw.server.context_window, Some(LineValue { value: 32768, line: 13 }));
+    assert_eq!(raw.statics["team"], LineValue { value: "we".to_owned(), line: 15 });
     let dark = RawTheme::Named("dark".to_owned());
-    assert_eq!(raw.theme, Some(At { value: dark, line: 17 }));
-    assert_eq!(raw.mouse, Some(At { value: false, line: 18 }));
-    assert_eq!(raw.reduced_motion, Some(At { value: true, line: 19 }));
-    assert_eq!(raw.wheel_rows, Some(At { value: 5, line: 20 }));
-    assert_eq!(raw.wheel_events, Some(At { value: 9, line: 21 }));
+    assert_eq!(raw.theme, Some(LineValue { value: dark, line: 17 }));
+    assert_eq!(raw.mouse, Some(LineValue { value: false, line: 18 }));
+    assert_eq!(raw.reduced_motion, Some(LineValue { value: true, line: 19 }));
+    assert_eq!(raw.wheel_rows, Some(LineValue { value: 5, line: 20 }));
+    assert_eq!(raw.wheel_events, Some(LineValue { value: 9, line: 21 }));
     assert_eq!(raw.leave, at("all", 22));
     let items = ["model", "mode"].map(str::to_owned).into_iter().zip([23, 24]);
-    let items: Vec<_> = items.map(|(value, line)| At { value, line }).collect();
-    assert_eq!(raw.status, Some(At { value: items, line: 23 }));
+    let items: Vec<_> = items.map(|(value, line)| LineValue { value, line }).collect();
+    assert_eq!(raw.status, Some(LineValue { value: items, line: 23 }));
     assert_eq!(raw.status_command, at("date", 25));
-    assert_eq!(raw.title, Some(At { value: false, line: 26 }));
-    assert_eq!(raw.progress, Some(At { value: false, line: 27 }));
+    assert_eq!(raw.title, Some(LineValue { value: false, line: 26 }));
+    assert_eq!(raw.progress, Some(LineValue { value: false, line: 27 }));
     assert_eq!(raw.notify, at("bell", 28));
-    assert_eq!(raw.notify_after, Some(At { value: 9, line: 29 }));
+    assert_eq!(raw.notify_after, Some(LineValue { value: 9, line: 29 }));
     let work = &raw.providers["work"];
     assert_eq!(work.line, 30);
     assert_eq!(work.value.endpoint, at("https://w/v1", 31));
@@ -141,7 +142,7 @@ fn unknown_keys_are_told_with_their_line() {
                 [sandbox]\nhost = []\n[budget]\nturns = 1\n[context]\nx = 1\n[timeouts]\ny = 1\n";
     let parsed = parse(text);
     assert!(parsed.errors.is_empty(), "{:?}", parsed.errors);
-    let told = |remarks: &[Remark], keys: &[&str]| -> Vec<(usize, bool)> {
+    let told = |remarks: &[ConfigRemark], keys: &[&str]| -> Vec<(usize, bool)> {
         assert_eq!(remarks.len(), keys.len(), "{remarks:?}");
         let pairs = remarks.iter().zip(keys);
         pairs.map(|(remark, key)| (remark.line, remark.text.contains(key))).collect()
@@ -220,7 +221,7 @@ fn a_theme_is_a_name_or_a_pair() {
     let text = "[ui]\ntheme = { dark = \"nord\", light = \"light\" }";
     let (dark, light) = (Some("nord".to_owned()), Some("light".to_owned()));
     let pair = RawTheme::Pair { dark, light };
-    assert_eq!(parse(text).raw.theme, Some(At { value: pair, line: 2 }));
+    assert_eq!(parse(text).raw.theme, Some(LineValue { value: pair, line: 2 }));
     let parsed = parse("[ui.theme]\ndusk = \"a\"\nlight = 1");
     assert!(parsed.warnings[0].text.contains("`ui.theme.dusk`"), "{parsed:?}");
     assert!(parsed.errors[0].text.contains("`ui.theme.light`"), "{parsed:?}");

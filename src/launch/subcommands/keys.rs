@@ -5,12 +5,16 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use crate::cli::{Exit, Format};
-use crate::config::Config;
+use crate::config::ResolvedConfig;
 use crate::launch::ground::Ground;
 use crate::launch::print;
 use crate::tui::app::keymap::{Context, Keymap, Origin, Row};
 
-pub(super) fn run(ground: &Ground, config: &Config, format: Format) -> anyhow::Result<Exit> {
+pub(super) fn run(
+    ground: &Ground,
+    config: &ResolvedConfig,
+    format: Format,
+) -> anyhow::Result<Exit> {
     let (map, warnings) = ground.keys(config);
     let file = ground.home.root().join("keys.toml").display().to_string();
     let mut out = print::out();

@@ -9,7 +9,9 @@ use crate::cli::{Cli, Exit, PermissionsCommand, PermissionsTest};
 use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
 use crate::launch::ground::Ground;
 use crate::launch::print;
-use crate::permissions::{self, ListReport, Query, RuleSet, TestReport, store};
+use crate::permissions::{
+    self, PermissionQuery, PermissionTestReport, RuleListReport, RuleSet, store,
+};
 use crate::tools::{Place, Registry};
 
 pub(super) fn run(
@@ -21,7 +23,7 @@ pub(super) fn run(
         PermissionsCommand::List { format } => {
             let project = ground.project(cli)?;
             let rules = store::load(&ground.workspace(project), project);
-            let report = ListReport::from(&rules);
+            let report = RuleListReport::from(&rules);
             let mut out = print::out();
             if format.json {
                 let mut report = json!(report);
@@ -78,8 +80,8 @@ fn try_out(cli: &Cli, ground: &Ground, test: &PermissionsTest) -> anyhow::Result
     let place = Place { cwd: ground.cwd.clone(), home: ground.user_home.clone() };
     let accesses = accesses_of(&Registry::standard(), &test.tool, &test.input, &place)
         .map_err(anyhow::Error::msg)?;
-    let query = Query::resolve(&test.tool, &accesses, &workspace);
-    let report = TestReport::from(&permissions::decide(&query, &rules, mode, &workspace));
+    let query = PermissionQuery::resolve(&test.tool, &accesses, &workspace);
+    let report = PermissionTestReport::from(&permissions::decide(&query, &rules, mode, &workspace));
     let mut out = print::out();
     if test.format.json {
         let mut report = json!(report);

@@ -9,7 +9,7 @@ use crate::doctor::{Trial, Tried};
 use crate::domain::{Extent, Network};
 use crate::launch::ground::Ground;
 use crate::permissions::RuleSet;
-use crate::permissions::sandbox::{Disk, Sandbox};
+use crate::permissions::sandbox::{HostSandboxDisk, SandboxPolicy};
 use crate::platform::sandbox::{self, Unavailable};
 
 #[cfg(target_os = "linux")]
@@ -36,8 +36,8 @@ pub(super) async fn run(ground: &Ground, changeable: &Path, network: &Network) -
 /// folder that there can be none around is another matter.
 pub(super) fn extent(ground: &Ground) -> Extent {
     let (home, slug_home) = (ground.user_home.as_deref(), ground.home.root());
-    let sandbox = Sandbox::around(&ground.cwd, home, slug_home, Network::Off);
-    let surveyed = sandbox.and_then(|sandbox| sandbox.survey(&Disk, &RuleSet::new()));
+    let sandbox = SandboxPolicy::around(&ground.cwd, home, slug_home, Network::Off);
+    let surveyed = sandbox.and_then(|sandbox| sandbox.survey(&HostSandboxDisk, &RuleSet::new()));
     surveyed.map_or(Extent::Whole, |(_, extent)| extent)
 }
 

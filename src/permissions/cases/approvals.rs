@@ -16,17 +16,17 @@ fn s109_an_approval_is_bound_to_what_was_approved() {
         scene.query("Bash", &[Access::Run { command: command.into(), cwd: cwd.to_owned() }])
     };
     let one = call("Bash", json!({"command": "rm x", "timeout": 1}));
-    let approved = scene.bash("rm x").approved_by_person(&one, "once").unwrap();
+    let approved = scene.bash("rm x").approve_by_user(&one, "once").unwrap();
     assert_eq!(approved.input(), &json!({"command": "rm x", "timeout": 1}));
     assert_eq!(approved.approved_by(), "person (once)");
     assert!(approved.still_holds(&run("rm x", &cwd)));
     assert!(!approved.still_holds(&run("rm y", &cwd)));
     assert!(!approved.still_holds(&run("rm x", &cwd.join("src"))));
     let other = call("Bash", json!({"timeout": 1, "command": "rm x"}));
-    let same = scene.bash("rm x").approved_by_person(&other, "once").unwrap();
+    let same = scene.bash("rm x").approve_by_user(&other, "once").unwrap();
     assert_eq!(same.binding(), approved.binding());
     let other = call("Bash", json!({"timeout": 2, "command": "rm x"}));
-    let changed = scene.bash("rm x").approved_by_person(&other, "once").unwrap();
+    let changed = scene.bash("rm x").approve_by_user(&other, "once").unwrap();
     assert_ne!(changed.binding(), approved.binding());
 }
 
@@ -36,7 +36,7 @@ fn s109_only_an_allowed_call_gets_a_ticket() {
     let one = call("Bash", json!({"command": "ls"}));
     assert!(scene.bash("make").approve(&one).is_err());
     assert!(scene.bash("rm x").approve(&one).is_err());
-    assert!(scene.bash("rm x").approved_by_person(&one, "once").is_err());
+    assert!(scene.bash("rm x").approve_by_user(&one, "once").is_err());
     assert!(scene.bash("ls").approve(&call("Read", json!({}))).is_err());
     let raw = ToolCall { input: CallInput::Invalid("{".into()), ..one.clone() };
     assert!(scene.bash("ls").approve(&raw).is_err());
@@ -51,7 +51,7 @@ fn s109_a_target_that_has_moved_no_longer_holds() {
     let access = [Access::Write(scene.path("src/d/f"))];
     std::fs::create_dir(scene.path("src/d")).unwrap();
     let one = call("Write", json!({"file_path": "src/d/f"}));
-    let approved = scene.decide("Write", &access).approved_by_person(&one, "once").unwrap();
+    let approved = scene.decide("Write", &access).approve_by_user(&one, "once").unwrap();
     assert!(approved.still_holds(&scene.query("Write", &access)));
     std::fs::remove_dir(scene.path("src/d")).unwrap();
     symlink(scene.folder.path(), scene.path("src/d")).unwrap();
@@ -65,9 +65,9 @@ fn s109_an_approval_is_bound_to_the_folder_and_the_environment() {
     let (here, there) = (scene.workspace.root(), scene.path("src"));
     let (one, other) = (ContentHash::of(b"A=1"), ContentHash::of(b"A=2"));
     let within = |cwd: &Path, environment| scene.query("Write", &access).within(cwd, environment);
-    let ticket = |query: &Query| {
+    let ticket = |query: &PermissionQuery| {
         let decision = decide(query, &scene.rules, scene.mode, &scene.workspace);
-        decision.approved_by_person(&call("Write", json!({"file_path": "f"})), "once").unwrap()
+        decision.approve_by_user(&call("Write", json!({"file_path": "f"})), "once").unwrap()
     };
     let approved = ticket(&within(here, &one));
     assert!(approved.still_holds(&within(here, &one)));

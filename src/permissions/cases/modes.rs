@@ -100,10 +100,10 @@ fn each_mode_does_what_its_name_says() {
 }
 
 /// In a sandbox around the workspace.
-fn sandboxed(scene: Scene) -> Scene {
+fn sandboxed(scene: PermissionTestEnv) -> PermissionTestEnv {
     let root = scene.workspace.root().to_owned();
     let workspace = scene.workspace.with_sandbox(&root);
-    Scene { workspace, mode: Mode::Sandbox, ..scene }
+    PermissionTestEnv { workspace, mode: Mode::Sandbox, ..scene }
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn what_slug_cannot_see_is_asked_about_unless_a_rule_names_the_tool() {
         (vec![fetch], Ask),
         (vec![Access::Nothing, external(false)], Deny),
     ] {
-        let query = Query::resolve("Tickets", &accesses, &scene.workspace);
+        let query = PermissionQuery::resolve("Tickets", &accesses, &scene.workspace);
         let outcome =
             |rules: &RuleSet, mode| decide(&query, rules, mode, &scene.workspace).outcome();
         for mode in [Mode::Ask, Mode::AllowEdits, Mode::Sandbox] {
@@ -197,7 +197,7 @@ fn what_slug_cannot_see_is_asked_about_unless_a_rule_names_the_tool() {
 #[test]
 fn what_touches_nothing_is_allowed_in_every_mode() {
     let scene = scene();
-    let query = Query::resolve("TodoWrite", &[Access::Nothing], &scene.workspace);
+    let query = PermissionQuery::resolve("TodoWrite", &[Access::Nothing], &scene.workspace);
     for mode in [Mode::Ask, Mode::AllowEdits, Mode::Sandbox, Mode::Plan, Mode::Yolo] {
         assert_eq!(decide(&query, &RuleSet::new(), mode, &scene.workspace).outcome(), Allow);
     }

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::domain::RuleSource;
-use crate::permissions::TestReport;
-use crate::permissions::store::{self, ProjectFiles, RuleEdit, Settings};
+use crate::permissions::PermissionTestReport;
+use crate::permissions::store::{self, ProjectSettingsTrust, RuleEdit, SettingsFiles};
 
 use super::*;
 
@@ -68,23 +68,27 @@ fn settings_are_read_in_order_and_the_projects_only_when_trusted() {
     let rules = |project| -> Vec<String> {
         store::load(&scene.workspace, project).sources().map(|source| source.rule.clone()).collect()
     };
-    assert_eq!(rules(ProjectFiles::Trusted), ["Bash(a)", "Bash(b)", "Bash(c)"]);
-    assert_eq!(rules(ProjectFiles::Untrusted), ["Bash(a)"]);
+    assert_eq!(rules(ProjectSettingsTrust::Trusted), ["Bash(a)", "Bash(b)", "Bash(c)"]);
+    assert_eq!(rules(ProjectSettingsTrust::Untrusted), ["Bash(a)"]);
 }
 
 /// Changes a rule of one of the files that count in a trusted project.
-fn change(scene: &Scene, file: &Path, edit: &RuleEdit) -> Result<(), store::SaveError> {
-    let mut settings = Settings::read(&scene.workspace, ProjectFiles::Trusted);
+fn change(
+    scene: &PermissionTestEnv,
+    file: &Path,
+    edit: &RuleEdit,
+) -> Result<(), store::RuleSaveError> {
+    let mut settings = SettingsFiles::read(&scene.workspace, ProjectSettingsTrust::Trusted);
     settings.change(file, edit, |_| false).map(|_| ())
 }
 
-fn rule(text: &str) -> store::Listed {
+fn rule(text: &str) -> store::RuleEntry {
     (RuleKind::Allow, text.to_owned())
 }
 
 /// A file of the project, with this in it.
-fn with_text(scene: &Scene, text: &str) -> PathBuf {
-    let file = store::rule_file(&scene.workspace, ProjectFiles::Trusted).0;
+fn with_text(scene: &PermissionTestEnv, text: &str) -> PathBuf {
+    let file = store::rule_file(&scene.workspace, ProjectSettingsTrust::Trusted).0;
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, text).unwrap();
     file
@@ -140,7 +144,7 @@ fn only_the_files_that_count_are_changed() {
 fn what_others_change_in_a_projects_file_does_not_come_in_with_a_saved_rule() {
     let scene = scene();
     let file = with_text(&scene, r#"{"permissions":{"allow":["Bash(a)"]}}"#);
-    let mut settings = Settings::read(&scene.workspace, ProjectFiles::Trusted);
+    let mut settings = SettingsFiles::read(&scene.workspace, ProjectSettingsTrust::Trusted);
     let foreign = r#"{"permissions":{"allow":["Bash"]}}"#;
     std::fs::write(&file, foreign).unwrap();
     let edit = RuleEdit::Add(rule("Bash(b)"));
@@ -162,7 +166,7 @@ fn a_saved_file_is_private_and_a_broken_one_is_left_alone() {
     use std::os::unix::fs::PermissionsExt;
     let scene = scene();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let file = store::rule_file(&scene.workspace, ProjectFiles::Untrusted).0;
+    let file = store::rule_file(&scene.workspace, ProjectSettingsTrust::Untrusted).0;
     change(&scene, &file, &RuleEdit::Add(rule("Bash(a)"))).unwrap();
     assert_eq!((mode(&file), mode(scene.workspace.slug_home())), (0o600, 0o700));
     std::fs::write(&file, "{").unwrap();
@@ -174,7 +178,7 @@ fn a_saved_file_is_private_and_a_broken_one_is_left_alone() {
 #[test]
 fn a_report_has_the_documented_shape() {
     let decision = allow(["Bash(ls *)"]).bash("ls && rm x");
-    let report = serde_json::to_value(TestReport::from(&decision)).unwrap();
+    let report = serde_json::to_value(PermissionTestReport::from(&decision)).unwrap();
     assert_eq!(
         report,
         json!({
@@ -191,7 +195,7 @@ fn a_report_has_the_documented_shape() {
 }
 
 /// What the calls of a table come to under the rules of a text, in each mode.
-fn outcomes(scene: &Scene, text: &str) -> Vec<Outcome> {
+fn outcomes(scene: &PermissionTestEnv, text: &str) -> Vec<Outcome> {
     let mut rules = RuleSet::new();
     rules.add_settings(text, Path::new("/s.json"), &scene.workspace);
     let cwd = scene.workspace.root().to_owned();
@@ -332,10 +336,10 @@ fn whatever_leaves_open_what_is_forbidden_closes_and_says_where() {
 #[test]
 fn a_file_that_gives_no_text_closes_and_is_not_written_to() {
     let scene = scene();
-    let file = store::rule_file(&scene.workspace, ProjectFiles::Untrusted).0;
+    let file = store::rule_file(&scene.workspace, ProjectSettingsTrust::Untrusted).0;
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     let faults = || {
-        let rules = store::load(&scene.workspace, ProjectFiles::Untrusted);
+        let rules = store::load(&scene.workspace, ProjectSettingsTrust::Untrusted);
         rules.faults().iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     std::fs::write(&file, "{\"permissions\": {\"allow\": [\"Bash\"]}}").unwrap();
@@ -343,7 +347,7 @@ fn a_file_that_gives_no_text_closes_and_is_not_written_to() {
     // Only root can give one away.
     if std::os::unix::fs::chown(&file, Some(12_345), None).is_ok() {
         assert!(faults()[0].contains("belongs to another user (number 12345)"), "{:?}", faults());
-        let rules = store::load(&scene.workspace, ProjectFiles::Untrusted);
+        let rules = store::load(&scene.workspace, ProjectSettingsTrust::Untrusted);
         assert_eq!(rules.sources().count(), 0);
         std::fs::remove_file(&file).unwrap();
     }

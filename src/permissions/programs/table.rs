@@ -6,7 +6,7 @@
 use super::GitUse;
 
 /// A program of the table.
-pub(super) struct Program {
+pub(super) struct PlainProgram {
     /// Its name; of git's subcommands two words.
     pub(super) name: &'static str,
     /// Letters of options without a value.
@@ -16,12 +16,12 @@ pub(super) struct Program {
     /// Long options. `name=` takes a value that is no path, glued or as the next word; `name=?` may
     /// have one, glued.
     pub(super) long: &'static str,
-    pub(super) operands: Operands,
+    pub(super) operands: ProgramOperands,
 }
 
 /// What the words behind the options are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operands {
+pub(super) enum ProgramOperands {
     /// Files and folders to read.
     Reads,
     /// One at most: a second would be written.
@@ -70,7 +70,7 @@ pub(super) enum Operands {
     GitConfig,
 }
 
-use Operands::{
+use ProgramOperands::{
     Compares, Copies, Folder, Formats, GitAddresses, GitBranches, GitChanges, GitConfig, GitMoves,
     GitReads, GitRemotes, GitTakes, Lines, Moves, Nothing, PatternThenReads, Reads, ReadsOne,
     Search, Test, Text, TextThenWrites, Writes,
@@ -81,9 +81,9 @@ const fn program(
     flags: &'static str,
     valued: &'static str,
     long: &'static str,
-    operands: Operands,
-) -> Program {
-    Program { name, flags, valued, long, operands }
+    operands: ProgramOperands,
+) -> PlainProgram {
+    PlainProgram { name, flags, valued, long, operands }
 }
 
 /// Options of `git log`, `diff` and `show` that print.
@@ -96,7 +96,7 @@ const GIT_SHOWS: &str = "abbrev-commit abbrev=? after= all author= before= branc
          stat=? stat-width= summary tags=? unified= until= word-diff=? wrap=";
 
 /// The plain programs, by name; git's subcommands behind the others.
-pub(super) const PROGRAMS: &[Program] = &[
+pub(super) const PROGRAMS: &[PlainProgram] = &[
     program("basename", "az", "s", "", Text),
     program("cat", "AbeEnstTuv", "", "number show-all", Reads),
     program("cd", "LPe", "", "", Folder),
@@ -314,7 +314,7 @@ pub(super) const PROGRAMS: &[Program] = &[
 
 /// git's looks, each with the letters and the long options with which it is known to show nothing of
 /// files that it is not given by name.
-pub(super) const TELLS: &[(&str, &str, &str)] = &[
+pub(super) const CONTENT_FREE_OPTIONS: &[(&str, &str, &str)] = &[
     (
         "git blame",
         "bcefklnstwCML",

@@ -18,7 +18,7 @@ const FEW: u64 = 4096;
 
 /// What is at a path, links not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum SandboxDiskEntry {
     /// Nothing.
     Nothing,
     /// A folder.
@@ -33,11 +33,11 @@ pub enum Found {
 }
 
 /// A look at the disk.
-pub trait Look {
+pub trait SandboxDisk {
     /// What is at `path`.
-    fn at(&self, path: &Path) -> Found;
+    fn at(&self, path: &Path) -> SandboxDiskEntry;
     /// What is in `folder`, in any order; an error where that cannot be told.
-    fn list(&self, folder: &Path) -> io::Result<Vec<(OsString, Found)>>;
+    fn list(&self, folder: &Path) -> io::Result<Vec<(OsString, SandboxDiskEntry)>>;
     /// Where `path` really is; `None` where there is nothing, an error where that cannot be told.
     fn real(&self, path: &Path) -> io::Result<Option<PathBuf>>;
     /// The text of a small file; `None` where there is none.
@@ -46,24 +46,24 @@ pub trait Look {
 
 /// The disk itself.
 #[derive(Debug, Clone, Copy)]
-pub struct Disk;
+pub struct HostSandboxDisk;
 
-impl Look for Disk {
-    fn at(&self, path: &Path) -> Found {
+impl SandboxDisk for HostSandboxDisk {
+    fn at(&self, path: &Path) -> SandboxDiskEntry {
         let is_placeholder = [SpotKind::File, SpotKind::Folder]
             .into_iter()
             .any(|kind| sandbox::is_placeholder(path, kind));
         if is_placeholder {
-            return Found::Nothing;
+            return SandboxDiskEntry::Nothing;
         }
         match fs::symlink_metadata(path) {
             Ok(there) => found(there.file_type()),
-            Err(error) if is_out_of_reach(&error, path) => Found::Nothing,
-            Err(_) => Found::Closed,
+            Err(error) if is_out_of_reach(&error, path) => SandboxDiskEntry::Nothing,
+            Err(_) => SandboxDiskEntry::Closed,
         }
     }
 
-    fn list(&self, folder: &Path) -> io::Result<Vec<(OsString, Found)>> {
+    fn list(&self, folder: &Path) -> io::Result<Vec<(OsString, SandboxDiskEntry)>> {
         // By its own dot a folder that shows its names and cannot be entered is an error, too.
         match fs::read_dir(folder.join(".")).and_then(entries) {
             Err(error) if is_out_of_reach(&error, folder) => Ok(Vec::new()),
@@ -85,7 +85,7 @@ impl Look for Disk {
     }
 }
 
-fn entries(listing: ReadDir) -> io::Result<Vec<(OsString, Found)>> {
+fn entries(listing: ReadDir) -> io::Result<Vec<(OsString, SandboxDiskEntry)>> {
     let mut entries = Vec::new();
     for entry in listing {
         let entry = entry?;
@@ -112,12 +112,12 @@ fn is_out_of_reach(error: &io::Error, path: &Path) -> bool {
     }
 }
 
-fn found(kind: fs::FileType) -> Found {
+fn found(kind: fs::FileType) -> SandboxDiskEntry {
     if kind.is_dir() {
-        Found::Folder
+        SandboxDiskEntry::Folder
     } else if kind.is_symlink() {
-        Found::Link
+        SandboxDiskEntry::Link
     } else {
-        Found::File
+        SandboxDiskEntry::File
     }
 }

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{Found, Look, SandboxError};
+use super::{SandboxDisk, SandboxDiskEntry, SandboxPolicyError};
 use crate::domain::{Extent, Spot, SpotKind};
-use crate::permissions::places::ends_here;
+use crate::permissions::places::is_protected_entry;
 
 /// How many entries are looked at, those near the top first.
 pub(super) const ENTRIES: usize = 20_000;
@@ -15,9 +15,9 @@ pub(super) const ENTRIES: usize = 20_000;
 pub(super) const NOT_ENTERED: [&str; 4] = ["node_modules", "target", ".venv", "venv"];
 
 /// What of a folder takes orders, while it is looked for.
-pub(super) struct Places<'a> {
+pub(super) struct ProtectedPathScan<'a> {
     dir: &'a Path,
-    disk: &'a dyn Look,
+    disk: &'a dyn SandboxDisk,
     pub(super) fixed: BTreeSet<PathBuf>,
     pub(super) held: BTreeSet<PathBuf>,
     pub(super) absent: BTreeSet<Spot>,
@@ -25,14 +25,18 @@ pub(super) struct Places<'a> {
     pub(super) closed: BTreeSet<PathBuf>,
 }
 
-impl<'a> Places<'a> {
-    pub(super) fn new(dir: &'a Path, disk: &'a dyn Look) -> Self {
+impl<'a> ProtectedPathScan<'a> {
+    pub(super) fn new(dir: &'a Path, disk: &'a dyn SandboxDisk) -> Self {
         let (fixed, held, absent, closed) = Default::default();
         Self { dir, disk, fixed, held, absent, closed }
     }
 
     /// Keeps `path` as it is; where it is missing, the topmost folder that is missing with it.
-    pub(super) fn protect(&mut self, path: &Path, wanted: SpotKind) -> Result<(), SandboxError> {
+    pub(super) fn protect(
+        &mut self,
+        path: &Path,
+        wanted: SpotKind,
+    ) -> Result<(), SandboxPolicyError> {
         let Ok(below) = path.strip_prefix(self.dir) else { return Ok(()) };
         let names: Vec<_> = below.components().collect();
         let mut here = self.dir.to_owned();
@@ -41,17 +45,17 @@ impl<'a> Places<'a> {
             here.push(name);
             let is_last = at + 1 == names.len();
             match (self.disk.at(&here), is_last) {
-                (Found::Closed, _) => return self.close(above),
-                (Found::Link, _) => return Err(SandboxError::Link(here)),
-                (Found::Nothing, _) => {
+                (SandboxDiskEntry::Closed, _) => return self.close(above),
+                (SandboxDiskEntry::Link, _) => return Err(SandboxPolicyError::Link(here)),
+                (SandboxDiskEntry::Nothing, _) => {
                     let kind = if is_last { wanted } else { SpotKind::Folder };
                     self.absent.insert(Spot { path: here, kind });
                     return Ok(());
                 }
-                (Found::Folder, false) => {
+                (SandboxDiskEntry::Folder, false) => {
                     self.held.insert(here.clone());
                 }
-                (Found::Folder | Found::File, _) => {
+                (SandboxDiskEntry::Folder | SandboxDiskEntry::File, _) => {
                     self.fixed.insert(here);
                     return Ok(());
                 }
@@ -60,16 +64,16 @@ impl<'a> Places<'a> {
         Ok(())
     }
 
-    fn close(&mut self, folder: PathBuf) -> Result<(), SandboxError> {
+    fn close(&mut self, folder: PathBuf) -> Result<(), SandboxPolicyError> {
         if folder == self.dir {
-            return Err(SandboxError::Closed(folder));
+            return Err(SandboxPolicyError::Closed(folder));
         }
         self.closed.insert(folder);
         Ok(())
     }
 
     /// What takes orders in the folders below, however deep. A link there is not followed.
-    pub(super) fn further_down(&mut self) -> Result<Extent, SandboxError> {
+    pub(super) fn scan_subfolders(&mut self) -> Result<Extent, SandboxPolicyError> {
         let mut left = ENTRIES;
         let mut level = vec![self.dir.to_owned()];
         while !level.is_empty() {
@@ -86,12 +90,12 @@ impl<'a> Places<'a> {
                     left -= 1;
                     let path = folder.join(&name);
                     let text = name.to_string_lossy();
-                    if found != Found::Link && ends_here(&folder, &text) {
+                    if found != SandboxDiskEntry::Link && is_protected_entry(&folder, &text) {
                         // What only keeps a name free is as good as nothing.
-                        if self.disk.at(&path) != Found::Nothing {
+                        if self.disk.at(&path) != SandboxDiskEntry::Nothing {
                             self.fixed.insert(path);
                         }
-                    } else if found == Found::Folder
+                    } else if found == SandboxDiskEntry::Folder
                         && !NOT_ENTERED.contains(&text.as_ref())
                         && !self.fixed.contains(&path)
                     {

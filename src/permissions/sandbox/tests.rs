@@ -12,20 +12,22 @@ use super::*;
 
 /// A disk with these paths; those that end in `/` are folders, those with `@` at the end links, and
 /// those with `!` folders that cannot be looked into.
-struct Fake(BTreeMap<PathBuf, Found>);
+struct FakeSandboxDisk(BTreeMap<PathBuf, SandboxDiskEntry>);
 
-impl Fake {
+impl FakeSandboxDisk {
     fn with(paths: &[&str]) -> Self {
         let mut all = BTreeMap::new();
         for path in paths {
             let (path, found) = match (path.strip_suffix('/'), path.strip_suffix('@')) {
-                (Some(folder), _) => (folder, Found::Folder),
-                (None, None) if path.ends_with('!') => (&path[..path.len() - 1], Found::Closed),
-                (None, Some(link)) => (link, Found::Link),
-                (None, None) => (*path, Found::File),
+                (Some(folder), _) => (folder, SandboxDiskEntry::Folder),
+                (None, None) if path.ends_with('!') => {
+                    (&path[..path.len() - 1], SandboxDiskEntry::Closed)
+                }
+                (None, Some(link)) => (link, SandboxDiskEntry::Link),
+                (None, None) => (*path, SandboxDiskEntry::File),
             };
             for above in Path::new(path).ancestors().skip(1) {
-                all.insert(above.to_owned(), Found::Folder);
+                all.insert(above.to_owned(), SandboxDiskEntry::Folder);
             }
             all.insert(PathBuf::from(path), found);
         }
@@ -33,19 +35,23 @@ impl Fake {
     }
 }
 
-impl Look for Fake {
-    fn at(&self, path: &Path) -> Found {
-        if path.ancestors().skip(1).any(|above| self.0.get(above) == Some(&Found::Closed)) {
-            return Found::Closed;
+impl SandboxDisk for FakeSandboxDisk {
+    fn at(&self, path: &Path) -> SandboxDiskEntry {
+        if path
+            .ancestors()
+            .skip(1)
+            .any(|above| self.0.get(above) == Some(&SandboxDiskEntry::Closed))
+        {
+            return SandboxDiskEntry::Closed;
         }
         match self.0.get(path) {
-            Some(Found::Closed) => Found::Folder,
-            found => found.copied().unwrap_or(Found::Nothing),
+            Some(SandboxDiskEntry::Closed) => SandboxDiskEntry::Folder,
+            found => found.copied().unwrap_or(SandboxDiskEntry::Nothing),
         }
     }
 
-    fn list(&self, folder: &Path) -> io::Result<Vec<(OsString, Found)>> {
-        if self.0.get(folder) == Some(&Found::Closed) {
+    fn list(&self, folder: &Path) -> io::Result<Vec<(OsString, SandboxDiskEntry)>> {
+        if self.0.get(folder) == Some(&SandboxDiskEntry::Closed) {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         let inside = self.0.keys().filter(|path| path.parent() == Some(folder));
@@ -55,7 +61,7 @@ impl Look for Fake {
 
     fn real(&self, path: &Path) -> io::Result<Option<PathBuf>> {
         match self.at(path) {
-            Found::Closed => Err(io::ErrorKind::PermissionDenied.into()),
+            SandboxDiskEntry::Closed => Err(io::ErrorKind::PermissionDenied.into()),
             _ => Ok(self.0.contains_key(path).then(|| path.to_owned())),
         }
     }
@@ -65,8 +71,8 @@ impl Look for Fake {
     }
 }
 
-fn around(dir: &str) -> Sandbox {
-    Sandbox {
+fn around(dir: &str) -> SandboxPolicy {
+    SandboxPolicy {
         dir: dir.into(),
         work: dir.into(),
         home: Some("/home/u".into()),
@@ -76,7 +82,7 @@ fn around(dir: &str) -> Sandbox {
 }
 
 fn view(paths: &[&str]) -> View {
-    around("/home/u/app").view(&Fake::with(paths), &RuleSet::new()).unwrap()
+    around("/home/u/app").profile(&FakeSandboxDisk::with(paths), &RuleSet::new()).unwrap()
 }
 
 fn shown(paths: impl IntoIterator<Item = PathBuf>) -> Vec<String> {
@@ -171,8 +177,9 @@ fn what_is_above_something_fixed_stays_where_it_is() {
 #[test]
 fn the_folders_down_to_the_one_that_slug_works_in_are_kept_free_too() {
     let sandbox = around("/home/u/app").with_work_in("/home/u/app/a/b".into());
-    let disk = Fake::with(&["/home/u/app/.git/config", "/home/u/app/a/b/", "/home/u/app/a/c/"]);
-    let view = sandbox.view(&disk, &RuleSet::new()).unwrap();
+    let disk =
+        FakeSandboxDisk::with(&["/home/u/app/.git/config", "/home/u/app/a/b/", "/home/u/app/a/c/"]);
+    let view = sandbox.profile(&disk, &RuleSet::new()).unwrap();
     let absent = shown(view.absent.into_iter().map(|spot| spot.path));
     for path in ["/home/u/app/a/.git", "/home/u/app/a/b/.git", "/home/u/app/a/b/.mcp.json"] {
         assert!(absent.contains(&path.to_owned()), "{path}: {absent:?}");
@@ -183,7 +190,7 @@ fn the_folders_down_to_the_one_that_slug_works_in_are_kept_free_too() {
 
 #[test]
 fn what_cannot_be_looked_into_is_covered_as_a_whole() {
-    let disk = Fake::with(&[
+    let disk = FakeSandboxDisk::with(&[
         "/home/u/app/.cargo!",
         "/home/u/app/a/shut!",
         "/home/u/app/target/others!",
@@ -191,7 +198,7 @@ fn what_cannot_be_looked_into_is_covered_as_a_whole() {
         "/home/u/private!",
     ]);
     let rules = denying(&["Read(a/shut/exact)", "Read(~/private/x)", "Read(~/private/**)"]);
-    let view = around("/home/u/app").view(&disk, &rules).unwrap();
+    let view = around("/home/u/app").profile(&disk, &rules).unwrap();
     let covered = shown(view.covered.iter().map(|spot| spot.path.clone()));
     assert_eq!(
         covered,
@@ -204,8 +211,8 @@ fn what_cannot_be_looked_into_is_covered_as_a_whole() {
 #[test]
 fn where_nothing_can_be_told_there_is_no_view() {
     for shut in ["/home/u/app!", "/home/u!"] {
-        let disk = Fake::with(&[shut]);
-        let error = around("/home/u/app").view(&disk, &RuleSet::new()).unwrap_err();
+        let disk = FakeSandboxDisk::with(&[shut]);
+        let error = around("/home/u/app").profile(&disk, &RuleSet::new()).unwrap_err();
         assert!(error.to_string().contains("chmod u+rx"), "{error}");
     }
 }
@@ -221,16 +228,20 @@ fn a_folder_of_ones_own_is_closed_and_somebody_elses_is_nothing() {
     fs::create_dir_all(shut.join("below")).unwrap();
     for mode in [0, 0o400, 0o100] {
         fs::set_permissions(&shut, fs::Permissions::from_mode(mode)).unwrap();
-        assert!(Disk.list(&shut).is_err(), "{mode:o}");
+        assert!(HostSandboxDisk.list(&shut).is_err(), "{mode:o}");
         let is_entered = mode == 0o100;
-        assert_eq!(Disk.at(&shut.join("below")) == Found::Closed, !is_entered, "{mode:o}");
-        assert_eq!(Disk.real(&shut.join("below")).is_err(), !is_entered, "{mode:o}");
+        assert_eq!(
+            HostSandboxDisk.at(&shut.join("below")) == SandboxDiskEntry::Closed,
+            !is_entered,
+            "{mode:o}"
+        );
+        assert_eq!(HostSandboxDisk.real(&shut.join("below")).is_err(), !is_entered, "{mode:o}");
     }
     fs::set_permissions(&shut, fs::Permissions::from_mode(0o700)).unwrap();
     let of_root = Path::new("/proc/1/cwd/x");
-    assert_eq!(Disk.at(of_root), Found::Nothing);
-    assert_eq!(Disk.real(of_root).unwrap(), None);
-    assert_eq!(Disk.list(of_root).unwrap(), []);
+    assert_eq!(HostSandboxDisk.at(of_root), SandboxDiskEntry::Nothing);
+    assert_eq!(HostSandboxDisk.real(of_root).unwrap(), None);
+    assert_eq!(HostSandboxDisk.list(of_root).unwrap(), []);
 }
 
 #[test]
@@ -250,9 +261,11 @@ fn keys_and_slugs_own_state_are_covered() {
 
 #[test]
 fn s112_slugs_state_in_the_folder_is_covered_there() {
-    let state = Sandbox { slug_home: "/home/u/app/state".into(), ..around("/home/u/app") };
+    let state = SandboxPolicy { slug_home: "/home/u/app/state".into(), ..around("/home/u/app") };
     state.check().unwrap();
-    let view = state.view(&Fake::with(&["/home/u/app/state/trust.json"]), &RuleSet::new()).unwrap();
+    let view = state
+        .profile(&FakeSandboxDisk::with(&["/home/u/app/state/trust.json"]), &RuleSet::new())
+        .unwrap();
     assert_eq!(shown(view.covered.into_iter().map(|spot| spot.path)), ["/home/u/app/state"]);
 }
 
@@ -289,45 +302,46 @@ fn s112_a_link_is_followed_once_and_what_is_missing_refused() {
     let (app, link) = (root.join("app"), root.join("link"));
     fs::create_dir(&app).unwrap();
     std::os::unix::fs::symlink(&app, &link).unwrap();
-    let around = |dir: &Path| Sandbox::around(dir, None, &root.join("slug"), Network::Off);
+    let around = |dir: &Path| SandboxPolicy::around(dir, None, &root.join("slug"), Network::Off);
     let sandbox = around(&link).unwrap();
     assert_eq!(sandbox.dir(), app);
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink("/", &link).unwrap();
-    assert_eq!(sandbox.view(&Disk, &RuleSet::new()).unwrap().dir, app);
+    assert_eq!(sandbox.profile(&HostSandboxDisk, &RuleSet::new()).unwrap().dir, app);
     let missing = around(&root.join("gone")).unwrap_err();
-    assert!(matches!(missing, SandboxError::Unreachable { .. }), "{missing}");
+    assert!(matches!(missing, SandboxPolicyError::Unreachable { .. }), "{missing}");
     fs::write(root.join("file"), "").unwrap();
     let file = around(&root.join("file")).unwrap_err();
-    assert!(matches!(file, SandboxError::NotFolder(_)), "{file}");
+    assert!(matches!(file, SandboxPolicyError::NotFolder(_)), "{file}");
 }
 
 #[test]
 fn a_link_in_the_place_of_what_takes_orders_is_refused() {
-    let disk = Fake::with(&["/home/u/app/.git@"]);
-    let error = around("/home/u/app").view(&disk, &RuleSet::new()).unwrap_err();
-    assert!(matches!(&error, SandboxError::Link(path) if path.ends_with(".git")), "{error}");
+    let disk = FakeSandboxDisk::with(&["/home/u/app/.git@"]);
+    let error = around("/home/u/app").profile(&disk, &RuleSet::new()).unwrap_err();
+    assert!(matches!(&error, SandboxPolicyError::Link(path) if path.ends_with(".git")), "{error}");
 }
 
 #[test]
 fn start_up_files_are_fixed_where_the_folder_holds_some() {
-    let disk = Fake::with(&["/home/u/.config/fish/config.fish", "/home/u/.config/app/x"]);
-    let view = around("/home/u/.config").view(&disk, &RuleSet::new()).unwrap();
+    let disk =
+        FakeSandboxDisk::with(&["/home/u/.config/fish/config.fish", "/home/u/.config/app/x"]);
+    let view = around("/home/u/.config").profile(&disk, &RuleSet::new()).unwrap();
     assert_eq!(shown(view.fixed), ["/home/u/.config/fish"]);
     assert!(view.absent.iter().any(|spot| spot.path == Path::new("/home/u/.config/git")));
 }
 
 #[test]
 fn with_the_network_names_can_be_looked_up() {
-    let sandbox = Sandbox { network: Network::On, ..around("/w") };
-    let disk = Fake::with(&["/run/x", "/etc/resolv.conf", "/w/a"]);
-    assert!(sandbox.view(&disk, &RuleSet::new()).unwrap().kept.is_empty());
-    struct Linked(Fake);
-    impl Look for Linked {
-        fn at(&self, path: &Path) -> Found {
+    let sandbox = SandboxPolicy { network: Network::On, ..around("/w") };
+    let disk = FakeSandboxDisk::with(&["/run/x", "/etc/resolv.conf", "/w/a"]);
+    assert!(sandbox.profile(&disk, &RuleSet::new()).unwrap().kept.is_empty());
+    struct LinkedSandboxDisk(FakeSandboxDisk);
+    impl SandboxDisk for LinkedSandboxDisk {
+        fn at(&self, path: &Path) -> SandboxDiskEntry {
             self.0.at(path)
         }
-        fn list(&self, folder: &Path) -> io::Result<Vec<(OsString, Found)>> {
+        fn list(&self, folder: &Path) -> io::Result<Vec<(OsString, SandboxDiskEntry)>> {
             self.0.list(folder)
         }
         fn real(&self, path: &Path) -> io::Result<Option<PathBuf>> {
@@ -339,7 +353,7 @@ fn with_the_network_names_can_be_looked_up() {
         }
     }
     assert_eq!(
-        sandbox.view(&Linked(disk), &RuleSet::new()).unwrap().kept,
+        sandbox.profile(&LinkedSandboxDisk(disk), &RuleSet::new()).unwrap().kept,
         [PathBuf::from("/run/resolve/resolv.conf")]
     );
 }
@@ -358,7 +372,7 @@ fn denying(rules: &[&str]) -> RuleSet {
 
 #[test]
 fn s49_what_deny_rules_on_reading_name_is_covered_wherever_it_is() {
-    let disk = Fake::with(&[
+    let disk = FakeSandboxDisk::with(&[
         "/home/u/app/.env",
         "/home/u/app/a/b/c/d/e/f/.env",
         "/home/u/app/a/.envelope",
@@ -371,7 +385,7 @@ fn s49_what_deny_rules_on_reading_name_is_covered_wherever_it_is() {
         "/srv/token2",
     ]);
     let covered = |rules: &[&str]| {
-        let view = around("/home/u/app").view(&disk, &denying(rules)).unwrap();
+        let view = around("/home/u/app").profile(&disk, &denying(rules)).unwrap();
         (shown(view.covered.into_iter().map(|spot| spot.path)), shown(view.held))
     };
     let (dotenv, held) = covered(&["Read(.env)"]);
@@ -391,10 +405,10 @@ fn s49_what_deny_rules_on_reading_name_is_covered_wherever_it_is() {
 #[test]
 fn s49_more_than_can_be_covered_is_refused() {
     let many: Vec<String> = (0..1100).map(|at| format!("/home/u/app/k/{at}.pem")).collect();
-    let disk = Fake::with(&many.iter().map(String::as_str).collect::<Vec<_>>());
-    let error = around("/home/u/app").view(&disk, &denying(&["Read(*.pem)"])).unwrap_err();
-    assert!(matches!(error, SandboxError::TooManyHidden { .. }), "{error}");
-    around("/home/u/app").view(&disk, &denying(&["Read(k/)"])).unwrap();
+    let disk = FakeSandboxDisk::with(&many.iter().map(String::as_str).collect::<Vec<_>>());
+    let error = around("/home/u/app").profile(&disk, &denying(&["Read(*.pem)"])).unwrap_err();
+    assert!(matches!(error, SandboxPolicyError::TooManyHidden { .. }), "{error}");
+    around("/home/u/app").profile(&disk, &denying(&["Read(k/)"])).unwrap();
 }
 
 #[test]
@@ -402,17 +416,21 @@ fn where_the_look_ends_is_told() {
     let many: Vec<String> = (0..places::ENTRIES).map(|at| format!("/home/u/app/d/{at}")).collect();
     let mut paths: Vec<&str> = many.iter().map(String::as_str).collect();
     let survey = |paths: &[&str], rules: &[&str]| {
-        around("/home/u/app").survey(&Fake::with(paths), &denying(rules)).unwrap().1
+        around("/home/u/app").survey(&FakeSandboxDisk::with(paths), &denying(rules)).unwrap().1
     };
     assert_eq!(survey(&paths[1..], &["Read(.env)"]), Extent::Whole);
     assert_eq!(survey(&paths, &[]), Extent::Part);
-    let again =
-        |first| around("/home/u/app").view_again(&Fake::with(&paths), &RuleSet::new(), first);
-    assert!(matches!(again(Extent::Whole), Err(SandboxError::Grown { .. })));
+    let again = |first| {
+        around("/home/u/app").later_profile(&FakeSandboxDisk::with(&paths), &RuleSet::new(), first)
+    };
+    assert!(matches!(again(Extent::Whole), Err(SandboxPolicyError::Grown { .. })));
     assert!(again(Extent::Part).is_ok());
     // What is denied is looked for by itself.
     let view = |rules: &[&str]| {
-        around("/home/u/app").view(&Fake::with(&paths), &denying(rules)).unwrap().denied
+        around("/home/u/app")
+            .profile(&FakeSandboxDisk::with(&paths), &denying(rules))
+            .unwrap()
+            .denied
     };
     assert_eq!(view(&[]), Extent::Whole);
     assert_eq!(view(&["Read(/home/u/app/d/1)"]), Extent::Whole);

@@ -9,11 +9,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Found, Look};
+use super::{SandboxDisk, SandboxDiskEntry};
 use crate::domain::{Spot, SpotKind};
 
 /// What a commit in a linked worktree needs.
-pub(super) struct Linked {
+pub(super) struct LinkedWorktree {
     /// The main repository's folder.
     pub common: PathBuf,
     /// What can be changed.
@@ -26,7 +26,7 @@ pub(super) struct Linked {
 
 /// What a folder needs that is a linked worktree. The main repository has to know of it: a file that
 /// came with the folder says nothing.
-pub(super) fn linked(dir: &Path, disk: &dyn Look) -> Option<Linked> {
+pub(super) fn linked_worktree(dir: &Path, disk: &dyn SandboxDisk) -> Option<LinkedWorktree> {
     let file = dir.join(".git");
     let text = disk.read(&file)?;
     let real = |path: &Path| disk.real(path).ok().flatten();
@@ -39,7 +39,7 @@ pub(super) fn linked(dir: &Path, disk: &dyn Look) -> Option<Linked> {
         return None;
     }
     let shared = ["objects", "refs", "logs"].map(|name| common.join(name));
-    let shared = shared.into_iter().filter(|path| disk.at(path) == Found::Folder);
+    let shared = shared.into_iter().filter(|path| disk.at(path) == SandboxDiskEntry::Folder);
     let writable: Vec<PathBuf> = shared.chain([own.clone()]).collect();
     if writable.iter().any(|folder| has_link(folder, disk)) {
         return None;
@@ -54,20 +54,20 @@ pub(super) fn linked(dir: &Path, disk: &dyn Look) -> Option<Linked> {
         (common.join("objects/info"), SpotKind::Folder),
     ] {
         match disk.at(&path) {
-            Found::Nothing => absent.push(Spot { path, kind }),
+            SandboxDiskEntry::Nothing => absent.push(Spot { path, kind }),
             // It could be replaced or opened, and git makes none of these so.
-            Found::Link | Found::Closed => return None,
-            Found::Folder | Found::File => fixed.push(path),
+            SandboxDiskEntry::Link | SandboxDiskEntry::Closed => return None,
+            SandboxDiskEntry::Folder | SandboxDiskEntry::File => fixed.push(path),
         }
     }
-    Some(Linked { common, writable, fixed, absent })
+    Some(LinkedWorktree { common, writable, fixed, absent })
 }
 
-fn has_link(folder: &Path, disk: &dyn Look) -> bool {
+fn has_link(folder: &Path, disk: &dyn SandboxDisk) -> bool {
     let Ok(entries) = disk.list(folder) else { return true };
     entries.into_iter().any(|(name, found)| match found {
-        Found::Link => true,
-        Found::Folder => has_link(&folder.join(name), disk),
-        Found::Nothing | Found::File | Found::Closed => false,
+        SandboxDiskEntry::Link => true,
+        SandboxDiskEntry::Folder => has_link(&folder.join(name), disk),
+        SandboxDiskEntry::Nothing | SandboxDiskEntry::File | SandboxDiskEntry::Closed => false,
     })
 }

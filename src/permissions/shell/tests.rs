@@ -8,9 +8,9 @@ use super::*;
 
 fn canonical(command: &str) -> String {
     match analyse(command).kind {
-        Kind::Static { canonical } => canonical,
-        Kind::NotStatic { why } => format!("not static: {why}"),
-        Kind::NotAnalysable { why } => format!("not analysable: {why}"),
+        AnalysisKind::Static { canonical } => canonical,
+        AnalysisKind::NotStatic { why } => format!("not static: {why}"),
+        AnalysisKind::NotAnalysable { why } => format!("not analysable: {why}"),
     }
 }
 
@@ -157,11 +157,11 @@ fn hostile_nesting_is_refused_at_once() {
 #[test]
 fn the_deepest_that_is_parsed_fits_its_stack() {
     let deep = format!("{}x{}", "{ ".repeat(60), "; }".repeat(60));
-    assert!(matches!(analyse(&deep).kind, Kind::NotStatic { .. }));
+    assert!(matches!(analyse(&deep).kind, AnalysisKind::NotStatic { .. }));
     let deep = format!("{}x{}", "(".repeat(10), ")".repeat(10));
-    assert!(matches!(analyse(&deep).kind, Kind::NotStatic { .. }));
+    assert!(matches!(analyse(&deep).kind, AnalysisKind::NotStatic { .. }));
     let deep = format!("echo {}x{}", "$(".repeat(60), ")".repeat(60));
-    assert!(matches!(analyse(&deep).kind, Kind::NotStatic { .. }));
+    assert!(matches!(analyse(&deep).kind, AnalysisKind::NotStatic { .. }));
 }
 
 proptest! {

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::domain::NoticeLevel;
-use crate::hooks::{Action, Ended, HookEvent, HookId, Origin, Row, Told, Trial};
+use crate::hooks::{
+    HookAction, HookDecision, HookEvent, HookExit, HookId, HookOrigin, HookRow, HookTrial,
+};
 
 use super::approval::End;
 use super::effect::{Effect, RequestId};
@@ -81,16 +83,16 @@ pub enum HookJob {
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookAnswer {
     /// The hooks.
-    Listed(Vec<Row>),
+    Listed(Vec<HookRow>),
     /// The same, where some of a project have changed since they were trusted.
     Changed {
         /// Those that hold.
-        rows: Vec<Row>,
+        rows: Vec<HookRow>,
         /// What a yes to what is there now would mean, in lines.
         news: Arc<str>,
     },
     /// What the hook did.
-    Tried(Box<Trial>),
+    Tried(Box<HookTrial>),
 }
 
 /// A row of these lists.
@@ -101,7 +103,7 @@ pub enum HookChoice {
         /// What choosing it does.
         does: HookDoes,
         /// The hook.
-        hook: Arc<Row>,
+        hook: Arc<HookRow>,
     },
     /// What is new, in lines.
     News(NewsDoes, Arc<str>),
@@ -212,7 +214,7 @@ pub fn answered(
             fill(model, at, id, items);
         }
         Ok(HookAnswer::Tried(trial)) => {
-            let trial = Trial { hook: near(trial.hook), ..*trial };
+            let trial = HookTrial { hook: near(trial.hook), ..*trial };
             let document = Document::new(model.requests.issue().0, &told(&trial));
             let title = format!("{} tried out", name(&trial.hook));
             if let Some(overlay) = model.overlays.get_mut(at) {
@@ -235,10 +237,10 @@ fn fill(model: &mut Model, at: usize, id: RequestId, items: Vec<Item>) {
 }
 
 /// With its file as people read it: relative in the working folder, or below `~`.
-fn nearer(row: Row, cwd: &Path, home: Option<&Path>) -> Row {
+fn nearer(row: HookRow, cwd: &Path, home: Option<&Path>) -> HookRow {
     let file = &row.origin.file;
     let file = file.strip_prefix(cwd).map_or_else(|_| home_path(file, home).into(), Path::to_owned);
-    Row { origin: Origin { file, ..row.origin }, ..row }
+    HookRow { origin: HookOrigin { file, ..row.origin }, ..row }
 }
 
 fn ask(model: &mut Model, title: &'static str, job: HookJob) -> Vec<Effect> {
@@ -247,10 +249,10 @@ fn ask(model: &mut Model, title: &'static str, job: HookJob) -> Vec<Effect> {
     vec![Effect::Hooks { id, job }]
 }
 
-fn listed(row: Row) -> Item {
+fn listed(row: HookRow) -> Item {
     let state = match (&row.action, row.is_on, row.event, &row.last) {
         (_, false, _, _) => "off",
-        (Action::Unreadable(_), true, _, _) => "unreadable",
+        (HookAction::Unreadable(_), true, _, _) => "unreadable",
         (_, true, HookEvent::SubagentStop, _) => "no subagents yet",
         (_, true, _, Some(last)) => last.split(':').next().unwrap_or_default(),
         (_, true, _, None) => "on",
@@ -272,7 +274,7 @@ fn changed(news: Arc<str>) -> Item {
     }
 }
 
-fn actions(hook: &Arc<Row>) -> Vec<Item> {
+fn actions(hook: &Arc<HookRow>) -> Vec<Item> {
     let item = |label: &str, detail: &str, does| Item {
         label: label.to_owned(),
         detail: detail.to_owned(),
@@ -284,15 +286,15 @@ fn actions(hook: &Arc<Row>) -> Vec<Item> {
         false => item("Switch on", "", HookDoes::Switch),
     };
     let tries = match &hook.action {
-        Action::Command { .. } => {
+        HookAction::Command { .. } => {
             Some(item("Try it", "runs the command below, with a made-up input", HookDoes::Try))
         }
-        Action::Prompt(_) | Action::Unreadable(_) => None,
+        HookAction::Prompt(_) | HookAction::Unreadable(_) => None,
     };
     std::iter::once(switch).chain(tries).collect()
 }
 
-fn name(row: &Row) -> String {
+fn name(row: &HookRow) -> String {
     format!("{} {}", row.event.name(), row.filter).trim_end().to_owned()
 }
 
@@ -301,13 +303,13 @@ fn one_line(text: &str) -> String {
 }
 
 /// All there is to know of a hook.
-fn about(row: &Row) -> String {
+fn about(row: &HookRow) -> String {
     let mut text = match &row.action {
-        Action::Command { line, limit } => {
+        HookAction::Command { line, limit } => {
             format!("{line}\n\nA command, for at most {} s", limit.as_secs_f64())
         }
-        Action::Prompt(text) => format!("{text}\n\nA text for the model"),
-        Action::Unreadable(why) => format!("It cannot be read: {why}.\n\nUnreadable"),
+        HookAction::Prompt(text) => format!("{text}\n\nA text for the model"),
+        HookAction::Unreadable(why) => format!("It cannot be read: {why}.\n\nUnreadable"),
     };
     text.push_str(&format!(", from {}", row.origin));
     if row.event == HookEvent::SubagentStop {
@@ -320,20 +322,20 @@ fn about(row: &Row) -> String {
 }
 
 /// What a trial came to.
-fn told(trial: &Trial) -> String {
+fn told(trial: &HookTrial) -> String {
     let verdict = &trial.verdict;
     let mut text = format!("{}\n\nIt {}", about_command(&trial.hook), verdict_words(trial));
     if let Some(ran) = &trial.ran {
         let took = ran.elapsed.as_millis();
-        let ended = match &ran.ended {
-            Ended::Code(code) => format!("It ended with status {code} after {took} ms."),
-            Ended::Signal(signal) => format!("Signal {signal} ended it after {took} ms."),
-            Ended::TimedOut(_) => format!("It was ended after {took} ms."),
-            Ended::NotStarted(_) => "It was not run.".to_owned(),
-            Ended::Cancelled => "It was stopped.".to_owned(),
+        let ended = match &ran.exit {
+            HookExit::Code(code) => format!("It ended with status {code} after {took} ms."),
+            HookExit::Signal(signal) => format!("Signal {signal} ended it after {took} ms."),
+            HookExit::TimedOut(_) => format!("It was ended after {took} ms."),
+            HookExit::NotStarted(_) => "It was not run.".to_owned(),
+            HookExit::Cancelled => "It was stopped.".to_owned(),
         };
         text.push_str(&format!("\n{ended}\n"));
-        for (what, said) in [("output", &ran.output), ("error", &ran.complaint)] {
+        for (what, said) in [("output", &ran.stdout), ("error", &ran.stderr)] {
             if !said.trim().is_empty() {
                 text.push_str(&format!("\nStandard {what}:\n{}\n", said.trim_end()));
             }
@@ -354,19 +356,19 @@ fn told(trial: &Trial) -> String {
     text
 }
 
-fn about_command(row: &Row) -> String {
+fn about_command(row: &HookRow) -> String {
     format!("{}\n{}\n\n{}", name(row), row.origin, row.action.text())
 }
 
-fn verdict_words(trial: &Trial) -> String {
-    match &trial.verdict.word {
-        Told::Block(_) if trial.hook.event == HookEvent::PostToolUse => {
+fn verdict_words(trial: &HookTrial) -> String {
+    match &trial.verdict.decision {
+        HookDecision::Block(_) if trial.hook.event == HookEvent::PostToolUse => {
             "would tell the model that the call was wrong.".to_owned()
         }
-        Told::Block(reason) => format!("blocks: {reason}"),
-        Told::Ask(reason) => format!("asks {reason}").trim_end().to_owned(),
-        Told::Allow(reason) => format!("allows {reason}").trim_end().to_owned(),
-        Told::Nothing => match &trial.verdict.fault {
+        HookDecision::Block(reason) => format!("blocks: {reason}"),
+        HookDecision::Ask(reason) => format!("asks {reason}").trim_end().to_owned(),
+        HookDecision::Allow(reason) => format!("allows {reason}").trim_end().to_owned(),
+        HookDecision::Nothing => match &trial.verdict.fault {
             Some(fault) => format!("fails, and is passed over: {fault}"),
             None => "lets it pass.".to_owned(),
         },

@@ -10,8 +10,8 @@ use chrono::{DateTime, Utc};
 
 use crate::agent::{self, RuleNews, RuleOrder};
 use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
-use crate::permissions::store::{Listed, RuleEdit};
-use crate::permissions::{ListReport, TestReport, Warning};
+use crate::permissions::store::{RuleEdit, RuleEntry};
+use crate::permissions::{PermissionTestReport, RuleListReport, RuleWarning};
 use crate::session::{Entry, PermissionEntry, Record};
 
 use super::editor::{Editor, Lines};
@@ -35,7 +35,7 @@ pub struct Refused {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RulesPage {
     /// The rules and what is wrong in their files; `None` until they come.
-    pub list: Option<ListReport>,
+    pub list: Option<RuleListReport>,
     /// The files that rules can be kept in, the person's own first.
     pub files: Vec<PathBuf>,
     /// The selected row, counted among those that are no headings.
@@ -90,7 +90,7 @@ pub struct Tried {
     /// The mode in which.
     pub mode: Mode,
     /// What would be decided, or why that cannot be said.
-    pub report: Result<TestReport, String>,
+    pub report: Result<PermissionTestReport, String>,
 }
 
 /// A row of the page.
@@ -101,7 +101,7 @@ pub enum Row<'a> {
     /// A rule.
     Rule(&'a RuleSource),
     /// Something wrong in a file.
-    Warning(&'a Warning),
+    Warning(&'a RuleWarning),
     /// A call that was refused.
     Refused(&'a Refused),
 }
@@ -272,7 +272,7 @@ enum Then {
 }
 
 /// The rule in a text that begins with its list.
-pub fn listed(text: &str) -> Option<Listed> {
+pub fn listed(text: &str) -> Option<RuleEntry> {
     let (word, rule) = text.trim().split_once(' ')?;
     let kind = RuleKind::ALL.into_iter().find(|kind| kind.word() == word)?;
     Some((kind, rule.trim().to_owned()))

@@ -172,7 +172,7 @@ fn glass() -> Glass {
 
 fn start(shutdown: CancellationToken) -> Start {
     Start {
-        leave: Leave::Nothing,
+        leave: ExitTranscript::Nothing,
         code: Code::Plain,
         settings: Settings::default(),
         status: Status::default(),

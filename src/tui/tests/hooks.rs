@@ -3,34 +3,40 @@
 use std::time::Duration;
 
 use crate::domain::ContentHash;
-use crate::hooks::{Action, Ended, HookEvent, HookId, Origin, Ran, Row, Told, Trial, Verdict};
+use crate::hooks::{
+    HookAction, HookCommandResult, HookDecision, HookEvent, HookExit, HookId, HookOrigin, HookRow,
+    HookTrial, HookVerdict,
+};
 use crate::tui::app::hooks::{HookAnswer, HookJob};
 use crate::tui::app::{Effect, Msg};
 use crate::tui::scene::{Scene, screen};
 
-fn row(event: HookEvent, filter: &str, line: &str, at: usize) -> Row {
-    Row {
+fn row(event: HookEvent, filter: &str, line: &str, at: usize) -> HookRow {
+    HookRow {
         id: HookId(ContentHash::of(line.as_bytes())),
         event,
         filter: filter.into(),
-        action: Action::Command { line: line.into(), limit: Duration::from_secs(30) },
-        origin: Origin { file: "/home/me/src/webshop/.slug/settings.json".into(), line: Some(at) },
+        action: HookAction::Command { line: line.into(), limit: Duration::from_secs(30) },
+        origin: HookOrigin {
+            file: "/home/me/src/webshop/.slug/settings.json".into(),
+            line: Some(at),
+        },
         is_on: true,
         last: None,
     }
 }
 
-fn rows() -> Vec<Row> {
+fn rows() -> Vec<HookRow> {
     let guard = row(HookEvent::PreToolUse, "Bash|Edit", "./.slug/guard.sh --strict", 4);
-    let text = Action::Prompt("Prefer small commits.".into());
+    let text = HookAction::Prompt("Prefer small commits.".into());
     vec![
-        Row { last: Some("blocked: not on main".into()), ..guard },
+        HookRow { last: Some("blocked: not on main".into()), ..guard },
         row(HookEvent::PostToolUse, "Edit|Write", "cargo fmt 2>&1 | tail -n 5", 9),
-        Row { action: text, ..row(HookEvent::SessionStart, "", "a", 14) },
-        Row { is_on: false, ..row(HookEvent::Stop, "", "cargo test -q", 18) },
+        HookRow { action: text, ..row(HookEvent::SessionStart, "", "a", 14) },
+        HookRow { is_on: false, ..row(HookEvent::Stop, "", "cargo test -q", 18) },
         row(HookEvent::SubagentStop, "", "./count.sh", 22),
-        Row {
-            action: Action::Unreadable("a command hook without `command`".into()),
+        HookRow {
+            action: HookAction::Unreadable("a command hook without `command`".into()),
             ..row(HookEvent::PreToolUse, "Read", "b", 27)
         },
     ]
@@ -52,7 +58,7 @@ fn answer(scene: Scene, answer: Result<HookAnswer, String>) -> Scene {
     scene.msg(Msg::Hooks { id: id.expect("nothing was asked"), answer })
 }
 
-fn listed(width: u16, height: u16, rows: Vec<Row>) -> Scene {
+fn listed(width: u16, height: u16, rows: Vec<HookRow>) -> Scene {
     let scene = screen(width, height).types("/hooks").key("enter");
     assert_eq!(job(&scene), Some(HookJob::List));
     answer(scene, Ok(HookAnswer::Listed(rows)))
@@ -83,7 +89,8 @@ fn one_is_switched_off_and_the_list_comes_again() {
     let scene = listed(80, 24, rows()).key("enter").key("enter");
     let first = rows().remove(0);
     assert_eq!(job(&scene), Some(HookJob::Switch(first.id.clone())));
-    let after = std::iter::once(Row { is_on: false, ..first }).chain(rows().into_iter().skip(1));
+    let after =
+        std::iter::once(HookRow { is_on: false, ..first }).chain(rows().into_iter().skip(1));
     answer(scene, Ok(HookAnswer::Listed(after.collect()))).shows("Hooks");
 }
 
@@ -146,15 +153,18 @@ fn one_is_tried_out_with_its_command_in_sight() {
     let scene = scene.shows("./.slug/guard.sh --strict").shows("settings.json:4").key("enter");
     let hook = rows().remove(0);
     assert_eq!(job(&scene), Some(HookJob::Try(hook.id.clone())));
-    let trial = Trial {
+    let trial = HookTrial {
         hook,
-        ran: Some(Ran {
-            ended: Ended::Code(2),
-            output: "looking\n".into(),
-            complaint: "not on main\u{1b}[2J\n".into(),
+        ran: Some(HookCommandResult {
+            exit: HookExit::Code(2),
+            stdout: "looking\n".into(),
+            stderr: "not on main\u{1b}[2J\n".into(),
             elapsed: Duration::from_millis(41),
         }),
-        verdict: Verdict { word: Told::Block("not on main".into()), ..Verdict::default() },
+        verdict: HookVerdict {
+            decision: HookDecision::Block("not on main".into()),
+            ..HookVerdict::default()
+        },
     };
     let scene = answer(scene, Ok(HookAnswer::Tried(Box::new(trial))));
     insta::assert_snapshot!(scene.text());

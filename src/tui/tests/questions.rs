@@ -8,8 +8,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crate::agent::{Command, Event, RuleNews};
 use crate::config::KeyPreset;
 use crate::domain::{ApprovalRequest, Diff, Matter, RuleKind, RuleSource};
-use crate::hooks::{Action, HookEvent, HookId, Origin, Row};
-use crate::permissions::ListReport;
+use crate::hooks::{HookAction, HookEvent, HookId, HookOrigin, HookRow};
+use crate::permissions::RuleListReport;
 use crate::session::Rewound;
 use crate::tui::app::attention::Presence;
 use crate::tui::app::hooks::{HookAnswer, HookJob};
@@ -66,13 +66,16 @@ fn rewind() -> Scene {
     super::rewinding::planned(80, 24)
 }
 
-fn row() -> Row {
-    Row {
+fn row() -> HookRow {
+    HookRow {
         id: HookId(crate::domain::ContentHash::of(b"h")),
         event: HookEvent::Stop,
         filter: String::new(),
-        action: Action::Command { line: "make".into(), limit: Duration::from_secs(30) },
-        origin: Origin { file: "/home/me/src/webshop/.slug/settings.json".into(), line: Some(1) },
+        action: HookAction::Command { line: "make".into(), limit: Duration::from_secs(30) },
+        origin: HookOrigin {
+            file: "/home/me/src/webshop/.slug/settings.json".into(),
+            line: Some(1),
+        },
         is_on: true,
         last: None,
     }
@@ -103,7 +106,7 @@ fn removal() -> Scene {
         file: Some("/home/me/.slug/settings.json".into()),
         line: Some(3),
     };
-    let list = ListReport { rules: vec![rule], warnings: Vec::new() };
+    let list = RuleListReport { rules: vec![rule], warnings: Vec::new() };
     let news = RuleNews::Listed { list, files: Vec::new(), failed: None };
     let scene = screen(80, 24).types("/permissions").key("enter");
     scene.event(Event::Rules(Box::new(news))).key("d")

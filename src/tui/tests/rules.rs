@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::agent::{Command, Event, RuleNews, RuleOrder};
 use crate::domain::{CallId, Mode, Outcome, Part, RuleKind, RuleSource};
 use crate::permissions::store::RuleEdit;
-use crate::permissions::{ListReport, TestReport, Warning};
+use crate::permissions::{PermissionTestReport, RuleListReport, RuleWarning};
 use crate::session::{Entry, PermissionEntry};
 use crate::tui::app::Effect;
 use crate::tui::scene::{Scene, record, recorded, screen};
@@ -27,7 +27,7 @@ fn listed(failed: Option<&str>) -> Event {
         rule(RuleKind::Ask, "Bash(npm publish *)", Some(PROJECT), 5),
         rule(RuleKind::Allow, "Edit(src/**)", None, 0),
     ];
-    let warnings = vec![Warning {
+    let warnings = vec![RuleWarning {
         file: PROJECT.into(),
         line: Some(9),
         text: "the `*` in `ls*` stands for the rest of that one word. For `ls` with any \
@@ -35,7 +35,7 @@ fn listed(failed: Option<&str>) -> Event {
             .into(),
     }];
     let files = [OWN, PROJECT, LOCAL].map(PathBuf::from).to_vec();
-    let list = ListReport { rules, warnings };
+    let list = RuleListReport { rules, warnings };
     Event::Rules(Box::new(RuleNews::Listed { list, files, failed: failed.map(str::to_owned) }))
 }
 
@@ -155,7 +155,7 @@ fn a_call_is_tested_and_each_part_has_its_rule_and_line() {
     let typed = "npm test && rm x".to_owned();
     let scene = scene.asks(&[Effect::Agent(Command::Rules(RuleOrder::Try(typed.clone())))]);
     let npm = rule(RuleKind::Allow, "Bash(npm *)", Some(PROJECT), 3);
-    let report = TestReport {
+    let report = PermissionTestReport {
         decision: Outcome::Ask,
         reason: "No rule allows this command.".into(),
         rule: None,

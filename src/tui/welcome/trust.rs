@@ -9,7 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::domain::sanitize::sanitize;
-use crate::trust::{Asked, ItemKind, Mark};
+use crate::trust::{InventoryItemKind, TrustLineMark, TrustQuestionFile};
 use crate::tui::app::approval::End;
 use crate::tui::app::geometry::Extent;
 use crate::tui::app::guard::QuestionGuard;
@@ -49,7 +49,7 @@ struct Item {
     path: String,
     words: String,
     role: Role,
-    lines: Vec<(Mark, String)>,
+    lines: Vec<(TrustLineMark, String)>,
 }
 
 /// The answer.
@@ -69,7 +69,7 @@ pub enum Nothing {}
 
 impl Trust {
     /// The question for `folder`, with what would become active.
-    pub fn new(folder: &str, about: About, items: &[Asked]) -> Self {
+    pub fn new(folder: &str, about: About, items: &[TrustQuestionFile]) -> Self {
         Self {
             folder: harmless(folder),
             about,
@@ -147,9 +147,9 @@ impl Trust {
             ]);
             for (mark, line) in &item.lines {
                 let (sign, role) = match mark {
-                    Mark::Same => ("    ", item.role),
-                    Mark::New => ("  + ", Role::Added),
-                    Mark::Gone => ("  - ", Role::Removed),
+                    TrustLineMark::Same => ("    ", item.role),
+                    TrustLineMark::New => ("  + ", Role::Added),
+                    TrustLineMark::Gone => ("  - ", Role::Removed),
                 };
                 rows.extend(frame::indented(sign, line, role, width));
             }
@@ -159,10 +159,10 @@ impl Trust {
 }
 
 /// What runs or allows things stands out. The texts are the folder's: they need not be harmless.
-fn item(item: &Asked) -> Item {
+fn item(item: &TrustQuestionFile) -> Item {
     let acts = item.kinds.iter().any(|kind| match kind {
-        ItemKind::Settings | ItemKind::Hooks => true,
-        ItemKind::Configuration | ItemKind::Instructions => false,
+        InventoryItemKind::Settings | InventoryItemKind::Hooks => true,
+        InventoryItemKind::Configuration | InventoryItemKind::Instructions => false,
     });
     Item {
         path: harmless(&item.path.display().to_string()),
@@ -232,11 +232,11 @@ mod tests {
     use super::super::samples::{arm, key, picture};
     use super::*;
 
-    fn items() -> Vec<Asked> {
-        let item = |path: &str, kinds: &[ItemKind], lines: &[&str]| Asked {
+    fn items() -> Vec<TrustQuestionFile> {
+        let item = |path: &str, kinds: &[InventoryItemKind], lines: &[&str]| TrustQuestionFile {
             path: path.into(),
             kinds: kinds.to_owned(),
-            lines: lines.iter().map(|line| (Mark::Same, (*line).to_owned())).collect(),
+            lines: lines.iter().map(|line| (TrustLineMark::Same, (*line).to_owned())).collect(),
         };
         let rules_and_hooks = [
             "deny Bash(git push *)",
@@ -245,13 +245,21 @@ mod tests {
             "on Stop runs npm test",
         ];
         vec![
-            item(".slug/settings.json", &[ItemKind::Settings, ItemKind::Hooks], &rules_and_hooks),
-            item(".slug/config.toml", &[ItemKind::Configuration], &["model = \"qwen3-coder\""]),
-            item("SLUG.md", &[ItemKind::Instructions], &["88 lines of instructions"]),
+            item(
+                ".slug/settings.json",
+                &[InventoryItemKind::Settings, InventoryItemKind::Hooks],
+                &rules_and_hooks,
+            ),
+            item(
+                ".slug/config.toml",
+                &[InventoryItemKind::Configuration],
+                &["model = \"qwen3-coder\""],
+            ),
+            item("SLUG.md", &[InventoryItemKind::Instructions], &["88 lines of instructions"]),
         ]
     }
 
-    fn trust(items: &[Asked]) -> Trust {
+    fn trust(items: &[TrustQuestionFile]) -> Trust {
         let mut trust = Trust::new("~/src/webshop", About::Folder, items);
         trust.update(Input::Size { width: 40, height: 12 });
         trust
@@ -285,7 +293,7 @@ mod tests {
     }
 
     /// The question on a screen that shows all of it, for a while.
-    fn armed(items: &[Asked]) -> Trust {
+    fn armed(items: &[TrustQuestionFile]) -> Trust {
         let mut trust = trust(items);
         trust.update(Input::Size { width: 80, height: 60 });
         arm(&mut trust);
@@ -355,8 +363,12 @@ mod tests {
 
     #[test]
     fn what_a_folder_says_cannot_draw() {
-        let lines = vec![(Mark::Same, "allow  Bash(x)\u{1b}[2J\u{202e}\nnext".to_owned())];
-        let items = vec![Asked { path: "a\tb".into(), kinds: vec![ItemKind::Settings], lines }];
+        let lines = vec![(TrustLineMark::Same, "allow  Bash(x)\u{1b}[2J\u{202e}\nnext".to_owned())];
+        let items = vec![TrustQuestionFile {
+            path: "a\tb".into(),
+            kinds: vec![InventoryItemKind::Settings],
+            lines,
+        }];
         let picture = picture(&trust(&items), 80, 24);
         assert!(picture.contains("␛[2J‹U+202E› next") && picture.contains("a b"), "{picture}");
     }
@@ -369,15 +381,19 @@ mod tests {
     #[test]
     fn what_changed_is_marked() {
         let lines = [
-            (Mark::Same, "allow Bash(npm *)"),
-            (Mark::New, "allow Bash(*)"),
-            (Mark::Gone, "deny Bash(git push *)"),
+            (TrustLineMark::Same, "allow Bash(npm *)"),
+            (TrustLineMark::New, "allow Bash(*)"),
+            (TrustLineMark::Gone, "deny Bash(git push *)"),
         ];
         let lines = lines.map(|(mark, line)| (mark, line.to_owned())).to_vec();
-        let changed =
-            Asked { path: ".slug/settings.json".into(), kinds: vec![ItemKind::Settings], lines };
-        let gone = vec![(Mark::Gone, "on Stop runs npm test".to_owned())];
-        let emptied = Asked { path: ".slug/hooks.json".into(), kinds: Vec::new(), lines: gone };
+        let changed = TrustQuestionFile {
+            path: ".slug/settings.json".into(),
+            kinds: vec![InventoryItemKind::Settings],
+            lines,
+        };
+        let gone = vec![(TrustLineMark::Gone, "on Stop runs npm test".to_owned())];
+        let emptied =
+            TrustQuestionFile { path: ".slug/hooks.json".into(), kinds: Vec::new(), lines: gone };
         let mut trust = Trust::new("~/src/webshop", About::Changes, &[changed, emptied]);
         trust.update(Input::Size { width: 80, height: 24 });
         insta::assert_snapshot!(picture(&trust, 80, 24));

@@ -6,7 +6,7 @@ use crate::doctor::Tried;
 use crate::domain::{Method, Network};
 use crate::launch::ground::Ground;
 use crate::permissions::RuleSet;
-use crate::permissions::sandbox::{Disk, Sandbox};
+use crate::permissions::sandbox::{HostSandboxDisk, SandboxPolicy};
 use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
 use crate::platform::process::{ProcessHost, Programs};
 use crate::platform::sandbox::{self, Means};
@@ -35,8 +35,8 @@ pub(super) async fn try_out(
         Network::Hosts(_) | Network::Off | Network::On => Network::Off,
     };
     let looking = |dir: &Path, home: &Path, slug_home: &Path| {
-        Sandbox::around(dir, Some(home), slug_home, network.clone())
-            .and_then(|sandbox| sandbox.view(&Disk, &RuleSet::new()))
+        SandboxPolicy::around(dir, Some(home), slug_home, network.clone())
+            .and_then(|sandbox| sandbox.profile(&HostSandboxDisk, &RuleSet::new()))
             .map_err(|error| error.to_string())
     };
     let tried = sandbox::trial(&host, means, base, &looking).await;

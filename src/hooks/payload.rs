@@ -10,7 +10,7 @@ use super::event::HookEvent;
 
 /// Where it happens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scene {
+pub struct HookContext {
     /// The open session.
     pub session: SessionId,
     /// Its log; not there before its first message.
@@ -23,7 +23,7 @@ pub struct Scene {
 
 /// What happens.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Moment {
+pub enum HookPayload {
     /// A session is opened.
     SessionStart {
         /// `startup`, `resume` or `clear`.
@@ -40,11 +40,11 @@ pub enum Moment {
         prompt: String,
     },
     /// The model makes a call.
-    PreToolUse(Call),
+    PreToolUse(HookToolCall),
     /// It has run.
     PostToolUse {
         /// The call as it ran.
-        call: Call,
+        call: HookToolCall,
         /// What the model is told of it.
         response: Value,
     },
@@ -71,7 +71,7 @@ pub enum Moment {
 
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct HookToolCall {
     /// The tool.
     pub tool: String,
     /// Its arguments.
@@ -80,7 +80,7 @@ pub struct Call {
     pub id: String,
 }
 
-impl Moment {
+impl HookPayload {
     /// Which moment it is.
     pub fn event(&self) -> HookEvent {
         match self {
@@ -109,7 +109,7 @@ impl Moment {
     }
 
     /// What the hook reads.
-    pub fn json(&self, scene: &Scene) -> Value {
+    pub fn json(&self, scene: &HookContext) -> Value {
         let mut told = json!({
             "session_id": scene.session,
             "transcript_path": scene.transcript.to_string_lossy(),
@@ -117,7 +117,7 @@ impl Moment {
             "permission_mode": scene.mode.name(),
             "hook_event_name": self.event().name(),
         });
-        let of_call = |told: &mut Value, call: &Call| {
+        let of_call = |told: &mut Value, call: &HookToolCall| {
             told["tool_name"] = json!(call.tool);
             told["tool_input"] = call.input.clone();
             told["tool_use_id"] = json!(call.id);
@@ -144,7 +144,7 @@ impl Moment {
 
     /// One to try a hook of this event with.
     pub fn sample(event: HookEvent) -> Self {
-        let call = || Call {
+        let call = || HookToolCall {
             tool: "Bash".into(),
             input: json!({"command": "ls -l", "description": "A call to try a hook with"}),
             id: "sample".into(),

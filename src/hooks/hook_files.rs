@@ -13,8 +13,8 @@ use crate::disk::read_obeyed;
 use crate::domain::ContentHash;
 use crate::platform::paths::replace_private;
 
-use super::hook::{Hook, HookId, Origin};
-use super::read::{Warning, read, unreadable};
+use super::hook::{Hook, HookId, HookOrigin};
+use super::read::{HookWarning, read, unreadable};
 
 /// Where hooks are looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct HookFiles {
 
 /// Why a hook could not be switched off or on.
 #[derive(Debug, thiserror::Error)]
-pub enum SwitchError {
+pub enum HookSwitchError {
     /// The list holds something else.
     #[error("{file} is not readable ({why}). Repair or delete it, then try again.")]
     Broken {
@@ -65,12 +65,12 @@ impl HookFiles {
     }
 
     /// What is in each of them now.
-    pub(super) fn load(&self) -> Vec<Source> {
+    pub(super) fn load(&self) -> Vec<HookFileText> {
         let files = self.all().into_iter();
         files
             .map(|file| {
                 let folder = self.project.as_deref().filter(|folder| file.starts_with(folder));
-                Source { text: content(&file, folder), file }
+                HookFileText { text: content(&file, folder), file }
             })
             .collect()
     }
@@ -85,19 +85,19 @@ impl HookFiles {
     }
 
     /// The hooks that are switched off. Where that cannot be said, none is, and there is a warning.
-    pub(super) fn off(&self) -> (BTreeSet<HookId>, Option<Warning>) {
+    pub(super) fn off(&self) -> (BTreeSet<HookId>, Option<HookWarning>) {
         match self.read_off() {
             Ok(off) => (off, None),
             Err(error) => {
-                let origin = Origin { file: self.off_file(), line: None };
+                let origin = HookOrigin { file: self.off_file(), line: None };
                 let text = format!("every hook is on: {error}");
-                (BTreeSet::new(), Some(Warning { origin, text }))
+                (BTreeSet::new(), Some(HookWarning { origin, text }))
             }
         }
     }
 
     /// Switches a hook off, or on again. What another slug has switched meanwhile stays so.
-    pub(super) fn switch(&self, id: &HookId) -> Result<BTreeSet<HookId>, SwitchError> {
+    pub(super) fn switch(&self, id: &HookId) -> Result<BTreeSet<HookId>, HookSwitchError> {
         let mut off = self.read_off()?;
         if !off.remove(id) {
             off.insert(id.clone());
@@ -106,13 +106,13 @@ impl HookFiles {
         let text = format!("{:#}\n", json!({ "off": names }));
         let file = self.off_file();
         replace_private(&file, text.as_bytes())
-            .map_err(|source| SwitchError::Io { file, source })?;
+            .map_err(|source| HookSwitchError::Io { file, source })?;
         Ok(off)
     }
 
-    fn read_off(&self) -> Result<BTreeSet<HookId>, SwitchError> {
+    fn read_off(&self) -> Result<BTreeSet<HookId>, HookSwitchError> {
         let file = self.off_file();
-        let broken = |why: String| SwitchError::Broken { file: file.clone(), why };
+        let broken = |why: String| HookSwitchError::Broken { file: file.clone(), why };
         let Some(text) = content(&file, None).map_err(|why| broken(format!("it {why}")))? else {
             return Ok(BTreeSet::new());
         };
@@ -126,13 +126,13 @@ impl HookFiles {
 
 /// A file as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Source {
+pub(super) struct HookFileText {
     pub(super) file: PathBuf,
     /// `None` where there was none.
     text: Result<Option<String>, String>,
 }
 
-impl Source {
+impl HookFileText {
     /// Whether other hooks are in it than before.
     pub(super) fn differs(&self, before: &Self) -> bool {
         let ids = |source: &Self| source.hooks().0.into_iter().map(|hook| hook.id);
@@ -146,7 +146,7 @@ impl Source {
     }
 
     /// The hooks in it, and what is wrong there.
-    pub(super) fn hooks(&self) -> (Vec<Hook>, Vec<Warning>) {
+    pub(super) fn hooks(&self) -> (Vec<Hook>, Vec<HookWarning>) {
         match &self.text {
             Ok(Some(text)) => read(text, &self.file),
             Ok(None) => (Vec::new(), Vec::new()),

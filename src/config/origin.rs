@@ -5,16 +5,16 @@ use std::path::PathBuf;
 
 /// A value with its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sourced<T> {
+pub struct ConfigValue<T> {
     /// What holds.
     pub value: T,
     /// Why.
-    pub origin: Origin,
+    pub origin: ConfigOrigin,
 }
 
 /// Where a value came from. Shown as a person would look for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum ConfigOrigin {
     /// Built in.
     Default,
     /// A line of a file, from 1.
@@ -30,19 +30,19 @@ pub enum Origin {
     Flag(&'static str),
 }
 
-impl<T> Sourced<T> {
+impl<T> ConfigValue<T> {
     /// A built-in value.
     pub(super) fn default(value: T) -> Self {
-        Self { value, origin: Origin::Default }
+        Self { value, origin: ConfigOrigin::Default }
     }
 
     /// Another value from the same place.
-    pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> Sourced<U> {
-        Sourced { value: change(self.value), origin: self.origin }
+    pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> ConfigValue<U> {
+        ConfigValue { value: change(self.value), origin: self.origin }
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ConfigOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),

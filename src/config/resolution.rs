@@ -6,87 +6,88 @@ use std::path::PathBuf;
 
 use secrecy::SecretString;
 
-use super::findings::Findings;
-use super::inputs::{Environment, Files, Flags, Texts};
-use super::layer::{Layer, Scope};
+use super::findings::ConfigFindings;
+use super::inputs::{ConfigEnvironment, ConfigFiles, ConfigFlags, ConfigTexts};
+use super::layer::{ConfigLayer, ConfigScope};
 use super::raw;
-use super::server::{self, Part, Server};
+use super::server::{self, ModelServerConfig, ServerConfigLayer};
 use super::services;
 use super::{
-    ConfigError, KeyPreset, Leave, ModeChoice, Notify, Origin, Sourced, StatusItems, ThemeChoice,
+    ConfigError, ConfigOrigin, ConfigValue, ExitTranscript, KeyPreset, ModeChoice,
+    NotificationMethod, StatusItems, ThemeChoice,
 };
 use crate::domain::{Budget, HostRule, Method, Mode, Protocol};
 
 /// The whole configuration.
 #[derive(Debug, Clone)]
-pub struct Config {
+pub struct ResolvedConfig {
     /// The server that is asked.
-    pub server: Server,
+    pub server: ModelServerConfig,
     /// Those that can be switched to.
-    pub others: Vec<Server>,
+    pub others: Vec<ModelServerConfig>,
     /// Takes the place of slug's own prompt.
-    pub system_prompt: Option<Sourced<String>>,
+    pub system_prompt: Option<ConfigValue<String>>,
     /// Sent only when set.
-    pub temperature: Option<Sourced<f32>>,
+    pub temperature: Option<ConfigValue<f32>>,
     /// How many rounds of tool calls a turn may take.
-    pub max_tool_rounds: Sourced<u32>,
+    pub max_tool_rounds: ConfigValue<u32>,
     /// The model that stands in where the first one's server is overloaded.
-    pub fallback_model: Option<Sourced<String>>,
+    pub fallback_model: Option<ConfigValue<String>>,
     /// What each turn may take before the person is asked.
-    pub budget_turn: Option<Sourced<Budget>>,
+    pub budget_turn: Option<ConfigValue<Budget>>,
     /// The same of the session.
-    pub budget_session: Option<Sourced<Budget>>,
+    pub budget_session: Option<ConfigValue<Budget>>,
     /// Seconds that the first byte of an answer may take, where the person has set them.
-    pub first_byte: Option<Sourced<u32>>,
+    pub first_byte: Option<ConfigValue<u32>>,
     /// Seconds between two pieces of it.
-    pub idle: Option<Sourced<u32>>,
+    pub idle: Option<ConfigValue<u32>>,
     /// Seconds for all of it.
-    pub total: Option<Sourced<u32>>,
+    pub total: Option<ConfigValue<u32>>,
     /// Variables that commands get although their names look like secrets.
-    pub bash_environment: Option<Sourced<Vec<String>>>,
+    pub bash_environment: Option<ConfigValue<Vec<String>>>,
     /// What happens to a call that no rule speaks of.
-    pub mode: Sourced<Mode>,
+    pub mode: ConfigValue<Mode>,
     /// The folder that a sandbox is asked for around, as it was written; the working folder where
     /// none was.
-    pub sandbox: Option<Sourced<Option<PathBuf>>>,
+    pub sandbox: Option<ConfigValue<Option<PathBuf>>>,
     /// Whether there is a network in it.
-    pub sandbox_network: Sourced<bool>,
+    pub sandbox_network: ConfigValue<bool>,
     /// The hosts that commands in it reach and no others, where there is such a list.
-    pub sandbox_hosts: Option<Sourced<Vec<HostRule>>>,
+    pub sandbox_hosts: Option<ConfigValue<Vec<HostRule>>>,
     /// By what; the best that there is, unless one is named.
-    pub sandbox_method: Sourced<Option<Method>>,
+    pub sandbox_method: ConfigValue<Option<Method>>,
     /// Texts for the model, by name.
-    pub statics: BTreeMap<String, Sourced<String>>,
+    pub statics: BTreeMap<String, ConfigValue<String>>,
     /// Which theme.
-    pub theme: Sourced<ThemeChoice>,
+    pub theme: ConfigValue<ThemeChoice>,
     /// Which keys, before the person's own.
-    pub keys: Sourced<KeyPreset>,
+    pub keys: ConfigValue<KeyPreset>,
     /// Whether slug takes the mouse.
-    pub mouse: Sourced<bool>,
+    pub mouse: ConfigValue<bool>,
     /// Whether nothing on screen moves by itself.
-    pub reduced_motion: Sourced<bool>,
+    pub reduced_motion: ConfigValue<bool>,
     /// Rows that a notch of the wheel goes.
-    pub wheel_rows: Sourced<u32>,
+    pub wheel_rows: ConfigValue<u32>,
     /// Events that the terminal sends for a notch, where slug is not to guess.
-    pub wheel_events: Option<Sourced<u32>>,
+    pub wheel_events: Option<ConfigValue<u32>>,
     /// What stays in the terminal once slug has left.
-    pub leave: Sourced<Leave>,
+    pub leave: ConfigValue<ExitTranscript>,
     /// What the first line shows.
-    pub status: Sourced<StatusItems>,
+    pub status: ConfigValue<StatusItems>,
     /// A command whose output the first line shows; only from the person's own file.
-    pub status_command: Option<Sourced<String>>,
+    pub status_command: Option<ConfigValue<String>>,
     /// Whether slug names the terminal's window.
-    pub title: Sourced<bool>,
+    pub title: ConfigValue<bool>,
     /// Whether images are shown as pictures, where the terminal can do that.
-    pub images: Sourced<bool>,
+    pub images: ConfigValue<bool>,
     /// Whether slug tells the terminal that it works, where that is safe.
-    pub progress: Sourced<bool>,
+    pub progress: ConfigValue<bool>,
     /// How slug calls for the person.
-    pub notify: Sourced<Notify>,
+    pub notify: ConfigValue<NotificationMethod>,
     /// Seconds that a turn has to take for its end to be told.
-    pub notify_after: Sourced<u32>,
+    pub notify_after: ConfigValue<u32>,
     /// Whether the input has Vi's keys.
-    pub vi: Sourced<bool>,
+    pub vi: ConfigValue<bool>,
     /// Each key and other secret that is written anywhere, also one that nothing uses.
     pub secrets: Vec<SecretString>,
     /// The environment variables that hold such.
@@ -99,17 +100,17 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderName(String);
 
-impl Config {
+impl ResolvedConfig {
     /// All servers, the chosen one first.
-    pub fn servers(&self) -> impl Iterator<Item = &Server> {
+    pub fn servers(&self) -> impl Iterator<Item = &ModelServerConfig> {
         std::iter::once(&self.server).chain(&self.others)
     }
 
     /// Whether nobody has said which model to use: then slug shows its first-run screen.
     pub fn nothing_configured(&self) -> bool {
-        self.server.name.origin == Origin::Default
-            && self.server.endpoint.origin == Origin::Default
-            && self.server.model.origin == Origin::Default
+        self.server.name.origin == ConfigOrigin::Default
+            && self.server.endpoint.origin == ConfigOrigin::Default
+            && self.server.model.origin == ConfigOrigin::Default
             && self.server.api_key.is_none()
     }
 }
@@ -133,27 +134,27 @@ impl fmt::Display for ProviderName {
 
 /// Reads the files and resolves everything. All that is wrong is told at once.
 pub fn load(
-    files: Files<'_>,
-    environment: &Environment,
-    flags: &Flags,
-) -> Result<Config, Vec<ConfigError>> {
+    files: ConfigFiles<'_>,
+    environment: &ConfigEnvironment,
+    flags: &ConfigFlags,
+) -> Result<ResolvedConfig, Vec<ConfigError>> {
     let texts = files.read().map_err(|error| vec![error])?;
     resolve(&texts, environment, flags)
 }
 
 /// Merges defaults, files, environment and flags.
 pub fn resolve(
-    texts: &Texts,
-    environment: &Environment,
-    flags: &Flags,
-) -> Result<Config, Vec<ConfigError>> {
-    let mut findings = Findings::default();
+    texts: &ConfigTexts,
+    environment: &ConfigEnvironment,
+    flags: &ConfigFlags,
+) -> Result<ResolvedConfig, Vec<ConfigError>> {
+    let mut findings = ConfigFindings::default();
     let mut file = |text: &Option<_>, scope| match text {
-        Some(text) => Layer::from_file(text, scope, &mut findings),
-        None => Layer::default(),
+        Some(text) => ConfigLayer::from_file(text, scope, &mut findings),
+        None => ConfigLayer::default(),
     };
-    let user = file(&texts.user, Scope::User);
-    let project = file(&texts.project, Scope::Project);
+    let user = file(&texts.user, ConfigScope::User);
+    let project = file(&texts.project, ConfigScope::Project);
     if let Some(file) = texts.user.as_ref().filter(|_| texts.is_open_to_others)
         && raw::parse(&file.text).raw.holds_secrets()
     {
@@ -162,10 +163,13 @@ pub fn resolve(
             "{path} holds keys, and other users of this machine can read it: chmod 600 '{path}'"
         ));
     }
-    let from_environment = Part::from_environment(environment, &mut findings);
-    let from_flags = Layer::from_flags(flags, &mut findings);
-    let keys: Vec<Part> =
-        environment.services.iter().map(|it| Part::of_key(it, &mut findings)).collect();
+    let from_environment = ServerConfigLayer::from_environment(environment, &mut findings);
+    let from_flags = ConfigLayer::from_flags(flags, &mut findings);
+    let keys: Vec<ServerConfigLayer> = environment
+        .services
+        .iter()
+        .map(|it| ServerConfigLayer::of_key(it, &mut findings))
+        .collect();
 
     let provider = provider(&user, &from_flags, &mut findings);
     let named = user.providers.get(provider.value.as_str());
@@ -181,16 +185,20 @@ pub fn resolve(
         (Some(named), _, _) => Some(named.part.clone()),
         // Chat completions are spoken at whatever endpoint is configured.
         (None, Protocol::ChatCompletions, _)
-        | (None, _, Origin::Default | Origin::File { .. } | Origin::Environment(_)) => None,
-        (None, _, Origin::Flag(_)) => {
-            Some(Part::of_service(service, &provider.origin, &mut findings))
+        | (
+            None,
+            _,
+            ConfigOrigin::Default | ConfigOrigin::File { .. } | ConfigOrigin::Environment(_),
+        ) => None,
+        (None, _, ConfigOrigin::Flag(_)) => {
+            Some(ServerConfigLayer::of_service(service, &provider.origin, &mut findings))
         }
     };
     let of_service = environment.services.iter().find(|it| it.service.protocol == protocol);
-    let variables = of_service.map(|it| Part::of_variables(it, &mut findings));
+    let variables = of_service.map(|it| ServerConfigLayer::of_variables(it, &mut findings));
     let (by_file, by_flag) = match provider.origin {
-        Origin::Flag(_) => ([None, None], [whole, variables]),
-        Origin::Default | Origin::File { .. } | Origin::Environment(_) => {
+        ConfigOrigin::Flag(_) => ([None, None], [whole, variables]),
+        ConfigOrigin::Default | ConfigOrigin::File { .. } | ConfigOrigin::Environment(_) => {
             ([whole, variables], [None, None])
         }
     };
@@ -213,19 +221,19 @@ pub fn resolve(
 /// The servers that could be asked instead: each `[providers.NAME]`, the one at the top of the
 /// person's file, and each protocol's own service whose key is in the environment.
 fn others(
-    chosen: &Server,
-    user: &Layer,
-    project: &Layer,
-    environment: &Environment,
-    keys: &[Part],
-) -> Vec<Server> {
+    chosen: &ModelServerConfig,
+    user: &ConfigLayer,
+    project: &ConfigLayer,
+    environment: &ConfigEnvironment,
+    keys: &[ServerConfigLayer],
+) -> Vec<ModelServerConfig> {
     // What is wrong with them has been found already, or is none of this run's business.
-    let mut unused = Findings::default();
+    let mut unused = ConfigFindings::default();
     let common = project.server.common();
     let is_chosen = |name: &str| chosen.name.value.as_str() == name;
     let mut others = Vec::new();
     for (name, named) in user.providers.iter().filter(|(name, _)| !is_chosen(name)) {
-        let name = Sourced { value: ProviderName(name.clone()), origin: named.origin.clone() };
+        let name = ConfigValue { value: ProviderName(name.clone()), origin: named.origin.clone() };
         let parts = [user.server.clone(), named.part.clone(), common.clone()];
         let parts = parts.into_iter().chain(keys.iter().cloned());
         others.extend(server::merge(name, services::of(named.protocol), parts, &mut unused));
@@ -236,7 +244,7 @@ fn others(
         && endpoint.value != chosen.endpoint.value
         && !is_chosen(top.name())
     {
-        let name = Sourced { value: ProviderName::of(top), origin: endpoint.origin.clone() };
+        let name = ConfigValue { value: ProviderName::of(top), origin: endpoint.origin.clone() };
         let parts = [user.server.clone(), common.clone()];
         let parts = parts.into_iter().chain(keys.iter().cloned());
         others.extend(server::merge(name, services::of(top), parts, &mut unused));
@@ -253,17 +261,26 @@ fn others(
             continue;
         };
         let origin = found.origin.clone();
-        let own = Part::of_service(service, &origin, &mut unused);
-        let variables = Part::of_variables(variables, &mut unused);
+        let own = ServerConfigLayer::of_service(service, &origin, &mut unused);
+        let variables = ServerConfigLayer::of_variables(variables, &mut unused);
         let parts = [user.server.common(), common.clone(), own, key.clone(), variables];
-        others.extend(server::merge(Sourced { value: name, origin }, service, parts, &mut unused));
+        others.extend(server::merge(
+            ConfigValue { value: name, origin },
+            service,
+            parts,
+            &mut unused,
+        ));
     }
     others
 }
 
-fn provider(user: &Layer, flags: &Layer, findings: &mut Findings) -> Sourced<ProviderName> {
+fn provider(
+    user: &ConfigLayer,
+    flags: &ConfigLayer,
+    findings: &mut ConfigFindings,
+) -> ConfigValue<ProviderName> {
     let Some(chosen) = flags.provider.as_ref().or(user.provider.as_ref()) else {
-        return Sourced::default(ProviderName(Protocol::ChatCompletions.name().to_owned()));
+        return ConfigValue::default(ProviderName(Protocol::ChatCompletions.name().to_owned()));
     };
     let name = chosen.value.as_str();
     let names = || {
@@ -287,12 +304,12 @@ fn provider(user: &Layer, flags: &Layer, findings: &mut Findings) -> Sourced<Pro
 }
 
 fn merge(
-    server: Option<Server>,
-    others: Vec<Server>,
-    layers: [Layer; 3],
-    findings: Findings,
-) -> Result<Config, Vec<ConfigError>> {
-    let mut top = Layer::default();
+    server: Option<ModelServerConfig>,
+    others: Vec<ModelServerConfig>,
+    layers: [ConfigLayer; 3],
+    findings: ConfigFindings,
+) -> Result<ResolvedConfig, Vec<ConfigError>> {
+    let mut top = ConfigLayer::default();
     for layer in layers {
         top.system_prompt = layer.system_prompt.or(top.system_prompt);
         top.temperature = layer.temperature.or(top.temperature);
@@ -325,28 +342,30 @@ fn merge(
         top.sandbox_method = layer.sandbox_method.or(top.sandbox_method);
         top.statics.extend(layer.statics);
     }
-    let asked = top.mode.unwrap_or(Sourced::default(ModeChoice::Mode(Mode::default())));
+    let asked = top.mode.unwrap_or(ConfigValue::default(ModeChoice::Mode(Mode::default())));
     let (mode, sandbox) = match asked {
         // The folder is the working folder's.
-        Sourced { value: ModeChoice::Mode(Mode::Sandbox), origin } => {
-            let sandbox = Sourced { value: None, origin: origin.clone() };
-            (Sourced { value: Mode::Sandbox, origin }, Some(sandbox))
+        ConfigValue { value: ModeChoice::Mode(Mode::Sandbox), origin } => {
+            let sandbox = ConfigValue { value: None, origin: origin.clone() };
+            (ConfigValue { value: Mode::Sandbox, origin }, Some(sandbox))
         }
-        Sourced { value: ModeChoice::Mode(value), origin } => (Sourced { value, origin }, None),
-        Sourced { value: ModeChoice::Sandbox(value), origin } => {
-            let sandbox = Sourced { value, origin: origin.clone() };
-            (Sourced { value: Mode::Sandbox, origin }, Some(sandbox))
+        ConfigValue { value: ModeChoice::Mode(value), origin } => {
+            (ConfigValue { value, origin }, None)
+        }
+        ConfigValue { value: ModeChoice::Sandbox(value), origin } => {
+            let sandbox = ConfigValue { value, origin: origin.clone() };
+            (ConfigValue { value: Mode::Sandbox, origin }, Some(sandbox))
         }
     };
     let Some(server) = server.filter(|_| findings.errors.is_empty()) else {
         return Err(findings.errors);
     };
-    Ok(Config {
+    Ok(ResolvedConfig {
         server,
         others,
         system_prompt: top.system_prompt,
         temperature: top.temperature,
-        max_tool_rounds: top.max_tool_rounds.unwrap_or(Sourced::default(50)),
+        max_tool_rounds: top.max_tool_rounds.unwrap_or(ConfigValue::default(50)),
         fallback_model: top.fallback_model,
         budget_turn: top.budget_turn,
         budget_session: top.budget_session,
@@ -356,25 +375,25 @@ fn merge(
         bash_environment: top.bash_environment,
         mode,
         sandbox,
-        sandbox_network: top.sandbox_network.unwrap_or(Sourced::default(false)),
+        sandbox_network: top.sandbox_network.unwrap_or(ConfigValue::default(false)),
         sandbox_hosts: top.sandbox_hosts,
-        sandbox_method: top.sandbox_method.unwrap_or(Sourced::default(None)),
+        sandbox_method: top.sandbox_method.unwrap_or(ConfigValue::default(None)),
         statics: top.statics,
-        theme: top.theme.unwrap_or(Sourced::default(ThemeChoice::default())),
-        keys: top.keys.unwrap_or(Sourced::default(KeyPreset::default())),
-        mouse: top.mouse.unwrap_or(Sourced::default(true)),
-        reduced_motion: top.reduced_motion.unwrap_or(Sourced::default(false)),
-        wheel_rows: top.wheel_rows.unwrap_or(Sourced::default(3)),
+        theme: top.theme.unwrap_or(ConfigValue::default(ThemeChoice::default())),
+        keys: top.keys.unwrap_or(ConfigValue::default(KeyPreset::default())),
+        mouse: top.mouse.unwrap_or(ConfigValue::default(true)),
+        reduced_motion: top.reduced_motion.unwrap_or(ConfigValue::default(false)),
+        wheel_rows: top.wheel_rows.unwrap_or(ConfigValue::default(3)),
         wheel_events: top.wheel_events,
-        leave: top.leave.unwrap_or(Sourced::default(Leave::default())),
-        status: top.status.unwrap_or(Sourced::default(StatusItems::default())),
+        leave: top.leave.unwrap_or(ConfigValue::default(ExitTranscript::default())),
+        status: top.status.unwrap_or(ConfigValue::default(StatusItems::default())),
         status_command: top.status_command,
-        title: top.title.unwrap_or(Sourced::default(true)),
-        images: top.images.unwrap_or(Sourced::default(true)),
-        progress: top.progress.unwrap_or(Sourced::default(true)),
-        notify: top.notify.unwrap_or(Sourced::default(Notify::default())),
-        notify_after: top.notify_after.unwrap_or(Sourced::default(5)),
-        vi: top.vi.unwrap_or(Sourced::default(false)),
+        title: top.title.unwrap_or(ConfigValue::default(true)),
+        images: top.images.unwrap_or(ConfigValue::default(true)),
+        progress: top.progress.unwrap_or(ConfigValue::default(true)),
+        notify: top.notify.unwrap_or(ConfigValue::default(NotificationMethod::default())),
+        notify_after: top.notify_after.unwrap_or(ConfigValue::default(5)),
+        vi: top.vi.unwrap_or(ConfigValue::default(false)),
         secrets: findings.secrets,
         key_variables: findings.key_variables,
         warnings: findings.warnings,

@@ -50,7 +50,7 @@ fn a_key_goes_to_the_server_it_was_configured_for_alone() {
         ),
     ] {
         let case = format!("{user} {environment:?} {endpoint_flag} {key_flag}");
-        let found = config(&Given {
+        let found = config(&TestConfigLayers {
             user,
             project: "",
             environment: &environment,
@@ -78,12 +78,16 @@ fn a_key_is_where_the_file_says() {
         let named = format!("[providers.p]\nendpoint = \"https://p.example/v1\"\n{written}");
         for (user, provider) in [(written, None), (named.as_str(), Some("p".to_owned()))] {
             let flags = flags(|it| it.provider = provider);
-            let found = config(&Given { user, flags, ..Given::default() });
+            let found = config(&TestConfigLayers { user, flags, ..TestConfigLayers::default() });
             assert_eq!(found.server.api_key.unwrap().value.to_string(), shown, "{user}");
         }
         // It goes nowhere but to its own server.
         let elsewhere = flags(|it| it.endpoint = Some("https://evil.example/v1".to_owned()));
-        let found = config(&Given { user: written, flags: elsewhere, ..Given::default() });
+        let found = config(&TestConfigLayers {
+            user: written,
+            flags: elsewhere,
+            ..TestConfigLayers::default()
+        });
         assert!(found.server.api_key.is_none(), "{written}");
         assert!(found.server.withheld_key.is_some(), "{written}");
     }
@@ -94,7 +98,7 @@ fn s102_a_panic_with_the_configuration_in_scope_shows_no_key() {
     let named = "[providers.p]\nendpoint = \"https://p.example/v1\"\napi_key = \"CANARY-two\"\n";
     let user = format!("api_key = \"CANARY-one\"\nheaders = {{ X-Team = \"t\" }}\n{named}");
     let flags = flags(|it| it.api_key = Some("CANARY-three".into()));
-    let found = config(&Given { user: &user, flags, ..Given::default() });
+    let found = config(&TestConfigLayers { user: &user, flags, ..TestConfigLayers::default() });
     let whole = || panic!("{found:?} {found:#?}");
     let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(whole)).unwrap_err();
     let told = told.downcast_ref::<String>().unwrap();
@@ -109,19 +113,23 @@ fn what_is_sent_to_one_server_is_sent_to_no_other() {
         "{own}endpoint = \"https://mine.example/v1\"\nca_file = \"ca.pem\"\nproxy = \"none\"\n\
          [providers.work]\nendpoint = \"https://work.example/v1\"\nmodels = []"
     );
-    let mine = config(&Given { user: &user, ..Given::default() });
-    let Server { connection, models, dialect, .. } = &mine.server;
-    assert_eq!(connection.own.headers.len() + connection.own.query.len(), 2);
+    let mine = config(&TestConfigLayers { user: &user, ..TestConfigLayers::default() });
+    let ModelServerConfig { connection, models, dialect, .. } = &mine.server;
+    assert_eq!(connection.origin_bound.headers.len() + connection.origin_bound.query.len(), 2);
     assert_eq!(models.as_ref().unwrap().value, ["m"]);
     assert_eq!(dialect.as_ref().unwrap().value, Dialect::Mistral);
-    let file = connection.own.client_certificate.as_ref().unwrap();
+    let file = connection.origin_bound.client_certificate.as_ref().unwrap();
     assert_eq!(file.value, PathBuf::from("me.pem"));
 
     // The system of certificates and proxies is the person's whole network.
     let elsewhere = flags(|it| it.endpoint = Some("https://evil.example/v1".to_owned()));
-    let found = config(&Given { user: &user, flags: elsewhere, ..Given::default() });
+    let found =
+        config(&TestConfigLayers { user: &user, flags: elsewhere, ..TestConfigLayers::default() });
     for server in [&found.server, &mine.others[0]] {
-        assert!(server.connection.own.is_empty() && server.dialect.is_none(), "{server:?}");
+        assert!(
+            server.connection.origin_bound.is_empty() && server.dialect.is_none(),
+            "{server:?}"
+        );
         assert!(server.connection.ca_file.is_some() && server.connection.proxy.is_some());
     }
     assert!(found.warnings[0].starts_with("user.toml:1: headers"), "{:?}", found.warnings);
@@ -132,10 +140,10 @@ fn a_project_does_not_say_how_a_server_is_reached() {
     let project = "api_key_command = \"evil\"\nkey_header = \"x\"\nheaders = { a = \"b\" }\n\
                    query = { a = \"b\" }\nca_file = \"evil.pem\"\nclient_certificate = \"e\"\n\
                    client_key = \"e\"\nproxy = \"http://evil.example\"";
-    let found = config(&Given { project, ..Given::default() });
+    let found = config(&TestConfigLayers { project, ..TestConfigLayers::default() });
     assert_eq!(found.warnings.len(), 8, "{:?}", found.warnings);
-    let Server { api_key, connection, .. } = &found.server;
-    assert!(api_key.is_none() && connection.own.is_empty());
+    let ModelServerConfig { api_key, connection, .. } = &found.server;
+    assert!(api_key.is_none() && connection.origin_bound.is_empty());
     assert!(connection.ca_file.is_none() && connection.proxy.is_none());
 }
 
@@ -159,16 +167,19 @@ fn a_connection_that_cannot_be_is_told() {
             "header `api-key`",
         ),
     ] {
-        let problem = problem(&Given { user, ..Given::default() });
+        let problem = problem(&TestConfigLayers { user, ..TestConfigLayers::default() });
         assert!(problem.contains(words), "{user}: {problem}");
     }
     let user = "key_header = \"api-key\"\nheaders = { Authorization = \"Basic x\" }";
-    assert!(resolved(&Given { user, ..Given::default() }).is_ok());
+    assert!(resolved(&TestConfigLayers { user, ..TestConfigLayers::default() }).is_ok());
 }
 
 #[test]
 fn a_proxys_password_is_not_shown() {
-    let found = config(&Given { user: "proxy = \"socks5h://me:CANARY@p:1\"", ..Given::default() });
+    let found = config(&TestConfigLayers {
+        user: "proxy = \"socks5h://me:CANARY@p:1\"",
+        ..TestConfigLayers::default()
+    });
     let proxy = found.server.connection.proxy.as_ref().unwrap();
     assert_eq!(proxy.value.to_string(), "socks5h://p:1");
     assert!(!format!("{found:?}").contains("CANARY"));
@@ -181,13 +192,13 @@ fn secrets_are_not_in_debug_output() {
         ("OPENAI_API_KEY", "CANARY-2"),
         ("SLUG_ENDPOINT", "http://h/v1"),
     ];
-    let given = Given {
+    let given = TestConfigLayers {
         user: "api_key = \"CANARY-3\"\n[providers.p]\nendpoint = \"http://p/v1\"\napi_key = \"CANARY-4\"",
         environment: &environment,
         flags: flags(|it| it.api_key = Some("CANARY-5".into())),
-        ..Given::default()
+        ..TestConfigLayers::default()
     };
-    let inputs = Environment::read(|name| {
+    let inputs = ConfigEnvironment::read(|name| {
         environment.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
     });
     assert!(!format!("{:?} {inputs:?}", given.flags).contains("CANARY"));

@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::places::{ENTRIES, NOT_ENTERED};
-use super::{Found, Look, SandboxError, closed, there};
+use super::{SandboxDisk, SandboxDiskEntry, SandboxPolicyError, closed, existing_spot};
 use crate::domain::{Extent, Spot, SpotKind};
 use crate::permissions::pattern::PathPattern;
 use crate::permissions::rules::RuleSet;
 
 /// As many can be covered one by one.
-const MOST: usize = 1000;
+const MAX_HIDDEN_PATHS: usize = 1000;
 
 /// The rules that hold now, told to whoever looks what commands may read.
 #[derive(Debug, Default)]
@@ -30,55 +30,59 @@ impl ReadRules {
     }
 
     /// What holds.
-    pub fn now(&self) -> Arc<RuleSet> {
+    pub fn current(&self) -> Arc<RuleSet> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 /// What cannot be read.
-pub(super) struct Hidden {
+pub(super) struct HiddenPaths {
     pub spots: BTreeSet<Spot>,
     pub extent: Extent,
 }
 
 /// Looks for what the rules name, first in `dir`.
-pub(super) fn find(dir: &Path, disk: &dyn Look, rules: &RuleSet) -> Result<Hidden, SandboxError> {
-    let patterns: Vec<&PathPattern> = rules.unreadable().collect();
+pub(super) fn find(
+    dir: &Path,
+    disk: &dyn SandboxDisk,
+    rules: &RuleSet,
+) -> Result<HiddenPaths, SandboxPolicyError> {
+    let patterns: Vec<&PathPattern> = rules.denied_read_patterns().collect();
     let starts: BTreeSet<PathBuf> = patterns.iter().flat_map(|it| it.starts()).collect();
     let first = starts.iter().any(|start| dir.starts_with(start)).then(|| dir.to_owned());
-    let mut search = Search {
+    let mut search = HiddenPathSearch {
         dir,
         disk,
         patterns,
-        hidden: Hidden { spots: BTreeSet::new(), extent: Extent::Whole },
+        hidden: HiddenPaths { spots: BTreeSet::new(), extent: Extent::Whole },
         folders: VecDeque::new(),
         left: ENTRIES,
     };
     for start in first.into_iter().chain(starts) {
         let found = search.disk.at(&start);
-        search.look_at(start, found, Below::Too)?;
+        search.look_at(start, found, FolderDescent::Enter)?;
     }
     search.run()
 }
 
 /// Whether what is in a folder is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Below {
-    Too,
-    Not,
+enum FolderDescent {
+    Enter,
+    Skip,
 }
 
-struct Search<'a> {
+struct HiddenPathSearch<'a> {
     dir: &'a Path,
-    disk: &'a dyn Look,
+    disk: &'a dyn SandboxDisk,
     patterns: Vec<&'a PathPattern>,
-    hidden: Hidden,
+    hidden: HiddenPaths,
     folders: VecDeque<PathBuf>,
     left: usize,
 }
 
-impl Search<'_> {
-    fn run(mut self) -> Result<Hidden, SandboxError> {
+impl HiddenPathSearch<'_> {
+    fn run(mut self) -> Result<HiddenPaths, SandboxPolicyError> {
         let mut seen = HashSet::new();
         while let Some(folder) = self.folders.pop_front() {
             if !seen.insert(folder.clone()) {
@@ -95,31 +99,42 @@ impl Search<'_> {
                 }
                 self.left -= 1;
                 let others = name == ".git" || NOT_ENTERED.iter().any(|other| name == *other);
-                let below = if others { Below::Not } else { Below::Too };
+                let below = if others { FolderDescent::Skip } else { FolderDescent::Enter };
                 self.look_at(folder.join(name), found, below)?;
             }
-            if self.hidden.spots.len() > MOST {
-                return Err(SandboxError::TooManyHidden { dir: self.dir.to_owned(), most: MOST });
+            if self.hidden.spots.len() > MAX_HIDDEN_PATHS {
+                return Err(SandboxPolicyError::TooManyHidden {
+                    dir: self.dir.to_owned(),
+                    most: MAX_HIDDEN_PATHS,
+                });
             }
         }
         Ok(self.hidden)
     }
 
-    fn look_at(&mut self, path: PathBuf, found: Found, below: Below) -> Result<(), SandboxError> {
+    fn look_at(
+        &mut self,
+        path: PathBuf,
+        found: SandboxDiskEntry,
+        below: FolderDescent,
+    ) -> Result<(), SandboxPolicyError> {
         // Nothing of a file system that the kernel makes up.
         if ["/proc", "/sys", "/dev"].iter().any(|root| path.starts_with(root)) {
             return Ok(());
         }
         let is_named = self.patterns.iter().any(|pattern| pattern.is_match(&path));
-        if !is_named && found != Found::Closed {
-            if found == Found::Folder && below == Below::Too {
+        if !is_named && found != SandboxDiskEntry::Closed {
+            if found == SandboxDiskEntry::Folder && below == FolderDescent::Enter {
                 self.folders.push_back(path);
             }
             return Ok(());
         }
-        let Some(spot) = there(&path, self.dir, self.disk)? else { return Ok(()) };
+        let Some(spot) = existing_spot(&path, self.dir, self.disk)? else { return Ok(()) };
         // A link to some folder of the system would take that away from every command.
-        if found != Found::Link || spot.kind == SpotKind::File || spot.path.starts_with(self.dir) {
+        if found != SandboxDiskEntry::Link
+            || spot.kind == SpotKind::File
+            || spot.path.starts_with(self.dir)
+        {
             self.hidden.spots.insert(spot);
         }
         Ok(())

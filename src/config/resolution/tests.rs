@@ -7,57 +7,59 @@ use std::path::PathBuf;
 
 use secrecy::ExposeSecret;
 
-use super::super::{ConfigText, KeySource, ModelChoice};
+use super::super::{ConfigKeySource, ConfigText, ModelChoice};
 use super::*;
 
 /// What a test writes down of each layer; empty texts mean nothing there.
 #[derive(Default)]
-struct Given<'a> {
+struct TestConfigLayers<'a> {
     user: &'a str,
     project: &'a str,
     environment: &'a [(&'a str, &'a str)],
-    flags: Flags,
+    flags: ConfigFlags,
 }
 
-fn resolved(given: &Given<'_>) -> Result<Config, Vec<ConfigError>> {
+fn resolved(given: &TestConfigLayers<'_>) -> Result<ResolvedConfig, Vec<ConfigError>> {
     let file = |path: &str, text: &str| {
         let file = ConfigText { path: PathBuf::from(path), text: text.to_owned() };
         (!text.is_empty()).then_some(file)
     };
-    let texts = Texts {
+    let texts = ConfigTexts {
         user: file("user.toml", given.user),
         project: file("p.toml", given.project),
         is_open_to_others: false,
     };
-    let environment = Environment::read(|name| {
+    let environment = ConfigEnvironment::read(|name| {
         given.environment.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
     });
     resolve(&texts, &environment.unwrap(), &given.flags)
 }
 
-fn config(given: &Given<'_>) -> Config {
+fn config(given: &TestConfigLayers<'_>) -> ResolvedConfig {
     resolved(given).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
-fn problem(given: &Given<'_>) -> String {
+fn problem(given: &TestConfigLayers<'_>) -> String {
     let errors = resolved(given).expect_err("a mistake was accepted");
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-fn flags(change: impl FnOnce(&mut Flags)) -> Flags {
-    let mut flags = Flags::default();
+fn flags(change: impl FnOnce(&mut ConfigFlags)) -> ConfigFlags {
+    let mut flags = ConfigFlags::default();
     change(&mut flags);
     flags
 }
 
-fn key(config: &Config) -> Option<&str> {
+fn key(config: &ResolvedConfig) -> Option<&str> {
     server_key(&config.server)
 }
 
-fn server_key(server: &Server) -> Option<&str> {
+fn server_key(server: &ModelServerConfig) -> Option<&str> {
     server.api_key.as_ref().map(|key| match &key.value {
-        KeySource::Value(key) => key.expose_secret(),
-        KeySource::Variable(_) | KeySource::Command(_) | KeySource::Keyring(_) => {
+        ConfigKeySource::Value(key) => key.expose_secret(),
+        ConfigKeySource::Variable(_)
+        | ConfigKeySource::Command(_)
+        | ConfigKeySource::Keyring(_) => {
             panic!("{key:?} is no key")
         }
     })
@@ -65,7 +67,7 @@ fn server_key(server: &Server) -> Option<&str> {
 
 #[test]
 fn nothing_gives_the_defaults() {
-    let config = config(&Given::default());
+    let config = config(&TestConfigLayers::default());
     assert_eq!(config.server.endpoint.value.as_str(), "http://localhost:8000/v1");
     assert_eq!(config.server.name.value.as_str(), "openai");
     assert_eq!(config.server.model.value, ModelChoice::Served);
@@ -78,29 +80,29 @@ fn nothing_gives_the_defaults() {
     assert!(config.mouse.value && !config.reduced_motion.value);
     assert_eq!(config.wheel_rows.value, 3);
     assert!(config.wheel_events.is_none());
-    assert_eq!(config.leave.value, Leave::End);
+    assert_eq!(config.leave.value, ExitTranscript::End);
     assert!(config.nothing_configured() && config.warnings.is_empty());
-    assert_eq!(config.server.endpoint.origin, Origin::Default);
+    assert_eq!(config.server.endpoint.origin, ConfigOrigin::Default);
 }
 
 #[test]
 fn each_layer_overrides_the_one_before_it() {
-    let line = |path: &str| Origin::File { path: path.into(), line: 1 };
+    let line = |path: &str| ConfigOrigin::File { path: path.into(), line: 1 };
     for (user, project, environment, flag, model, origin) in [
-        ("", "", "", "", "default", Origin::Default),
+        ("", "", "", "", "default", ConfigOrigin::Default),
         ("u", "", "", "", "u", line("user.toml")),
         ("u", "p", "", "", "p", line("p.toml")),
-        ("u", "p", "e", "", "e", Origin::Environment("SLUG_MODEL")),
-        ("u", "p", "e", "f", "f", Origin::Flag("--model")),
-        ("u", "", "", "f", "f", Origin::Flag("--model")),
-        ("", "p", "e", "", "e", Origin::Environment("SLUG_MODEL")),
-        ("u", "p", "e", "default", "default", Origin::Flag("--model")),
+        ("u", "p", "e", "", "e", ConfigOrigin::Environment("SLUG_MODEL")),
+        ("u", "p", "e", "f", "f", ConfigOrigin::Flag("--model")),
+        ("u", "", "", "f", "f", ConfigOrigin::Flag("--model")),
+        ("", "p", "e", "", "e", ConfigOrigin::Environment("SLUG_MODEL")),
+        ("u", "p", "e", "default", "default", ConfigOrigin::Flag("--model")),
     ] {
         let file = |model: &str| match model {
             "" => String::new(),
             model => format!("model = \"{model}\""),
         };
-        let found = config(&Given {
+        let found = config(&TestConfigLayers {
             user: &file(user),
             project: &file(project),
             environment: &[("SLUG_MODEL", environment)],
@@ -114,11 +116,11 @@ fn each_layer_overrides_the_one_before_it() {
 
 #[test]
 fn a_trusted_project_sets_preferences() {
-    let found = config(&Given {
+    let found = config(&TestConfigLayers {
         user: "max_tokens = 10\nsystem_prompt = \"u\"\n[context.static]\na = \"u\"\nb = \"u\"",
         project: "max_tokens = 20\ntemperature = 0.5\nmax_tool_rounds = 7\ncontext_window = 9000\n\
                   system_prompt = \"p\"\n[context.static]\nb = \"p\"\n[ui]\nmouse = false",
-        ..Given::default()
+        ..TestConfigLayers::default()
     });
     assert_eq!(found.server.max_tokens.value, 20);
     assert_eq!(found.temperature.unwrap().value, 0.5);
@@ -139,7 +141,7 @@ fn what_makes_no_sense_for_the_screen_is_told() {
         ("[ui]\nwheel_events = 51", "`ui.wheel_events` has to be from 1 to 50"),
         ("[ui]\nleave = \"some\"", "`ui.leave` has to be"),
     ] {
-        let texts = Given { user: text, ..Given::default() };
+        let texts = TestConfigLayers { user: text, ..TestConfigLayers::default() };
         let errors = resolved(&texts).unwrap_err();
         assert!(errors[0].to_string().contains(words), "{errors:?}");
     }
@@ -147,11 +149,11 @@ fn what_makes_no_sense_for_the_screen_is_told() {
 
 #[test]
 fn a_project_gives_no_powers() {
-    let found = config(&Given {
+    let found = config(&TestConfigLayers {
         user: "endpoint = \"https://mine.example/v1\"\napi_key = \"mine\"",
         project: "endpoint = \"https://evil.example/v1\"\napi_key = \"theirs\"\nprovider = \"x\"\n\
                   permission_mode = \"yolo\"\n[ui]\nstatus_command = \"evil\"\n[providers.x]\nendpoint = \"https://evil.example/v1\"",
-        ..Given::default()
+        ..TestConfigLayers::default()
     });
     assert_eq!(found.server.endpoint.value.as_str(), "https://mine.example/v1");
     assert_eq!(key(&found), Some("mine"));
@@ -175,14 +177,14 @@ fn a_project_gives_no_powers() {
 
 #[test]
 fn the_limits_of_time_and_the_other_model_are_the_persons() {
-    let nothing = config(&Given::default());
-    let limits = |found: &Config| {
+    let nothing = config(&TestConfigLayers::default());
+    let limits = |found: &ResolvedConfig| {
         [&found.first_byte, &found.idle, &found.total].map(|it| it.as_ref().map(|it| it.value))
     };
     assert_eq!(limits(&nothing), [None; 3]);
     assert_eq!(nothing.fallback_model, None);
     let user = "fallback_model = \"small\"\n[timeouts]\nfirst_byte = 600\nidle = 5\ntotal = 9";
-    let found = config(&Given { user, ..Given::default() });
+    let found = config(&TestConfigLayers { user, ..TestConfigLayers::default() });
     assert_eq!(limits(&found), [Some(600), Some(5), Some(9)]);
     assert_eq!(found.fallback_model.unwrap().value, "small");
 }
@@ -190,11 +192,12 @@ fn the_limits_of_time_and_the_other_model_are_the_persons() {
 #[test]
 fn an_unknown_key_is_an_error_in_ones_own_file_and_a_warning_in_a_projects() {
     let text = "\nfall_back_model = \"x\"";
-    let errors = resolved(&Given { user: text, ..Given::default() }).unwrap_err();
+    let errors =
+        resolved(&TestConfigLayers { user: text, ..TestConfigLayers::default() }).unwrap_err();
     assert_eq!(errors.len(), 1);
     let error = errors[0].to_string();
     assert!(error.starts_with("user.toml:2: ") && error.contains("`fall_back_model`"), "{error}");
-    let found = config(&Given { project: text, ..Given::default() });
+    let found = config(&TestConfigLayers { project: text, ..TestConfigLayers::default() });
     assert_eq!(found.warnings.len(), 1);
     assert!(found.warnings[0].starts_with("p.toml:2: "), "{:?}", found.warnings);
 }
@@ -202,7 +205,7 @@ fn an_unknown_key_is_an_error_in_ones_own_file_and_a_warning_in_a_projects() {
 #[test]
 fn an_unknown_item_of_the_first_line_is_a_warning() {
     let user = "[ui]\nstatus = [\"modle\", \"mode\"]\nstatus_command = \"date\"";
-    let found = config(&Given { user, ..Given::default() });
+    let found = config(&TestConfigLayers { user, ..TestConfigLayers::default() });
     assert_eq!(found.status.value.names(), ["|", "mode"]);
     assert_eq!(found.status_command.as_ref().unwrap().value, "date");
     let told = &found.warnings[0];
@@ -234,17 +237,17 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
         ("[providers.p]\nmodel = \"m\"", "user.toml:1: [providers.p] has no `endpoint`"),
         ("[providers.openai]\nendpoint = \"http://h/v1\"", "is a built-in name"),
     ] {
-        let problem = problem(&Given { user, ..Given::default() });
+        let problem = problem(&TestConfigLayers { user, ..TestConfigLayers::default() });
         assert!(problem.contains(words), "{user}: {problem}");
     }
 }
 
 #[test]
 fn all_mistakes_are_told_at_once() {
-    let problem = problem(&Given {
+    let problem = problem(&TestConfigLayers {
         user: "model = 1\nmax_tokens = 0",
         environment: &[("SLUG_ENDPOINT", "nowhere")],
-        ..Given::default()
+        ..TestConfigLayers::default()
     });
     for words in ["user.toml:1", "user.toml:2", "SLUG_ENDPOINT: `nowhere`"] {
         assert!(problem.contains(words), "{problem}");
@@ -253,10 +256,10 @@ fn all_mistakes_are_told_at_once() {
 
 #[test]
 fn an_empty_variable_is_not_set() {
-    let found = config(&Given {
+    let found = config(&TestConfigLayers {
         user: "model = \"u\"",
         environment: &[("SLUG_MODEL", ""), ("SLUG_API_KEY", " "), ("SLUG_ENDPOINT", "")],
-        ..Given::default()
+        ..TestConfigLayers::default()
     });
     assert_eq!(found.server.model.value.name(), "u");
     assert!(found.server.api_key.is_none());
@@ -266,7 +269,7 @@ fn an_empty_variable_is_not_set() {
 fn the_sandbox_has_a_folder_of_its_own_or_the_working_folder() {
     let sandbox = |user, mode| {
         let flags = flags(|it| it.mode = mode);
-        let found = config(&Given { user, flags, ..Given::default() });
+        let found = config(&TestConfigLayers { user, flags, ..TestConfigLayers::default() });
         (found.mode.value, found.sandbox.map(|it| it.value))
     };
     let here = "permission_mode = \"sandbox\"";
@@ -284,7 +287,7 @@ fn s118_no_project_says_anything_of_the_sandbox() {
     let project = "permission_mode = \"ask\"\n[sandbox]\nnetwork = true\nhosts = [\"a.org\"]\n\
                    method = \"landlock\"";
     let user = "permission_mode = \"sandbox\"";
-    let found = config(&Given { user, project, ..Given::default() });
+    let found = config(&TestConfigLayers { user, project, ..TestConfigLayers::default() });
     assert_eq!(found.mode.value, Mode::Sandbox);
     assert_eq!((found.sandbox_network.value, found.sandbox_method.value), (false, None));
     assert_eq!(found.sandbox_hosts, None);
@@ -299,7 +302,7 @@ fn s118_no_project_says_anything_of_the_sandbox() {
 fn a_variable_that_is_not_text_is_an_error() {
     use std::os::unix::ffi::OsStringExt;
     let bad = || std::ffi::OsString::from_vec(vec![0xff]);
-    let error = Environment::read(|name| (name == "SLUG_MODEL").then(bad)).unwrap_err();
+    let error = ConfigEnvironment::read(|name| (name == "SLUG_MODEL").then(bad)).unwrap_err();
     assert!(error.to_string().starts_with("SLUG_MODEL: "), "{error}");
 }
 
@@ -311,8 +314,8 @@ fn files_are_found_where_they_belong() {
     std::fs::create_dir_all(project.join(".slug")).unwrap();
     std::fs::create_dir_all(&home).unwrap();
     std::fs::write(project.join(".slug/config.toml"), "model = \"p\"").unwrap();
-    let read = |user, project| Files { user, project }.read();
-    use super::super::UserFile::{Home, Named};
+    let read = |user, project| ConfigFiles { user, project }.read();
+    use super::super::UserConfigFile::{Home, Named};
 
     let none = read(Home(&home), None).unwrap();
     assert!(none.user.is_none() && none.project.is_none());

@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 
 use crate::domain::{Access, Mode, Outcome, RuleKind};
 
-use super::{Query, RuleSet, Workspace, decide};
+use super::{PermissionQuery, RuleSet, Workspace, decide};
 
 use Outcome::{Allow, Ask, Deny};
 
-struct Attack {
+struct BypassTestEnv {
     _folder: tempfile::TempDir,
     workspace: Workspace,
     rules: RuleSet,
     mode: Mode,
 }
 
-impl Attack {
+impl BypassTestEnv {
     fn new(mode: Mode) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // The real path, so that a linked temporary folder is no part of the scene.
@@ -47,7 +47,7 @@ impl Attack {
 
     fn outcome(&self, command: &str) -> Outcome {
         let access = Access::Run { command: command.into(), cwd: self.workspace.root().to_owned() };
-        let query = Query::resolve("Bash", &[access], &self.workspace);
+        let query = PermissionQuery::resolve("Bash", &[access], &self.workspace);
         decide(&query, &self.rules, self.mode, &self.workspace).outcome()
     }
 
@@ -59,8 +59,8 @@ impl Attack {
 }
 
 /// The hardest place for a deny rule: nothing else stands in the way.
-fn denied(rule: &str) -> Attack {
-    Attack::new(Mode::Yolo).deny(rule)
+fn denied(rule: &str) -> BypassTestEnv {
+    BypassTestEnv::new(Mode::Yolo).deny(rule)
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn s7_s9_quotes_and_case_do_not_hide_a_name() {
     );
     denied("Bash(rm *)").all(Allow, &["$CC x", "echo rm", "echo $rm", "cargo run rm"]);
     // A name that is known only when it runs is asked, where anything is.
-    let every = Attack::new(Mode::Ask).allow("Bash(*)").deny("Bash(rm *)");
+    let every = BypassTestEnv::new(Mode::Ask).allow("Bash(*)").deny("Bash(rm *)");
     every.all(
         Ask,
         &["rm$IFS-rf", "{rm,-rf,x}", "$x rm", "\"$DIR\"/rm x", "a=rm; $a x", "/bin/r? x"],
@@ -156,7 +156,11 @@ fn s15_a_wildcard_covers_what_the_table_knows_and_the_rest_asks() {
         ("Bash(terraform *)", "terraform -chdir=/tmp apply"),
         ("Bash(cmake *)", "cmake --build .."),
     ] {
-        assert_eq!(Attack::new(Mode::Ask).allow(rule).outcome(command), Ask, "{rule} {command}");
+        assert_eq!(
+            BypassTestEnv::new(Mode::Ask).allow(rule).outcome(command),
+            Ask,
+            "{rule} {command}"
+        );
     }
     for (rule, command) in [
         ("Bash(git *)", "git log --oneline -5"),
@@ -174,13 +178,17 @@ fn s15_a_wildcard_covers_what_the_table_knows_and_the_rest_asks() {
         ("Bash(python3 *)", "python3 -c x"),
         ("Bash(npm *)", "npm run x"),
     ] {
-        assert_eq!(Attack::new(Mode::Ask).allow(rule).outcome(command), Allow, "{rule} {command}");
+        assert_eq!(
+            BypassTestEnv::new(Mode::Ask).allow(rule).outcome(command),
+            Allow,
+            "{rule} {command}"
+        );
     }
 }
 
 #[test]
 fn s16_no_wildcard_allows_code_for_a_shell() {
-    let every = Attack::new(Mode::Ask).allow("Bash(*)");
+    let every = BypassTestEnv::new(Mode::Ask).allow("Bash(*)");
     every.all(
         Ask,
         &["rbash -c x", "yash -c x", "nu -c x", "ksh93 -c x", "sudo A=1 ls", "slug --yolo -p x"],
@@ -190,10 +198,10 @@ fn s16_no_wildcard_allows_code_for_a_shell() {
 
 #[test]
 fn s6_what_assigns_is_always_asked() {
-    let every = Attack::new(Mode::Ask).allow("Bash(*)").allow("Bash(printf *)");
+    let every = BypassTestEnv::new(Mode::Ask).allow("Bash(*)").allow("Bash(printf *)");
     every.all(Ask, &["printf 'a%n' x", "printf '%5ln' x", "printf '%s%*n' a x", "printf -vx y"]);
     every.all(Allow, &["printf '%s\\n' x", "printf '100%% new'", "printf %d 1"]);
-    Attack::new(Mode::Ask).all(Ask, &["printf '%n' x", "printf -v x y"]);
+    BypassTestEnv::new(Mode::Ask).all(Ask, &["printf '%n' x", "printf -v x y"]);
 }
 
 #[test]
@@ -217,7 +225,7 @@ fn s16_options_do_not_hide_a_script() {
 
 #[test]
 fn s19_a_descriptor_that_may_not_be_open_is_not_static() {
-    let every = Attack::new(Mode::Ask).allow("Bash(*)");
+    let every = BypassTestEnv::new(Mode::Ask).allow("Bash(*)");
     // bash reads the descriptor 12 here, and runs nothing when there is none.
     every.all(Ask, &["ls 2>&12>&1 && ls x", "ls >&3", "ls <&3", "ls 2>&3-", "ls >&01"]);
     every.all(Allow, &["ls 2>&1>/dev/null", "ls 3>&1", "ls 3>&-", "ls >&2", "ls <&0"]);
@@ -226,14 +234,14 @@ fn s19_a_descriptor_that_may_not_be_open_is_not_static() {
 #[test]
 fn s19_what_bash_expands_twice_is_not_static() {
     // It reads the name of a file behind `>&` again when the quotes are gone.
-    let every = Attack::new(Mode::AllowEdits).allow("Bash(*)").allow("Edit(**)");
+    let every = BypassTestEnv::new(Mode::AllowEdits).allow("Bash(*)").allow("Edit(**)");
     every.all(
         Ask,
         &["ls >&'$(id)'", "ls >&\\$\\(id\\)", "ls 1>&'`id`'", "ls >&'*'", "ls <&'$(id)'"],
     );
     every.all(Allow, &["ls >&out", "ls >&src/a.log", "ls &>'$(id)'", "ls >'$(id)'"]);
     denied("Bash(id)").all(Deny, &["ls >&'$(id)'", "ls 1>&\"'\\`id\\`'\""]);
-    Attack::new(Mode::Yolo).all(Deny, &["ls >&'$HOME/.bashrc'"]);
+    BypassTestEnv::new(Mode::Yolo).all(Deny, &["ls >&'$HOME/.bashrc'"]);
 }
 
 #[test]
@@ -257,13 +265,13 @@ fn s21_s49_no_number_of_arguments_hides_a_file() {
     let many = format!("cat {} .env", "a ".repeat(5_000));
     assert_eq!(denied("Read(.env)").outcome(&many), Deny);
     let many = format!("cat {} /etc/passwd", "a ".repeat(5_000));
-    assert_eq!(Attack::new(Mode::Plan).outcome(&many), Ask);
-    assert_eq!(Attack::new(Mode::Ask).allow("Bash(*)").outcome(&many), Ask);
+    assert_eq!(BypassTestEnv::new(Mode::Plan).outcome(&many), Ask);
+    assert_eq!(BypassTestEnv::new(Mode::Ask).allow("Bash(*)").outcome(&many), Ask);
 }
 
 #[test]
 fn s22_a_deep_path_takes_no_time() {
-    let mut attack = Attack::new(Mode::Yolo);
+    let mut attack = BypassTestEnv::new(Mode::Yolo);
     for rule in ["Read(.env)", "Read(secret/**)", "Read(*.pem)", "Read(/etc/passwd)"] {
         for _ in 0..25 {
             attack = attack.deny(rule);
@@ -278,7 +286,7 @@ fn s22_a_deep_path_takes_no_time() {
 
 #[test]
 fn s49_a_denied_file_is_found_in_every_argument() {
-    let attack = Attack::new(Mode::Ask)
+    let attack = BypassTestEnv::new(Mode::Ask)
         .allow("Bash(*)")
         .deny("Read(.env)")
         .deny("Read(/etc/passwd)")
@@ -304,9 +312,10 @@ fn s49_a_denied_file_is_found_in_every_argument() {
 #[test]
 fn s40_a_file_that_looks_like_an_option_is_a_file() {
     use std::os::unix::fs::symlink;
-    for attack in
-        [Attack::new(Mode::Plan), Attack::new(Mode::Ask).allow("Bash(*)").deny("Read(/etc/passwd)")]
-    {
+    for attack in [
+        BypassTestEnv::new(Mode::Plan),
+        BypassTestEnv::new(Mode::Ask).allow("Bash(*)").deny("Read(/etc/passwd)"),
+    ] {
         symlink("/etc/passwd", attack.workspace.root().join("-x")).unwrap();
         symlink("/etc", attack.workspace.root().join("-d")).unwrap();
         // Nor is a `~` in quotes the home folder.
@@ -319,7 +328,7 @@ fn s40_a_file_that_looks_like_an_option_is_a_file() {
 
 #[test]
 fn s106_comparing_folders_follows_links_and_is_asked() {
-    let plan = Attack::new(Mode::Plan);
+    let plan = BypassTestEnv::new(Mode::Plan);
     plan.all(Ask, &["diff -r src .", "diff -rN . src", "diff src ."]);
     plan.all(Allow, &["diff src/a src/b"]);
 }
@@ -398,23 +407,26 @@ fn s46_s48_s108_what_names_a_protected_place_is_asked_in_every_mode() {
         "timeout -k .envrc 1 ls",
     ];
     for attack in [
-        Attack::new(Mode::Yolo),
-        Attack::new(Mode::AllowEdits).allow("Bash"),
-        Attack::new(Mode::Ask).allow("Bash").allow("Bash(*)").allow("Edit(**)"),
+        BypassTestEnv::new(Mode::Yolo),
+        BypassTestEnv::new(Mode::AllowEdits).allow("Bash"),
+        BypassTestEnv::new(Mode::Ask).allow("Bash").allow("Bash(*)").allow("Edit(**)"),
     ] {
         attack.all(Ask, &lines);
     }
     // Nor is a rule offered that would not hold.
     for line in lines {
-        let attack = Attack::new(Mode::Ask);
+        let attack = BypassTestEnv::new(Mode::Ask);
         let cwd = attack.workspace.root().to_owned();
-        let query =
-            Query::resolve("Bash", &[Access::Run { command: line.into(), cwd }], &attack.workspace);
+        let query = PermissionQuery::resolve(
+            "Bash",
+            &[Access::Run { command: line.into(), cwd }],
+            &attack.workspace,
+        );
         let decision = decide(&query, &attack.rules, attack.mode, &attack.workspace);
         assert!(decision.allow_rules().is_empty(), "{line}: {:?}", decision.allow_rules());
     }
     // A redirection shows no change, so it is refused.
-    Attack::new(Mode::Yolo).all(
+    BypassTestEnv::new(Mode::Yolo).all(
         Deny,
         &[
             "echo x > $HOME/.slug/settings.json",
@@ -428,7 +440,7 @@ fn s46_s48_s108_what_names_a_protected_place_is_asked_in_every_mode() {
 
 #[test]
 fn s46_s48_s108_what_only_reads_or_passes_a_name_on_as_text_is_not() {
-    Attack::new(Mode::Yolo).all(
+    BypassTestEnv::new(Mode::Yolo).all(
         Allow,
         &[
             "ls .slug",
@@ -462,7 +474,7 @@ fn s46_s48_s108_what_only_reads_or_passes_a_name_on_as_text_is_not() {
 
 #[test]
 fn the_folder_that_a_command_goes_to_is_the_one_it_is_judged_by() {
-    let rules = || Attack::new(Mode::Ask).allow("Bash(npm *)").allow("Bash(make *)");
+    let rules = || BypassTestEnv::new(Mode::Ask).allow("Bash(npm *)").allow("Bash(make *)");
     rules().all(
         Allow,
         &[
@@ -494,17 +506,19 @@ fn the_folder_that_a_command_goes_to_is_the_one_it_is_judged_by() {
             "cd src; cat ../../x",
         ],
     );
-    let cargo = Attack::new(Mode::Ask).allow("Bash(cargo *)");
+    let cargo = BypassTestEnv::new(Mode::Ask).allow("Bash(cargo *)");
     cargo.all(Ask, &["cargo test --manifest-path /tmp/Cargo.toml", "cargo -C /tmp build"]);
     cargo.all(Allow, &["cargo test --manifest-path src/Cargo.toml"]);
     // A rule without a pattern holds everywhere.
-    Attack::new(Mode::Ask).allow("Bash").all(Allow, &["cd /tmp && npm test", "make -C /tmp all"]);
+    BypassTestEnv::new(Mode::Ask)
+        .allow("Bash")
+        .all(Allow, &["cd /tmp && npm test", "make -C /tmp all"]);
 }
 
 #[test]
 fn commands_that_only_read_are_not_asked_about() {
     for mode in [Mode::Ask, Mode::AllowEdits, Mode::Plan] {
-        let attack = Attack::new(mode);
+        let attack = BypassTestEnv::new(mode);
         attack.all(
             Allow,
             &[
@@ -528,7 +542,7 @@ fn commands_that_only_read_are_not_asked_about() {
 fn s22_what_bash_runs_with_a_warning_is_read() {
     // It ends a here-document by itself.
     denied("Bash(rm *)").all(Deny, &["rm <<E", "ls; rm x <<'E'\nfoo"]);
-    Attack::new(Mode::Yolo).all(Ask, &["cp x .slug/y <<E"]);
-    let every = Attack::new(Mode::Ask).allow("Bash").allow("Bash(*)");
+    BypassTestEnv::new(Mode::Yolo).all(Ask, &["cp x .slug/y <<E"]);
+    let every = BypassTestEnv::new(Mode::Ask).allow("Bash").allow("Bash(*)");
     every.all(Ask, &["cat <<E", "ls x <<'E'\ny"]);
 }

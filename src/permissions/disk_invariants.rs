@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use crate::domain::{Access, Mode, Outcome, RuleKind};
 use crate::platform::environment::GIT_SETTINGS;
 
-use super::{Query, RuleSet, Workspace, decide};
+use super::{PermissionQuery, RuleSet, Workspace, decide};
 
 /// Programs of the table that are there and end by themselves.
 const PROGRAMS: &[&str] = &[
@@ -238,13 +238,13 @@ const FOLDERS: &[&str] = &[
     "''",
 ];
 
-struct Scratch {
+struct ScratchWorkspace {
     _folder: tempfile::TempDir,
     top: PathBuf,
     workspace: Workspace,
 }
 
-impl Scratch {
+impl ScratchWorkspace {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
@@ -281,7 +281,7 @@ impl Scratch {
     /// The text to run, if nobody has to be asked.
     fn allowed(&self, command: &str, rules: &RuleSet) -> Option<String> {
         let access = Access::Run { command: command.into(), cwd: self.workspace.root().to_owned() };
-        let query = Query::resolve("Bash", &[access], &self.workspace);
+        let query = PermissionQuery::resolve("Bash", &[access], &self.workspace);
         let decision = decide(&query, rules, Mode::Ask, &self.workspace);
         (decision.outcome() == Outcome::Allow).then(|| decision.run_as().map(str::to_owned))?
     }
@@ -356,7 +356,7 @@ proptest! {
 
     #[test]
     fn what_runs_without_a_rule_changes_nothing(command in command()) {
-        let scratch = Scratch::new();
+        let scratch = ScratchWorkspace::new();
         if let Some(text) = scratch.allowed(&command, &RuleSet::new()) {
             let before = scratch.files(|_| false);
             scratch.run(&text);
@@ -366,7 +366,7 @@ proptest! {
 
     #[test]
     fn what_a_wildcard_allows_leaves_protected_places_and_the_rest_of_the_disk_alone(command in command()) {
-        let scratch = Scratch::new();
+        let scratch = ScratchWorkspace::new();
         let mut rules = RuleSet::new();
         for program in PROGRAMS {
             let name = program.split(' ').next().unwrap();

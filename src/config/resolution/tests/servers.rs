@@ -12,20 +12,31 @@ fn a_named_provider_is_endpoint_key_and_model_together() {
     let choose = |name: &str| flags(|it| it.provider = Some(name.to_owned()));
     let environment: &[_] = &[("SLUG_MODEL", "env")];
 
-    let work = config(&Given { user, environment, flags: choose("work"), ..Given::default() });
+    let work = config(&TestConfigLayers {
+        user,
+        environment,
+        flags: choose("work"),
+        ..TestConfigLayers::default()
+    });
     assert_eq!(work.server.name.value.as_str(), "work");
     assert_eq!(work.server.endpoint.value.as_str(), "https://work.example/v1");
     assert_eq!((key(&work), work.server.model.value.name()), (Some("w"), "big"));
 
-    let bare = config(&Given { user, flags: choose("bare"), ..Given::default() });
+    let bare =
+        config(&TestConfigLayers { user, flags: choose("bare"), ..TestConfigLayers::default() });
     assert_eq!((key(&bare), bare.server.model.value.name()), (None, "default"));
 
     let by_file = format!("provider = \"work\"\n{user}");
-    let found = config(&Given { user: &by_file, environment, ..Given::default() });
+    let found =
+        config(&TestConfigLayers { user: &by_file, environment, ..TestConfigLayers::default() });
     assert_eq!(found.server.endpoint.value.as_str(), "https://work.example/v1");
     assert_eq!((key(&found), found.server.model.value.name()), (Some("w"), "env"));
 
-    let back = config(&Given { user: &by_file, flags: choose("openai"), ..Given::default() });
+    let back = config(&TestConfigLayers {
+        user: &by_file,
+        flags: choose("openai"),
+        ..TestConfigLayers::default()
+    });
     assert_eq!(back.server.endpoint.value.as_str(), "http://localhost:8080/v1");
     assert_eq!(key(&back), Some("top"));
 }
@@ -42,7 +53,7 @@ fn a_protocol_brings_its_own_service_key_model_and_limit() {
     for (user, flags, extra, want) in [
         (
             file,
-            Flags::default(),
+            ConfigFlags::default(),
             None,
             ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", 16_000),
         ),
@@ -60,10 +71,15 @@ fn a_protocol_brings_its_own_service_key_model_and_limit() {
             ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", 16_000),
         ),
         // The file says that this server speaks the protocol.
-        (&there, Flags::default(), None, ("http://localhost:8080/v1", Some("k"), "small", 16_000)),
+        (
+            &there,
+            ConfigFlags::default(),
+            None,
+            ("http://localhost:8080/v1", Some("k"), "small", 16_000),
+        ),
         (
             file,
-            Flags::default(),
+            ConfigFlags::default(),
             Some(("ANTHROPIC_MODEL", "m")),
             ("https://api.anthropic.com/v1", Some("a"), "m", 16_000),
         ),
@@ -75,14 +91,19 @@ fn a_protocol_brings_its_own_service_key_model_and_limit() {
         ),
         (
             "",
-            Flags::default(),
+            ConfigFlags::default(),
             Some(("ANTHROPIC_MODEL", "m")),
             ("http://localhost:8000/v1", None, "default", 4096),
         ),
     ] {
         let environment: Vec<_> = environment.iter().copied().chain(extra).collect();
         let case = format!("{user} {flags:?} {extra:?}");
-        let found = config(&Given { user, environment: &environment, flags, ..Given::default() });
+        let found = config(&TestConfigLayers {
+            user,
+            environment: &environment,
+            flags,
+            ..TestConfigLayers::default()
+        });
         let seen = (
             found.server.endpoint.value.as_str(),
             key(&found),
@@ -92,10 +113,10 @@ fn a_protocol_brings_its_own_service_key_model_and_limit() {
         assert_eq!(seen, want, "{case}");
         assert!(found.warnings.is_empty(), "{case}: {:?}", found.warnings);
     }
-    let found = config(&Given {
+    let found = config(&TestConfigLayers {
         user: "provider = \"gemini\"",
         environment: &[("GEMINI_API_KEY", "g"), ("ANTHROPIC_API_KEY", "a")],
-        ..Given::default()
+        ..TestConfigLayers::default()
     });
     assert_eq!(
         found.server.endpoint.value.as_str(),
@@ -104,41 +125,48 @@ fn a_protocol_brings_its_own_service_key_model_and_limit() {
     assert_eq!((key(&found), found.server.model.value.name()), (Some("g"), "gemini-flash-latest"));
     // Two protocols of one service share its key.
     for provider in ["openai", "responses"] {
-        let found = config(&Given {
+        let found = config(&TestConfigLayers {
             user: &format!("provider = \"{provider}\"\nendpoint = \"https://api.openai.com\""),
             environment: &[("OPENAI_API_KEY", "oa")],
-            ..Given::default()
+            ..TestConfigLayers::default()
         });
         assert_eq!((key(&found), found.warnings.len()), (Some("oa"), 0), "{provider}");
     }
-    let found = config(&Given {
+    let found = config(&TestConfigLayers {
         environment: &[("OPENAI_API_KEY", "oa")],
         flags: flags(|it| it.provider = Some("responses".to_owned())),
-        ..Given::default()
+        ..TestConfigLayers::default()
     });
     assert_eq!(found.server.endpoint.value.as_str(), "https://api.openai.com/v1");
     assert_eq!((key(&found), found.server.protocol), (Some("oa"), Protocol::Responses));
     let wrong: &[_] = &[("ANTHROPIC_MAX_TOKENS", "many")];
-    let told = problem(&Given { user: file, environment: wrong, ..Given::default() });
+    let told = problem(&TestConfigLayers {
+        user: file,
+        environment: wrong,
+        ..TestConfigLayers::default()
+    });
     assert!(told.contains("ANTHROPIC_MAX_TOKENS"), "{told}");
 }
 
 #[test]
 fn a_named_provider_says_its_protocol() {
     let user = "[providers.work]\nendpoint = \"https://work.example\"\nprotocol = \"anthropic\"";
-    let found = config(&Given {
+    let found = config(&TestConfigLayers {
         user,
         environment: &[("ANTHROPIC_API_KEY", "a")],
         flags: flags(|it| it.provider = Some("work".to_owned())),
-        ..Given::default()
+        ..TestConfigLayers::default()
     });
     assert_eq!(found.server.protocol, Protocol::Anthropic);
     assert_eq!((key(&found), found.server.model.value.name()), (None, "default"));
-    let told = problem(&Given { user: &user.replace("anthropic", "smtp"), ..Given::default() });
+    let told = problem(&TestConfigLayers {
+        user: &user.replace("anthropic", "smtp"),
+        ..TestConfigLayers::default()
+    });
     assert!(told.contains("`openai`, `responses`, `anthropic`"), "{told}");
 }
 
-fn names(config: &Config) -> Vec<&str> {
+fn names(config: &ResolvedConfig) -> Vec<&str> {
     config.others.iter().map(|it| it.name.value.as_str()).collect()
 }
 
@@ -150,7 +178,7 @@ fn all_servers_that_could_be_switched_to_are_known() {
                 [providers.zed]\nendpoint = \"https://zed.example/v1\"";
     let environment: &[_] =
         &[("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "oa"), ("SLUG_MODEL", "env")];
-    let found = config(&Given { user, environment, ..Given::default() });
+    let found = config(&TestConfigLayers { user, environment, ..TestConfigLayers::default() });
     assert_eq!(names(&found), ["work", "zed", "responses", "anthropic"]);
     let (work, zed, anthropic) = (&found.others[0], &found.others[1], &found.others[3]);
     assert_eq!((work.max_tokens.value, zed.max_tokens.value), (200, 100));
@@ -166,13 +194,22 @@ fn all_servers_that_could_be_switched_to_are_known() {
     assert!(found.warnings.is_empty(), "{:?}", found.warnings);
 
     let choose = |name: &str| flags(|it| it.provider = Some(name.to_owned()));
-    let found = config(&Given { user, environment, flags: choose("work"), ..Given::default() });
+    let found = config(&TestConfigLayers {
+        user,
+        environment,
+        flags: choose("work"),
+        ..TestConfigLayers::default()
+    });
     assert_eq!(names(&found), ["zed", "openai", "responses", "anthropic"]);
     assert_eq!(found.others[1].endpoint.value.as_str(), "http://localhost:8080/v1");
     assert_eq!(found.others[1].model.value.name(), "small");
     assert_eq!((found.server.max_tokens.value, found.server.context_window.value), (200, 5000));
     assert_eq!(found.server.effort.as_ref().map(|it| it.value), Some(Effort::Low));
-    let found = config(&Given { environment, flags: choose("anthropic"), ..Given::default() });
+    let found = config(&TestConfigLayers {
+        environment,
+        flags: choose("anthropic"),
+        ..TestConfigLayers::default()
+    });
     assert_eq!(names(&found), ["responses"]);
-    assert_eq!(names(&config(&Given::default())), Vec::<&str>::new());
+    assert_eq!(names(&config(&TestConfigLayers::default())), Vec::<&str>::new());
 }

@@ -6,69 +6,69 @@
 
 use serde_json::Value;
 
-use super::hook::Origin;
-use super::verdict::{Told, Verdict};
+use super::hook::HookOrigin;
+use super::verdict::{HookDecision, HookVerdict};
 
 /// What the hooks of a moment want.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Merged {
+pub struct MergedHookVerdict {
     /// Whether it may go on.
-    pub word: Word,
+    pub decision: MergedHookDecision,
     /// The call's arguments as they are to be, and who says so.
-    pub input: Option<(Value, Origin)>,
+    pub input: Option<(Value, HookOrigin)>,
     /// For the model, in the hooks' order.
     pub contexts: Vec<String>,
     /// For the person: what hooks have to say, and what went wrong.
-    pub messages: Vec<Said>,
+    pub messages: Vec<HookMessage>,
     /// What went wrong without blocking.
-    pub faults: Vec<Said>,
+    pub faults: Vec<HookMessage>,
     /// Why the turn is to end.
-    pub stop: Option<Said>,
+    pub stop: Option<HookMessage>,
 }
 
 /// Whether it may go on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Word {
+pub enum MergedHookDecision {
     /// No hook says anything of it.
     #[default]
     Nothing,
     /// A hook says yes.
-    Allow(Said),
+    Allow(HookMessage),
     /// A hook wants the person asked.
-    Ask(Said),
+    Ask(HookMessage),
     /// A hook says no.
-    Block(Said),
+    Block(HookMessage),
 }
 
 /// Something that a hook says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct HookMessage {
     /// What.
     pub text: String,
     /// Which hook.
-    pub origin: Origin,
+    pub origin: HookOrigin,
 }
 
-impl Merged {
+impl MergedHookVerdict {
     /// Of these verdicts, in the order of their hooks.
-    pub fn of<'a>(verdicts: impl IntoIterator<Item = (&'a Origin, Verdict)>) -> Self {
+    pub fn of<'a>(verdicts: impl IntoIterator<Item = (&'a HookOrigin, HookVerdict)>) -> Self {
         let mut merged = Self::default();
         for (origin, verdict) in verdicts {
-            let said = |text: String| Said { text, origin: origin.clone() };
-            let word = match verdict.word {
-                Told::Nothing => Word::Nothing,
-                Told::Allow(reason) => Word::Allow(said(reason)),
-                Told::Ask(reason) => Word::Ask(said(reason)),
-                Told::Block(reason) => Word::Block(said(reason)),
+            let said = |text: String| HookMessage { text, origin: origin.clone() };
+            let word = match verdict.decision {
+                HookDecision::Nothing => MergedHookDecision::Nothing,
+                HookDecision::Allow(reason) => MergedHookDecision::Allow(said(reason)),
+                HookDecision::Ask(reason) => MergedHookDecision::Ask(said(reason)),
+                HookDecision::Block(reason) => MergedHookDecision::Block(said(reason)),
             };
-            merged.hear(word);
+            merged.apply_decision(word);
             match (&merged.input, verdict.input) {
                 (_, None) => {}
                 (None, Some(input)) => merged.input = Some((input, origin.clone())),
                 (Some((before, _)), Some(input)) if *before == input => {}
                 (Some((_, first)), Some(_)) => {
                     let text = format!("It and {first} would change the call in different ways.");
-                    merged.hear(Word::Block(said(text)));
+                    merged.apply_decision(MergedHookDecision::Block(said(text)));
                 }
             }
             merged.contexts.extend(verdict.context);
@@ -81,14 +81,14 @@ impl Merged {
         merged
     }
 
-    fn hear(&mut self, word: Word) {
-        if word.strictness() > self.word.strictness() {
-            self.word = word;
+    fn apply_decision(&mut self, word: MergedHookDecision) {
+        if word.strictness() > self.decision.strictness() {
+            self.decision = word;
         }
     }
 }
 
-impl Word {
+impl MergedHookDecision {
     fn strictness(&self) -> u8 {
         match self {
             Self::Nothing => 0,

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
 /// A workspace with links that lead out of it, one of them in a folder.
-fn with_links(attack: Attack) -> Attack {
+fn with_links(attack: BypassTestEnv) -> BypassTestEnv {
     let root = attack.workspace.root();
     let outside = attack.workspace.home().unwrap().join("outside");
     for folder in [&outside, &root.join("d"), &root.join("plain")] {
@@ -23,7 +23,8 @@ fn with_links(attack: Attack) -> Attack {
 fn a_link_is_not_followed_to_where_another_part_puts_it() {
     let all = ["mv", "git", "touch", "cp", "cat", "tee"];
     let rules = all.iter().map(|name| format!("Bash({name} *)"));
-    let attack = with_links(rules.fold(Attack::new(Mode::Ask), |attack, rule| attack.allow(&rule)));
+    let attack =
+        with_links(rules.fold(BypassTestEnv::new(Mode::Ask), |attack, rule| attack.allow(&rule)));
     attack.all(
         Ask,
         &[
@@ -58,7 +59,7 @@ fn a_link_is_not_followed_to_where_another_part_puts_it() {
 #[test]
 fn a_program_is_not_run_after_what_was_hashed_of_it_is_changed() {
     for mode in [Mode::Ask, Mode::AllowEdits] {
-        let mut attack = Attack::new(mode).allow("Bash(cp *)").allow("Bash(git *)");
+        let mut attack = BypassTestEnv::new(mode).allow("Bash(cp *)").allow("Bash(git *)");
         let program = attack.workspace.root().join("bin/lint");
         std::fs::create_dir_all(program.parent().unwrap()).unwrap();
         std::fs::write(&program, "#!/bin/sh\n").unwrap();
@@ -84,7 +85,7 @@ fn a_program_is_not_run_after_what_was_hashed_of_it_is_changed() {
 
 #[test]
 fn what_find_does_besides_running_a_command_is_not_waved_through() {
-    let attack = Attack::new(Mode::Ask).allow("Bash(find *)").allow("Bash(fd *)");
+    let attack = BypassTestEnv::new(Mode::Ask).allow("Bash(find *)").allow("Bash(fd *)");
     let attack = attack.allow("Bash(cat *)").allow("Bash(cp *)").allow("Bash(python3 *)");
     attack.all(
         Ask,
@@ -99,15 +100,16 @@ fn what_find_does_besides_running_a_command_is_not_waved_through() {
         ],
     );
     attack.all(Allow, &["find src -name x"]);
-    let yolo = Attack::new(Mode::Yolo);
+    let yolo = BypassTestEnv::new(Mode::Yolo);
     yolo.all(Ask, &["find . -fprintf .slug/settings.json x -exec cat a ';' -print"]);
-    let exact = Attack::new(Mode::Ask).allow("Bash(find . -exec cat a ';')").allow("Bash(cat *)");
+    let exact =
+        BypassTestEnv::new(Mode::Ask).allow("Bash(find . -exec cat a ';')").allow("Bash(cat *)");
     exact.all(Allow, &["find . -exec cat a ';'"]);
 }
 
 #[test]
 fn an_option_that_moves_the_folder_is_seen_in_a_bundle() {
-    let attack = Attack::new(Mode::Ask);
+    let attack = BypassTestEnv::new(Mode::Ask);
     let rules = ["Bash(env *)", "Bash(tee *)", "Bash(npm *)", "Bash(sudo *)", "Bash(make *)"];
     let attack = rules.iter().fold(attack, |attack, rule| attack.allow(rule));
     attack.all(
@@ -125,13 +127,13 @@ fn an_option_that_moves_the_folder_is_seen_in_a_bundle() {
         ],
     );
     attack.all(Allow, &["env -i tee x", "env -iC src tee x", "sudo -nD src npm test"]);
-    let yolo = Attack::new(Mode::Yolo);
+    let yolo = BypassTestEnv::new(Mode::Yolo);
     yolo.all(Ask, &["sudo -D.git touch x", "env -iC.git touch x"]);
 }
 
 #[test]
 fn deny_rules_find_what_fd_runs_however_its_option_is_written() {
-    let attack = Attack::new(Mode::Yolo).deny("Bash(rm *)");
+    let attack = BypassTestEnv::new(Mode::Yolo).deny("Bash(rm *)");
     let ways = ["-x rm", "-Hx rm", "-xrm", "-X rm", "--exec=rm", "--exec rm", "--exec-batch=rm"];
     for way in ways {
         attack.all(Deny, &[&format!("fd a {way}"), &format!("fd -x ls ';' {way}")]);
@@ -140,18 +142,19 @@ fn deny_rules_find_what_fd_runs_however_its_option_is_written() {
 
 #[test]
 fn a_redirection_that_sets_a_variable_hides_no_command() {
-    let attack = Attack::new(Mode::Yolo).deny("Bash(rm *)");
+    let attack = BypassTestEnv::new(Mode::Yolo).deny("Bash(rm *)");
     let texts =
         ["{fd}>g rm a", "{fd}<a rm a", "{fd}>&1 rm a", "{fd}>>g timeout 1 rm a", "{x[0]}>g rm a"];
     attack.all(Deny, &texts);
-    let ask = Attack::new(Mode::Ask).allow("Bash(echo *)");
+    let ask = BypassTestEnv::new(Mode::Ask).allow("Bash(echo *)");
     ask.all(Ask, &["{fd}>g echo a", "echo a {fd}>g"]);
 }
 
 #[test]
 fn a_file_with_other_names_is_not_changed_unasked() {
     for mode in [Mode::AllowEdits, Mode::Ask, Mode::Yolo] {
-        let attack = Attack::new(mode).allow("Bash(tee *)").allow("Bash(cp *)").allow("Bash(rm *)");
+        let attack =
+            BypassTestEnv::new(mode).allow("Bash(tee *)").allow("Bash(cp *)").allow("Bash(rm *)");
         let attack = attack.allow("Bash(echo *)").allow("Edit");
         let root: PathBuf = attack.workspace.root().to_owned();
         std::fs::create_dir_all(root.join(".git")).unwrap();

@@ -3,25 +3,25 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::inventory::{Item, ItemKind};
+use super::inventory::{InventoryItem, InventoryItemKind};
 
 /// The lines that were shown of each file with a yes.
-pub(super) type Shown = BTreeMap<PathBuf, Vec<String>>;
+pub(super) type ShownLines = BTreeMap<PathBuf, Vec<String>>;
 
 /// A file of the question, with what became of it since the last yes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct TrustQuestionFile {
     /// The file, relative to the folder.
     pub path: PathBuf,
     /// What is in it; nothing where nothing in it takes effect.
-    pub kinds: Vec<ItemKind>,
+    pub kinds: Vec<InventoryItemKind>,
     /// Its lines now, and those that are gone.
-    pub lines: Vec<(Mark, String)>,
+    pub lines: Vec<(TrustLineMark, String)>,
 }
 
 /// What became of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
+pub enum TrustLineMark {
     /// Nothing, or there was no yes before.
     Same,
     /// It came in.
@@ -30,7 +30,7 @@ pub enum Mark {
     Gone,
 }
 
-impl Mark {
+impl TrustLineMark {
     /// Before the line, where people read it.
     pub fn sign(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl Mark {
     }
 }
 
-impl Asked {
+impl TrustQuestionFile {
     /// What is in the file.
     pub fn words(&self) -> String {
         match &*self.kinds {
@@ -52,28 +52,32 @@ impl Asked {
 }
 
 /// All lines of a question.
-pub(super) fn shown(items: &[Item]) -> Shown {
+pub(super) fn shown_lines(items: &[InventoryItem]) -> ShownLines {
     items.iter().map(|item| (item.path.clone(), item.lines.clone())).collect()
 }
 
 /// The items with the files that `changed`, each against what was shown of it before.
-pub(super) fn asked(items: &[Item], before: &Shown, changed: &[PathBuf]) -> Vec<Asked> {
-    let asked = |item: &Item| {
+pub(super) fn question_files(
+    items: &[InventoryItem],
+    before: &ShownLines,
+    changed: &[PathBuf],
+) -> Vec<TrustQuestionFile> {
+    let asked = |item: &InventoryItem| {
         let is_changed = changed.contains(&item.path);
         let then = before.get(&item.path).filter(|_| is_changed);
         let mark = |line: &String| match then {
-            _ if !is_changed => Mark::Same,
-            Some(then) if then.contains(line) => Mark::Same,
-            Some(_) | None => Mark::New,
+            _ if !is_changed => TrustLineMark::Same,
+            Some(then) if then.contains(line) => TrustLineMark::Same,
+            Some(_) | None => TrustLineMark::New,
         };
         let mut lines: Vec<_> = item.lines.iter().map(|it| (mark(it), it.clone())).collect();
         let gone = then.into_iter().flatten().filter(|line| !item.lines.contains(line));
-        lines.extend(gone.map(|line| (Mark::Gone, line.clone())));
-        if then.is_some() && lines.iter().all(|(mark, _)| *mark == Mark::Same) {
+        lines.extend(gone.map(|line| (TrustLineMark::Gone, line.clone())));
+        if then.is_some() && lines.iter().all(|(mark, _)| *mark == TrustLineMark::Same) {
             let text = "changed in ways that none of these lines shows".to_owned();
-            lines.push((Mark::New, text));
+            lines.push((TrustLineMark::New, text));
         }
-        Asked { path: item.path.clone(), kinds: item.kinds.clone(), lines }
+        TrustQuestionFile { path: item.path.clone(), kinds: item.kinds.clone(), lines }
     };
     items.iter().map(asked).collect()
 }

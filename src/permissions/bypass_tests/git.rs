@@ -16,14 +16,14 @@ fn make_repository(git: &Path, config: &str) {
     std::fs::write(git.join("config"), config).unwrap();
 }
 
-fn trusted(config: &str) -> Attack {
-    let attack = Attack::new(Mode::Ask);
+fn trusted(config: &str) -> BypassTestEnv {
+    let attack = BypassTestEnv::new(Mode::Ask);
     make_repository(&attack.workspace.root().join(".git"), config);
     attack
 }
 
 /// A command as slug's child, in the root; what it printed, errors included.
-fn run(attack: &Attack, command: &str) -> String {
+fn run(attack: &BypassTestEnv, command: &str) -> String {
     let home = attack.workspace.home().unwrap();
     let given = [("PATH", std::env::var_os("PATH").unwrap()), ("HOME", home.into())]
         .map(|(name, value)| (name.into(), value));
@@ -41,8 +41,8 @@ fn run(attack: &Attack, command: &str) -> String {
 
 /// A repository of git's own making with a commit, of which more is made by `script`. There
 /// `$evil` leaves `ran` in the home folder.
-fn made(script: &str) -> Attack {
-    let attack = Attack::new(Mode::Ask);
+fn made(script: &str) -> BypassTestEnv {
+    let attack = BypassTestEnv::new(Mode::Ask);
     let home = attack.workspace.home().unwrap();
     std::fs::write(home.join("secret"), "password=hunter2\n").unwrap();
     let evil = home.join("evil");
@@ -60,7 +60,7 @@ fn made(script: &str) -> Attack {
 }
 
 /// Is asked, and rightly: git runs what the repository names.
-fn runs_and_asks(attack: &Attack, commands: &[&str]) {
+fn runs_and_asks(attack: &BypassTestEnv, commands: &[&str]) {
     let ran = attack.workspace.home().unwrap().join("ran");
     for command in commands {
         assert_eq!(attack.outcome(command), Ask, "{command}");
@@ -83,7 +83,7 @@ const LOOKS: [&str; 7] = [
 #[test]
 fn s57_a_trusted_repository_is_looked_at_unasked() {
     trusted("[core]\n\tbare = false\n").all(Allow, &LOOKS);
-    let plan = Attack { mode: Mode::Plan, ..trusted("") };
+    let plan = BypassTestEnv { mode: Mode::Plan, ..trusted("") };
     plan.all(Allow, &LOOKS);
 }
 
@@ -100,7 +100,7 @@ fn s57_what_could_run_something_is_asked() {
     let (root, home) = (untrusted.workspace.root(), untrusted.workspace.home().unwrap());
     let workspace = Workspace::new(root, Vec::new(), Some(home.to_owned()), home.join(".slug"));
     untrusted.all(Allow, &["git status"]);
-    let untrusted = Attack { workspace, ..untrusted }.allow("Bash(git *)");
+    let untrusted = BypassTestEnv { workspace, ..untrusted }.allow("Bash(git *)");
     untrusted.all(Ask, &["git status", "git add x", "git commit -m x"]);
     let outside = trusted("");
     outside.all(
@@ -180,7 +180,7 @@ fn what_git_takes_for_no_repository_is_passed_over() {
         let (root, home) = (attack.workspace.root(), attack.workspace.home().unwrap());
         let workspace =
             Workspace::new(root.join("n"), Vec::new(), Some(home.into()), home.join(".slug"));
-        let inner = Attack { workspace: workspace.trusted(), ..attack };
+        let inner = BypassTestEnv { workspace: workspace.trusted(), ..attack };
         runs_and_asks(&inner, &["git diff"]);
     }
     made("mkdir n; cd n; git init -q .").all(Allow, &["cd n && git diff", "git -C n status"]);
@@ -188,7 +188,7 @@ fn what_git_takes_for_no_repository_is_passed_over() {
     attack.all(Allow, &["git status", "git push origin"]);
     std::fs::write(attack.workspace.root().join(".git/commondir"), "../src\n").unwrap();
     attack.all(Ask, &["git push origin"]);
-    Attack { rules: RuleSet::new(), ..attack }.all(Ask, &LOOKS);
+    BypassTestEnv { rules: RuleSet::new(), ..attack }.all(Ask, &LOOKS);
     for odd in ["gitdir: ../.git\n", "gitdir: nowhere\n", "x"] {
         let attack = trusted("");
         std::fs::write(attack.workspace.root().join("src/.git"), odd).unwrap();
@@ -218,7 +218,7 @@ fn a_folder_in_a_repository_may_be_one() {
 }
 
 /// A repository inside, and how it is known to git.
-fn with_module(then: &str) -> Attack {
+fn with_module(then: &str) -> BypassTestEnv {
     made(&format!(
         "(mkdir s; cd s; git init -q .; echo hi >a.txt; git add -A; git commit -qm i)
          git add s; printf '[submodule \"s\"]\\n\\tpath = s\\n\\turl = ./s\\n\\tignore = none\\n' >.gitmodules

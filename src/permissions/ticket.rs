@@ -1,6 +1,6 @@
 //! The outcome of a decision, and the ticket that lets a call run.
 //!
-//! Invariant: an [`Approved`] exists only for a call that rules and mode allow, that a hook allowed
+//! Invariant: an [`ToolCallTicket`] exists only for a call that rules and mode allow, that a hook allowed
 //! where the mode alone would have asked, or that a person said yes to; never for one that is
 //! denied. It holds for one call of one tool with these arguments on these targets, in this folder
 //! and with this environment.
@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use crate::domain::{CallId, CallInput, ContentHash, Outcome, Part, RuleSource, ToolCall};
 
-use super::query::Query;
+use super::query::PermissionQuery;
 
 /// What was decided for a call, and everything that the question to the person needs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decision {
+pub struct PermissionDecision {
     outcome: Outcome,
     reason: String,
     rule: Option<RuleSource>,
@@ -25,18 +25,18 @@ pub struct Decision {
     run_as: Option<String>,
     search_path: Option<OsString>,
     tool: String,
-    around: ContentHash,
+    context_hash: ContentHash,
     targets: ContentHash,
 }
 
 /// A call that may run.
 #[derive(Debug, PartialEq)]
-pub struct Approved {
+pub struct ToolCallTicket {
     call: CallId,
     tool: String,
     input: Value,
     approved_by: String,
-    by: By,
+    authority: ApprovalAuthority,
     search_path: Option<OsString>,
     binding: ContentHash,
     targets: ContentHash,
@@ -44,13 +44,13 @@ pub struct Approved {
 
 /// Whose yes it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum By {
+enum ApprovalAuthority {
     Rules,
-    Person,
+    User,
 }
 
-impl Decision {
-    pub(super) fn new(query: &Query, outcome: Outcome, reason: String) -> Self {
+impl PermissionDecision {
+    pub(super) fn new(query: &PermissionQuery, outcome: Outcome, reason: String) -> Self {
         Self {
             outcome,
             reason,
@@ -61,7 +61,7 @@ impl Decision {
             run_as: None,
             search_path: None,
             tool: query.tool.clone(),
-            around: query.around.clone(),
+            context_hash: query.context_hash.clone(),
             targets: query.fingerprint(),
         }
     }
@@ -138,39 +138,43 @@ impl Decision {
 
     /// The ticket for a call that needs no answer. A command then runs in slug's own words. Gives
     /// the decision back when it is not allow, or was made for something else.
-    pub fn approve(self, call: &ToolCall) -> Result<Approved, Box<Self>> {
+    pub fn approve(self, call: &ToolCall) -> Result<ToolCallTicket, Box<Self>> {
         if self.outcome != Outcome::Allow {
             return Err(Box::new(self));
         }
         let approved_by = self.approved_by();
         let run_as = self.run_as.clone();
-        self.ticket(call, approved_by, By::Rules, run_as)
+        self.ticket(call, approved_by, ApprovalAuthority::Rules, run_as)
     }
 
     /// The ticket for a call that a person said yes to, run as it stands; `answer` is the answer's
     /// name for the log. Gives the decision back when it is deny: there a yes does not help.
-    pub fn approved_by_person(self, call: &ToolCall, answer: &str) -> Result<Approved, Box<Self>> {
+    pub fn approve_by_user(
+        self,
+        call: &ToolCall,
+        answer: &str,
+    ) -> Result<ToolCallTicket, Box<Self>> {
         match self.outcome {
             Outcome::Deny => Err(Box::new(self)),
             Outcome::Allow | Outcome::Ask => {
-                self.ticket(call, format!("person ({answer})"), By::Person, None)
+                self.ticket(call, format!("person ({answer})"), ApprovalAuthority::User, None)
             }
         }
     }
 
     /// The ticket for a command that the person typed: that is their yes, and what would be refused
     /// to a model, since it shows nothing of what it changes, they have seen.
-    pub fn approved_by_typing(self, call: &ToolCall) -> Result<Approved, Box<Self>> {
-        self.ticket(call, "person (typed)".to_owned(), By::Person, None)
+    pub fn approve_typed_command(self, call: &ToolCall) -> Result<ToolCallTicket, Box<Self>> {
+        self.ticket(call, "person (typed)".to_owned(), ApprovalAuthority::User, None)
     }
 
     fn ticket(
         self,
         call: &ToolCall,
         approved_by: String,
-        by: By,
+        by: ApprovalAuthority,
         run_as: Option<String>,
-    ) -> Result<Approved, Box<Self>> {
+    ) -> Result<ToolCallTicket, Box<Self>> {
         let CallInput::Valid(input) = &call.input else { return Err(Box::new(self)) };
         if call.name != self.tool {
             return Err(Box::new(self));
@@ -179,20 +183,20 @@ impl Decision {
         if let (Some(text), Some(command)) = (run_as, input.get_mut("command")) {
             *command = Value::String(text);
         }
-        Ok(Approved {
+        Ok(ToolCallTicket {
             call: call.id.clone(),
-            binding: binding(&call.name, &input, &self.around),
+            binding: binding(&call.name, &input, &self.context_hash),
             tool: self.tool,
             input,
             approved_by,
-            by,
-            search_path: self.search_path.filter(|_| by == By::Rules),
+            authority: by,
+            search_path: self.search_path.filter(|_| by == ApprovalAuthority::Rules),
             targets: self.targets,
         })
     }
 }
 
-impl Approved {
+impl ToolCallTicket {
     /// The call.
     pub fn call(&self) -> &CallId {
         &self.call
@@ -214,8 +218,8 @@ impl Approved {
     }
 
     /// Whether a person said yes to this very call.
-    pub fn is_by_person(&self) -> bool {
-        self.by == By::Person
+    pub fn is_by_user(&self) -> bool {
+        self.authority == ApprovalAuthority::User
     }
 
     /// The value of PATH that its command gets, where it is not slug's own.
@@ -230,7 +234,7 @@ impl Approved {
 
     /// Whether the call, resolved again just before it runs, still touches what was approved, in
     /// the same folder and environment.
-    pub fn still_holds(&self, now: &Query) -> bool {
+    pub fn still_holds(&self, now: &PermissionQuery) -> bool {
         now.fingerprint() == self.targets
     }
 

@@ -45,7 +45,7 @@ pub struct StatusItems {
 
 /// How slug calls for the person when the terminal is not looked at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Notify {
+pub enum NotificationMethod {
     /// As the terminal understands it.
     #[default]
     Auto,
@@ -163,7 +163,7 @@ impl StatusItems {
     }
 }
 
-impl Notify {
+impl NotificationMethod {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Auto, Self::Bell, Self::Osc9, Self::Osc777, Self::Osc99, Self::Never];
@@ -181,7 +181,7 @@ impl Notify {
     }
 }
 
-impl fmt::Display for Notify {
+impl fmt::Display for NotificationMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -6,15 +6,15 @@
 
 use crate::domain::{Mode, Outcome};
 
-use super::approved::Decision;
 use super::check::decide;
 use super::paths::Workspace;
-use super::query::Query;
+use super::query::PermissionQuery;
 use super::rules::RuleSet;
+use super::ticket::PermissionDecision;
 
 /// What hooks say of a call, where they do not refuse it. Each with a sentence that says who.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum HookWord {
+pub enum HookPermission {
     /// Nothing.
     #[default]
     Nothing,
@@ -26,17 +26,17 @@ pub enum HookWord {
 
 /// Decides a call of which hooks have said this.
 pub fn decide_with(
-    query: &Query,
+    query: &PermissionQuery,
     rules: &RuleSet,
     mode: Mode,
     workspace: &Workspace,
-    word: &HookWord,
-) -> Decision {
+    word: &HookPermission,
+) -> PermissionDecision {
     let decision = decide(query, rules, mode, workspace);
     match (word, decision.outcome(), mode) {
-        (HookWord::Ask(reason), Outcome::Allow, _) => decision.by_hook(Outcome::Ask, reason),
+        (HookPermission::Ask(reason), Outcome::Allow, _) => decision.by_hook(Outcome::Ask, reason),
         (
-            HookWord::Allow(reason),
+            HookPermission::Allow(reason),
             Outcome::Ask,
             Mode::Ask | Mode::AllowEdits | Mode::Sandbox | Mode::Yolo,
         ) => {
@@ -46,9 +46,9 @@ pub fn decide_with(
                 Outcome::Ask | Outcome::Deny => decision,
             }
         }
-        (HookWord::Nothing, _, _)
-        | (HookWord::Ask(_), Outcome::Ask | Outcome::Deny, _)
-        | (HookWord::Allow(_), Outcome::Allow | Outcome::Deny, _)
-        | (HookWord::Allow(_), Outcome::Ask, Mode::Plan) => decision,
+        (HookPermission::Nothing, _, _)
+        | (HookPermission::Ask(_), Outcome::Ask | Outcome::Deny, _)
+        | (HookPermission::Allow(_), Outcome::Allow | Outcome::Deny, _)
+        | (HookPermission::Allow(_), Outcome::Ask, Mode::Plan) => decision,
     }
 }
